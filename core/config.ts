@@ -1,0 +1,85 @@
+import { Ajv } from "ajv";
+import { Type, type Static } from "typebox";
+
+const integer = (value: number, minimum: number, maximum: number, description: string) =>
+  Type.Integer({ default: value, minimum, maximum, description });
+
+/**
+ * Every setting, with its default, its bounds and what it is for. The name of the environment variable is the key's own.
+ * This is the only file that reads the environment.
+ */
+export const SETTINGS = Type.Object({
+  PORT: integer(8080, 0, 65_535, "TCP port; 0 takes a free one"),
+  HOST: Type.String({ default: "127.0.0.1", minLength: 1, description: "address to listen on" }),
+  DATA_DIR: Type.String({
+    default: "./data",
+    minLength: 1,
+    description: "folder of the embedded store; one process owns it",
+  }),
+  OPERATOR_KEY: Type.String({
+    default: "",
+    pattern: "^$|^[\\x21-\\x7e]{16,256}$",
+    description: "16-256 printable characters; enables /v1/workspaces; unset: those routes do not exist",
+  }),
+  TRUST_PROXY: integer(0, 0, 10, "number of proxies in front whose X-Forwarded-For is believed"),
+  LOG_LEVEL: Type.String({
+    default: "info",
+    pattern: "^(debug|info|warn|error|silent)$",
+    description: "debug, info, warn, error or silent",
+  }),
+  PAYLOAD_BYTES_MAX: integer(262_144, 1_024, 16_777_216, "largest payload of an event, bytes"),
+  BODY_BYTES_MAX: integer(1_048_576, 1_024, 16_777_216, "largest body of the other requests, bytes"),
+  DEPTH_MAX: integer(64, 4, 90, "deepest nesting of a payload"),
+  HEADER_BYTES_MAX: integer(16_384, 4_096, 65_536, "largest request head, bytes"),
+  HEADERS_TIMEOUT_MS: integer(5_000, 100, 60_000, "time to send the request head, milliseconds"),
+  BODY_TIMEOUT_MS: integer(15_000, 100, 300_000, "time to send the whole request, milliseconds"),
+  INLINE_PER_MINUTE: integer(60, 1, 1_000_000, "inline validations per workspace and minute"),
+  AUTH_FAILURES_PER_MINUTE: integer(20, 1, 1_000_000, "failed authentications per address and minute"),
+  IDENTIFIERS_MAX: integer(20, 2, 20, "identifiers in one request or event"),
+  NAMESPACES_MAX: integer(100, 0, 10_000, "namespaces that register themselves, per workspace"),
+  PROFILE_IDENTIFIERS_MAX: integer(
+    10_000,
+    100,
+    100_000,
+    "identifiers joined in one profile answer; above it is partial",
+  ),
+  QUEUE_LENGTH_MAX: integer(1_000_000, 1, 100_000_000, "messages waiting before collect answers 503"),
+  PUBLISH_TIMEOUT_MS: integer(5_000, 100, 60_000, "time for the queue to confirm before collect answers 503"),
+  IDENTITY_TIMEOUT_MS: integer(8_000, 100, 60_000, "time for the identity graph before identify answers 503"),
+  WORKER_BATCH_MAX: integer(128, 1, 1_000, "events handled together"),
+  WORKER_TRIES_MAX: integer(5, 1, 20, "failed tries before an event becomes a dead letter"),
+  WORKER_CRASHES_MAX: integer(20, 1, 1_000, "processes that may die on a message before it becomes a dead letter"),
+  SCHEMA_COMPILE_MS: integer(200, 10, 10_000, "time to compile a schema at registration"),
+  VALIDATION_MS: integer(100, 5, 10_000, "time to validate one event in the thread"),
+  KEY_CACHE_MS: integer(2_000, 0, 5_000, "age at which another process's change of a key or schema is seen"),
+  KEY_ROTATION_GRACE_S: integer(86_400, 0, 2_592_000, "life of the old key after a rotation, seconds"),
+  CHECKPOINT_MS: integer(1_000, 50, 60_000, "period of the embedded store's checkpoint"),
+  DRAIN_MS: integer(10_000, 100, 60_000, "time for requests under way after SIGTERM"),
+});
+
+export type Config = Readonly<Static<typeof SETTINGS>>;
+
+/** A setting that the start cannot go on with. The message names the variable and never repeats a secret. */
+export class ConfigError extends Error {}
+
+const SECRET = new Set(["OPERATOR_KEY"]);
+
+/** Reads the settings; an empty variable counts as unset. Throws `ConfigError` that names the wrong variable. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const given: Record<string, unknown> = {};
+  for (const name of Object.keys(SETTINGS.properties)) {
+    const value = environment[name];
+    if (value !== undefined && value !== "") given[name] = value;
+  }
+  const validate = new Ajv({ coerceTypes: true, useDefaults: true }).compile<Config>(SETTINGS);
+  if (validate(given)) return Object.freeze(given);
+  const problem = validate.errors?.[0];
+  const name = problem?.instancePath.slice(1) ?? "";
+  const shown = SECRET.has(name) ? "" : ` (is ${JSON.stringify(environment[name])})`;
+  throw new ConfigError(`${name}: ${problem?.message ?? "is wrong"}${shown}: ${describe(name)}`);
+}
+
+const describe = (name: string): string => {
+  const setting: { readonly description?: string } | undefined = SETTINGS.properties[name as keyof Config];
+  return setting?.description ?? "";
+};

@@ -1,0 +1,62 @@
+/** One problem of a request. `path` is dotted (`cart.items.0.price`), relative to the payload or naming an envelope field. */
+export interface ErrorItem {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Every failure that a caller may see. `gateway/error-response.ts` gives each its HTTP status; without one it does not compile. */
+export type ErrorCode =
+  | "bad_request"
+  | "invalid_json"
+  | "invalid_parameter"
+  | "invalid_cursor"
+  | "unauthenticated"
+  | "insufficient_scope"
+  | "not_found"
+  | "method_not_allowed"
+  | "not_acceptable"
+  | "request_timeout"
+  | "conflict"
+  | "incompatible_schema"
+  | "merge_refused"
+  | "unsupported_media_type"
+  | "headers_too_large"
+  | "expectation_failed"
+  | "validation_failed"
+  | "unknown_schema"
+  | "payload_too_large"
+  | "invalid_schema"
+  | "schema_too_expensive"
+  | "idempotency_mismatch"
+  | "blocked_identifier"
+  | "rate_limited"
+  | "unavailable"
+  | "damaged"
+  | "internal";
+
+export interface AppErrorOptions {
+  readonly errors?: readonly ErrorItem[];
+  /** Logged, never answered. */
+  readonly cause?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An expected failure. `detail` is answered to the caller, so it never holds a secret or another workspace's data. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly errors: readonly ErrorItem[] | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "AppError";
+    this.code = code;
+    this.errors = options.errors;
+    this.headers = options.headers;
+  }
+}
+
+export const invalid = (path: string, message: string): AppError =>
+  new AppError("validation_failed", `${path || "body"}: ${message}`, { errors: [{ path, message }] });
+
+export const isUnavailable = (error: unknown): boolean => error instanceof AppError && error.code === "unavailable";
