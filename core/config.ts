@@ -80,6 +80,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 }
 
 const describe = (name: string): string => {
-  const setting: { readonly description?: string } | undefined = SETTINGS.properties[name as keyof Config];
-  return setting?.description ?? "";
+  const setting = SETTINGS.properties[name as keyof Config];
+  return setting !== undefined && "description" in setting ? String(setting.description) : "";
 };
