@@ -6,7 +6,7 @@ const integer = (value: number, minimum: number, maximum: number, description: s
 
 /**
  * Every setting, with its default, its bounds and what it is for. The name of the environment variable is the key's own.
- * This is the only file that reads the environment.
+ * `app/main.ts` hands the environment in; nothing else reads it.
  */
 export const SETTINGS = Type.Object({
   PORT: integer(8080, 0, 65_535, "TCP port; 0 takes a free one"),
@@ -44,7 +44,6 @@ export const SETTINGS = Type.Object({
     "identifiers joined in one profile answer; above it is partial",
   ),
   QUEUE_LENGTH_MAX: integer(1_000_000, 1, 100_000_000, "messages waiting before collect answers 503"),
-  PUBLISH_TIMEOUT_MS: integer(5_000, 100, 60_000, "time for the queue to confirm before collect answers 503"),
   IDENTITY_TIMEOUT_MS: integer(8_000, 100, 60_000, "time for the identity graph before identify answers 503"),
   WORKER_BATCH_MAX: integer(128, 1, 1_000, "events handled together"),
   WORKER_TRIES_MAX: integer(5, 1, 20, "failed tries before an event becomes a dead letter"),
@@ -63,20 +62,30 @@ export type Config = Readonly<Static<typeof SETTINGS>>;
 export class ConfigError extends Error {}
 
 const SECRET = new Set(["OPERATOR_KEY"]);
+/** Ajv's own conversion would take 0x50, and 1e400 past every bound. */
+const WHOLE_NUMBER = /^-?\d{1,15}$/;
+const validate = new Ajv({ useDefaults: true }).compile<Config>(SETTINGS);
 
 /** Reads the settings; an empty variable counts as unset. Throws `ConfigError` that names the wrong variable. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const given: Record<string, unknown> = {};
-  for (const name of Object.keys(SETTINGS.properties)) {
+  for (const [name, { type }] of Object.entries(SETTINGS.properties)) {
     const value = environment[name];
-    if (value !== undefined && value !== "") given[name] = value;
+    if (value === undefined || value === "") continue;
+    given[name] = type === "integer" && WHOLE_NUMBER.test(value) ? Number(value) : value;
   }
-  const validate = new Ajv({ coerceTypes: true, useDefaults: true }).compile<Config>(SETTINGS);
-  if (validate(given)) return Object.freeze(given);
+  if (validate(given)) return Object.freeze(consistent(given));
   const problem = validate.errors?.[0];
   const name = problem?.instancePath.slice(1) ?? "";
   const shown = SECRET.has(name) ? "" : ` (is ${JSON.stringify(environment[name])})`;
   throw new ConfigError(`${name}: ${problem?.message ?? "is wrong"}${shown}: ${describe(name)}`);
+}
+
+/** What no single setting shows. The HTTP server itself would refuse it without naming a variable. */
+function consistent(config: Config): Config {
+  if (config.HEADERS_TIMEOUT_MS > config.BODY_TIMEOUT_MS)
+    throw new ConfigError(`HEADERS_TIMEOUT_MS: must be <= BODY_TIMEOUT_MS (${config.BODY_TIMEOUT_MS})`);
+  return config;
 }
 
 const describe = (name: string): string => {

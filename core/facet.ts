@@ -21,6 +21,6 @@ export interface Facet {
 export interface Contribution {
   readonly eventId: EventId;
   readonly effectiveTs: Instant;
-  /** In document order; the last value of a name counts. */
+  /** In document order: of a name that is `latest` or `first` the last value counts, of the others each value. */
   readonly traits: readonly { readonly name: string; readonly merge: Merge; readonly value: Scalar }[];
 }

@@ -1,132 +1,26 @@
 import Libsql from "libsql";
+import type { Database, Statement } from "../../core/database.js";
 import { AppError } from "../../core/errors.js";
-
-export type SqlValue = string | number | bigint | Buffer | null;
-
-/** A prepared statement. Parameters always travel as one array: the driver reads a lone Buffer as an object of names. */
-export interface Statement {
-  run(parameters: readonly SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number };
-  /** The row as an array of columns, or undefined. */
-  get(parameters: readonly SqlValue[]): readonly unknown[] | undefined;
-  all(parameters: readonly SqlValue[]): readonly (readonly unknown[])[];
-}
-
-/**
- * The one SQLite file, one connection, one thread. Writes that wait together share one transaction and one fsync.
- * Text that a client chose is stored as a BLOB: the driver cuts text at the first NUL.
- */
-export interface Database {
-  prepare(sql: string): Statement;
-  /**
-   * Runs `work` in the next group commit and resolves with its answer once the commit is on disk.
-   * `work` is synchronous and changes nothing outside the database, because it runs again by itself when a neighbour in the
-   * group throws; what it throws itself undoes only its own writes.
-   */
-  write<T>(work: () => T): Promise<T>;
-  /** Runs outside of any open group, so it never sees what is not committed. */
-  read<T>(work: () => T): T;
-  /** Milliseconds-cheap liveness check; throws `unavailable` when the file can be written no more. */
-  check(): void;
-  close(): Promise<void>;
-}
+import { failureOf } from "./failure.js";
+import { createGroupCommit, type Transactions } from "./group-commit.js";
 
 export interface DatabaseOptions {
   readonly file: string;
+  /** Period of the checkpoint, milliseconds. */
   readonly checkpointMs: number;
   readonly onError: (message: string, error: unknown) => void;
   /** Replaces COMMIT in fault tests. */
   readonly commit?: (commit: () => void) => void;
 }
 
-interface Waiting {
-  readonly run: () => void;
-  readonly settle: () => void;
-  readonly fail: (error: unknown) => void;
-}
-
-const isOutOfSpace = (error: unknown): boolean => errorCode(error).startsWith("SQLITE_FULL");
-const isIoError = (error: unknown): boolean => errorCode(error).startsWith("SQLITE_IOERR");
-const errorCode = (error: unknown): string =>
-  typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : "";
-
+/** Opens or creates the file. Throws when SQLite does not take a setting that durability rests on. */
 export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOptions): Database {
   const db = new Libsql(file);
-  assertPragmas(db);
-  const begin = db.prepare("BEGIN IMMEDIATE");
-  const end = db.prepare("COMMIT");
-  const undo = db.prepare("ROLLBACK");
-  const commitGroup = (): void => (commit ? commit(() => void end.run([])) : void end.run([]));
-
-  let waiting: Waiting[] = [];
-  let scheduled: NodeJS.Immediate | null = null;
-  /** After one failed fsync nobody knows what the disk holds: no write is tried again before a restart. */
-  let readOnly: string | null = null;
-  let closed = false;
-
-  const unavailable = (cause?: unknown): AppError =>
-    new AppError("unavailable", closed ? "The store is closed." : (readOnly ?? "The store cannot write now."), {
-      cause,
-    });
-
-  /** One transaction around `group`; throws what broke it. */
-  const transact = (group: readonly Waiting[]): void => {
-    begin.run([]);
-    try {
-      for (const item of group) item.run();
-      commitGroup();
-    } catch (error) {
-      rollBack();
-      throw error;
-    }
-  };
-  const rollBack = (): void => {
-    try {
-      if (db.inTransaction) undo.run([]);
-    } catch (error) {
-      onError("rollback failed", error);
-    }
-  };
-  const broken = (error: unknown): AppError => {
-    if (isIoError(error)) readOnly = "The store had a write error and is read-only until it is restarted.";
-    if (isIoError(error) || isOutOfSpace(error)) onError("write failed", error);
-    return unavailable(error);
-  };
-
-  const flush = (): void => {
-    scheduled = null;
-    const group = waiting;
-    waiting = [];
-    if (group.length === 0) return;
-    if (readOnly !== null) return group.forEach((item) => item.fail(unavailable()));
-    try {
-      transact(group);
-    } catch (error) {
-      if (isStorageError(error)) {
-        const failure = broken(error);
-        return group.forEach((item) => item.fail(failure));
-      }
-      if (group.length === 1) return group[0]!.fail(error);
-      return group.forEach(flushAlone);
-    }
-    for (const item of group) item.settle();
-  };
-  /** A neighbour threw: each gets a transaction of its own, so that only the guilty one fails. */
-  const flushAlone = (item: Waiting): void => {
-    if (readOnly !== null) return item.fail(unavailable());
-    try {
-      transact([item]);
-    } catch (error) {
-      return item.fail(isStorageError(error) ? broken(error) : error);
-    }
-    item.settle();
-  };
-
+  setPragmas(db);
+  const health = createHealth(onError);
+  const group = createGroupCommit(transactionsOf(db, onError, commit), health.requireWritable, health.failed);
   const checkpoint = setInterval(() => {
-    try {
-      if (readOnly === null) db.pragma("wal_checkpoint(PASSIVE)");
-    } catch (error) {
-      broken(error);
-    }
+    if (health.writable()) attempt(() => db.pragma("wal_checkpoint(PASSIVE)"), health.failed);
   }, checkpointMs);
   checkpoint.unref();
 
@@ -135,42 +29,102 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
       const statement = db.prepare(sql);
       return (statement.reader ? statement.raw() : statement) as unknown as Statement;
     },
-    write: <T>(work: () => T) =>
-      new Promise<T>((resolve, reject) => {
-        if (closed || readOnly !== null) return reject(unavailable());
-        let answer: T;
-        waiting.push({
-          run: () => {
-            answer = work();
-          },
-          settle: () => resolve(answer),
-          fail: reject,
-        });
-        // One turn of the loop: all requests that arrived with this one share its fsync.
-        scheduled ??= setImmediate(flush);
-      }),
+    write: group.write,
     read: (work) => {
-      if (closed) throw unavailable();
-      return work();
+      health.requireOpen();
+      try {
+        return work();
+      } catch (error) {
+        throw failureOf(error) === null ? error : health.failed(error);
+      }
     },
-    check: () => {
-      if (closed || readOnly !== null) throw unavailable();
-    },
+    check: health.requireWritable,
     close: async () => {
-      if (closed) return;
-      if (scheduled) clearImmediate(scheduled);
-      flush();
-      closed = true;
+      if (health.closed()) return;
+      group.flush();
       clearInterval(checkpoint);
+      // The driver keeps the connection until its statements are collected, so SQLite's own checkpoint at close may not come.
+      if (health.writable()) attempt(() => db.pragma("wal_checkpoint(TRUNCATE)"), health.failed);
+      health.close();
       db.close();
     },
   };
 }
 
-const isStorageError = (error: unknown): boolean => isIoError(error) || isOutOfSpace(error);
+const attempt = (work: () => unknown, failed: (error: unknown) => unknown): void => {
+  try {
+    work();
+  } catch (error) {
+    failed(error);
+  }
+};
+
+/** Whether the file may be read and written. After one failed write to the disk, no write is tried again before a restart. */
+function createHealth(onError: DatabaseOptions["onError"]) {
+  let state: "open" | "read-only" | "closed" = "open";
+  const unavailable = (cause?: unknown): AppError => {
+    if (state === "closed") return new AppError("unavailable", "The store is closed.");
+    if (state === "read-only") return new AppError("unavailable", READ_ONLY, { cause });
+    return new AppError("unavailable", "The store cannot write now.", { cause });
+  };
+  return {
+    writable: () => state === "open",
+    closed: () => state === "closed",
+    close: () => {
+      state = "closed";
+    },
+    requireWritable: () => {
+      if (state !== "open") throw unavailable();
+    },
+    requireOpen: () => {
+      if (state === "closed") throw unavailable();
+    },
+    failed: (error: unknown): AppError => {
+      const failure = failureOf(error);
+      onError("the embedded store failed", error);
+      if (failure !== "full" && state === "open") state = "read-only";
+      return failure === "damaged"
+        ? new AppError("damaged", "The store's file is damaged.", { cause: error })
+        : unavailable(error);
+    },
+  };
+}
+const READ_ONLY = "The store had a write error and is read-only until it is restarted.";
+
+function transactionsOf(
+  db: Libsql.Database,
+  onError: DatabaseOptions["onError"],
+  replaced: DatabaseOptions["commit"],
+): Transactions {
+  const statement = (sql: string): (() => void) => {
+    const prepared = db.prepare(sql);
+    return () => void prepared.run([]);
+  };
+  const [begin, commit, rollback] = [statement("BEGIN IMMEDIATE"), statement("COMMIT"), statement("ROLLBACK")];
+  const [mark, release, undo] = [statement("SAVEPOINT one"), statement("RELEASE one"), statement("ROLLBACK TO one")];
+  return {
+    begin,
+    commit: replaced ? () => replaced(commit) : commit,
+    rollback: () => {
+      if (db.inTransaction) attempt(rollback, (error) => onError("rollback failed", error));
+    },
+    isolated: (work) => {
+      mark();
+      try {
+        work();
+      } catch (error) {
+        // A full disk has already ended the whole transaction, and the savepoint with it.
+        if (db.inTransaction) undo();
+        throw error;
+      } finally {
+        if (db.inTransaction) release();
+      }
+    },
+  };
+}
 
 /** The driver's defaults lose data quietly, so each that matters is set and read back. */
-function assertPragmas(db: Libsql.Database): void {
+function setPragmas(db: Libsql.Database): void {
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL"); // fsync at every commit: a 202 is a promise
   db.pragma("wal_autocheckpoint = 0"); // from a timer instead: a commit must not pay for it

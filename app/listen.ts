@@ -1,0 +1,45 @@
+import http from "node:http";
+import net, { type AddressInfo } from "node:net";
+import { ConfigError } from "../core/config.js";
+
+/** Resolves with the port. Throws `ConfigError` that names the variable when the address cannot be taken. */
+export function listen(server: http.Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)));
+    server.listen({ host, port, backlog: 1_024 }, () => {
+      server.removeAllListeners("error");
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  if (error.code === "EADDRINUSE") return new ConfigError(`PORT: ${port} is in use by another process`);
+  if (error.code === "EACCES") return new ConfigError(`PORT: ${port} may not be used by this user`);
+  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND")
+    return new ConfigError(`HOST: ${host} is not an address of this machine`);
+  return error;
+}
+
+const FAREWELL_MS = 1_000;
+const SWEEP_MS = 50;
+
+/**
+ * Stops listening and lets what is under way finish. Idle connections stay open for a moment: a client that sends on one just now
+ * gets an answer with `Connection: close`, where closing at once would reset it.
+ */
+export function drain(server: http.Server, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const started = Date.now();
+    const sweep = setInterval(() => {
+      const elapsed = Date.now() - started;
+      if (elapsed > timeoutMs) server.closeAllConnections();
+      else if (elapsed > Math.min(FAREWELL_MS, timeoutMs)) server.closeIdleConnections();
+    }, SWEEP_MS);
+    // The HTTP server's own close would drop idle connections at once.
+    net.Server.prototype.close.call(server, () => {
+      clearInterval(sweep);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,47 @@
+import type { Readiness } from "../gateway/health.js";
+
+const PERIOD_MS = 500;
+const TIMEOUT_MS = 1_000;
+/** One good answer can be luck between two failures. */
+const GOOD_PROBES = 2;
+
+export interface Probes {
+  readonly state: () => Readiness;
+  /** Not ready from now on, whatever the probes say. */
+  readonly drain: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/** Asks every part twice a second; one failure is enough to be not ready. */
+export function startProbes(parts: Readonly<Record<string, () => Promise<void>>>): Probes {
+  const good = new Map(Object.keys(parts).map((name) => [name, GOOD_PROBES]));
+  let isDraining = false;
+  const probe = async (name: string, ask: () => Promise<void>): Promise<void> => {
+    const answered = await within(TIMEOUT_MS, ask()).then(
+      () => true,
+      () => false,
+    );
+    good.set(name, answered ? Math.min((good.get(name) ?? 0) + 1, GOOD_PROBES) : 0);
+  };
+  const timer = setInterval(() => {
+    for (const [name, ask] of Object.entries(parts)) void probe(name, ask);
+  }, PERIOD_MS);
+  timer.unref();
+  return {
+    state: () => {
+      const checks = Object.fromEntries([...good].map(([name, count]) => [name, count >= GOOD_PROBES]));
+      return { isReady: !isDraining && Object.values(checks).every(Boolean), checks };
+    },
+    drain: () => {
+      isDraining = true;
+    },
+    close: async () => clearInterval(timer),
+  };
+}
+
+function within(ms: number, promise: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("no answer in time")), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

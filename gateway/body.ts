@@ -1,0 +1,61 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AppError } from "../core/errors.js";
+import { hasBody } from "./respond.js";
+
+const JSON_CONTENT = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
+
+/** Refuses by head alone what would not be read: media type, encoding, announced length. */
+export function checkBodyHead(request: IncomingMessage, bytesMax: number): void {
+  const type = request.headers["content-type"];
+  if (type !== "application/json" && (type === undefined || !JSON_CONTENT.test(type)))
+    throw new AppError("unsupported_media_type", "Send Content-Type: application/json in UTF-8.");
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity")
+    throw new AppError("unsupported_media_type", "A Content-Encoding is not taken here.");
+  if (Number(request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge(bytesMax);
+}
+
+export const tooLarge = (bytesMax: number): AppError =>
+  new AppError("payload_too_large", `At most ${bytesMax} bytes are taken.`, {
+    errors: [{ path: "", message: `must have at most ${bytesMax} bytes` }],
+  });
+
+const EMPTY = Buffer.alloc(0);
+
+/** The body's bytes. Stops at the limit; rejects when the client goes away. */
+export function readBody(request: IncomingMessage, response: ServerResponse, bytesMax: number): Promise<Buffer> {
+  if (!hasBody(request)) return Promise.resolve(EMPTY);
+  // Only now: a client that asked first is told to go on once its head was accepted.
+  if (request.headers.expect !== undefined) response.writeContinue();
+  return new Promise((resolve, reject) => {
+    let first: Buffer | null = null;
+    let more: Buffer[] | null = null;
+    let length = 0;
+    const stop = (): void => {
+      request.off("data", onData);
+      request.off("end", onEnd);
+      request.off("error", onGone);
+      request.off("close", onGone);
+    };
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length > bytesMax) {
+        stop();
+        reject(tooLarge(bytesMax));
+      } else if (first === null) first = chunk;
+      else (more ??= [first]).push(chunk);
+    };
+    const onEnd = (): void => {
+      stop();
+      resolve(more === null ? (first ?? EMPTY) : Buffer.concat(more, length));
+    };
+    const onGone = (): void => {
+      stop();
+      reject(new AppError("bad_request", "The request ended before its body did."));
+    };
+    request.on("data", onData);
+    request.on("end", onEnd);
+    request.on("error", onGone);
+    request.on("close", onGone);
+  });
+}

@@ -1,0 +1,255 @@
+import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { SchemaVersion } from "../core/catalog.js";
+import { AppError, type ErrorItem } from "../core/errors.js";
+import type { EventRecord, Instant } from "../core/event.js";
+import { eventIdFor, newId, type EventId, type SchemaId, type WorkspaceId } from "../core/ids.js";
+import { scanAll, scanJson } from "../core/json-scan.js";
+import { encodeMessage } from "../core/message.js";
+import { admit, namespaceTable, type Admission, type GivenIdentifier } from "../core/namespaces.js";
+import type { CatalogStore, EventQueue, EventStore } from "../core/ports.js";
+import { effectiveTs, isFarAhead, parseTimestamp } from "../core/time.js";
+import { tooLarge } from "./body.js";
+import { acceptedJson } from "./respond.js";
+import { reply, type Context, type Reply, type Route } from "./route.js";
+import { beyondNamespaces, registerNamespaces } from "./namespaces.js";
+import { mismatch, parseJson, scanError } from "./shape.js";
+
+/** What collect needs of the schema engine; `core/schema/validator.ts` is it. */
+export interface EventValidator {
+  check(schema: SchemaVersion, payload: unknown, bytes: Buffer): readonly ErrorItem[] | Promise<readonly ErrorItem[]>;
+  checkAll(schema: SchemaVersion, bytes: Buffer): Promise<readonly ErrorItem[]>;
+  /** The identifiers that the payload holds, by the schema's annotations. */
+  identifiers(schema: SchemaVersion, payload: unknown): readonly GivenIdentifier[];
+}
+
+export interface CollectDeps {
+  readonly catalog: Pick<CatalogStore, "findSchema" | "isUnified" | "namespaces" | "registerNamespaces">;
+  readonly queue: Pick<EventQueue, "publish">;
+  readonly events: Pick<EventStore, "find">;
+  readonly validator: EventValidator;
+  readonly payloadBytesMax: number;
+  readonly depthMax: number;
+  readonly identifiersMax: number;
+  readonly namespacesMax: number;
+}
+
+/** A submission whose envelope is right: the payload parsed, and its bytes as they came. */
+interface Submission {
+  readonly schemaId: SchemaId;
+  readonly timestamp: string;
+  readonly instant: Instant;
+  readonly payload: unknown;
+  readonly bytes: Buffer;
+}
+
+export function collectRoutes(deps: CollectDeps): readonly Route[] {
+  const accept = createAcceptance(deps);
+  return [
+    {
+      method: "post",
+      path: "/v1/collect",
+      access: { kind: "role", role: "editor", ingest: true },
+      body: "event",
+      query: ["syncValidation"],
+      inlineLimited: (request) => request.query["syncValidation"] === "true",
+      handle: async (context) => {
+        const inline = readInline(context.query["syncValidation"]);
+        return inline ? validateInline(deps, context) : accept(context);
+      },
+    },
+  ];
+}
+
+function readInline(given: string | undefined): boolean {
+  if (given === undefined || given === "false") return false;
+  if (given === "true") return true;
+  throw new AppError("invalid_parameter", "syncValidation: must be true or false.");
+}
+
+const ENVELOPE = ["schema_id", "timestamp", "payload"] as const;
+/** Problems of the payload are told relative to it; those of the envelope name its field. */
+const relative = (path: string): string => (path.startsWith("payload.") ? path.slice("payload.".length) : path);
+
+interface Opened {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly bytes: Buffer;
+}
+
+/** JSON, sizes and depth: what is refused in both modes. */
+function open(deps: CollectDeps, body: Buffer, refuseUnstorable: boolean): Opened {
+  // The payload's own depth counts, and it stands one level down.
+  const { problem, members } = scanJson(body, deps.depthMax + 1);
+  if (problem !== null && (refuseUnstorable || !isUnstorable(problem.kind)))
+    throw scanError(problem, relative(problem.path));
+  const value = parseJson(body);
+  if (members === null) throw mismatch([{ path: "", message: "must be an object" }]);
+  const member = members.find(({ name }) => name === "payload");
+  const bytes = member === undefined ? NOTHING : body.subarray(member.start, member.end);
+  if (bytes.length > deps.payloadBytesMax) throw tooLarge(deps.payloadBytesMax);
+  return { fields: value as Readonly<Record<string, unknown>>, bytes };
+}
+const NOTHING = Buffer.alloc(0);
+const isUnstorable = (kind: string): boolean =>
+  kind === "lone_surrogate" || kind === "nul_in_key" || kind === "unsafe_number";
+
+/** Every problem of the envelope, one item per field. */
+function envelopeProblems(fields: Readonly<Record<string, unknown>>, now: number): readonly ErrorItem[] {
+  const errors: ErrorItem[] = [];
+  for (const name of ENVELOPE) if (!Object.hasOwn(fields, name)) errors.push({ path: name, message: "is required" });
+  for (const name of Object.keys(fields))
+    if (!(ENVELOPE as readonly string[]).includes(name)) errors.push({ path: name, message: "is not a known field" });
+  const { schema_id: schemaId, timestamp, payload } = fields;
+  if (schemaId !== undefined && typeof schemaId !== "string")
+    errors.push({ path: "schema_id", message: "must be a string" });
+  if (timestamp !== undefined) {
+    const instant = typeof timestamp === "string" ? parseTimestamp(timestamp) : null;
+    if (instant === null)
+      errors.push({ path: "timestamp", message: "must be an ISO 8601 date-time in UTC, such as 2026-01-31T12:00:00Z" });
+    else if (isFarAhead(instant, now))
+      errors.push({ path: "timestamp", message: "must not be more than 24 hours ahead" });
+  }
+  if (payload !== undefined && (typeof payload !== "object" || payload === null || Array.isArray(payload)))
+    errors.push({ path: "payload", message: "must be an object" });
+  return errors;
+}
+
+const submissionOf = ({ fields, bytes }: Opened): Submission => ({
+  schemaId: fields["schema_id"] as SchemaId,
+  timestamp: fields["timestamp"] as string,
+  instant: parseTimestamp(fields["timestamp"] as string)!,
+  payload: fields["payload"],
+  bytes,
+});
+
+const UNKNOWN_SCHEMA: ErrorItem = { path: "schema_id", message: "is not a schema of this workspace" };
+
+async function admission(
+  deps: CollectDeps,
+  workspace: WorkspaceId,
+  schema: SchemaVersion,
+  payload: unknown,
+): Promise<Admission> {
+  const given = deps.validator.identifiers(schema, payload);
+  if (given.length === 0) return NO_IDENTIFIERS;
+  const admitted = admit(given, namespaceTable(await deps.catalog.namespaces(workspace)));
+  if (admitted.identifiers.length <= deps.identifiersMax) return admitted;
+  const path = given[deps.identifiersMax]?.path ?? "";
+  return {
+    ...admitted,
+    errors: [...admitted.errors, { path, message: `is beyond ${deps.identifiersMax} identifiers in one event` }],
+  };
+}
+const NO_IDENTIFIERS: Admission = { identifiers: [], dropped: [], unregistered: [], errors: [] };
+
+/** The asynchronous mode: everything that a retry or a later setting must not change is pinned here, then queued. */
+function createAcceptance(deps: CollectDeps): (context: Context) => Promise<Reply> {
+  const remember = createIdempotency(deps.events);
+  return async ({ workspace, key, body, now, idempotencyKey }) => {
+    const opened = open(deps, body, true);
+    const eventId = idempotencyKey === null ? newId<EventId>() : eventIdFor(workspace, idempotencyKey);
+    const fingerprint = idempotencyKey === null ? null : hash("sha256", body, "base64");
+    if (fingerprint !== null && (await remember.isStored(workspace, eventId, fingerprint))) return accepted(eventId);
+
+    const problems = envelopeProblems(opened.fields, now);
+    if (problems.length > 0) throw mismatch(problems);
+    const submission = submissionOf(opened);
+    const schema = await deps.catalog.findSchema(workspace, submission.schemaId, null);
+    if (schema === null)
+      throw new AppError("unknown_schema", "schema_id: is not a schema of this workspace.", {
+        errors: [UNKNOWN_SCHEMA],
+      });
+    const errors = await deps.validator.check(schema, submission.payload, submission.bytes);
+    if (errors.length > 0) throw mismatch(errors);
+    const admitted = await admission(deps, workspace, schema, submission.payload);
+    if (admitted.errors.length > 0) throw mismatch(admitted.errors);
+    await registerNamespaces(deps, workspace, admitted.unregistered);
+
+    const event: EventRecord = {
+      workspace,
+      eventId,
+      schemaId: schema.schemaId,
+      schemaVersion: schema.version,
+      timestamp: submission.timestamp,
+      receivedAt: now,
+      effectiveTs: effectiveTs(submission.instant, now),
+      folds: await deps.catalog.isUnified(workspace, schema.schemaId),
+      identifiers: admitted.identifiers,
+      dropped: admitted.dropped,
+      keyId: key.keyId,
+      fingerprint,
+      payload: submission.bytes,
+    };
+    if (fingerprint === null) await deps.queue.publish(encodeMessage(event));
+    else await remember.publishing(workspace, eventId, fingerprint, () => deps.queue.publish(encodeMessage(event)));
+    return accepted(eventId);
+  };
+}
+
+const accepted = (eventId: EventId): Reply => ({ status: 202, json: acceptedJson(eventId) });
+
+const REMEMBERED_MAX = 20_000;
+
+/** What this process saw under an Idempotency-Key; the event store knows the rest. */
+function createIdempotency(events: Pick<EventStore, "find">) {
+  const seen = new LRUCache<string, { readonly fingerprint: string; readonly confirmed: boolean }>({
+    max: REMEMBERED_MAX,
+  });
+  const requireSame = (known: string | null, given: string): void => {
+    if (known !== given)
+      throw new AppError("idempotency_mismatch", "Idempotency-Key: was used with another body.", {
+        errors: [{ path: "Idempotency-Key", message: "was used with another body" }],
+      });
+  };
+  return {
+    /** True: this very request was accepted before, so there is nothing left to do. */
+    isStored: async (workspace: WorkspaceId, eventId: EventId, fingerprint: string): Promise<boolean> => {
+      const known = seen.get(`${workspace}:${eventId}`);
+      if (known !== undefined) {
+        requireSame(known.fingerprint, fingerprint);
+        return known.confirmed;
+      }
+      // Without the store a 202 is still right: the worker compares the fingerprints again.
+      const stored = await events.find(workspace, eventId).catch(() => null);
+      if (stored === null) return false;
+      requireSame(stored.fingerprint, fingerprint);
+      return true;
+    },
+    publishing: async (workspace: WorkspaceId, eventId: EventId, fingerprint: string, publish: () => Promise<void>) => {
+      const name = `${workspace}:${eventId}`;
+      seen.set(name, { fingerprint, confirmed: false });
+      await publish();
+      seen.set(name, { fingerprint, confirmed: true });
+    },
+  };
+}
+
+/** The inline mode: the same checks, all problems at once, and nothing is queued or registered. */
+async function validateInline(deps: CollectDeps, { workspace, body, now }: Context): Promise<Reply> {
+  const opened = open(deps, body, false);
+  const errors: ErrorItem[] = [...envelopeProblems(opened.fields, now)];
+  for (const { path, message } of scanAll(body, deps.depthMax + 1)) errors.push({ path: relative(path), message });
+  const { schema_id: schemaId, payload } = opened.fields;
+  if (typeof schemaId === "string") {
+    const schema = await deps.catalog.findSchema(workspace, schemaId as SchemaId, null);
+    if (schema === null) errors.push(UNKNOWN_SCHEMA);
+    else if (isObject(payload)) errors.push(...(await payloadProblems(deps, workspace, schema, payload, opened.bytes)));
+  }
+  return reply(200, { status: errors.length === 0 ? "pass" : "fail", errors });
+}
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+
+async function payloadProblems(
+  deps: CollectDeps,
+  workspace: WorkspaceId,
+  schema: SchemaVersion,
+  payload: unknown,
+  bytes: Buffer,
+): Promise<readonly ErrorItem[]> {
+  const errors = await deps.validator.checkAll(schema, bytes);
+  if (errors.length > 0) return errors;
+  const admitted = await admission(deps, workspace, schema, payload);
+  if (admitted.errors.length > 0) return admitted.errors;
+  return beyondNamespaces(await deps.catalog.namespaces(workspace), admitted.unregistered, deps.namespacesMax);
+}

@@ -1,0 +1,39 @@
+import { collectRoutes, type CollectDeps } from "./collect.js";
+import { datasetRoutes, type DatasetsDeps } from "./datasets.js";
+import { deadLetterRoutes, type DeadLettersDeps } from "./dead-letters.js";
+import { eventRoutes, type EventsDeps } from "./events.js";
+import { identifyRoutes, type IdentifyDeps } from "./identify.js";
+import { keyRoutes, type KeysDeps } from "./keys.js";
+import { namespaceRoutes, type NamespacesDeps } from "./namespaces.js";
+import { profileRoutes, type ProfilesDeps } from "./profiles.js";
+import type { Route } from "./route.js";
+import { schemaRoutes, type SchemasDeps } from "./schemas.js";
+import { workspaceRoutes, type WorkspacesDeps } from "./workspaces.js";
+
+export interface RoutesDeps {
+  readonly collect: CollectDeps;
+  readonly identify: IdentifyDeps;
+  readonly profiles: ProfilesDeps;
+  readonly events: EventsDeps;
+  readonly schemas: SchemasDeps;
+  readonly datasets: DatasetsDeps;
+  readonly namespaces: NamespacesDeps;
+  readonly deadLetters: DeadLettersDeps;
+  readonly keys: KeysDeps;
+  /** Null without an operator key. */
+  readonly workspaces: WorkspacesDeps | null;
+}
+
+/** All of `/v1`, the hot ones first: Express tries them in this order. */
+export const createRoutes = (deps: RoutesDeps): readonly Route[] => [
+  ...collectRoutes(deps.collect),
+  ...identifyRoutes(deps.identify),
+  ...profileRoutes(deps.profiles),
+  ...eventRoutes(deps.events),
+  ...schemaRoutes(deps.schemas),
+  ...datasetRoutes(deps.datasets),
+  ...namespaceRoutes(deps.namespaces),
+  ...deadLetterRoutes(deps.deadLetters),
+  ...keyRoutes(deps.keys),
+  ...(deps.workspaces === null ? [] : workspaceRoutes(deps.workspaces)),
+];

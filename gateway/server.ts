@@ -1,0 +1,74 @@
+import http from "node:http";
+import type { Socket } from "node:net";
+import type { Express, Request, Response } from "express";
+import { AppError, type ErrorCode } from "../core/errors.js";
+import type { Log } from "../core/log.js";
+import { makeProblem } from "./error-response.js";
+import { graftExpress } from "./fast-express.js";
+import { refuse } from "./pipeline.js";
+import { SECURITY_HEADERS } from "./respond.js";
+
+export interface ServerOptions {
+  readonly app: Express;
+  readonly headerBytesMax: number;
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly log: Log;
+}
+
+/** The HTTP server with limits on everything that a client can make slow or large. It does not listen yet. */
+export function createServer({
+  app,
+  headerBytesMax,
+  headersTimeoutMs,
+  requestTimeoutMs,
+  log,
+}: ServerOptions): http.Server {
+  const server = http.createServer(
+    {
+      ...graftExpress(app),
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      // The default of 30 s would let a slow head live six times its limit.
+      connectionsCheckingInterval: 1_000,
+      // Longer than the idle time of the usual load balancers, so that they close first and no request meets a closed socket.
+      keepAliveTimeout: 65_000,
+      insecureHTTPParser: false,
+      // Checked by us, so that its answer is a problem too.
+      requireHostHeader: false,
+      noDelay: true,
+    },
+    app,
+  );
+  // A client that asks first gets 100 only after its key was accepted: see readBody.
+  server.on("checkContinue", app);
+  server.on("checkExpectation", (request: Request, response: Response) =>
+    refuse(log, request, response, new AppError("expectation_failed", "Only Expect: 100-continue is known."), null),
+  );
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket));
+  return server;
+}
+
+const CODE_BY_ERROR: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: "headers_too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
+};
+
+/** What is not HTTP never reaches Express; its answer is written by hand, in the same form as all others. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  const answered =
+    (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent === true;
+  if (error.code === "ECONNRESET" || !socket.writable || answered) return void socket.destroy();
+  const problem = makeProblem(CODE_BY_ERROR[error.code ?? ""] ?? "bad_request", "The request is not valid HTTP.");
+  const headers = {
+    "Content-Type": "application/problem+json; charset=utf-8",
+    "Content-Length": String(Buffer.byteLength(problem.json)),
+    ...SECURITY_HEADERS,
+    ...problem.headers,
+    Connection: "close",
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const status = `HTTP/1.1 ${problem.status} ${http.STATUS_CODES[problem.status] ?? ""}\r\n`;
+  socket.end(`${status}${head.join("")}\r\n${problem.json}`);
+}

@@ -1,0 +1,88 @@
+import { AppError } from "../core/errors.js";
+import { identifierKey } from "../core/event.js";
+import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
+import type { Assertion, Identity, Picture, ProfileRef, Verdict } from "../core/identity.js";
+import type { IdentityGraph } from "../core/ports.js";
+import { createLane, type Call, type LaneOptions } from "./lane.js";
+import { repeated, type Request } from "./rules.js";
+import { wantOf, wantOfAll } from "./want.js";
+
+export interface IdentityDeps {
+  readonly graph: IdentityGraph;
+  /** A call that takes longer is answered `unavailable`; what it asserted may still come to stand. */
+  readonly timeoutMs: number;
+  readonly lane?: Partial<LaneOptions>;
+  readonly newUid?: () => Uid;
+  readonly newChangeId?: () => ChangeId;
+}
+
+/** The only public face of `graph/`: repeats and look-ups from a read without a lock, all else through the lane. */
+export function createIdentity(deps: IdentityDeps): Identity {
+  const { graph, timeoutMs, newUid = newId<Uid>, newChangeId = newId<ChangeId> } = deps;
+  const lane = createLane(graph, deps.lane);
+
+  const request = (assertion: Assertion, keys: readonly IdentifierKey[]): Request => ({
+    assertion,
+    keys,
+    uids: keys.map(newUid),
+    changeId: newChangeId(),
+  });
+  const assertAll = async (workspace: WorkspaceId, assertions: readonly Assertion[], call: Call) => {
+    if (assertions.length === 0) return [];
+    const keys = assertions.map(({ identifiers }) => identifiers.map((one) => identifierKey(workspace, one)));
+    const picture = await graph.read(workspace, wantOfAll(keys.map(wantOf)));
+    // A repeat behind a change must see it, so only those in front of the first change are answered from the read.
+    const answered = leadingRepeats(picture, keys);
+    const left = assertions.slice(answered.length).map((one, i) => request(one, keys[answered.length + i]!));
+    return left.length === 0 ? answered : [...answered, ...(await lane.assert(workspace, left, call))];
+  };
+
+  return {
+    assert: async (workspace, assertion) =>
+      (await within(timeoutMs, (call) => assertAll(workspace, [assertion], call)))[0]!,
+    assertAll: (workspace, assertions) => within(timeoutMs, (call) => assertAll(workspace, assertions, call)),
+    resolve: (workspace, profileId) => within(timeoutMs, () => graph.resolve(workspace, profileId)),
+    lookup: (workspace, identifiers) =>
+      within(timeoutMs, async (call) => {
+        const keys = identifiers.map((one) => identifierKey(workspace, one));
+        const want = { keys: [...new Set(keys)], pairs: [] };
+        const seen = profilesOf(await graph.read(workspace, want), keys);
+        // A read without a lock may miss what a step moves just then, so only the lane says "unknown".
+        return seen.includes(null) ? profilesOf(await lane.look(workspace, want, call), keys) : seen;
+      }),
+    members: (workspace, profileId, page) => within(timeoutMs, () => graph.members(workspace, profileId, page)),
+  };
+}
+
+function leadingRepeats(picture: Picture, keys: readonly (readonly IdentifierKey[])[]): readonly Verdict[] {
+  const verdicts: Verdict[] = [];
+  for (const asserted of keys) {
+    const verdict = repeated(picture, asserted);
+    if (verdict === null) break;
+    verdicts.push(verdict);
+  }
+  return verdicts;
+}
+
+const profilesOf = (picture: Picture, keys: readonly IdentifierKey[]): readonly (ProfileRef | null)[] =>
+  keys.map((key) => {
+    const component = picture.identifiers.get(key)?.component;
+    return (component === undefined ? undefined : picture.components.get(component)) ?? null;
+  });
+
+/** Answers `unavailable` after `timeoutMs`, and tells the work that nobody waits for it any more. */
+async function within<T>(timeoutMs: number, work: (call: Call) => Promise<T>): Promise<T> {
+  const call = { expired: false };
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      call.expired = true;
+      reject(new AppError("unavailable", "The identity graph did not answer in time."));
+    }, timeoutMs);
+  });
+  try {
+    return await Promise.race([work(call), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,26 @@
+import type { IdentifierKey } from "../core/ids.js";
+import { pairKey, type PairKey, type Want } from "../core/identity.js";
+
+type Pair = Want["pairs"][number];
+
+/** All pairs of the keys, each once: n keys have n (n - 1) / 2. */
+const pairsOf = (keys: readonly IdentifierKey[]): readonly Pair[] =>
+  keys.flatMap((from, i) => keys.slice(i + 1).map((to): Pair => [from, to]));
+
+/** What an assertion of these keys needs to see. */
+export const wantOf = (keys: readonly IdentifierKey[]): Want => ({ keys, pairs: pairsOf(keys) });
+
+/** What all of them need to see, each once. */
+export function wantOfAll(wants: readonly Want[]): Want {
+  if (wants.length === 1) return wants[0]!;
+  const keys = new Set<IdentifierKey>();
+  const pairs = new Map<PairKey, Pair>();
+  for (const want of wants) {
+    for (const key of want.keys) keys.add(key);
+    for (const pair of want.pairs) pairs.set(pairKey(pair[0], pair[1]), pair);
+  }
+  return { keys: [...keys], pairs: [...pairs.values()] };
+}
+
+/** Look-ups that a want costs: what a step is measured by. */
+export const lookupsOf = ({ keys, pairs }: Want): number => keys.length + pairs.length;

@@ -1,0 +1,139 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import type { Child } from "./child.js";
+import { measure, type Sample } from "./measure.js";
+import { topFunctions } from "./profile.js";
+import { summarize, table } from "./report.js";
+import { startTarget, type TargetName } from "./targets.js";
+import { createWorkloads, type Workload } from "./workloads.js";
+
+const HELP = `npm run bench -- [options]
+  --seconds N      length of a measured window (1)
+  --rounds N       rounds; the medians count (4)
+  --only TEXT      only workloads whose name contains it, and what they are compared with; repeatable
+  --profile DIR    then run each workload once more, keep its CPU profile there and print where its time goes
+  --no-fail        exit code 0 also when a budget is missed
+`;
+
+interface Options {
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly only: readonly string[];
+  readonly profile: string | null;
+  readonly mayFail: boolean;
+}
+
+function readOptions(): Options | null {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: "string", default: "1" },
+      rounds: { type: "string", default: "4" },
+      only: { type: "string", multiple: true, default: [] },
+      profile: { type: "string" },
+      "no-fail": { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return null;
+  const seconds = Number(values.seconds);
+  const rounds = Number(values.rounds);
+  if (!(seconds > 0) || !Number.isSafeInteger(rounds) || rounds < 1)
+    throw new Error("--seconds must be above 0 and --rounds a whole number from 1");
+  return { seconds, rounds, only: values.only, profile: values.profile ?? null, mayFail: !values["no-fail"] };
+}
+
+function choose(workloads: readonly Workload[], only: readonly string[]): readonly Workload[] {
+  if (only.length === 0) return workloads;
+  const chosen = workloads.filter(({ name }) => only.some((text) => name.includes(text)));
+  if (chosen.length === 0) throw new Error(`--only: there are ${workloads.map(({ name }) => name).join("; ")}`);
+  const baselines = new Set(chosen.map(({ baseline }) => baseline));
+  return workloads.filter((workload) => chosen.includes(workload) || baselines.has(workload.name));
+}
+
+type Children = ReadonlyMap<TargetName, Child>;
+
+async function startAll(workloads: readonly Workload[]): Promise<Children> {
+  const children = new Map<TargetName, Child>();
+  try {
+    for (const { target } of workloads) if (!children.has(target)) children.set(target, await startTarget(target));
+    return children;
+  } catch (error) {
+    await closeAll(children);
+    throw error;
+  }
+}
+
+const closeAll = async (children: Children): Promise<void> => {
+  await Promise.all([...children.values()].map((child) => child.close()));
+};
+
+/** One window of every workload, in turn. */
+async function runRound(
+  label: string,
+  workloads: readonly Workload[],
+  children: Children,
+  seconds: number,
+  keep: (name: string, sample: Sample) => void,
+): Promise<void> {
+  for (const workload of workloads) {
+    const sample = await measure(workload, children.get(workload.target)!, seconds);
+    const cpu = sample.cpuMicrosecondsPerOperation.toFixed(1);
+    console.log(`${label}  ${workload.name}: ${cpu} µs, ${Math.round(sample.operationsPerSecond)}/s`);
+    keep(workload.name, sample);
+  }
+}
+
+/** A round of its own, which is not measured: the profiler makes everything slower. */
+async function profileAll(
+  workloads: readonly Workload[],
+  children: Children,
+  seconds: number,
+  folder: string,
+): Promise<void> {
+  for (const workload of workloads) {
+    const child = children.get(workload.target)!;
+    const { operations } = await measure(workload, child, seconds, () => child.ask("startProfile"));
+    console.log(`\n${workload.name}: where its time goes`);
+    keepProfile(folder, workload.name, await child.ask("stopProfile"), operations);
+  }
+}
+
+function keepProfile(folder: string, name: string, profile: string, operations: number): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, `${name.replaceAll(/[^a-z0-9]+/gi, "-")}.cpuprofile`), profile);
+  for (const line of topFunctions(profile, operations)) console.log(`    ${line}`);
+}
+
+/** True when every budget holds. */
+async function bench(options: Options): Promise<boolean> {
+  const workloads = choose(createWorkloads(), options.only);
+  const samples = new Map<string, Sample[]>(workloads.map(({ name }) => [name, []]));
+  const children = await startAll(workloads);
+  try {
+    // Round 0 warms up and counts for nothing: the compiler, the caches and the files settle.
+    await runRound("warm-up", workloads, children, options.seconds, () => {});
+    for (let round = 1; round <= options.rounds; round++) {
+      const label = `round ${round}/${options.rounds}`;
+      await runRound(label, workloads, children, options.seconds, (name, sample) => samples.get(name)!.push(sample));
+    }
+    if (options.profile !== null) await profileAll(workloads, children, options.seconds, options.profile);
+  } finally {
+    await closeAll(children);
+  }
+  const rows = summarize(workloads, samples);
+  console.log(`\n${table(rows)}`);
+  return rows.every(({ isMissed }) => !isMissed);
+}
+
+try {
+  const options = readOptions();
+  if (options === null) process.stdout.write(HELP);
+  else if (!(await bench(options)) && options.mayFail) {
+    console.log("\nA budget is missed.");
+    process.exitCode = 1;
+  }
+} catch (error) {
+  console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 2;
+}

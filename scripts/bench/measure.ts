@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Child } from "./child.js";
+import { runLoad, type LoadResult } from "./load.js";
+import { CONNECTIONS, type Workload } from "./workloads.js";
+
+/** One window of one workload. */
+export interface Sample {
+  readonly operations: number;
+  /** CPU of the child alone, all its threads. */
+  readonly cpuMicrosecondsPerOperation: number;
+  readonly operationsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+const POLL_MS = 20;
+
+/** Runs one window, after whatever the workload needs to be made first. `onBegin` is called in between. */
+export async function measure(
+  workload: Workload,
+  child: Child,
+  seconds: number,
+  onBegin: () => Promise<unknown> = async () => {},
+): Promise<Sample> {
+  let before = 0;
+  const result = await run(workload, child, seconds, async () => {
+    await onBegin();
+    before = await child.ask("cpu");
+  });
+  return sampleOf(result, (await child.ask("cpu")) - before);
+}
+
+async function run(workload: Workload, child: Child, seconds: number, begin: () => Promise<void>): Promise<LoadResult> {
+  if (workload.kind === "loop") {
+    await begin();
+    return child.ask("loop", { rowBytes: workload.rowBytes, seconds });
+  }
+  const supply = await workload.requests(child);
+  const started = { at: 0 };
+  const result = await runLoad({ port: child.port, connections: CONNECTIONS, seconds }, supply, async () => {
+    await begin();
+    started.at = performance.now();
+  });
+  if (!workload.drains) return result;
+  while ((await child.ask("depth")) > 0) await sleep(POLL_MS);
+  return { ...result, seconds: (performance.now() - started.at) / 1_000 };
+}
+
+function sampleOf({ operations, seconds, latenciesMs }: LoadResult, cpuMicroseconds: number): Sample {
+  if (operations === 0) throw new Error("a window without a single operation measures nothing");
+  const sorted = Float64Array.from(latenciesMs).toSorted();
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+  return {
+    operations,
+    cpuMicrosecondsPerOperation: cpuMicroseconds / operations,
+    operationsPerSecond: operations / seconds,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+  };
+}

@@ -1,0 +1,68 @@
+import type { Sample } from "./measure.js";
+import type { Workload } from "./workloads.js";
+
+/** Samples of each workload, by round. */
+export type Samples = ReadonlyMap<string, readonly Sample[]>;
+
+export interface Row {
+  readonly name: string;
+  readonly cpu: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Null for a yardstick that is compared with nothing. */
+  readonly ratio: number | null;
+  readonly budget: number | null;
+  readonly isMissed: boolean;
+}
+
+const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+};
+
+/** Medians over the rounds. A ratio is taken within each round first: what disturbed one side disturbed the other as well. */
+export function summarize(workloads: readonly Workload[], samples: Samples): readonly Row[] {
+  return workloads.map(({ name, baseline, budget }) => {
+    const own = samples.get(name) ?? [];
+    const of = (pick: (sample: Sample) => number): number => median(own.map(pick));
+    const against = baseline === null ? undefined : samples.get(baseline);
+    const ratio =
+      against === undefined
+        ? null
+        : median(
+            own.map(
+              (sample, round) => sample.cpuMicrosecondsPerOperation / against[round]!.cpuMicrosecondsPerOperation,
+            ),
+          );
+    return {
+      name,
+      cpu: of((sample) => sample.cpuMicrosecondsPerOperation),
+      perSecond: of((sample) => sample.operationsPerSecond),
+      p50Ms: of((sample) => sample.p50Ms),
+      p99Ms: of((sample) => sample.p99Ms),
+      ratio,
+      budget,
+      isMissed: ratio !== null && budget !== null && ratio > budget,
+    };
+  });
+}
+
+const HEAD = ["workload", "CPU µs/op", "ops/s", "p50 ms", "p99 ms", "ratio", "budget"];
+
+export function table(rows: readonly Row[]): string {
+  const cells = rows.map((row) => [
+    row.name,
+    row.cpu.toFixed(1),
+    Math.round(row.perSecond).toLocaleString("en-US"),
+    row.p50Ms.toFixed(2),
+    row.p99Ms.toFixed(2),
+    row.ratio === null ? "" : row.ratio.toFixed(2),
+    row.budget === null ? "" : `${row.isMissed ? "MISSED " : "ok "}<= ${row.budget}`,
+  ]);
+  const widths = HEAD.map((head, column) => Math.max(head.length, ...cells.map((line) => line[column]!.length)));
+  const show = (line: readonly string[]): string =>
+    line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join("  ");
+  return [show(HEAD), ...cells.map(show)].map((line) => line.trimEnd()).join("\n");
+}

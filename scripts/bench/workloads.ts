@@ -1,0 +1,134 @@
+import type { Child } from "./child.js";
+import { collectBodies, identifyBody, type IdentifierPair } from "./bodies.js";
+import { post, runLoad, type Supply } from "./load.js";
+import type { TargetName } from "./targets.js";
+
+export interface WorkloadBase {
+  readonly name: string;
+  readonly target: TargetName;
+  /** The workload of the same run that its CPU per operation is compared with. */
+  readonly baseline: string | null;
+  /** Highest ratio allowed; null: only shown. */
+  readonly budget: number | null;
+}
+
+export type Workload =
+  | (WorkloadBase & {
+      readonly kind: "http";
+      /** Called before each window: makes what the window needs, and answers its requests. */
+      readonly requests: (child: Child) => Promise<Supply>;
+      /** The window ends when the queue is empty. */
+      readonly drains: boolean;
+    })
+  | (WorkloadBase & { readonly kind: "loop"; readonly rowBytes: number });
+
+export const CONNECTIONS = 64;
+const SMALL = 300;
+const LARGE = 2_048;
+const KNOWN_PEOPLE = 10_000;
+const REPEATED_PAIRS = 1_000;
+const MERGES_PER_WINDOW = 4_000;
+
+const label = (bytes: number): string => (bytes === SMALL ? "300 B" : "2 KB");
+
+/** Fresh each run: numbers of people and identifiers go on from window to window. */
+export function createWorkloads(): readonly Workload[] {
+  return [
+    ...[SMALL, LARGE].flatMap((bytes) => yardsticks(bytes)),
+    ...[SMALL, LARGE].flatMap((bytes) => collects(bytes)),
+    ...identifies(),
+  ];
+}
+
+const tuned = (bytes: number): string => `tuned Express echo, ${label(bytes)}`;
+
+function yardsticks(bytes: number): readonly Workload[] {
+  const http = { kind: "http", requests: collectRequests(bytes), drains: false, budget: null } as const;
+  return [
+    { ...http, name: tuned(bytes), target: "tunedEcho", baseline: null },
+    { ...http, name: `stock Express echo, ${label(bytes)}`, target: "stockEcho", baseline: tuned(bytes) },
+    {
+      kind: "loop",
+      name: `bare SQLite, 64 rows a commit, ${label(bytes)}`,
+      target: "sqliteLoop",
+      rowBytes: bytes,
+      baseline: tuned(bytes),
+      budget: null,
+    },
+  ];
+}
+
+function collects(bytes: number): readonly Workload[] {
+  const http = { kind: "http", requests: collectRequests(bytes), baseline: tuned(bytes) } as const;
+  return [
+    { ...http, name: `collect until 202, ${label(bytes)}`, target: "pausedService", drains: false, budget: 3 },
+    { ...http, name: `collect until folded, ${label(bytes)}`, target: "service", drains: true, budget: 8 },
+  ];
+}
+
+/** One event in ten is of somebody new, the others of the people seen last. */
+function collectRequests(bytes: number): (child: Child) => Promise<Supply> {
+  let sent = 0;
+  return async ({ key }) => {
+    const body = collectBodies(bytes, new Date().toISOString());
+    return () => {
+      const newest = Math.floor(sent / 10);
+      const person = sent % 10 === 0 ? newest : Math.max(0, newest - ((sent * 7_919) % KNOWN_PEOPLE));
+      sent++;
+      return post("/v1/collect", key, body(person));
+    };
+  };
+}
+
+const identify = (key: string | null, ...identifiers: readonly IdentifierPair[]): string =>
+  post("/v1/identify", key, identifyBody(...identifiers));
+
+function identifies(): readonly Workload[] {
+  const base = { kind: "http", target: "service", drains: false, baseline: tuned(SMALL) } as const;
+  return [
+    { ...base, name: "identify, repeat", budget: 3, requests: repeats },
+    { ...base, name: "identify, new pair", budget: 8, requests: newPairs() },
+    { ...base, name: "identify, merge of two profiles", budget: null, requests: merges() },
+  ];
+}
+
+const repeat = (key: string | null, number: number): string =>
+  identify(key, ["user_id", `repeat-${number}`], ["cookie_id", `repeat-${number}`]);
+
+async function repeats(child: Child): Promise<Supply> {
+  await sendAll(child, REPEATED_PAIRS, (number) => repeat(child.key, number));
+  const requests = Array.from({ length: REPEATED_PAIRS }, (_, number) => repeat(child.key, number));
+  let sent = 0;
+  return () => requests[sent++ % REPEATED_PAIRS]!;
+}
+
+function newPairs(): (child: Child) => Promise<Supply> {
+  let sent = 0;
+  return async ({ key }) => {
+    return () => identify(key, ["user_id", `new-${++sent}`], ["cookie_id", `new-${sent}`]);
+  };
+}
+
+/** Each window gets profiles of its own to merge, made before it is measured: a merge happens once. */
+function merges(): (child: Child) => Promise<Supply> {
+  let made = 0;
+  return async (child) => {
+    const first = made;
+    made += MERGES_PER_WINDOW;
+    const single = (namespace: string) => (number: number) => identify(child.key, [namespace, `m-${first + number}`]);
+    await sendAll(child, MERGES_PER_WINDOW, single("user_id"));
+    await sendAll(child, MERGES_PER_WINDOW, single("cookie_id"));
+    let next = first;
+    return () => {
+      if (next === made) return null;
+      const value = `m-${next++}`;
+      return identify(child.key, ["user_id", value], ["cookie_id", value]);
+    };
+  };
+}
+
+async function sendAll({ port }: Child, count: number, request: (number: number) => string): Promise<void> {
+  let sent = 0;
+  const supply: Supply = () => (sent < count ? request(sent++) : null);
+  await runLoad({ port, connections: CONNECTIONS, seconds: Number.POSITIVE_INFINITY }, supply);
+}

@@ -1,0 +1,83 @@
+import { parseArgs } from "node:util";
+import { createProgress } from "./progress.js";
+import { runDemo, type DemoOptions, type DemoResult } from "./run.js";
+import { SAMPLE } from "./sample.js";
+import { showSummary } from "./summary.js";
+
+const HELP = `npm run demo -- [file.csv ...] [options]
+  --key A          a column that identifies a person; A+B+C joins several, and counts only when none is blank; repeatable
+  --id COLUMN      a column that names the record itself, so that every record is somebody
+  --trait COLUMN   a column to keep as a trait of the profile; repeatable (default: every column)
+  --concurrency N  requests at once (32)
+  --url URL        a running service, instead of one of its own on a temporary folder
+  --api-key KEY    a key for it, of role admin or higher
+  --verify         compare every profile with a union-find over the same keys; exit code 1 on any difference
+Without a file: the sample that comes along.
+`;
+const CONCURRENCY_MAX = 1_024;
+const DIFFERENCES_SHOWN = 20;
+
+interface Command {
+  readonly demo: DemoOptions;
+  readonly verify: boolean;
+}
+
+function readCommand(): Command | null {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      key: { type: "string", multiple: true, default: [] },
+      id: { type: "string" },
+      trait: { type: "string", multiple: true },
+      concurrency: { type: "string", default: "32" },
+      url: { type: "string" },
+      "api-key": { type: "string" },
+      verify: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return null;
+  const concurrency = Number(values.concurrency);
+  if (!Number.isSafeInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX)
+    throw new Error(`--concurrency must be a whole number from 1 to ${CONCURRENCY_MAX}`);
+  const isSample = positionals.length === 0 && values.key.length === 0 && values.id === undefined;
+  return {
+    demo: {
+      files: positionals.length === 0 ? [SAMPLE.file] : positionals,
+      keys: isSample ? SAMPLE.keys : values.key,
+      id: isSample ? SAMPLE.id : (values.id ?? null),
+      traits: values.trait ?? null,
+      concurrency,
+      server: serverOf(values.url, values["api-key"]),
+      onProgress: createProgress(process.stdout),
+    },
+    verify: values.verify,
+  };
+}
+
+function serverOf(url: string | undefined, key: string | undefined): DemoOptions["server"] {
+  if (url === undefined && key === undefined) return null;
+  if (url === undefined || key === undefined) throw new Error("--url and --api-key go together");
+  return { url, key };
+}
+
+/** True when nothing differs. */
+function showDifferences(differences: DemoResult["differences"]): boolean {
+  for (const difference of differences.slice(0, DIFFERENCES_SHOWN)) console.log(`  ${difference}`);
+  console.log(`${differences.length.toLocaleString("en-US")} difference${differences.length === 1 ? "" : "s"}`);
+  return differences.length === 0;
+}
+
+try {
+  const command = readCommand();
+  if (command === null) process.stdout.write(HELP);
+  else {
+    const { summary, eventsPerSecond, differences } = await runDemo(command.demo);
+    console.log(`${Math.round(eventsPerSecond).toLocaleString("en-US")} events/s`);
+    console.log(showSummary(summary));
+    if (command.verify && !showDifferences(differences)) process.exitCode = 1;
+  }
+} catch (error) {
+  console.error(`demo: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+import { parseCsv } from "./csv.js";
+
+/** One row: column name to value, both trimmed; blank values are absent. */
+export type CsvRecord = ReadonlyMap<string, string>;
+
+export interface Table {
+  readonly columns: readonly string[];
+  readonly records: readonly CsvRecord[];
+}
+
+/** All files as one table. They must have the same columns. */
+export function readTable(files: readonly string[]): Table {
+  const tables = files.map((file) => tableOf(file, readFileSync(file, "utf8")));
+  const columns = tables[0]?.columns ?? [];
+  for (const [i, table] of tables.entries())
+    if (table.columns.join("\n") !== columns.join("\n"))
+      throw new Error(`${files[i]}: has other columns than ${files[0]}`);
+  return { columns, records: tables.flatMap(({ records }) => records) };
+}
+
+/** The first row names the columns. Throws an error that names the file. */
+export function tableOf(name: string, text: string): Table {
+  try {
+    const [head, ...rows] = parseCsv(text);
+    const columns = (head ?? []).map((column) => column.trim());
+    if (columns.length === 0 || columns.includes("")) throw new Error("line 1: every column needs a name");
+    if (new Set(columns).size < columns.length) throw new Error("line 1: two columns have the same name");
+    return { columns, records: rows.map((row) => recordOf(columns, row)) };
+  } catch (error) {
+    throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+const recordOf = (columns: readonly string[], row: readonly string[]): CsvRecord =>
+  new Map(columns.map((column, i) => [column, row[i]!.trim()] as const).filter(([, value]) => value !== ""));

@@ -1,0 +1,46 @@
+import type { Database } from "../../core/database.js";
+import type { Dataset } from "../../core/catalog.js";
+import type { DatasetId, SchemaId, WorkspaceId } from "../../core/ids.js";
+import type { CatalogStore } from "../../core/ports.js";
+import type { Session } from "./session.js";
+
+/** What becomes of a schema's events. */
+export function createDatasets(
+  database: Database,
+  session: Session,
+): Pick<CatalogStore, "putDataset" | "findDataset" | "datasets" | "isUnified"> {
+  const put = database.prepare(
+    `INSERT OR REPLACE INTO datasets (ws, id, schema_id, unified, retention_days, created_at, name) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const find = database.prepare(`${SELECT} WHERE ws = ? AND id = ?`);
+  const page = database.prepare(`${SELECT} WHERE ws = ? AND id > ? ORDER BY id LIMIT ?`);
+  const unified = database.prepare("SELECT 1 FROM datasets WHERE ws = ? AND schema_id = ? AND unified = 1 LIMIT 1");
+  return {
+    putDataset: ({ workspace, datasetId, name, schemaId, unifiedProfile, retentionDays, createdAt }) =>
+      session.write(() => {
+        const wanted = Number(unifiedProfile);
+        put.run([workspace, datasetId, schemaId, wanted, retentionDays, createdAt, Buffer.from(name)]);
+      }),
+    findDataset: async (workspace, datasetId) => {
+      const row = await session.read(() => find.get([workspace, datasetId]));
+      return row ? toDataset(row as Row) : null;
+    },
+    datasets: async (workspace, { limit, after }) => {
+      const rows = await session.read(() => page.all([workspace, after ?? "", limit]));
+      return rows.map((row) => toDataset(row as Row));
+    },
+    isUnified: (workspace, schemaId) => session.read(() => unified.get([workspace, schemaId]) !== undefined),
+  };
+}
+
+const SELECT = "SELECT ws, id, schema_id, unified, retention_days, created_at, name FROM datasets";
+type Row = readonly [WorkspaceId, DatasetId, SchemaId, number, number | null, number, Buffer];
+const toDataset = ([workspace, datasetId, schemaId, unified, retentionDays, createdAt, name]: Row): Dataset => ({
+  workspace,
+  datasetId,
+  name: name.toString(),
+  schemaId,
+  unifiedProfile: unified === 1,
+  retentionDays,
+  createdAt,
+});

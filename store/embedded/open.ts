@@ -1,0 +1,61 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import Libsql from "libsql";
+import type { Database } from "../../core/database.js";
+import { openDatabase, type DatabaseOptions } from "./database.js";
+import { failureOf } from "./failure.js";
+import { migrate, STORE_MIGRATIONS } from "./schema.js";
+import { requireWholeLog } from "./write-ahead-log.js";
+
+export interface EmbeddedOptions extends Omit<DatabaseOptions, "file"> {
+  /** Made, for its owner alone, if it is not there. */
+  readonly dataDir: string;
+}
+
+export interface EmbeddedStore {
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
+/** Opens the data of one folder, which this process then owns. Throws when another process does, or when the data is damaged. */
+export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Promise<EmbeddedStore> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const unlock = lock(dataDir);
+  let database: Database | null = null;
+  try {
+    const file = join(dataDir, "onym.db");
+    requireWholeLog(`${file}-wal`);
+    database = openDatabase({ file, ...options });
+    migrate(database, "store", STORE_MIGRATIONS);
+  } catch (error) {
+    await database?.close();
+    unlock();
+    throw error;
+  }
+  const opened = database;
+  return {
+    database: opened,
+    close: async () => {
+      await opened.close();
+      unlock();
+    },
+  };
+}
+
+/** A lock that the system itself takes back when the process dies: an open transaction on a small file beside the data. */
+function lock(dataDir: string): () => void {
+  const db = new Libsql(join(dataDir, "lock.db"));
+  try {
+    db.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    db.close();
+    if (failureOf(error) !== "full") throw error;
+    throw new Error(`DATA_DIR: another process uses the folder ${dataDir}; one process owns it.`, { cause: error });
+  }
+  return () => {
+    if (!db.open) return;
+    // Closing alone would leave the lock to the garbage collector.
+    db.exec("ROLLBACK");
+    db.close();
+  };
+}

@@ -1,0 +1,49 @@
+import type { Database } from "../../core/database.js";
+import { facetFromJson, facetToJson } from "../../core/facet-json.js";
+import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports.js";
+import { isOwnKey, ownKey } from "./own-key.js";
+import { createSession, nextTurn } from "./session.js";
+
+const FACETS_PER_TURN = 500;
+
+/** Facets under their identifier's key, which begins with the workspace. */
+export function createEmbeddedProfileStore({ database }: { readonly database: Database }): ProfileStore {
+  const session = createSession(database);
+  const select = database.prepare("SELECT rev, facet FROM facets WHERE key = ?");
+  const create = database.prepare("INSERT INTO facets (key, rev, facet) VALUES (?, 1, ?) ON CONFLICT (key) DO NOTHING");
+  const update = database.prepare("UPDATE facets SET facet = ?, rev = rev + 1 WHERE key = ? AND rev = ?");
+
+  const find = async (
+    workspace: WorkspaceId,
+    keys: readonly IdentifierKey[],
+  ): Promise<ReadonlyMap<IdentifierKey, StoredFacet>> => {
+    const found = new Map<IdentifierKey, StoredFacet>();
+    for (let next = 0; next < keys.length || next === 0; next += FACETS_PER_TURN) {
+      if (next > 0) await nextTurn();
+      await session.read(() => {
+        for (const key of keys.slice(next, next + FACETS_PER_TURN)) {
+          const row = isOwnKey(workspace, key) ? select.get([Buffer.from(key)]) : undefined;
+          if (row) found.set(key, { rev: row[0] as number, facet: facetFromJson(row[1] as string) });
+        }
+      });
+    }
+    return found;
+  };
+
+  const save = async (workspace: WorkspaceId, saves: readonly FacetSave[]): Promise<readonly boolean[]> => {
+    const rows = saves.map(({ key, facet, expectedRev }) => ({
+      key: ownKey(workspace, key),
+      facet: facetToJson(facet),
+      expectedRev,
+    }));
+    return session.write(() =>
+      rows.map(({ key, facet, expectedRev }) => {
+        const { changes } = expectedRev === 0 ? create.run([key, facet]) : update.run([facet, key, expectedRev]);
+        return changes === 1;
+      }),
+    );
+  };
+
+  return { find, save, ready: session.ready, close: session.close };
+}

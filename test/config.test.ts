@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { ConfigError, readConfig, SETTINGS, type Config } from "../core/config.js";
+
+const problemOf = (environment: Readonly<Record<string, string>>): string => {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return "none";
+};
+
+const names = Object.keys(SETTINGS.properties) as readonly (keyof Config)[];
+const integers = names.filter((name) => SETTINGS.properties[name].type === "integer");
+
+describe("The settings", () => {
+  it("have the documented defaults", () => {
+    const { PORT, HOST, DATA_DIR, OPERATOR_KEY, TRUST_PROXY } = readConfig({});
+    assert.deepEqual(
+      { PORT, HOST, DATA_DIR, OPERATOR_KEY, TRUST_PROXY },
+      { PORT: 8080, HOST: "127.0.0.1", DATA_DIR: "./data", OPERATOR_KEY: "", TRUST_PROXY: 0 },
+    );
+  });
+
+  it("have the documented limits as their defaults", () => {
+    const config = readConfig({});
+    const limits: Partial<Config> = {
+      PAYLOAD_BYTES_MAX: 256 * 1_024,
+      BODY_BYTES_MAX: 1_048_576,
+      DEPTH_MAX: 64,
+      HEADER_BYTES_MAX: 16 * 1_024,
+      HEADERS_TIMEOUT_MS: 5_000,
+      BODY_TIMEOUT_MS: 15_000,
+      INLINE_PER_MINUTE: 60,
+      AUTH_FAILURES_PER_MINUTE: 20,
+      IDENTIFIERS_MAX: 20,
+      NAMESPACES_MAX: 100,
+      PROFILE_IDENTIFIERS_MAX: 10_000,
+      IDENTITY_TIMEOUT_MS: 8_000,
+      SCHEMA_COMPILE_MS: 200,
+      VALIDATION_MS: 100,
+      WORKER_TRIES_MAX: 5,
+      DRAIN_MS: 10_000,
+    };
+    for (const [name, value] of Object.entries(limits)) assert.equal(config[name as keyof Config], value, name);
+  });
+
+  it("each say what they are for", () => {
+    for (const name of names) assert.match((SETTINGS.properties[name] as { description?: string }).description ?? "", /.{10}/, name);
+  });
+
+  it("count an empty variable as unset", () => {
+    const empty = Object.fromEntries(names.map((name) => [name, ""]));
+    assert.deepEqual(readConfig(empty), readConfig({}));
+  });
+
+  it("ignore variables that are not theirs", () => {
+    assert.deepEqual(readConfig({ PATH: "/bin", constructor: "x", __proto__: "x" } as never), readConfig({}));
+  });
+
+  it("take each number at both of its bounds, and name the variable one beyond", () => {
+    for (const name of integers) {
+      const { minimum = 0, maximum = 0 } = SETTINGS.properties[name] as { minimum?: number; maximum?: number };
+      // Its neighbour follows, where one bounds the other.
+      const around = name === "HEADERS_TIMEOUT_MS" ? { BODY_TIMEOUT_MS: "300000" } : {};
+      const low = name === "BODY_TIMEOUT_MS" ? { HEADERS_TIMEOUT_MS: "100" } : {};
+      for (const value of [minimum, maximum])
+        assert.equal(readConfig({ ...around, ...low, [name]: String(value) })[name], value, name);
+      for (const value of [minimum - 1, maximum + 1])
+        assert.match(problemOf({ [name]: String(value) }), new RegExp(`^${name}: `), `${name}=${value}`);
+    }
+  });
+
+  it("name the variable of a value that is not of its kind", () => {
+    for (const name of integers)
+      for (const value of ["x", "1.5", "1e400", "0x50", "1e3", "NaN", " 80", "8080;", "true"])
+        assert.match(problemOf({ [name]: value }), new RegExp(`^${name}: `), `${name}=${value}`);
+    assert.match(problemOf({ LOG_LEVEL: "loud" }), /^LOG_LEVEL: .*"loud"/);
+  });
+
+  it("never repeat the operator key in a message", () => {
+    for (const key of ["short-canary", `canary ${"x".repeat(20)}`, "canary".repeat(100)]) {
+      const message = problemOf({ OPERATOR_KEY: key });
+      assert.match(message, /^OPERATOR_KEY: /);
+      assert.ok(!message.includes("canary"), message);
+    }
+  });
+
+  it("name HEADERS_TIMEOUT_MS when it is longer than the time of the whole request", () => {
+    assert.match(problemOf({ HEADERS_TIMEOUT_MS: "9000", BODY_TIMEOUT_MS: "8000" }), /^HEADERS_TIMEOUT_MS: /);
+    assert.match(problemOf({ BODY_TIMEOUT_MS: "200" }), /^HEADERS_TIMEOUT_MS: |^BODY_TIMEOUT_MS: /);
+  });
+});

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { identifierKey, type Identifier } from "../../core/event.js";
+import { newId, type ProfileId, type Uid } from "../../core/ids.js";
+import { pairKey } from "../../core/identity.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import type { Contract } from "../support/contract.js";
+import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity-fixtures.js";
+import { ALL, ann, bob, cat, hostileValues, idOf, standing, valuesOf, wanting } from "../support/identity-sights.js";
+
+/** What `read`, `resolve` and `members` promise. */
+export const identityGraphReads: Contract<IdentityGraph> = {
+  "read shows what stands there of all that is wanted, and leaves out what does not exist": async ({ port }) => {
+    const workspace = aWorkspace();
+    const profileId = await idOf(port, workspace, ann, bob);
+    const picture = await port.read(workspace, wanting(workspace, ann, bob, cat));
+    const [keyOfAnn, keyOfBob] = [ann, bob].map((one) => identifierKey(workspace, one));
+    assert.deepEqual([...picture.identifiers.keys()], [keyOfAnn, keyOfBob]);
+    const { component } = picture.identifiers.get(keyOfAnn!)!;
+    assert.equal(picture.identifiers.get(keyOfBob!)!.component, component);
+    assert.deepEqual([...picture.components], [[component, { profileId, size: 2 }]]);
+    assert.deepEqual([...picture.linked], [pairKey(keyOfAnn!, keyOfBob!)]);
+  },
+
+  "read of nothing wanted shows nothing": async ({ port }) => {
+    const picture = await port.read(aWorkspace(), { keys: [], pairs: [] });
+    assert.deepEqual([picture.identifiers.size, picture.components.size, picture.linked.size], [0, 0, 0]);
+  },
+
+  "read shows a link whichever way round the pair is wanted, and no pair of one profile that has none": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(bob, ann), anAssertion(bob, cat));
+    const one = await standing(port, workspace, ann, bob, cat);
+    const other = await standing(port, workspace, cat, bob, ann);
+    assert.deepEqual(one.linked, other.linked);
+    const key = (identifier: Identifier) => identifierKey(workspace, identifier);
+    assert.deepEqual(one.linked, [pairKey(key(ann), key(bob)), pairKey(key(bob), key(cat))].toSorted());
+  },
+
+  "read and update keep identifiers apart that differ in one character, whatever it is": async ({ port }) => {
+    const [workspace, other] = [aWorkspace(), aWorkspace()];
+    const identifiers = hostileValues(other).flatMap((value) => [anIdentifier(value, "a"), anIdentifier(value, "a.b")]);
+    const ids = new Set<ProfileId>();
+    for (const one of identifiers) ids.add(await idOf(port, workspace, one));
+    assert.equal(ids.size, identifiers.length);
+    for (const id of ids) assert.equal((await port.resolve(workspace, id))!.size, 1);
+  },
+
+  "read keeps links apart whose keys would join to the same text": async ({ port }) => {
+    const workspace = aWorkspace();
+    const [a, b, c, d] = ["1", "11:user_id:1", "1:1", "1"].map((value) => anIdentifier(value)) as [
+      Identifier,
+      Identifier,
+      Identifier,
+      Identifier,
+    ];
+    await step(port, workspace, anAssertion(a, b), anAssertion(c));
+    assert.equal((await standing(port, workspace, a, b)).linked.length, 1);
+    assert.equal((await standing(port, workspace, c, d)).linked.length, 0);
+  },
+
+  "read keeps workspaces apart": async ({ port }) => {
+    const [one, other] = [aWorkspace(), aWorkspace()];
+    for (const [mine, theirs] of [
+      [one, other],
+      [other, one],
+    ] as const)
+      await step(port, mine, anAssertion(anIdentifier(`of ${mine}`), anIdentifier(`${theirs}:user_id:ann`)));
+    await step(port, one, anAssertion(ann, bob));
+    assert.deepEqual(await standing(port, other, ann, bob), { profiles: [], linked: [] });
+    await step(port, other, anAssertion(ann));
+    assert.equal((await standing(port, other, ann, bob)).profiles.length, 1);
+    assert.equal((await standing(port, one, ann, bob)).profiles.length, 2);
+    // Keys of the one asked in the name of the other.
+    assert.equal((await port.read(other, wanting(one, ann, bob))).identifiers.size, 0);
+    assert.equal((await port.read(one, wanting(other, ann))).identifiers.size, 0);
+  },
+
+  "resolve names the live profile by the uid of any of its identifiers": async ({ port }) => {
+    const workspace = aWorkspace();
+    const profileId = await idOf(port, workspace, ann, bob, cat);
+    for (const { uid } of await port.members(workspace, profileId, ALL))
+      assert.deepEqual(await port.resolve(workspace, uid), { profileId, size: 3 });
+  },
+
+  "resolve answers null for an id that names nothing": async ({ port }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(ann));
+    assert.equal(await port.resolve(workspace, newId<Uid>()), null);
+  },
+
+  "resolve follows every retired id for ever": async ({ port, reopen }) => {
+    const workspace = aWorkspace();
+    const letters = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    const ids: ProfileId[] = [];
+    for (const letter of letters) ids.push(await idOf(port, workspace, anIdentifier(letter)));
+    // Pairs, then pairs of pairs, the younger first: most ids are retired more than once over.
+    for (const stride of [1, 2, 4])
+      for (let i = 0; i + stride < letters.length; i += 2 * stride)
+        ids.push(await idOf(port, workspace, anIdentifier(letters[i + stride]!), anIdentifier(letters[i]!)));
+    const check = async (graph: IdentityGraph): Promise<void> => {
+      for (const id of ids) assert.deepEqual(await graph.resolve(workspace, id), { profileId: ids[0], size: 8 });
+    };
+    await check(port);
+    await check(await reopen());
+  },
+
+  "resolve keeps workspaces apart": async ({ port }) => {
+    const [one, other] = [aWorkspace(), aWorkspace()];
+    const [idOfOne, idOfOther] = [await idOf(port, one, ann, bob), await idOf(port, other, ann)];
+    assert.equal(await port.resolve(other, idOfOne), null);
+    assert.equal(await port.resolve(one, idOfOther), null);
+    assert.equal((await port.resolve(one, idOfOne))!.size, 2);
+    assert.equal((await port.resolve(other, idOfOther))!.size, 1);
+  },
+
+  "members come by uid, in pages, each once": async ({ port }) => {
+    const workspace = aWorkspace();
+    const letters = ["d", "b", "a", "c", "e"];
+    for (const letter of letters) await step(port, workspace, anAssertion(letter));
+    for (const letter of letters.slice(1)) await step(port, workspace, anAssertion(letter, letters[0]!));
+    const profileId = await idOf(port, workspace, anIdentifier("c"));
+    const found: string[] = [];
+    let after: Uid | null = null;
+    for (;;) {
+      const page: Awaited<ReturnType<IdentityGraph["members"]>> = await port.members(workspace, profileId, {
+        limit: 2,
+        after,
+      });
+      if (page.length === 0) break;
+      assert.ok(page.length <= 2);
+      found.push(...page.map(({ identifier }) => identifier.value));
+      after = page.at(-1)!.uid;
+    }
+    assert.deepEqual(found, letters);
+  },
+
+  "members follow retired ids": async ({ port }) => {
+    const workspace = aWorkspace();
+    const kept = await idOf(port, workspace, ann);
+    const retired = await idOf(port, workspace, bob);
+    await step(port, workspace, anAssertion(bob, ann));
+    for (const id of [kept, retired]) assert.deepEqual(await valuesOf(port, workspace, id), ["ann", "bob"]);
+  },
+
+  "members of an id that names nothing are none": async ({ port }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(ann));
+    assert.deepEqual(await port.members(workspace, newId<Uid>(), ALL), []);
+  },
+
+  "members come back exactly as they were named": async ({ port, reopen }) => {
+    const workspace = aWorkspace();
+    const identifiers = hostileValues(aWorkspace()).map((value, i) => anIdentifier(value, `ns_${i}.x-y`));
+    const profileId = await idOf(port, workspace, ...identifiers);
+    const check = async (graph: IdentityGraph): Promise<void> => {
+      const members = await graph.members(workspace, profileId, ALL);
+      assert.deepEqual(
+        members.map(({ identifier }) => identifier),
+        identifiers,
+      );
+    };
+    await check(port);
+    await check(await reopen());
+  },
+
+  "members keeps workspaces apart": async ({ port }) => {
+    const [one, other] = [aWorkspace(), aWorkspace()];
+    const [idOfOne, idOfOther] = [await idOf(port, one, ann, bob), await idOf(port, other, ann, cat)];
+    assert.deepEqual(await port.members(other, idOfOne, ALL), []);
+    assert.deepEqual(await port.members(one, idOfOther, ALL), []);
+    assert.deepEqual(await valuesOf(port, one, idOfOne), ["ann", "bob"]);
+    assert.deepEqual(await valuesOf(port, other, idOfOther), ["ann", "cat"]);
+  },
+};

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Database } from "../core/database.js";
+import { pairKey, type Change } from "../core/identity.js";
+import type { IdentityGraph } from "../core/ports.js";
+import { createSqliteGraph } from "../graph/sqlite-graph.js";
+import { identityGraphContract } from "./contracts/identity-graph.contract.js";
+import { runContract, type Backend } from "./support/contract.js";
+import { aRequest, aWorkspace, anAssertion, openGraphDatabase, step, stepOf } from "./support/identity-fixtures.js";
+import { anAssertionSchedule } from "./support/identity-model.js";
+import { createRandom, SEED } from "./support/random.js";
+
+const inFolder = () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "onym-graph-"));
+  return { file: path.join(folder, "onym.db"), drop: () => rmSync(folder, { recursive: true, force: true }) };
+};
+
+const sqlite: Backend<IdentityGraph> = {
+  name: "SQLite",
+  place: async () => {
+    const { file, drop } = inFolder();
+    return {
+      open: async () => {
+        const database = openGraphDatabase(file);
+        const graph = createSqliteGraph({ database });
+        const close = () => graph.close().then(() => database.close());
+        return { ...graph, close };
+      },
+      drop: async () => drop(),
+    };
+  },
+};
+
+runContract("The identity graph", identityGraphContract, [sqlite]);
+
+describe("The identity graph's tables", () => {
+  let place: ReturnType<typeof inFolder>;
+  let database: Database;
+  let graph: IdentityGraph;
+  beforeEach(() => {
+    place = inFolder();
+    database = openGraphDatabase(place.file);
+    graph = createSqliteGraph({ database });
+  });
+  afterEach(async () => {
+    await graph.close();
+    await database.close();
+    place.drop();
+  });
+  const rows = (sql: string) => database.read(() => database.prepare(sql).all([]));
+
+  it(`agree with each other after any schedule: sizes, ids, links and changes (seed ${SEED})`, async () => {
+    const random = createRandom(SEED);
+    let changed = 0;
+    for (let run = 0; run < 60; run++) {
+      const workspace = aWorkspace();
+      for (const assertion of anAssertionSchedule(random)) {
+        const [verdict] = await step(graph, workspace, assertion);
+        if (verdict!.changeId !== null) changed += 1;
+      }
+    }
+    const recomputed = `SELECT component, min(uid), count(*) FROM identifiers GROUP BY component ORDER BY component`;
+    assert.deepEqual(rows("SELECT id, profile_id, size FROM components ORDER BY id"), rows(recomputed));
+    const across = `SELECT count(*) FROM links JOIN identifiers x ON x.id = a JOIN identifiers y ON y.id = b
+      WHERE x.component <> y.component`;
+    assert.deepEqual(rows(across), [[0]]);
+    assert.deepEqual(rows("SELECT count(*) FROM changes"), [[changed]]);
+    assert.deepEqual(rows("PRAGMA foreign_key_check"), []);
+  });
+
+  it("keep the evidence of every link, and the way round it was asserted", async () => {
+    const workspace = aWorkspace();
+    await step(graph, workspace, anAssertion("b"), anAssertion("a"));
+    const requests = ["a b", "c a"].map((pair) => aRequest(workspace, anAssertion(...pair.split(" "))));
+    await stepOf(graph, workspace, requests);
+    const found = rows(
+      `SELECT x.key, y.key, forward, change_id, record FROM links
+       JOIN identifiers x ON x.id = a JOIN identifiers y ON y.id = b JOIN changes ON changes.id = change`,
+    ) as readonly (readonly [Buffer, Buffer, number, string, Buffer])[];
+    assert.equal(found.length, 2);
+    for (const [i, [x, y, forward, changeId, record]] of found.entries()) {
+      const { keys, assertion } = requests[i]!;
+      const [from, to] = forward === 1 ? [x, y] : [y, x];
+      assert.deepEqual([from.toString(), to.toString()], keys);
+      assert.equal(changeId, requests[i]!.changeId);
+      assert.deepEqual((JSON.parse(record.toString()) as Change).evidence, assertion.evidence);
+    }
+  });
+
+  it("hold no row of a plan that names a component which is gone", async () => {
+    const workspace = aWorkspace();
+    const request = aRequest(workspace, anAssertion("a", "b"));
+    const update = graph.update(workspace, { keys: [], pairs: [] }, () => ({
+      plan: {
+        components: [{ into: 99, absorbed: [], size: 2, profileId: request.uids[0]! }],
+        creates: [],
+        links: [],
+        changes: [],
+      },
+      result: null,
+    }));
+    await assert.rejects(update, /component that does not exist/);
+  });
+
+  it("answer a repeat of two with three statements, and write a new pair with seven", async () => {
+    let statements = 0;
+    const count = <T>(answer: T): T => {
+      statements += 1;
+      return answer;
+    };
+    const counting: Database = {
+      ...database,
+      prepare: (sql) => {
+        const statement = database.prepare(sql);
+        return {
+          run: (parameters) => count(statement.run(parameters)),
+          get: (parameters) => count(statement.get(parameters)),
+          all: (parameters) => count(statement.all(parameters)),
+        };
+      },
+    };
+    const counted = createSqliteGraph({ database: counting });
+    const workspace = aWorkspace();
+    const request = aRequest(workspace, anAssertion("a", "b"));
+    await stepOf(counted, workspace, [request]);
+    assert.equal(statements, 7);
+    statements = 0;
+    const want = { keys: request.keys, pairs: [[request.keys[0]!, request.keys[1]!] as const] };
+    const { linked } = await counted.read(workspace, want);
+    assert.ok(linked.has(pairKey(request.keys[0]!, request.keys[1]!)));
+    assert.equal(statements, 3);
+  });
+});

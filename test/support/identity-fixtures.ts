@@ -1,0 +1,71 @@
+import type { Database } from "../../core/database.js";
+import { identifierKey, type Identifier } from "../../core/event.js";
+import { newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import { pairKey, type Assertion, type Verdict, type Want } from "../../core/identity.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import { decide, type Request } from "../../graph/rules.js";
+import { GRAPH_MIGRATIONS } from "../../graph/sqlite-schema.js";
+import { wantOf, wantOfAll } from "../../graph/want.js";
+import { openDatabase } from "../../store/embedded/database.js";
+import { migrate } from "../../store/embedded/schema.js";
+
+export const aWorkspace = (): WorkspaceId => newId<WorkspaceId>();
+
+/** `user_id:ann` names the identifier; without a namespace it is a `user_id`. */
+export const anIdentifier = (value: string, namespace = "user_id"): Identifier => ({ namespace, value });
+
+export const anAssertion = (...identifiers: readonly (Identifier | string)[]): Assertion => ({
+  identifiers: identifiers.map((one) => (typeof one === "string" ? anIdentifier(one) : one)),
+  evidence: { source: "identify", keyId: "key0000001" as KeyId, at: 1_700_000_000_000 },
+});
+
+export const aRequest = (
+  workspace: WorkspaceId,
+  assertion: Assertion,
+  uidOf: (identifier: Identifier) => Uid = () => newId<Uid>(),
+): Request => ({
+  assertion,
+  keys: assertion.identifiers.map((one) => identifierKey(workspace, one)),
+  uids: assertion.identifiers.map(uidOf),
+  changeId: newId<ChangeId>(),
+});
+
+export const wantOfRequests = (requests: readonly Request[]): Want =>
+  wantOfAll(requests.map(({ keys }) => wantOf(keys)));
+
+/** One step of the graph, decided by the real rules. */
+export const step = (graph: IdentityGraph, workspace: WorkspaceId, ...assertions: readonly Assertion[]) =>
+  stepOf(
+    graph,
+    workspace,
+    assertions.map((assertion) => aRequest(workspace, assertion)),
+  );
+
+export const stepOf = (
+  graph: IdentityGraph,
+  workspace: WorkspaceId,
+  requests: readonly Request[],
+): Promise<readonly Verdict[]> =>
+  graph.update(workspace, wantOfRequests(requests), (picture) => {
+    const { plan, verdicts } = decide(picture, requests);
+    return { plan, result: verdicts };
+  });
+
+export const linkedPair = (workspace: WorkspaceId, one: Identifier, other: Identifier) =>
+  pairKey(identifierKey(workspace, one), identifierKey(workspace, other));
+
+/** An embedded store with the graph's tables and nothing else. */
+export function openGraphDatabase(file: string): Database {
+  const database = openDatabase({
+    file,
+    checkpointMs: 60_000,
+    onError: (message, error) => {
+      throw new Error(message, { cause: error });
+    },
+  });
+  migrate(database, "graph", GRAPH_MIGRATIONS);
+  return database;
+}
+
+/** `"ab"` names the identifiers a and b. */
+export const lettersOf = (letters: string): readonly string[] => letters.split("");

@@ -1,0 +1,60 @@
+import net from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A bare socket to the service: what no HTTP client would send. */
+export interface Raw {
+  write(bytes: string | Buffer): void;
+  /** All that came so far, as latin1. */
+  received(): string;
+  /** Waits until the text arrives, at most five seconds. */
+  waitFor(text: string): Promise<string>;
+  /** Resolves with all that came once the server has ended the connection, at most five seconds later. */
+  ended(): Promise<string>;
+  isEnded(): boolean;
+  close(): void;
+}
+
+const WAIT_MS = 5_000;
+
+export async function openRaw(url: string): Promise<Raw> {
+  const { hostname, port } = new URL(url);
+  const socket = net.connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  let text = "";
+  let isOver = false;
+  socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+  socket.on("end", () => (isOver = true));
+  socket.on("close", () => (isOver = true));
+  // A reset is one of the ends that a test looks for.
+  socket.on("error", () => (isOver = true));
+  await new Promise((resolve) => socket.once("connect", resolve));
+  const waitUntil = async (isDone: () => boolean): Promise<string> => {
+    const deadline = Date.now() + WAIT_MS;
+    while (!isDone() && Date.now() < deadline) await sleep(5);
+    return text;
+  };
+  return {
+    write: (bytes) => void socket.write(bytes),
+    received: () => text,
+    waitFor: (wanted) => waitUntil(() => text.includes(wanted)),
+    ended: () => waitUntil(() => isOver),
+    isEnded: () => isOver,
+    close: () => socket.destroy(),
+  };
+}
+
+/** Sends the bytes and answers all that comes back until the server ends the connection. */
+export async function exchange(url: string, bytes: string | Buffer): Promise<string> {
+  const raw = await openRaw(url);
+  raw.write(bytes);
+  const answer = await raw.ended();
+  raw.close();
+  return answer;
+}
+
+export const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0);
+export const headerOf = (answer: string, name: string): string | null =>
+  new RegExp(`^${name}: (.*)\\r$`, "im").exec(answer)?.[1] ?? null;
+export const bodyOf = (answer: string): Readonly<Record<string, unknown>> => {
+  const start = answer.indexOf("\r\n\r\n") + 4;
+  return JSON.parse(answer.slice(start)) as Readonly<Record<string, unknown>>;
+};

@@ -1,0 +1,87 @@
+import { AppError } from "../core/errors.js";
+import { facetIdentifier, identifierKey, type StoredEvent } from "../core/event.js";
+import type { Assertion, Verdict } from "../core/identity.js";
+import type { EventId, WorkspaceId } from "../core/ids.js";
+import type { FoldMark } from "../core/ports.js";
+import { mismatchLetter, type Item } from "./dead-letter.js";
+import type { WorkerDeps } from "./deps.js";
+import { foldFacets, type Fold } from "./fold-facets.js";
+import type { RequireSchema } from "./schemas.js";
+
+export type CompleteDeps = Pick<WorkerDeps, "events" | "profiles" | "identity" | "contribute" | "now">;
+
+/**
+ * Takes events of one workspace through all their steps: store, link, fold, mark. When it resolves, all are finished and durable.
+ * Each step joins what it says to what stands, so after any interruption the whole is simply run again.
+ */
+export async function completeEvents(
+  deps: CompleteDeps,
+  requireSchema: RequireSchema,
+  workspace: WorkspaceId,
+  items: readonly Item[],
+): Promise<void> {
+  const stored = await deps.events.insert(
+    workspace,
+    items.map(({ event }) => event),
+  );
+  await buryMismatches(deps, items, stored);
+  const events = unfolded(stored);
+  if (events.length === 0) return;
+  // Before anything is linked: a payload that cannot be read then leaves no trace.
+  const folds: Fold[] = [];
+  for (const event of events) folds.push(await foldOf(deps, requireSchema, event));
+  const verdicts = await deps.identity.assertAll(workspace, events.map(assertionOf));
+  await foldFacets(deps.profiles, workspace, folds);
+  await deps.events.markFolded(
+    workspace,
+    events.map((event, index) => markOf(event, folds[index]!, verdicts[index]!)),
+  );
+}
+
+async function buryMismatches(
+  { events, now }: CompleteDeps,
+  items: readonly Item[],
+  stored: readonly StoredEvent[],
+): Promise<void> {
+  for (const [index, item] of items.entries())
+    if (item.event.fingerprint !== stored[index]!.fingerprint) await events.bury(mismatchLetter(item, now()));
+}
+
+/** Each event once, as it stands in the store. The mark of a folded one was set last, so nothing of it is left to do. */
+function unfolded(stored: readonly StoredEvent[]): readonly StoredEvent[] {
+  const events = new Map<EventId, StoredEvent>();
+  for (const event of stored)
+    if (event.status !== "folded" && facetIdentifier(event) !== null) events.set(event.eventId, event);
+  return [...events.values()];
+}
+
+async function foldOf({ contribute }: CompleteDeps, requireSchema: RequireSchema, event: StoredEvent): Promise<Fold> {
+  const schema = await requireSchema(event);
+  const traits = contribute(schema, parsePayload(event.payload));
+  return {
+    facet: identifierKey(event.workspace, event.identifiers[0]!),
+    contribution: { eventId: event.eventId, effectiveTs: event.effectiveTs, traits },
+  };
+}
+
+function parsePayload(payload: Buffer): unknown {
+  try {
+    return JSON.parse(payload.toString("utf8")) as unknown;
+  } catch {
+    // Without the parser's error: its text quotes the payload.
+    throw new AppError("invalid_json", "The payload is not JSON.");
+  }
+}
+
+/** The pinned order stands, so that the facet's identifier is always taken first. */
+const assertionOf = ({ eventId, identifiers, keyId, receivedAt }: StoredEvent): Assertion => ({
+  identifiers,
+  evidence: { source: eventId, keyId, at: receivedAt },
+});
+
+const markOf = ({ eventId, dropped }: StoredEvent, { facet }: Fold, verdict: Verdict): FoldMark => ({
+  eventId,
+  facet,
+  profileIdThen: verdict.profileId,
+  dropped: [...dropped, ...verdict.dropped],
+});

@@ -1,0 +1,23 @@
+import type { SchemaVersion } from "../core/catalog.js";
+import type { Contribution } from "../core/facet.js";
+import type { Identity } from "../core/identity.js";
+import type { Log } from "../core/log.js";
+import type { CatalogStore, EventQueue, EventStore, ProfileStore } from "../core/ports.js";
+
+export interface WorkerDeps {
+  readonly queue: Pick<EventQueue, "consume">;
+  readonly events: Pick<EventStore, "insert" | "markFolded" | "bury">;
+  readonly profiles: Pick<ProfileStore, "find" | "save">;
+  readonly catalog: Pick<CatalogStore, "findWorkspace" | "findSchema">;
+  readonly identity: Pick<Identity, "assertAll">;
+  /** The traits that the schema's annotations find in a payload, in document order. */
+  readonly contribute: (schema: SchemaVersion, payload: unknown) => Contribution["traits"];
+  readonly log: Log;
+  readonly batchMax: number;
+  /** Failed tries before an event becomes a dead letter. */
+  readonly triesMax: number;
+  /** Processes that may die on a message before it becomes a dead letter. */
+  readonly crashesMax: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}

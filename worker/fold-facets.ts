@@ -1,0 +1,56 @@
+import { AppError } from "../core/errors.js";
+import type { Contribution, Facet } from "../core/facet.js";
+import { emptyFacet, foldEvent, joinFacets } from "../core/fold.js";
+import type { IdentifierKey, WorkspaceId } from "../core/ids.js";
+import type { FacetSave, ProfileStore } from "../core/ports.js";
+
+/** One event on its way into one facet. */
+export interface Fold {
+  readonly facet: IdentifierKey;
+  readonly contribution: Contribution;
+}
+
+/** Each lost race means that another worker won it, so only a great many of them get here. */
+const RACES_MAX = 50;
+
+/**
+ * Joins the events into their facets: one read and one write for all, again for those that another worker changed meanwhile.
+ * A facet that gains nothing is not written. Throws `unavailable` when the races do not end.
+ */
+export async function foldFacets(
+  profiles: Pick<ProfileStore, "find" | "save">,
+  workspace: WorkspaceId,
+  folds: readonly Fold[],
+): Promise<void> {
+  let open = gainsOf(folds);
+  for (let race = 0; open.size > 0; race += 1) {
+    if (race === RACES_MAX) throw new AppError("unavailable", "A facet is being changed by too many workers.");
+    const saves = await planSaves(profiles, workspace, open);
+    const saved = saves.length === 0 ? [] : await profiles.save(workspace, saves);
+    const lost = saves.filter((_, index) => saved[index] !== true);
+    open = new Map(lost.map(({ key }) => [key, open.get(key)!]));
+  }
+}
+
+/** What each facet is to gain, all its events together. */
+function gainsOf(folds: readonly Fold[]): ReadonlyMap<IdentifierKey, Facet> {
+  const gains = new Map<IdentifierKey, Facet>();
+  for (const { facet, contribution } of folds)
+    gains.set(facet, foldEvent(gains.get(facet) ?? emptyFacet, contribution));
+  return gains;
+}
+
+async function planSaves(
+  profiles: Pick<ProfileStore, "find">,
+  workspace: WorkspaceId,
+  gains: ReadonlyMap<IdentifierKey, Facet>,
+): Promise<readonly FacetSave[]> {
+  const found = await profiles.find(workspace, [...gains.keys()]);
+  const saves: FacetSave[] = [];
+  for (const [key, gain] of gains) {
+    const before = found.get(key);
+    const facet = joinFacets(before?.facet ?? emptyFacet, gain);
+    if (facet !== before?.facet) saves.push({ key, facet, expectedRev: before?.rev ?? 0 });
+  }
+  return saves;
+}

@@ -1,0 +1,134 @@
+import { isUnavailable } from "../core/errors.js";
+import { describeError } from "../core/log.js";
+import type { WorkspaceId } from "../core/ids.js";
+import { decodeMessage } from "../core/message.js";
+import type { DeadLetter, Delivery } from "../core/ports.js";
+import { completeEvents } from "./complete-events.js";
+import { eventLetter, reasonOf, strangeLetter, type Item } from "./dead-letter.js";
+import type { WorkerDeps } from "./deps.js";
+import { createSchemaReader } from "./schemas.js";
+
+/** `away`: a dependency did not answer, which says nothing about the message. */
+export type Result =
+  { readonly kind: "done" } | { readonly kind: "retry"; readonly delayMs: number } | { readonly kind: "away" };
+
+/** Answers one result for each message, in order, once all that it says is durable. Never throws. */
+export type ProcessBatch = (batch: readonly Delivery[]) => Promise<readonly Result[]>;
+
+const DONE: Result = { kind: "done" };
+const AWAY: Result = { kind: "away" };
+/** Before the second try, the third, and so on. */
+const RETRY_MS = [100, 300, 1_000, 3_000] as const;
+const retryAfter = (attempts: number): Result => ({
+  kind: "retry",
+  delayMs: RETRY_MS[Math.min(attempts, RETRY_MS.length - 1)]!,
+});
+
+export function createProcessBatch(deps: Omit<WorkerDeps, "queue" | "batchMax">): ProcessBatch {
+  const requireSchema = createSchemaReader(deps.catalog);
+
+  /** Workspaces wait for nobody: what fails in one leaves the others alone. */
+  const processBatch: ProcessBatch = async (batch) => {
+    const results: Result[] = [];
+    const workspaces = new Map<WorkspaceId, Item[]>();
+    const strangers: Promise<void>[] = [];
+    const settleStranger = async (index: number, delivery: Delivery, reason: string): Promise<void> => {
+      results[index] = await park(delivery, strangeLetter(delivery.message, reason, deps.now()));
+    };
+    for (const [index, delivery] of batch.entries()) {
+      const decoded = decodeMessage(delivery.message);
+      if (decoded.kind === "foreign") strangers.push(settleStranger(index, delivery, decoded.reason));
+      else addTo(workspaces, { index, delivery, event: decoded.event });
+    }
+    const groups = [...workspaces].map(([workspace, items]) => settle(workspace, items, results));
+    await Promise.all([...strangers, ...groups]);
+    return results;
+  };
+
+  /** Puts the result of each item at its place. */
+  const settle = async (workspace: WorkspaceId, items: readonly Item[], results: Result[]): Promise<void> => {
+    try {
+      await attempt(workspace, items, results);
+    } catch (error) {
+      if (isUnavailable(error)) setAll(results, items, away(error));
+      else if (items.length > 1) await settleEach(workspace, items, results);
+      else for (const item of items) results[item.index] = await fail(item, error);
+    }
+  };
+
+  /** One by one, so that only the guilty one pays. A dependency that goes away meanwhile is not asked for each of the rest. */
+  const settleEach = async (workspace: WorkspaceId, items: readonly Item[], results: Result[]): Promise<void> => {
+    let isAway = false;
+    for (const item of items) {
+      if (isAway) results[item.index] = AWAY;
+      else await settle(workspace, [item], results);
+      isAway ||= results[item.index] === AWAY;
+    }
+  };
+
+  const attempt = async (workspace: WorkspaceId, items: readonly Item[], results: Result[]): Promise<void> => {
+    if ((await deps.catalog.findWorkspace(workspace)) === null)
+      return settleBy(results, items, ({ delivery }) =>
+        park(delivery, strangeLetter(delivery.message, "unknown_workspace", deps.now())),
+      );
+    const [sound, fatal] = partition(items, ({ delivery }) => delivery.crashes <= deps.crashesMax);
+    if (sound.length > 0) await completeEvents(deps, requireSchema, workspace, sound);
+    setAll(results, sound, DONE);
+    await settleBy(results, fatal, (item) => parkEvent(item, "crashed"));
+  };
+
+  const fail = async (item: Item, error: unknown): Promise<Result> => {
+    const { attempts } = item.delivery;
+    deps.log.warn({ ...nameOf(item), attempts: attempts + 1, ...describeError(error) }, "an event failed");
+    return attempts + 1 < deps.triesMax ? retryAfter(attempts) : parkEvent(item, reasonOf(error));
+  };
+
+  const parkEvent = (item: Item, reason: string): Promise<Result> =>
+    park(item.delivery, eventLetter(item, reason, deps.now()));
+
+  /** Done only once the letter is kept: a message is never dropped. */
+  const park = async (delivery: Delivery, letter: DeadLetter): Promise<Result> => {
+    const { workspace, eventId, reason } = letter;
+    try {
+      await deps.events.bury(letter);
+    } catch (error) {
+      if (isUnavailable(error)) return away(error);
+      deps.log.error({ workspace, eventId, reason, ...describeError(error) }, "a dead letter could not be kept");
+      return retryAfter(delivery.attempts);
+    }
+    deps.log.warn({ workspace, eventId, reason }, "a message became a dead letter");
+    return DONE;
+  };
+
+  const away = (error: unknown): Result => {
+    deps.log.info(describeError(error), "a dependency is away");
+    return AWAY;
+  };
+
+  return processBatch;
+}
+
+const nameOf = ({ event: { workspace, eventId } }: Item): Readonly<Record<string, unknown>> => ({ workspace, eventId });
+
+function setAll(results: Result[], items: readonly Item[], result: Result): void {
+  for (const { index } of items) results[index] = result;
+}
+
+async function settleBy(
+  results: Result[],
+  items: readonly Item[],
+  settleOne: (item: Item) => Promise<Result>,
+): Promise<void> {
+  const settled = await Promise.all(items.map(settleOne));
+  for (const [at, { index }] of items.entries()) results[index] = settled[at]!;
+}
+
+function partition<T>(list: readonly T[], holds: (item: T) => boolean): readonly [readonly T[], readonly T[]] {
+  return [list.filter(holds), list.filter((item) => !holds(item))];
+}
+
+function addTo(workspaces: Map<WorkspaceId, Item[]>, item: Item): void {
+  const items = workspaces.get(item.event.workspace);
+  if (items === undefined) workspaces.set(item.event.workspace, [item]);
+  else items.push(item);
+}

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Consumer, Delivery, Outcome } from "../core/ports.js";
+import type { WorkerDeps } from "./deps.js";
+import { createProcessBatch, type Result } from "./process-batch.js";
+
+export interface Worker {
+  /** Begins to take messages. */
+  start(): void;
+  /** Takes no more, and resolves when the batch under way is settled. */
+  close(): Promise<void>;
+}
+
+const AWAY_MS_MIN = 100;
+const AWAY_MS_MAX = 5_000;
+
+/** Takes messages from the queue and forgets each only when its event is stored, linked, folded and marked, or a dead letter. */
+export function createWorker(deps: WorkerDeps): Worker {
+  const processBatch = createProcessBatch(deps);
+  const closing = new AbortController();
+  let consumer: Consumer | null = null;
+  /** Batches in a row that met a dependency which is away. */
+  let awayInARow = 0;
+  let pauseMs = 0;
+
+  const handle = async (batch: readonly Delivery[]): Promise<readonly Outcome[]> => {
+    await pause(pauseMs, closing.signal);
+    if (closing.signal.aborted) return batch.map(() => ({ kind: "postpone", delayMs: 0 }));
+    const results = await processBatch(batch);
+    awayInARow = results.some(isAway) ? awayInARow + 1 : 0;
+    const delayMs = awayInARow === 0 ? 0 : Math.min(AWAY_MS_MIN * 2 ** (awayInARow - 1), AWAY_MS_MAX);
+    // When nothing goes through, the rest of the queue would only be taken and put back again.
+    pauseMs = results.every(isAway) ? delayMs : 0;
+    report(results, delayMs);
+    return results.map((result) => (result.kind === "away" ? { kind: "postpone", delayMs } : result));
+  };
+
+  const report = (results: readonly Result[], delayMs: number): void => {
+    const postponed = results.filter(isAway).length;
+    if (postponed > 0) deps.log.warn({ postponed, delayMs, awayInARow }, "events wait for a dependency");
+  };
+
+  return {
+    start: () => {
+      consumer ??= deps.queue.consume(deps.batchMax, handle);
+    },
+    close: async () => {
+      closing.abort();
+      await consumer?.close();
+    },
+  };
+}
+
+const isAway = (result: Result): boolean => result.kind === "away";
+
+/** Ends early when the worker closes. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms === 0 || signal.aborted) return;
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+}
