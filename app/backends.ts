@@ -6,7 +6,7 @@ import { GRAPH_MIGRATIONS } from "../graph/sqlite-schema.js";
 import { createSqliteGraph } from "../graph/sqlite-graph.js";
 import { createEmbeddedCatalog } from "../store/embedded/catalog.js";
 import { createEmbeddedEventStore } from "../store/embedded/events.js";
-import { openEmbedded } from "../store/embedded/open.js";
+import { openEmbedded, type EmbeddedOptions } from "../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
 import { createEmbeddedQueue } from "../store/embedded/queue.js";
 import { migrate } from "../store/embedded/schema.js";
@@ -22,9 +22,19 @@ export interface Backends {
 }
 
 /** The embedded default: all ports on the one SQLite file of `DATA_DIR`. */
-export async function openBackends(config: Config, log: Log, lifecycle: Lifecycle): Promise<Backends> {
+export async function openBackends(
+  config: Config,
+  log: Log,
+  lifecycle: Lifecycle,
+  commit?: EmbeddedOptions["commit"],
+): Promise<Backends> {
   const onError = (message: string, error: unknown): void => log.error({ cause: describeError(error) }, message);
-  const store = await openEmbedded({ dataDir: config.DATA_DIR, checkpointMs: config.CHECKPOINT_MS, onError });
+  const store = await openEmbedded({
+    dataDir: config.DATA_DIR,
+    checkpointMs: config.CHECKPOINT_MS,
+    onError,
+    ...(commit && { commit }),
+  });
   lifecycle.opened("store", () => store.close());
   const { database } = store;
   migrate(database, "graph", GRAPH_MIGRATIONS);

@@ -27,6 +27,8 @@ export interface ServiceOptions {
   readonly log: Log;
   /** Puts decorators around the ports: how the drill kills the process between two steps. */
   readonly wrap?: (backends: Backends) => Backends;
+  /** Replaces COMMIT of the embedded store in fault tests. */
+  readonly commit?: (commit: () => void) => void;
   readonly now?: () => number;
 }
 
@@ -48,7 +50,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, log, now = Date.now } = options;
   const lifecycle = createLifecycle(log);
   try {
-    const opened = await openBackends(config, log, lifecycle);
+    const opened = await openBackends(config, log, lifecycle, options.commit);
     const backends = options.wrap?.(opened) ?? opened;
     const ownerKey = await firstStart(backends.catalog, now());
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });

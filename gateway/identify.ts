@@ -95,7 +95,7 @@ async function admitAll(
 }
 
 /** Value lengths are checked by the body's shape, so what is left is the name. */
-const atNamespace = ({ path, message }: ErrorItem): ErrorItem => ({ path: `${path}.namespace`, message });
+export const atNamespace = ({ path, message }: ErrorItem): ErrorItem => ({ path: `${path}.namespace`, message });
 
 const blocked = (given: readonly GivenIdentifier[]): AppError =>
   new AppError("blocked_identifier", "These values stand for nobody and never link.", {

@@ -10,7 +10,7 @@ import type { CatalogStore, EventStore, ProfileStore } from "../core/ports.js";
 import { showInstant } from "../core/time.js";
 import { pageOf, readLimit, type Cursors } from "./cursor.js";
 import { showEvent } from "./events.js";
-import { IDENTIFIER } from "./identify.js";
+import { atNamespace, IDENTIFIER } from "./identify.js";
 import { reply, type Context, type Reply, type Route } from "./route.js";
 import { mismatch, shape } from "./shape.js";
 
@@ -131,7 +131,7 @@ async function lookup(deps: ProfilesDeps, { workspace }: Context, asked: readonl
   const table = namespaceTable(await deps.catalog.namespaces(workspace));
   const admissions = asked.map((identifier, i) => admit([{ path: `identifiers.${i}`, ...identifier }], table));
   const errors = admissions.flatMap((admission) => admission.errors);
-  if (errors.length > 0) throw mismatch(errors);
+  if (errors.length > 0) throw mismatch(errors.map(atNamespace));
   const known = admissions.flatMap(({ identifiers: [identifier] }, i) => (identifier ? [{ identifier, i }] : []));
   const refs = await deps.identity.lookup(
     workspace,

@@ -134,12 +134,6 @@ function groupFor(draft: Draft, component: Component): Group {
 function last(group: Group): Group {
   let end = group;
   while (end.joinedInto !== null) end = end.joinedInto;
-  // Short ways for the next look-ups: a long batch may join one group after the other.
-  for (let step = group; step !== end;) {
-    const next = step.joinedInto!;
-    step.joinedInto = end;
-    step = next;
-  }
   return end;
 }
 

@@ -1,12 +1,7 @@
 import type { Database, Statement } from "../core/database.js";
-import type { ChangeId, IdentifierKey, WorkspaceId } from "../core/ids.js";
+import type { ChangeId, WorkspaceId } from "../core/ids.js";
 import type { ComponentPlan, LinkPlan, Plan } from "../core/identity.js";
-
-/** The rows of the identifiers that the step saw; the plan's own join them as it is written. */
-export type RowIds = Map<IdentifierKey, number>;
-
-/** A key holds what a client chose. */
-export const keyBlob = (key: IdentifierKey): Buffer => Buffer.from(key);
+import { keyBlob, type RowIds } from "./sqlite-look.js";
 
 /** Writes a plan, within a transaction that undoes all of it when a part does not fit what stands there. */
 export function preparePlanWriter(database: Database) {

@@ -99,7 +99,10 @@ describe("Identity", () => {
         workspace,
         values.map((value) => anIdentifier(value)),
       );
-    assert.deepEqual(await ask("b", "a", "b"), Array(3).fill({ profileId, size: 2 }));
+    assert.deepEqual(
+      await ask("b", "a", "b"),
+      Array.from({ length: 3 }, () => ({ profileId, size: 2 })),
+    );
     assert.equal(calls.update, 1, "what is found needs no step");
     assert.deepEqual(await ask("a", "x", "b"), [{ profileId, size: 2 }, null, { profileId, size: 2 }]);
     assert.deepEqual(await ask("x"), [null]);

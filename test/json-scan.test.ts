@@ -100,6 +100,7 @@ describe("The scan of a JSON body", () => {
       "\\ude00",
       "\\ud83d\\ud83d\\ude00",
       "\\ude00\\ud83d",
+      "\\ude00\\ude00",
       "\\ud83dx\\ude00",
       "\\uD83D\\n",
     ])
@@ -160,6 +161,7 @@ describe("The scan of a JSON body", () => {
       "0.12345678901234567890123456789",
       "47.123456789012345678",
       "123456789012345.678901",
+      "9007199254740993.25",
       `1.${"0".repeat(400)}`,
       `0.${"1".repeat(1_000)}`,
     ])
@@ -241,11 +243,13 @@ describe("The scan for all that cannot be stored", () => {
   });
 
   it("stops at 100", () => {
-    const body = Buffer.from(`[${Array(300).fill("1e400").join()}]`);
-    assert.deepEqual(
-      scanAll(body, DEPTH_MAX).map(({ path }) => path),
-      Array.from({ length: 100 }, (_, i) => String(i)),
-    );
+    for (const bad of ["1e400", '"\\ud800"']) {
+      const problems = scanAll(Buffer.from(`[${Array(300).fill(bad).join()}]`), DEPTH_MAX);
+      assert.deepEqual(
+        problems.map(({ path }) => path),
+        Array.from({ length: 100 }, (_, i) => String(i)),
+      );
+    }
   });
 });
 

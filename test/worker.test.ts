@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { identifierKey, type EventRecord } from "../core/event.js";
-import type { EventQueue, Outcome } from "../core/ports.js";
-import { createWorker } from "../worker/worker.js";
+import { identifierKey, type DroppedIdentifier } from "../core/event.js";
 import type { MemoryPorts, Step } from "./support/memory-ports.js";
 import {
   anEvent,
@@ -38,15 +35,8 @@ describe("The steps of an event", () => {
     bench.ports.hook = (step, moment) => void (moment === "before" && steps.push(step));
     const event = anEvent(1, { identifiers: [mail("ann"), device("d1")] });
     assert.deepEqual(await bench.start()([delivered(event)]), [done]);
-    assert.deepEqual(steps, [
-      "findWorkspace",
-      "insert",
-      "findSchema",
-      "assertAll",
-      "findFacets",
-      "saveFacets",
-      "markFolded",
-    ]);
+    assert.deepEqual(steps.slice(0, 4), ["findWorkspace", "insert", "findSchema", "assertAll"]);
+    assert.deepEqual(steps.slice(4).toSorted(), ["findFacets", "markFolded", "saveFacets"]);
     const { stored, assertions } = bench.ports.state;
     assert.deepEqual([...stored.values()], [{ ...event, status: "folded", profileIdThen: "000000", reason: null }]);
     assert.deepEqual(assertions, [
@@ -72,6 +62,13 @@ describe("The steps of an event", () => {
     assert.deepEqual(endState(bench.ports.state).events, [`${ONE} ${idOf(1)} stored`, `${ONE} ${idOf(2)} stored`]);
   });
 
+  it("mark what the link dropped beside what was dropped at acceptance", async () => {
+    const [sent, linked] = [mail("null"), device("d9")].map((identifier) => ({ identifier, rule: "blocked" }) as const);
+    const bench = createBench({ wrap: (ports) => ({ ...ports, identity: dropping(ports, linked!) }) });
+    await bench.start()([delivered(anEvent(1, { dropped: [sent!] }))]);
+    assert.deepEqual([...bench.ports.state.stored.values()][0]?.dropped, [sent, linked]);
+  });
+
   it("take one read and one write of facets for a whole batch, and one of everything else", async () => {
     const bench = createBench();
     const counts = countSteps(bench);
@@ -91,19 +88,26 @@ describe("The steps of an event", () => {
     assert.equal(bench.ports.state.facets.size, 1);
   });
 
-  it("do nothing more for an event whose fold is marked", async () => {
+  it("fold it into the facet of its first identifier, in the order that was pinned", async () => {
+    const bench = createBench();
+    await bench.start()([delivered(anEvent(1, { identifiers: [device("d1"), mail("ann")] }))]);
+    assert.deepEqual([...bench.ports.state.facets.keys()], [identifierKey(ONE, device("d1"))]);
+  });
+
+  it("are all taken again for an event that is marked, since its mark may stand without its fold", async () => {
     const bench = createBench();
     const process = bench.start();
     await process([delivered(anEvent(1))]);
-    const counts = countSteps(bench);
+    const [facets, end] = [new Map(bench.ports.state.facets), endState(bench.ports.state)];
+    bench.ports.state.facets.clear();
     assert.deepEqual(await process([delivered(anEvent(1))]), [done]);
-    assert.deepEqual([...counts.keys()], ["findWorkspace", "insert"]);
+    assert.deepEqual(bench.ports.state.facets, facets);
+    assert.deepEqual(endState(bench.ports.state), end);
   });
 
   it("do not write a facet that gains nothing", async () => {
     const bench = createBench();
-    const untilMark = await stepsUntil("markFolded");
-    assert.equal(await runUntil(bench, [delivered(anEvent(1))], untilMark), null);
+    assert.deepEqual(await bench.start()([delivered(anEvent(1))]), [done]);
     const counts = countSteps(bench);
     assert.deepEqual(await bench.start()([delivered(anEvent(1))]), [done]);
     assert.equal(counts.get("findFacets"), 1);
@@ -133,23 +137,17 @@ describe("The steps of an event", () => {
   });
 });
 
+const dropping = ({ identity }: MemoryPorts, dropped: DroppedIdentifier): MemoryPorts["identity"] => ({
+  assertAll: async (workspace, assertions) => {
+    const verdicts = await identity.assertAll(workspace, assertions);
+    return verdicts.map((verdict) => Object.assign({}, verdict, { dropped: [dropped] }));
+  },
+});
+
 const alwaysLost = (ports: MemoryPorts): MemoryPorts => ({
   ...ports,
   profiles: { ...ports.profiles, save: async (_, saves) => saves.map(() => false) },
 });
-
-/** Calls of the hook before the given step begins, for one event. */
-async function stepsUntil(wanted: Step): Promise<number> {
-  const bench = createBench();
-  let calls = 0;
-  let before = -1;
-  bench.ports.hook = (step, moment) => {
-    if (step === wanted && moment === "before") before = calls;
-    calls += 1;
-  };
-  await bench.start()([delivered(anEvent(1))]);
-  return before;
-}
 
 describe("A failure in the worker", () => {
   it("is tried again after 100 ms, 300 ms, 1 s and 3 s, and the fifth makes a dead letter", async () => {
@@ -202,103 +200,5 @@ describe("A failure in the worker", () => {
       ["done", "away", "away", "away", "away"],
     );
     assert.equal(calls, 3);
-  });
-});
-
-describe("The facet of an event", () => {
-  it("is that of its first identifier, in the order that was pinned", async () => {
-    const bench = createBench();
-    await bench.start()([delivered(anEvent(1, { identifiers: [device("d1"), mail("ann")] }))]);
-    assert.deepEqual([...bench.ports.state.facets.keys()], [identifierKey(ONE, device("d1"))]);
-  });
-});
-
-/** A queue that hands batches over by hand. */
-function createHandQueue() {
-  let handle: Handler | null = null;
-  let under: Promise<unknown> = Promise.resolve();
-  return {
-    deliver: async (events: readonly EventRecord[]): Promise<readonly Outcome[]> => {
-      assert.ok(handle, "the worker must consume");
-      const answer = handle(events.map((event) => delivered(event)));
-      under = answer;
-      return answer;
-    },
-    consume: (batchMax: number, handler: Handler) => {
-      assert.equal(batchMax, 10);
-      assert.equal(handle, null, "one consumer is enough");
-      handle = handler;
-      return { close: async () => void (await under) };
-    },
-  };
-}
-type Handler = Parameters<EventQueue["consume"]>[1];
-
-function createWorkerBench() {
-  const bench = createBench();
-  const queue = createHandQueue();
-  const worker = createWorker({ ...bench.deps, queue, batchMax: 10 });
-  worker.start();
-  worker.start();
-  return { bench, queue, worker };
-}
-
-const fail = (step: Step): void => {
-  if (step === "insert") throw away();
-};
-
-describe("The worker", () => {
-  it("postpones what waits for a dependency, longer each time, and takes little from the queue meanwhile", async () => {
-    const { bench, queue, worker } = createWorkerBench();
-    bench.ports.hook = fail;
-    const start = performance.now();
-    for (const delayMs of [100, 200, 400])
-      assert.deepEqual(await queue.deliver([anEvent(1)]), [{ kind: "postpone", delayMs }]);
-    assert.ok(performance.now() - start >= 290, "it pauses 100 ms, then 200 ms");
-    bench.ports.hook = () => undefined;
-    assert.deepEqual(await queue.deliver([anEvent(1)]), [done]);
-    bench.ports.hook = fail;
-    assert.deepEqual(await queue.deliver([anEvent(2)]), [{ kind: "postpone", delayMs: 100 }]);
-    await worker.close();
-  });
-
-  it("does not pause while anything goes through", async () => {
-    const { bench, queue, worker } = createWorkerBench();
-    bench.ports.hook = (step, _, workspace) => {
-      if (workspace === ONE) fail(step);
-    };
-    const start = performance.now();
-    for (let n = 0; n < 8; n += 1) {
-      const [waiting, finished] = await queue.deliver([anEvent(1), anEvent(10 + n, { workspace: TWO })]);
-      assert.deepEqual(waiting, { kind: "postpone", delayMs: Math.min(100 * 2 ** n, 5_000) });
-      assert.deepEqual(finished, done);
-    }
-    assert.ok(performance.now() - start < 1_000);
-    await worker.close();
-  });
-
-  it("ends its pause and leaves the batch to the queue when it closes", async () => {
-    const { bench, queue, worker } = createWorkerBench();
-    bench.ports.hook = fail;
-    for (let n = 0; n < 3; n += 1) await queue.deliver([anEvent(1)]);
-    bench.ports.hook = () => undefined;
-    const later = { kind: "postpone", delayMs: 0 };
-    const start = performance.now();
-    const waiting = queue.deliver([anEvent(1), anEvent(2)]);
-    await worker.close();
-    assert.ok(performance.now() - start < 390, "the pause would take 400 ms");
-    assert.deepEqual(await waiting, [later, later]);
-    assert.equal(bench.ports.state.stored.size, 0);
-  });
-
-  it("finishes the batch under way before it is closed, and may be closed before it started", async () => {
-    const { bench, queue, worker } = createWorkerBench();
-    bench.ports.hook = () => nextTurn();
-    const under = queue.deliver([anEvent(1)]);
-    await nextTurn();
-    await worker.close();
-    assert.deepEqual(endState(bench.ports.state).marks, [idOf(1)]);
-    assert.deepEqual(await under, [done]);
-    await createWorker({ ...bench.deps, queue: createHandQueue(), batchMax: 10 }).close();
   });
 });

@@ -25,17 +25,15 @@ export async function completeEvents(
     items.map(({ event }) => event),
   );
   await buryMismatches(deps, items, stored);
-  const events = unfolded(stored);
+  const events = folding(stored);
   if (events.length === 0) return;
   // Before anything is linked: a payload that cannot be read then leaves no trace.
   const folds: Fold[] = [];
   for (const event of events) folds.push(await foldOf(deps, requireSchema, event));
   const verdicts = await deps.identity.assertAll(workspace, events.map(assertionOf));
-  await foldFacets(deps.profiles, workspace, folds);
-  await deps.events.markFolded(
-    workspace,
-    events.map((event, index) => markOf(event, folds[index]!, verdicts[index]!)),
-  );
+  const marks = events.map((event, index) => markOf(event, folds[index]!, verdicts[index]!));
+  // Together, so that a backend that can shows the traits and the count of an event at once; a redelivery does both again.
+  await Promise.all([foldFacets(deps.profiles, workspace, folds), deps.events.markFolded(workspace, marks)]);
 }
 
 async function buryMismatches(
@@ -47,11 +45,10 @@ async function buryMismatches(
     if (item.event.fingerprint !== stored[index]!.fingerprint) await events.bury(mismatchLetter(item, now()));
 }
 
-/** Each event once, as it stands in the store. The mark of a folded one was set last, so nothing of it is left to do. */
-function unfolded(stored: readonly StoredEvent[]): readonly StoredEvent[] {
+/** Each event once, as it stands in the store. Also the marked ones: the mark may have come to stand without the fold. */
+function folding(stored: readonly StoredEvent[]): readonly StoredEvent[] {
   const events = new Map<EventId, StoredEvent>();
-  for (const event of stored)
-    if (event.status !== "folded" && facetIdentifier(event) !== null) events.set(event.eventId, event);
+  for (const event of stored) if (facetIdentifier(event) !== null) events.set(event.eventId, event);
   return [...events.values()];
 }
 
@@ -79,9 +76,10 @@ const assertionOf = ({ eventId, identifiers, keyId, receivedAt }: StoredEvent): 
   evidence: { source: eventId, keyId, at: receivedAt },
 });
 
-const markOf = ({ eventId, dropped }: StoredEvent, { facet }: Fold, verdict: Verdict): FoldMark => ({
+/** What was dropped at acceptance stands in the event; the mark adds what the link dropped. */
+const markOf = ({ eventId }: StoredEvent, { facet }: Fold, { profileId, dropped }: Verdict): FoldMark => ({
   eventId,
   facet,
-  profileIdThen: verdict.profileId,
-  dropped: [...dropped, ...verdict.dropped],
+  profileIdThen: profileId,
+  dropped,
 });

@@ -20,16 +20,17 @@ export function createWorker(deps: WorkerDeps): Worker {
   let consumer: Consumer | null = null;
   /** Batches in a row that met a dependency which is away. */
   let awayInARow = 0;
-  let pauseMs = 0;
+  /** Of the monotonic clock, milliseconds. A queue that pauses by itself has used it up. */
+  let resumeAt = 0;
 
   const handle = async (batch: readonly Delivery[]): Promise<readonly Outcome[]> => {
-    await pause(pauseMs, closing.signal);
+    await pause(resumeAt - performance.now(), closing.signal);
     if (closing.signal.aborted) return batch.map(() => ({ kind: "postpone", delayMs: 0 }));
     const results = await processBatch(batch);
     awayInARow = results.some(isAway) ? awayInARow + 1 : 0;
     const delayMs = awayInARow === 0 ? 0 : Math.min(AWAY_MS_MIN * 2 ** (awayInARow - 1), AWAY_MS_MAX);
     // When nothing goes through, the rest of the queue would only be taken and put back again.
-    pauseMs = results.every(isAway) ? delayMs : 0;
+    resumeAt = results.every(isAway) ? performance.now() + delayMs : 0;
     report(results, delayMs);
     return results.map((result) => (result.kind === "away" ? { kind: "postpone", delayMs } : result));
   };
@@ -54,6 +55,6 @@ const isAway = (result: Result): boolean => result.kind === "away";
 
 /** Ends early when the worker closes. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms === 0 || signal.aborted) return;
+  if (ms <= 0 || signal.aborted) return;
   await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -66,7 +66,7 @@ export function createOracle(uidOf: (identifier: Identifier) => Uid) {
       const outcome = !changed ? "unchanged" : ((["created", "linked"] as const)[touched.length] ?? "merged");
       return { profileId, outcome, mergedProfileIds };
     },
-    partition: (): Partition => normal(sets.map((set) => [...set])),
+    partition: (): Partition => normal(sets.map((set) => Array.from(set))),
     pairs: (): readonly string[] => [...pairs].toSorted(),
   };
 }

@@ -70,7 +70,7 @@ export function createMemoryPorts(workspaces: readonly WorkspaceId[], schemaId: 
               status: "folded",
               reason: null,
               profileIdThen,
-              dropped,
+              dropped: [...event.dropped, ...dropped],
             });
           }
         }),

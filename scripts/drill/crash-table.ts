@@ -1,0 +1,70 @@
+import type { Moment, Step } from "./points.js";
+
+/** What is found in the store of the dead process, before anybody goes on with it. */
+export interface Remains {
+  readonly queued: 0 | 1;
+  readonly event: "none" | "stored" | "folded";
+}
+
+/** One kill of the crash table. `identify` rows send an identify, the others an event. */
+export interface CrashRow {
+  readonly title: string;
+  readonly sends: "event" | "identify";
+  /** Null: killed from outside, once the client has its answer. */
+  readonly at: readonly [Step, Moment] | null;
+  readonly clientSaw: "reset" | "answer";
+  /** Null where it depends on how far the worker was. */
+  readonly remains: Remains | null;
+}
+
+const NOTHING: Remains = { queued: 0, event: "none" };
+const QUEUED: Remains = { queued: 1, event: "none" };
+const STORED: Remains = { queued: 1, event: "stored" };
+const FOLDED: Remains = { queued: 1, event: "folded" };
+const FINISHED: Remains = { queued: 0, event: "folded" };
+
+const lost = (title: string, at: CrashRow["at"], remains: Remains): CrashRow => ({
+  title: `killed ${title}: the client saw a reset, and a retry with the same key makes the event exactly one`,
+  sends: "event",
+  at,
+  clientSaw: "reset",
+  remains,
+});
+
+const accepted = (title: string, at: CrashRow["at"], remains: Remains | null): CrashRow => ({
+  title: `killed ${title}: the accepted event is stored once and folded once, with no retry`,
+  sends: "event",
+  at,
+  clientSaw: "answer",
+  remains,
+});
+
+const identify = (title: string, at: CrashRow["at"]): CrashRow => ({
+  title: `killed ${title} of an identify: a retry answers the one profile`,
+  sends: "identify",
+  at,
+  clientSaw: "reset",
+  remains: NOTHING,
+});
+
+/** Every step of a message's way, before it, in its commit and after it. */
+export const CRASH_TABLE: readonly CrashRow[] = [
+  lost("before the publish", ["publish", "before"], NOTHING),
+  lost("in the publish, before its commit", ["publish", "uncommitted"], NOTHING),
+  lost("between the publish's commit and the 202", ["publish", "committed"], QUEUED),
+  accepted("right after the 202", null, null),
+  accepted("when the worker has taken the message", ["take", "before"], QUEUED),
+  accepted("in the insert, before its commit", ["insert", "uncommitted"], QUEUED),
+  accepted("between the insert and its answer", ["insert", "committed"], STORED),
+  accepted("between the insert and the links", ["link", "before"], STORED),
+  accepted("in the linking, before its commit", ["link", "uncommitted"], STORED),
+  accepted("between the links and the fold", ["fold", "before"], STORED),
+  accepted("in the fold, before its commit", ["fold", "uncommitted"], STORED),
+  accepted("between the fold and its mark", ["mark", "before"], STORED),
+  accepted("in the mark, before its commit", ["mark", "uncommitted"], STORED),
+  accepted("between the mark and the acknowledgement", ["settle", "before"], FOLDED),
+  accepted("in the acknowledgement, before its commit", ["settle", "uncommitted"], FOLDED),
+  accepted("after the acknowledgement's commit", ["settle", "committed"], FINISHED),
+  identify("before the commit", ["link", "uncommitted"]),
+  identify("between the commit and the answer", ["link", "committed"]),
+];

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { newId, type DeadLetterId, type WorkspaceId } from "../../core/ids.js";
+import type { DeadLetter, EventStore } from "../../core/ports.js";
+import { aDeadLetter, anEvent, aMark, HOSTILE_TEXTS } from "../support/builders.js";
+import type { Contract } from "../support/contract.js";
+
+const ALL = { limit: 100, before: null, eventId: null, reason: null };
+const idsOf = (letters: readonly DeadLetter[]): readonly DeadLetterId[] =>
+  letters.map(({ deadLetterId }) => deadLetterId);
+
+export const deadLetterSentences: Contract<EventStore> = {
+  "makes the stored event dead, with the reason": async ({ port }) => {
+    const event = anEvent();
+    const { workspace, eventId } = event;
+    await port.insert(workspace, [event]);
+    await port.bury(aDeadLetter({ workspace, eventId, reason: "tries_exceeded" }));
+    const found = await port.find(workspace, eventId);
+    assert.deepEqual([found?.status, found?.reason, found?.profileIdThen], ["dead", "tries_exceeded", null]);
+  },
+
+  "leaves a folded event folded": async ({ port }) => {
+    const event = anEvent();
+    const { workspace, eventId } = event;
+    await port.insert(workspace, [event]);
+    await port.markFolded(workspace, [aMark(event)]);
+    const before = await port.find(workspace, eventId);
+    await port.bury(aDeadLetter({ workspace, eventId }));
+    assert.deepEqual(await port.find(workspace, eventId), before);
+  },
+
+  "leaves the stored event alone when it is not what died": async ({ port }) => {
+    const event = anEvent();
+    const { workspace, eventId } = event;
+    await port.insert(workspace, [event]);
+    await port.bury(aDeadLetter({ workspace, eventId, killsEvent: false }));
+    assert.equal((await port.find(workspace, eventId))?.status, "stored");
+  },
+
+  "makes a dead event folded when it folds after all": async ({ port }) => {
+    const event = anEvent();
+    const { workspace, eventId } = event;
+    const mark = aMark(event);
+    await port.insert(workspace, [event]);
+    await port.bury(aDeadLetter({ workspace, eventId }));
+    await port.markFolded(workspace, [mark]);
+    const found = await port.find(workspace, eventId);
+    assert.deepEqual([found?.status, found?.reason], ["folded", null]);
+    assert.equal(await port.count(workspace, [mark.facet]), 1);
+  },
+
+  "keeps a dead letter once per id, as it came first": async ({ port }) => {
+    const letter = aDeadLetter();
+    await Promise.all(Array.from({ length: 20 }, () => port.bury(letter)));
+    await port.bury({ ...letter, reason: "another", at: letter.at + 1 });
+    assert.deepEqual(await port.deadLetters(letter.workspace!, ALL), [letter]);
+  },
+
+  "gives back a dead letter's message byte for byte, and any reason": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const message = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    for (const reason of HOSTILE_TEXTS) {
+      const letter = aDeadLetter({ workspace, reason, message, eventId: null });
+      await port.bury(letter);
+      assert.deepEqual(await port.deadLetters(workspace, { ...ALL, reason }), [letter]);
+    }
+  },
+
+  "lists dead letters newest first, each once over the pages": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const letters = [3, 1, 2, 5, 4].map((at) => aDeadLetter({ workspace, at }));
+    for (const letter of letters) await port.bury(letter);
+    const newestFirst = letters.toSorted((a, b) => b.at - a.at);
+    assert.deepEqual(await port.deadLetters(workspace, ALL), newestFirst);
+    const listed: DeadLetter[] = [];
+    for (let page = 0; page < 3; page += 1)
+      listed.push(
+        ...(await port.deadLetters(workspace, { ...ALL, limit: 2, before: listed.at(-1)?.deadLetterId ?? null })),
+      );
+    assert.deepEqual(idsOf(listed), idsOf(newestFirst));
+  },
+
+  "gives dead letters of one millisecond each once over the pages": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const letters = Array.from({ length: 7 }, () => aDeadLetter({ workspace }));
+    for (const letter of letters) await port.bury(letter);
+    const listed: DeadLetter[] = [];
+    for (let page = 0; page < 4; page += 1)
+      listed.push(
+        ...(await port.deadLetters(workspace, { ...ALL, limit: 2, before: listed.at(-1)?.deadLetterId ?? null })),
+      );
+    assert.deepEqual(idsOf(listed).toSorted(), idsOf(letters).toSorted());
+  },
+
+  "filters dead letters by event and by exact reason": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const [a, b, c] = ["one", "one", "one more"].map((reason, at) => aDeadLetter({ workspace, reason, at })) as [
+      DeadLetter,
+      DeadLetter,
+      DeadLetter,
+    ];
+    for (const letter of [a, b, c]) await port.bury(letter);
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, reason: "one" }), [b, a]);
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, reason: "one", before: b.deadLetterId }), [a]);
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, eventId: c.eventId }), [c]);
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, eventId: c.eventId, reason: "one" }), []);
+  },
+
+  "shows a dead letter without a workspace to nobody": async ({ port }) => {
+    const letter = aDeadLetter({ workspace: null });
+    await port.bury(letter);
+    assert.deepEqual(await port.deadLetters(newId<WorkspaceId>(), ALL), []);
+    assert.deepEqual(await port.deadLetters("null" as WorkspaceId, ALL), []);
+    assert.deepEqual(await port.deadLetters("" as WorkspaceId, ALL), []);
+  },
+
+  "bury and deadLetters keep workspaces apart": async ({ port }) => {
+    const eventId = anEvent().eventId;
+    const [a, b] = [anEvent({ eventId }), anEvent({ eventId })];
+    for (const { workspace } of [a, b]) await port.insert(workspace, [workspace === a.workspace ? a : b]);
+    for (const [one, other] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      const before = await port.find(other.workspace, eventId);
+      const letter = aDeadLetter({ workspace: one.workspace, eventId });
+      await port.bury(letter);
+      assert.deepEqual(await port.find(other.workspace, eventId), before);
+      assert.deepEqual(await port.deadLetters(one.workspace, { ...ALL, eventId }), [letter]);
+      const foreignPosition = { ...ALL, before: letter.deadLetterId };
+      assert.ok(!idsOf(await port.deadLetters(other.workspace, foreignPosition)).includes(letter.deadLetterId));
+    }
+  },
+};

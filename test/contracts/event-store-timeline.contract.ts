@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import type { EventRecord, StoredEvent } from "../../core/event.js";
+import { newId, type EventId, type IdentifierKey, type WorkspaceId } from "../../core/ids.js";
+import type { EventStore } from "../../core/ports.js";
+import { anEvent, aKeyOf, aMark, HOSTILE_TEXTS } from "../support/builders.js";
+import type { Contract } from "../support/contract.js";
+
+const ALL = { limit: 100, before: null };
+const instant = (n: number): string => `2026-01-01T00:00:00.${String(n).padStart(9, "0")}Z`;
+const ids = (events: readonly EventRecord[]): readonly EventId[] => events.map(({ eventId }) => eventId);
+const newestFirst = (a: EventRecord, b: EventRecord): number =>
+  a.effectiveTs === b.effectiveTs ? (a.eventId < b.eventId ? 1 : -1) : a.effectiveTs < b.effectiveTs ? 1 : -1;
+
+/** Stores one folded event of the facet `user_id = user` for each time. */
+async function fold(port: EventStore, workspace: WorkspaceId, user: string, times: readonly number[]) {
+  const identifiers = [{ namespace: "user_id", value: user }];
+  const events = times.map((n) => anEvent({ workspace, identifiers, effectiveTs: instant(n) }));
+  await port.insert(workspace, events);
+  await port.markFolded(
+    workspace,
+    events.map((event) => aMark(event)),
+  );
+  return events;
+}
+
+async function pages(port: EventStore, ws: WorkspaceId, facets: readonly IdentifierKey[], limit: number) {
+  const all: StoredEvent[] = [];
+  for (let before: StoredEvent | null = null; ; before = all.at(-1)!) {
+    const page: readonly StoredEvent[] = await port.timeline(ws, facets, { limit, before });
+    assert.ok(page.length <= limit);
+    all.push(...page);
+    if (page.length < limit) return all;
+  }
+}
+
+export const timelineSentences: Contract<EventStore> = {
+  "counts and lists only folded events": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const events = [anEvent({ workspace }), anEvent({ workspace })] as const;
+    const mark = aMark(events[0]);
+    await port.insert(workspace, events);
+    assert.deepEqual(await port.timeline(workspace, [mark.facet], ALL), []);
+    assert.equal(await port.count(workspace, [mark.facet]), 0);
+    await port.markFolded(workspace, [mark]);
+    assert.deepEqual(await port.timeline(workspace, [mark.facet], ALL), [
+      await port.find(workspace, events[0].eventId),
+    ]);
+    assert.equal(await port.count(workspace, [mark.facet]), 1);
+  },
+
+  "lists the newest first, and those of one instant by event id": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const events = await fold(port, workspace, "ada", [5, 1, 9, 5, 5, 0, 999_999_999, 1]);
+    const listed = await port.timeline(workspace, [aKeyOf(workspace, "ada")], ALL);
+    assert.deepEqual(ids(listed), ids(events.toSorted(newestFirst)));
+  },
+
+  "merges the facets that are asked for, and only these": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const ada = await fold(port, workspace, "ada", [1, 4, 7]);
+    const bob = await fold(port, workspace, "bob", [2, 4, 9]);
+    await fold(port, workspace, "eve", [3, 8]);
+    const facets = [aKeyOf(workspace, "ada"), aKeyOf(workspace, "bob"), aKeyOf(workspace, "nobody")];
+    const listed = await port.timeline(workspace, facets, ALL);
+    assert.deepEqual(ids(listed), ids([...ada, ...bob].toSorted(newestFirst)));
+    assert.equal(await port.count(workspace, facets), 6);
+    assert.deepEqual(await port.timeline(workspace, [], ALL), []);
+    assert.equal(await port.count(workspace, []), 0);
+  },
+
+  "takes a facet that is named twice once": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const events = await fold(port, workspace, "ada", [1, 2]);
+    const facets = [aKeyOf(workspace, "ada"), aKeyOf(workspace, "ada")];
+    assert.deepEqual(ids(await port.timeline(workspace, facets, ALL)), ids(events.toReversed()));
+    assert.equal(await port.count(workspace, facets), 2);
+  },
+
+  "gives each event once over the pages, whatever their size": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const users = ["ada", "bob", "eve"];
+    const events: EventRecord[] = [];
+    for (const user of users) events.push(...(await fold(port, workspace, user, [1, 1, 1, 2, 2, 3, 5, 8, 13])));
+    const facets = users.map((user) => aKeyOf(workspace, user));
+    for (const limit of [1, 2, 5, 26, 27, 28])
+      assert.deepEqual(ids(await pages(port, workspace, facets, limit)), ids(events.toSorted(newestFirst)));
+  },
+
+  "goes on behind a position when newer events come in between": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const facets = [aKeyOf(workspace, "ada")];
+    const events = (await fold(port, workspace, "ada", [1, 2, 3, 4])).toSorted(newestFirst);
+    const first = await port.timeline(workspace, facets, { limit: 2, before: null });
+    await fold(port, workspace, "ada", [50, 60]);
+    const second = await port.timeline(workspace, facets, { limit: 2, before: first[1]! });
+    assert.deepEqual([...ids(first), ...ids(second)], ids(events));
+  },
+
+  "reads ten thousand facets, in pages": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const users = Array.from({ length: 10_000 }, (_, n) => `user-${n}`);
+    const busy = [0, 199, 200, 4_321, 9_999].map((n) => users[n]!);
+    const events: EventRecord[] = [];
+    for (const [n, user] of busy.entries())
+      events.push(...(await fold(port, workspace, user, [n, 10 + n, 10, 100 - n])));
+    const facets = users.map((user) => aKeyOf(workspace, user));
+    assert.deepEqual(ids(await pages(port, workspace, facets, 7)), ids(events.toSorted(newestFirst)));
+    assert.equal(await port.count(workspace, facets), 20);
+  },
+
+  "keeps facets apart whatever their values hold": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const values = [...HOSTILE_TEXTS, "nul", "nul\0", "a:b", "a"];
+    for (const value of values) await fold(port, workspace, value, [1]);
+    for (const value of values) {
+      const facets = [aKeyOf(workspace, value)];
+      const listed = await port.timeline(workspace, facets, ALL);
+      assert.deepEqual(
+        listed.map(({ identifiers }) => identifiers[0]!.value),
+        [value],
+      );
+      assert.equal(await port.count(workspace, facets), 1);
+    }
+  },
+
+  "timeline and count keep workspaces apart": async ({ port }) => {
+    const [a, b] = [newId<WorkspaceId>(), newId<WorkspaceId>()];
+    const own = new Map<WorkspaceId, readonly EventRecord[]>();
+    for (const workspace of [a, b]) own.set(workspace, await fold(port, workspace, "ada", [1, 2]));
+    for (const workspace of [a, b]) {
+      const facets = [aKeyOf(a, "ada"), aKeyOf(b, "ada")];
+      assert.deepEqual(ids(await port.timeline(workspace, facets, ALL)), ids(own.get(workspace)!.toReversed()));
+      assert.equal(await port.count(workspace, facets), 2);
+    }
+  },
+};

@@ -1,0 +1,11 @@
+import type { EventStore } from "../../core/ports.js";
+import type { Contract } from "../support/contract.js";
+import { deadLetterSentences } from "./event-store-dead-letters.contract.js";
+import { eventSentences } from "./event-store-events.contract.js";
+import { timelineSentences } from "./event-store-timeline.contract.js";
+
+export const eventStoreContract: Contract<EventStore> = {
+  ...eventSentences,
+  ...timelineSentences,
+  ...deadLetterSentences,
+};

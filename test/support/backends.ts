@@ -1,0 +1,61 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { cacheCatalog } from "../../core/cached-catalog.js";
+import type { Database } from "../../core/database.js";
+import type { CatalogStore, EventQueue, EventStore, ProfileStore } from "../../core/ports.js";
+import { createEmbeddedCatalog } from "../../store/embedded/catalog.js";
+import { createEmbeddedEventStore } from "../../store/embedded/events.js";
+import { openEmbedded } from "../../store/embedded/open.js";
+import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
+import { createEmbeddedQueue } from "../../store/embedded/queue.js";
+import type { Backend } from "./contract.js";
+
+/** What a queue that takes no more is opened with; the contract publishes more than that. */
+export const QUEUE_LENGTH_MAX = 2_000;
+
+/** Faults of the store that no test expects; a test that does gives its own. */
+export const onError = (message: string, error: unknown): never => {
+  throw new Error(message, { cause: error });
+};
+
+export const temporaryFolder = (): Promise<string> => mkdtemp(join(tmpdir(), "onym-"));
+
+/** Ports on one embedded file in a folder of their own; closing the port closes the file too. */
+export const embedded = <P extends { close(): Promise<void> }>(
+  name: string,
+  create: (database: Database) => P,
+): Backend<P> => ({
+  name,
+  place: async () => {
+    const dataDir = await temporaryFolder();
+    return {
+      open: async () => {
+        const store = await openEmbedded({ dataDir, checkpointMs: 1_000, onError });
+        const port = create(store.database);
+        const close = async (): Promise<void> => {
+          await port.close();
+          await store.close();
+        };
+        return { ...port, close };
+      },
+      drop: () => rm(dataDir, { recursive: true }),
+    };
+  },
+});
+
+export const queueBackends: readonly Backend<EventQueue>[] = [
+  embedded("SQLite", (database) => createEmbeddedQueue({ database, lengthMax: QUEUE_LENGTH_MAX, onError: () => {} })),
+];
+export const eventBackends: readonly Backend<EventStore>[] = [
+  embedded("SQLite", (database) => createEmbeddedEventStore({ database })),
+];
+export const profileBackends: readonly Backend<ProfileStore>[] = [
+  embedded("SQLite", (database) => createEmbeddedProfileStore({ database })),
+];
+export const catalogBackends: readonly Backend<CatalogStore>[] = [
+  embedded("SQLite", (database) => createEmbeddedCatalog({ database })),
+  embedded("SQLite behind the cache", (database) =>
+    cacheCatalog(createEmbeddedCatalog({ database }), { ttlMs: 60_000 }),
+  ),
+];

@@ -1,0 +1,123 @@
+import type { Dataset, KeyRecord, Namespace, SchemaVersion, Workspace } from "../../core/catalog.js";
+import { identifierKey, type EventRecord } from "../../core/event.js";
+import {
+  newId,
+  type DatasetId,
+  type DeadLetterId,
+  type EventId,
+  type IdentifierKey,
+  type KeyId,
+  type ProfileId,
+  type SchemaId,
+  type WorkspaceId,
+} from "../../core/ids.js";
+import type { DeadLetter, FoldMark } from "../../core/ports.js";
+
+/** Values that some store somewhere cuts, folds, escapes or splits. */
+export const HOSTILE_TEXTS: readonly string[] = [
+  "nul\0inside",
+  "\0",
+  "quote ' double \" back \\ tick `",
+  "a:b:c",
+  "line\u2028and\u2029paragraph\n\r\t",
+  "\u{1F600} four bytes \u{10FFFF}",
+  "\u00e9 as one, e\u0301 as two",
+  '$where {"$gt": 1} a.b',
+  "__proto__",
+  " leading and trailing ",
+  "x".repeat(1_024),
+];
+
+export const aKeyId = (): KeyId => newId<KeyId>().replaceAll("-", "").slice(-10) as KeyId;
+
+export const anEvent = (changes: Partial<EventRecord> = {}): EventRecord => ({
+  workspace: newId<WorkspaceId>(),
+  eventId: newId<EventId>(),
+  schemaId: "checkout" as SchemaId,
+  schemaVersion: 3,
+  timestamp: "2026-03-01T10:00:00Z",
+  receivedAt: 1_772_359_200_000,
+  effectiveTs: "2026-03-01T10:00:00.000000000Z",
+  folds: true,
+  identifiers: [{ namespace: "email", value: "ada@example.com" }],
+  dropped: [],
+  keyId: aKeyId(),
+  fingerprint: null,
+  payload: Buffer.from('{"total": 12.50, "n": 12345678901234567890}'),
+  ...changes,
+});
+
+export const aKeyOf = (workspace: WorkspaceId, value: string, namespace = "user_id"): IdentifierKey =>
+  identifierKey(workspace, { namespace, value });
+
+export const aMark = (event: EventRecord, changes: Partial<FoldMark> = {}): FoldMark => ({
+  eventId: event.eventId,
+  facet: identifierKey(event.workspace, event.identifiers[0]!),
+  profileIdThen: newId<ProfileId>(),
+  dropped: [],
+  ...changes,
+});
+
+export const aDeadLetter = (changes: Partial<DeadLetter> = {}): DeadLetter => ({
+  deadLetterId: newId<DeadLetterId>(),
+  workspace: newId<WorkspaceId>(),
+  eventId: newId<EventId>(),
+  reason: "tries_exceeded",
+  at: 1_772_359_200_000,
+  message: Buffer.from([0, 1, 2, 255]),
+  killsEvent: true,
+  ...changes,
+});
+
+export const aWorkspace = (changes: Partial<Workspace> = {}): Workspace => ({
+  workspaceId: newId<WorkspaceId>(),
+  name: "Shop",
+  createdAt: 1_772_359_200_000,
+  ...changes,
+});
+
+export const aKey = (changes: Partial<KeyRecord> = {}): KeyRecord => ({
+  keyId: aKeyId(),
+  workspace: newId<WorkspaceId>(),
+  role: "editor",
+  ingestOnly: false,
+  name: null,
+  hash: Buffer.alloc(32, 7).toString("base64"),
+  createdAt: 1_772_359_200_000,
+  expiresAt: null,
+  ...changes,
+});
+
+export const aSchema = (changes: Partial<SchemaVersion> = {}): SchemaVersion => ({
+  workspace: newId<WorkspaceId>(),
+  schemaId: "checkout" as SchemaId,
+  version: 1,
+  schema: '{"type":"object"}',
+  compatibility: "backward",
+  linear: true,
+  traits: {},
+  createdAt: 1_772_359_200_000,
+  ...changes,
+});
+
+export const aDataset = (changes: Partial<Dataset> = {}): Dataset => ({
+  workspace: newId<WorkspaceId>(),
+  datasetId: newId<DatasetId>(),
+  name: "Orders",
+  schemaId: "checkout" as SchemaId,
+  unifiedProfile: true,
+  retentionDays: null,
+  createdAt: 1_772_359_200_000,
+  ...changes,
+});
+
+export const aNamespace = (changes: Partial<Namespace> = {}): Namespace => ({
+  name: "loyalty_card",
+  kind: "person",
+  normalization: "none",
+  limit: null,
+  priority: 0,
+  blocked: [],
+  builtIn: false,
+  ...changes,
+});

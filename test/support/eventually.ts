@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isUnavailable } from "../../core/errors.js";
+
+/** Waits until the condition holds; fails with `what` if it does not within five seconds. */
+export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 5_000;
+  while (!(await condition())) {
+    if (performance.now() > end) assert.fail(`not within 5 s: ${what}`);
+    await sleep(2);
+  }
+}
+
+export const rejectsAsUnavailable = (work: () => unknown): Promise<void> =>
+  assert.rejects(async () => void (await work()), isUnavailable);
