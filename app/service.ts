@@ -52,12 +52,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     const opened = await openBackends(config, log, lifecycle, options.commit);
     const backends = options.wrap?.(opened) ?? opened;
-    const ownerKey = await firstStart(backends.catalog, now());
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
     lifecycle.opened("validator", () => validator.close());
     const identity = createIdentity({ graph: backends.graph, timeoutMs: config.IDENTITY_TIMEOUT_MS });
     startWorker(options, backends, identity, validator, lifecycle);
     const url = await startGateway(options, backends, identity, validator, lifecycle);
+    // Last of all: a start that failed after it would have made a key that nobody was shown.
+    const ownerKey = await firstStart(backends.catalog, now());
     return { url, ownerKey, backends, identity, close: () => lifecycle.close() };
   } catch (error) {
     await lifecycle.close();

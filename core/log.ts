@@ -9,8 +9,10 @@ export interface Log {
 export const describeError = (error: unknown): Readonly<Record<string, unknown>> => {
   if (!(error instanceof Error)) return { error: typeof error };
   const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
+  // The stack begins with the text, whose lines may look like places.
   const place = error.stack
-    ?.split("\n")
+    ?.replace(error.message, "")
+    .split("\n")
     .filter((line) => line.startsWith("    at "))
     .slice(0, 4)
     .map((line) => line.trim());

@@ -13,7 +13,7 @@ import { tooLarge } from "./body.js";
 import { acceptedJson } from "./respond.js";
 import { reply, type Context, type Reply, type Route } from "./route.js";
 import { beyondNamespaces, registerNamespaces } from "./namespaces.js";
-import { mismatch, parseJson, scanError } from "./shape.js";
+import { bounded, mismatch, parseJson, scanError } from "./shape.js";
 
 /** What collect needs of the schema engine; `core/schema/validator.ts` is it. */
 export interface EventValidator {
@@ -235,7 +235,7 @@ async function validateInline(deps: CollectDeps, { workspace, body, now }: Conte
     if (schema === null) errors.push(UNKNOWN_SCHEMA);
     else if (isObject(payload)) errors.push(...(await payloadProblems(deps, workspace, schema, payload, opened.bytes)));
   }
-  return reply(200, { status: errors.length === 0 ? "pass" : "fail", errors });
+  return reply(200, { status: errors.length === 0 ? "pass" : "fail", errors: bounded(errors) });
 }
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);

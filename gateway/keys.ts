@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { mintKey } from "../core/api-key.js";
-import type { KeyRecord } from "../core/catalog.js";
+import { ROLES, type KeyRecord } from "../core/catalog.js";
 import { AppError } from "../core/errors.js";
 import type { KeyId } from "../core/ids.js";
 import type { CatalogStore } from "../core/ports.js";
@@ -19,7 +19,7 @@ export interface KeysDeps {
 const newKeyBody = shape(
   Type.Object(
     {
-      role: Type.Union([Type.Literal("viewer"), Type.Literal("editor"), Type.Literal("admin"), Type.Literal("owner")]),
+      role: Type.Enum(ROLES),
       name: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
       expires_at: Type.Optional(Type.String()),
       ingest_only: Type.Optional(Type.Boolean()),

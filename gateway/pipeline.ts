@@ -26,7 +26,8 @@ export type Pipeline = (route: Route, request: Request, response: Response) => P
 /** What every request goes through, in this order: who, may he, how much, then the body, then the work. */
 export function createPipeline(deps: PipelineDeps): Pipeline {
   const work = async (route: Route, request: Request, response: Response): Promise<KeyRecord | null> => {
-    if (deps.isDraining())
+    // The open routes tell that this process drains, so they answer until the end.
+    if (deps.isDraining() && route.access.kind !== "open")
       throw new AppError("unavailable", "This process is shutting down.", { headers: { Connection: "close" } });
     checkHead(request);
     const key = await identifyCaller(deps, route, request, response);

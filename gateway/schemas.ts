@@ -26,7 +26,7 @@ export interface SchemasDeps {
 }
 
 const SCHEMA_ID = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
-const COMPATIBILITY = Type.Union([Type.Literal("backward"), Type.Literal("none")]);
+const COMPATIBILITY = Type.Enum(["backward", "none"]);
 /** The schema itself is deeper than our other bodies are; its own depth is the examiner's to judge. */
 const BODY_DEPTH_MAX = 80;
 

@@ -55,6 +55,9 @@ const CODE_BY_ERROR: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
 };
 
+/** Time for the client to read the answer before what it still sends is met with a reset. */
+const LINGER_MS = 1_000;
+
 /** What is not HTTP never reaches Express; its answer is written by hand, in the same form as all others. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   const answered =
@@ -71,4 +74,6 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const status = `HTTP/1.1 ${problem.status} ${http.STATUS_CODES[problem.status] ?? ""}\r\n`;
   socket.end(`${status}${head.join("")}\r\n${problem.json}`);
+  // The server's sockets stay half open, so a client that never closes its side would keep this one for ever.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

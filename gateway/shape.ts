@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject } from "ajv";
 import type { Static, TSchema } from "typebox";
 import { AppError, type ErrorItem } from "../core/errors.js";
 import { scanJson } from "../core/json-scan.js";
+import { moreThan } from "../core/schema/problems.js";
 
 const ajv = new Ajv({ allErrors: true, strict: true, verbose: false, allowUnionTypes: true });
 
@@ -51,13 +52,19 @@ export function scanError({ kind, message }: ScanProblem, path: string): AppErro
   return mismatch([{ path, message }], kind === "too_deep" ? "payload_too_large" : "validation_failed");
 }
 
+const ERRORS_MAX = 100;
+
+/** The first 100, then one with an empty path: a request of a thousand problems gets a short answer. */
+export const bounded = (errors: readonly ErrorItem[]): readonly ErrorItem[] =>
+  errors.length > ERRORS_MAX ? [...errors.slice(0, ERRORS_MAX), moreThan(ERRORS_MAX)] : errors;
+
 export function mismatch(
   errors: readonly ErrorItem[],
   code: "validation_failed" | "payload_too_large" = "validation_failed",
 ): AppError {
   const first = errors[0];
   const where = first === undefined || first.path === "" ? "" : `${first.path}: `;
-  return new AppError(code, `${where}${first?.message ?? "does not match"}`, { errors });
+  return new AppError(code, `${where}${first?.message ?? "does not match"}`, { errors: bounded(errors) });
 }
 
 const dotted = (pointer: string): string =>

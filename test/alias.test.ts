@@ -17,7 +17,13 @@ describe("POST /v1/alias", () => {
     assert.equal(status, 200);
     assert.equal(body["profile_id"], person.body["profile_id"]);
     assert.equal(body["outcome"], "linked");
-    assert.deepEqual(Object.keys(body).toSorted(), ["change_id", "dropped", "merged_profile_ids", "outcome", "profile_id"]);
+    assert.deepEqual(Object.keys(body).toSorted(), [
+      "change_id",
+      "dropped",
+      "merged_profile_ids",
+      "outcome",
+      "profile_id",
+    ]);
   });
 
   it("together with identify keeps one person from appearing as several profiles", async () => {
@@ -33,7 +39,10 @@ describe("POST /v1/alias", () => {
 
   it("changes nothing when it is repeated, in either direction", async () => {
     const first = await alias(id("cookie_id", "c"), id("user_id", "u"));
-    for (const again of [await alias(id("cookie_id", "c"), id("user_id", "u")), await alias(id("user_id", "u"), id("cookie_id", "c"))])
+    for (const again of [
+      await alias(id("cookie_id", "c"), id("user_id", "u")),
+      await alias(id("user_id", "u"), id("cookie_id", "c")),
+    ])
       assert.deepEqual([again.body["outcome"], again.body["profile_id"]], ["unchanged", first.body["profile_id"]]);
   });
 

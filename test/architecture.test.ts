@@ -50,8 +50,10 @@ const importsOf = (file: string): readonly Import[] => {
   return [...found].map((match) => ({ file, target: match[1]! }));
 };
 
-const folderOf = ({ file, target }: Import): string => path.normalize(path.join(path.dirname(file), target)).split("/")[0]!;
-const packageOf = (target: string): string => (target.startsWith("@") ? target.split("/", 2).join("/") : target.split("/")[0]!);
+const folderOf = ({ file, target }: Import): string =>
+  path.normalize(path.join(path.dirname(file), target)).split("/")[0]!;
+const packageOf = (target: string): string =>
+  target.startsWith("@") ? target.split("/", 2).join("/") : target.split("/")[0]!;
 
 /** What breaks the table, in words. */
 export function violations(imports: readonly Import[]): readonly string[] {
@@ -65,7 +67,9 @@ export function violations(imports: readonly Import[]): readonly string[] {
     if (from === "test") return [];
     const places = ONLY_IN[packageOf(one.target)];
     if (places === undefined) return [`${one.file} imports ${one.target}: the package is not in the table`];
-    return places.some((place) => one.file.startsWith(place)) ? [] : [`${one.file} imports ${one.target}: only ${places.join(", ")} may`];
+    return places.some((place) => one.file.startsWith(place))
+      ? []
+      : [`${one.file} imports ${one.target}: only ${places.join(", ")} may`];
   });
 }
 

@@ -47,7 +47,8 @@ describe("The settings", () => {
   });
 
   it("each say what they are for", () => {
-    for (const name of names) assert.match((SETTINGS.properties[name] as { description?: string }).description ?? "", /.{10}/, name);
+    for (const name of names)
+      assert.match((SETTINGS.properties[name] as { description?: string }).description ?? "", /.{10}/, name);
   });
 
   it("count an empty variable as unset", () => {

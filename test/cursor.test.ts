@@ -43,7 +43,10 @@ describe("A cursor", () => {
     assert.equal(readCode(cursor, "keys", newId()), "invalid_cursor");
     assert.equal(readCode(cursor, "schemas"), "invalid_cursor");
     const elsewhere = createCursors(Buffer.alloc(32, 8));
-    assert.equal(code(() => elsewhere.read(workspace, "keys", { cursor })), "invalid_cursor");
+    assert.equal(
+      code(() => elsewhere.read(workspace, "keys", { cursor })),
+      "invalid_cursor",
+    );
   });
 
   it("is refused when any one character of it was changed, added or taken away", () => {
@@ -64,7 +67,11 @@ describe("A page", () => {
     assert.equal(readLimit({ limit: "1" }), 1);
     assert.equal(readLimit({ limit: "100" }), 100);
     for (const limit of ["0", "101", "x", "", "-1", "1.5", "1e1", " 1", "0x1", "١"])
-      assert.equal(code(() => readLimit({ limit })), "invalid_parameter", limit);
+      assert.equal(
+        code(() => readLimit({ limit })),
+        "invalid_parameter",
+        limit,
+      );
   });
 
   it("has a next cursor only when there is one more row", () => {

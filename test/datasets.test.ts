@@ -64,7 +64,9 @@ describe("Datasets", () => {
     const { body } = await create({});
     const before = await workspace.collect(schemaId, { email: "early@example.com" });
     await workspace.settled(before.body["event_id"], "stored");
-    const patched = await workspace.send("PATCH", `/v1/datasets/${textAt(body, "dataset_id")}`, { unified_profile: true });
+    const patched = await workspace.send("PATCH", `/v1/datasets/${textAt(body, "dataset_id")}`, {
+      unified_profile: true,
+    });
     assert.equal(patched.status, 200);
     const after = await workspace.collect(schemaId, { email: "late@example.com" });
     assert.equal((await workspace.settled(after.body["event_id"])).body["status"], "folded");
@@ -80,7 +82,8 @@ describe("Datasets", () => {
 
   it("are listed by age in pages that stay stable under inserts", async () => {
     for (const name of ["1", "2", "3"]) await create({ name });
-    const names = (answer: { readonly body: unknown }) => listAt(answer.body, "datasets").map((one) => textAt(one, "name"));
+    const names = (answer: { readonly body: unknown }) =>
+      listAt(answer.body, "datasets").map((one) => textAt(one, "name"));
     const first = await workspace.send("GET", "/v1/datasets?limit=2");
     assert.deepEqual(names(first), ["1", "2"]);
     await create({ name: "4" });

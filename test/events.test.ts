@@ -21,7 +21,19 @@ const FIELDS = [
 /** Numbers that doubles hold exactly as they are written, any other JSON, and names that some store gives a meaning. */
 const anyJson = fc.letrec((tie) => {
   const name = fc.oneof(
-    fc.constantFrom("$set", "$where", "a.b", ".", "", "__proto__", "constructor", "toBSON", "_bsontype", "toJSON", "length"),
+    fc.constantFrom(
+      "$set",
+      "$where",
+      "a.b",
+      ".",
+      "",
+      "__proto__",
+      "constructor",
+      "toBSON",
+      "_bsontype",
+      "toJSON",
+      "length",
+    ),
     fc.string({ unit: "grapheme", maxLength: 8 }).map((text) => text.replace(/\0/g, "")),
   );
   const text = fc.oneof(
@@ -77,7 +89,7 @@ describe("GET /v1/events/{id}", () => {
   });
 
   it("brings back whatever JSON was answered 202, equal in meaning", async () => {
-    const payloads = fc.sample(anyJson, { numRuns: 300, seed: SEED }) as readonly unknown[];
+    const payloads = fc.sample(anyJson, { numRuns: 200, seed: SEED }) as readonly unknown[];
     const texts = payloads.map((payload) => JSON.stringify(payload));
     const accepted = await Promise.all(texts.map(collectRaw));
     await Promise.all(

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Database } from "../core/database.js";
+import { isUnavailable } from "../core/errors.js";
 import { pairKey, type Change } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { createSqliteGraph } from "../graph/sqlite-graph.js";
@@ -102,6 +103,25 @@ describe("The identity graph's tables", () => {
       result: null,
     }));
     await assert.rejects(update, /component that does not exist/);
+  });
+
+  it("hold on to every identifier and change that a link names, and to every component that has members", async () => {
+    await step(graph, aWorkspace(), anAssertion("a", "b"));
+    for (const row of ["identifiers WHERE id = 1", "identifiers WHERE id = 2", "components", "changes"])
+      assert.throws(() => database.prepare(`DELETE FROM ${row}`).run([]), /FOREIGN KEY/, row);
+  });
+
+  it("are left alone once the graph is closed, while the store goes on", async () => {
+    const workspace = aWorkspace();
+    let answered = false;
+    const under = step(graph, workspace, anAssertion("a")).then(() => (answered = true));
+    await graph.close();
+    assert.ok(answered, "close waits for the step under way");
+    await under;
+    await assert.rejects(graph.ready(), isUnavailable);
+    await assert.rejects(step(graph, workspace, anAssertion("b")), isUnavailable);
+    database.check();
+    assert.deepEqual(rows("SELECT count(*) FROM identifiers"), [[1]]);
   });
 
   it("answer a repeat of two with one statement, and write a new pair with six", async () => {

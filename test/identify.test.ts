@@ -144,7 +144,10 @@ describe("POST /v1/identify", () => {
   });
 
   it("gives the same profile whatever order concurrent requests come in", async () => {
-    const requests = Array.from({ length: 40 }, (_, i) => [id("user_id", `ring-${i}`), id("user_id", `ring-${(i + 1) % 40}`)]);
+    const requests = Array.from({ length: 40 }, (_, i) => [
+      id("user_id", `ring-${i}`),
+      id("user_id", `ring-${(i + 1) % 40}`),
+    ]);
     await Promise.all(requests.map((pair) => identify(...pair)));
     const answers = await Promise.all(requests.map((pair) => identify(...pair)));
     assert.equal(new Set(answers.map(({ body }) => body["profile_id"])).size, 1);

@@ -78,7 +78,13 @@ describe("The rules of namespaces", () => {
   });
 
   it("keep each identifier once, by priority, namespace and value", () => {
-    const list = [given("zeta", "1"), given("cookie_id", "c"), given("email", "B@x"), given("email", "b@X"), given("alpha", "1")];
+    const list = [
+      given("zeta", "1"),
+      given("cookie_id", "c"),
+      given("email", "B@x"),
+      given("email", "b@X"),
+      given("alpha", "1"),
+    ];
     const expected = ["email:b@x", "cookie_id:c", "alpha:1", "zeta:1"];
     assert.deepEqual(admitted(...list), expected);
     assert.deepEqual(admitted(...list.toReversed()), expected);

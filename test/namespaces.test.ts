@@ -19,7 +19,14 @@ describe("Namespaces", () => {
     assert.deepEqual(names(body), BUILT_IN);
     assert.equal(body["next_cursor"], null);
     const email = listAt(body, "namespaces").find((one) => at(one, "name") === "email");
-    assert.deepEqual(email, { name: "email", kind: "person", normalization: "email", limit: null, priority: 500, blocked: [] });
+    assert.deepEqual(email, {
+      name: "email",
+      kind: "person",
+      normalization: "email",
+      limit: null,
+      priority: 500,
+      blocked: [],
+    });
   });
 
   it("are read by name; an unknown one is 404", async () => {
@@ -48,7 +55,10 @@ describe("Namespaces", () => {
     assert.deepEqual([collected.status, errorPaths(collected)], [422, ["card"]]);
     assert.deepEqual(errorPaths(await workspace.inline(schemaId, { card: "1" })), ["card"]);
     assert.equal((await identify("n1")).status, 200);
-    assert.deepEqual(names((await workspace.send("GET", "/v1/namespaces")).body), [...BUILT_IN, "n1", "n2", "n3"].toSorted());
+    assert.deepEqual(
+      names((await workspace.send("GET", "/v1/namespaces")).body),
+      [...BUILT_IN, "n1", "n2", "n3"].toSorted(),
+    );
   });
 
   it("register none of a request's names when they do not all fit", async () => {

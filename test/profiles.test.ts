@@ -13,8 +13,7 @@ describe("Profiles", () => {
     workspace = await app().workspace();
     schemaId = await workspace.schema();
   });
-  const lookup = (...identifiers: readonly unknown[]) =>
-    workspace.send("POST", "/v1/profiles/lookup", { identifiers });
+  const lookup = (...identifiers: readonly unknown[]) => workspace.send("POST", "/v1/profiles/lookup", { identifiers });
   const identify = async (...identifiers: readonly unknown[]) =>
     textAt((await workspace.send("POST", "/v1/identify", { identifiers })).body, "profile_id");
   const event = async (payload: unknown, timestamp: string) => {
@@ -27,7 +26,9 @@ describe("Profiles", () => {
     const profileId = await identify(id("user_id", "u"), id("cookie_id", "c"));
     const { status, body } = await workspace.send("GET", `/v1/profiles/${profileId}`);
     assert.equal(status, 200);
-    const identifiers = listAt(body, "identifiers").toSorted((a, b) => (textAt(a, "value") < textAt(b, "value") ? -1 : 1));
+    const identifiers = listAt(body, "identifiers").toSorted((a, b) =>
+      textAt(a, "value") < textAt(b, "value") ? -1 : 1,
+    );
     assert.deepEqual(
       { ...body, identifiers },
       { profile_id: profileId, identifiers: [id("cookie_id", "c"), id("user_id", "u")], ...EMPTY },
@@ -137,7 +138,10 @@ describe("Profiles", () => {
     const byTime = events
       .map(({ body }) => [textAt(body, "timestamp"), textAt(body, "event_id")] as const)
       .toSorted((a, b) => (a.join() < b.join() ? 1 : -1));
-    assert.deepEqual(ids, byTime.map(([, eventId]) => eventId));
+    assert.deepEqual(
+      ids,
+      byTime.map(([, eventId]) => eventId),
+    );
     assert.equal(cursor, null);
   });
 
@@ -147,7 +151,9 @@ describe("Profiles", () => {
     await identify(id("device_id", "d-0"), id("device_id", "later"));
     const cursor = textAt(first.body, "next_cursor");
     const rest = await workspace.send("GET", `/v1/profiles/${profileId}/identifiers?cursor=${cursor}`);
-    const values = [...listAt(first.body, "identifiers"), ...listAt(rest.body, "identifiers")].map((one) => textAt(one, "value"));
+    const values = [...listAt(first.body, "identifiers"), ...listAt(rest.body, "identifiers")].map((one) =>
+      textAt(one, "value"),
+    );
     assert.deepEqual(values.toSorted(), ["d-0", "d-1", "d-2", "d-3", "d-4", "later"]);
     assert.equal(rest.body["next_cursor"], null);
   });
@@ -170,9 +176,10 @@ describe("A profile of more identifiers than one answer joins", () => {
 
   it("says partial: true", async () => {
     const workspace = await app().workspace();
-    const groups = Array.from({ length: 7 }, (_, group) =>
-      [id("user_id", "hub"), ...Array.from({ length: 15 }, (_, i) => id("device_id", `d-${group}-${i}`))],
-    );
+    const groups = Array.from({ length: 7 }, (_, group) => [
+      id("user_id", "hub"),
+      ...Array.from({ length: 15 }, (_, i) => id("device_id", `d-${group}-${i}`)),
+    ]);
     let profileId = "";
     for (const identifiers of groups)
       profileId = textAt((await workspace.send("POST", "/v1/identify", { identifiers })).body, "profile_id");

@@ -21,7 +21,10 @@ describe("Schemas", () => {
     assert.equal(made.status, 201);
     const fields = ["compatibility", "created_at", "schema", "schema_id", "version"];
     assert.deepEqual(Object.keys(made.body).toSorted(), fields);
-    assert.deepEqual([made.body["schema_id"], made.body["version"], made.body["compatibility"]], ["signup", 1, "backward"]);
+    assert.deepEqual(
+      [made.body["schema_id"], made.body["version"], made.body["compatibility"]],
+      ["signup", 1, "backward"],
+    );
     assert.ok(made.text.includes('"schema":{ "type":"object",  "title":"\\u00e9 1.0" }'), made.text);
     const read = await workspace.send("GET", "/v1/schemas/signup");
     assert.deepEqual([read.status, read.text], [200, made.text]);
@@ -65,7 +68,10 @@ describe("Schemas", () => {
     assert.deepEqual(first.body["schema"], SIMPLE);
     assert.deepEqual((await workspace.send("GET", `/v1/schemas/${schemaId}`)).body["version"], 2);
     const list = await workspace.send("GET", `/v1/schemas/${schemaId}/versions`);
-    assert.deepEqual(listAt(list.body, "schemas").map((one) => at(one, "version")), [1, 2]);
+    assert.deepEqual(
+      listAt(list.body, "schemas").map((one) => at(one, "version")),
+      [1, 2],
+    );
     for (const version of ["3", "0", "-1", "01", "x", "1.0", "99999999999"])
       assert.equal((await workspace.send("GET", `/v1/schemas/${schemaId}/versions/${version}`)).status, 404, version);
   });
@@ -123,8 +129,7 @@ describe("Schemas", () => {
       { properties: { a: { pattern: "a".repeat(513) } } },
       { properties: { a: { type: "array", uniqueItems: true } } },
     ];
-    for (const schema of hostile)
-      assert.equal((await codeOf(schema))[0], 422, JSON.stringify(schema).slice(0, 80));
+    for (const schema of hostile) assert.equal((await codeOf(schema))[0], 422, JSON.stringify(schema).slice(0, 80));
     const proto = await register('{"schema":{"properties":{"__proto__":{"type":"string"}}}}');
     assert.equal(proto.status, 422);
   });
@@ -143,7 +148,10 @@ describe("Schemas", () => {
   });
 
   it("keep one merge per trait name in a workspace: another is 422", async () => {
-    const trait = (merge: string) => ({ type: "object", properties: { t: { type: "number", "x-trait": { name: "t", merge } } } });
+    const trait = (merge: string) => ({
+      type: "object",
+      properties: { t: { type: "number", "x-trait": { name: "t", merge } } },
+    });
     assert.equal((await register({ schema: trait("min") })).status, 201);
     const answer = await register({ schema: trait("max") });
     assert.deepEqual([answer.status, answer.body["code"]], [422, "invalid_schema"]);
@@ -151,7 +159,10 @@ describe("Schemas", () => {
   });
 
   it("assert formats", async () => {
-    const schemaId = await workspace.schema({ type: "object", properties: { e: { type: "string", format: "email" } } }, null);
+    const schemaId = await workspace.schema(
+      { type: "object", properties: { e: { type: "string", format: "email" } } },
+      null,
+    );
     assert.equal((await workspace.collect(schemaId, { e: "nobody" })).status, 422);
     assert.equal((await workspace.collect(schemaId, { e: "a@example.com" })).status, 202);
   });
@@ -161,7 +172,10 @@ describe("Schemas", () => {
     const schemaId = await workspace.schema(schema, null);
     assert.equal((await workspace.collect(schemaId, { n: "1" })).status, 422);
     const accepted = await workspace.collect(schemaId, { s: "x", extra: 1 });
-    assert.deepEqual((await workspace.settled(accepted.body["event_id"], "stored")).body["payload"], { s: "x", extra: 1 });
+    assert.deepEqual((await workspace.settled(accepted.body["event_id"], "stored")).body["payload"], {
+      s: "x",
+      extra: 1,
+    });
   });
 
   it("take required names that every object inherits for missing", async () => {
@@ -172,16 +186,26 @@ describe("Schemas", () => {
   it("are listed by id in pages", async () => {
     for (const schemaId of ["c", "a", "b"]) await register({ schema: SIMPLE, schema_id: schemaId });
     const first = await workspace.send("GET", "/v1/schemas?limit=2");
-    assert.deepEqual(listAt(first.body, "schemas").map((one) => at(one, "schema_id")), ["a", "b"]);
+    assert.deepEqual(
+      listAt(first.body, "schemas").map((one) => at(one, "schema_id")),
+      ["a", "b"],
+    );
     const rest = await workspace.send("GET", `/v1/schemas?limit=2&cursor=${textAt(first.body, "next_cursor")}`);
-    assert.deepEqual(listAt(rest.body, "schemas").map((one) => at(one, "schema_id")), ["c"]);
+    assert.deepEqual(
+      listAt(rest.body, "schemas").map((one) => at(one, "schema_id")),
+      ["c"],
+    );
     assert.equal(rest.body["next_cursor"], null);
   });
 
   it("of another workspace look unknown: to read, to version, to collect and to make a dataset of", async () => {
     const schemaId = await workspace.schema(SIMPLE, null);
     const other = await app().workspace();
-    const targets = [`/v1/schemas/${schemaId}`, `/v1/schemas/${schemaId}/versions`, `/v1/schemas/${schemaId}/versions/1`];
+    const targets = [
+      `/v1/schemas/${schemaId}`,
+      `/v1/schemas/${schemaId}/versions`,
+      `/v1/schemas/${schemaId}/versions/1`,
+    ];
     for (const target of targets) assert.equal((await other.send("GET", target)).status, 404);
     assert.equal((await other.send("POST", targets[1]!, { schema: SIMPLE })).status, 404);
     const foreign = await other.collect(schemaId, { n: 1 });

@@ -64,9 +64,7 @@ const skipDuplicates = (ports: MemoryPorts): MemoryPorts => ({
     insert: async (workspace, events) => {
       const known = events.map((event) => ports.state.stored.has(`${workspace}:${event.eventId}`));
       const stored = await ports.events.insert(workspace, events);
-      return stored.map((event, index) =>
-        known[index] === true ? Object.assign({}, event, { folds: false }) : event,
-      );
+      return stored.map((event, index) => (known[index] === true ? Object.assign({}, event, { folds: false }) : event));
     },
   },
 });

@@ -19,16 +19,15 @@ export function memberOf(values: readonly unknown[]): (value: unknown) => boolea
   const scalars = new Set(values.filter((value) => typeof value !== "object" || value === null));
   const others = values.filter((value) => typeof value === "object" && value !== null);
   return (value) =>
-    typeof value === "object" && value !== null
-      ? others.some((other) => sameJson(other, value))
-      : scalars.has(value);
+    typeof value === "object" && value !== null ? others.some((other) => sameJson(other, value)) : scalars.has(value);
 }
 
 /** The positions of the first two equal items, or null. Takes time linear to the size of the items. */
 export function firstRepeat(items: readonly unknown[]): readonly [number, number] | null {
   const seen = new Map<unknown, number>();
   for (const [at, item] of items.entries()) {
-    const key = typeof item === "object" && item !== null ? canonical(item) : typeof item === "string" ? `"${item}` : item;
+    const key =
+      typeof item === "object" && item !== null ? canonical(item) : typeof item === "string" ? `"${item}` : item;
     const before = seen.get(key);
     if (before !== undefined) return [before, at];
     seen.set(key, at);
@@ -42,7 +41,7 @@ function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   const members = value as Readonly<Record<string, unknown>>;
   return `{${Object.keys(members)
-    .sort()
+    .toSorted()
     .map((key) => `${JSON.stringify(key)}:${canonical(members[key])}`)
     .join(",")}}`;
 }

@@ -22,7 +22,7 @@ const isUrl: Test = (text) => /^(?:https?|ftp):\/\//i.test(text) && URL.canParse
 /** The test of a format for strings; null for the numeric ones and for those that assert nothing. */
 function testOf(format: Format): Test | null {
   if (format instanceof RegExp) return (text) => format.test(text);
-  if (typeof format === "function") return format as Test;
+  if (typeof format === "function") return format;
   if (typeof format !== "object" || format.type === "number") return null;
   const { validate } = format;
   if (validate instanceof RegExp) return (text) => validate.test(text);

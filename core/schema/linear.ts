@@ -19,9 +19,10 @@ export const isLinear = (schema: object): boolean => linearCost(schema) !== null
 /** Null for a schema that is not linear: recursive, too entangled to walk, or too slow for each byte. */
 export function linearCost(schema: object): LinearCost | null {
   const document = openDocument(schema as SchemaObject);
-  const walk: Walk = { document, visits: 0, ns: 0, nsPerByte: 0, patternSize: 0 };
+  if (document.count > SUBSCHEMAS_MAX) return null;
+  const walk: Walk = { document, above: new Set(), visits: 0, ns: 0, nsPerByte: 0, patternSize: 0 };
   try {
-    walkPlace(walk, [{ schema: document.root, aim: "here" }], { bytes: ROOT_BYTES, repeats: false }, new Set());
+    walkPlace(walk, [{ schema: document.root, aim: "here" }], { bytes: ROOT_BYTES, repeats: false });
     return { ns: walk.ns, nsPerByte: walk.nsPerByte };
   } catch (error) {
     if (error === NOT_LINEAR) return null;
@@ -33,6 +34,8 @@ const NS_PER_BYTE_MAX = 2_000;
 /** What all places cost together that the data can hold only once. */
 const NS_MAX = 1_000_000;
 const VISITS_MAX = 5_000;
+/** Compiling so many takes some 40 ms in the event loop, once. */
+const SUBSCHEMAS_MAX = 400;
 /** Instructions of all patterns: they are compiled in the event loop when the schema is first used. */
 const PATTERN_SIZE_MAX = 20_000;
 
@@ -45,6 +48,8 @@ const NOT_LINEAR = new Error("not linear");
 
 interface Walk extends LinearCost {
   readonly document: SchemaDocument;
+  /** The schemas on the way from the root to here: meeting one again is recursion. */
+  readonly above: Set<SchemaObject>;
   visits: number;
   ns: number;
   nsPerByte: number;
@@ -60,45 +65,47 @@ interface Place {
 
 type Applied = Pick<Edge, "schema" | "aim">;
 
-function walkPlace(walk: Walk, applied: readonly Applied[], place: Place, above: ReadonlySet<SchemaObject>): void {
+function walkPlace(walk: Walk, applied: readonly Applied[], place: Place): void {
   const here: SchemaObject[] = [];
-  const cost = applied.reduce((sum, one) => sum + gather(walk, one, above, here), 0);
+  const cost = applied.reduce((sum, one) => sum + gather(walk, one, here), 0);
   if (place.repeats) walk.nsPerByte = Math.max(walk.nsPerByte, cost / place.bytes);
   else walk.ns += cost;
   if (walk.nsPerByte > NS_PER_BYTE_MAX || walk.ns > NS_MAX) throw NOT_LINEAR;
-  if (here.length === 0) return;
-  const below = new Set([...above, ...here]);
-  walkMembers(walk, here, place, below);
+  const entered = here.filter((schema) => !walk.above.has(schema));
+  for (const schema of entered) walk.above.add(schema);
+  walkMembers(walk, here, place);
   const elements = here.flatMap((schema) => edgesOf(schema).filter(({ aim }) => aim === "element"));
-  if (elements.length > 0) walkPlace(walk, elements, { bytes: ELEMENT_BYTES, repeats: true }, below);
+  if (elements.length > 0) walkPlace(walk, elements, { bytes: ELEMENT_BYTES, repeats: true });
+  for (const schema of entered) walk.above.delete(schema);
 }
 
 /** Adds every schema that judges the same value, once for each way that leads to it; answers what they cost. */
-function gather(walk: Walk, { schema, aim }: Applied, above: ReadonlySet<SchemaObject>, here: SchemaObject[]): number {
+function gather(walk: Walk, { schema, aim }: Applied, here: SchemaObject[]): number {
   walk.visits += 1;
   if (walk.visits > VISITS_MAX) throw NOT_LINEAR;
   let cost = aim === "here" ? SCHEMA_NS : SCHEMA_NS + FAILURE_NS;
   if (!isObject(schema)) return cost;
-  if (above.has(schema) || "$dynamicRef" in schema) throw NOT_LINEAR;
+  if (walk.above.has(schema) || "$dynamicRef" in schema) throw NOT_LINEAR;
   here.push(schema);
   cost += costOf(walk, schema);
-  const within = new Set([...above, schema]);
+  walk.above.add(schema);
   for (const edge of edgesOf(schema))
-    if (edge.aim === "here" || edge.aim === "branch") cost += gather(walk, edge, within, here);
+    if (edge.aim === "here" || edge.aim === "branch") cost += gather(walk, edge, here);
   for (const target of walk.document.referred(schema))
-    cost += REFERENCE_NS + gather(walk, { schema: target, aim: "here" }, within, here);
+    cost += REFERENCE_NS + gather(walk, { schema: target, aim: "here" }, here);
+  walk.above.delete(schema);
   return cost;
 }
 
 /** Each named member by itself, then any other member; a pattern may match any name. */
-function walkMembers(walk: Walk, here: readonly SchemaObject[], place: Place, below: ReadonlySet<SchemaObject>): void {
+function walkMembers(walk: Walk, here: readonly SchemaObject[], place: Place): void {
   const names = new Set(here.flatMap(({ properties }) => (isObject(properties) ? Object.keys(properties) : [])));
   for (const name of names) {
     const edges = here.flatMap((schema) => membersOf(schema, name));
-    walkPlace(walk, edges, { bytes: MEMBER_BYTES + name.length, repeats: place.repeats }, below);
+    walkPlace(walk, edges, { bytes: MEMBER_BYTES + name.length, repeats: place.repeats });
   }
   const others = here.flatMap((schema) => membersOf(schema, null));
-  if (others.length > 0) walkPlace(walk, others, { bytes: MEMBER_BYTES, repeats: true }, below);
+  if (others.length > 0) walkPlace(walk, others, { bytes: MEMBER_BYTES, repeats: true });
 }
 
 /** What may judge the member of this name, or its name; null stands for a name that no schema lists. */
@@ -150,7 +157,9 @@ const insideOf = (value: unknown): number =>
 
 const SCALARS = new Set(["string", "number", "integer", "boolean", "null"]);
 export const isScalarType = (type: unknown): boolean =>
-  Array.isArray(type) ? type.length > 0 && type.every((one) => SCALARS.has(one as string)) : SCALARS.has(type as string);
+  Array.isArray(type)
+    ? type.length > 0 && type.every((one) => SCALARS.has(one as string))
+    : SCALARS.has(type as string);
 
 /** Comparing objects reads them whole, once for each array around them. */
 function hasScalarItems({ items }: SchemaObject): boolean {

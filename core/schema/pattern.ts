@@ -37,7 +37,7 @@ const NO_LINE_END = "[^\\n\\r\\x{2028}\\x{2029}]";
 const ANYTHING = "[\\x{0}-\\x{10ffff}]";
 
 /** Escapes that mean the same in both, also within brackets. */
-const SAME_ESCAPES = new Set([..."dDwWtnvfr^$\\.*+?()[]{}|/"]);
+const SAME_ESCAPES = new Set("dDwWtnvfr^$\\.*+?()[]{}|/");
 /** Needless but common escapes (`\-`, `\_`, `\@`): the character itself. */
 const LOOSE_ESCAPE = /\\([ !"#%&',\-:;<=>@_`~])/;
 const PAIR = /\\[\s\S]/g;

@@ -1,22 +1,217 @@
-// STAND-IN so that others can run the service while core/schema is being written. Its owner overwrites this file.
+import { AppError } from "../errors.js";
 import type { Merge } from "../catalog.js";
 import type { Scalar } from "../facet.js";
-export interface AnnotationPlan { readonly ns?: string; readonly trait?: { name: string; merge: Merge }; readonly props: ReadonlyMap<string, AnnotationPlan>; readonly items: AnnotationPlan | null }
-type S = { "x-identity"?: { namespace: string }; "x-trait"?: { name: string; merge?: Merge }; properties?: Record<string, S>; items?: S };
-export function compilePlan(schema: object): AnnotationPlan {
-  const s = schema as S;
-  const props = new Map(Object.entries(s.properties ?? {}).map(([k, v]) => [k, compilePlan(v)]));
-  return { ...(s["x-identity"] && { ns: s["x-identity"].namespace }), ...(s["x-trait"] && { trait: { name: s["x-trait"].name, merge: s["x-trait"].merge ?? "latest" } }), props, items: s.items ? compilePlan(s.items) : null };
+import { annotationsOf, type Annotations } from "./annotations.js";
+import { openDocument, type SchemaDocument } from "./document.js";
+import { edgePath, edgesOf, isObject, type Edge, type Schema, type SchemaObject } from "./keywords.js";
+
+/** Where the annotations of a schema stand, along the shape of the data. */
+export interface AnnotationPlan {
+  readonly namespaces: readonly string[];
+  readonly traits: readonly { readonly name: string; readonly merge: Merge }[];
+  readonly members: ReadonlyMap<string, AnnotationPlan> | null;
+  readonly elements: AnnotationPlan | null;
 }
-export interface Extracted { readonly identifiers: { path: string; namespace: string; value: string }[]; readonly traits: { name: string; merge: Merge; value: Scalar }[] }
-export function extract(plan: AnnotationPlan, payload: unknown): Extracted {
-  const out: Extracted = { identifiers: [], traits: [] };
-  const walk = (p: AnnotationPlan, v: unknown, path: string): void => {
-    if (p.ns !== undefined && (typeof v === "string" || Number.isSafeInteger(v))) out.identifiers.push({ path, namespace: p.ns, value: String(v) });
-    if (p.trait && (v === null || typeof v !== "object")) out.traits.push({ ...p.trait, value: v as Scalar });
-    if (Array.isArray(v)) { if (p.items) v.forEach((x, i) => walk(p.items!, x, `${path}.${i}`)); }
-    else if (typeof v === "object" && v !== null) for (const [k, x] of Object.entries(v)) { const q = p.props.get(k); if (q) walk(q, x, path === "" ? k : `${path}.${k}`); }
+
+export interface FoundIdentifier {
+  /** Dotted, array positions as numbers. */
+  readonly path: string;
+  readonly namespace: string;
+  readonly value: string;
+}
+
+export interface Extract {
+  readonly identifiers: readonly FoundIdentifier[];
+  readonly traits: readonly { readonly name: string; readonly merge: Merge; readonly value: Scalar }[];
+}
+
+const POSITIONS_MAX = 200;
+
+/** Throws `invalid_schema` when an annotation is malformed or stands where it cannot count. */
+export function compilePlan(schema: object): AnnotationPlan {
+  const document = openDocument(schema as SchemaObject);
+  const annotated = new Map<SchemaObject, Annotations>();
+  for (const [held, path] of document.paths) {
+    const annotations = annotationsOf(held, path);
+    if (annotations !== null) annotated.set(held, annotations);
+  }
+  const compiler: Compiler = { document, annotated, leading: leadingTo(document, annotated), positions: 0 };
+  return planOf(compiler, [document.root], new Set()) ?? NOTHING;
+}
+
+interface Compiler {
+  readonly document: SchemaDocument;
+  readonly annotated: ReadonlyMap<SchemaObject, Annotations>;
+  /** Schemas from which an annotation can be reached in any way. */
+  readonly leading: ReadonlySet<Schema>;
+  positions: number;
+}
+
+const NOTHING: AnnotationPlan = { namespaces: [], traits: [], members: null, elements: null };
+
+const refused = (path: string, message: string): AppError =>
+  new AppError("invalid_schema", `${path}: ${message}`, { errors: [{ path, message }] });
+
+/** Walks every way backwards from the annotated schemas. */
+function leadingTo(document: SchemaDocument, annotated: ReadonlyMap<SchemaObject, unknown>): ReadonlySet<Schema> {
+  const holders = new Map<Schema, SchemaObject[]>();
+  const note = (held: Schema, holder: SchemaObject): void => {
+    const known = holders.get(held);
+    if (known === undefined) holders.set(held, [holder]);
+    else known.push(holder);
   };
-  walk(plan, payload, "");
-  return out;
+  for (const schema of document.paths.keys()) {
+    for (const edge of edgesOf(schema)) if (edge.aim !== "none") note(edge.schema, schema);
+    for (const target of document.referred(schema)) note(target, schema);
+  }
+  const leading = new Set<Schema>(annotated.keys());
+  for (const schema of leading) for (const holder of holders.get(schema) ?? []) leading.add(holder);
+  return leading;
+}
+
+/** The plan of one place of the data, where all of `applied` hold; null when nothing is annotated at or below it. */
+function planOf(
+  compiler: Compiler,
+  applied: readonly Schema[],
+  above: ReadonlySet<SchemaObject>,
+): AnnotationPlan | null {
+  const here = new Set<SchemaObject>();
+  for (const schema of applied) gather(compiler, schema, here);
+  const leading = [...here].filter((schema) => compiler.leading.has(schema));
+  if (leading.length === 0) return null;
+  const again = leading.find((schema) => above.has(schema));
+  if (again !== undefined) throw refused(pathOf(compiler, again), "holds annotations, so it must not contain itself");
+  const below = new Set([...above, ...leading]);
+  const own = ownAnnotations(compiler, [...here]);
+  const members = membersOf(compiler, leading, below);
+  const elements = leading.flatMap((schema) =>
+    edgesOf(schema)
+      .filter(isPlainItems)
+      .map((edge) => edge.schema),
+  );
+  return { ...own, members, elements: elements.length === 0 ? null : planOf(compiler, elements, below) };
+}
+
+const pathOf = ({ document }: Compiler, schema: SchemaObject): string => document.paths.get(schema) ?? "schema";
+
+const isPlainItems = ({ keyword, name }: Edge): boolean => keyword === "items" && name === null;
+const counts = (edge: Edge): boolean => edge.keyword === "properties" || edge.aim === "here" || isPlainItems(edge);
+
+/** All schemas that hold for the same value in any case. What only may hold must not lead to an annotation. */
+function gather(compiler: Compiler, schema: Schema, here: Set<SchemaObject>): void {
+  if (!isObject(schema) || here.has(schema)) return;
+  here.add(schema);
+  for (const edge of edgesOf(schema)) {
+    if (edge.aim === "here") gather(compiler, edge.schema, here);
+    else if (edge.aim !== "none" && !counts(edge) && compiler.leading.has(edge.schema))
+      throw refused(edgePath(pathOf(compiler, schema), edge), `leads to an annotation, which ${edge.keyword} must not`);
+  }
+  for (const target of compiler.document.referred(schema)) gather(compiler, target, here);
+}
+
+function membersOf(
+  compiler: Compiler,
+  here: readonly SchemaObject[],
+  below: ReadonlySet<SchemaObject>,
+): AnnotationPlan["members"] {
+  const named = new Map<string, Schema[]>();
+  for (const edge of here.flatMap(edgesOf))
+    if (edge.keyword === "properties" && edge.name !== null)
+      named.set(edge.name, [...(named.get(edge.name) ?? []), edge.schema]);
+  const members = new Map<string, AnnotationPlan>();
+  for (const [name, schemas] of named) {
+    const plan = planOf(compiler, schemas, below);
+    if (plan !== null) members.set(name, plan);
+  }
+  return members.size === 0 ? null : members;
+}
+
+/** Of all schemas that hold for the value: any of them may say its type for all. */
+function ownAnnotations(
+  compiler: Compiler,
+  here: readonly SchemaObject[],
+): Pick<AnnotationPlan, "namespaces" | "traits"> {
+  const found = here.flatMap((schema) => compiler.annotated.get(schema) ?? []);
+  if (found.length === 0) return { namespaces: [], traits: [] };
+  compiler.positions += 1;
+  if (compiler.positions > POSITIONS_MAX)
+    throw refused("schema", `must not have more than ${POSITIONS_MAX} annotated positions`);
+  for (const { path, namespace, trait } of found) {
+    if (namespace !== null && !here.some(saysTextOrInteger))
+      throw refused(
+        `${path}.x-identity`,
+        "needs a type of string or integer beside it (or both; null is allowed besides)",
+      );
+    if (trait !== null && !here.some(saysScalar))
+      throw refused(`${path}.x-trait`, "needs a scalar type, enum or const beside it");
+  }
+  const namespaces = new Set(found.flatMap(({ namespace }) => namespace ?? []));
+  const traits = new Map(found.flatMap(({ trait }) => (trait === null ? [] : [[trait.name, trait]])));
+  return { namespaces: [...namespaces], traits: [...traits.values()] };
+}
+
+const typesOf = ({ type }: SchemaObject): readonly unknown[] =>
+  Array.isArray(type) ? type : type === undefined ? [] : [type];
+const areAll = (types: readonly unknown[], allowed: readonly string[]): boolean =>
+  types.length > 0 && types.every((type) => allowed.includes(type as string));
+const isScalar = (value: unknown): boolean => typeof value !== "object" || value === null;
+
+const saysTextOrInteger = (schema: SchemaObject): boolean =>
+  areAll(typesOf(schema), ["string", "integer", "null"]) && !areAll(typesOf(schema), ["null"]);
+const saysScalar = (schema: SchemaObject): boolean =>
+  areAll(typesOf(schema), ["string", "integer", "number", "boolean", "null"]) ||
+  (Array.isArray(schema["enum"]) && schema["enum"].every(isScalar)) ||
+  ("const" in schema && isScalar(schema["const"]));
+
+/** The traits of a plan, each name once. Throws `invalid_schema` when a name has two merges. */
+export function traitsOf(plan: AnnotationPlan): Readonly<Record<string, Merge>> {
+  const traits = Object.create(null) as Record<string, Merge>;
+  const collect = ({ traits: own, members, elements }: AnnotationPlan): void => {
+    for (const { name, merge } of own) {
+      if (traits[name] !== undefined && traits[name] !== merge)
+        throw refused("schema", `the trait ${name} has two merges, ${traits[name]} and ${merge}`);
+      traits[name] = merge;
+    }
+    for (const member of members?.values() ?? []) collect(member);
+    if (elements !== null) collect(elements);
+  };
+  collect(plan);
+  return traits;
+}
+
+/**
+ * What the payload says by the plan, in document order (as JSON.parse keeps it: names that are whole numbers first). Values that are
+ * absent or of another type are left out; integers become decimal text as identifiers.
+ */
+export function extract(plan: AnnotationPlan, payload: unknown): Extract {
+  const found: Found = { identifiers: [], traits: [] };
+  collect(plan, payload, "", found);
+  return found;
+}
+
+interface Found {
+  readonly identifiers: FoundIdentifier[];
+  readonly traits: { name: string; merge: Merge; value: Scalar }[];
+}
+
+function collect(plan: AnnotationPlan, value: unknown, path: string, found: Found): void {
+  if (typeof value !== "object" || value === null) {
+    collectScalar(plan, value as Scalar, path, found);
+  } else if (Array.isArray(value)) {
+    if (plan.elements === null) return;
+    for (let at = 0; at < value.length; at += 1) collect(plan.elements, value[at], below(path, String(at)), found);
+  } else if (plan.members !== null) {
+    for (const name of Object.keys(value)) {
+      const member = plan.members.get(name);
+      if (member !== undefined) collect(member, (value as SchemaObject)[name], below(path, name), found);
+    }
+  }
+}
+
+const below = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
+
+function collectScalar({ namespaces, traits }: AnnotationPlan, value: Scalar, path: string, found: Found): void {
+  if (typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value)))
+    for (const namespace of namespaces) found.identifiers.push({ path, namespace, value: String(value) });
+  for (const { name, merge } of traits) found.traits.push({ name, merge, value });
 }

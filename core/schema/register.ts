@@ -1,11 +1,48 @@
-// STAND-IN so that others can run the service while core/schema is being written. Its owner overwrites this file.
 import type { Merge } from "../catalog.js";
-import { compilePlan, type AnnotationPlan } from "./plan.js";
-import type { ValidationThread } from "./validator.js";
-export interface ExaminedSchema { readonly linear: boolean; readonly traits: Readonly<Record<string, Merge>> }
-export async function examineSchema(schema: unknown, _bytes: number, _thread: ValidationThread): Promise<ExaminedSchema> {
-  const traits: Record<string, Merge> = {};
-  const walk = (p: AnnotationPlan): void => { if (p.trait) traits[p.trait.name] = p.trait.merge; for (const q of p.props.values()) walk(q); if (p.items) walk(p.items); };
-  walk(compilePlan(schema as object));
-  return { linear: true, traits };
+import { AppError, type ErrorItem } from "../errors.js";
+import type { Examination } from "./examine.js";
+import { SCHEMA_BYTES_MAX, shapeProblems } from "./limits.js";
+import type { ValidationThread } from "./thread.js";
+
+export interface ExaminedSchema {
+  /** May be validated in the event loop. */
+  readonly linear: boolean;
+  /** Trait name -> merge, of the annotations; without a prototype. */
+  readonly traits: Readonly<Record<string, Merge>>;
+}
+
+/**
+ * Decides whether a client's schema may be registered; `bytes` is its size as sent. Throws `invalid_schema` with one item per
+ * problem, whose dotted path begins with `schema`. The schema is compiled and tried in the thread, never here.
+ */
+export async function examineSchema(schema: unknown, bytes: number, thread: ValidationThread): Promise<ExaminedSchema> {
+  if (bytes > SCHEMA_BYTES_MAX)
+    throw refused([{ path: "schema", message: `must not be larger than ${SCHEMA_BYTES_MAX} bytes` }]);
+  const problems = shapeProblems(schema);
+  if (problems.length > 0) throw refused(problems);
+  const examination = await inThread(JSON.stringify(schema), thread);
+  if (examination.kind === "refused") throw refused(examination.errors);
+  const traits = Object.assign(Object.create(null) as Record<string, Merge>, Object.fromEntries(examination.traits));
+  return { linear: examination.linear, traits };
+}
+
+async function inThread(text: string, thread: ValidationThread): Promise<Examination> {
+  try {
+    return await thread.examine(text);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "schema_too_expensive") throw error;
+    const message = "takes too long to compile, or to judge an empty object";
+    return { kind: "refused", errors: [{ path: "schema", message }] };
+  }
+}
+
+function refused(errors: readonly ErrorItem[]): AppError {
+  const first = errors[0];
+  return new AppError(
+    "invalid_schema",
+    first === undefined ? "schema: is refused" : `${first.path}: ${first.message}`,
+    {
+      errors,
+    },
+  );
 }

@@ -1,24 +1,145 @@
-// STAND-IN so that others can run the service while core/schema is being written. Its owner overwrites this file.
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import type { ValidateFunction } from "ajv";
+import { LRUCache } from "lru-cache";
 import type { SchemaVersion } from "../catalog.js";
-import type { ErrorItem } from "../errors.js";
+import { AppError, type ErrorItem } from "../errors.js";
+import { compileSchema } from "./engine.js";
+import { OUT_OF_FUEL, withFuel } from "./fuel.js";
+import type { SchemaObject } from "./keywords.js";
+import { linearCost, type LinearCost } from "./linear.js";
 import { compilePlan, type AnnotationPlan } from "./plan.js";
-export interface ValidationThread { readonly close: () => Promise<void> }
+import { firstProblem, moreThan } from "./problems.js";
+import { openValidationThread, type ValidationThread } from "./thread.js";
+
+export type { ValidationThread } from "./thread.js";
+
+export interface ValidatorOptions {
+  /** Milliseconds for compiling a schema in the thread. */
+  readonly compileMs: number;
+  /** Milliseconds for one validation in the thread. */
+  readonly validationMs: number;
+  /** Compiled schemas kept. */
+  readonly cacheMax?: number;
+}
+
+/** Validates payloads against registered schemas; nothing that it does changes the data. */
 export interface Validator {
+  /**
+   * The first problem only; empty when the payload matches. `bytes` are the payload's own. At once for a schema found linear, else by
+   * the thread, which throws `schema_too_expensive` past the deadline. After three of those a version is refused at once.
+   */
   check(schema: SchemaVersion, payload: unknown, bytes: Buffer): readonly ErrorItem[] | Promise<readonly ErrorItem[]>;
+  /**
+   * Every problem, at most 100 and then one item with an empty path that says that there are more. Always by the thread; past its
+   * deadline the first problem alone and such an item.
+   */
   checkAll(schema: SchemaVersion, bytes: Buffer): Promise<readonly ErrorItem[]>;
+  /** Where the schema's annotations stand. */
   plan(schema: SchemaVersion): AnnotationPlan;
   readonly thread: ValidationThread;
   close(): Promise<void>;
 }
-export function openValidator(_options: { compileMs: number; validationMs: number; cacheMax?: number }): Validator {
-  const cache = new Map<string, { f: ValidateFunction; plan: AnnotationPlan }>();
-  const get = (s: SchemaVersion) => {
-    const k = `${s.workspace}:${s.schemaId}:${s.version}`;
-    let c = cache.get(k);
-    if (!c) { const schema = JSON.parse(s.schema) as object; c = { f: new Ajv2020({ strict: false, ownProperties: true, validateFormats: false }).compile(schema), plan: compilePlan(schema) }; cache.set(k, c); }
-    return c;
+
+/** The longest that a validation may hold the event loop, in nanoseconds, as far as can be told before. */
+const LOOP_NS_MAX = 30_000_000;
+const CACHE_MAX = 2_000;
+const STRIKES_MAX = 3;
+const STRIKES_KEPT = 10_000;
+const VALID: readonly ErrorItem[] = [];
+
+/** One schema version; what it is asked for first is made first. */
+interface Entry {
+  readonly key: string;
+  validate: ValidateFunction | null;
+  cost: LinearCost | null;
+  plan: AnnotationPlan | null;
+}
+
+export function openValidator({ compileMs, validationMs, cacheMax = CACHE_MAX }: ValidatorOptions): Validator {
+  const entries = new LRUCache<string, Entry>({ max: cacheMax });
+  const thread = openValidationThread({ compileMs, validationMs });
+  const guard = createGuard(thread);
+  const entryOf = ({ workspace, schemaId, version }: SchemaVersion): Entry => {
+    const key = `${workspace}:${schemaId}:${version}`;
+    let entry = entries.get(key);
+    if (entry === undefined) {
+      entry = { key, validate: null, cost: null, plan: null };
+      entries.set(key, entry);
+    }
+    return entry;
   };
-  const check = (s: SchemaVersion, p: unknown): readonly ErrorItem[] => { const { f } = get(s); return f(p) ? [] : (f.errors ?? []).map((e) => ({ path: e.instancePath.slice(1).replaceAll("/", "."), message: e.message ?? "" })); };
-  return { check, checkAll: async (s, b) => check(s, JSON.parse(b.toString())), plan: (s) => get(s).plan, thread: { close: async () => {} }, close: async () => {} };
+  const first = (schema: SchemaVersion, bytes: Buffer): Promise<readonly ErrorItem[]> =>
+    guard.validate(entryOf(schema).key, schema.schema, bytes);
+  return {
+    check: (schema, payload, bytes) =>
+      (schema.linear ? checkHere(entryOf(schema), schema, payload, bytes.length) : null) ?? first(schema, bytes),
+    checkAll: async (schema, bytes) => {
+      const { key } = entryOf(schema);
+      guard.requireTrusted(key);
+      try {
+        return await thread.validate({ key, schema: schema.schema, payload: bytes, all: true });
+      } catch (error) {
+        if (!isTooExpensive(error)) throw error;
+        const problems = await first(schema, bytes);
+        return problems.length === 0 ? problems : [...problems, moreThan(problems.length)];
+      }
+    },
+    plan: (schema) => (entryOf(schema).plan ??= compilePlan(JSON.parse(schema.schema) as SchemaObject)),
+    thread,
+    close: () => thread.close(),
+  };
+}
+
+/** Null when the payload is too long for the event loop, by the schema's cost or by its patterns and formats. */
+function checkHere(
+  entry: Entry,
+  { schema }: SchemaVersion,
+  payload: unknown,
+  bytes: number,
+): readonly ErrorItem[] | null {
+  if (entry.validate === null || entry.cost === null) {
+    const parsed = JSON.parse(schema) as SchemaObject;
+    entry.cost = linearCost(parsed) ?? NEVER_HERE;
+    entry.validate = compileSchema(parsed);
+  }
+  const { validate, cost } = entry;
+  if (cost.ns + cost.nsPerByte * bytes > LOOP_NS_MAX) return null;
+  try {
+    return withFuel(LOOP_NS_MAX, () => validate(payload)) ? VALID : firstProblem(validate.errors ?? []);
+  } catch (error) {
+    if (error === OUT_OF_FUEL) return null;
+    if (error instanceof RangeError) throw new AppError("schema_too_expensive", "The payload is nested too deeply.");
+    throw error;
+  }
+}
+
+/** Registered as linear by a build that judged otherwise. */
+const NEVER_HERE: LinearCost = { ns: Infinity, nsPerByte: 0 };
+
+const isTooExpensive = (error: unknown): boolean => error instanceof AppError && error.code === "schema_too_expensive";
+
+interface Guard {
+  /** Throws when the version passed the deadline three times. */
+  requireTrusted(key: string): void;
+  validate(key: string, schema: string, payload: Buffer): Promise<readonly ErrorItem[]>;
+}
+
+/** First-problem validation in the thread, which counts how often a version was too slow. */
+function createGuard(thread: ValidationThread): Guard {
+  const strikes = new LRUCache<string, number>({ max: STRIKES_KEPT });
+  const requireTrusted = (key: string): void => {
+    if ((strikes.get(key) ?? 0) >= STRIKES_MAX)
+      throw new AppError("schema_too_expensive", `The schema took too long ${STRIKES_MAX} times and is refused.`);
+  };
+  return {
+    requireTrusted,
+    validate: async (key, schema, payload) => {
+      requireTrusted(key);
+      try {
+        return await thread.validate({ key, schema, payload, all: false });
+      } catch (error) {
+        if (isTooExpensive(error)) strikes.set(key, (strikes.get(key) ?? 0) + 1);
+        throw error;
+      }
+    },
+  };
 }

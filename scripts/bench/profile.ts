@@ -11,7 +11,8 @@ interface CpuProfile {
 }
 
 const TOP = 15;
-const IDLE = new Set(["(idle)", "(root)"]);
+/** Nothing to do, and the profiler itself at work. */
+const IDLE = new Set(["(idle)", "(root)", "dispatch"]);
 
 /** The functions that took most of the busy time themselves, one line each, in microseconds per operation. */
 export function topFunctions(profileJson: string, operations: number): readonly string[] {

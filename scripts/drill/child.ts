@@ -41,4 +41,5 @@ process.on("message", async (message: ToChild) => {
 });
 // Nobody is left to ask for anything.
 process.on("disconnect", () => process.exit(1));
+killer.arm();
 tell({ kind: "ready", url: service.url, ownerKey: service.ownerKey });

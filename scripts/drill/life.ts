@@ -29,7 +29,7 @@ export async function beginLife(start: Start): Promise<Life | (Ending & { readon
   // With nothing of this process's environment: a stray setting must not change the drill.
   const child = fork(CHILD, [JSON.stringify(start)], {
     env: { PATH: process.env["PATH"] },
-    execArgv: ["--enable-source-maps"],
+    execArgv: [],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
   let log = "";

@@ -1,7 +1,5 @@
 import type { Backends } from "../../app/backends.js";
 import type { EventId } from "../../core/ids.js";
-import { decodeMessage } from "../../core/message.js";
-import type { Delivery } from "../../core/ports.js";
 
 /** The steps of a message and of an identify, each a call of a port. `take`: the worker has it; `settle`: it says what became of it. */
 export const STEPS = ["publish", "take", "insert", "link", "fold", "mark", "bury", "settle"] as const;
@@ -11,24 +9,27 @@ export type Step = (typeof STEPS)[number];
 export const MOMENTS = ["before", "uncommitted", "committed", "after"] as const;
 export type Moment = (typeof MOMENTS)[number];
 
-/** Where a process is to kill itself: at the `call`-th time (from 1) of a step, or whenever its worker is handed one event. */
+/** Where a process is to kill itself: at the `call`-th time (from 1) of a step, or whenever it is to store one event. */
 export type KillPoint =
   | { readonly kind: "step"; readonly step: Step; readonly moment: Moment; readonly call: number }
   | { readonly kind: "event"; readonly eventId: EventId };
 
 export interface Killer {
+  /** From now on the calls of the step are counted. A kill upon an event needs no arming. */
+  readonly arm: () => void;
   readonly wrap: (backends: Backends) => Backends;
   readonly commit: (commit: () => void) => void;
 }
 
 /** Puts the point between the product's parts, so that the product itself knows nothing of it. `die` does not return. */
 export function createKiller(point: KillPoint | null, die: () => void): Killer {
+  let isArmed = false;
   let calls = 0;
   let atCommit: "uncommitted" | "committed" | null = null;
 
   /** Answers what to do when the step is over. */
   const enter = (step: Step): (() => void) => {
-    if (point?.kind !== "step" || point.step !== step) return GO_ON;
+    if (!isArmed || point?.kind !== "step" || point.step !== step) return GO_ON;
     calls += 1;
     if (calls !== point.call) return GO_ON;
     const { moment } = point;
@@ -37,32 +38,31 @@ export function createKiller(point: KillPoint | null, die: () => void): Killer {
     if (moment === "uncommitted" || moment === "committed") atCommit = moment;
     return moment === "after" ? die : GO_ON;
   };
-  const around =
-    <Args extends readonly unknown[], T>(step: Step, call: (...args: Args) => Promise<T>) =>
-    async (...args: Args): Promise<T> => {
-      const leave = enter(step);
-      const answer = await call(...args);
-      leave();
-      return answer;
-    };
-  const isFatal = (batch: readonly Delivery[]): boolean =>
-    point?.kind === "event" && batch.some(({ message }) => eventIdOf(message) === point.eventId);
+  const around = async <T>(step: Step, call: () => Promise<T>): Promise<T> => {
+    const leave = enter(step);
+    const answer = await call();
+    leave();
+    return answer;
+  };
+  const isFatal = (eventId: EventId): boolean => point?.kind === "event" && point.eventId === eventId;
 
   return {
+    arm: () => {
+      isArmed = true;
+    },
     commit: (commit) => {
       if (atCommit === "uncommitted") die();
       commit();
       if (atCommit === "committed") die();
     },
-    wrap: ({ queue, events, profiles, graph, catalog }) => ({
+    wrap: ({ catalog, queue, events, profiles, graph }) => ({
       catalog,
       queue: {
         ...queue,
-        publish: around("publish", queue.publish),
+        publish: (message) => around("publish", () => queue.publish(message)),
         consume: (batchMax, handler) =>
           queue.consume(batchMax, async (batch) => {
             enter("take")();
-            if (isFatal(batch)) die();
             const outcomes = await handler(batch);
             enter("settle")();
             return outcomes;
@@ -70,28 +70,20 @@ export function createKiller(point: KillPoint | null, die: () => void): Killer {
       },
       events: {
         ...events,
-        insert: around("insert", events.insert),
-        markFolded: around("mark", events.markFolded),
-        bury: around("bury", events.bury),
+        insert: (workspace, inserted) => {
+          if (inserted.some(({ eventId }) => isFatal(eventId))) die();
+          return around("insert", () => events.insert(workspace, inserted));
+        },
+        markFolded: (workspace, marks) => around("mark", () => events.markFolded(workspace, marks)),
+        bury: (letter) => around("bury", () => events.bury(letter)),
       },
-      profiles: { ...profiles, save: around("fold", profiles.save) },
-      // Not `around`: `update` has a type parameter of its own.
+      profiles: { ...profiles, save: (workspace, saves) => around("fold", () => profiles.save(workspace, saves)) },
       graph: {
         ...graph,
-        update: async (workspace, want, decide) => {
-          const leave = enter("link");
-          const result = await graph.update(workspace, want, decide);
-          leave();
-          return result;
-        },
+        update: (workspace, want, decide) => around("link", () => graph.update(workspace, want, decide)),
       },
     }),
   };
 }
 
 const GO_ON = (): void => {};
-
-const eventIdOf = (message: Buffer): EventId | null => {
-  const decoded = decodeMessage(message);
-  return decoded.kind === "event" ? decoded.event.eventId : null;
-};

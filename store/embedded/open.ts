@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Libsql from "libsql";
+import { ConfigError } from "../../core/config.js";
 import type { Database } from "../../core/database.js";
 import { openDatabase, type DatabaseOptions } from "./database.js";
 import { failureOf } from "./failure.js";
@@ -19,7 +20,7 @@ export interface EmbeddedStore {
 
 /** Opens the data of one folder, which this process then owns. Throws when another process does, or when the data is damaged. */
 export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Promise<EmbeddedStore> {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const unlock = lock(dataDir);
   let database: Database | null = null;
   try {
@@ -42,6 +43,15 @@ export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Pr
   };
 }
 
+function makeFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
+    throw new ConfigError(`DATA_DIR: the folder ${dataDir} cannot be made (${code})`, { cause });
+  }
+}
+
 /** A lock that the system itself takes back when the process dies: an open transaction on a small file beside the data. */
 function lock(dataDir: string): () => void {
   const db = new Libsql(join(dataDir, "lock.db"));
@@ -50,7 +60,9 @@ function lock(dataDir: string): () => void {
   } catch (error) {
     db.close();
     if (failureOf(error) !== "full") throw error;
-    throw new Error(`DATA_DIR: another process uses the folder ${dataDir}; one process owns it.`, { cause: error });
+    throw new ConfigError(`DATA_DIR: another process uses the folder ${dataDir}; one process owns it`, {
+      cause: error,
+    });
   }
   return () => {
     if (!db.open) return;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event.js";
 import { newId, type ProfileId, type Uid } from "../../core/ids.js";
-import { pairKey } from "../../core/identity.js";
+import { pairKey, type Member } from "../../core/identity.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity-fixtures.js";
@@ -123,15 +123,12 @@ export const identityGraphReads: Contract<IdentityGraph> = {
     const profileId = await idOf(port, workspace, anIdentifier("c"));
     const found: string[] = [];
     let after: Uid | null = null;
-    for (;;) {
-      const page: Awaited<ReturnType<IdentityGraph["members"]>> = await port.members(workspace, profileId, {
-        limit: 2,
-        after,
-      });
-      if (page.length === 0) break;
+    // One page more than there are: a position that did not move would come back for ever.
+    for (let pages = 0; pages < 4; pages++) {
+      const page: readonly Member[] = await port.members(workspace, profileId, { limit: 2, after });
       assert.ok(page.length <= 2);
       found.push(...page.map(({ identifier }) => identifier.value));
-      after = page.at(-1)!.uid;
+      after = page.at(-1)?.uid ?? after;
     }
     assert.deepEqual(found, letters);
   },

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import http from "node:http";
@@ -117,6 +118,7 @@ export const submission = (schemaId: string, payload: unknown) => ({
 });
 
 const WAIT_MS = 5_000;
+const PAUSE_MS = 10;
 
 /** Asks until `isDone`, at most five seconds. Answers the last answer, so that the test can say what was wrong. */
 export async function until(ask: () => Promise<Answer>, isDone: (answer: Answer) => boolean): Promise<Answer> {
@@ -124,7 +126,7 @@ export async function until(ask: () => Promise<Answer>, isDone: (answer: Answer)
   for (;;) {
     const answer = await ask();
     if (isDone(answer) || Date.now() > deadline) return answer;
-    await sleep(5);
+    await sleep(PAUSE_MS);
   }
 }
 
@@ -147,9 +149,12 @@ function workspaceOf(url: string, id: string, owner: string): TestWorkspace {
     send: ask,
     as: async (caller, method, target, body) => send(url, method, target, { key: await key(caller), body }),
     schema: async (schema = SIGNUP_SCHEMA, unified = true) => {
-      const schemaId = textAt((await ask("POST", "/v1/schemas", { schema })).body, "schema_id");
-      const dataset = { name: "d", schema_id: schemaId, unified_profile: unified };
-      if (unified !== null) await ask("POST", "/v1/datasets", dataset);
+      const made = await ask("POST", "/v1/schemas", { schema });
+      assert.equal(made.status, 201, made.text);
+      const schemaId = textAt(made.body, "schema_id");
+      if (unified === null) return schemaId;
+      const dataset = await ask("POST", "/v1/datasets", { name: "d", schema_id: schemaId, unified_profile: unified });
+      assert.equal(dataset.status, 201, dataset.text);
       return schemaId;
     },
     collect: (schemaId, payload, headers) => ask("POST", "/v1/collect", submission(schemaId, payload), headers),
@@ -180,6 +185,9 @@ export async function startApp(settings: Settings = {}, options: Partial<Service
     OPERATOR_KEY,
     INLINE_PER_MINUTE: "100000",
     AUTH_FAILURES_PER_MINUTE: "100000",
+    // A busy machine is no reason to refuse the schema of a test.
+    SCHEMA_COMPILE_MS: "5000",
+    VALIDATION_MS: "5000",
     ...settings,
   });
   const service = await startService({ config, log: memoryLog(records), ...options });
@@ -200,14 +208,22 @@ export async function startApp(settings: Settings = {}, options: Partial<Service
   };
 }
 
-/** Starts one service for the tests of the `describe` that it is called in. */
-export function useApp(settings: Settings = {}): () => App {
+let shared: App | null = null;
+after(async () => {
+  await shared?.close();
+});
+
+/**
+ * The service for the tests of the `describe` that it is called in. Without settings of its own it is one that all files share:
+ * each test makes its own workspace.
+ */
+export function useApp(settings: Settings | null = null, options: Partial<ServiceOptions> = {}): () => App {
   let app: App | null = null;
   before(async () => {
-    app = await startApp(settings);
+    app = settings === null ? (shared ??= await startApp()) : await startApp(settings, options);
   });
   after(async () => {
-    await app?.close();
+    if (app !== shared) await app?.close();
   });
   return () => {
     if (app === null) throw new Error("ask for the app inside of a test");

@@ -83,6 +83,8 @@ export interface WeakGraphOptions {
   readonly pause: () => Promise<void>;
 }
 
+const TRIES_MAX = 20;
+
 /**
  * A graph with the weaknesses of a real server and no lock of its own: every look-up is a step, so no read is a snapshot;
  * transactions fail now and then, before the commit or with its reply lost, and now and then for good.
@@ -93,7 +95,7 @@ export function createWeakGraph({ state, random, pause }: WeakGraphOptions): Ide
     ...createMemoryGraph(state),
     read: (_, want) => read(want),
     update: async (_, want, decide) => {
-      for (;;) {
+      for (let tries = 0; tries < TRIES_MAX; tries++) {
         const { plan, result } = decide(await read(want));
         await pause();
         if (plan === null) return result;
@@ -104,6 +106,7 @@ export function createWeakGraph({ state, random, pause }: WeakGraphOptions): Ide
         if (fate === 1) throw new AppError("unavailable", "connection lost");
         if (state.changes.has(plan.changes[0]!.changeId)) return result;
       }
+      throw new AppError("unavailable", "too many conflicts");
     },
   };
 }

@@ -16,9 +16,9 @@ export interface Program {
   exited(): Promise<number | null>;
 }
 
-/** Starts the program with nothing of this process's environment but the path of its tools. */
+/** Starts the program with nothing of this process's environment but the path of its tools, and patience for a busy machine. */
 export function run(settings: Readonly<Record<string, string>>): Program {
-  const environment = { PATH: process.env["PATH"] ?? "", PORT: "0", ...settings };
+  const environment = { PATH: process.env["PATH"] ?? "", PORT: "0", SCHEMA_COMPILE_MS: "5000", ...settings };
   const child: ChildProcess = spawn(process.execPath, ["--enable-source-maps", MAIN], { env: environment });
   let stdout = "";
   let stderr = "";

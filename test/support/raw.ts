@@ -10,7 +10,8 @@ export interface Raw {
   waitFor(text: string): Promise<string>;
   /** Resolves with all that came once the server has ended the connection, at most five seconds later. */
   ended(): Promise<string>;
-  isEnded(): boolean;
+  /** Whether the connection is gone altogether, as after a reset. */
+  isClosed(): boolean;
   close(): void;
 }
 
@@ -21,9 +22,10 @@ export async function openRaw(url: string): Promise<Raw> {
   const socket = net.connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   let text = "";
   let isOver = false;
+  let isClosed = false;
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
   socket.on("end", () => (isOver = true));
-  socket.on("close", () => (isOver = true));
+  socket.on("close", () => (isOver = isClosed = true));
   // A reset is one of the ends that a test looks for.
   socket.on("error", () => (isOver = true));
   await new Promise((resolve) => socket.once("connect", resolve));
@@ -37,7 +39,7 @@ export async function openRaw(url: string): Promise<Raw> {
     received: () => text,
     waitFor: (wanted) => waitUntil(() => text.includes(wanted)),
     ended: () => waitUntil(() => isOver),
-    isEnded: () => isOver,
+    isClosed: () => isClosed,
     close: () => socket.destroy(),
   };
 }

@@ -1,0 +1,51 @@
+import { AppError } from "../errors.js";
+import type { Merge } from "../catalog.js";
+import { isObject, type SchemaObject } from "./keywords.js";
+
+/** What one schema object says beyond JSON Schema. */
+export interface Annotations {
+  readonly path: string;
+  readonly namespace: string | null;
+  readonly trait: { readonly name: string; readonly merge: Merge } | null;
+}
+
+const NAMESPACE = /^[a-z][a-z0-9_.-]{0,63}$/;
+const TRAIT = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+const MERGES = ["latest", "first", "min", "max", "union"] as const satisfies readonly Merge[];
+
+/** Null without annotations; throws `invalid_schema` when they are malformed. */
+export function annotationsOf(schema: SchemaObject, path: string): Annotations | null {
+  const { "x-identity": identity, "x-trait": trait } = schema;
+  if (identity === undefined && trait === undefined) return null;
+  return {
+    path,
+    namespace: identity === undefined ? null : namespaceOf(identity, `${path}.x-identity`),
+    trait: trait === undefined ? null : traitOf(trait, `${path}.x-trait`),
+  };
+}
+
+const refused = (path: string, message: string): AppError =>
+  new AppError("invalid_schema", `${path}: ${message}`, { errors: [{ path, message }] });
+
+function namespaceOf(value: unknown, path: string): string {
+  requireKeys(value, path, ["namespace"]);
+  const { namespace } = value;
+  if (typeof namespace !== "string" || !NAMESPACE.test(namespace))
+    throw refused(`${path}.namespace`, `must match ${NAMESPACE.source}`);
+  return namespace;
+}
+
+function traitOf(value: unknown, path: string): Annotations["trait"] {
+  requireKeys(value, path, ["name", "merge"]);
+  const { name, merge = "latest" } = value;
+  if (typeof name !== "string" || !TRAIT.test(name)) throw refused(`${path}.name`, `must match ${TRAIT.source}`);
+  const known = MERGES.find((one) => one === merge);
+  if (known === undefined) throw refused(`${path}.merge`, `must be one of ${MERGES.join(", ")}`);
+  return { name, merge: known };
+}
+
+function requireKeys(value: unknown, path: string, known: readonly string[]): asserts value is SchemaObject {
+  if (!isObject(value)) throw refused(path, `must be an object of ${known.join(" and ")}`);
+  for (const key of Object.keys(value))
+    if (!known.includes(key)) throw refused(`${path}.${key}`, `is not a part of it; it has ${known.join(" and ")}`);
+}

@@ -1,0 +1,88 @@
+import { LRUCache } from "lru-cache";
+import type { ErrorItem } from "../errors.js";
+import type { Examination } from "./examine.js";
+import { createJobTable, type Task } from "./thread-jobs.js";
+import { createLine } from "./thread-line.js";
+import { COMPILED_MAX, type Answer } from "./thread-protocol.js";
+
+export interface ThreadOptions {
+  /** Milliseconds for compiling a schema. */
+  readonly compileMs: number;
+  /** Milliseconds for one validation. */
+  readonly validationMs: number;
+}
+
+export interface ValidationRequest {
+  /** Names the schema for ever: the same key never stands for another text. */
+  readonly key: string;
+  /** JSON text. */
+  readonly schema: string;
+  /** JSON, UTF-8; copied. */
+  readonly payload: Buffer;
+  /** Every problem (at most 100 and one item that says that there are more) instead of the first one. */
+  readonly all: boolean;
+}
+
+/**
+ * One thread for everything that a client's schema could make slow. It starts at first need and is killed when a job passes its
+ * deadline; jobs that waited behind it are run again by its successor. Idle, it does not keep the process alive.
+ * Both reject with `schema_too_expensive` past the deadline and with `unavailable` when too much waits, or waits too long.
+ */
+export interface ValidationThread {
+  /** Examines the JSON text of a schema that has passed `shapeProblems`. */
+  examine(schema: string): Promise<Examination>;
+  validate(request: ValidationRequest): Promise<readonly ErrorItem[]>;
+  /** Refuses what waits and ends the thread. */
+  close(): Promise<void>;
+}
+
+/** Time to try a new schema on the empty object. */
+const TRIAL_MS = 50;
+/** Time to look at a new schema: our own code, whose work is bounded. */
+const LOOK_MS = 2_000;
+const WAIT_MS = 3_000;
+
+export function openValidationThread({ compileMs, validationMs }: ThreadOptions): ValidationThread {
+  /** What the thread was told and may still know. */
+  const told = new LRUCache<string, true>({ max: COMPILED_MAX });
+  const jobs = createJobTable();
+  const line = createLine(jobs, () => told.clear());
+  const run = (task: Task): Promise<Answer> => jobs.submit(task, (job) => line.enter(job));
+
+  const examination = (schema: string): Task => ({
+    bytes: schema.length,
+    patienceMs: WAIT_MS + compileMs,
+    prepare: (id) => ({
+      request: { id, kind: "examine", schema },
+      transfer: [],
+      steps: [LOOK_MS, compileMs, TRIAL_MS],
+    }),
+  });
+
+  const validation = ({ key, schema, payload, all }: ValidationRequest): Task => ({
+    bytes: payload.length,
+    patienceMs: WAIT_MS + compileMs + validationMs,
+    prepare: (id, isKnown) => {
+      const name = all ? `${key}:all` : key;
+      const isTold = isKnown && told.get(name) === true;
+      told.set(name, true);
+      const copy = new Uint8Array(payload);
+      return {
+        request: { id, kind: "validate", name, schema: isTold ? null : schema, payload: copy, all },
+        transfer: [copy.buffer],
+        steps: isTold ? [validationMs] : [compileMs, validationMs],
+      };
+    },
+  });
+
+  return {
+    examine: async (schema) => expectKind(await run(examination(schema)), "examined").examination,
+    validate: async (request) => expectKind(await run(validation(request)), "validated").errors,
+    close: () => line.close(),
+  };
+}
+
+function expectKind<Kind extends Answer["kind"]>(answer: Answer, kind: Kind): Extract<Answer, { kind: Kind }> {
+  if (answer.kind !== kind) throw new Error(`the validation thread answered ${answer.kind} instead of ${kind}`);
+  return answer as Extract<Answer, { kind: Kind }>;
+}

@@ -1,0 +1,32 @@
+/** Union-find over names: the oracle of who is one person with whom. */
+export interface Partition {
+  /** Makes them one part. */
+  join(names: readonly string[]): void;
+  /** The part of a name that was joined, else null. */
+  find(name: string): string | null;
+  readonly names: () => readonly string[];
+}
+
+export function createPartition(): Partition {
+  const parents = new Map<string, string>();
+  const rootOf = (name: string): string => {
+    let root = name;
+    while (parents.get(root)! !== root) root = parents.get(root)!;
+    // Everybody on the way points at the root from now on.
+    for (let at = name; at !== root;) {
+      const parent = parents.get(at)!;
+      parents.set(at, root);
+      at = parent;
+    }
+    return root;
+  };
+  return {
+    join: (names) => {
+      for (const name of names) if (!parents.has(name)) parents.set(name, name);
+      const [first, ...rest] = names;
+      for (const other of rest) parents.set(rootOf(other), rootOf(first!));
+    },
+    find: (name) => (parents.has(name) ? rootOf(name) : null),
+    names: () => [...parents.keys()],
+  };
+}

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { cacheCatalog } from "../core/cached-catalog.js";
+import type { KeyRecord, SchemaVersion } from "../core/catalog.js";
+import type { KeyId, WorkspaceId } from "../core/ids.js";
+import { newId } from "../core/ids.js";
+import type { CatalogStore } from "../core/ports.js";
+import { aKey, aKeyId, aSchema } from "./support/builders.js";
+
+const TTL_MS = 30;
+
+/** A catalog that counts its look-ups and answers each when it is told to. */
+function countedCatalog() {
+  const keys = new Map<KeyId, KeyRecord>();
+  const schemas = new Map<number, SchemaVersion>();
+  const looked: string[] = [];
+  let held: (() => Promise<void>) | null = null;
+  const look = async <T>(what: string, answer: () => T): Promise<T> => {
+    looked.push(what);
+    const found = answer();
+    await held?.();
+    return found;
+  };
+  const store = {
+    findKey: (keyId: KeyId) => look("key", () => keys.get(keyId) ?? null),
+    findSchema: (_: WorkspaceId, __: string, version: number | null) =>
+      look(`schema ${version}`, () => (version === null ? [...schemas.values()].at(-1) : schemas.get(version)) ?? null),
+    createKey: async (key: KeyRecord) => void keys.set(key.keyId, key),
+    deleteKey: async (_: WorkspaceId, keyId: KeyId) => (keys.delete(keyId) ? "deleted" : "not_found"),
+    close: async () => {},
+  } as unknown as CatalogStore;
+  const hold = (wait: (() => Promise<void>) | null): void => {
+    held = wait;
+  };
+  return { store, keys, schemas, looked, hold };
+}
+
+describe("The cached catalog", () => {
+  it("looks a thing up once, and answers then with the same promise", async () => {
+    const { store, keys, looked } = countedCatalog();
+    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    const key = aKey();
+    keys.set(key.keyId, key);
+    const first = catalog.findKey(key.keyId);
+    assert.equal(await first, key);
+    assert.equal(catalog.findKey(key.keyId), first);
+    assert.equal(looked.length, 1);
+  });
+
+  it("remembers also what is not there", async () => {
+    const { store, looked } = countedCatalog();
+    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    const keyId = aKeyId();
+    assert.deepEqual([await catalog.findKey(keyId), await catalog.findKey(keyId)], [null, null]);
+    assert.equal(looked.length, 1);
+  });
+
+  it("shares one look-up among all who ask at once", async () => {
+    const { store, looked, hold } = countedCatalog();
+    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    hold(() => sleep(5));
+    const keyId = aKeyId();
+    await Promise.all(Array.from({ length: 20 }, () => catalog.findKey(keyId)));
+    assert.equal(looked.length, 1);
+  });
+
+  it("sees another process's change after its time to live, and not before", async () => {
+    const { store, keys } = countedCatalog();
+    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    const key = aKey();
+    assert.equal(await catalog.findKey(key.keyId), null);
+    keys.set(key.keyId, key);
+    assert.equal(await catalog.findKey(key.keyId), null);
+    await sleep(TTL_MS + 10);
+    assert.equal(await catalog.findKey(key.keyId), key);
+  });
+
+  it("keeps no error", async () => {
+    const { store, keys, hold, looked } = countedCatalog();
+    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    const key = aKey();
+    keys.set(key.keyId, key);
+    hold(() => Promise.reject(new Error("away")));
+    const failed = await Promise.allSettled([catalog.findKey(key.keyId), catalog.findKey(key.keyId)]);
+    assert.deepEqual(
+      failed.map(({ status }) => status),
+      ["rejected", "rejected"],
+    );
+    assert.equal(looked.length, 1);
+    hold(null);
+    assert.equal(await catalog.findKey(key.keyId), key);
+  });
+
+  it("does not keep what a look-up found that its own write overtook", async () => {
+    const { store, hold } = countedCatalog();
+    const catalog = cacheCatalog(store, { ttlMs: 60_000 });
+    const key = aKey();
+    hold(() => sleep(10));
+    const early = catalog.findKey(key.keyId);
+    await catalog.createKey(key);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    assert.equal(await early, null);
+    assert.equal(await catalog.findKey(key.keyId), key);
+  });
+
+  it("forgets also when its own write failed, because it may have happened", async () => {
+    const { store, keys } = countedCatalog();
+    const lost = async (_: WorkspaceId, keyId: KeyId): Promise<never> => {
+      keys.delete(keyId);
+      throw new Error("the answer was lost");
+    };
+    const catalog = cacheCatalog({ ...store, deleteKey: lost }, { ttlMs: 60_000 });
+    const key = aKey();
+    keys.set(key.keyId, key);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    await assert.rejects(catalog.deleteKey(key.workspace, key.keyId));
+    assert.equal(await catalog.findKey(key.keyId), null);
+  });
+
+  it("looks a numbered schema version up once for good, when it is there", async () => {
+    const { store, schemas, looked } = countedCatalog();
+    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    const schema = aSchema();
+    const find = (version: number | null) => catalog.findSchema(schema.workspace, schema.schemaId, version);
+    assert.equal(await find(1), null);
+    schemas.set(1, schema);
+    assert.deepEqual([await find(1), await find(1), await find(null)], [schema, schema, schema]);
+    await sleep(TTL_MS + 10);
+    assert.deepEqual([await find(1), await find(null)], [schema, schema]);
+    assert.deepEqual(looked, ["schema 1", "schema 1", "schema null", "schema null"]);
+  });
+
+  it("keeps nothing but numbered versions with a time to live of 0", async () => {
+    const { store, keys, schemas, looked } = countedCatalog();
+    const catalog = cacheCatalog(store, { ttlMs: 0 });
+    const [key, schema] = [aKey(), aSchema()];
+    assert.equal(await catalog.findKey(key.keyId), null);
+    keys.set(key.keyId, key);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    schemas.set(1, schema);
+    for (let time = 0; time < 2; time += 1) await catalog.findSchema(schema.workspace, schema.schemaId, 1);
+    assert.deepEqual(looked, ["key", "key", "schema 1"]);
+  });
+
+  it("holds a bounded number of things", async () => {
+    const { store, looked } = countedCatalog();
+    const catalog = cacheCatalog(store, { ttlMs: 60_000 });
+    const first = aKeyId();
+    await catalog.findKey(first);
+    for (let n = 0; n < 10_000; n += 1) await catalog.findKey(newId<KeyId>());
+    await catalog.findKey(first);
+    assert.equal(looked.length, 10_002);
+  });
+});

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import type { Dataset, Namespace } from "../../core/catalog.js";
+import { newId, type DatasetId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
+import type { CatalogStore } from "../../core/ports.js";
+import { aDataset, aNamespace, HOSTILE_TEXTS } from "../support/builders.js";
+import type { Contract } from "../support/contract.js";
+import { inPages } from "../support/pages.js";
+
+const newWorkspace = (): WorkspaceId => newId<WorkspaceId>();
+const named = (...names: readonly string[]): readonly Namespace[] => names.map((name) => aNamespace({ name }));
+const CHECKOUT = "checkout" as SchemaId;
+const RETURNS = "returns" as SchemaId;
+
+export const settingSentences: Contract<CatalogStore> = {
+  "finds a dataset as it was put, and replaces it": async ({ port }) => {
+    const workspace = newWorkspace();
+    const dataset = aDataset({ workspace });
+    assert.equal(await port.findDataset(workspace, dataset.datasetId), null);
+    await port.putDataset(dataset);
+    assert.deepEqual(await port.findDataset(workspace, dataset.datasetId), dataset);
+    for (const name of HOSTILE_TEXTS) {
+      const changed = { ...dataset, name, unifiedProfile: false, retentionDays: 30, schemaId: RETURNS };
+      await port.putDataset(changed);
+      assert.deepEqual(await port.findDataset(workspace, dataset.datasetId), changed);
+    }
+    assert.equal((await port.datasets(workspace, { limit: 10, after: null })).length, 1);
+  },
+
+  "lists datasets by id, each once over the pages": async ({ port }) => {
+    const workspace = newWorkspace();
+    const datasets: readonly Dataset[] = Array.from({ length: 7 }, (_, n) => aDataset({ workspace, name: `${n}` }));
+    for (const dataset of datasets.toReversed()) await port.putDataset(dataset);
+    for (const limit of [1, 3, 7, 10]) {
+      const listed = await inPages<Dataset, DatasetId>(
+        limit,
+        (page) => port.datasets(workspace, page),
+        ({ datasetId }) => datasetId,
+      );
+      assert.deepEqual(listed, datasets);
+    }
+  },
+
+  "says whether any dataset of a schema is enabled for unified profile": async ({ port }) => {
+    const workspace = newWorkspace();
+    const is = (schemaId: SchemaId): Promise<boolean> => port.isUnified(workspace, schemaId);
+    const [off, on] = [false, true].map((unifiedProfile) => aDataset({ workspace, unifiedProfile })) as [
+      Dataset,
+      Dataset,
+    ];
+    assert.equal(await is(CHECKOUT), false);
+    await port.putDataset(off);
+    assert.equal(await is(CHECKOUT), false);
+    await port.putDataset(on);
+    assert.deepEqual([await is(CHECKOUT), await is(RETURNS)], [true, false]);
+    await port.putDataset({ ...on, schemaId: RETURNS });
+    assert.deepEqual([await is(CHECKOUT), await is(RETURNS)], [false, true]);
+    await port.putDataset({ ...on, schemaId: RETURNS, unifiedProfile: false });
+    assert.deepEqual([await is(CHECKOUT), await is(RETURNS)], [false, false]);
+  },
+
+  "the dataset methods keep workspaces apart": async ({ port }) => {
+    const [a, b] = [newWorkspace(), newWorkspace()];
+    const datasetId = newId<DatasetId>();
+    const page = { limit: 10, after: null };
+    for (const [own, other] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      const lone = aDataset({ workspace: own, schemaId: `only-${own}` as SchemaId });
+      await port.putDataset(lone);
+      assert.equal(await port.findDataset(other, lone.datasetId), null);
+      assert.deepEqual(
+        [await port.isUnified(own, lone.schemaId), await port.isUnified(other, lone.schemaId)],
+        [true, false],
+      );
+    }
+    for (const workspace of [a, b]) await port.putDataset(aDataset({ workspace, datasetId, name: workspace }));
+    for (const workspace of [a, b]) {
+      assert.equal((await port.findDataset(workspace, datasetId))?.name, workspace);
+      assert.deepEqual(
+        (await port.datasets(workspace, page)).map((dataset) => dataset.workspace),
+        [workspace, workspace],
+      );
+    }
+  },
+
+  "lists what a workspace registered or changed, by name": async ({ port }) => {
+    const workspace = newWorkspace();
+    assert.deepEqual(await port.namespaces(workspace), []);
+    const email = aNamespace({
+      name: "email",
+      normalization: "email",
+      limit: 5,
+      priority: 900,
+      blocked: HOSTILE_TEXTS,
+      builtIn: true,
+    });
+    const [card, zone] = named("card", "zone") as [Namespace, Namespace];
+    await port.putNamespace(workspace, zone);
+    assert.deepEqual(await port.namespaces(workspace), [zone]);
+    await port.putNamespace(workspace, email);
+    assert.equal(await port.registerNamespaces(workspace, [card], 10), true);
+    assert.deepEqual(await port.namespaces(workspace), [card, email, zone]);
+    await port.putNamespace(workspace, { ...card, kind: "device", limit: 0 });
+    assert.deepEqual(await port.namespaces(workspace), [{ ...card, kind: "device", limit: 0 }, email, zone]);
+  },
+
+  "does not change a namespace that is there when it registers": async ({ port }) => {
+    const workspace = newWorkspace();
+    const card = aNamespace({ name: "card", limit: 3 });
+    await port.putNamespace(workspace, card);
+    assert.equal(await port.registerNamespaces(workspace, [{ ...card, limit: null }, ...named("new")], 1), true);
+    assert.deepEqual(await port.namespaces(workspace), [card, ...named("new")]);
+  },
+
+  "registers all of a call or none, up to the maximum": async ({ port }) => {
+    const workspace = newWorkspace();
+    assert.equal(await port.registerNamespaces(workspace, named("a", "b"), 3), true);
+    assert.equal(await port.registerNamespaces(workspace, named("c", "d"), 3), false);
+    assert.deepEqual(await port.namespaces(workspace), named("a", "b"));
+    assert.equal(await port.registerNamespaces(workspace, named("a", "c", "c"), 3), true);
+    assert.equal(await port.registerNamespaces(workspace, named("d"), 3), false);
+    assert.equal(await port.registerNamespaces(workspace, named("a", "b", "c"), 3), true);
+    assert.equal(await port.registerNamespaces(workspace, named("c"), 0), true);
+    assert.equal(await port.registerNamespaces(workspace, [], 0), true);
+    assert.deepEqual(await port.namespaces(workspace), named("a", "b", "c"));
+  },
+
+  "counts only what registered itself, also after it was changed": async ({ port }) => {
+    const workspace = newWorkspace();
+    for (const namespace of named("x", "y", "z")) await port.putNamespace(workspace, namespace);
+    assert.equal(await port.registerNamespaces(workspace, named("a"), 1), true);
+    await port.putNamespace(workspace, aNamespace({ name: "a", priority: 7 }));
+    assert.equal(await port.registerNamespaces(workspace, named("b"), 1), false);
+  },
+
+  "never exceeds the maximum when many register at once": async ({ port }) => {
+    const workspace = newWorkspace();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => port.registerNamespaces(workspace, named(`n${n}`, "shared"), 6)),
+    );
+    assert.equal(answers.filter(Boolean).length, 5);
+    assert.equal((await port.namespaces(workspace)).length, 6);
+  },
+
+  "the namespace methods keep workspaces apart": async ({ port }) => {
+    const [a, b] = [newWorkspace(), newWorkspace()];
+    for (const [own, other] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      const before = await port.namespaces(other);
+      await port.putNamespace(own, aNamespace({ name: "card", limit: own === a ? 1 : 2 }));
+      assert.equal(await port.registerNamespaces(own, named("shared"), 1), true);
+      assert.deepEqual(await port.namespaces(other), before);
+    }
+    for (const [workspace, limit] of [
+      [a, 1],
+      [b, 2],
+    ] as const)
+      assert.deepEqual(await port.namespaces(workspace), [aNamespace({ name: "card", limit }), ...named("shared")]);
+  },
+};

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import type { CatalogStore } from "../../core/ports.js";
+import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
+import { aDataset, aKey, aKeyId, aNamespace, aSchema, aWorkspace } from "../support/builders.js";
+import type { Contract } from "../support/contract.js";
+import { rejectsAsUnavailable } from "../support/eventually.js";
+import { keySentences } from "./catalog-keys.contract.js";
+import { schemaSentences } from "./catalog-schemas.contract.js";
+import { settingSentences } from "./catalog-settings.contract.js";
+
+export const catalogStoreContract: Contract<CatalogStore> = {
+  ...keySentences,
+  ...schemaSentences,
+  ...settingSentences,
+
+  "makes one secret of 32 bytes, the same for all who ask at once": async ({ port }) => {
+    const secrets = await Promise.all(Array.from({ length: 20 }, () => port.secret()));
+    assert.equal(secrets[0]!.length, 32);
+    assert.ok(secrets.every((secret) => secret.equals(secrets[0]!)));
+    assert.ok(new Set(secrets[0]).size > 8, "a secret is not made of a few bytes repeated");
+  },
+
+  "keeps all that it was told across close and reopen": async ({ port, reopen }) => {
+    const workspace = aWorkspace();
+    const { workspaceId } = workspace;
+    const owner = aKey({ workspace: workspaceId, role: "owner" });
+    const schema = aSchema({ workspace: workspaceId, traits: { city: "latest" } });
+    const dataset = aDataset({ workspace: workspaceId });
+    const [put, registered] = [aNamespace({ name: "put" }), aNamespace({ name: "registered" })];
+    const secret = await port.secret();
+    await port.createWorkspace(workspace, owner);
+    await port.putSchema(schema);
+    await port.putDataset(dataset);
+    await port.putNamespace(workspaceId, put);
+    await port.registerNamespaces(workspaceId, [registered], 1);
+    const again = await reopen();
+    assert.deepEqual(await again.secret(), secret);
+    assert.deepEqual(await again.findWorkspace(workspaceId), workspace);
+    assert.deepEqual(await again.findKey(owner.keyId), owner);
+    assert.deepEqual(await again.findSchema(workspaceId, schema.schemaId, null), schema);
+    assert.deepEqual(await again.findDataset(workspaceId, dataset.datasetId), dataset);
+    assert.equal(await again.isUnified(workspaceId, schema.schemaId), true);
+    assert.deepEqual(await again.namespaces(workspaceId), [put, registered]);
+    assert.equal(await again.registerNamespaces(workspaceId, [aNamespace({ name: "more" })], 1), false);
+    const other = aSchema({ workspace: workspaceId, schemaId: "other" as SchemaId, traits: { city: "max" } });
+    assert.deepEqual(await again.putSchema(other), { kind: "trait_conflict", trait: "city", merge: "latest" });
+  },
+
+  "is ready while it is open, and may be closed twice": async ({ port }) => {
+    await port.ready();
+    await port.close();
+    await port.close();
+  },
+
+  "refuses every method after close as unavailable": async ({ port }) => {
+    const workspace = aWorkspace();
+    const { workspaceId } = workspace;
+    const key = aKey({ workspace: workspaceId, role: "owner" });
+    const schema = aSchema({ workspace: workspaceId });
+    const { schemaId } = schema;
+    const page = { limit: 10, after: null };
+    await port.createWorkspace(workspace, key);
+    await port.putSchema(schema);
+    const uses: readonly (() => Promise<unknown>)[] = [
+      () => port.findWorkspace(workspaceId),
+      () => port.findKey(key.keyId),
+      () => port.findSchema(workspaceId, schemaId, null),
+      () => port.findSchema(workspaceId, schemaId, 1),
+      () => port.isUnified(workspaceId, schemaId),
+      () => port.namespaces(workspaceId),
+      () => port.secret(),
+      () => port.createWorkspace(aWorkspace(), aKey()),
+      () => port.workspaces(page),
+      () => port.createKey(aKey()),
+      () => port.keys(workspaceId, page),
+      () => port.deleteKey(workspaceId, key.keyId),
+      () => port.rotateKey(workspaceId, key.keyId, aKey(), 0),
+      () => port.putSchema(aSchema()),
+      () => port.schemas(workspaceId, page),
+      () => port.schemaVersions(workspaceId, schemaId, page),
+      () => port.putDataset(aDataset()),
+      () => port.findDataset(workspaceId, newId()),
+      () => port.datasets(workspaceId, page),
+      () => port.putNamespace(workspaceId, aNamespace()),
+      () => port.registerNamespaces(newId<WorkspaceId>(), [aNamespace()], 1),
+      () => port.findKey(aKeyId()),
+      () => port.ready(),
+    ];
+    // What was looked up before must be refused too, however it was kept.
+    for (const use of uses.slice(0, 6)) await use();
+    await port.close();
+    for (const use of uses) await rejectsAsUnavailable(use);
+  },
+};

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { createEngine, compileSchema } from "../core/schema/engine.js";
+import { examine } from "../core/schema/examine.js";
+import { draftOf, isObject, type Draft, type SchemaObject } from "../core/schema/keywords.js";
+import { shapeProblems } from "../core/schema/limits.js";
+import { REMOTES } from "./support/suite-remotes.js";
+
+interface Case {
+  readonly file: string;
+  readonly description: string;
+  readonly schema: SchemaObject | boolean;
+  readonly tests: readonly { readonly description: string; readonly data: unknown; readonly valid: boolean }[];
+}
+type Name = "draft7" | "draft2020-12";
+
+const FOLDER = new URL("../../../shared/data/", import.meta.url);
+const DRAFTS: Readonly<Record<Name, Draft>> = { draft7: "draft-07", "draft2020-12": "2020-12" };
+/** What Ajv itself reaches with own properties and a fresh instance for each schema. */
+const FLOOR: Readonly<Record<Name, number>> = { draft7: 923, "draft2020-12": 1_241 };
+
+type Verdict = boolean | "failed";
+
+/** Judges by a fresh instance; a schema that does not compile, or a run that throws, has "failed". */
+function judge(compile: () => (data: unknown) => unknown, tests: Case["tests"]): readonly Verdict[] {
+  let validate: (data: unknown) => unknown;
+  try {
+    validate = compile();
+  } catch {
+    return tests.map(() => "failed");
+  }
+  return tests.map(({ data }) => {
+    try {
+      return validate(data) === true;
+    } catch {
+      return "failed";
+    }
+  });
+}
+
+function open(name: Name, schema: Case["schema"]): (data: unknown) => unknown {
+  const engine = createEngine(DRAFTS[name], { assertsFormats: false, withMetaSchemas: true });
+  for (const [uri, remote] of Object.entries(REMOTES[name])) engine.addSchema(remote, uri);
+  return engine.compile(schema);
+}
+
+/**
+ * The suite's schemas judge any value, ours judge an object: so each becomes the schema of a member, as a client could send it.
+ * References and the draft stay at the top, and a root that is referred to cannot be moved.
+ */
+function isRegistrable(name: Name, schema: Case["schema"]): schema is SchemaObject {
+  if (!isObject(schema) || shapeProblems(schema).length > 0) return false;
+  const drafted = { ...schema, $schema: schema["$schema"] ?? (name === "draft7" ? DRAFT_07 : undefined) };
+  const { type: _type, ...rest } = JSON.parse(JSON.stringify(drafted)) as SchemaObject;
+  return draftOf(rest) === DRAFTS[name] && examine(rest, () => {}).kind === "fine";
+}
+const DRAFT_07 = "http://json-schema.org/draft-07/schema#";
+
+function hardened(name: Name, { schema, tests }: Case): readonly Verdict[] | "refused" {
+  if (!isRegistrable(name, schema)) return "refused";
+  const drafted = { ...schema, $schema: name === "draft7" ? DRAFT_07 : undefined };
+  return judge(() => compileSchema(drafted, { assertsFormats: false }), tests);
+}
+
+describe("The official JSON Schema test suite", () => {
+  const file = new URL("json-schema-test-suite.json", FOLDER);
+  if (!existsSync(file)) {
+    console.warn(`\n  !!! NOT RUN: the official JSON Schema test suite is not at ${file.pathname}\n`);
+    return;
+  }
+  const suite = JSON.parse(readFileSync(file, "utf8")) as Readonly<Record<Name, readonly Case[]>>;
+  for (const name of ["draft7", "draft2020-12"] as const) {
+    it(`is answered right in at least ${FLOOR[name]} cases of ${name}, formats being annotations`, () => {
+      const wrong = suite[name].flatMap(({ file, description, schema, tests }) =>
+        judge(() => open(name, schema), tests).flatMap((verdict, at) =>
+          verdict === tests[at]!.valid ? [] : [`${file}: ${description}: ${tests[at]!.description}: ${verdict}`],
+        ),
+      );
+      const total = suite[name].reduce((sum, { tests }) => sum + tests.length, 0);
+      assert.ok(total - wrong.length >= FLOOR[name], `${total - wrong.length} of ${total}:\n${wrong.join("\n")}`);
+    });
+
+    it(`is answered right in every case of ${name} that registration does not refuse`, () => {
+      let answered = 0;
+      const wrong: string[] = [];
+      for (const one of suite[name]) {
+        const verdicts = hardened(name, one);
+        if (verdicts === "refused") continue;
+        answered += verdicts.length;
+        for (const [at, verdict] of verdicts.entries())
+          if (verdict !== one.tests[at]!.valid)
+            wrong.push(`${one.file}: ${one.description}: ${one.tests[at]!.description}: ${verdict}`);
+      }
+      assert.deepEqual(wrong, []);
+      assert.ok(answered > FLOOR[name] * 0.8, `only ${answered} cases were answered`);
+    });
+  }
+});

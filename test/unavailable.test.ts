@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import type { Backends } from "../app/backends.js";
+import { AppError } from "../core/errors.js";
+import { startApp, submission, type App, type TestWorkspace } from "./support/app.js";
+import { bodyOf, headerOf, openRaw, statusOf, type Raw } from "./support/raw.js";
+
+/** Which parts do not answer, and how. */
+interface Faults {
+  queue: boolean;
+  graph: "well" | "away" | "silent";
+}
+
+const away = (): Promise<never> => Promise.reject(new AppError("unavailable", "away"));
+const silent = (): Promise<never> => new Promise(() => {});
+
+const faulty =
+  (faults: Faults) =>
+  (backends: Backends): Backends => {
+    const graphAnswer = <T>(ask: () => Promise<T>): Promise<T> =>
+      faults.graph === "away" ? away() : faults.graph === "silent" ? silent() : ask();
+    return {
+      ...backends,
+      queue: { ...backends.queue, publish: (message) => (faults.queue ? away() : backends.queue.publish(message)) },
+      graph: {
+        ...backends.graph,
+        read: (workspace, want) => graphAnswer(() => backends.graph.read(workspace, want)),
+        update: (workspace, want, decide) => graphAnswer(() => backends.graph.update(workspace, want, decide)),
+      },
+    };
+  };
+
+describe("Requests that need a part which is away", () => {
+  const faults: Faults = { queue: false, graph: "well" };
+  let app: App;
+  let workspace: TestWorkspace;
+  let schemaId: string;
+  before(async () => {
+    app = await startApp({ IDENTITY_TIMEOUT_MS: "100", DRAIN_MS: "500" }, { wrap: faulty(faults) });
+    workspace = await app.workspace();
+    schemaId = await workspace.schema();
+  });
+  after(() => app.close());
+  const identify = () =>
+    workspace.send("POST", "/v1/identify", { identifiers: [{ namespace: "user_id", value: `u-${Math.random()}` }] });
+
+  it("answer 503 with Retry-After when the queue is away, and 202 again once it is back", async () => {
+    const body = submission(schemaId, { email: "q@example.com" });
+    const post = () => workspace.send("POST", "/v1/collect", body, { "Idempotency-Key": "q" });
+    faults.queue = true;
+    const failed = await post();
+    faults.queue = false;
+    assert.deepEqual([failed.status, failed.body["code"]], [503, "unavailable"]);
+    assert.equal(failed.headers["retry-after"], "2");
+    assert.equal(failed.headers["content-type"], "application/problem+json; charset=utf-8");
+    const again = await post();
+    assert.equal(again.status, 202);
+    assert.equal((await workspace.settled(again.body["event_id"])).body["status"], "folded");
+  });
+
+  it("answer 503 with Retry-After when the graph is away or does not answer in time; collect goes on", async () => {
+    for (const fault of ["away", "silent"] as const) {
+      faults.graph = fault;
+      const started = performance.now();
+      const failed = await identify();
+      assert.ok(performance.now() - started < 2_000);
+      assert.deepEqual([failed.status, failed.headers["retry-after"]], [503, "2"], fault);
+      assert.equal((await workspace.collect(schemaId, { email: `${fault}@example.com` })).status, 202);
+      faults.graph = "well";
+    }
+    assert.equal((await identify()).status, 200);
+  });
+
+  it("answer 503 with Connection: close while the process is shutting down; /readyz says so and /healthz stays well", async () => {
+    const connections = await Promise.all([openRaw(app.url), openRaw(app.url), openRaw(app.url)]);
+    const ask = (raw: Raw, target: string): void => raw.write(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    for (const raw of connections) {
+      ask(raw, "/readyz");
+      await raw.waitFor('"status":"ready"');
+    }
+    const closing = app.service.close();
+    const targets = ["/v1/namespaces", "/readyz", "/healthz"];
+    connections.forEach((raw, i) => ask(raw, targets[i]!));
+    const answers = await Promise.all(connections.map((raw) => raw.ended()));
+    connections.forEach((raw) => raw.close());
+    await closing;
+    const last = answers.map((answer) => answer.slice(answer.lastIndexOf("HTTP/1.1")));
+    assert.deepEqual(last.map(statusOf), [503, 503, 200]);
+    assert.deepEqual(
+      last.map((answer) => headerOf(answer, "Connection")),
+      ["close", "close", "close"],
+    );
+    assert.equal(bodyOf(last[0]!)["code"], "unavailable");
+    assert.equal(bodyOf(last[1]!)["status"], "not_ready");
+  });
+});
