@@ -28,13 +28,15 @@ const SWEEP_MS = 50;
  * Stops listening and lets what is under way finish. Idle connections stay open for a moment: a client that sends on one just now
  * gets an answer with `Connection: close`, where closing at once would reset it.
  */
-export function drain(server: http.Server, timeoutMs: number): Promise<void> {
+export async function drain(server: http.Server, timeoutMs: number): Promise<void> {
+  const started = Date.now();
+  const farewellMs = Math.min(FAREWELL_MS, timeoutMs);
+  await acceptWaiting(server, started + farewellMs);
   return new Promise((resolve) => {
-    const started = Date.now();
     const sweep = setInterval(() => {
       const elapsed = Date.now() - started;
       if (elapsed > timeoutMs) server.closeAllConnections();
-      else if (elapsed > Math.min(FAREWELL_MS, timeoutMs)) server.closeIdleConnections();
+      else if (elapsed > farewellMs) server.closeIdleConnections();
     }, SWEEP_MS);
     // The HTTP server's own close would drop idle connections at once.
     net.Server.prototype.close.call(server, () => {
@@ -42,4 +44,21 @@ export function drain(server: http.Server, timeoutMs: number): Promise<void> {
       resolve();
     });
   });
+}
+
+/** Turns of the loop without a new connection after which none waits: the first may have begun before it was counted. */
+const QUIET_TURNS = 2;
+
+/** Under load connections wait in the system, because each turn of the loop accepts one; a listener that closes resets them. */
+async function acceptWaiting(server: http.Server, deadline: number): Promise<void> {
+  let quietTurns = 0;
+  const accepted = (): void => {
+    quietTurns = 0;
+  };
+  server.on("connection", accepted);
+  while (quietTurns < QUIET_TURNS && Date.now() < deadline) {
+    quietTurns += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  server.off("connection", accepted);
 }

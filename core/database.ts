@@ -22,6 +22,8 @@ export interface Database {
   write<T>(work: () => T): Promise<T>;
   /** Runs outside of any open group, so it never sees what is not committed. */
   read<T>(work: () => T): T;
+  /** The same, in one transaction with the other reads of this turn of the event loop: for reads that come in crowds. */
+  readTogether<T>(work: () => T): Promise<T>;
   /** Milliseconds-cheap liveness check; throws `unavailable` when the file can be written no more. */
   check(): void;
   close(): Promise<void>;

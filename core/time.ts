@@ -29,11 +29,28 @@ export const showTime = (ms: number): string => new Date(ms).toISOString();
 const FUTURE_MS = 24 * 3_600_000;
 const SKEW_MS = 5 * 60_000;
 
+interface Bounds {
+  readonly now: number;
+  /** Nothing beyond it is accepted. */
+  readonly accepted: Instant;
+  /** Nothing beyond it takes effect. */
+  readonly effective: Instant;
+}
+
+const boundsAt = (now: number): Bounds => ({
+  now,
+  accepted: instantOf(now + FUTURE_MS),
+  effective: instantOf(now + SKEW_MS),
+});
+let latest = boundsAt(0);
+/** Many events come within one millisecond. */
+const bounds = (now: number): Bounds => (latest.now === now ? latest : (latest = boundsAt(now)));
+
 /** More than 24 h ahead of the gateway's clock. */
-export const isFarAhead = (instant: Instant, nowMs: number): boolean => instant > instantOf(nowMs + FUTURE_MS);
+export const isFarAhead = (instant: Instant, nowMs: number): boolean => instant > bounds(nowMs).accepted;
 
 /** min(timestamp, received_at + 5 min). */
 export function effectiveTs(instant: Instant, receivedAtMs: number): Instant {
-  const latest = instantOf(receivedAtMs + SKEW_MS);
-  return instant < latest ? instant : latest;
+  const { effective } = bounds(receivedAtMs);
+  return instant < effective ? instant : effective;
 }

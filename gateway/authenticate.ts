@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Request } from "express";
+import { LRUCache } from "lru-cache";
 import { hashKey, keyIdOf } from "../core/api-key.js";
 import { atLeast, type KeyRecord } from "../core/catalog.js";
 import { AppError } from "../core/errors.js";
@@ -18,11 +19,13 @@ const bearerOf = (request: Request): string | null => {
 };
 
 const NOBODY = Buffer.from(hashKey("nobody"), "base64");
-const sameHash = (given: string, known: string | null): boolean => {
+const sameHash = (actual: Buffer, known: string | null): boolean => {
   const expected = known === null ? NOBODY : Buffer.from(known, "base64");
-  const actual = Buffer.from(hashKey(given), "base64");
   return timingSafeEqual(actual, expected) && known !== null;
 };
+const hashOf = (given: string): Buffer => Buffer.from(hashKey(given), "base64");
+
+const RIGHT_MAX = 1_000;
 
 export interface Authenticator {
   /** The key of the request; throws `unauthenticated`. */
@@ -37,22 +40,33 @@ export function createAuthenticator(deps: {
   readonly now: () => number;
 }): Authenticator {
   const operatorHash = hashKey(deps.operatorKey);
+  /** Keys that were right, and the record that said so: as long as the catalog answers this very record, they still are. */
+  const right = new LRUCache<string, KeyRecord>({ max: RIGHT_MAX });
+
   return {
     key: async (request) => {
       const given = bearerOf(request);
+      const known = given === null ? undefined : right.get(given);
+      if (known !== undefined && (await deps.catalog.findKey(known.keyId)) === known)
+        return requireLive(known, deps.now());
       const keyId = given === null ? null : keyIdOf(given);
       if (given === null || keyId === null) throw unauthenticated();
       const record = await deps.catalog.findKey(keyId);
       // The comparison runs for an unknown key id too, so that both take the same time.
-      if (!sameHash(given, record?.hash ?? null) || record === null) throw unauthenticated();
-      if (record.expiresAt !== null && record.expiresAt <= deps.now()) throw unauthenticated();
-      return record;
+      if (!sameHash(hashOf(given), record?.hash ?? null) || record === null) throw unauthenticated();
+      right.set(given, record);
+      return requireLive(record, deps.now());
     },
     operator: (request) => {
       const given = bearerOf(request);
-      if (deps.operatorKey === "" || given === null || !sameHash(given, operatorHash)) throw unauthenticated();
+      if (deps.operatorKey === "" || given === null || !sameHash(hashOf(given), operatorHash)) throw unauthenticated();
     },
   };
+}
+
+function requireLive(record: KeyRecord, now: number): KeyRecord {
+  if (record.expiresAt !== null && record.expiresAt <= now) throw unauthenticated();
+  return record;
 }
 
 /** Throws `insufficient_scope` unless the key's role reaches and an ingest-only key merely sends. */

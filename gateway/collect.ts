@@ -190,17 +190,18 @@ const accepted = (eventId: EventId): Reply => ({ status: 202, json: acceptedJson
 
 const REMEMBERED_MAX = 20_000;
 
+function requireSame(known: string | null, given: string): void {
+  if (known !== given)
+    throw new AppError("idempotency_mismatch", "Idempotency-Key: was used with another body.", {
+      errors: [{ path: "Idempotency-Key", message: "was used with another body" }],
+    });
+}
+
 /** What this process saw under an Idempotency-Key; the event store knows the rest. */
 function createIdempotency(events: Pick<EventStore, "find">) {
   const seen = new LRUCache<string, { readonly fingerprint: string; readonly confirmed: boolean }>({
     max: REMEMBERED_MAX,
   });
-  const requireSame = (known: string | null, given: string): void => {
-    if (known !== given)
-      throw new AppError("idempotency_mismatch", "Idempotency-Key: was used with another body.", {
-        errors: [{ path: "Idempotency-Key", message: "was used with another body" }],
-      });
-  };
   return {
     /** True: this very request was accepted before, so there is nothing left to do. */
     isStored: async (workspace: WorkspaceId, eventId: EventId, fingerprint: string): Promise<boolean> => {

@@ -39,7 +39,7 @@ export function identifyRoutes(deps: IdentifyDeps): readonly Route[] {
       query: [],
       handle: async (context) => {
         const { identifiers } = identifyBody(context.body).value;
-        const given = identifiers.map((item, i) => ({ path: `identifiers.${i}`, ...item }));
+        const given = identifiers.map(({ namespace, value }, i) => ({ path: `identifiers.${i}`, namespace, value }));
         const admitted = await admitAll(deps, context.workspace, given);
         if (admitted.identifiers.length === 0) throw blocked(given);
         return assert(deps, context, "identify", admitted.identifiers, admitted.dropped);

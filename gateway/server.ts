@@ -60,8 +60,9 @@ const LINGER_MS = 1_000;
 
 /** What is not HTTP never reaches Express; its answer is written by hand, in the same form as all others. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  const answered =
-    (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage?.headersSent === true;
+  // Node keeps the answer under way here; a second one after its head would be read as its body.
+  const underWay = Reflect.get(socket, "_httpMessage") as http.ServerResponse | null | undefined;
+  const answered = underWay?.headersSent === true;
   if (error.code === "ECONNRESET" || !socket.writable || answered) return void socket.destroy();
   const problem = makeProblem(CODE_BY_ERROR[error.code ?? ""] ?? "bad_request", "The request is not valid HTTP.");
   const headers = {

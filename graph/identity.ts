@@ -1,8 +1,8 @@
-import { AppError } from "../core/errors.js";
 import { identifierKey } from "../core/event.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
 import type { Assertion, Identity, Picture, ProfileRef, Verdict } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
+import { createDeadline } from "./deadline.js";
 import { createLane, type Call, type LaneOptions } from "./lane.js";
 import { repeated, type Request } from "./rules.js";
 import { wantOf, wantOfAll } from "./want.js";
@@ -20,6 +20,7 @@ export interface IdentityDeps {
 export function createIdentity(deps: IdentityDeps): Identity {
   const { graph, timeoutMs, newUid = newId<Uid>, newChangeId = newId<ChangeId> } = deps;
   const lane = createLane(graph, deps.lane);
+  const within = createDeadline(timeoutMs, "The identity graph did not answer in time.");
 
   const request = (assertion: Assertion, keys: readonly IdentifierKey[]): Request => ({
     assertion,
@@ -38,19 +39,18 @@ export function createIdentity(deps: IdentityDeps): Identity {
   };
 
   return {
-    assert: async (workspace, assertion) =>
-      (await within(timeoutMs, (call) => assertAll(workspace, [assertion], call)))[0]!,
-    assertAll: (workspace, assertions) => within(timeoutMs, (call) => assertAll(workspace, assertions, call)),
-    resolve: (workspace, profileId) => within(timeoutMs, () => graph.resolve(workspace, profileId)),
+    assert: async (workspace, assertion) => (await within((call) => assertAll(workspace, [assertion], call)))[0]!,
+    assertAll: (workspace, assertions) => within((call) => assertAll(workspace, assertions, call)),
+    resolve: (workspace, profileId) => within(() => graph.resolve(workspace, profileId)),
     lookup: (workspace, identifiers) =>
-      within(timeoutMs, async (call) => {
+      within(async (call) => {
         const keys = identifiers.map((one) => identifierKey(workspace, one));
         const want = { keys: [...new Set(keys)], pairs: [] };
         const seen = profilesOf(await graph.read(workspace, want), keys);
         // A read without a lock may miss what a step moves just then, so only the lane says "unknown".
         return seen.includes(null) ? profilesOf(await lane.look(workspace, want, call), keys) : seen;
       }),
-    members: (workspace, profileId, page) => within(timeoutMs, () => graph.members(workspace, profileId, page)),
+    members: (workspace, profileId, page) => within(() => graph.members(workspace, profileId, page)),
   };
 }
 
@@ -69,20 +69,3 @@ const profilesOf = (picture: Picture, keys: readonly IdentifierKey[]): readonly 
     const component = picture.identifiers.get(key)?.component;
     return (component === undefined ? undefined : picture.components.get(component)) ?? null;
   });
-
-/** Answers `unavailable` after `timeoutMs`, and tells the work that nobody waits for it any more. */
-async function within<T>(timeoutMs: number, work: (call: Call) => Promise<T>): Promise<T> {
-  const call = { expired: false };
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      call.expired = true;
-      reject(new AppError("unavailable", "The identity graph did not answer in time."));
-    }, timeoutMs);
-  });
-  try {
-    return await Promise.race([work(call), late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

@@ -22,7 +22,10 @@ export function createSqliteGraph({ database }: { readonly database: Database })
 
   return {
     ready: () => read(() => database.check()),
-    read: (workspace, want) => read(() => look(workspace, want)),
+    read: async (workspace, want) => {
+      if (closed) throw closedError();
+      return database.readTogether(() => look(workspace, want));
+    },
     update: async (workspace, want, decide) => {
       if (closed) throw closedError();
       return database.write(() => {

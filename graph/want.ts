@@ -4,8 +4,11 @@ import { pairKey, type PairKey, type Want } from "../core/identity.js";
 type Pair = Want["pairs"][number];
 
 /** All pairs of the keys, each once: n keys have n (n - 1) / 2. */
-const pairsOf = (keys: readonly IdentifierKey[]): readonly Pair[] =>
-  keys.flatMap((from, i) => keys.slice(i + 1).map((to): Pair => [from, to]));
+function pairsOf(keys: readonly IdentifierKey[]): readonly Pair[] {
+  const pairs: Pair[] = [];
+  for (let i = 0; i < keys.length; i++) for (let j = i + 1; j < keys.length; j++) pairs.push([keys[i]!, keys[j]!]);
+  return pairs;
+}
 
 /** What an assertion of these keys needs to see. */
 export const wantOf = (keys: readonly IdentifierKey[]): Want => ({ keys, pairs: pairsOf(keys) });

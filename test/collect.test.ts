@@ -5,6 +5,9 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 const UUID_V5 = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const HOUR_MS = 3_600_000;
 
+const ahead = (ms: number) => new Date(Date.now() + ms).toISOString();
+const devices = (count: number) => ({ d: Array.from({ length: count }, (_, i) => `dev-${count}-${i}`) });
+
 describe("POST /v1/collect", () => {
   const app = useApp();
   let workspace: TestWorkspace;
@@ -117,7 +120,6 @@ describe("POST /v1/collect", () => {
   });
 
   it("refuses a timestamp more than 24 hours ahead with 422, and takes one a little less ahead", async () => {
-    const ahead = (ms: number) => new Date(Date.now() + ms).toISOString();
     const payload = { email: "future@example.com" };
     const far = await post({ schema_id: schemaId, timestamp: ahead(25 * HOUR_MS), payload });
     assert.equal(far.status, 422);
@@ -144,7 +146,6 @@ describe("POST /v1/collect", () => {
   it("says 422, not 202, when a payload has more than 20 identifiers", async () => {
     const item = { type: "string", "x-identity": { namespace: "device_id" } };
     const many = await workspace.schema({ type: "object", properties: { d: { type: "array", items: item } } });
-    const devices = (count: number) => ({ d: Array.from({ length: count }, (_, i) => `dev-${count}-${i}`) });
     assert.equal((await workspace.collect(many, devices(20))).status, 202);
     const { status, body } = await workspace.collect(many, devices(21));
     assert.equal(status, 422);

@@ -19,10 +19,11 @@ function titles(): ReadonlySet<string> {
   return new Set(found);
 }
 
+const isRule = (line: string | undefined): boolean => line !== undefined && /^\|[-| ]+\|$/.test(line);
+
 /** Lines that say something: no headings, and of tables only the rows. */
 function statements(text: string): readonly string[] {
   const lines = text.split("\n").map((line) => line.trim());
-  const isRule = (line: string | undefined): boolean => line !== undefined && /^\|[-| ]+\|$/.test(line);
   return lines.filter((line, i) => {
     const isTableHead = line.startsWith("|") && isRule(lines[i + 1]);
     return line !== "" && !line.startsWith("#") && line !== "Rules:" && !isRule(line) && !isTableHead;

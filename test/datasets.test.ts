@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { errorPaths, listAt, textAt, useApp, type TestWorkspace } from "./support/app.js";
 
+const names = (answer: { readonly body: unknown }) => listAt(answer.body, "datasets").map((one) => textAt(one, "name"));
+
 describe("Datasets", () => {
   const app = useApp();
   let workspace: TestWorkspace;
@@ -82,8 +84,6 @@ describe("Datasets", () => {
 
   it("are listed by age in pages that stay stable under inserts", async () => {
     for (const name of ["1", "2", "3"]) await create({ name });
-    const names = (answer: { readonly body: unknown }) =>
-      listAt(answer.body, "datasets").map((one) => textAt(one, "name"));
     const first = await workspace.send("GET", "/v1/datasets?limit=2");
     assert.deepEqual(names(first), ["1", "2"]);
     await create({ name: "4" });

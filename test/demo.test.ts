@@ -57,6 +57,22 @@ const second: FoundProfile = {
   ],
 };
 
+describe("The union-find", () => {
+  it("joins records that are connected over others, and only those", () => {
+    const keys = parseKeys(["a", "b"], ["a", "b"]);
+    const { records } = tableOf("chain", "a,b\n1,1\n3,3\n2,1\n2,2\n,2\n,\n");
+    const groups = expectedGroups(records.map((record) => identifiersOf(record, keys)));
+    assert.deepEqual(
+      groups.map(({ rows }) => rows),
+      [[0, 2, 3, 4], [1]],
+    );
+    assert.deepEqual(
+      groups.map(({ identifiers }) => identifiers.length),
+      [4, 2],
+    );
+  });
+});
+
 describe("The comparison with the union-find", () => {
   const keys = parseKeys(["a", "b"], ["a", "b"]);
   const { records } = tableOf("three", "a,b\n1,2\n1,\n3,4\n");

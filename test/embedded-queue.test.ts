@@ -6,7 +6,7 @@ import type { Delivery, EventQueue } from "../core/ports.js";
 import { openEmbedded, type EmbeddedStore } from "../store/embedded/open.js";
 import { createEmbeddedQueue } from "../store/embedded/queue.js";
 import { temporaryFolder } from "./support/backends.js";
-import { startChild } from "./support/child.js";
+import { killChildren, startChild } from "./support/child.js";
 import { eventually, rejectsAsUnavailable } from "./support/eventually.js";
 
 describe("The embedded queue", () => {
@@ -41,6 +41,7 @@ describe("The embedded queue", () => {
     await open();
   });
   afterEach(async () => {
+    await killChildren();
     await close();
     await rm(dataDir, { recursive: true });
   });

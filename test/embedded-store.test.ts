@@ -8,7 +8,7 @@ import { createEmbeddedQueue } from "../store/embedded/queue.js";
 import { migrate, STORE_MIGRATIONS } from "../store/embedded/schema.js";
 import { onError, temporaryFolder } from "./support/backends.js";
 import { anEvent, aMark } from "./support/builders.js";
-import { startChild } from "./support/child.js";
+import { killChildren, startChild } from "./support/child.js";
 import { eventually } from "./support/eventually.js";
 
 const options = { checkpointMs: 60_000, onError };
@@ -27,6 +27,7 @@ describe("The embedded store", () => {
     opened = [];
   });
   afterEach(async () => {
+    await killChildren();
     for (const store of opened) await store.close();
     await rm(join(dataDir, "..", "..", ".."), { recursive: true });
   });

@@ -16,7 +16,7 @@ const HOSTILE: readonly (readonly [name: string, payload: string, status: number
   ["a payload of 250 KB in one string", `{"a":"${"x".repeat(LARGE)}"}`, 202],
   ["a payload of escapes", `{"a":"${"\\u0041".repeat(LARGE / 6)}"}`, 202],
   ["a payload of 30,000 numbers", `{"a":[${"1.25e-3,".repeat(30_000)}1]}`, 202],
-  ["a payload of 20,000 keys", `{${Array.from({ length: 20_000 }, (_, n) => `"k${n}":${n}`).join(",")}}`, 202],
+  ["a payload of 15,000 keys", `{${Array.from({ length: 15_000 }, (_, n) => `"k${n}":${n}`).join(",")}}`, 202],
   ["a payload of 60 levels, again and again", `{"a":[${`${"[".repeat(60)}${"]".repeat(60)},`.repeat(2_000)}1]}`, 202],
   ["a payload that is too deep", `{"a":${DEEP}}`, 422],
   ["a payload that is too large", `{"a":"${"x".repeat(2_000_000)}"}`, 422],
@@ -126,8 +126,15 @@ describe("SIGTERM under load", () => {
     const runClient = async (email: string): Promise<void> => {
       const client = openClient(url, 1);
       const body = JSON.stringify(eventBody("s", { email }));
-      for (let isLast = false; !isLast;) {
-        const answer = await client.send({ method: "POST", path: "/v1/collect", key, body });
+      let answers = 0;
+      for (let isLast = false; !isLast; answers += 1) {
+        const answer = await client
+          .send({ method: "POST", path: "/v1/collect", key, body })
+          .catch((error: unknown) => `${String(error)} after ${answers} answers`);
+        if (typeof answer === "string") {
+          refused.push(answer);
+          break;
+        }
         if (answer.status === 202) accepted.push((JSON.parse(answer.text) as { readonly event_id: string }).event_id);
         else if (answer.status !== 503) refused.push(answer.text);
         if (accepted.length === ACCEPTED_FIRST) stop();

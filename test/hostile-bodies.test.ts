@@ -4,6 +4,11 @@ import { errorPaths, now, textAt, useApp, type Answer, type TestWorkspace } from
 const KIB = 1_024;
 const PAYLOAD_MAX = 256 * KIB;
 
+const assertCode = ({ status, body }: Answer, expected: number, code: string, what: string): void =>
+  assert.deepEqual([status, body["code"]], [expected, code], `${what.slice(0, 80)}: ${JSON.stringify(body)}`);
+const payload = (size: number) => `{"a":"${"x".repeat(size - 8)}"}`;
+const deep = (depth: number) => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+
 describe("Hostile bodies", () => {
   const app = useApp();
   let workspace: TestWorkspace;
@@ -16,8 +21,6 @@ describe("Hostile bodies", () => {
     `{"schema_id":"${schemaId}","timestamp":"${now()}","payload":${payload}}`;
   const post = (body: string | Buffer, target = "/v1/collect") => workspace.send("POST", target, body);
   const collect = (payload: string) => post(bodyWith(payload));
-  const assertCode = ({ status, body }: Answer, expected: number, code: string, what: string): void =>
-    assert.deepEqual([status, body["code"]], [expected, code], `${what.slice(0, 80)}: ${JSON.stringify(body)}`);
   const assertKept = async (payload: string): Promise<void> => {
     const accepted = await collect(payload);
     assert.equal(accepted.status, 202, payload.slice(0, 80));
@@ -92,7 +95,6 @@ describe("Hostile bodies", () => {
   });
 
   it("with a payload over 256 KiB are 422 payload_too_large, and one of exactly that size is kept", async () => {
-    const payload = (size: number) => `{"a":"${"x".repeat(size - 8)}"}`;
     assert.equal(payload(PAYLOAD_MAX).length, PAYLOAD_MAX);
     await assertKept(payload(PAYLOAD_MAX));
     assertCode(await collect(payload(PAYLOAD_MAX + 1)), 422, "payload_too_large", "one more");
@@ -121,7 +123,6 @@ describe("Hostile bodies", () => {
   });
 
   it("with a payload deeper than 64 are 422, and 64 deep is kept", async () => {
-    const deep = (depth: number) => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
     await assertKept(deep(64));
     assertCode(await collect(deep(65)), 422, "payload_too_large", "65");
     assertCode(await collect(deep(100_000)), 422, "payload_too_large", "100,000");

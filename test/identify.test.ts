@@ -4,6 +4,8 @@ import { errorPaths, listAt, textAt, useApp, type TestWorkspace } from "./suppor
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const id = (namespace: string, value: string) => ({ namespace, value });
 
+const many = (count: number) => Array.from({ length: count }, (_, i) => id("device_id", `many-${i}`));
+
 describe("POST /v1/identify", () => {
   const app = useApp();
   let workspace: TestWorkspace;
@@ -89,7 +91,6 @@ describe("POST /v1/identify", () => {
   });
 
   it("takes 1 to 20 identifiers per request; none or 21 are 422", async () => {
-    const many = (count: number) => Array.from({ length: count }, (_, i) => id("device_id", `many-${i}`));
     assert.equal((await identify(...many(20))).status, 200);
     for (const count of [0, 21]) {
       const answer = await identify(...many(count));

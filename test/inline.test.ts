@@ -12,6 +12,7 @@ describe("POST /v1/collect?syncValidation=true", () => {
     workspace = await app().workspace();
     schemaId = await workspace.schema();
   });
+  const text = (payload: string) => `{"schema_id":"${schemaId}","timestamp":"${now()}","payload":${payload}}`;
   const inline = (body: unknown) => workspace.send("POST", "/v1/collect?syncValidation=true", body);
 
   it("answers 200 with status pass and empty errors when the event conforms", async () => {
@@ -81,7 +82,6 @@ describe("POST /v1/collect?syncValidation=true", () => {
   });
 
   it("tells a value that cannot be stored as fail, at its path", async () => {
-    const text = (payload: string) => `{"schema_id":"${schemaId}","timestamp":"${now()}","payload":${payload}}`;
     const cases: readonly (readonly [string, string])[] = [
       ['{"email":"a@b.c","n":[12345678901234567890]}', "n.0"],
       ['{"email":"a@b.c","s":"\\ud800"}', "s"],

@@ -3,13 +3,14 @@ import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "./su
 
 const BUILT_IN = ["anonymous_id", "cookie_id", "customer_id", "device_id", "email", "phone", "user_id"];
 
+const names = (body: unknown) => listAt(body, "namespaces").map((one) => textAt(one, "name"));
+
 describe("Namespaces", () => {
   const app = useApp({ NAMESPACES_MAX: "3" });
   let workspace: TestWorkspace;
   beforeEach(async () => {
     workspace = await app().workspace();
   });
-  const names = (body: unknown) => listAt(body, "namespaces").map((one) => textAt(one, "name"));
   const identify = (namespace: string) =>
     workspace.send("POST", "/v1/identify", { identifiers: [{ namespace, value: "1" }] });
 

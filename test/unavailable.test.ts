@@ -1,36 +1,41 @@
 import assert from "node:assert/strict";
 import type { Backends } from "../app/backends.js";
 import { AppError } from "../core/errors.js";
-import { startApp, submission, type App, type TestWorkspace } from "./support/app.js";
+import { startApp, submission, textAt, type App, type TestWorkspace } from "./support/app.js";
 import { bodyOf, headerOf, openRaw, statusOf, type Raw } from "./support/raw.js";
 
 /** Which parts do not answer, and how. */
 interface Faults {
-  queue: boolean;
+  queue: "well" | "away" | "broken";
   graph: "well" | "away" | "silent";
 }
+
+const CANARY = "canary4711";
 
 const away = (): Promise<never> => Promise.reject(new AppError("unavailable", "away"));
 const silent = (): Promise<never> => new Promise(() => {});
 
-const faulty =
-  (faults: Faults) =>
-  (backends: Backends): Backends => {
-    const graphAnswer = <T>(ask: () => Promise<T>): Promise<T> =>
-      faults.graph === "away" ? away() : faults.graph === "silent" ? silent() : ask();
-    return {
-      ...backends,
-      queue: { ...backends.queue, publish: (message) => (faults.queue ? away() : backends.queue.publish(message)) },
-      graph: {
-        ...backends.graph,
-        read: (workspace, want) => graphAnswer(() => backends.graph.read(workspace, want)),
-        update: (workspace, want, decide) => graphAnswer(() => backends.graph.update(workspace, want, decide)),
-      },
-    };
-  };
+const broken = (): Promise<never> => Promise.reject(new Error(`${CANARY} of a library`));
+const PUBLISH = { well: null, away, broken };
+
+function faulty(faults: Faults): (backends: Backends) => Backends {
+  const whenWell = <T>(ask: () => Promise<T>): Promise<T> =>
+    faults.graph === "away" ? away() : faults.graph === "silent" ? silent() : ask();
+  return ({ queue, graph, ...others }) => ({
+    ...others,
+    queue: { ...queue, publish: (message) => PUBLISH[faults.queue]?.() ?? queue.publish(message) },
+    graph: {
+      ...graph,
+      read: (workspace, want) => whenWell(() => graph.read(workspace, want)),
+      update: (workspace, want, decide) => whenWell(() => graph.update(workspace, want, decide)),
+    },
+  });
+}
+
+const ask = (raw: Raw, target: string): void => raw.write(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
 
 describe("Requests that need a part which is away", () => {
-  const faults: Faults = { queue: false, graph: "well" };
+  const faults: Faults = { queue: "well", graph: "well" };
   let app: App;
   let workspace: TestWorkspace;
   let schemaId: string;
@@ -46,15 +51,26 @@ describe("Requests that need a part which is away", () => {
   it("answer 503 with Retry-After when the queue is away, and 202 again once it is back", async () => {
     const body = submission(schemaId, { email: "q@example.com" });
     const post = () => workspace.send("POST", "/v1/collect", body, { "Idempotency-Key": "q" });
-    faults.queue = true;
+    faults.queue = "away";
     const failed = await post();
-    faults.queue = false;
+    faults.queue = "well";
     assert.deepEqual([failed.status, failed.body["code"]], [503, "unavailable"]);
     assert.equal(failed.headers["retry-after"], "2");
     assert.equal(failed.headers["content-type"], "application/problem+json; charset=utf-8");
     const again = await post();
     assert.equal(again.status, 202);
     assert.equal((await workspace.settled(again.body["event_id"])).body["status"], "folded");
+  });
+
+  it("answer 500 with fixed text when something unexpected fails, and log its kind but not its text", async () => {
+    faults.queue = "broken";
+    const { status, body, text } = await workspace.collect(schemaId, { email: "b@example.com" });
+    faults.queue = "well";
+    assert.deepEqual([status, body["code"]], [500, "internal"]);
+    assert.ok(!text.includes(CANARY), text);
+    const record = app.records.find((line) => line.includes(textAt(body, "request_id"))) ?? "";
+    assert.match(record, /"error":"Error"/);
+    assert.ok(!app.records.some((line) => line.includes(CANARY)));
   });
 
   it("answer 503 with Retry-After when the graph is away or does not answer in time; collect goes on", async () => {
@@ -72,7 +88,6 @@ describe("Requests that need a part which is away", () => {
 
   it("answer 503 with Connection: close while the process is shutting down; /readyz says so and /healthz stays well", async () => {
     const connections = await Promise.all([openRaw(app.url), openRaw(app.url), openRaw(app.url)]);
-    const ask = (raw: Raw, target: string): void => raw.write(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
     for (const raw of connections) {
       ask(raw, "/readyz");
       await raw.waitFor('"status":"ready"');

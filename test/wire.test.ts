@@ -5,6 +5,16 @@ import { bodyOf, exchange, headerOf, openRaw, statusOf, type Raw } from "./suppo
 
 const MIB = 1_048_576;
 
+const head = (lines: readonly string[], first = "POST /v1/collect HTTP/1.1"): string =>
+  `${[first, "Host: localhost", ...lines].join("\r\n")}\r\n\r\n`;
+const assertProblem = (answer: string, status: number, code: string): void => {
+  assert.equal(statusOf(answer), status, answer);
+  assert.equal(headerOf(answer, "Content-Type"), "application/problem+json; charset=utf-8");
+  const body = bodyOf(answer);
+  assert.deepEqual([body["status"], body["code"]], [status, code], answer);
+  assert.equal(headerOf(answer, "X-Content-Type-Options"), "nosniff");
+};
+
 /** What no HTTP client would send, or would send so slowly or in such an order. */
 describe("The HTTP server on the wire", () => {
   const app = useApp({ HEADERS_TIMEOUT_MS: "200", BODY_TIMEOUT_MS: "400" });
@@ -16,17 +26,8 @@ describe("The HTTP server on the wire", () => {
     schemaId = await workspace.schema();
     key = await workspace.key("editor");
   });
-  const head = (lines: readonly string[], first = "POST /v1/collect HTTP/1.1"): string =>
-    `${[first, "Host: localhost", ...lines].join("\r\n")}\r\n\r\n`;
   const authorized = () => [`Authorization: Bearer ${key}`, "Content-Type: application/json"];
   const event = () => JSON.stringify({ schema_id: schemaId, timestamp: now(), payload: { email: "wire@example.com" } });
-  const assertProblem = (answer: string, status: number, code: string): void => {
-    assert.equal(statusOf(answer), status, answer);
-    assert.equal(headerOf(answer, "Content-Type"), "application/problem+json; charset=utf-8");
-    const body = bodyOf(answer);
-    assert.deepEqual([body["status"], body["code"]], [status, code], answer);
-    assert.equal(headerOf(answer, "X-Content-Type-Options"), "nosniff");
-  };
   const get = (lines: readonly string[]) =>
     exchange(app().url, `${["GET /v1/namespaces HTTP/1.1", "Connection: close", ...lines].join("\r\n")}\r\n\r\n`);
 
@@ -120,9 +121,10 @@ describe("The HTTP server on the wire", () => {
       [[`Authorization: Bearer ${key}`, "Content-Type: text/plain"], 415, "unsupported_media_type"],
     ];
     for (const [lines, status, code] of cases) {
-      const raw = await openRaw(app().url);
-      raw.write(head([...lines, `Content-Length: ${10 * MIB}`]));
-      for (let sent = 0; sent < 10; sent++) raw.write(Buffer.alloc(MIB, 0x20));
+      const raw = await openRaw(app().url, { readsLate: true });
+      raw.write(
+        Buffer.concat([Buffer.from(head([...lines, `Content-Length: ${10 * MIB}`])), Buffer.alloc(10 * MIB, 0x20)]),
+      );
       const answer = await raw.ended();
       raw.close();
       assertProblem(answer, status, code);

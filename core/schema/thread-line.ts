@@ -108,8 +108,12 @@ export function createLine(jobs: JobTable, onReplaced: () => void): Line {
 
   return {
     enter: (job) => {
+      if (isClosed) {
+        jobs.finish(job, busy());
+        return;
+      }
       waiting.push(job);
-      if (!isClosed) fill();
+      fill();
     },
     close: async () => {
       isClosed = true;

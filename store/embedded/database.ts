@@ -3,6 +3,7 @@ import type { Database, Statement } from "../../core/database.js";
 import { AppError } from "../../core/errors.js";
 import { failureOf } from "./failure.js";
 import { createGroupCommit, type Transactions } from "./group-commit.js";
+import { createGroupRead } from "./group-read.js";
 
 export interface DatabaseOptions {
   readonly file: string;
@@ -19,6 +20,26 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
   setPragmas(db);
   const health = createHealth(onError);
   const group = createGroupCommit(transactionsOf(db, onError, commit), health.requireWritable, health.failed);
+  const read = <T>(work: () => T): T => {
+    health.requireOpen();
+    try {
+      return work();
+    } catch (error) {
+      throw failureOf(error) === null ? error : health.failed(error);
+    }
+  };
+  const beginRead = db.prepare("BEGIN");
+  const endRead = db.prepare("COMMIT");
+  const reads = createGroupRead((work) =>
+    read(() => {
+      beginRead.run([]);
+      try {
+        work();
+      } finally {
+        endRead.run([]);
+      }
+    }),
+  );
   const checkpoint = setInterval(() => {
     if (health.writable()) attempt(() => db.pragma("wal_checkpoint(PASSIVE)"), health.failed);
   }, checkpointMs);
@@ -30,17 +51,12 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
       return (statement.reader ? statement.raw() : statement) as unknown as Statement;
     },
     write: group.write,
-    read: (work) => {
-      health.requireOpen();
-      try {
-        return work();
-      } catch (error) {
-        throw failureOf(error) === null ? error : health.failed(error);
-      }
-    },
+    read,
+    readTogether: (work) => reads.read(() => read(work)),
     check: health.requireWritable,
     close: async () => {
       if (health.closed()) return;
+      reads.flush();
       group.flush();
       clearInterval(checkpoint);
       // The driver keeps the connection until its statements are collected, so SQLite's own checkpoint at close may not come.

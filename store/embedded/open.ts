@@ -52,6 +52,9 @@ function makeFolder(dataDir: string): void {
   }
 }
 
+/** The driver ends a transaction when its connection is collected, so a lock must be reachable for as long as it is held. */
+const HELD = new Set<Libsql.Database>();
+
 /** A lock that the system itself takes back when the process dies: an open transaction on a small file beside the data. */
 function lock(dataDir: string): () => void {
   const db = new Libsql(join(dataDir, "lock.db"));
@@ -64,8 +67,9 @@ function lock(dataDir: string): () => void {
       cause: error,
     });
   }
+  HELD.add(db);
   return () => {
-    if (!db.open) return;
+    if (!HELD.delete(db)) return;
     // Closing alone would leave the lock to the garbage collector.
     db.exec("ROLLBACK");
     db.close();

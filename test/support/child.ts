@@ -11,15 +11,24 @@ export interface Child {
   ended(): Promise<void>;
 }
 
+const running = new Set<Child>();
+
+/** Ends what a test that failed halfway left behind. */
+export const killChildren = async (): Promise<void> => {
+  for (const child of running) await child.kill();
+};
+
 /** Starts `embedded-child` as a process of its own. */
 export function startChild(task: string, dataDir: string): Child {
   const script = fileURLToPath(new URL("./embedded-child.js", import.meta.url));
-  const child = spawn(process.execPath, [script, task, dataDir], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--expose-gc", script, task, dataDir], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const lines: string[] = [];
   const reader = createInterface({ input: child.stdout });
   reader.on("line", (line) => lines.push(line));
   const ended = Promise.all([once(child, "close"), once(reader, "close")]);
-  return {
+  const handle: Child = {
     lines,
     kill: async () => {
       child.kill("SIGKILL");
@@ -27,4 +36,7 @@ export function startChild(task: string, dataDir: string): Child {
     },
     ended: async () => void (await ended),
   };
+  running.add(handle);
+  child.once("exit", () => running.delete(handle));
+  return handle;
 }

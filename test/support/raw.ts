@@ -17,9 +17,12 @@ export interface Raw {
 
 const WAIT_MS = 5_000;
 
-export async function openRaw(url: string): Promise<Raw> {
+/** With `readsLate` the client reads nothing before all that it wrote is gone, as clients do that block on their writes. */
+export async function openRaw(url: string, { readsLate = false } = {}): Promise<Raw> {
   const { hostname, port } = new URL(url);
   const socket = net.connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  // Before it connects: later it would already have read.
+  if (readsLate) socket.pause();
   let text = "";
   let isOver = false;
   let isClosed = false;
@@ -35,7 +38,7 @@ export async function openRaw(url: string): Promise<Raw> {
     return text;
   };
   return {
-    write: (bytes) => void socket.write(bytes),
+    write: (bytes) => void socket.write(bytes, () => socket.writableLength === 0 && socket.resume()),
     received: () => text,
     waitFor: (wanted) => waitUntil(() => text.includes(wanted)),
     ended: () => waitUntil(() => isOver),
