@@ -126,7 +126,7 @@ export interface Admission {
 }
 
 const tooLong = (value: string): boolean =>
-  value.length > VALUE_CHARACTERS_MAX && [...value].length > VALUE_CHARACTERS_MAX;
+  value.length > VALUE_CHARACTERS_MAX && Array.from(value).length > VALUE_CHARACTERS_MAX;
 
 /** Pure: what becomes of the identifiers that a request or an event holds. */
 export function admit(given: readonly GivenIdentifier[], table: NamespaceTable): Admission {

@@ -4,26 +4,32 @@ import { hasBody } from "./respond.js";
 
 const JSON_CONTENT = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 
+export interface BodyLimit {
+  readonly bytesMax: number;
+  /** What is too large beyond it: an event's payload, or the body as a whole. */
+  readonly path: "payload" | "";
+}
+
 /** Refuses by head alone what would not be read: media type, encoding, announced length. */
-export function checkBodyHead(request: IncomingMessage, bytesMax: number): void {
+export function checkBodyHead(request: IncomingMessage, limit: BodyLimit): void {
   const type = request.headers["content-type"];
   if (type !== "application/json" && (type === undefined || !JSON_CONTENT.test(type)))
     throw new AppError("unsupported_media_type", "Send Content-Type: application/json in UTF-8.");
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity")
     throw new AppError("unsupported_media_type", "A Content-Encoding is not taken here.");
-  if (Number(request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge(bytesMax);
+  if (Number(request.headers["content-length"] ?? 0) > limit.bytesMax) throw tooLarge(limit);
 }
 
-export const tooLarge = (bytesMax: number): AppError =>
-  new AppError("payload_too_large", `At most ${bytesMax} bytes are taken.`, {
-    errors: [{ path: "", message: `must have at most ${bytesMax} bytes` }],
+export const tooLarge = ({ bytesMax, path }: BodyLimit): AppError =>
+  new AppError("payload_too_large", `${path || "body"}: must have at most ${bytesMax} bytes.`, {
+    errors: [{ path, message: `must have at most ${bytesMax} bytes` }],
   });
 
 const EMPTY = Buffer.alloc(0);
 
 /** The body's bytes. Stops at the limit; rejects when the client goes away. */
-export function readBody(request: IncomingMessage, response: ServerResponse, bytesMax: number): Promise<Buffer> {
+export function readBody(request: IncomingMessage, response: ServerResponse, limit: BodyLimit): Promise<Buffer> {
   if (!hasBody(request)) return Promise.resolve(EMPTY);
   // Only now: a client that asked first is told to go on once its head was accepted.
   if (request.headers.expect !== undefined) response.writeContinue();
@@ -39,9 +45,9 @@ export function readBody(request: IncomingMessage, response: ServerResponse, byt
     };
     const onData = (chunk: Buffer): void => {
       length += chunk.length;
-      if (length > bytesMax) {
+      if (length > limit.bytesMax) {
         stop();
-        reject(tooLarge(bytesMax));
+        reject(tooLarge(limit));
       } else if (first === null) first = chunk;
       else (more ??= [first]).push(chunk);
     };

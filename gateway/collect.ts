@@ -86,7 +86,7 @@ function open(deps: CollectDeps, body: Buffer, refuseUnstorable: boolean): Opene
   if (members === null) throw mismatch([{ path: "", message: "must be an object" }]);
   const member = members.find(({ name }) => name === "payload");
   const bytes = member === undefined ? NOTHING : body.subarray(member.start, member.end);
-  if (bytes.length > deps.payloadBytesMax) throw tooLarge(deps.payloadBytesMax);
+  if (bytes.length > deps.payloadBytesMax) throw tooLarge({ bytesMax: deps.payloadBytesMax, path: "payload" });
   return { fields: value as Readonly<Record<string, unknown>>, bytes };
 }
 const NOTHING = Buffer.alloc(0);

@@ -4,7 +4,7 @@ import { AppError } from "../core/errors.js";
 import type { WorkspaceId } from "../core/ids.js";
 import { describeError, type Log } from "../core/log.js";
 import { authorize, type Authenticator } from "./authenticate.js";
-import { checkBodyHead, readBody } from "./body.js";
+import { checkBodyHead, readBody, type BodyLimit } from "./body.js";
 import { problemOf } from "./error-response.js";
 import { addressOf, type Limiter } from "./rate-limit.js";
 import { sendProblem, sendReply } from "./respond.js";
@@ -25,32 +25,25 @@ export type Pipeline = (route: Route, request: Request, response: Response) => P
 
 /** What every request goes through, in this order: who, may he, how much, then the body, then the work. */
 export function createPipeline(deps: PipelineDeps): Pipeline {
-  const work = async (route: Route, request: Request, response: Response): Promise<KeyRecord | null> => {
+  const eventLimit: BodyLimit = { bytesMax: deps.eventBytesMax, path: "payload" };
+  const bodyLimit: BodyLimit = { bytesMax: deps.bodyBytesMax, path: "" };
+  const takeBody = (request: Request, response: Response, limit: BodyLimit): Promise<Buffer> => {
+    checkBodyHead(request, limit);
+    return readBody(request, response, limit);
+  };
+  const work = async (route: Route, request: Request, response: Response): Promise<void> => {
     // The open routes tell that this process drains, so they answer until the end.
     if (deps.isDraining() && route.access.kind !== "open")
       throw new AppError("unavailable", "This process is shutting down.", { headers: { Connection: "close" } });
     checkHead(request);
     const key = await identifyCaller(deps, route, request, response);
     const query = readQuery(request, route.query);
-    if (route.body !== "none") {
-      const idempotencyKey = route.body === "event" ? readIdempotencyKey(request) : null;
-      const bytesMax = route.body === "event" ? deps.eventBytesMax : deps.bodyBytesMax;
-      if (route.inlineLimited?.(request) === true) await deps.inlineLimit.hit(request, response, key?.workspace ?? "");
-      checkBodyHead(request, bytesMax);
-      const body = await readBody(request, response, bytesMax);
-      sendReply(
-        response,
-        await route.handle(contextOf(request, key, query, body, idempotencyKey, deps.now())),
-        deps.isDraining(),
-      );
-    } else {
-      sendReply(
-        response,
-        await route.handle(contextOf(request, key, query, NO_BODY, null, deps.now())),
-        deps.isDraining(),
-      );
-    }
-    return key;
+    const idempotencyKey = route.body === "event" ? readIdempotencyKey(request) : null;
+    if (route.inlineLimited?.(request) === true) await deps.inlineLimit.hit(request, response, key?.workspace ?? "");
+    const limit = route.body === "event" ? eventLimit : bodyLimit;
+    const body = route.body === "none" ? NO_BODY : await takeBody(request, response, limit);
+    const context = contextOf(request, key, query, body, idempotencyKey, deps.now());
+    sendReply(response, await route.handle(context), deps.isDraining());
   };
   return async (route, request, response) => {
     try {

@@ -36,15 +36,8 @@ export function createDeadline(timeoutMs: number, message: string): Deadline {
       const call: Pending = { expired: false, due: performance.now() + timeoutMs, reject };
       pending.add(call);
       if (timer === null) arm(timeoutMs);
-      work(call).then(
-        (answer) => {
-          pending.delete(call);
-          resolve(answer);
-        },
-        (error: unknown) => {
-          pending.delete(call);
-          reject(error as Error);
-        },
-      );
+      work(call)
+        .then(resolve, reject)
+        .finally(() => pending.delete(call));
     });
 }

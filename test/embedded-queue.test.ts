@@ -28,7 +28,6 @@ describe("The embedded queue", () => {
   };
   const publishAll = (count: number, name = "message"): Promise<readonly void[]> =>
     Promise.all(Array.from({ length: count }, (_, n) => queue.publish(Buffer.from(`${name} ${n}`))));
-  const done = async (batch: readonly Delivery[]) => batch.map(() => ({ kind: "done" }) as const);
 
   beforeEach(async () => {
     dataDir = await temporaryFolder();
@@ -92,7 +91,6 @@ describe("The embedded queue", () => {
   });
 
   it("runs no timer while nothing waits", async () => {
-    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     await sleep(1); // by then the test runner has set its own
     const before = timers();
     const consumer = queue.consume(10, done);
@@ -220,6 +218,29 @@ describe("The embedded queue", () => {
     assert.deepEqual(left, [{ message: Buffer.from("poison"), attempts: 0, crashes: 3 }]);
   });
 
+  it("delivers what a process died on alone each time, and loses it not among the neighbours that are done", async () => {
+    await publishAll(5);
+    store.database.prepare("UPDATE queue SET crashes = 1 WHERE message = ?").run([Buffer.from("message 2")]);
+    await close();
+    await open();
+    const batches: (readonly Delivery[])[] = [];
+    const consumer = queue.consume(8, async (batch) => {
+      batches.push(batch);
+      await publishAll(batches.length < 3 ? 2 : 0, `batch ${batches.length}`);
+      return batch.map(({ crashes, attempts }) =>
+        crashes > 0 && attempts < 2 ? { kind: "retry", delayMs: 0 } : { kind: "done" },
+      );
+    });
+    await eventually("all are done", async () => (await queue.depth()) === 0);
+    await consumer.close();
+    const blamed = batches.filter((batch) => batch.some(({ crashes }) => crashes > 0));
+    assert.deepEqual(
+      blamed,
+      [0, 1, 2].map((attempts) => [{ message: Buffer.from("message 2"), attempts, crashes: 1 }]),
+    );
+    assert.equal(batches.flat().length, 5 + 2 + 4);
+  });
+
   it("blames nobody after an orderly close", async () => {
     await publishAll(3);
     const consumer = queue.consume(2, async (batch) => batch.map(() => ({ kind: "retry", delayMs: 60_000 }) as const));
@@ -237,4 +258,6 @@ describe("The embedded queue", () => {
   });
 });
 
+const done = async (batch: readonly Delivery[]) => batch.map(() => ({ kind: "done" }) as const);
+const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 const attemptsOf = (database: Database): unknown => database.prepare("SELECT sum(attempts) FROM queue").get([])?.[0];

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
 import { copyFile, mkdir, open as openFile, readFile, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
+import { newId, type WorkspaceId } from "../core/ids.js";
 import { isAppError } from "./support/errors.js";
 import { createEmbeddedEventStore } from "../store/embedded/events.js";
+import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
 import { openEmbedded, type EmbeddedStore } from "../store/embedded/open.js";
 import { createEmbeddedQueue } from "../store/embedded/queue.js";
 import { migrate, STORE_MIGRATIONS } from "../store/embedded/schema.js";
 import { onError, temporaryFolder } from "./support/backends.js";
 import { anEvent, aMark } from "./support/builders.js";
 import { killChildren, startChild } from "./support/child.js";
-import { eventually } from "./support/eventually.js";
+import { eventually, rejectsAsUnavailable } from "./support/eventually.js";
 
 const options = { checkpointMs: 60_000, onError };
 const FRAME_BYTES = 24 + 4_096;
@@ -68,7 +70,7 @@ describe("The embedded store", () => {
   it("runs each migration of each part once, and all of them or none", async () => {
     const { database } = await open();
     const tables = (): readonly unknown[] =>
-      database.prepare("SELECT name FROM sqlite_master WHERE name GLOB '[abc]'").all([]).flat().toSorted();
+      database.prepare("SELECT name FROM sqlite_master WHERE name GLOB '[abc]' ORDER BY name").all([]).flat();
     const steps = ["CREATE TABLE a (id INTEGER); CREATE INDEX c ON a (id)", "CREATE TABLE b (id INTEGER)"] as const;
     migrate(database, "part", steps.slice(0, 1));
     migrate(database, "part", steps);
@@ -79,6 +81,18 @@ describe("The embedded store", () => {
     assert.deepEqual(tables(), ["a", "b", "c"]);
     migrate(database, "other", ["DROP TABLE b"]);
     assert.deepEqual(tables(), ["a", "c"]);
+  });
+
+  it("refuses a port that was closed, and serves the others", async () => {
+    const { database } = await open();
+    const [profiles, other] = [createEmbeddedProfileStore({ database }), createEmbeddedProfileStore({ database })];
+    const ws = newId<WorkspaceId>();
+    await profiles.close();
+    await rejectsAsUnavailable(() => profiles.find(ws, []));
+    await rejectsAsUnavailable(() => profiles.save(ws, []));
+    await rejectsAsUnavailable(() => profiles.ready());
+    assert.deepEqual(await other.save(ws, []), []);
+    await other.ready();
   });
 
   it("loses nothing that it acknowledged when its process is killed", async () => {

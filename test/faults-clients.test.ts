@@ -23,7 +23,6 @@ const HOSTILE: readonly (readonly [name: string, payload: string, status: number
 ];
 
 const REPEATS = 5;
-const HOSTILE_AT_A_TIME = 4;
 
 describe("Hostile clients", () => {
   it("with huge, deep and packed bodies hold the event loop for less than 50 ms at the 99th percentile", async () => {
@@ -39,10 +38,8 @@ describe("Hostile clients", () => {
           `{"schema_id":"any","timestamp":"2026-01-01T00:00:00Z","payload":${payload}}`;
         // What the start itself cost does not count.
         await life.ask("loopDelay");
-        const all = Array.from({ length: REPEATS }, () => HOSTILE).flat();
-        await each(all, HOSTILE_AT_A_TIME, async ([name, payload, status]) => {
+        for (const [name, payload, status] of Array.from({ length: REPEATS }, () => HOSTILE).flat())
           assert.equal((await post("/v1/collect", bodyOf(payload))).status, status, name);
-        });
         const bomb = gzipSync(bodyOf(`{"a":"${"x".repeat(10_000_000)}"}`));
         assert.equal((await post("/v1/collect", bomb, { "Content-Encoding": "gzip" })).status, 415);
         const p99 = await life.ask("loopDelay");

@@ -98,7 +98,10 @@ describe("Hostile bodies", () => {
     assert.equal(payload(PAYLOAD_MAX).length, PAYLOAD_MAX);
     await assertKept(payload(PAYLOAD_MAX));
     assertCode(await collect(payload(PAYLOAD_MAX + 1)), 422, "payload_too_large", "one more");
-    assertCode(await collect(payload(4 * PAYLOAD_MAX)), 422, "payload_too_large", "four times");
+    const tooLarge = await collect(payload(4 * PAYLOAD_MAX));
+    assertCode(tooLarge, 422, "payload_too_large", "four times");
+    assert.deepEqual(errorPaths(tooLarge), ["payload"]);
+    assert.deepEqual(errorPaths(await collect(payload(PAYLOAD_MAX + 1))), ["payload"]);
   });
 
   it("count the payload in bytes as sent, white space and escapes included", async () => {

@@ -252,3 +252,16 @@ describe("Failed authentications", () => {
     assert.equal((await from("2001:db8:1:1::1", null)).status, 401);
   });
 });
+
+describe("Failed authentications without a trusted proxy", () => {
+  const app = useApp({ AUTH_FAILURES_PER_MINUTE: "3" });
+
+  it("count by the address of the connection, whatever X-Forwarded-For says", async () => {
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const headers = { "X-Forwarded-For": `203.0.113.${i}`, Forwarded: `for=203.0.113.${i}` };
+      statuses.push((await app().send("GET", NAMESPACES, { headers })).status);
+    }
+    assert.deepEqual(statuses, [401, 401, 401, 429, 429]);
+  });
+});

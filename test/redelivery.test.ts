@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backends } from "../app/backends.js";
-import type { EventId, WorkspaceId } from "../core/ids.js";
+import type { EventId } from "../core/ids.js";
 import type { Delivery } from "../core/ports.js";
 import { beginLife } from "../scripts/drill/life.js";
 import { send, until, type App, type TestWorkspace } from "./support/app.js";
@@ -149,7 +149,7 @@ async function acceptTwice(settings: Readonly<Record<string, string>>): Promise<
 }
 
 /** The cookie counts more than the email from now on, and the city has another name. */
-async function changeWhatIsPinned({ send, service }: App, schemaId: string, key: string): Promise<void> {
+async function changeWhatIsPinned(app: App, schemaId: string, key: string): Promise<void> {
   const schema = {
     type: "object",
     properties: {
@@ -159,11 +159,10 @@ async function changeWhatIsPinned({ send, service }: App, schemaId: string, key:
     },
   };
   const changed = { schema, compatibility: "none" };
-  assert.equal((await send("POST", `/v1/schemas/${schemaId}/versions`, { key, body: changed })).status, 201);
-  const { catalog } = service.backends;
+  assert.equal((await app.send("POST", `/v1/schemas/${schemaId}/versions`, { key, body: changed })).status, 201);
+  const { catalog } = app.service.backends;
   const workspaces = await catalog.workspaces({ limit: 10, after: null });
-  const workspace = workspaces.at(-1)!.workspaceId satisfies WorkspaceId;
-  await catalog.putNamespace(workspace, {
+  await catalog.putNamespace(workspaces.at(-1)!.workspaceId, {
     name: "cookie_id",
     kind: "device",
     normalization: "none",

@@ -69,6 +69,7 @@ describe("The look at a schema that decides where its events are validated", () 
 });
 
 const BYTES = 262_144;
+const LONGEST_MS = 50;
 const filled = (item: string): string =>
   `{"a":[${list(Math.floor((BYTES - 8) / (item.length + 1)), () => item).join(",")}]}`;
 
@@ -105,13 +106,13 @@ describe("The event loop, with 256 KiB against a linear schema", () => {
         const payload: unknown = JSON.parse(text);
         // The best of three: another process must not fail this test.
         let bestMs = Infinity;
-        for (let turn = 0; turn < 3; turn += 1) {
+        for (let turn = 0; turn < 3 && bestMs >= LONGEST_MS; turn += 1) {
           const before = performance.now();
           const answer = validator.check(version, payload, Buffer.from(text));
           bestMs = Math.min(bestMs, performance.now() - before);
           await answer;
         }
-        assert.ok(bestMs < 50, `${Math.round(bestMs)} ms for ${text.slice(0, 20)}`);
+        assert.ok(bestMs < LONGEST_MS, `${Math.round(bestMs)} ms for ${text.slice(0, 20)}`);
       }
     });
 });
@@ -163,12 +164,15 @@ describe("Formats", () => {
         for (const middle of MIDDLES)
           for (const end of ENDS) {
             const text = beginning + middle.repeat(8_000 / middle.length) + end;
-            const before = performance.now();
-            test(text);
-            const tookMs = performance.now() - before;
+            let bestMs = Infinity;
+            for (let turn = 0; turn < 3 && bestMs >= LONGEST_MS; turn += 1) {
+              const before = performance.now();
+              test(text);
+              bestMs = Math.min(bestMs, performance.now() - before);
+            }
             assert.ok(
-              tookMs < 100,
-              `${name}: ${Math.round(tookMs)} ms for ${JSON.stringify([beginning, middle, end])}`,
+              bestMs < LONGEST_MS,
+              `${name}: ${Math.round(bestMs)} ms for ${JSON.stringify([beginning, middle, end])}`,
             );
           }
     }

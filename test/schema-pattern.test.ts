@@ -51,6 +51,7 @@ const REFUSED: readonly string[] = [
   "\\07",
   "\\a",
   "a++",
+  "[[:alpha:]]",
   "[]",
   "[][a]",
   "(",

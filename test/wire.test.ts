@@ -168,6 +168,19 @@ describe("The HTTP server on the wire", () => {
     assert.ok(app().records.every((record) => !record.includes('"level":"error"') && !record.includes("internal")));
   });
 
+  it("never takes the body of a refused request for a request of its own", async () => {
+    const hidden = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+    const last = head(["Connection: close"], "GET /v1/nowhere HTTP/1.1");
+    const plain = `${head(["Content-Type: application/json", `Content-Length: ${hidden.length}`])}${hidden}${last}`;
+    const chunk = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`;
+    const chunked = `${head(["Content-Type: text/plain", "Transfer-Encoding: chunked"])}${chunk}${last}`;
+    for (const bytes of [plain, chunked]) {
+      const answer = await exchange(app().url, bytes);
+      assert.equal(statusOf(answer), 401);
+      assert.ok(!answer.includes('"status":"ok"'), answer);
+    }
+  });
+
   it("answers requests that follow each other on one connection, each its own", async () => {
     const bytes = event();
     const one = head([...authorized(), `Content-Length: ${bytes.length}`]) + bytes;

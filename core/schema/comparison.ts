@@ -12,8 +12,10 @@ export interface Pair {
 export interface Comparison {
   readonly problems: readonly ErrorItem[];
   refuse(path: string, message: string): void;
-  /** The pair without references that stand alone; null when it was compared before, or cannot be. */
-  enter(pair: Pair): Pair | null;
+  /** Puts a pair on the list of those to compare: recursion could outrun the stack. */
+  add(pair: Pair): void;
+  /** The next pair, without references that stand alone; each pair of schemas once. Null when all are compared. */
+  take(): Pair | null;
   /** The same to the letter, and so is all that they refer to. */
   isSame(previous: unknown, next: unknown): boolean;
 }
@@ -36,7 +38,9 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
   const problems: ErrorItem[] = [];
   const seen = new Map<object, Set<object>>();
   const sameSoFar = new Map<object, Set<object>>();
-  let pairs = 0;
+  const waiting: Pair[] = [];
+  let taken = 0;
+  let isFull = false;
 
   const refuse = (path: string, message: string): void => {
     if (problems.length < PROBLEMS_MAX) problems.push({ path, message });
@@ -53,16 +57,26 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     return reached;
   };
 
-  const enter = (given: Pair): Pair | null => {
+  const add = (given: Pair): void => {
     const pair = { ...given, previous: target(given.previous, "previous"), next: target(given.next, "next") };
-    const { previous, next, path } = pair;
-    pairs += 1;
-    if (pairs > PAIRS_MAX) {
-      if (pairs === PAIRS_MAX + 1) refuse(path, "is too entangled to compare");
-      return null;
+    const { previous, next } = pair;
+    if (isObject(previous) && isObject(next) && !addPair(seen, previous, next)) return;
+    if (waiting.length < PAIRS_MAX) waiting.push(pair);
+    if (waiting.length === PAIRS_MAX && !isFull) {
+      isFull = true;
+      refuse("schema", "is too entangled to compare");
     }
-    if (!isObject(next)) return pair;
-    if (isObject(previous) && !addPair(seen, previous, next)) return null;
+  };
+
+  const take = (): Pair | null => {
+    const pair = waiting[taken];
+    if (pair === undefined) return null;
+    taken += 1;
+    if (isObject(pair.next)) refuseChangedReferences(pair.previous, pair.next, pair.path);
+    return pair;
+  };
+
+  const refuseChangedReferences = (previous: Schema, next: SchemaObject, path: string): void => {
     const references = [isObject(previous) ? previous : {}, next];
     for (const keyword of ["$ref", "$dynamicRef"])
       if (
@@ -70,7 +84,6 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
         !isSame(references[0]![keyword], references[1]![keyword], true)
       )
         refuse(`${path}.${keyword}`, "changes beside other keywords");
-    return pair;
   };
 
   const isSame = (previous: unknown, next: unknown, isReference = false): boolean => {
@@ -78,6 +91,7 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
       return isSame(documents.previous.resolve(previous), documents.next.resolve(next));
     if (typeof previous !== "object" || typeof next !== "object" || previous === null || next === null)
       return previous === next;
+    // A pair that was found to differ made a problem then, so it need not make another.
     if (!addPair(sameSoFar, previous, next)) return true;
     if (Array.isArray(previous) !== Array.isArray(next)) return false;
     const keys = Object.keys(previous);
@@ -89,7 +103,7 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     );
   };
 
-  return { problems, refuse, enter, isSame: (previous, next) => isSame(previous, next) };
+  return { problems, refuse, add, take, isSame: (previous, next) => isSame(previous, next) };
 }
 
 /** False when the pair was there before. */

@@ -11,14 +11,12 @@ export function incompatibilities(previous: object, next: object): ErrorItem[] {
   const comparison = createComparison(previous as SchemaObject, next as SchemaObject);
   if (draftOf(previous as SchemaObject) !== draftOf(next as SchemaObject))
     comparison.refuse("schema.$schema", "is another draft");
-  compare(comparison, { previous: previous as SchemaObject, next: next as SchemaObject, path: "schema" });
+  comparison.add({ previous: previous as SchemaObject, next: next as SchemaObject, path: "schema" });
+  for (let pair = comparison.take(); pair !== null; pair = comparison.take()) compare(comparison, pair);
   return [...comparison.problems];
 }
 
-function compare(comparison: Comparison, given: Pair): void {
-  const pair = comparison.enter(given);
-  if (pair === null) return;
-  const { previous, next, path } = pair;
+function compare(comparison: Comparison, { previous, next, path }: Pair): void {
   if (next === true || previous === false) return;
   if (next === false) {
     comparison.refuse(path, "takes nothing any more");
@@ -56,7 +54,7 @@ function compareOne(
 ): void {
   if (next[keyword] === undefined) return;
   const pair = { previous: schemaOr(previous[keyword], true), next: schemaOr(next[keyword], true) };
-  compare(comparison, { ...pair, path: `${path}.${keyword}` });
+  comparison.add({ ...pair, path: `${path}.${keyword}` });
 }
 
 function compareRequired(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
@@ -73,7 +71,7 @@ function compareProperties(comparison: Comparison, previous: SchemaObject, next:
       const was = heldBy(before, name) ?? true;
       const now = heldBy(after, name);
       const at = now === undefined ? path : `${path}.${keyword}.${name}`;
-      if (now !== undefined) compare(comparison, { previous: was, next: now, path: at });
+      if (now !== undefined) comparison.add({ previous: was, next: now, path: at });
       else compareRemoved(comparison, was, next, path, name);
     }
     for (const name of Object.keys(after))
@@ -87,7 +85,7 @@ function compareRemoved(comparison: Comparison, was: Schema, next: SchemaObject,
   for (const keyword of ["additionalProperties", "unevaluatedProperties"]) {
     const rest = schemaOr(next[keyword], true);
     if (rest === false && was !== false) comparison.refuse(`${path}.properties.${name}`, "is no longer allowed");
-    else compare(comparison, { previous: was, next: rest, path: `${path}.${keyword}` });
+    else comparison.add({ previous: was, next: rest, path: `${path}.${keyword}` });
   }
 }
 
@@ -102,8 +100,8 @@ function compareAdded(
 ): void {
   const rest = schemaOr(previous["additionalProperties"], true);
   const at = `${path}.${keyword}.${name}`;
-  if (keyword === "patternProperties" && rest !== false) compare(comparison, { previous: rest, next: now, path: at });
-  else if (isObject(rest)) compare(comparison, { previous: rest, next: now, path: at });
+  if (keyword === "patternProperties" && rest !== false) comparison.add({ previous: rest, next: now, path: at });
+  else if (isObject(rest)) comparison.add({ previous: rest, next: now, path: at });
 }
 
 function compareDependencies(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
@@ -117,7 +115,7 @@ function compareDependencies(comparison: Comparison, previous: SchemaObject, nex
       if (!isSchema(now)) {
         const known = new Set(stringsOf(was));
         if (stringsOf(now).some((one) => !known.has(one))) comparison.refuse(at, "requires more");
-      } else compare(comparison, { previous: schemaOr(was, true), next: now, path: at });
+      } else comparison.add({ previous: schemaOr(was, true), next: now, path: at });
     }
   }
 }
@@ -139,9 +137,9 @@ function compareArrays(comparison: Comparison, previous: SchemaObject, next: Sch
   const after = tupleOf(next);
   for (let at = 0; at < Math.max(before.first.length, after.first.length); at += 1) {
     const pair = { previous: before.first[at] ?? before.rest, next: after.first[at] ?? after.rest };
-    compare(comparison, { ...pair, path: `${path}.items.${at}` });
+    comparison.add({ ...pair, path: `${path}.items.${at}` });
   }
-  compare(comparison, { previous: before.rest, next: after.rest, path: `${path}.items` });
+  comparison.add({ previous: before.rest, next: after.rest, path: `${path}.items` });
   compareOne(comparison, previous, next, path, "unevaluatedItems");
   // With an upper bound on its matches a wider `contains` refuses more, so it must stay the same.
   if (next["maxContains"] === undefined) compareContains(comparison, previous, next, path);
@@ -177,5 +175,5 @@ function compareAllOf(comparison: Comparison, previous: SchemaObject, next: Sche
     return;
   }
   for (const [at, schema] of after.entries())
-    compare(comparison, { previous: before[at]!, next: schema, path: `${path}.allOf.${at}` });
+    comparison.add({ previous: before[at]!, next: schema, path: `${path}.allOf.${at}` });
 }

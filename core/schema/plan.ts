@@ -146,7 +146,10 @@ function ownAnnotations(
       throw refused(`${path}.x-trait`, "needs a scalar type, enum or const beside it");
   }
   const namespaces = new Set(found.flatMap(({ namespace }) => namespace ?? []));
-  const traits = new Map(found.flatMap(({ trait }) => (trait === null ? [] : [[trait.name, trait]])));
+  // Two merges of one name both stay: that is for `traitsOf` to refuse.
+  const traits = new Map(
+    found.flatMap(({ trait }) => (trait === null ? [] : [[`${trait.merge} ${trait.name}`, trait] as const])),
+  );
   return { namespaces: [...namespaces], traits: [...traits.values()] };
 }
 

@@ -32,7 +32,7 @@ async function problemOf(
   const { key } = sites[operation.site]!;
   const answer = await client.send({ method: "GET", path: `/v1/events/${eventId}`, key });
   if (answer.status !== 200) return `GET answers ${answer.status}`;
-  const shown = bodyOf<ShownEvent>(answer);
+  const shown = bodyOf(answer) as ShownEvent;
   const wanted = operation.folds ? "folded" : "stored";
   if (shown.status !== wanted) return `is ${shown.status} and not ${wanted}`;
   if (shown.schema_id !== operation.schemaId || shown.timestamp !== operation.timestamp) return "is of another event";

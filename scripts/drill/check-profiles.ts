@@ -104,21 +104,16 @@ function checkProfile({ findings }: CheckDeps, profile: ShownProfile, timeline: 
 
 /** The four merges, computed in the plainest way. The timestamps are of one width and in the past, so their text is the order. */
 function traitsOf(timeline: readonly TimelineEvent[]): Readonly<Record<string, unknown>> {
-  const oldestFirst = timeline.toSorted((a, b) =>
-    `${a.timestamp} ${a.event_id}` < `${b.timestamp} ${b.event_id}` ? -1 : 1,
-  );
-  const valuesOf = <K extends "city" | "source" | "score" | "floor">(name: K) =>
-    oldestFirst.flatMap(({ payload }) => (payload[name] === undefined ? [] : [payload[name]]));
-  const [cities, sources, scores, floors] = [
-    valuesOf("city"),
-    valuesOf("source"),
-    valuesOf("score"),
-    valuesOf("floor"),
-  ];
+  const positionOf = ({ timestamp, event_id }: TimelineEvent): string => `${timestamp} ${event_id}`;
+  const payloads = timeline.toSorted((a, b) => (positionOf(a) < positionOf(b) ? -1 : 1)).map(({ payload }) => payload);
+  const cities = payloads.flatMap(({ city }) => city ?? []);
+  const sources = payloads.flatMap(({ source }) => source ?? []);
+  const scores = payloads.flatMap(({ score }) => score ?? []);
+  const floors = payloads.flatMap(({ floor }) => floor ?? []);
   return {
     ...(cities.length > 0 && { city: cities.at(-1) }),
     ...(sources.length > 0 && { source: sources[0] }),
-    ...(scores.length > 0 && { score: Math.max(...(scores as number[])) }),
-    ...(floors.length > 0 && { floor: Math.min(...(floors as number[])) }),
+    ...(scores.length > 0 && { score: Math.max(...scores) }),
+    ...(floors.length > 0 && { floor: Math.min(...floors) }),
   };
 }

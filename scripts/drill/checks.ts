@@ -48,7 +48,7 @@ async function checkProfileIds(
   await each(own, width, async ([profileId]) => {
     const answer = await client.send({ method: "GET", path: `/v1/profiles/${profileId}`, key: sites[site]!.key });
     if (answer.status !== 200) findings.lost(`profile id ${profileId} was answered, and GET answers ${answer.status}`);
-    else resolved.set(profileId, bodyOf<{ readonly profile_id: string }>(answer).profile_id);
+    else resolved.set(profileId, (bodyOf(answer) as { readonly profile_id: string }).profile_id);
   });
   return resolved;
 }

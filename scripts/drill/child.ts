@@ -31,14 +31,13 @@ const answers: Readonly<Record<Question, () => Promise<number>>> = {
 };
 
 const tell = (message: FromChild): void => void process.send?.(message);
-process.on("message", async (message: ToChild) => {
+const obey = async (message: ToChild): Promise<void> => {
   if (message.kind === "ask")
-    tell({ kind: "answer", question: message.question, value: await answers[message.question]() });
-  else {
-    await service.close();
-    process.exit(0);
-  }
-});
+    return tell({ kind: "answer", question: message.question, value: await answers[message.question]() });
+  await service.close();
+  process.exit(0);
+};
+process.on("message", (message: ToChild) => void obey(message));
 // Nobody is left to ask for anything.
 process.on("disconnect", () => process.exit(1));
 killer.arm();

@@ -192,7 +192,7 @@ async function untilFolded(client: Client, { key }: Pick<Stage, "key">, eventId:
   const deadline = Date.now() + SETTLE_MS;
   for (;;) {
     const answer = await client.send({ method: "GET", path: `/v1/events/${eventId}`, key });
-    if (answer.status === 200 && bodyOf<{ readonly status: string }>(answer).status === "folded") return;
+    if (answer.status === 200 && (bodyOf(answer) as { readonly status: string }).status === "folded") return;
     assert.ok(Date.now() < deadline, `the event is not folded: ${answer.text}`);
     await sleep(5);
   }

@@ -108,11 +108,11 @@ function settle(
   }
   if (operation.kind === "link") {
     if (status !== 200) return wrong();
-    const { profile_id, merged_profile_ids } = bodyOf<LinkBody>(answer);
+    const { profile_id, merged_profile_ids } = bodyOf(answer) as LinkBody;
     history.acknowledged(operation, { status, profileId: profile_id, retired: merged_profile_ids });
     return "first";
   }
-  const body = status === 202 ? bodyOf<EventBody>(answer) : null;
+  const body = status === 202 ? (bodyOf(answer) as EventBody) : null;
   if (body?.status !== "accepted") return wrong();
   const earlier = history.acknowledged(operation, { status, eventId: body.event_id });
   if (earlier !== null && earlier !== body.event_id)

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { runCrashRow } from "./crash-row.js";
 import { CRASH_TABLE } from "./crash-table.js";
+import { each } from "./each.js";
 import { openHistory } from "./history.js";
 import { runRounds, type Counters } from "./rounds.js";
 
@@ -37,14 +38,18 @@ const started = performance.now();
 const progress = (line: string): void =>
   console.log(`${((performance.now() - started) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
 
+/** Most of a row is waiting for a process to start. */
+const ROWS_AT_A_TIME = 2;
+
 /** True when every row holds. */
 async function drillTable(): Promise<boolean> {
   let broken = 0;
-  for (const row of CRASH_TABLE)
+  await each(CRASH_TABLE, ROWS_AT_A_TIME, async (row) => {
     await runCrashRow(row).catch((error: unknown) => {
       broken += 1;
       progress(`BROKEN: ${row.title}: ${String(error)}`);
     });
+  });
   progress(`crash table: ${CRASH_TABLE.length - broken} of ${CRASH_TABLE.length} rows hold`);
   return broken === 0;
 }

@@ -13,7 +13,7 @@ const IDLE_MS = 60_000;
 export interface Running {
   readonly client: Client;
   /** True when the process was killed, or is within a moment; false when it lives on. */
-  wasKilled(): Promise<boolean>;
+  readonly wasKilled: () => Promise<boolean>;
 }
 
 /** A system under drill: it is started, killed and started again, and keeps what it has on disk. */

@@ -80,7 +80,15 @@ export const timelineSentences: Contract<EventStore> = {
     const workspace = newId<WorkspaceId>();
     const users = ["ada", "bob", "eve"];
     const events: EventRecord[] = [];
-    for (const user of users) events.push(...(await fold(port, workspace, user, [1, 1, 1, 2, 2, 3, 5, 8, 13])));
+    for (const [n, user] of users.entries())
+      events.push(
+        ...(await fold(
+          port,
+          workspace,
+          user,
+          [1, 1, 1, 2, 2, 3, 5, 8, 13].map((time) => time + 9 - 4 * n),
+        )),
+      );
     const facets = users.map((user) => aKeyOf(workspace, user));
     for (const limit of [1, 2, 5, 26, 27, 28])
       assert.deepEqual(ids(await pages(port, workspace, facets, limit)), ids(events.toSorted(newestFirst)));

@@ -139,7 +139,10 @@ export const profileStoreContract: Contract<ProfileStore> = {
     );
     assert.ok(saved.every(Boolean));
     const found = await port.find(ws, keys);
-    assert.ok(keys.every((key, n) => (found.get(key)?.facet.traits.get("n") as { value: number }).value === n));
+    assert.deepEqual(
+      keys.map((key) => found.get(key)?.facet.traits.get("n")),
+      keys.map((_, n) => aTrait(n)),
+    );
   },
 
   "find keeps workspaces apart": async ({ port }) => {
