@@ -48,6 +48,8 @@ export function cacheCatalog(store: CatalogStore, { ttlMs }: CacheOptions): Cata
       }),
     // Forgets all: the dataset may have left another schema, and this is rare.
     putDataset: (dataset) => forgetAfter(store.putDataset(dataset), isUnified.clear),
+    changeDataset: (workspace, datasetId, change) =>
+      forgetAfter(store.changeDataset(workspace, datasetId, change), isUnified.clear),
     putNamespace: (workspace, namespace) =>
       forgetAfter(store.putNamespace(workspace, namespace), () => namespaces.forget(workspace)),
     registerNamespaces: (workspace, added, max) =>

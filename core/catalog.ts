@@ -54,6 +54,9 @@ export interface Dataset {
   readonly createdAt: number;
 }
 
+/** What may change of a dataset; its schema may not. */
+export type DatasetChange = Partial<Pick<Dataset, "name" | "unifiedProfile" | "retentionDays">>;
+
 export type NamespaceKind = "person" | "device";
 export type Normalization = "none" | "email" | "phone";
 

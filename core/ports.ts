@@ -3,7 +3,7 @@
  * Laws of all: a method keeps workspaces apart; a backend that is away rejects with `AppError("unavailable")` within its
  * deadline; after `close` every method rejects so too; what resolved survives close and reopen.
  */
-import type { Dataset, KeyRecord, Merge, Namespace, SchemaVersion, Workspace } from "./catalog.js";
+import type { Dataset, DatasetChange, KeyRecord, Merge, Namespace, SchemaVersion, Workspace } from "./catalog.js";
 import type { DroppedIdentifier, Instant, StoredEvent, EventRecord } from "./event.js";
 import type { Facet } from "./facet.js";
 import type {
@@ -182,6 +182,8 @@ export interface CatalogStore extends Port {
 
   /** Creates or replaces. */
   putDataset(dataset: Dataset): Promise<void>;
+  /** Changes only what is named, in one step, so that two changes at once both stand. The dataset after it, or null if there is none. */
+  changeDataset(workspace: WorkspaceId, datasetId: DatasetId, change: DatasetChange): Promise<Dataset | null>;
   findDataset(workspace: WorkspaceId, datasetId: DatasetId): Promise<Dataset | null>;
   /** By id (age). */
   datasets(workspace: WorkspaceId, page: Page<DatasetId>): Promise<readonly Dataset[]>;

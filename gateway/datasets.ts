@@ -9,12 +9,13 @@ import { reply, type Context, type Reply, type Route } from "./route.js";
 import { shape } from "./shape.js";
 
 export interface DatasetsDeps {
-  readonly catalog: Pick<CatalogStore, "findSchema" | "putDataset" | "findDataset" | "datasets">;
+  readonly catalog: Pick<CatalogStore, "findSchema" | "putDataset" | "changeDataset" | "findDataset" | "datasets">;
   readonly cursors: Cursors;
 }
 
 const NAME = Type.String({ minLength: 1, maxLength: 256 });
-const RETENTION_DAYS = Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Null()]);
+/** One type of two names: a union would report one wrong value once for each. */
+const RETENTION_DAYS = Type.Unsafe<number | null>({ type: ["integer", "null"], minimum: 1, maximum: 36_500 });
 
 const newBody = shape(
   Type.Object(
@@ -86,10 +87,12 @@ const shown = (dataset: Dataset) => ({
   created_at: showTime(dataset.createdAt),
 });
 
+const unknown = (): AppError => new AppError("not_found", "There is no such dataset.");
+
 async function requireDataset(deps: DatasetsDeps, { workspace, params }: Context): Promise<Dataset> {
   const id = params["id"] ?? "";
   const dataset = isUuid(id) ? await deps.catalog.findDataset(workspace, id as DatasetId) : null;
-  if (dataset === null) throw new AppError("not_found", "There is no such dataset.");
+  if (dataset === null) throw unknown();
   return dataset;
 }
 
@@ -113,15 +116,14 @@ async function create(deps: DatasetsDeps, { workspace, body, now }: Context): Pr
 }
 
 async function change(deps: DatasetsDeps, context: Context): Promise<Reply> {
-  const dataset = await requireDataset(deps, context);
+  const { datasetId } = await requireDataset(deps, context);
   const { value } = patchBody(context.body);
-  const changed: Dataset = {
-    ...dataset,
-    name: value.name ?? dataset.name,
-    unifiedProfile: value.unified_profile ?? dataset.unifiedProfile,
-    retentionDays: value.retention_days === undefined ? dataset.retentionDays : value.retention_days,
-  };
-  await deps.catalog.putDataset(changed);
+  const changed = await deps.catalog.changeDataset(context.workspace, datasetId, {
+    ...(value.name !== undefined && { name: value.name }),
+    ...(value.unified_profile !== undefined && { unifiedProfile: value.unified_profile }),
+    ...(value.retention_days !== undefined && { retentionDays: value.retention_days }),
+  });
+  if (changed === null) throw unknown();
   return reply(200, shown(changed));
 }
 

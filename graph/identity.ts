@@ -1,11 +1,11 @@
 import { identifierKey } from "../core/event.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
-import type { Assertion, Identity, Picture, ProfileRef, Verdict } from "../core/identity.js";
+import type { Assertion, Identity, Picture, ProfileRef, Verdict, Want } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { createDeadline } from "./deadline.js";
 import { createLane, type Call, type LaneOptions } from "./lane.js";
 import { repeated, type Request } from "./rules.js";
-import { wantOf, wantOfAll } from "./want.js";
+import { lookupsOf, wantOf, wantOfAll } from "./want.js";
 
 export interface IdentityDeps {
   readonly graph: IdentityGraph;
@@ -28,12 +28,20 @@ export function createIdentity(deps: IdentityDeps): Identity {
     uids: keys.map(newUid),
     changeId: newChangeId(),
   });
+  /** The verdicts on the repeats in front of the first change: a repeat behind it must see it. */
+  const readRepeats = async (workspace: WorkspaceId, wants: readonly Want[]): Promise<readonly Verdict[]> => {
+    const verdicts: Verdict[] = [];
+    while (verdicts.length < wants.length) {
+      const step = headOf(wants, verdicts.length);
+      const repeats = leadingRepeats(await graph.read(workspace, wantOfAll(step)), step);
+      verdicts.push(...repeats);
+      if (repeats.length < step.length) break;
+    }
+    return verdicts;
+  };
   const assertAll = async (workspace: WorkspaceId, assertions: readonly Assertion[], call: Call) => {
-    if (assertions.length === 0) return [];
     const keys = assertions.map(({ identifiers }) => identifiers.map((one) => identifierKey(workspace, one)));
-    const picture = await graph.read(workspace, wantOfAll(keys.map(wantOf)));
-    // A repeat behind a change must see it, so only those in front of the first change are answered from the read.
-    const answered = leadingRepeats(picture, keys);
+    const answered = await readRepeats(workspace, keys.map(wantOf));
     const left = assertions.slice(answered.length).map((one, i) => request(one, keys[answered.length + i]!));
     return left.length === 0 ? answered : [...answered, ...(await lane.assert(workspace, left, call))];
   };
@@ -54,10 +62,23 @@ export function createIdentity(deps: IdentityDeps): Identity {
   };
 }
 
-function leadingRepeats(picture: Picture, keys: readonly (readonly IdentifierKey[])[]): readonly Verdict[] {
+/** A read looks at no more than this, so that it blocks nobody for long. */
+const LOOKUPS_PER_READ = 2_048;
+
+/** The wants from a position on that one read may cover; at least one. */
+function headOf(wants: readonly Want[], from: number): readonly Want[] {
+  let end = from + 1;
+  for (let lookups = lookupsOf(wants[from]!); end < wants.length; end++) {
+    lookups += lookupsOf(wants[end]!);
+    if (lookups > LOOKUPS_PER_READ) break;
+  }
+  return wants.slice(from, end);
+}
+
+function leadingRepeats(picture: Picture, wants: readonly Want[]): readonly Verdict[] {
   const verdicts: Verdict[] = [];
-  for (const asserted of keys) {
-    const verdict = repeated(picture, asserted);
+  for (const { keys } of wants) {
+    const verdict = repeated(picture, keys);
     if (verdict === null) break;
     verdicts.push(verdict);
   }

@@ -103,6 +103,20 @@ describe("The cached catalog", () => {
     assert.equal(await catalog.findKey(key.keyId), key);
   });
 
+  it("keeps what was found since when a look-up from before its own write fails late", async () => {
+    const { store, looked, hold } = countedCatalog();
+    const catalog = cacheCatalog(store, { ttlMs: 60_000 });
+    const key = aKey();
+    hold(() => sleep(10).then(() => Promise.reject(new Error("away"))));
+    const early = catalog.findKey(key.keyId);
+    await catalog.createKey(key);
+    hold(null);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    await assert.rejects(early, /away/);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    assert.equal(looked.length, 2);
+  });
+
   it("forgets also when its own write failed, because it may have happened", async () => {
     const { store, keys } = countedCatalog();
     const lost = async (_: WorkspaceId, keyId: KeyId): Promise<never> => {

@@ -227,8 +227,11 @@ describe("The embedded queue", () => {
     const consumer = queue.consume(8, async (batch) => {
       batches.push(batch);
       await publishAll(batches.length < 3 ? 2 : 0, `batch ${batches.length}`);
-      return batch.map(({ crashes, attempts }) =>
-        crashes > 0 && attempts < 2 ? { kind: "retry", delayMs: 0 } : { kind: "done" },
+      // An ordinary message waits for its retry at the same time, so that there is a batch to be wrongly put into.
+      return batch.map(({ message, crashes, attempts }) =>
+        attempts < 2 && (crashes > 0 || message.toString() === "message 0")
+          ? { kind: "retry", delayMs: 0 }
+          : { kind: "done" },
       );
     });
     await eventually("all are done", async () => (await queue.depth()) === 0);
@@ -238,7 +241,24 @@ describe("The embedded queue", () => {
       blamed,
       [0, 1, 2].map((attempts) => [{ message: Buffer.from("message 2"), attempts, crashes: 1 }]),
     );
-    assert.equal(batches.flat().length, 5 + 2 + 4);
+    assert.equal(batches.flat().length, 5 + 2 + 2 + 4);
+  });
+
+  it("does not look for fresh messages again and again when the last one is set apart", async () => {
+    await publishAll(3);
+    store.database.prepare("UPDATE queue SET crashes = 1 WHERE message = ?").run([Buffer.from("message 2")]);
+    await close();
+    await open();
+    commits = 0;
+    let handled = 0;
+    const consumer = queue.consume(8, async (batch) => {
+      handled += batch.length;
+      return batch.map(({ crashes }) => (crashes > 0 ? { kind: "retry", delayMs: 60_000 } : { kind: "done" }));
+    });
+    await eventually("all were handled", () => handled === 3);
+    await sleep(50);
+    await consumer.close();
+    assert.ok(handled === 3 && commits <= 3, `${handled} handled with ${commits} commits`);
   });
 
   it("blames nobody after an orderly close", async () => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import http from "node:http";
 import { gzipSync } from "node:zlib";
+import { drain, listen } from "../app/listen.js";
 import { each } from "../scripts/drill/each.js";
 import { openClient } from "../scripts/drill/client.js";
 import { beginLife } from "../scripts/drill/life.js";
@@ -108,6 +110,21 @@ describe("SIGTERM under load", () => {
         });
       });
     });
+  });
+
+  it("answers also those who connected and whom the process had not accepted yet", async () => {
+    const server = http.createServer((_, response) => response.setHeader("Connection", "close").end());
+    const url = `http://127.0.0.1:${await listen(server, "127.0.0.1", 0)}`;
+    // The system takes all of them at once, and each turn of the loop accepts one.
+    const connecting = Array.from({ length: CLIENTS }, () => openRaw(url));
+    await Promise.race(connecting);
+    const drained = drain(server, 5_000);
+    const clients = await Promise.all(connecting);
+    for (const client of clients) client.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    const answers = await Promise.all(clients.map((client) => client.ended()));
+    assert.deepEqual(new Set(answers.map(statusOf)), new Set([200]));
+    for (const client of clients) client.close();
+    await drained;
   });
 
   interface Seen {

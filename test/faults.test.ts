@@ -9,6 +9,7 @@ import {
   sqliteError,
   withApp,
   withFolder,
+  withHeldApp,
   withHandler,
 } from "./support/faults.js";
 
@@ -138,8 +139,7 @@ describe("Under a fault the service", () => {
   }
 
   it("gives 503 at once when the queue is full, keeps what it has, and takes more when there is room", async () => {
-    const worker = createHeldWorker();
-    await withApp({ QUEUE_LENGTH_MAX: "3" }, { wrap: worker.wrap }, async (app) => {
+    await withHeldApp({ QUEUE_LENGTH_MAX: "3" }, async (app, release) => {
       const workspace = await app.workspace();
       const schemaId = await workspace.schema();
       const accepted: string[] = [];
@@ -150,15 +150,14 @@ describe("Under a fault the service", () => {
       const refused = await send();
       assert.deepEqual([refused.status, refused.headers["retry-after"]], [503, "2"]);
       assert.ok(performance.now() - since < 1_000);
-      worker.release();
+      release();
       for (const eventId of accepted) assert.equal((await workspace.settled(eventId)).body["status"], "folded");
       assert.equal((await until(send, ({ status }) => status === 202)).status, 202);
     });
   });
 
   it("stores what was queued under a key that is revoked meanwhile, which is 401 from then on", async () => {
-    const worker = createHeldWorker();
-    await withApp({}, { wrap: worker.wrap }, async (app) => {
+    await withHeldApp({}, async (app, release) => {
       const workspace = await app.workspace();
       const body = eventBody(await workspace.schema(), { email: ADA });
       const { key, key_id } = (await workspace.send("POST", "/v1/keys", { role: "editor" })).body;
@@ -167,15 +166,14 @@ describe("Under a fault the service", () => {
       assert.equal(accepted.status, 202);
       await workspace.send("DELETE", `/v1/keys/${String(key_id)}`);
       assert.equal((await collect()).status, 401);
-      worker.release();
+      release();
       assert.equal((await workspace.settled(accepted.body["event_id"])).body["status"], "folded");
       assert.equal((await profileOf(workspace, ADA))?.event_count, 1);
     });
   });
 
   it("folds by the schema version that an event was accepted with, whatever the schema became meanwhile", async () => {
-    const worker = createHeldWorker();
-    await withApp({}, { wrap: worker.wrap }, async (app) => {
+    await withHeldApp({}, async (app, release) => {
       const workspace = await app.workspace();
       const schemaId = await workspace.schema();
       const eventId = await collected(workspace, eventBody(schemaId, { email: ADA, city: "Bern" }));
@@ -186,7 +184,7 @@ describe("Under a fault the service", () => {
       };
       const changed = { schema, compatibility: "none" };
       assert.equal((await workspace.send("POST", `/v1/schemas/${schemaId}/versions`, changed)).status, 201);
-      worker.release();
+      release();
       const { body } = await workspace.settled(eventId);
       assert.deepEqual([body["status"], body["schema_version"]], ["folded", 1]);
       assert.deepEqual((await profileOf(workspace, ADA))?.traits, { city: "Bern" });

@@ -82,6 +82,20 @@ describe("Identity", () => {
     assert.deepEqual(calls, { read: 2, update: 1 });
   });
 
+  it("reads many large repeats in several bounded reads, and answers each", async () => {
+    const { calls, identity, workspace } = aBench();
+    const large = Array.from({ length: 25 }, (_, n) =>
+      anAssertion(...Array.from({ length: 20 }, (_, i) => `${n}-${i}`)),
+    );
+    await identity.assertAll(workspace, large);
+    calls.read = 0;
+    calls.update = 0;
+    const again = await identity.assertAll(workspace, large);
+    assert.deepEqual(new Set(outcomesOf(again)), new Set(["unchanged"]));
+    assert.equal(again.length, large.length);
+    assert.deepEqual(calls, { read: 3, update: 0 });
+  });
+
   it("lets a repeat behind a change see the change", async () => {
     const { identity, workspace } = aBench();
     const [ab, cd] = await identity.assertAll(workspace, pairs("ab", "cd"));

@@ -43,6 +43,7 @@ const REFUSED: Readonly<Record<string, readonly [unknown, string, RegExp]>> = {
   "a reference to the meta-schema": [a({ $ref: DRAFT_07 }), "schema.properties.a.$ref", /must be local/],
   "a reference that names nothing": [a({ $ref: "#/$defs/none" }), "schema.properties.a.$ref", /names nothing/],
   "a reference into a prototype": [a({ $ref: "#/constructor" }), "schema.properties.a.$ref", /names nothing/],
+  "a reference to a prototype": [a({ $ref: "#/__proto__" }), "schema.properties.a.$ref", /names nothing/],
   "an anchor that is not there": [a({ $ref: "#none" }), "schema.properties.a.$ref", /names nothing/],
   "an anchor that stands twice": [
     { $defs: { x: { $anchor: "n" }, y: { $dynamicAnchor: "n" } } },

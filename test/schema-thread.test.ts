@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import type { SchemaId } from "../core/ids.js";
+import { openValidationThread } from "../core/schema/thread.js";
 import { openValidator } from "../core/schema/validator.js";
 import { aSchema, bytesOf, doublingSchema, refusal, treeSchema } from "./support/schemas.js";
 
+const slow = (name: string) => aSchema(doublingSchema(), { schemaId: name as SchemaId });
+
 describe("A schema that is too slow", () => {
-  const slow = (name: string) => aSchema(doublingSchema(), { schemaId: name as SchemaId });
   const tree = aSchema(treeSchema, { schemaId: "tree" as SchemaId });
   const payload = { slow: 1 };
   const wrong = { name: 1 };
@@ -82,6 +84,48 @@ describe("The validation thread", () => {
       ]);
     } finally {
       await validator.close();
+    }
+  });
+
+  it("refuses nobody because this event loop was late to look", async () => {
+    const validator = openValidator({ compileMs: 2_000, validationMs: 100 });
+    try {
+      const tree = aSchema(treeSchema);
+      await validator.check(tree, {}, bytesOf({}));
+      // From here the event loop comes to its timers first and to messages after.
+      await new Promise((resolve) => setImmediate(resolve));
+      const answer = validator.check(tree, { name: 1 }, bytesOf({ name: 1 }));
+      const next = refusal("schema_too_expensive", () =>
+        validator.check(slow("next"), { slow: 1 }, bytesOf({ slow: 1 })),
+      );
+      const until = performance.now() + 400;
+      while (performance.now() < until);
+      assert.equal((await answer).length, 1);
+      await next;
+      assert.ok(performance.now() - until > 90, "the next one had no time of its own");
+    } finally {
+      await validator.close();
+    }
+  });
+
+  it("refuses with unavailable what has waited too long, at the time that it said", async () => {
+    const thread = openValidationThread({ compileMs: 300, validationMs: 100, waitMs: 200 });
+    try {
+      await thread.examine("{}");
+      const schema = JSON.stringify(doublingSchema());
+      const before = performance.now();
+      const codes = await Promise.all(
+        Array.from({ length: 12 }, async (_, at) => {
+          const request = { key: `slow${at}`, schema, payload: bytesOf({ slow: 1 }), all: false };
+          const error = await thread.validate(request).catch((reason: unknown) => reason);
+          return (error as { code: string }).code;
+        }),
+      );
+      assert.equal(codes[0], "schema_too_expensive");
+      assert.equal(codes.at(-1), "unavailable");
+      assert.ok(performance.now() - before < 1_500);
+    } finally {
+      await thread.close();
     }
   });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { ErrorItem } from "../core/errors.js";
 import type { SchemaId, WorkspaceId } from "../core/ids.js";
+import { sameJson } from "../core/schema/equality.js";
 import { openValidator, type Validator } from "../core/schema/validator.js";
 import { aSchema, bytesOf, treeSchema } from "./support/schemas.js";
 
@@ -181,6 +182,11 @@ describe("Validating a payload", () => {
       assert.equal((await check(validator, unique, { a: [value, 1, same] })).length, 1);
       assert.deepEqual(await check(validator, unique, { a: [value, {}, [value], "x", null] }), []);
     }
+  });
+
+  it("tells an own __proto__ from the prototype when it compares", () => {
+    assert.equal(sameJson(JSON.parse('{"__proto__":{}}'), { a: 1 }), false);
+    assert.equal(sameJson(JSON.parse('{"__proto__":{}}'), JSON.parse('{"__proto__":{}}')), true);
   });
 
   it("never changes the data, whatever the schema offers", async () => {

@@ -19,8 +19,7 @@ const tooLong = (): AppError =>
 const tooLarge = (cause: unknown): AppError =>
   new AppError("schema_too_expensive", "The schema takes too much memory for this payload.", { cause });
 
-/** `onReplaced` says that a new thread, which knows no schema, follows. */
-export function createLine(jobs: JobTable, onReplaced: () => void): Line {
+export function createLine(jobs: JobTable): Line {
   const waiting: Job[] = [];
   const held: Job[] = [];
   let link: Link | null = null;
@@ -92,7 +91,6 @@ export function createLine(jobs: JobTable, onReplaced: () => void): Line {
   const replace = (reason: AppError): void => {
     void link?.close();
     link = null;
-    onReplaced();
     const culprit = isReady ? held.shift() : undefined;
     if (culprit !== undefined) jobs.finish(culprit, reason);
     if (!isReady) failedStarts += 1;

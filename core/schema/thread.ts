@@ -10,6 +10,8 @@ export interface ThreadOptions {
   readonly compileMs: number;
   /** Milliseconds for one validation. */
   readonly validationMs: number;
+  /** Milliseconds that a job may wait besides. */
+  readonly waitMs?: number;
 }
 
 export interface ValidationRequest {
@@ -42,16 +44,16 @@ const TRIAL_MS = 50;
 const LOOK_MS = 2_000;
 const WAIT_MS = 3_000;
 
-export function openValidationThread({ compileMs, validationMs }: ThreadOptions): ValidationThread {
-  /** What the thread was told and may still know. */
+export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS }: ThreadOptions): ValidationThread {
+  /** What the thread was told. It forgets some, and its successor all of it; then it asks. */
   const told = new LRUCache<string, true>({ max: COMPILED_MAX });
   const jobs = createJobTable();
-  const line = createLine(jobs, () => told.clear());
+  const line = createLine(jobs);
   const run = (task: Task): Promise<Answer> => jobs.submit(task, (job) => line.enter(job));
 
   const examination = (schema: string): Task => ({
     bytes: schema.length,
-    patienceMs: WAIT_MS + compileMs,
+    patienceMs: waitMs + compileMs,
     prepare: (id) => ({
       request: { id, kind: "examine", schema },
       transfer: [],
@@ -61,7 +63,7 @@ export function openValidationThread({ compileMs, validationMs }: ThreadOptions)
 
   const validation = ({ key, schema, payload, all }: ValidationRequest): Task => ({
     bytes: payload.length,
-    patienceMs: WAIT_MS + compileMs + validationMs,
+    patienceMs: waitMs + compileMs + validationMs,
     prepare: (id, isKnown) => {
       const name = all ? `${key}:all` : key;
       const isTold = isKnown && told.get(name) === true;

@@ -8,18 +8,27 @@ import type { Session } from "./session.js";
 export function createDatasets(
   database: Database,
   session: Session,
-): Pick<CatalogStore, "putDataset" | "findDataset" | "datasets" | "isUnified"> {
+): Pick<CatalogStore, "putDataset" | "changeDataset" | "findDataset" | "datasets" | "isUnified"> {
   const put = database.prepare(
     `INSERT OR REPLACE INTO datasets (ws, id, schema_id, unified, retention_days, created_at, name) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   );
   const find = database.prepare(`${SELECT} WHERE ws = ? AND id = ?`);
   const page = database.prepare(`${SELECT} WHERE ws = ? AND id > ? ORDER BY id LIMIT ?`);
   const unified = database.prepare("SELECT 1 FROM datasets WHERE ws = ? AND schema_id = ? AND unified = 1 LIMIT 1");
+  const write = (dataset: Dataset): void => {
+    const { workspace, datasetId, name, schemaId, unifiedProfile, retentionDays, createdAt } = dataset;
+    const wanted = Number(unifiedProfile);
+    put.run([workspace, datasetId, schemaId, wanted, retentionDays, createdAt, Buffer.from(name)]);
+  };
   return {
-    putDataset: ({ workspace, datasetId, name, schemaId, unifiedProfile, retentionDays, createdAt }) =>
+    putDataset: (dataset) => session.write(() => write(dataset)),
+    changeDataset: (workspace, datasetId, change) =>
       session.write(() => {
-        const wanted = Number(unifiedProfile);
-        put.run([workspace, datasetId, schemaId, wanted, retentionDays, createdAt, Buffer.from(name)]);
+        const row = find.get([workspace, datasetId]);
+        if (row === undefined) return null;
+        const changed = { ...toDataset(row as Row), ...change };
+        write(changed);
+        return changed;
       }),
     findDataset: async (workspace, datasetId) => {
       const row = await session.read(() => find.get([workspace, datasetId]));

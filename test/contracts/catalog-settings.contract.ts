@@ -26,6 +26,25 @@ export const settingSentences: Contract<CatalogStore> = {
     assert.equal((await port.datasets(workspace, { limit: 10, after: null })).length, 1);
   },
 
+  "changes only what is named of a dataset, so that two changes at once both stand": async ({ port }) => {
+    const workspace = newWorkspace();
+    const dataset = aDataset({ workspace, name: "old", unifiedProfile: false, retentionDays: 7 });
+    const { datasetId } = dataset;
+    assert.equal(await port.changeDataset(workspace, datasetId, { name: "new" }), null);
+    assert.equal(await port.findDataset(workspace, datasetId), null);
+    await port.putDataset(dataset);
+    assert.equal(await port.isUnified(workspace, dataset.schemaId), false);
+    await Promise.all([
+      port.changeDataset(workspace, datasetId, { name: "new" }),
+      port.changeDataset(workspace, datasetId, { unifiedProfile: true }),
+    ]);
+    const both = { ...dataset, name: "new", unifiedProfile: true };
+    assert.deepEqual(await port.findDataset(workspace, datasetId), both);
+    assert.equal(await port.isUnified(workspace, dataset.schemaId), true);
+    const ended = { ...both, retentionDays: null };
+    assert.deepEqual(await port.changeDataset(workspace, datasetId, { retentionDays: null }), ended);
+  },
+
   "lists datasets by id, each once over the pages": async ({ port }) => {
     const workspace = newWorkspace();
     const datasets: readonly Dataset[] = Array.from({ length: 7 }, (_, n) => aDataset({ workspace, name: `${n}` }));
@@ -76,12 +95,17 @@ export const settingSentences: Contract<CatalogStore> = {
     }
     for (const workspace of [a, b]) await port.putDataset(aDataset({ workspace, datasetId, name: workspace }));
     for (const workspace of [a, b]) {
+      await port.changeDataset(workspace, datasetId, { retentionDays: workspace === a ? 1 : 2 });
       assert.equal((await port.findDataset(workspace, datasetId))?.name, workspace);
       assert.deepEqual(
         (await port.datasets(workspace, page)).map((dataset) => dataset.workspace),
         [workspace, workspace],
       );
     }
+    assert.deepEqual(
+      await Promise.all([a, b].map(async (own) => (await port.findDataset(own, datasetId))?.retentionDays)),
+      [1, 2],
+    );
   },
 
   "lists what a workspace registered or changed, by name": async ({ port }) => {

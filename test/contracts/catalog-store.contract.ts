@@ -79,6 +79,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
       () => port.schemas(workspaceId, page),
       () => port.schemaVersions(workspaceId, schemaId, page),
       () => port.putDataset(aDataset()),
+      () => port.changeDataset(workspaceId, newId(), {}),
       () => port.findDataset(workspaceId, newId()),
       () => port.datasets(workspaceId, page),
       () => port.putNamespace(workspaceId, aNamespace()),

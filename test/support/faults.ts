@@ -30,7 +30,23 @@ export async function withFolder(use: (folder: string) => Promise<void>): Promis
   }
 }
 
-/** A worker that waits with the first batch until it is released; it must be, before the service closes. */
+/** As `withApp`, with a worker that waits with the first batch until it is released. */
+export async function withHeldApp(
+  settings: Settings,
+  use: (app: App, release: () => void) => Promise<void>,
+): Promise<void> {
+  const { wrap, release } = createHeldWorker();
+  await withApp(settings, { wrap }, async (app) => {
+    try {
+      await use(app, release);
+    } finally {
+      // The service cannot close before.
+      release();
+    }
+  });
+}
+
+/** Whoever uses it must release it before the service closes. */
 export function createHeldWorker() {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => {

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Consumer, EventQueue } from "../../core/ports.js";
+import type { Contract } from "../support/contract.js";
+import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
+import { DONE, listen, numbered, publishAll, QUIET_MS, texts } from "../support/queue.js";
+
+export const lifecycleSentences: Contract<EventQueue> = {
+  "waits at the consumer's close for the batch under way, and takes no other": async ({ port }) => {
+    await publishAll(port, numbered(20));
+    let started = false;
+    let finished = 0;
+    const consumer = port.consume(10, async (batch) => {
+      started = true;
+      await sleep(20);
+      finished += batch.length;
+      return batch.map(() => DONE);
+    });
+    await eventually("a batch is under way", () => started);
+    await consumer.close();
+    const atClose = finished;
+    assert.ok(atClose >= 1 && atClose <= 10);
+    await sleep(QUIET_MS);
+    assert.equal(finished, atClose);
+    assert.equal(await port.depth(), 20 - atClose);
+  },
+
+  "delivers to the next consumer what the one before left": async ({ port }) => {
+    await publishAll(port, numbered(5));
+    const first = listen(port, 10, () => ({ kind: "postpone", delayMs: 60_000 }));
+    await first.came(5);
+    await first.consumer.close();
+    const second = listen(port);
+    await second.came(5);
+    await second.consumer.close();
+    assert.deepEqual(new Set(texts(second.deliveries())), new Set(numbered(5).map(String)));
+    assert.equal(await port.depth(), 0);
+  },
+
+  "has one consumer at a time": async ({ port }) => {
+    const consumer = port.consume(10, async (batch) => batch.map(() => DONE));
+    assert.throws(() => port.consume(10, async (batch) => batch.map(() => DONE)));
+    await consumer.close();
+    const next: Consumer = port.consume(10, async (batch) => batch.map(() => DONE));
+    await next.close();
+  },
+
+  "ends the consumer when it is closed itself": async ({ port, reopen }) => {
+    await publishAll(port, numbered(3));
+    const { came, batches } = listen(port);
+    await came(3);
+    const again = await reopen();
+    await again.publish(Buffer.from("after"));
+    await sleep(QUIET_MS);
+    assert.equal(batches.flat().length, 3);
+    assert.equal(await again.depth(), 1);
+  },
+
+  "is ready while it is open, and may be closed twice": async ({ port }) => {
+    await port.ready();
+    await port.close();
+    await port.close();
+  },
+
+  "refuses every method after close as unavailable": async ({ port }) => {
+    await port.close();
+    await rejectsAsUnavailable(() => port.publish(Buffer.from("late")));
+    await rejectsAsUnavailable(() => port.depth());
+    await rejectsAsUnavailable(() => port.ready());
+    await rejectsAsUnavailable(() => port.consume(1, async () => []));
+  },
+};
