@@ -209,9 +209,12 @@ export async function startApp(settings: Settings = {}, options: Partial<Service
 }
 
 let shared: App | null = null;
-after(async () => {
-  await shared?.close();
-});
+/** For `hooks.ts`: after all files of one process or, in parallel, after each file. */
+export async function closeSharedApp(): Promise<void> {
+  const closing = shared;
+  shared = null;
+  await closing?.close();
+}
 
 /**
  * The service for the tests of the `describe` that it is called in. Without settings of its own it is one that all files share:
