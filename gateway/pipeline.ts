@@ -27,10 +27,6 @@ export type Pipeline = (route: Route, request: Request, response: Response) => P
 export function createPipeline(deps: PipelineDeps): Pipeline {
   const eventLimit: BodyLimit = { bytesMax: deps.eventBytesMax, path: "payload" };
   const bodyLimit: BodyLimit = { bytesMax: deps.bodyBytesMax, path: "" };
-  const takeBody = (request: Request, response: Response, limit: BodyLimit): Promise<Buffer> => {
-    checkBodyHead(request, limit);
-    return readBody(request, response, limit);
-  };
   const work = async (route: Route, request: Request, response: Response): Promise<void> => {
     // The open routes tell that this process drains, so they answer until the end.
     if (deps.isDraining() && route.access.kind !== "open")
@@ -55,6 +51,11 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
 }
 
 const NO_BODY = Buffer.alloc(0);
+
+function takeBody(request: Request, response: Response, limit: BodyLimit): Promise<Buffer> {
+  checkBodyHead(request, limit);
+  return readBody(request, response, limit);
+}
 
 function contextOf(
   request: Request,
