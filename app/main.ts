@@ -26,26 +26,27 @@ function configOrFail(): Config {
 
 const config = configOrFail();
 const log = createLog(config.LOG_LEVEL);
-const service = await startService({ config, log }).catch(fail);
-
-// The terminal only, never the log: this key opens everything.
-if (service.ownerKey !== null)
-  process.stdout.write(welcome(service.url, service.ownerKey, `${new Date().toISOString().slice(0, 19)}Z`));
-process.stdout.write(`onym listens on ${service.url}\n`);
+const starting = startService({ config, log });
 
 let stopping = false;
-function stop(): void {
+async function stop(): Promise<void> {
   // A second signal means: now.
   if (stopping) process.exit(1);
   stopping = true;
   setTimeout(() => process.exit(1), EXIT_MS).unref();
-  service.close().then(
-    () => process.exit(0),
-    (error: unknown) => {
-      log.error({ cause: describeError(error) }, "stop failed");
-      process.exit(1);
-    },
-  );
+  try {
+    await (await starting).close();
+    process.exit(0);
+  } catch (error) {
+    log.error({ cause: describeError(error) }, "stop failed");
+    process.exit(1);
+  }
 }
-process.on("SIGTERM", stop);
-process.on("SIGINT", stop);
+// Before the start is over: a signal during the first one must not come between making the owner key and showing it.
+for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => void stop());
+
+const service = await starting.catch(fail);
+// The terminal only, never the log: this key opens everything.
+if (service.ownerKey !== null)
+  process.stdout.write(welcome(service.url, service.ownerKey, `${new Date().toISOString().slice(0, 19)}Z`));
+process.stdout.write(`onym listens on ${service.url}\n`);

@@ -109,8 +109,12 @@ async function startGateway(
       config.INLINE_PER_MINUTE,
       "Too many inline validations. Wait, or use the asynchronous mode.",
     ),
-    eventBytesMax: config.PAYLOAD_BYTES_MAX + ENVELOPE_BYTES,
-    bodyBytesMax: config.BODY_BYTES_MAX,
+    eventLimit: {
+      bytesMax: config.PAYLOAD_BYTES_MAX + ENVELOPE_BYTES,
+      toldMax: config.PAYLOAD_BYTES_MAX,
+      path: "payload",
+    },
+    bodyLimit: { bytesMax: config.BODY_BYTES_MAX, toldMax: config.BODY_BYTES_MAX, path: "" },
     isDraining: () => isDraining,
     log,
     now,
@@ -154,7 +158,7 @@ async function routesDeps(
     validator: {
       check: (schema, payload, bytes) => validator.check(schema, payload, bytes),
       checkAll: (schema, bytes) => validator.checkAll(schema, bytes),
-      identifiers: (schema, payload) => extract(validator.plan(schema), payload).identifiers,
+      extract: (schema, payload) => extract(validator.plan(schema), payload),
     },
     payloadBytesMax: config.PAYLOAD_BYTES_MAX,
     depthMax: config.DEPTH_MAX,

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { SchemaVersion } from "./catalog.js";
-import type { KeyId, SchemaId, WorkspaceId } from "./ids.js";
+import { isSchemaId, type KeyId, type SchemaId, type WorkspaceId } from "./ids.js";
 import type { CatalogStore } from "./ports.js";
 
 /** Entries per kind: the memory is bounded whatever comes. */
@@ -25,8 +25,11 @@ export function cacheCatalog(store: CatalogStore, { ttlMs }: CacheOptions): Cata
     ...store,
     findWorkspace: findWorkspace.get,
     findKey: findKey.get,
-    findSchema: (workspace, schemaId, version) =>
-      version === null ? latest.get(workspace, schemaId) : numbered.get(workspace, schemaId, version),
+    findSchema: (workspace, schemaId, version) => {
+      // A client may name anything, of any length; only what can be a schema's id is looked up and remembered.
+      if (!isSchemaId(schemaId)) return Promise.resolve(null);
+      return version === null ? latest.get(workspace, schemaId) : numbered.get(workspace, schemaId, version);
+    },
     isUnified: isUnified.get,
     namespaces: namespaces.get,
     createWorkspace: (workspace, ownerKey) =>

@@ -23,6 +23,8 @@ export interface KeyRecord {
   readonly hash: string;
   readonly createdAt: number;
   readonly expiresAt: number | null;
+  /** The key that took its place at a rotation; it lives on only for the grace time. */
+  readonly successor: KeyId | null;
 }
 
 export type Compatibility = "backward" | "none";

@@ -4,6 +4,14 @@ import { Type, type Static } from "typebox";
 const integer = (value: number, minimum: number, maximum: number, description: string) =>
   Type.Integer({ default: value, minimum, maximum, description });
 
+/** Set for a version that has it: data in another place than the operator believes is worse than no start. */
+const unsupported = (server: string) =>
+  Type.String({
+    default: "",
+    maxLength: 0,
+    description: `this version has no ${server} backend, everything is kept in DATA_DIR; leave it unset`,
+  });
+
 /**
  * Every setting, with its default, its bounds and what it is for. The name of the environment variable is the key's own.
  * `app/main.ts` hands the environment in; nothing else reads it.
@@ -16,6 +24,10 @@ export const SETTINGS = Type.Object({
     minLength: 1,
     description: "folder of the embedded store; one process owns it",
   }),
+  MODE: Type.String({ default: "all", pattern: "^all$", description: "only all: this version is one process" }),
+  RABBITMQ_URL: unsupported("RabbitMQ"),
+  MONGODB_URL: unsupported("MongoDB"),
+  NEO4J_URL: unsupported("Neo4j"),
   OPERATOR_KEY: Type.String({
     default: "",
     pattern: "^$|^[\\x21-\\x7e]{16,256}$",
@@ -61,7 +73,10 @@ export type Config = Readonly<Static<typeof SETTINGS>>;
 /** A setting that the start cannot go on with. The message names the variable and never repeats a secret. */
 export class ConfigError extends Error {}
 
-const SECRET = new Set(["OPERATOR_KEY"]);
+/** What may hold a secret or a password is never repeated. */
+const SECRET = new Set(["OPERATOR_KEY", "RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"]);
+/** Of these the description says more than the check does. */
+const SAID_BY_DESCRIPTION = new Set(["pattern", "maxLength"]);
 /** Ajv's own conversion would take 0x50, and 1e400 past every bound. */
 const WHOLE_NUMBER = /^-?\d{1,15}$/;
 const validate = new Ajv({ useDefaults: true }).compile<Config>(SETTINGS);
@@ -77,8 +92,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (validate(given)) return Object.freeze(consistent(given));
   const problem = validate.errors?.[0];
   const name = problem?.instancePath.slice(1) ?? "";
+  const said = problem === undefined || SAID_BY_DESCRIPTION.has(problem.keyword) ? "is wrong" : problem.message;
   const shown = SECRET.has(name) ? "" : ` (is ${JSON.stringify(environment[name])})`;
-  throw new ConfigError(`${name}: ${problem?.message ?? "is wrong"}${shown}: ${describe(name)}`);
+  throw new ConfigError(`${name}: ${said}${shown}: ${describe(name)}`);
 }
 
 /** What no single setting shows. The HTTP server itself would refuse it without naming a variable. */

@@ -56,5 +56,10 @@ export const eventIdFor = (workspace: WorkspaceId, idempotencyKey: string): Even
 export const deadLetterIdFor = (eventId: EventId, fingerprint: string): DeadLetterId =>
   v5(`dead:${fingerprint}`, eventId) as DeadLetterId;
 
+/** What a schema's id may be, for a JSON Schema. */
+export const SCHEMA_ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
+const SCHEMA_ID = new RegExp(SCHEMA_ID_PATTERN);
+export const isSchemaId = (text: string): boolean => SCHEMA_ID.test(text);
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export const isUuid = (text: string): boolean => UUID.test(text);

@@ -137,7 +137,7 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
   const errors: ErrorItem[] = [];
   for (const { path, namespace: name, value } of given) {
     if (!NAMESPACE_NAME.test(name)) {
-      errors.push({ path, message: "must have a namespace of 1-64 characters: a letter, then a-z 0-9 _ . -" });
+      errors.push({ path, message: "must be 1-64 characters: a lower-case letter, then a-z 0-9 _ . -" });
       continue;
     }
     if (tooLong(value)) {

@@ -163,13 +163,16 @@ export interface CatalogStore extends Port {
   keys(workspace: WorkspaceId, page: Page<KeyId>): Promise<readonly KeyRecord[]>;
   /** `last_owner` and nothing done when no other owner key without an expiry would be left. */
   deleteKey(workspace: WorkspaceId, keyId: KeyId): Promise<"deleted" | "not_found" | "last_owner">;
-  /** Stores the successor and lets the old key expire at `oldExpiresAt` (or earlier, if it did already), in one step. */
+  /**
+   * Stores the successor, names it in the old key, and lets that expire at `oldExpiresAt` (or earlier, if it did already), in one
+   * step. A key is rotated once.
+   */
   rotateKey(
     workspace: WorkspaceId,
     keyId: KeyId,
     successor: KeyRecord,
     oldExpiresAt: number,
-  ): Promise<"rotated" | "not_found">;
+  ): Promise<"rotated" | "already_rotated" | "not_found">;
 
   /** Stores version n if n - 1 is the latest (n = 1: if the id is free), with its traits, in one step. */
   putSchema(schema: SchemaVersion): Promise<PutSchemaResult>;

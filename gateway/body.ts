@@ -6,6 +6,8 @@ const JSON_CONTENT = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$
 
 export interface BodyLimit {
   readonly bytesMax: number;
+  /** The limit that the caller is told: of the payload alone, where the body may have a little more. */
+  readonly toldMax: number;
   /** What is too large beyond it: an event's payload, or the body as a whole. */
   readonly path: "payload" | "";
 }
@@ -21,9 +23,9 @@ export function checkBodyHead(request: IncomingMessage, limit: BodyLimit): void 
   if (Number(request.headers["content-length"] ?? 0) > limit.bytesMax) throw tooLarge(limit);
 }
 
-export const tooLarge = ({ bytesMax, path }: BodyLimit): AppError =>
-  new AppError("payload_too_large", `${path || "body"}: must have at most ${bytesMax} bytes.`, {
-    errors: [{ path, message: `must have at most ${bytesMax} bytes` }],
+export const tooLarge = ({ toldMax, path }: Pick<BodyLimit, "toldMax" | "path">): AppError =>
+  new AppError("payload_too_large", `${path || "body"}: must have at most ${toldMax} bytes.`, {
+    errors: [{ path, message: `must have at most ${toldMax} bytes` }],
   });
 
 const EMPTY = Buffer.alloc(0);

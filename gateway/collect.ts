@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { SchemaVersion } from "../core/catalog.js";
-import { AppError, type ErrorItem } from "../core/errors.js";
+import { AppError, invalidParameter, type ErrorItem } from "../core/errors.js";
 import type { EventRecord, Instant } from "../core/event.js";
 import { eventIdFor, newId, type EventId, type SchemaId, type WorkspaceId } from "../core/ids.js";
 import { scanAll, scanJson } from "../core/json-scan.js";
@@ -19,8 +19,11 @@ import { bounded, mismatch, parseJson, scanError } from "./shape.js";
 export interface EventValidator {
   check(schema: SchemaVersion, payload: unknown, bytes: Buffer): readonly ErrorItem[] | Promise<readonly ErrorItem[]>;
   checkAll(schema: SchemaVersion, bytes: Buffer): Promise<readonly ErrorItem[]>;
-  /** The identifiers that the payload holds, by the schema's annotations. */
-  identifiers(schema: SchemaVersion, payload: unknown): readonly GivenIdentifier[];
+  /** The identifiers that the payload holds, by the schema's annotations; `refused` is the first value that no event may hold. */
+  extract(
+    schema: SchemaVersion,
+    payload: unknown,
+  ): { readonly identifiers: readonly GivenIdentifier[]; readonly refused: ErrorItem | null };
 }
 
 export interface CollectDeps {
@@ -64,7 +67,7 @@ export function collectRoutes(deps: CollectDeps): readonly Route[] {
 function readInline(given: string | undefined): boolean {
   if (given === undefined || given === "false") return false;
   if (given === "true") return true;
-  throw new AppError("invalid_parameter", "syncValidation: must be true or false.");
+  throw invalidParameter("syncValidation", "must be true or false");
 }
 
 const ENVELOPE = ["schema_id", "timestamp", "payload"] as const;
@@ -86,7 +89,7 @@ function open(deps: CollectDeps, body: Buffer, refuseUnstorable: boolean): Opene
   if (members === null) throw mismatch([{ path: "", message: "must be an object" }]);
   const member = members.find(({ name }) => name === "payload");
   const bytes = member === undefined ? NOTHING : body.subarray(member.start, member.end);
-  if (bytes.length > deps.payloadBytesMax) throw tooLarge({ bytesMax: deps.payloadBytesMax, path: "payload" });
+  if (bytes.length > deps.payloadBytesMax) throw tooLarge({ toldMax: deps.payloadBytesMax, path: "payload" });
   return { fields: value as Readonly<Record<string, unknown>>, bytes };
 }
 const NOTHING = Buffer.alloc(0);
@@ -105,7 +108,11 @@ function envelopeProblems(fields: Readonly<Record<string, unknown>>, now: number
   if (timestamp !== undefined) {
     const instant = typeof timestamp === "string" ? parseTimestamp(timestamp) : null;
     if (instant === null)
-      errors.push({ path: "timestamp", message: "must be an ISO 8601 date-time in UTC, such as 2026-01-31T12:00:00Z" });
+      errors.push({
+        path: "timestamp",
+        message:
+          "must be a real date-time in UTC of the years 1970-9999 with a trailing Z, such as 2026-01-31T12:00:00Z",
+      });
     else if (isFarAhead(instant, now))
       errors.push({ path: "timestamp", message: "must not be more than 24 hours ahead" });
   }
@@ -130,7 +137,8 @@ async function admission(
   schema: SchemaVersion,
   payload: unknown,
 ): Promise<Admission> {
-  const given = deps.validator.identifiers(schema, payload);
+  const { identifiers: given, refused } = deps.validator.extract(schema, payload);
+  if (refused !== null) return { ...NO_IDENTIFIERS, errors: [refused] };
   if (given.length === 0) return NO_IDENTIFIERS;
   const admitted = admit(given, namespaceTable(await deps.catalog.namespaces(workspace)));
   if (admitted.identifiers.length <= deps.identifiersMax) return admitted;
@@ -218,6 +226,8 @@ function createIdempotency(events: Pick<EventStore, "find">) {
     },
     publishing: async (workspace: WorkspaceId, eventId: EventId, fingerprint: string, publish: () => Promise<void>) => {
       const name = `${workspace}:${eventId}`;
+      // Another body of the same key may have come this far while this one was validated.
+      requireSame(seen.get(name)?.fingerprint ?? fingerprint, fingerprint);
       seen.set(name, { fingerprint, confirmed: false });
       await publish();
       seen.set(name, { fingerprint, confirmed: true });

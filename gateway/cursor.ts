@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { AppError } from "../core/errors.js";
+import { AppError, invalidParameter } from "../core/errors.js";
 import type { WorkspaceId } from "../core/ids.js";
 
 export const LIMIT_DEFAULT = 50;
@@ -37,7 +37,9 @@ export function createCursors(secret: Buffer): Cursors {
       // Decoding ignores what is not base64, so only the very text that was answered is taken.
       const isWhole = signature.length === SIGNATURE_BYTES && bytes.toString("base64url") === query["cursor"];
       if (!isWhole || !timingSafeEqual(signature, sign(workspace, list, text)))
-        throw new AppError("invalid_cursor", "cursor: is not one that this list answered.");
+        throw new AppError("invalid_cursor", "cursor: is not one that this list answered.", {
+          errors: [{ path: "cursor", message: "is not one that this list answered" }],
+        });
       return JSON.parse(text) as readonly string[];
     },
   };
@@ -48,8 +50,7 @@ export function readLimit(query: Readonly<Record<string, string>>): number {
   const given = query["limit"];
   if (given === undefined) return LIMIT_DEFAULT;
   const limit = /^\d{1,3}$/.test(given) ? Number(given) : 0;
-  if (limit < 1 || limit > LIMIT_MAX)
-    throw new AppError("invalid_parameter", `limit: must be a whole number from 1 to ${LIMIT_MAX}.`);
+  if (limit < 1 || limit > LIMIT_MAX) throw invalidParameter("limit", `must be a whole number from 1 to ${LIMIT_MAX}`);
   return limit;
 }
 

@@ -1,4 +1,4 @@
-import { AppError } from "../core/errors.js";
+import { invalidParameter } from "../core/errors.js";
 import { isUuid, type DeadLetterId, type EventId } from "../core/ids.js";
 import type { DeadLetter, EventStore } from "../core/ports.js";
 import { showTime } from "../core/time.js";
@@ -21,7 +21,7 @@ export function deadLetterRoutes({ events, cursors }: DeadLettersDeps): readonly
       handle: async ({ workspace, query }) => {
         const eventId = query["event_id"] ?? null;
         const reason = query["reason"] ?? null;
-        if (eventId !== null && !isUuid(eventId)) throw new AppError("invalid_parameter", "event_id: must be a UUID.");
+        if (eventId !== null && !isUuid(eventId)) throw invalidParameter("event_id", "must be a UUID");
         const list = JSON.stringify(["dead-letters", eventId, reason]);
         const before = (cursors.read(workspace, list, query)?.[0] ?? null) as DeadLetterId | null;
         const limit = readLimit(query);

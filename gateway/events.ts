@@ -57,6 +57,13 @@ function isJson(bytes: Buffer): boolean {
   }
 }
 
+/** Tells an event that is finished once it is stored from one whose fold is still to come. */
+function whyOnlyStored({ status, folds, identifiers }: StoredEvent): string | null {
+  if (status !== "stored") return null;
+  if (!folds) return "not_unified";
+  return identifiers.length === 0 ? "no_identifier" : null;
+}
+
 /** JSON text: the payload stands in it exactly as it was sent. */
 export function showEvent(event: StoredEvent, profileId: ProfileId | null): string {
   const shown = {
@@ -69,7 +76,7 @@ export function showEvent(event: StoredEvent, profileId: ProfileId | null): stri
     profile_id: profileId,
     profile_id_then: event.profileIdThen,
     dropped: event.dropped,
-    reason: event.reason,
+    reason: event.reason ?? whyOnlyStored(event),
   };
   return withRaw(shown, "payload", event.payload.toString("utf8"));
 }

@@ -66,6 +66,7 @@ const shown = (key: KeyRecord) => ({
   name: key.name,
   created_at: showTime(key.createdAt),
   expires_at: key.expiresAt === null ? null : showTime(key.expiresAt),
+  rotated_to: key.successor,
 });
 
 const unknown = (): AppError => new AppError("not_found", "There is no such key.");
@@ -84,6 +85,7 @@ async function create(deps: KeysDeps, { workspace, body, now }: Context): Promis
     hash,
     createdAt: now,
     expiresAt: value.expires_at === undefined ? null : readExpiry(value.expires_at, now),
+    successor: null,
   };
   await deps.catalog.createKey(record);
   return reply(201, { ...shown(record), key });
@@ -117,6 +119,13 @@ async function revoke(deps: KeysDeps, { workspace, params }: Context): Promise<R
   return { status: 204, json: "" };
 }
 
+/** A second successor would get the short life that the first rotation left to the old key. */
+const rotated = (successor: KeyId | null): AppError =>
+  new AppError(
+    "conflict",
+    `The key was rotated already${successor === null ? "" : `, to ${successor}`}. If that key is lost, make a new one with POST /v1/keys.`,
+  );
+
 /** A new key of the same kind; the old one lives on for the grace time, so that both work while it is being replaced. */
 async function rotate(deps: KeysDeps, { workspace, params, now }: Context): Promise<Reply> {
   const keyId = params["id"] as KeyId;
@@ -124,9 +133,12 @@ async function rotate(deps: KeysDeps, { workspace, params, now }: Context): Prom
   if (old === null || old.workspace !== workspace) throw unknown();
   if (old.expiresAt !== null && old.expiresAt <= now)
     throw new AppError("conflict", "The key has expired. Make a new one.");
+  if (old.successor !== null) throw rotated(old.successor);
   const { key, keyId: successorId, hash } = mintKey();
   const successor: KeyRecord = { ...old, keyId: successorId, hash, createdAt: now };
   const oldExpiresAt = Math.min(now + deps.rotationGraceS * 1_000, old.expiresAt ?? Infinity);
-  if ((await deps.catalog.rotateKey(workspace, keyId, successor, oldExpiresAt)) === "not_found") throw unknown();
+  const result = await deps.catalog.rotateKey(workspace, keyId, successor, oldExpiresAt);
+  if (result === "not_found") throw unknown();
+  if (result === "already_rotated") throw rotated(null);
   return reply(201, { ...shown(successor), key, rotated_from: keyId, old_expires_at: showTime(oldExpiresAt) });
 }

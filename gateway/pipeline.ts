@@ -1,6 +1,6 @@
 import type { Request, Response } from "express";
 import type { KeyRecord } from "../core/catalog.js";
-import { AppError } from "../core/errors.js";
+import { AppError, invalidParameter } from "../core/errors.js";
 import type { WorkspaceId } from "../core/ids.js";
 import { describeError, type Log } from "../core/log.js";
 import { authorize, type Authenticator } from "./authenticate.js";
@@ -14,8 +14,8 @@ export interface PipelineDeps {
   readonly authenticator: Authenticator;
   readonly authFailures: Limiter;
   readonly inlineLimit: Limiter;
-  readonly eventBytesMax: number;
-  readonly bodyBytesMax: number;
+  readonly eventLimit: BodyLimit;
+  readonly bodyLimit: BodyLimit;
   readonly isDraining: () => boolean;
   readonly log: Log;
   readonly now: () => number;
@@ -25,8 +25,6 @@ export type Pipeline = (route: Route, request: Request, response: Response) => P
 
 /** What every request goes through, in this order: who, may he, how much, then the body, then the work. */
 export function createPipeline(deps: PipelineDeps): Pipeline {
-  const eventLimit: BodyLimit = { bytesMax: deps.eventBytesMax, path: "payload" };
-  const bodyLimit: BodyLimit = { bytesMax: deps.bodyBytesMax, path: "" };
   const work = async (route: Route, request: Request, response: Response): Promise<void> => {
     // The open routes tell that this process drains, so they answer until the end.
     if (deps.isDraining() && route.access.kind !== "open")
@@ -36,7 +34,7 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     const query = readQuery(request, route.query);
     const idempotencyKey = route.body === "event" ? readIdempotencyKey(request) : null;
     if (route.inlineLimited?.(request) === true) await deps.inlineLimit.hit(request, response, key?.workspace ?? "");
-    const limit = route.body === "event" ? eventLimit : bodyLimit;
+    const limit = route.body === "event" ? deps.eventLimit : deps.bodyLimit;
     const body = route.body === "none" ? NO_BODY : await takeBody(request, response, limit);
     const context = contextOf(request, key, query, body, idempotencyKey, deps.now());
     sendReply(response, await route.handle(context), deps.isDraining());
@@ -150,9 +148,8 @@ function readQuery(request: Request, allowed: readonly string[]): Readonly<Recor
   if (!request.url.includes("?")) return NO_QUERY;
   const query: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.query)) {
-    if (!allowed.includes(name))
-      throw new AppError("invalid_parameter", `${name.slice(0, 64)}: is not a parameter of this route.`);
-    if (typeof value !== "string") throw new AppError("invalid_parameter", `${name}: may be given once.`);
+    if (!allowed.includes(name)) throw invalidParameter(name.slice(0, 64), "is not a parameter of this route");
+    if (typeof value !== "string") throw invalidParameter(name, "may be given once");
     query[name] = value;
   }
   return query;
@@ -164,6 +161,6 @@ function readIdempotencyKey(request: Request): string | null {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return null;
   if (typeof key !== "string" || !PRINTABLE.test(key))
-    throw new AppError("invalid_parameter", "Idempotency-Key: must have 1-255 printable ASCII characters.");
+    throw invalidParameter("Idempotency-Key", "must have 1-255 printable ASCII characters");
   return key;
 }

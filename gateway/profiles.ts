@@ -97,9 +97,18 @@ async function membership(deps: ProfilesDeps, workspace: WorkspaceId, profileId:
   };
 }
 
-/** Members of the component, join of their facets: always current, because nothing is copied when profiles merge. */
-async function readProfile(deps: ProfilesDeps, workspace: WorkspaceId, profileId: ProfileId) {
-  const { members, keys, isPartial } = await membership(deps, workspace, profileId);
+/**
+ * Members of the component, join of their facets: always current, because nothing is copied when profiles merge. Of a large profile
+ * a part is joined, in which the identifiers that were asked for are never missing.
+ */
+async function readProfile(
+  deps: ProfilesDeps,
+  workspace: WorkspaceId,
+  profileId: ProfileId,
+  asked: readonly Identifier[] = [],
+) {
+  const { members, keys: first, isPartial } = await membership(deps, workspace, profileId);
+  const keys = isPartial ? [...new Set([...first, ...asked.map((one) => identifierKey(workspace, one))])] : first;
   const [facets, eventCount] = await Promise.all([
     deps.profiles.find(workspace, keys),
     deps.events.count(workspace, keys),
@@ -137,17 +146,20 @@ async function lookup(deps: ProfilesDeps, { workspace }: Context, asked: readonl
     workspace,
     known.map(({ identifier }) => identifier),
   );
-  const matched = new Map<ProfileId, Identifier[]>();
+  const matched = new Map<ProfileId, { readonly asked: Identifier[]; readonly stored: Identifier[] }>();
   const found = new Set<number>();
-  known.forEach(({ i }, position) => {
+  known.forEach(({ identifier, i }, position) => {
     const ref = refs[position] ?? null;
     if (ref === null) return;
     found.add(i);
-    matched.set(ref.profileId, [...(matched.get(ref.profileId) ?? []), asked[i]!]);
+    const its = matched.get(ref.profileId) ?? { asked: [], stored: [] };
+    its.asked.push(asked[i]!);
+    its.stored.push(identifier);
+    matched.set(ref.profileId, its);
   });
   const profiles: unknown[] = [];
   for (const [profileId, its] of matched)
-    profiles.push({ ...(await readProfile(deps, workspace, profileId)), matched: its });
+    profiles.push({ ...(await readProfile(deps, workspace, profileId, its.stored)), matched: its.asked });
   return reply(200, { profiles, unknown: asked.filter((_, i) => !found.has(i)) });
 }
 
@@ -168,11 +180,23 @@ async function events(deps: ProfilesDeps, { workspace, params, query }: Context)
   const position = deps.cursors.read(workspace, list, query);
   const before = position === null ? null : { effectiveTs: position[0]!, eventId: position[1] as EventId };
   const limit = readLimit(query);
-  const { keys } = await membership(deps, workspace, profileId);
+  const { keys, isPartial } = await membership(deps, workspace, profileId);
   const rows = await deps.events.timeline(workspace, keys, { limit: limit + 1, before });
-  const { items, next_cursor } = pageOf(rows, limit, ({ effectiveTs, eventId }: StoredEvent) =>
+  const fitting = Math.min(limit, countFitting(rows));
+  const { items, next_cursor } = pageOf(rows, fitting, ({ effectiveTs, eventId }: StoredEvent) =>
     deps.cursors.write(workspace, list, [effectiveTs, eventId]),
   );
   const shown = items.map((event) => showEvent(event, profileId));
-  return { status: 200, json: `{"events":[${shown.join(",")}],"next_cursor":${JSON.stringify(next_cursor)}}` };
+  const tail = JSON.stringify({ next_cursor, ...(isPartial && { partial: true }) }).slice(1);
+  return { status: 200, json: `{"events":[${shown.join(",")}],${tail}` };
+}
+
+/** A page of large events ends early: one answer of many megabytes would hold up everybody else's. */
+const PAGE_BYTES_MAX = 2 * 1_048_576;
+
+/** How many of the rows one page takes; at least one. */
+function countFitting(rows: readonly StoredEvent[]): number {
+  let bytes = 0;
+  const end = rows.findIndex(({ payload }) => (bytes += payload.length) > PAGE_BYTES_MAX);
+  return end < 0 ? rows.length : Math.max(end, 1);
 }

@@ -23,6 +23,10 @@ const ACCEPTED_HEADERS = {
   ...SECURITY_HEADERS,
 };
 
+const LARGE_BYTES = 65_536;
+/** The connection is closed when nothing of a large answer moved for so long. */
+const STALLED_MS = 15_000;
+
 export function sendReply(response: ServerResponse, { status, json, headers }: Reply, lastOfConnection: boolean): void {
   if (response.headersSent || response.destroyed) return;
   if (
@@ -36,6 +40,8 @@ export function sendReply(response: ServerResponse, { status, json, headers }: R
     return;
   }
   const body = Buffer.from(json);
+  // Pages of events can have 25 MB; a client that does not read its own would keep it in our memory for ever.
+  if (body.length > LARGE_BYTES) response.setTimeout(STALLED_MS);
   response.writeHead(status, {
     "Content-Type": JSON_TYPE,
     ...(status === 204 ? {} : { "Content-Length": body.length }),

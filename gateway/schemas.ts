@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type { Compatibility, Merge, SchemaVersion } from "../core/catalog.js";
 import { AppError, type ErrorItem } from "../core/errors.js";
-import { newId, type SchemaId } from "../core/ids.js";
+import { newId, SCHEMA_ID_PATTERN, type SchemaId } from "../core/ids.js";
 import type { CatalogStore } from "../core/ports.js";
 import { showTime } from "../core/time.js";
 import { pageOf, readLimit, type Cursors } from "./cursor.js";
@@ -25,7 +25,6 @@ export interface SchemasDeps {
   readonly cursors: Cursors;
 }
 
-const SCHEMA_ID = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
 const COMPATIBILITY = Type.Enum(["backward", "none"]);
 /** The schema itself is deeper than our other bodies are; its own depth is the examiner's to judge. */
 const BODY_DEPTH_MAX = 80;
@@ -34,7 +33,7 @@ const newSchemaBody = shape(
   Type.Object(
     {
       schema: Type.Unknown(),
-      schema_id: Type.Optional(Type.String({ pattern: SCHEMA_ID })),
+      schema_id: Type.Optional(Type.String({ pattern: SCHEMA_ID_PATTERN })),
       compatibility: Type.Optional(COMPATIBILITY),
     },
     { additionalProperties: false },
@@ -91,8 +90,8 @@ async function requireSchema(
   version: number | null,
 ): Promise<SchemaVersion> {
   const schema = await deps.catalog.findSchema(workspace, params["id"] as SchemaId, version);
-  if (schema === null) throw unknown();
-  return schema;
+  if (schema !== null) return schema;
+  throw version === null ? unknown() : new AppError("not_found", "There is no such version of this schema.");
 }
 
 const shown = (schema: SchemaVersion) => ({

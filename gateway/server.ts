@@ -55,6 +55,21 @@ const CODE_BY_ERROR: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
 };
 
+const closing = new WeakSet<Socket>();
+
+/** Each further piece of what is broken comes here again. */
+function closeAfter(underWay: http.ServerResponse, socket: Socket): void {
+  if (closing.has(socket)) return;
+  closing.add(socket);
+  underWay.once("close", () => socket.destroy());
+}
+
+const DETAIL_BY_CODE: Partial<Record<ErrorCode, string>> = {
+  headers_too_large:
+    "The request line and headers are larger than this server takes (HEADER_BYTES_MAX, 16 KiB by default).",
+  request_timeout: "The request was not complete in time.",
+};
+
 /** Time for the client to read the answer before what it still sends is met with a reset. */
 const LINGER_MS = 1_000;
 
@@ -62,9 +77,11 @@ const LINGER_MS = 1_000;
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   // Node keeps the answer under way here; a second one after its head would be read as its body.
   const underWay = Reflect.get(socket, "_httpMessage") as http.ServerResponse | null | undefined;
-  const answered = underWay?.headersSent === true;
-  if (error.code === "ECONNRESET" || !socket.writable || answered) return void socket.destroy();
-  const problem = makeProblem(CODE_BY_ERROR[error.code ?? ""] ?? "bad_request", "The request is not valid HTTP.");
+  if (error.code === "ECONNRESET" || !socket.writable || underWay?.headersSent === true) return void socket.destroy();
+  // A whole request is being handled and what follows it is broken: an answer now would be taken for the first one's.
+  if (underWay?.req.complete === true) return closeAfter(underWay, socket);
+  const code = CODE_BY_ERROR[error.code ?? ""] ?? "bad_request";
+  const problem = makeProblem(code, DETAIL_BY_CODE[code] ?? "The request is not valid HTTP.");
   const headers = {
     "Content-Type": "application/problem+json; charset=utf-8",
     "Content-Length": String(Buffer.byteLength(problem.json)),

@@ -4,7 +4,11 @@ import { AppError, type ErrorItem } from "../core/errors.js";
 import { scanJson } from "../core/json-scan.js";
 import { moreThan } from "../core/schema/problems.js";
 
-const ajv = new Ajv({ allErrors: true, strict: true, verbose: false, allowUnionTypes: true });
+const OPTIONS = { strict: true, verbose: false, allowUnionTypes: true } as const;
+const ajv = new Ajv({ ...OPTIONS, allErrors: true });
+const firstErrorAjv = new Ajv(OPTIONS);
+/** A larger body can have hundreds of thousands of problems, so it is told its first one. */
+const ALL_ERRORS_BYTES_MAX = 65_536;
 
 export interface JsonBody<T> {
   readonly value: T;
@@ -14,7 +18,8 @@ export interface JsonBody<T> {
 
 /** Reads a body of our own shape. Throws `invalid_json` for what is not JSON, `validation_failed` that names each wrong field. */
 export function shape<S extends TSchema>(schema: S, depthMax = 64): (body: Buffer) => JsonBody<Static<S>> {
-  const validate = ajv.compile<Static<S>>(schema);
+  const findAll = ajv.compile<Static<S>>(schema);
+  const findFirst = firstErrorAjv.compile<Static<S>>(schema);
   return (body) => {
     const scan = scanJson(body, depthMax);
     if (scan.problem !== null) throw scanError(scan.problem, scan.problem.path);
@@ -23,6 +28,7 @@ export function shape<S extends TSchema>(schema: S, depthMax = 64): (body: Buffe
       throw new AppError("validation_failed", "The body must be an object.", {
         errors: [{ path: "", message: "must be an object" }],
       });
+    const validate = body.length > ALL_ERRORS_BYTES_MAX ? findFirst : findAll;
     if (!validate(value)) throw mismatch((validate.errors ?? []).map(toItem));
     return {
       value,

@@ -74,6 +74,7 @@ export async function createWorkspace(
     hash,
     createdAt: now,
     expiresAt: null,
+    successor: null,
   };
   await catalog.createWorkspace(workspace, owner);
   return { workspace, key };

@@ -2,7 +2,7 @@ import type { Database, Statement } from "../core/database.js";
 import { AppError } from "../core/errors.js";
 import { identifierOf } from "../core/event.js";
 import type { IdentifierKey, ProfileId, Uid } from "../core/ids.js";
-import type { MemberPage } from "../core/identity.js";
+import type { Member, MemberPage } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { prepareLook } from "./sqlite-look.js";
 import { preparePlanWriter } from "./sqlite-plan.js";
@@ -42,11 +42,22 @@ export function createSqliteGraph({ database }: { readonly database: Database })
         const [, profile, size] = row as readonly [number, ProfileId, number];
         return { profileId: profile, size };
       }),
-    members: (workspace, profileId, page) =>
-      read(() => {
-        const row = findProfile.get([profileId, workspace]);
-        return row === undefined ? [] : readMembers(findMembers, row[0] as number, page);
-      }),
+    members: async (workspace, profileId, { after, limit }) => {
+      const members: Member[] = [];
+      while (members.length < limit) {
+        const most = Math.min(limit - members.length, ROWS_PER_TURN);
+        const page = { after: members.at(-1)?.uid ?? after, limit: most };
+        // Found anew each time: the profile may have merged since the last turn.
+        const found = await read(() => {
+          const row = findProfile.get([profileId, workspace]);
+          return row === undefined ? [] : readMembers(findMembers, row[0] as number, page);
+        });
+        members.push(...found);
+        if (found.length < most) break;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return members;
+    },
     close: async () => {
       if (closed) return;
       closed = true;
@@ -55,6 +66,9 @@ export function createSqliteGraph({ database }: { readonly database: Database })
     },
   };
 }
+
+/** The driver frees rows only when the loop turns, and others wait for it. */
+const ROWS_PER_TURN = 1_000;
 
 const closedError = (): AppError => new AppError("unavailable", "The identity graph is closed.");
 
@@ -68,7 +82,7 @@ const prepareProfileReads = (database: Database) => ({
   ),
 });
 
-function readMembers(findMembers: Statement, component: number, { after, limit }: MemberPage) {
+function readMembers(findMembers: Statement, component: number, { after, limit }: MemberPage): readonly Member[] {
   const rows = findMembers.all([component, after ?? "", limit]) as readonly (readonly [Uid, Buffer])[];
   return rows.map(([uid, key]) => ({ uid, identifier: identifierOf(key.toString() as IdentifierKey) }));
 }

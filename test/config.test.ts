@@ -91,6 +91,15 @@ describe("The settings", () => {
     }
   });
 
+  it("name the URL of a server that this version would not use, and never repeat it", () => {
+    for (const name of ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"]) {
+      const message = problemOf({ [name]: "amqp://user:canary@host" });
+      assert.match(message, new RegExp(`^${name}: .*DATA_DIR`));
+      assert.ok(!message.includes("canary"), message);
+    }
+    assert.match(problemOf({ MODE: "gateway" }), /^MODE: .*"gateway"/);
+  });
+
   it("name HEADERS_TIMEOUT_MS when it is longer than the time of the whole request", () => {
     assert.match(problemOf({ HEADERS_TIMEOUT_MS: "9000", BODY_TIMEOUT_MS: "8000" }), /^HEADERS_TIMEOUT_MS: /);
     assert.match(problemOf({ BODY_TIMEOUT_MS: "200" }), /^HEADERS_TIMEOUT_MS: |^BODY_TIMEOUT_MS: /);

@@ -2,6 +2,11 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { catalogStoreContract } from "./contracts/catalog-store.contract.js";
+import { eventQueueContract } from "./contracts/event-queue.contract.js";
+import { eventStoreContract } from "./contracts/event-store.contract.js";
+import { identityGraphContract } from "./contracts/identity-graph.contract.js";
+import { profileStoreContract } from "./contracts/profile-store.contract.js";
 import { CONTRACT } from "./support/contract-table.js";
 import { STATUSES } from "./support/status-table.js";
 
@@ -36,6 +41,51 @@ function isHere(file: string): boolean {
   console.warn(`NOT RUN: ${path.relative(ROOT, file)} is not here`);
   return false;
 }
+
+/** The contract of each port. */
+const CONTRACTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  EventQueue: eventQueueContract,
+  EventStore: eventStoreContract,
+  ProfileStore: profileStoreContract,
+  CatalogStore: catalogStoreContract,
+  IdentityGraph: identityGraphContract,
+};
+
+/** Each port as it stands in the source, with those of its methods that are told a workspace. */
+function ports(): ReadonlyMap<string, readonly string[]> {
+  const text = readFileSync(path.join(ROOT, "core/ports.ts"), "utf8");
+  const found = text.matchAll(/^export interface (\w+) extends Port \{\n([\s\S]*?)\n\}/gm);
+  const methodsOf = (body: string): readonly string[] =>
+    [...body.matchAll(/^ {2}(\w+)(?:<\w+>)?\(\s*workspace: WorkspaceId\b/gm)].map((match) => match[1]!);
+  return new Map([...found].map((match) => [match[1]!, methodsOf(match[2]!)]));
+}
+
+describe("Coverage of the ports", () => {
+  it("gives every port a contract, and every contract a port", () => {
+    assert.deepEqual([...ports().keys()].toSorted(), Object.keys(CONTRACTS).toSorted());
+    assert.ok([...ports().values()].flat().length > 20, "the methods were found");
+  });
+
+  it("names every method that is told a workspace in a sentence on keeping workspaces apart", () => {
+    for (const [port, methods] of ports()) {
+      const apart = Object.keys(CONTRACTS[port]!).filter((sentence) => /keeps? workspaces apart$/.test(sentence));
+      const named = new Set(apart.flatMap((sentence) => sentence.match(/\w+/g)));
+      assert.deepEqual(
+        methods.filter((method) => !named.has(method)),
+        [],
+        port,
+      );
+    }
+  });
+
+  it("holds every port to survive close and reopen", () => {
+    for (const [port, contract] of Object.entries(CONTRACTS))
+      assert.ok(
+        Object.keys(contract).some((sentence) => sentence.endsWith("close and reopen")),
+        port,
+      );
+  });
+});
 
 describe("Coverage of the contract", () => {
   it("names only tests that exist", () => {

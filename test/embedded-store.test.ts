@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { copyFile, mkdir, open as openFile, readFile, rm, stat, truncate } from "node:fs/promises";
+import { copyFile, mkdir, open as openFile, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { ConfigError } from "../core/config.js";
 import { newId, type WorkspaceId } from "../core/ids.js";
+import { encodeMessage } from "../core/message.js";
 import { isAppError } from "./support/errors.js";
 import { createEmbeddedEventStore } from "../store/embedded/events.js";
 import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
@@ -37,6 +40,20 @@ describe("The embedded store", () => {
   it("makes its folder for its owner alone", async () => {
     await open();
     assert.equal((await stat(dataDir)).mode & 0o777, 0o700);
+  });
+
+  it("names the setting when the folder cannot be made or holds what is not its own", async () => {
+    const namesIt = (error: Error) => error instanceof ConfigError && error.message.startsWith("DATA_DIR: ");
+    await assert.rejects(open("/proc/onym/data"), namesIt);
+    for (const name of ["onym.db", "lock.db"]) {
+      const folder = join(dataDir, name);
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, name), "not a database, but longer than the header of one ".repeat(200));
+      await assert.rejects(open(folder), namesIt, name);
+    }
+    const file = join(dataDir, "file");
+    await writeFile(file, "");
+    await assert.rejects(open(file), namesIt);
   });
 
   it("refuses a second owner of the folder with a message that names the setting and the folder", async () => {
@@ -133,6 +150,16 @@ describe("The embedded store", () => {
     }
     database.prepare("UPDATE events SET message = ?").run([message]);
     assert.equal((await events.find(workspace, eventId))?.status, "folded");
+  });
+
+  it("says damaged when an event of another workspace stands where one of this should", async () => {
+    const { database } = await open();
+    const events = createEmbeddedEventStore({ database });
+    const [event, foreign] = [anEvent(), anEvent()];
+    await events.insert(event.workspace, [event]);
+    const message = encodeMessage({ ...foreign, eventId: event.eventId });
+    database.prepare("UPDATE events SET message = ?, crc = ?").run([message, crc32(message)]);
+    await assert.rejects(events.find(event.workspace, event.eventId), isAppError("damaged"));
   });
 
   describe("with a write-ahead log that a crash left", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import http from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { drain, listen } from "../app/listen.js";
 import { each } from "../scripts/drill/each.js";
@@ -9,6 +10,7 @@ import { send, textAt, useApp } from "./support/app.js";
 import { eventBody, withApp, withFolder } from "./support/faults.js";
 import { run } from "./support/process.js";
 import { openRaw, statusOf } from "./support/raw.js";
+import { assertWithin } from "./support/yardstick.js";
 
 const DEEP = "[".repeat(120_000) + "]".repeat(120_000);
 const LARGE = 255_000;
@@ -38,14 +40,16 @@ describe("Hostile clients", () => {
         await post("/v1/schemas", { schema_id: "any", schema: { type: "object" } });
         const bodyOf = (payload: string) =>
           `{"schema_id":"any","timestamp":"2026-01-01T00:00:00Z","payload":${payload}}`;
-        // What the start itself cost does not count.
-        await life.ask("loopDelay");
-        for (const [name, payload, status] of Array.from({ length: REPEATS }, () => HOSTILE).flat())
-          assert.equal((await post("/v1/collect", bodyOf(payload))).status, status, name);
         const bomb = gzipSync(bodyOf(`{"a":"${"x".repeat(10_000_000)}"}`));
-        assert.equal((await post("/v1/collect", bomb, { "Content-Encoding": "gzip" })).status, 415);
-        const p99 = await life.ask("loopDelay");
-        assert.ok(p99 < 50, `the loop was held for ${p99} ms`);
+        const attack = async (): Promise<number> => {
+          // What the start itself cost does not count.
+          await life.ask("loopDelay");
+          for (const [name, payload, status] of Array.from({ length: REPEATS }, () => HOSTILE).flat())
+            assert.equal((await post("/v1/collect", bodyOf(payload))).status, status, name);
+          assert.equal((await post("/v1/collect", bomb, { "Content-Encoding": "gzip" })).status, 415);
+          return life.ask("loopDelay");
+        };
+        await assertWithin(50, attack, "the loop's 99th percentile");
       } finally {
         await life.close();
       }
@@ -125,6 +129,25 @@ describe("SIGTERM under load", () => {
     assert.deepEqual(new Set(answers.map(statusOf)), new Set([200]));
     for (const client of clients) client.close();
     await drained;
+  });
+
+  it("waits for a request that never ends no longer than DRAIN_MS", async () => {
+    await withFolder(async (folder) => {
+      const settings = { DATA_DIR: folder, DRAIN_MS: "300", BODY_TIMEOUT_MS: "60000" };
+      const program = run(settings);
+      const url = (await program.listening())!;
+      const key = /^owner key: (\S+)$/m.exec(program.stdout())![1]!;
+      const endless = await openRaw(url);
+      const head = `POST /v1/collect HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
+      endless.write(`${head}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n`);
+      // By then the service is waiting for the body.
+      await endless.waitFor("100 Continue");
+      program.signal("SIGTERM");
+      const code = await Promise.race([program.exited(), sleep(10_000, "still there", { ref: false })]);
+      endless.close();
+      program.signal("SIGKILL");
+      assert.equal(code, 0, program.stderr());
+    });
   });
 
   interface Seen {

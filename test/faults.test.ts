@@ -12,6 +12,7 @@ import {
   withHeldApp,
   withHandler,
 } from "./support/faults.js";
+import { assertWithin } from "./support/yardstick.js";
 
 const ADA = "ada@example.com";
 const IDENTIFIERS = [
@@ -52,7 +53,12 @@ async function startPoisoned() {
   state.poison = await collect("poison");
   const neighbours = [await collect("a"), await collect("b"), await collect("c")];
   held.release();
-  return { app, workspace, state, neighbours, since: performance.now() };
+  const since = performance.now();
+  // Watched from now on: the tests that come first take time of their own.
+  const parked = workspace
+    .settled(state.poison, "dead")
+    .then(({ body }) => ({ body, tookMs: performance.now() - since }));
+  return { app, workspace, state, neighbours, since, parked };
 }
 
 describe("Under a fault the service", () => {
@@ -69,7 +75,8 @@ describe("Under a fault the service", () => {
   it("lets the neighbours of a poison message through within a second", async () => {
     const { workspace, neighbours, since } = poisoned;
     for (const eventId of neighbours) assert.equal((await workspace.settled(eventId)).body["status"], "folded");
-    assert.ok(performance.now() - since < 1_000);
+    const tookMs = performance.now() - since;
+    await assertWithin(1_000, () => tookMs);
   });
 
   it("gives 503 for writes while the disk is full, still reads, and goes on when there is room again", async () => {
@@ -148,8 +155,9 @@ describe("Under a fault the service", () => {
       const send = () => workspace.send("POST", "/v1/collect", eventBody(schemaId, { email: ADA }));
       const since = performance.now();
       const refused = await send();
+      const tookMs = performance.now() - since;
       assert.deepEqual([refused.status, refused.headers["retry-after"]], [503, "2"]);
-      assert.ok(performance.now() - since < 1_000);
+      await assertWithin(1_000, () => tookMs);
       release();
       for (const eventId of accepted) assert.equal((await workspace.settled(eventId)).body["status"], "folded");
       assert.equal((await until(send, ({ status }) => status === 202)).status, 202);
@@ -210,10 +218,10 @@ describe("Under a fault the service", () => {
   });
 
   it("parks a poison message with its reason within ten seconds and six tries", async () => {
-    const { workspace, state, since } = poisoned;
-    const event = await workspace.settled(state.poison, "dead");
-    assert.ok(performance.now() - since < 10_000);
-    assert.deepEqual([event.body["status"], event.body["reason"]], ["dead", "internal"]);
+    const { workspace, state, parked } = poisoned;
+    const { body, tookMs } = await parked;
+    assert.deepEqual([body["status"], body["reason"]], ["dead", "internal"]);
+    assert.ok(tookMs < 10_000, `${Math.round(tookMs)} ms`);
     assert.ok(state.deliveries >= 2 && state.deliveries <= 6, `${state.deliveries} deliveries`);
     const letters = listAt((await workspace.send("GET", "/v1/dead-letters")).body, "dead_letters");
     assert.deepEqual(

@@ -14,7 +14,8 @@ const assertProblem = ({ status, headers, body }: Answer, expected: number, code
   assert.equal(body["status"], expected);
   assert.equal(body["code"], code);
   for (const field of ["title", "detail", "request_id"]) assert.ok(textAt(body, field).length > 0, field);
-  assert.equal(Array.isArray(body["errors"]), expected === 422);
+  const namesFields = expected === 422 || code === "invalid_parameter" || code === "invalid_cursor";
+  assert.equal(Array.isArray(body["errors"]), namesFields);
 };
 
 describe("The HTTP surface", () => {

@@ -36,7 +36,7 @@ describe("API keys", () => {
     assert.equal(status, 201);
     assert.equal(KEY.exec(textAt(body, "key"))?.[1], body["key_id"]);
     const { key: _key, key_id: _id, created_at: _at, ...rest } = body;
-    assert.deepEqual(rest, { role: "editor", ingest_only: false, name: "web", expires_at: null });
+    assert.deepEqual(rest, { role: "editor", ingest_only: false, name: "web", expires_at: null, rotated_to: null });
     assert.equal(await statusWith(textAt(body, "key")), 200);
   });
 
@@ -135,6 +135,17 @@ describe("API keys", () => {
     assert.equal(await statusWith(old), 200);
     aheadMs += 1_001;
     assert.deepEqual([await statusWith(old), await statusWith(next)], [401, 200]);
+  });
+
+  it("are rotated once: a repeat is 409 and says what to do, since a second successor would soon expire", async () => {
+    const workspace = await app().workspace();
+    const { body } = await workspace.send("POST", "/v1/keys", { role: "owner" });
+    const path = `/v1/keys/${textAt(body, "key_id")}/rotate`;
+    const first = await workspace.send("POST", path);
+    assert.deepEqual([first.status, first.body["expires_at"]], [201, null]);
+    const again = await workspace.send("POST", path);
+    assert.deepEqual([again.status, again.body["code"]], [409, "conflict"]);
+    assert.ok(textAt(again.body, "detail").includes(textAt(first.body, "key_id")));
   });
 
   it("of another workspace look unknown, to revoke and to rotate", async () => {

@@ -185,5 +185,54 @@ describe("A profile of more identifiers than one answer joins", () => {
     const { body } = await workspace.send("GET", `/v1/profiles/${profileId}`);
     assert.equal(body["partial"], true);
     assert.equal(listAt(body, "identifiers").length, 100);
+    const events = await workspace.send("GET", `/v1/profiles/${profileId}/events`);
+    assert.equal(events.body["partial"], true);
+  });
+
+  it("joins what is asked for, also when it stands beyond the part", async () => {
+    const workspace = await app().workspace();
+    const last = id("user_id", "last");
+    for (let group = 0; group < 8; group += 1) {
+      const devices = Array.from({ length: 15 }, (_, i) => id("device_id", `${group}-${i}`));
+      await workspace.send("POST", "/v1/identify", { identifiers: [id("user_id", "hub"), ...devices] });
+    }
+    await workspace.send("POST", "/v1/identify", { identifiers: [id("user_id", "hub"), last] });
+    const schemaId = await workspace.schema({
+      properties: {
+        user: { type: "string", "x-identity": { namespace: "user_id" } },
+        city: { type: "string", "x-trait": { name: "city" } },
+      },
+    });
+    const sent = await workspace.collect(schemaId, { user: "last", city: "Bern" });
+    await workspace.settled(sent.body["event_id"]);
+    const found = await workspace.send("POST", "/v1/profiles/lookup", { identifiers: [last] });
+    const profile = listAt(found.body, "profiles")[0];
+    assert.deepEqual(at(profile, "traits"), { city: "Bern" });
+    assert.deepEqual([at(profile, "event_count"), at(profile, "partial")], [1, true]);
+  });
+});
+
+describe("A page of large events", () => {
+  const app = useApp();
+
+  it("ends early, and the pages together hold them all", async () => {
+    const workspace = await app().workspace();
+    const schemaId = await workspace.schema({
+      properties: { user: { type: "string", "x-identity": { namespace: "user_id" } } },
+    });
+    for (let n = 0; n < 12; n += 1) {
+      const sent = await workspace.collect(schemaId, { user: "u", n, filler: "x".repeat(250_000) });
+      await workspace.settled(sent.body["event_id"]);
+    }
+    const found = await workspace.send("POST", "/v1/profiles/lookup", { identifiers: [id("user_id", "u")] });
+    const path = `/v1/profiles/${textAt(found.body, "profiles.0.profile_id")}/events?limit=100`;
+    const first = await workspace.send("GET", path);
+    const second = await workspace.send("GET", `${path}&cursor=${textAt(first.body, "next_cursor")}`);
+    const numbers = [first, second].map(({ body }) => listAt(body, "events").map((event) => at(event, "payload.n")));
+    assert.deepEqual(numbers, [
+      [11, 10, 9, 8, 7, 6, 5, 4],
+      [3, 2, 1, 0],
+    ]);
+    assert.equal(second.body["next_cursor"], null);
   });
 });

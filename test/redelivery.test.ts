@@ -175,7 +175,7 @@ async function changeWhatIsPinned(app: App, schemaId: string, key: string): Prom
 
 async function checkAsFirst({ url, service }: App, { key, eventId }: Retried): Promise<void> {
   const get = async (path: string) => (await send(url, "GET", path, { key })).body;
-  const deadline = Date.now() + 5_000;
+  const deadline = Date.now() + 15_000;
   while ((await service.backends.queue.depth()) > 0 && Date.now() < deadline) await sleep(5);
   assert.equal(await service.backends.queue.depth(), 0);
   const event = await get(`/v1/events/${eventId}`);

@@ -3,6 +3,7 @@ import { FORMATS } from "../core/schema/formats.js";
 import { isLinear } from "../core/schema/linear.js";
 import { openValidator, type Validator } from "../core/schema/validator.js";
 import { aSchema, doublingSchema, treeSchema } from "./support/schemas.js";
+import { assertWithin, timeOf } from "./support/yardstick.js";
 
 const list = <T>(length: number, item: (at: number) => T): T[] => Array.from({ length }, (_, at) => item(at));
 const inArray = (items: object): object => ({ type: "object", properties: { a: { items } } });
@@ -104,15 +105,15 @@ describe("The event loop, with 256 KiB against a linear schema", () => {
       await validator.check(version, {}, Buffer.from("{}"));
       for (const text of PAYLOADS) {
         const payload: unknown = JSON.parse(text);
-        // The best of three: another process must not fail this test.
-        let bestMs = Infinity;
-        for (let turn = 0; turn < 3 && bestMs >= LONGEST_MS; turn += 1) {
+        const check = async (): Promise<number> => {
           const before = performance.now();
           const answer = validator.check(version, payload, Buffer.from(text));
-          bestMs = Math.min(bestMs, performance.now() - before);
+          // What the thread takes besides holds up nobody.
+          const ms = performance.now() - before;
           await answer;
-        }
-        assert.ok(bestMs < LONGEST_MS, `${Math.round(bestMs)} ms for ${text.slice(0, 20)}`);
+          return ms;
+        };
+        await assertWithin(LONGEST_MS, check, text.slice(0, 20));
       }
     });
 });
@@ -156,7 +157,7 @@ const MIDDLES = [
 const ENDS = ["", "!", "\u0000", "@", "-"];
 
 describe("Formats", () => {
-  it("take time that is linear to the text, whatever it holds", () => {
+  it("take time that is linear to the text, whatever it holds", async () => {
     for (const [name, format] of Object.entries(FORMATS)) {
       if (typeof format !== "object" || format instanceof RegExp || format.type === "number") continue;
       const test = format.validate as (text: string) => boolean;
@@ -164,16 +165,8 @@ describe("Formats", () => {
         for (const middle of MIDDLES)
           for (const end of ENDS) {
             const text = beginning + middle.repeat(8_000 / middle.length) + end;
-            let bestMs = Infinity;
-            for (let turn = 0; turn < 3 && bestMs >= LONGEST_MS; turn += 1) {
-              const before = performance.now();
-              test(text);
-              bestMs = Math.min(bestMs, performance.now() - before);
-            }
-            assert.ok(
-              bestMs < LONGEST_MS,
-              `${name}: ${Math.round(bestMs)} ms for ${JSON.stringify([beginning, middle, end])}`,
-            );
+            const what = `${name}: ${JSON.stringify([beginning, middle, end])}`;
+            await assertWithin(LONGEST_MS, () => timeOf(() => test(text)), what);
           }
     }
   });

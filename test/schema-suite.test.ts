@@ -58,10 +58,31 @@ function hardened(name: Name, { schema, tests }: Case): readonly Verdict[] | "re
   return isRegistrable(drafted) ? judge(() => compileSchema(drafted, { assertsFormats: false }), tests) : "refused";
 }
 
+describe("The judge of the test suite", () => {
+  const tests = [1, "one"].map((data) => ({ description: "", data, valid: data === 1 }));
+
+  it("tells a right answer from a wrong one, and from none", () => {
+    assert.deepEqual(
+      judge(() => open("draft7", { type: "integer" }), tests),
+      [true, false],
+    );
+    assert.deepEqual(
+      judge(() => open("draft7", { type: "string" }), tests),
+      [false, true],
+    );
+    assert.deepEqual(
+      judge(() => open("draft7", { $ref: "#/nowhere" }), tests),
+      ["failed", "failed"],
+    );
+  });
+});
+
 describe("The official JSON Schema test suite", () => {
   const file = new URL("json-schema-test-suite.json", FOLDER);
   if (!existsSync(file)) {
-    console.warn(`\n  !!! NOT RUN: the official JSON Schema test suite is not at ${file.pathname}\n`);
+    console.warn(
+      "\n  NOT RUN: the official JSON Schema test suite (shared/data, a folder beside the checkout) is not here\n",
+    );
     return;
   }
   const suite = JSON.parse(readFileSync(file, "utf8")) as Readonly<Record<Name, readonly Case[]>>;

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import type { SchemaId } from "../core/ids.js";
 import { openValidationThread } from "../core/schema/thread.js";
 import { openValidator } from "../core/schema/validator.js";
+import { eventually } from "./support/eventually.js";
 import { aSchema, bytesOf, doublingSchema, refusal, treeSchema } from "./support/schemas.js";
+import { assertWithin, timeOf } from "./support/yardstick.js";
 
 const slow = (name: string) => aSchema(doublingSchema(), { schemaId: name as SchemaId });
 
@@ -28,10 +30,12 @@ describe("A schema that is too slow", () => {
       const neighbours = Array.from({ length: 40 }, async () => validator.check(tree, wrong, bytesOf(wrong)));
       await refused;
       const tookMs = performance.now() - before;
-      assert.ok(tookMs >= 299 && tookMs < 2_000, `${Math.round(tookMs)} ms`);
+      assert.ok(tookMs >= 299, `${Math.round(tookMs)} ms`);
+      await assertWithin(2_000, () => tookMs);
       for (const items of await Promise.all(neighbours))
         assert.deepEqual(items, [{ path: "name", message: "must be string" }]);
-      assert.ok(longestMs < 250, `the event loop stood still for ${Math.round(longestMs)} ms`);
+      const heldMs = longestMs;
+      await assertWithin(250, () => heldMs, "the longest turn of the event loop");
     } finally {
       clearInterval(pulse);
       await validator.close();
@@ -39,7 +43,7 @@ describe("A schema that is too slow", () => {
   });
 
   it("is refused at once after three times, and no other version with it", async () => {
-    const validator = openValidator({ compileMs: 2_000, validationMs: 30 });
+    const validator = openValidator({ compileMs: 2_000, validationMs: 400 });
     try {
       const schema = slow("striking");
       const run = () => validator.check(schema, payload, bytesOf(payload));
@@ -47,7 +51,7 @@ describe("A schema that is too slow", () => {
       const before = performance.now();
       await refusal("schema_too_expensive", run);
       await refusal("schema_too_expensive", () => validator.checkAll(schema, bytesOf({})));
-      assert.ok(performance.now() - before < 20);
+      assert.ok(performance.now() - before < 350, "a try of its own would take 400 ms");
       const next = { ...schema, version: 2 };
       assert.deepEqual(await validator.check(next, {}, bytesOf({})), []);
     } finally {
@@ -111,7 +115,8 @@ describe("The validation thread", () => {
   it("refuses with unavailable what has waited too long, at the time that it said", async () => {
     const thread = openValidationThread({ compileMs: 300, validationMs: 100, waitMs: 200 });
     try {
-      await thread.examine("{}");
+      // On a busy machine its start alone may take longer than a job waits.
+      await eventually("the thread runs", () => thread.examine("{}").then(Boolean, () => false));
       const schema = JSON.stringify(doublingSchema());
       const before = performance.now();
       const codes = await Promise.all(
@@ -123,7 +128,8 @@ describe("The validation thread", () => {
       );
       assert.equal(codes[0], "schema_too_expensive");
       assert.equal(codes.at(-1), "unavailable");
-      assert.ok(performance.now() - before < 1_500);
+      const tookMs = performance.now() - before;
+      await assertWithin(1_500, () => tookMs);
     } finally {
       await thread.close();
     }
@@ -152,9 +158,7 @@ describe("The validation thread", () => {
     const waiting = refusal("unavailable", () => validator.check(tree, {}, bytesOf({})));
     await validator.close();
     await waiting;
-    const before = performance.now();
-    await refusal("unavailable", () => validator.check(tree, {}, bytesOf({})));
-    assert.ok(performance.now() - before < 100);
+    await assertWithin(100, () => timeOf(() => refusal("unavailable", () => validator.check(tree, {}, bytesOf({})))));
   });
 
   it("remembers no more schemas than it can hold, and asks for those that it forgot", async () => {

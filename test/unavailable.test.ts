@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Backends } from "../app/backends.js";
 import { AppError } from "../core/errors.js";
 import { startApp, submission, textAt, type App, type TestWorkspace } from "./support/app.js";
 import { bodyOf, headerOf, openRaw, statusOf, type Raw } from "./support/raw.js";
+import { assertWithin } from "./support/yardstick.js";
 
 /** Which parts do not answer, and how. */
 interface Faults {
@@ -78,7 +80,8 @@ describe("Requests that need a part which is away", () => {
       faults.graph = fault;
       const started = performance.now();
       const failed = await identify();
-      assert.ok(performance.now() - started < 2_000);
+      const tookMs = performance.now() - started;
+      await assertWithin(2_000, () => tookMs);
       assert.deepEqual([failed.status, failed.headers["retry-after"]], [503, "2"], fault);
       assert.equal((await workspace.collect(schemaId, { email: `${fault}@example.com` })).status, 202);
       faults.graph = "well";
@@ -87,22 +90,25 @@ describe("Requests that need a part which is away", () => {
   });
 
   it("answer 503 with Connection: close while the process is shutting down; /readyz says so and /healthz stays well", async () => {
-    const connections = await Promise.all([openRaw(app.url), openRaw(app.url), openRaw(app.url)]);
+    const connections = await Promise.all([openRaw(app.url), openRaw(app.url), openRaw(app.url), openRaw(app.url)]);
     for (const raw of connections) {
       ask(raw, "/readyz");
       await raw.waitFor('"status":"ready"');
     }
     const closing = app.service.close();
     const targets = ["/v1/namespaces", "/readyz", "/healthz"];
-    connections.forEach((raw, i) => ask(raw, targets[i]!));
+    targets.forEach((target, i) => ask(connections[i]!, target));
+    // A client that was idle until now does not know yet, and must not be reset.
+    await sleep(300);
+    ask(connections[3], "/v1/namespaces");
     const answers = await Promise.all(connections.map((raw) => raw.ended()));
     connections.forEach((raw) => raw.close());
     await closing;
     const last = answers.map((answer) => answer.slice(answer.lastIndexOf("HTTP/1.1")));
-    assert.deepEqual(last.map(statusOf), [503, 503, 200]);
+    assert.deepEqual(last.map(statusOf), [503, 503, 200, 503]);
     assert.deepEqual(
       last.map((answer) => headerOf(answer, "Connection")),
-      ["close", "close", "close"],
+      ["close", "close", "close", "close"],
     );
     assert.equal(bodyOf(last[0]!)["code"], "unavailable");
     assert.equal(bodyOf(last[1]!)["status"], "not_ready");

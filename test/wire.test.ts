@@ -15,6 +15,17 @@ const assertProblem = (answer: string, status: number, code: string): void => {
   assert.equal(headerOf(answer, "X-Content-Type-Options"), "nosniff");
 };
 
+describe("A request head that comes too slowly", () => {
+  const app = useApp({ HEADERS_TIMEOUT_MS: "200", BODY_TIMEOUT_MS: "60000" });
+
+  it("is refused by HEADERS_TIMEOUT_MS, however long the whole request may take", async () => {
+    const raw = await openRaw(app().url);
+    raw.write("POST /v1/collect HTTP/1.1\r\nHost: a\r\n");
+    assertProblem(await raw.ended(), 408, "request_timeout");
+    raw.close();
+  });
+});
+
 /** What no HTTP client would send, or would send so slowly or in such an order. */
 describe("The HTTP server on the wire", () => {
   const app = useApp({ HEADERS_TIMEOUT_MS: "200", BODY_TIMEOUT_MS: "400" });

@@ -63,11 +63,11 @@ describe("The worker", () => {
   it("does not pause once more when the queue has paused by itself", async () => {
     const { bench, queue, worker } = createWorkerBench();
     bench.ports.hook = fail;
-    for (let n = 0; n < 2; n += 1) await queue.deliver([anEvent(1)]);
-    await sleep(205);
+    for (let n = 0; n < 4; n += 1) await queue.deliver([anEvent(1)]);
+    await sleep(805);
     const start = performance.now();
     await queue.deliver([anEvent(1)]);
-    assert.ok(performance.now() - start < 150, "the pause of 200 ms is over");
+    assert.ok(performance.now() - start < 750, "the pause of 800 ms is over");
     await worker.close();
   });
 
@@ -82,7 +82,7 @@ describe("The worker", () => {
       assert.deepEqual(waiting, { kind: "postpone", delayMs: Math.min(100 * 2 ** n, 5_000) });
       assert.deepEqual(finished, done);
     }
-    assert.ok(performance.now() - start < 1_000);
+    assert.ok(performance.now() - start < 5_000, "eight pauses would take 20 s");
     await worker.close();
   });
 

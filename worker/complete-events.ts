@@ -1,5 +1,6 @@
 import { AppError } from "../core/errors.js";
 import { facetIdentifier, identifierKey, type StoredEvent } from "../core/event.js";
+import { facetOf } from "../core/fold.js";
 import type { Assertion, Verdict } from "../core/identity.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
 import type { FoldMark } from "../core/ports.js";
@@ -9,6 +10,9 @@ import { foldFacets, type Fold } from "./fold-facets.js";
 import type { RequireSchema } from "./schemas.js";
 
 export type CompleteDeps = Pick<WorkerDeps, "events" | "profiles" | "identity" | "contribute" | "now">;
+
+/** Large payloads are parsed without holding the event loop longer than this, milliseconds. */
+const TURN_MS = 5;
 
 /**
  * Takes events of one workspace through all their steps: store, link, fold, mark. When it resolves, all are finished and durable.
@@ -29,7 +33,13 @@ export async function completeEvents(
   if (events.length === 0) return;
   // Before anything is linked: a payload that cannot be read then leaves no trace.
   const folds: Fold[] = [];
-  for (const event of events) folds.push(await foldOf(deps, requireSchema, event));
+  let turnBegan = performance.now();
+  for (const event of events) {
+    folds.push(await foldOf(deps, requireSchema, event));
+    if (performance.now() - turnBegan < TURN_MS) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    turnBegan = performance.now();
+  }
   const verdicts = await deps.identity.assertAll(workspace, events.map(assertionOf));
   const marks = events.map((event, index) => markOf(event, folds[index]!, verdicts[index]!));
   // Together, so that a backend that can shows the traits and the count of an event at once; a redelivery does both again.
@@ -57,7 +67,7 @@ async function foldOf({ contribute }: CompleteDeps, requireSchema: RequireSchema
   const traits = contribute(schema, parsePayload(event.payload));
   return {
     facet: identifierKey(event.workspace, event.identifiers[0]!),
-    contribution: { eventId: event.eventId, effectiveTs: event.effectiveTs, traits },
+    gain: facetOf({ eventId: event.eventId, effectiveTs: event.effectiveTs, traits }),
   };
 }
 

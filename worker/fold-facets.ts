@@ -1,13 +1,14 @@
 import { AppError } from "../core/errors.js";
-import type { Contribution, Facet } from "../core/facet.js";
-import { emptyFacet, foldEvent, joinFacets } from "../core/fold.js";
+import type { Facet } from "../core/facet.js";
+import { emptyFacet, joinFacets } from "../core/fold.js";
 import type { IdentifierKey, WorkspaceId } from "../core/ids.js";
 import type { FacetSave, ProfileStore } from "../core/ports.js";
 
 /** One event on its way into one facet. */
 export interface Fold {
   readonly facet: IdentifierKey;
-  readonly contribution: Contribution;
+  /** What the event alone makes. */
+  readonly gain: Facet;
 }
 
 /** Each lost race means that another worker won it, so only a great many of them get here. */
@@ -35,8 +36,7 @@ export async function foldFacets(
 /** What each facet is to gain, all its events together. */
 function gainsOf(folds: readonly Fold[]): ReadonlyMap<IdentifierKey, Facet> {
   const gains = new Map<IdentifierKey, Facet>();
-  for (const { facet, contribution } of folds)
-    gains.set(facet, foldEvent(gains.get(facet) ?? emptyFacet, contribution));
+  for (const { facet, gain } of folds) gains.set(facet, joinFacets(gains.get(facet) ?? emptyFacet, gain));
   return gains;
 }
 

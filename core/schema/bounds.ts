@@ -1,5 +1,5 @@
 import type { Comparison } from "./comparison.js";
-import { sameJson } from "./equality.js";
+import { memberOf } from "./equality.js";
 import type { SchemaObject } from "./keywords.js";
 
 /** The keywords that judge a value by itself: its type, its listed values, its bounds. */
@@ -49,7 +49,8 @@ function valueProblems(previous: SchemaObject, next: SchemaObject, refuse: Refus
   for (const keyword of ["enum", "const"]) {
     if (!(keyword in next)) continue;
     const after = listed(next, keyword === "const") ?? [];
-    const lost = before?.filter((value) => !after.some((other) => sameJson(value, other)));
+    const isKept = memberOf(after);
+    const lost = before?.filter((value) => !isKept(value));
     if (lost === undefined) refuse(keyword, "is new");
     else if (lost.length > 0) refuse(keyword, `no longer has ${JSON.stringify(lost[0]).slice(0, 100)}`);
   }

@@ -19,8 +19,8 @@ export const isLinear = (schema: object): boolean => linearCost(schema) !== null
 /** Null for a schema that is not linear: recursive, too entangled to walk, or too slow for each byte. */
 export function linearCost(schema: object): LinearCost | null {
   const document = openDocument(schema as SchemaObject);
-  if (document.count > SUBSCHEMAS_MAX) return null;
-  const walk: Walk = { document, above: new Set(), visits: 0, ns: 0, nsPerByte: 0, patternSize: 0 };
+  if (document.count > SUBSCHEMAS_MAX || codePartsOf(document) > CODE_PARTS_MAX) return null;
+  const walk: Walk = { document, above: new Set(), visits: 0, ns: 0, nsPerByte: 0, readNsPerByte: 0, patternSize: 0 };
   try {
     walkPlace(walk, [{ schema: document.root, aim: "here" }], { bytes: ROOT_BYTES, repeats: false });
     return { ns: walk.ns, nsPerByte: walk.nsPerByte };
@@ -34,8 +34,11 @@ const NS_PER_BYTE_MAX = 2_000;
 /** What all places cost together that the data can hold only once. */
 const NS_MAX = 1_000_000;
 const VISITS_MAX = 5_000;
-/** Compiling so many takes some 40 ms in the event loop, once. */
 const SUBSCHEMAS_MAX = 400;
+/** Keywords and names that code is written for: compiling so many takes some 50 ms in the event loop, once. */
+const CODE_PARTS_MAX = 1_500;
+/** Longer lists become a loop. */
+const REQUIRED_WRITTEN_MAX = 200;
 /** Instructions of all patterns: they are compiled in the event loop when the schema is first used. */
 const PATTERN_SIZE_MAX = 20_000;
 
@@ -53,6 +56,8 @@ interface Walk extends LinearCost {
   visits: number;
   ns: number;
   nsPerByte: number;
+  /** At the place that is being looked at: what reads a value as a whole costs for each of its bytes, however often it stands there. */
+  readNsPerByte: number;
   patternSize: number;
 }
 
@@ -67,9 +72,10 @@ type Applied = Pick<Edge, "schema" | "aim">;
 
 function walkPlace(walk: Walk, applied: readonly Applied[], place: Place): void {
   const here: SchemaObject[] = [];
+  walk.readNsPerByte = 0;
   const cost = applied.reduce((sum, one) => sum + gather(walk, one, here), 0);
-  if (place.repeats) walk.nsPerByte = Math.max(walk.nsPerByte, cost / place.bytes);
-  else walk.ns += cost;
+  walk.nsPerByte = Math.max(walk.nsPerByte, walk.readNsPerByte + (place.repeats ? cost / place.bytes : 0));
+  if (!place.repeats) walk.ns += cost;
   if (walk.nsPerByte > NS_PER_BYTE_MAX || walk.ns > NS_MAX) throw NOT_LINEAR;
   const entered = here.filter((schema) => !walk.above.has(schema));
   for (const schema of entered) walk.above.add(schema);
@@ -128,13 +134,28 @@ const KEYWORD_NS = 2;
 const NAME_NS = 5;
 const MEMBERSHIP_NS = 40;
 const UNEVALUATED_NS = 60;
+/** For each byte of an object whose names are counted, and of a string whose characters are. */
+const COUNT_NAMES_NS = 25;
+const COUNT_CHARACTERS_NS = 6;
+const READ_NS: readonly (readonly [keyword: string, nsPerByte: number])[] = [
+  ["minProperties", COUNT_NAMES_NS],
+  ["maxProperties", COUNT_NAMES_NS],
+  ["minLength", COUNT_CHARACTERS_NS],
+  ["maxLength", COUNT_CHARACTERS_NS],
+];
 
 function costOf(walk: Walk, schema: SchemaObject): number {
   let cost = SCHEMA_NS + KEYWORD_NS * Object.keys(schema).length;
   cost += NAME_NS * (keysOf(schema["properties"]) + stringsOf(schema["required"]).length);
   cost += NAME_NS * sizeOf(schema["dependentRequired"]) + NAME_NS * sizeOf(schema["dependencies"]);
   cost += NAME_NS * keysOf(schema["dependentSchemas"]);
-  if ("enum" in schema || "const" in schema) cost += MEMBERSHIP_NS + NAME_NS * structureOf(schema);
+  for (const [keyword, nsPerByte] of READ_NS) if (keyword in schema) walk.readNsPerByte += nsPerByte;
+  if ("enum" in schema || "const" in schema) {
+    const { values, structures } = structureOf(schema);
+    cost += MEMBERSHIP_NS + NAME_NS * values;
+    // Each is held against the value by itself, and its names are counted then.
+    walk.readNsPerByte += COUNT_NAMES_NS * structures;
+  }
   if ("unevaluatedProperties" in schema || "unevaluatedItems" in schema) cost += UNEVALUATED_NS;
   if (schema["uniqueItems"] === true && !hasScalarItems(schema)) throw NOT_LINEAR;
   countPatterns(walk, schema);
@@ -145,15 +166,31 @@ const keysOf = (value: unknown): number => (isObject(value) ? Object.keys(value)
 const sizeOf = (value: unknown): number =>
   isObject(value) ? Object.values(value).reduce<number>((sum, held) => sum + 1 + stringsOf(held).length, 0) : 0;
 
-/** The values inside objects and arrays of `enum` and `const`; scalars are looked up at once. */
-function structureOf(schema: SchemaObject): number {
-  const values = Array.isArray(schema["enum"]) ? (schema["enum"] as unknown[]) : [];
-  return [...values, schema["const"]].reduce<number>((sum, value) => sum + insideOf(value), 0);
+/** Objects and arrays of `enum` and `const`, and the values in them; scalars are looked up at once. */
+function structureOf(schema: SchemaObject): { readonly values: number; readonly structures: number } {
+  const listed = Array.isArray(schema["enum"]) ? (schema["enum"] as unknown[]) : [];
+  const found = { values: 0, structures: 0 };
+  const count = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    const held: unknown[] = Object.values(value);
+    found.structures += 1;
+    found.values += 1 + held.length;
+    held.forEach(count);
+  };
+  [...listed, schema["const"]].forEach(count);
+  return found;
 }
-const insideOf = (value: unknown): number =>
-  typeof value === "object" && value !== null
-    ? Object.values(value).reduce<number>((sum, held) => sum + 1 + insideOf(held), 1)
-    : 0;
+
+/** What the compiler writes a piece of code for, each taking about the same time. */
+function codePartsOf({ paths }: SchemaDocument): number {
+  let parts = 0;
+  for (const schema of paths.keys()) {
+    const required = stringsOf(schema["required"]).length;
+    parts += Object.keys(schema).length + (required > REQUIRED_WRITTEN_MAX ? 0 : required);
+    parts += sizeOf(schema["dependentRequired"]) + sizeOf(schema["dependencies"]);
+  }
+  return parts;
+}
 
 const SCALARS = new Set(["string", "number", "integer", "boolean", "null"]);
 export const isScalarType = (type: unknown): boolean =>

@@ -1,4 +1,4 @@
-import { AppError } from "../errors.js";
+import { AppError, type ErrorItem } from "../errors.js";
 import type { Merge } from "../catalog.js";
 import type { Scalar } from "../facet.js";
 import { annotationsOf, type Annotations } from "./annotations.js";
@@ -23,9 +23,15 @@ export interface FoundIdentifier {
 export interface Extract {
   readonly identifiers: readonly FoundIdentifier[];
   readonly traits: readonly { readonly name: string; readonly merge: Merge; readonly value: Scalar }[];
+  /** The first value that no event may hold, which was the last one looked at; null when there is none. */
+  readonly refused: ErrorItem | null;
 }
 
 const POSITIONS_MAX = 200;
+/** A few bytes of an array can stand for as many values as its items have annotations, so what is found has a limit of its own. */
+const IDENTIFIERS_FOUND_MAX = 1_000;
+const TRAITS_FOUND_MAX = 10_000;
+const TRAIT_LENGTH_MAX = 1_024;
 
 /** Throws `invalid_schema` when an annotation is malformed or stands where it cannot count. */
 export function compilePlan(schema: object): AnnotationPlan {
@@ -187,7 +193,7 @@ export function traitsOf(plan: AnnotationPlan): Readonly<Record<string, Merge>> 
  * absent or of another type are left out; integers become decimal text as identifiers.
  */
 export function extract(plan: AnnotationPlan, payload: unknown): Extract {
-  const found: Found = { identifiers: [], traits: [] };
+  const found: Found = { identifiers: [], traits: [], refused: null };
   collect(plan, payload, "", found);
   return found;
 }
@@ -195,9 +201,11 @@ export function extract(plan: AnnotationPlan, payload: unknown): Extract {
 interface Found {
   readonly identifiers: FoundIdentifier[];
   readonly traits: { name: string; merge: Merge; value: Scalar }[];
+  refused: ErrorItem | null;
 }
 
 function collect(plan: AnnotationPlan, value: unknown, path: string, found: Found): void {
+  if (found.refused !== null) return;
   if (typeof value !== "object" || value === null) {
     collectScalar(plan, value as Scalar, path, found);
   } else if (Array.isArray(value)) {
@@ -213,8 +221,28 @@ function collect(plan: AnnotationPlan, value: unknown, path: string, found: Foun
 
 const below = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
 
-function collectScalar({ namespaces, traits }: AnnotationPlan, value: Scalar, path: string, found: Found): void {
-  if (typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value)))
-    for (const namespace of namespaces) found.identifiers.push({ path, namespace, value: String(value) });
-  for (const { name, merge } of traits) found.traits.push({ name, merge, value });
+function collectScalar(plan: AnnotationPlan, value: Scalar, path: string, found: Found): void {
+  const isIdentifier = typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value));
+  const namespaces = isIdentifier ? plan.namespaces : [];
+  const message = refusal(found, namespaces.length, plan.traits.length, value);
+  if (message !== null) {
+    found.refused = { path, message };
+    return;
+  }
+  for (const namespace of namespaces) found.identifiers.push({ path, namespace, value: String(value) });
+  for (const { name, merge } of plan.traits) found.traits.push({ name, merge, value });
+}
+
+function refusal(
+  { identifiers, traits }: Found,
+  moreIdentifiers: number,
+  moreTraits: number,
+  value: Scalar,
+): string | null {
+  if (identifiers.length + moreIdentifiers > IDENTIFIERS_FOUND_MAX || traits.length + moreTraits > TRAITS_FOUND_MAX)
+    return "is beyond the identifiers and traits that one event may hold";
+  // A profile keeps traits for ever, so their size is bounded where they come in.
+  if (moreTraits > 0 && typeof value === "string" && value.length > TRAIT_LENGTH_MAX)
+    return `must have at most ${TRAIT_LENGTH_MAX} characters to be a trait`;
+  return null;
 }

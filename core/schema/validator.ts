@@ -49,9 +49,14 @@ const VALID: readonly ErrorItem[] = [];
 /** One schema version; what it is asked for first is made first. */
 interface Entry {
   readonly key: string;
-  validate: ValidateFunction | null;
-  cost: LinearCost | null;
+  here: Here | null;
   plan: AnnotationPlan | null;
+}
+
+/** What validation in the event loop needs. */
+interface Here {
+  readonly cost: LinearCost;
+  readonly validate: Pick<ValidateFunction, "errors"> & ((payload: unknown) => unknown);
 }
 
 export function openValidator({ compileMs, validationMs, cacheMax = CACHE_MAX }: ValidatorOptions): Validator {
@@ -62,7 +67,7 @@ export function openValidator({ compileMs, validationMs, cacheMax = CACHE_MAX }:
     const key = `${workspace}:${schemaId}:${version}`;
     let entry = entries.get(key);
     if (entry === undefined) {
-      entry = { key, validate: null, cost: null, plan: null };
+      entry = { key, here: null, plan: null };
       entries.set(key, entry);
     }
     return entry;
@@ -96,12 +101,7 @@ function checkHere(
   payload: unknown,
   bytes: number,
 ): readonly ErrorItem[] | null {
-  if (entry.validate === null || entry.cost === null) {
-    const parsed = JSON.parse(schema) as SchemaObject;
-    entry.cost = linearCost(parsed) ?? NEVER_HERE;
-    entry.validate = compileSchema(parsed);
-  }
-  const { validate, cost } = entry;
+  const { validate, cost } = (entry.here ??= prepareHere(JSON.parse(schema) as SchemaObject));
   if (cost.ns + cost.nsPerByte * bytes > LOOP_NS_MAX) return null;
   try {
     return withFuel(LOOP_NS_MAX, () => validate(payload)) ? VALID : firstProblem(validate.errors ?? []);
@@ -112,8 +112,19 @@ function checkHere(
   }
 }
 
-/** Registered as linear by a build that judged otherwise. */
-const NEVER_HERE: LinearCost = { ns: Infinity, nsPerByte: 0 };
+/** Only for the thread: registered as linear by a build that judged otherwise, or its code needs the thread's larger stack. */
+const NEVER_HERE: Here = { cost: { ns: Infinity, nsPerByte: 0 }, validate: () => false };
+
+function prepareHere(schema: SchemaObject): Here {
+  const cost = linearCost(schema);
+  if (cost === null) return NEVER_HERE;
+  try {
+    return { cost, validate: compileSchema(schema) };
+  } catch (error) {
+    if (error instanceof RangeError) return NEVER_HERE;
+    throw error;
+  }
+}
 
 const isTooExpensive = (error: unknown): boolean => error instanceof AppError && error.code === "schema_too_expensive";
 

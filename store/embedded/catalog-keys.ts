@@ -18,7 +18,8 @@ export function createKeys(database: Database, session: Session): KeyMethods {
   const workspace = database.prepare("SELECT id, name, created_at FROM workspaces WHERE id = ?");
   const workspaces = database.prepare("SELECT id, name, created_at FROM workspaces WHERE id > ? ORDER BY id LIMIT ?");
   const insertKey = database.prepare(
-    `INSERT INTO keys (id, ws, role, ingest_only, name, hash, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO keys (id, ws, role, ingest_only, name, hash, created_at, expires_at, successor)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO NOTHING`,
   );
   const key = database.prepare(`${SELECT_KEY} WHERE id = ?`);
@@ -27,7 +28,9 @@ export function createKeys(database: Database, session: Session): KeyMethods {
     "SELECT 1 FROM keys WHERE ws = ? AND id <> ? AND role = 'owner' AND expires_at IS NULL LIMIT 1",
   );
   const removeKey = database.prepare("DELETE FROM keys WHERE id = ?");
-  const expireKey = database.prepare("UPDATE keys SET expires_at = min(coalesce(expires_at, ?), ?) WHERE id = ?");
+  const retireKey = database.prepare(
+    "UPDATE keys SET expires_at = min(coalesce(expires_at, ?), ?), successor = ? WHERE id = ?",
+  );
 
   const findKey = (keyId: KeyId): KeyRecord | null => {
     const row = key.get([keyId]);
@@ -66,9 +69,11 @@ export function createKeys(database: Database, session: Session): KeyMethods {
       }),
     rotateKey: (workspaceId, keyId, successor, oldExpiresAt) =>
       session.write(() => {
-        if (findKey(keyId)?.workspace !== workspaceId) return "not_found";
+        const old = findKey(keyId);
+        if (old?.workspace !== workspaceId) return "not_found";
+        if (old.successor !== null) return "already_rotated";
         putKey(successor);
-        expireKey.run([oldExpiresAt, oldExpiresAt, keyId]);
+        retireKey.run([oldExpiresAt, oldExpiresAt, successor.keyId, keyId]);
         return "rotated";
       }),
   };
@@ -81,9 +86,19 @@ const toWorkspace = ([workspaceId, name, createdAt]: WorkspaceRow): Workspace =>
   createdAt,
 });
 
-const SELECT_KEY = "SELECT id, ws, role, ingest_only, name, hash, created_at, expires_at FROM keys";
-type KeyRow = readonly [KeyId, WorkspaceId, Role, number, Buffer | null, string, number, number | null];
-const toKey = ([keyId, workspace, role, ingestOnly, name, hash, createdAt, expiresAt]: KeyRow): KeyRecord => ({
+const SELECT_KEY = "SELECT id, ws, role, ingest_only, name, hash, created_at, expires_at, successor FROM keys";
+type KeyRow = readonly [KeyId, WorkspaceId, Role, number, Buffer | null, string, number, number | null, KeyId | null];
+const toKey = ([
+  keyId,
+  workspace,
+  role,
+  ingestOnly,
+  name,
+  hash,
+  createdAt,
+  expiresAt,
+  successor,
+]: KeyRow): KeyRecord => ({
   keyId,
   workspace,
   role,
@@ -92,6 +107,7 @@ const toKey = ([keyId, workspace, role, ingestOnly, name, hash, createdAt, expir
   hash,
   createdAt,
   expiresAt,
+  successor,
 });
 const keyParameters = (key: KeyRecord): readonly SqlValue[] => [
   key.keyId,
@@ -102,6 +118,7 @@ const keyParameters = (key: KeyRecord): readonly SqlValue[] => [
   key.hash,
   key.createdAt,
   key.expiresAt,
+  key.successor,
 ];
 
 function requireNew(changes: number, what: string): void {

@@ -1,5 +1,5 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import Libsql from "libsql";
 import { ConfigError } from "../../core/config.js";
 import type { Database } from "../../core/database.js";
@@ -31,7 +31,7 @@ export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Pr
   } catch (error) {
     await database?.close();
     unlock();
-    throw error;
+    throw failureOf(error) === "damaged" ? strangeFile(dataDir, error) : error;
   }
   const opened = database;
   return {
@@ -43,13 +43,24 @@ export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Pr
   };
 }
 
+const strangeFile = (dataDir: string, cause: unknown): ConfigError =>
+  new ConfigError(`DATA_DIR: ${dataDir} holds a file that is not Onym's, or that is damaged`, { cause });
+
 function makeFolder(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeEach(resolve(dataDir));
+    if (!statSync(dataDir).isDirectory()) throw Object.assign(new Error("not a folder"), { code: "ENOTDIR" });
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
     throw new ConfigError(`DATA_DIR: the folder ${dataDir} cannot be made (${code})`, { cause });
   }
+}
+
+/** One by one: Node's own recursive mkdir never ends where the system refuses with ENOENT, as below /proc. */
+function makeEach(folder: string): void {
+  if (existsSync(folder)) return;
+  makeEach(dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
 }
 
 /** The driver ends a transaction when its connection is collected, so a lock must be reachable for as long as it is held. */
@@ -62,6 +73,7 @@ function lock(dataDir: string): () => void {
     db.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     db.close();
+    if (failureOf(error) === "damaged") throw strangeFile(dataDir, error);
     if (failureOf(error) !== "full") throw error;
     throw new ConfigError(`DATA_DIR: another process uses the folder ${dataDir}; one process owns it`, {
       cause: error,

@@ -97,7 +97,8 @@ export const STORE_MIGRATIONS: readonly Migration[] = [
     name BLOB,
     hash TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    expires_at INTEGER
+    expires_at INTEGER,
+    successor TEXT
   );
   CREATE INDEX keys_of_workspace ON keys (ws, id);
   CREATE TABLE schemas (

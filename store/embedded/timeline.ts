@@ -21,16 +21,16 @@ export function createTimeline(database: Database, session: Session): Pick<Event
   const nth = database.prepare(
     "SELECT position FROM folds WHERE facet = ? AND position > ? ORDER BY position LIMIT 1 OFFSET ?",
   );
-  const rest = database.prepare("SELECT count(*) FROM folds WHERE facet = ? AND position > ?");
+  const some = database.prepare("SELECT count(*) FROM (SELECT 1 FROM folds WHERE facet = ? AND position > ? LIMIT ?)");
 
   const countOf = async (facet: Buffer): Promise<number> => {
     let counted = 0;
     let after = "";
     for (;;) {
-      const step = await session.read(() => nth.get([facet, after, COUNTED_PER_TURN - 1]));
-      if (step === undefined) return counted + (await session.read(() => rest.get([facet, after])![0] as number));
-      counted += COUNTED_PER_TURN;
-      after = step[0] as string;
+      const more = await session.read(() => some.get([facet, after, COUNTED_PER_TURN])![0] as number);
+      counted += more;
+      if (more < COUNTED_PER_TURN) return counted;
+      after = await session.read(() => nth.get([facet, after, COUNTED_PER_TURN - 1])![0] as string);
       await nextTurn();
     }
   };

@@ -37,6 +37,12 @@ export const keySentences: Contract<CatalogStore> = {
     assert.deepEqual(await port.findWorkspace(workspace.workspaceId), workspace);
   },
 
+  "findWorkspace keeps workspaces apart": async ({ port }) => {
+    const [a, b] = [await open(port), await open(port)];
+    for (const { ws, workspace } of [a, b]) assert.deepEqual(await port.findWorkspace(ws), workspace);
+    assert.equal(await port.findWorkspace(newId<WorkspaceId>()), null);
+  },
+
   "lists all workspaces by id, each once over the pages": async ({ port }) => {
     const made = [];
     for (let n = 0; n < 7; n += 1) made.push((await open(port)).workspace);
@@ -137,8 +143,21 @@ export const keySentences: Contract<CatalogStore> = {
     assert.deepEqual(await port.findKey(owner.keyId), owner);
     assert.equal(await port.findKey(successor.keyId), null);
     assert.equal(await port.rotateKey(ws, owner.keyId, successor, 5_000), "rotated");
-    assert.deepEqual(await port.findKey(owner.keyId), { ...owner, expiresAt: 5_000 });
+    assert.deepEqual(await port.findKey(owner.keyId), {
+      ...owner,
+      expiresAt: 5_000,
+      successor: successor.keyId,
+    });
     assert.deepEqual(await port.findKey(successor.keyId), successor);
+  },
+
+  "rotates a key once: the second time stores nothing": async ({ port }) => {
+    const { ws, owner } = await open(port);
+    const [first, second] = [aKey({ workspace: ws }), aKey({ workspace: ws })];
+    const answers = await Promise.all([first, second].map((key) => port.rotateKey(ws, owner.keyId, key, 5_000)));
+    assert.deepEqual(answers, ["rotated", "already_rotated"]);
+    assert.equal(await port.findKey(second.keyId), null);
+    assert.equal((await port.findKey(owner.keyId))?.successor, first.keyId);
   },
 
   "does not let a rotation prolong a key that expires earlier": async ({ port }) => {

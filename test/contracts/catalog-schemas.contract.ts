@@ -150,7 +150,7 @@ export const schemaSentences: Contract<CatalogStore> = {
     }
   },
 
-  "the schema methods keep workspaces apart": async ({ port }) => {
+  "putSchema, findSchema, schemas and schemaVersions keep workspaces apart": async ({ port }) => {
     const [a, b] = [newWorkspace(), newWorkspace()];
     const page = { limit: 10, after: null };
     for (const [own, other] of [
@@ -177,5 +177,10 @@ export const schemaSentences: Contract<CatalogStore> = {
         [workspace, workspace],
       );
     }
+    // Neither more versions nor more schemas of one change what another lists.
+    const [first, second] = schemas as [SchemaVersion, SchemaVersion];
+    assert.deepEqual(await port.putSchema({ ...second, version: 2 }), CREATED);
+    assert.deepEqual(await port.putSchema(aSchema({ workspace: b, schemaId: "a" as SchemaId })), CREATED);
+    assert.deepEqual(await port.schemas(a, { limit: 1, after: null }), [first]);
   },
 };

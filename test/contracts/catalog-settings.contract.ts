@@ -77,7 +77,7 @@ export const settingSentences: Contract<CatalogStore> = {
     assert.deepEqual([await is(CHECKOUT), await is(RETURNS)], [false, false]);
   },
 
-  "the dataset methods keep workspaces apart": async ({ port }) => {
+  "putDataset, changeDataset, findDataset, datasets and isUnified keep workspaces apart": async ({ port }) => {
     const [a, b] = [newWorkspace(), newWorkspace()];
     const datasetId = newId<DatasetId>();
     const page = { limit: 10, after: null };
@@ -167,7 +167,7 @@ export const settingSentences: Contract<CatalogStore> = {
     assert.equal((await port.namespaces(workspace)).length, 6);
   },
 
-  "the namespace methods keep workspaces apart": async ({ port }) => {
+  "namespaces, putNamespace and registerNamespaces keep workspaces apart": async ({ port }) => {
     const [a, b] = [newWorkspace(), newWorkspace()];
     for (const [own, other] of [
       [a, b],

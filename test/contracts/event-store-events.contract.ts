@@ -182,6 +182,7 @@ export const eventSentences: Contract<EventStore> = {
       await port.insert(one.workspace, [lone]);
       await port.markFolded(other.workspace, [{ ...aMark(lone), facet: aKeyOf(other.workspace, "x") }]);
       await port.markFolded(other.workspace, [aMark(lone)]).catch(() => {});
+      await port.markFolded(one.workspace, [{ ...aMark(lone), facet: aKeyOf(other.workspace, "x") }]).catch(() => {});
       assert.equal((await port.find(one.workspace, lone.eventId))?.status, "stored");
       assert.equal(await port.count(other.workspace, [aKeyOf(other.workspace, "x")]), 0);
     }

@@ -88,7 +88,18 @@ export const identityGraphContract: Contract<IdentityGraph> = {
     await step(port, workspace, anAssertion(ann, bob), anAssertion(cat));
     const before = await standing(port, workspace, ann, bob, cat, dan);
     const request = aRequest(workspace, anAssertion(dan, ann, cat));
+    const other = aWorkspace();
+    await step(port, other, anAssertion(ann, bob));
+    const [foreign] = (await port.read(other, wanting(other, ann))).components.keys();
     const damage: Readonly<Record<string, (plan: Plan) => Plan>> = {
+      "a component of another workspace to grow": (plan) => ({
+        ...plan,
+        components: plan.components.map((component) => ({ ...component, into: foreign! })),
+      }),
+      "a component of another workspace to absorb": (plan) => ({
+        ...plan,
+        components: plan.components.map((component) => ({ ...component, absorbed: [foreign!] })),
+      }),
       "an identifier that exists": (plan) => {
         const again = { ...plan.creates[0]!, key: identifierKey(workspace, ann), uid: newId<Uid>() };
         return { ...plan, creates: [...plan.creates, again] };

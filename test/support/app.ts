@@ -117,10 +117,10 @@ export const submission = (schemaId: string, payload: unknown) => ({
   payload,
 });
 
-const WAIT_MS = 5_000;
+const WAIT_MS = 15_000;
 const PAUSE_MS = 10;
 
-/** Asks until `isDone`, at most five seconds. Answers the last answer, so that the test can say what was wrong. */
+/** Asks until `isDone`, at most fifteen seconds: a busy machine must not fail a test. Answers the last answer, so that the test can say what was wrong. */
 export async function until(ask: () => Promise<Answer>, isDone: (answer: Answer) => boolean): Promise<Answer> {
   const deadline = Date.now() + WAIT_MS;
   for (;;) {

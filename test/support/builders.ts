@@ -85,6 +85,7 @@ export const aKey = (changes: Partial<KeyRecord> = {}): KeyRecord => ({
   hash: Buffer.alloc(32, 7).toString("base64"),
   createdAt: 1_772_359_200_000,
   expiresAt: null,
+  successor: null,
   ...changes,
 });
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isUnavailable } from "../../core/errors.js";
 
-/** Waits until the condition holds; fails with `what` if it does not within five seconds. */
+/** Waits until the condition holds; fails with `what` if it does not within fifteen seconds. */
 export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 5_000;
+  const end = performance.now() + 15_000;
   while (!(await condition())) {
-    if (performance.now() > end) assert.fail(`not within 5 s: ${what}`);
+    if (performance.now() > end) assert.fail(`not within 15 s: ${what}`);
     await sleep(2);
   }
 }

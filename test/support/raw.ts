@@ -6,16 +6,16 @@ export interface Raw {
   write(bytes: string | Buffer): void;
   /** All that came so far, as latin1. */
   received(): string;
-  /** Waits until the text arrives, at most five seconds. */
+  /** Waits until the text arrives, at most fifteen seconds. */
   waitFor(text: string): Promise<string>;
-  /** Resolves with all that came once the server has ended the connection, at most five seconds later. */
+  /** Resolves with all that came once the server has ended the connection, at most fifteen seconds later. */
   ended(): Promise<string>;
   /** Whether the connection is gone altogether, as after a reset. */
   isClosed(): boolean;
   close(): void;
 }
 
-const WAIT_MS = 5_000;
+const WAIT_MS = 15_000;
 
 /** With `readsLate` the client reads nothing before all that it wrote is gone, as clients do that block on their writes. */
 export async function openRaw(url: string, { readsLate = false } = {}): Promise<Raw> {
