@@ -170,7 +170,7 @@ async function put(deps: SchemasDeps, schema: SchemaVersion): Promise<"created" 
   if (result.kind === "created") return "created";
   if (result.kind === "version_taken") return "taken";
   const message = `trait ${result.trait} has the merge ${result.merge} in this workspace`;
-  throw new AppError("invalid_schema", message, { errors: [{ path: "schema", message }] });
+  throw new AppError("invalid_schema", `schema: ${message}`, { errors: [{ path: "schema", message }] });
 }
 
 async function listSchemas(deps: SchemasDeps, { workspace, query }: Context): Promise<Reply> {
