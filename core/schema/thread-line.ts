@@ -1,16 +1,19 @@
 import { AppError } from "../errors.js";
-import { busy, type Job, type JobTable } from "./thread-jobs.js";
+import { busy, createTurns, type Job, type JobTable } from "./thread-jobs.js";
 import { openLink, type Link } from "./thread-link.js";
 import type { Answer } from "./thread-protocol.js";
 
-/** Jobs in front of the thread, in order. The first one that the thread holds is the one that it is at. */
+/** Jobs in front of the thread, whose owners take turns. The first one that the thread holds is the one that it is at. */
 export interface Line {
   enter(job: Job): void;
   close(): Promise<void>;
 }
 
-/** Jobs that the thread holds, so that it need not wait for this thread's event loop after each. */
-const AHEAD = 16;
+/**
+ * Jobs that the thread holds: the next one, so that it need not wait for this thread's event loop after each, and no more, because
+ * what it holds comes before every job that another owner enters, and each may take its whole deadline.
+ */
+const AHEAD = 2;
 const START_MS = 10_000;
 const STARTS_MAX = 3;
 
@@ -20,7 +23,7 @@ const tooLarge = (cause: unknown): AppError =>
   new AppError("schema_too_expensive", "The schema takes too much memory for this payload.", { cause });
 
 export function createLine(jobs: JobTable): Line {
-  const waiting: Job[] = [];
+  const waiting = createTurns((job) => jobs.isWanted(job));
   const held: Job[] = [];
   let link: Link | null = null;
   let isReady = false;
@@ -45,9 +48,9 @@ export function createLine(jobs: JobTable): Line {
 
   const fill = (): void => {
     const isIdle = held.length === 0;
-    while (held.length < AHEAD && waiting.length > 0) {
-      const job = waiting.shift()!;
-      if (!jobs.isWanted(job)) continue;
+    while (held.length < AHEAD) {
+      const job = waiting.take();
+      if (job === undefined) break;
       link ??= openLink({ onAnswer, onGone });
       post(job);
     }
@@ -95,7 +98,7 @@ export function createLine(jobs: JobTable): Line {
     if (culprit !== undefined) jobs.finish(culprit, reason);
     if (!isReady) failedStarts += 1;
     isReady = false;
-    waiting.unshift(...held.splice(0));
+    waiting.putBack(held.splice(0));
     if (failedStarts < STARTS_MAX) {
       fill();
       return;
@@ -110,7 +113,7 @@ export function createLine(jobs: JobTable): Line {
         jobs.finish(job, busy());
         return;
       }
-      waiting.push(job);
+      waiting.add(job);
       fill();
     },
     close: async () => {

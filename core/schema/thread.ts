@@ -15,6 +15,8 @@ export interface ThreadOptions {
 }
 
 export interface ValidationRequest {
+  /** The workspace that it is for; see `ValidationThread`. */
+  readonly owner?: string;
   /** Names the schema for ever: the same key never stands for another text. */
   readonly key: string;
   /** JSON text. */
@@ -28,11 +30,14 @@ export interface ValidationRequest {
 /**
  * One thread for everything that a client's schema could make slow. It starts at first need and is killed when a job passes its
  * deadline; jobs that waited behind it are run again by its successor. Idle, it does not keep the process alive.
- * Both reject with `schema_too_expensive` past the deadline and with `unavailable` when too much waits, or waits too long.
+ * Owners take turns, so that one waits for about one job of each other, however many they have waiting. Without an owner a job
+ * shares the turns of all those that have none.
+ * Both reject with `schema_too_expensive` past the deadline with `unavailable` when too much waits, or waits too long, and
+ * with `rate_limited` when too much of its owner does.
  */
 export interface ValidationThread {
   /** Examines the JSON text of a schema that has passed `shapeProblems`. */
-  examine(schema: string): Promise<Examination>;
+  examine(schema: string, owner?: string): Promise<Examination>;
   validate(request: ValidationRequest): Promise<readonly ErrorItem[]>;
   /** Refuses what waits and ends the thread. */
   close(): Promise<void>;
@@ -51,7 +56,8 @@ export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS
   const line = createLine(jobs);
   const run = (task: Task): Promise<Answer> => jobs.submit(task, (job) => line.enter(job));
 
-  const examination = (schema: string): Task => ({
+  const examination = (schema: string, owner: string): Task => ({
+    owner,
     bytes: schema.length,
     patienceMs: waitMs + compileMs,
     prepare: (id) => ({
@@ -61,7 +67,8 @@ export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS
     }),
   });
 
-  const validation = ({ key, schema, payload, all }: ValidationRequest): Task => ({
+  const validation = ({ owner = "", key, schema, payload, all }: ValidationRequest): Task => ({
+    owner,
     bytes: payload.length,
     patienceMs: waitMs + compileMs + validationMs,
     prepare: (id, isKnown) => {
@@ -78,7 +85,7 @@ export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS
   });
 
   return {
-    examine: async (schema) => expectKind(await run(examination(schema)), "examined").examination,
+    examine: async (schema, owner = "") => expectKind(await run(examination(schema, owner)), "examined").examination,
     validate: async (request) => expectKind(await run(validation(request)), "validated").errors,
     close: () => line.close(),
   };

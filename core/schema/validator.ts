@@ -8,7 +8,7 @@ import type { SchemaObject } from "./keywords.js";
 import { linearCost, type LinearCost } from "./linear.js";
 import { compilePlan, type AnnotationPlan } from "./plan.js";
 import { firstProblem, moreThan } from "./problems.js";
-import { openValidationThread, type ValidationThread } from "./thread.js";
+import { openValidationThread, type ValidationRequest, type ValidationThread } from "./thread.js";
 
 export type { ValidationThread } from "./thread.js";
 
@@ -73,7 +73,7 @@ export function openValidator({ compileMs, validationMs, cacheMax = CACHE_MAX }:
     return entry;
   };
   const first = (schema: SchemaVersion, bytes: Buffer): Promise<readonly ErrorItem[]> =>
-    guard.validate(entryOf(schema).key, schema.schema, bytes);
+    guard.validate({ owner: schema.workspace, key: entryOf(schema).key, schema: schema.schema, payload: bytes });
   return {
     check: (schema, payload, bytes) =>
       (schema.linear ? checkHere(entryOf(schema), schema, payload, bytes.length) : null) ?? first(schema, bytes),
@@ -81,7 +81,13 @@ export function openValidator({ compileMs, validationMs, cacheMax = CACHE_MAX }:
       const { key } = entryOf(schema);
       guard.requireTrusted(key);
       try {
-        return await thread.validate({ key, schema: schema.schema, payload: bytes, all: true });
+        return await thread.validate({
+          owner: schema.workspace,
+          key,
+          schema: schema.schema,
+          payload: bytes,
+          all: true,
+        });
       } catch (error) {
         if (!isTooExpensive(error)) throw error;
         const problems = await first(schema, bytes);
@@ -131,7 +137,7 @@ const isTooExpensive = (error: unknown): boolean => error instanceof AppError &&
 interface Guard {
   /** Throws when the version passed the deadline three times. */
   requireTrusted(key: string): void;
-  validate(key: string, schema: string, payload: Buffer): Promise<readonly ErrorItem[]>;
+  validate(request: Omit<ValidationRequest, "all">): Promise<readonly ErrorItem[]>;
 }
 
 /** First-problem validation in the thread, which counts how often a version was too slow. */
@@ -143,10 +149,11 @@ function createGuard(thread: ValidationThread): Guard {
   };
   return {
     requireTrusted,
-    validate: async (key, schema, payload) => {
+    validate: async (request) => {
+      const { key } = request;
       requireTrusted(key);
       try {
-        return await thread.validate({ key, schema, payload, all: false });
+        return await thread.validate({ ...request, all: false });
       } catch (error) {
         if (isTooExpensive(error)) strikes.set(key, (strikes.get(key) ?? 0) + 1);
         throw error;
