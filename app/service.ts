@@ -1,5 +1,6 @@
 import type { Config } from "../core/config.js";
 import type { Identity } from "../core/identity.js";
+import type { WorkspaceId } from "../core/ids.js";
 import type { Log } from "../core/log.js";
 import { incompatibilities } from "../core/schema/compatibility.js";
 import { extract } from "../core/schema/plan.js";
@@ -164,7 +165,8 @@ async function routesDeps(
     depthMax: config.DEPTH_MAX,
   };
   const examiner = {
-    examine: (schema: unknown, bytes: number) => examineSchema(schema, bytes, validator.thread),
+    examine: (workspace: WorkspaceId, schema: unknown, bytes: number) =>
+      examineSchema(schema, bytes, validator.thread, workspace),
     incompatibilities,
   };
   return {

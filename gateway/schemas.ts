@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type { Compatibility, Merge, SchemaVersion } from "../core/catalog.js";
 import { AppError, type ErrorItem } from "../core/errors.js";
-import { newId, SCHEMA_ID_PATTERN, type SchemaId } from "../core/ids.js";
+import { newId, SCHEMA_ID_PATTERN, type SchemaId, type WorkspaceId } from "../core/ids.js";
 import type { CatalogStore } from "../core/ports.js";
 import { showTime } from "../core/time.js";
 import { pageOf, readLimit, type Cursors } from "./cursor.js";
@@ -12,6 +12,7 @@ import { shape } from "./shape.js";
 export interface SchemaExaminer {
   /** Throws `invalid_schema` with one item per problem. */
   examine(
+    workspace: WorkspaceId,
     schema: unknown,
     bytes: number,
   ): Promise<{ readonly linear: boolean; readonly traits: Readonly<Record<string, Merge>> }>;
@@ -106,7 +107,7 @@ const showOne = (schema: SchemaVersion, status = 200): Reply =>
 async function register(deps: SchemasDeps, { workspace, body, now }: Context): Promise<Reply> {
   const { value, raw } = newSchemaBody(body);
   const text = raw("schema");
-  const { linear, traits } = await deps.examiner.examine(value.schema, text.length);
+  const { linear, traits } = await deps.examiner.examine(workspace, value.schema, text.length);
   const schema: SchemaVersion = {
     workspace,
     schemaId: (value.schema_id ?? newId()) as SchemaId,
@@ -128,7 +129,7 @@ async function addVersion(deps: SchemasDeps, context: Context): Promise<Reply> {
   await requireSchema(deps, context, null);
   const { value, raw } = newVersionBody(context.body);
   const text = raw("schema");
-  const { linear, traits } = await deps.examiner.examine(value.schema, text.length);
+  const { linear, traits } = await deps.examiner.examine(context.workspace, value.schema, text.length);
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const previous = await latestStored(deps, context);
     const compatibility: Compatibility = value.compatibility ?? "backward";

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { AppError } from "../core/errors.js";
 import type { SchemaId } from "../core/ids.js";
 import { openValidationThread } from "../core/schema/thread.js";
 import { openValidator } from "../core/schema/validator.js";
@@ -135,23 +136,6 @@ describe("The validation thread", () => {
     }
   });
 
-  it("refuses with unavailable when too much waits already, and answers what it took", async () => {
-    const validator = openValidator({ compileMs: 2_000, validationMs: 1_000 });
-    try {
-      const tree = aSchema(treeSchema);
-      const answers = await Promise.allSettled(
-        Array.from({ length: 1_100 }, async () => validator.check(tree, {}, bytesOf({}))),
-      );
-      const refused = answers.filter(({ status }) => status === "rejected");
-      assert.equal(refused.length, 100);
-      for (const answer of refused)
-        assert.equal(((answer as PromiseRejectedResult).reason as { code: string }).code, "unavailable");
-      assert.deepEqual(await validator.check(tree, {}, bytesOf({})), []);
-    } finally {
-      await validator.close();
-    }
-  });
-
   it("refuses what waits when it closes, and everything afterwards", async () => {
     const validator = openValidator({ compileMs: 2_000, validationMs: 1_000 });
     const tree = aSchema(treeSchema);
@@ -173,6 +157,100 @@ describe("The validation thread", () => {
       }
     } finally {
       await validator.close();
+    }
+  });
+});
+
+describe("The owners of validations", () => {
+  const tree = JSON.stringify(treeSchema);
+  const cheap = (owner: string, payload: Buffer = bytesOf({ name: 1 })) => ({
+    owner,
+    key: `tree of ${owner}`,
+    schema: tree,
+    payload,
+    all: false,
+  });
+  /** How many of the answers there are of each code; "" is an answer that is no refusal. */
+  const codesOf = async (answers: readonly Promise<unknown>[]): Promise<Record<string, number>> => {
+    const codes: Record<string, number> = {};
+    for (const answer of await Promise.allSettled(answers)) {
+      const code = answer.status === "rejected" ? (answer.reason as { code: string }).code : "";
+      codes[code] = (codes[code] ?? 0) + 1;
+    }
+    return codes;
+  };
+
+  it("take turns, so that one with a hundred slow jobs waiting holds another up for three of them at most", async () => {
+    const thread = openValidationThread({ compileMs: 2_000, validationMs: 100, waitMs: 60_000 });
+    try {
+      await thread.examine("{}");
+      const schema = JSON.stringify(doublingSchema());
+      let slowOnes = 0;
+      const crowd = Array.from({ length: 100 }, async (_, at) => {
+        const request = { owner: "slow", key: `slow${at}`, schema, payload: bytesOf({ slow: 1 }), all: false };
+        await refusal("schema_too_expensive", () => thread.validate(request).finally(() => (slowOnes += 1)));
+      });
+      const all = Promise.allSettled(crowd);
+      for (const owner of ["first", "second"]) {
+        const before = slowOnes;
+        assert.equal((await thread.validate(cheap(owner))).length, 1);
+        assert.ok(slowOnes - before <= 3, `${slowOnes - before} slow ones came before the job of ${owner}`);
+      }
+      const before = slowOnes;
+      const answers = [
+        thread.validate(cheap("third")),
+        thread.examine(tree, "fourth"),
+        thread.validate(cheap("fifth")),
+      ];
+      await Promise.all(answers);
+      assert.ok(slowOnes - before <= 3, `${slowOnes - before} slow ones came before the jobs of three others`);
+      await thread.close();
+      await all;
+    } finally {
+      await thread.close();
+    }
+  });
+
+  it("are refused alone beyond a thousand jobs of their own", async () => {
+    const thread = openValidationThread({ compileMs: 2_000, validationMs: 1_000, waitMs: 60_000 });
+    try {
+      const greedy = Array.from({ length: 1_050 }, () => thread.validate(cheap("greedy")));
+      const other = Array.from({ length: 20 }, () => thread.validate(cheap("other")));
+      const refused = greedy[1_000]?.catch((reason: unknown) => reason);
+      assert.deepEqual(await Promise.all([codesOf(greedy), codesOf(other)]), [
+        { "": 1_000, rate_limited: 50 },
+        { "": 20 },
+      ]);
+      assert.deepEqual(((await refused) as AppError).headers, { "Retry-After": "1" });
+      assert.deepEqual(await codesOf([thread.validate(cheap("greedy"))]), { "": 1 }, "after its jobs were answered");
+    } finally {
+      await thread.close();
+    }
+  });
+
+  it("are refused alone beyond 4 MiB of their own, but never a single job for its size", async () => {
+    const thread = openValidationThread({ compileMs: 2_000, validationMs: 5_000, waitMs: 60_000 });
+    const large = (mebibytes: number) => bytesOf({ name: "x".repeat(mebibytes * 1_048_576 - 100) });
+    try {
+      const greedy = Array.from({ length: 6 }, () => thread.validate(cheap("greedy", large(1))));
+      const other = [thread.validate(cheap("other", large(5))), thread.validate(cheap("other"))];
+      assert.deepEqual(await Promise.all([codesOf(greedy), codesOf(other)]), [
+        { "": 4, rate_limited: 2 },
+        { "": 1, rate_limited: 1 },
+      ]);
+    } finally {
+      await thread.close();
+    }
+  });
+
+  it("are refused with unavailable when too much of all waits already, and what was taken is answered", async () => {
+    const thread = openValidationThread({ compileMs: 2_000, validationMs: 1_000, waitMs: 60_000 });
+    try {
+      const answers = Array.from({ length: 4_100 }, (_, at) => thread.validate(cheap(`owner ${at % 5}`)));
+      assert.deepEqual(await codesOf(answers), { "": 4_000, unavailable: 100 });
+      assert.deepEqual(await codesOf([thread.validate(cheap("owner 0"))]), { "": 1 });
+    } finally {
+      await thread.close();
     }
   });
 });

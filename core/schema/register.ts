@@ -13,22 +13,27 @@ export interface ExaminedSchema {
 
 /**
  * Decides whether a client's schema may be registered; `bytes` is its size as sent. Throws `invalid_schema` with one item per
- * problem, whose dotted path begins with `schema`. The schema is compiled and tried in the thread, never here.
+ * problem, whose dotted path begins with `schema`. The schema is compiled and tried in the thread, never here, in the turn of `owner`.
  */
-export async function examineSchema(schema: unknown, bytes: number, thread: ValidationThread): Promise<ExaminedSchema> {
+export async function examineSchema(
+  schema: unknown,
+  bytes: number,
+  thread: ValidationThread,
+  owner = "",
+): Promise<ExaminedSchema> {
   if (bytes > SCHEMA_BYTES_MAX)
     throw refused([{ path: "schema", message: `must not be larger than ${SCHEMA_BYTES_MAX} bytes` }]);
   const problems = shapeProblems(schema);
   if (problems.length > 0) throw refused(problems);
-  const examination = await inThread(JSON.stringify(schema), thread);
+  const examination = await inThread(JSON.stringify(schema), thread, owner);
   if (examination.kind === "refused") throw refused(examination.errors);
   const traits = Object.assign(Object.create(null) as Record<string, Merge>, Object.fromEntries(examination.traits));
   return { linear: examination.linear, traits };
 }
 
-async function inThread(text: string, thread: ValidationThread): Promise<Examination> {
+async function inThread(text: string, thread: ValidationThread, owner: string): Promise<Examination> {
   try {
-    return await thread.examine(text);
+    return await thread.examine(text, owner);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "schema_too_expensive") throw error;
     const message = "takes too long to compile, or to judge an empty object";

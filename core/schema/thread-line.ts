@@ -22,7 +22,8 @@ const tooLong = (): AppError =>
 const tooLarge = (cause: unknown): AppError =>
   new AppError("schema_too_expensive", "The schema takes too much memory for this payload.", { cause });
 
-export function createLine(jobs: JobTable): Line {
+/** `onStart` is called before a new thread, which knows no schema, is given its first job. */
+export function createLine(jobs: JobTable, onStart: () => void): Line {
   const waiting = createTurns((job) => jobs.isWanted(job));
   const held: Job[] = [];
   let link: Link | null = null;
@@ -51,7 +52,10 @@ export function createLine(jobs: JobTable): Line {
     while (held.length < AHEAD) {
       const job = waiting.take();
       if (job === undefined) break;
-      link ??= openLink({ onAnswer, onGone });
+      if (link === null) {
+        onStart();
+        link = openLink({ onAnswer, onGone });
+      }
       post(job);
     }
     if (isIdle) restartClock();

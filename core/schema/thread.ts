@@ -50,10 +50,10 @@ const LOOK_MS = 2_000;
 const WAIT_MS = 3_000;
 
 export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS }: ThreadOptions): ValidationThread {
-  /** What the thread was told. It forgets some, and its successor all of it; then it asks. */
+  /** What the thread was told. It forgets some; then it asks, and the job goes behind what the thread holds. */
   const told = new LRUCache<string, true>({ max: COMPILED_MAX });
   const jobs = createJobTable();
-  const line = createLine(jobs);
+  const line = createLine(jobs, () => told.clear());
   const run = (task: Task): Promise<Answer> => jobs.submit(task, (job) => line.enter(job));
 
   const examination = (schema: string, owner: string): Task => ({

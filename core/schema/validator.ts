@@ -42,6 +42,8 @@ export interface Validator {
 /** The longest that a validation may hold the event loop, in nanoseconds, as far as can be told before. */
 const LOOP_NS_MAX = 30_000_000;
 const CACHE_MAX = 2_000;
+/** Of all texts together: what is compiled takes some ten times as much memory. */
+const CACHE_CHARACTERS_MAX = 16 * 1_048_576;
 const STRIKES_MAX = 3;
 const STRIKES_KEPT = 10_000;
 const VALID: readonly ErrorItem[] = [];
@@ -60,15 +62,15 @@ interface Here {
 }
 
 export function openValidator({ compileMs, validationMs, cacheMax = CACHE_MAX }: ValidatorOptions): Validator {
-  const entries = new LRUCache<string, Entry>({ max: cacheMax });
+  const entries = new LRUCache<string, Entry>({ max: cacheMax, maxSize: CACHE_CHARACTERS_MAX });
   const thread = openValidationThread({ compileMs, validationMs });
   const guard = createGuard(thread);
-  const entryOf = ({ workspace, schemaId, version }: SchemaVersion): Entry => {
+  const entryOf = ({ workspace, schemaId, version, schema }: SchemaVersion): Entry => {
     const key = `${workspace}:${schemaId}:${version}`;
     let entry = entries.get(key);
     if (entry === undefined) {
       entry = { key, here: null, plan: null };
-      entries.set(key, entry);
+      entries.set(key, entry, { size: schema.length });
     }
     return entry;
   };
