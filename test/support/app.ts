@@ -26,7 +26,13 @@ export interface Sending {
   readonly headers?: http.OutgoingHttpHeaders;
 }
 
-const agent = new http.Agent({ keepAlive: true });
+/** One for each service: closing one must not cut the requests to another. */
+const agents = new Map<string, http.Agent>();
+function agentOf(url: string): http.Agent {
+  const agent = agents.get(url) ?? new http.Agent({ keepAlive: true });
+  agents.set(url, agent);
+  return agent;
+}
 
 const bytesOf = (body: unknown): Buffer | null => {
   if (body === undefined) return null;
@@ -42,6 +48,7 @@ export function send(url: string, method: string, target: string, sending: Sendi
     ...(bytes !== null && { "Content-Type": "application/json", "Content-Length": bytes.length }),
     ...sending.headers,
   };
+  const agent = agentOf(url);
   return new Promise((resolve, reject) => {
     const request = http.request(new URL(url), { method, path: target, headers, agent }, (response) => {
       const chunks: Buffer[] = [];
@@ -201,7 +208,8 @@ export async function startApp(settings: Settings = {}, options: Partial<Service
       return workspaceOf(service.url, textAt(made.body, "workspace_id"), textAt(made.body, "key"));
     },
     close: async () => {
-      agent.destroy();
+      agentOf(service.url).destroy();
+      agents.delete(service.url);
       await service.close();
       await rm(folder, { recursive: true, force: true });
     },
