@@ -28,7 +28,6 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   "express-rate-limit": ["gateway/"],
   libsql: ["store/embedded/", "scripts/bench/"],
   pino: ["app/logger.ts"],
-  autocannon: ["scripts/bench/"],
 };
 const LINES_MAX = 320;
 
