@@ -56,9 +56,6 @@ export class AppError extends Error {
   }
 }
 
-export const invalid = (path: string, message: string): AppError =>
-  new AppError("validation_failed", `${path || "body"}: ${message}`, { errors: [{ path, message }] });
-
 /** `name` is the query parameter or header that is wrong. */
 export const invalidParameter = (name: string, message: string): AppError =>
   new AppError("invalid_parameter", `${name}: ${message}.`, { errors: [{ path: name, message }] });
