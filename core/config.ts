@@ -4,13 +4,9 @@ import { Type, type Static } from "typebox";
 const integer = (value: number, minimum: number, maximum: number, description: string) =>
   Type.Integer({ default: value, minimum, maximum, description });
 
-/** Set for a version that has it: data in another place than the operator believes is worse than no start. */
-const unsupported = (server: string) =>
-  Type.String({
-    default: "",
-    maxLength: 0,
-    description: `this version has no ${server} backend, everything is kept in DATA_DIR; leave it unset`,
-  });
+/** A server's address may hold a password: its rules are checked by hand and its value is never repeated. */
+const serverUrl = (schemes: readonly string[], description: string, rest = "[^\\s]+") =>
+  Type.String({ default: "", pattern: `^$|^(${schemes.join("|")})://${rest}$`, maxLength: 2_048, description });
 
 /**
  * Every setting, with its default, its bounds and what it is for. The name of the environment variable is the key's own.
@@ -24,10 +20,29 @@ export const SETTINGS = Type.Object({
     minLength: 1,
     description: "folder of the embedded store; one process owns it",
   }),
-  MODE: Type.String({ default: "all", pattern: "^all$", description: "only all: this version is one process" }),
-  RABBITMQ_URL: unsupported("RabbitMQ"),
-  MONGODB_URL: unsupported("MongoDB"),
-  NEO4J_URL: unsupported("Neo4j"),
+  MODE: Type.String({
+    default: "all",
+    pattern: "^(all|gateway|worker)$",
+    description: "all, gateway or worker; gateway and worker need RABBITMQ_URL, MONGODB_URL and NEO4J_URL",
+  }),
+  RABBITMQ_URL: serverUrl(["amqp", "amqps"], "amqp://user:password@host:5672/vhost; unset: the queue is in DATA_DIR"),
+  RABBITMQ_QUEUE: Type.String({
+    default: "onym.events",
+    pattern: "^[A-Za-z0-9._-]{1,100}$",
+    description: "name of the queue and beginning of the names of those beside it; letters, digits, dot, _ and -",
+  }),
+  MONGODB_URL: serverUrl(
+    ["mongodb", "mongodb\\+srv"],
+    "mongodb://user:password@host:27017/database; unset: events, profiles and settings are in DATA_DIR",
+  ),
+  NEO4J_URL: serverUrl(
+    ["bolt", "bolt\\+s", "bolt\\+ssc", "neo4j", "neo4j\\+s", "neo4j\\+ssc"],
+    "bolt://host:7687, without user and password; unset: the identity graph is in DATA_DIR",
+    // The driver would not use them.
+    "[^\\s@]+",
+  ),
+  NEO4J_USER: Type.String({ default: "neo4j", minLength: 1, maxLength: 256, description: "user of NEO4J_URL" }),
+  NEO4J_PASSWORD: Type.String({ default: "", maxLength: 1_024, description: "password of NEO4J_USER" }),
   OPERATOR_KEY: Type.String({
     default: "",
     pattern: "^$|^[\\x21-\\x7e]{16,256}$",
@@ -63,6 +78,12 @@ export const SETTINGS = Type.Object({
   SCHEMA_COMPILE_MS: integer(200, 10, 10_000, "time to compile a schema at registration"),
   VALIDATION_MS: integer(100, 5, 10_000, "time to validate one event in the thread"),
   KEY_CACHE_MS: integer(2_000, 0, 5_000, "age at which another process's change of a key or schema is seen"),
+  CATALOG_STALE_MS: integer(
+    600_000,
+    0,
+    86_400_000,
+    "while MongoDB is away, keys and schemas are taken as last seen for so long",
+  ),
   KEY_ROTATION_GRACE_S: integer(86_400, 0, 2_592_000, "life of the old key after a rotation, seconds"),
   CHECKPOINT_MS: integer(1_000, 50, 60_000, "period of the embedded store's checkpoint"),
   DRAIN_MS: integer(10_000, 100, 60_000, "time for requests under way after SIGTERM"),
@@ -74,7 +95,8 @@ export type Config = Readonly<Static<typeof SETTINGS>>;
 export class ConfigError extends Error {}
 
 /** What may hold a secret or a password is never repeated. */
-const SECRET = new Set(["OPERATOR_KEY", "RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"]);
+const SECRET = new Set(["OPERATOR_KEY", "RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL", "NEO4J_PASSWORD"]);
+const SERVER_URLS = ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"] as const;
 /** Of these the description says more than the check does. */
 const SAID_BY_DESCRIPTION = new Set(["pattern", "maxLength"]);
 /** Ajv's own conversion would take 0x50, and 1e400 past every bound. */
@@ -101,6 +123,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 function consistent(config: Config): Config {
   if (config.HEADERS_TIMEOUT_MS > config.BODY_TIMEOUT_MS)
     throw new ConfigError(`HEADERS_TIMEOUT_MS: must be <= BODY_TIMEOUT_MS (${config.BODY_TIMEOUT_MS})`);
+  const missing = SERVER_URLS.filter((name) => config[name] === "");
+  // One process owns the embedded store, so two cannot share it.
+  if (config.MODE !== "all" && missing.length > 0)
+    throw new ConfigError(`${missing[0]}: must be set when MODE is ${config.MODE}: ${describe(missing[0]!)}`);
   return config;
 }
 

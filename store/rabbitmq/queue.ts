@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError } from "../../core/errors.js";
+import type { Consumer, EventQueue } from "../../core/ports.js";
+import { closeConnection, openConnection, type OnError } from "./connection.js";
+import { startConsumer, type RunningConsumer } from "./consumer.js";
+import { createRabbitPublisher } from "./publisher.js";
+import { createTopology, declarationProblem, isMissing, namesOf } from "./topology.js";
+import { within } from "./within.js";
+
+export interface RabbitQueueOptions {
+  /** amqp://user:password@host:5672/vhost */
+  readonly url: string;
+  /** Of the queue that is published to; the names of the three beside it begin with it. */
+  readonly name: string;
+  /** Messages that may wait to be taken before a publish is refused. A queue that exists keeps its own. */
+  readonly lengthMax: number;
+  readonly onError: OnError;
+  /** Time for a publish to be confirmed, milliseconds. */
+  readonly deadlineMs?: number;
+  /** A message that waits longer in this process is put back as a copy, milliseconds; well below the broker's consumer_timeout. */
+  readonly heldMsMax?: number;
+}
+
+const DEADLINE_MS = 5_000;
+/** The broker cuts whoever holds a message for 30 minutes. */
+const HELD_MS_MAX = 600_000;
+/** To find out whether the broker answers at all. */
+const CHECK_MS = 900;
+/** A queue that was made less than about a second before the broker is killed comes back empty and takes nothing. */
+const FRESH_MS = 3_000;
+const DECLARE_MS = 5_000;
+
+/**
+ * The queue on RabbitMQ: quorum queues, publisher confirms. Rejects with a `ConfigError` that names the setting which is wrong.
+ * What a process dies on comes back alone; what it had only been handed beside that comes back alone too, one crash higher.
+ * `depth` counts what lies ready and what this process holds: what other processes hold at that moment cannot be seen over AMQP.
+ */
+export async function openRabbitQueue(options: RabbitQueueOptions): Promise<EventQueue> {
+  const { url, name, lengthMax, onError, deadlineMs = DEADLINE_MS, heldMsMax = HELD_MS_MAX } = options;
+  const names = namesOf(name);
+  const connection = await openConnection(url, "publisher", onError);
+  const topology = createTopology(connection, names, lengthMax);
+  const closing = new AbortController();
+  let freshUntil = 0;
+  let consumer: RunningConsumer | null = null;
+
+  const declare = async (): Promise<void> => {
+    if (await within(DECLARE_MS, topology.declare())) freshUntil = performance.now() + FRESH_MS;
+  };
+  const repair = (): Promise<void> =>
+    declare().catch((error: unknown) => onError("the queues cannot be declared", error));
+  try {
+    await declare();
+  } catch (error) {
+    await closeConnection(connection);
+    throw declarationProblem(error, names, lengthMax) ?? error;
+  }
+  const publisher = createRabbitPublisher({ connection, deadlineMs, repair });
+
+  const requireOpen = (): void => {
+    if (closing.signal.aborted) throw new AppError("unavailable", "The queue is closed.");
+  };
+  const check = async (): Promise<void> => {
+    try {
+      await within(CHECK_MS, topology.check());
+    } catch (error) {
+      if (isMissing(error)) void repair();
+      throw new AppError("unavailable", "The queue does not answer.", { cause: error });
+    }
+  };
+  const count = async (): Promise<number> => {
+    const copied = consumer?.copied() ?? 0;
+    const ready = await topology.countReady();
+    const held = (await consumer?.countHeld()) ?? 0;
+    // A copy made meanwhile may have been counted in neither place; one that is counted in both is too much for a moment.
+    return ready + held + (consumer?.copied() ?? copied) - copied;
+  };
+
+  return {
+    ready: async () => {
+      requireOpen();
+      const freshMs = freshUntil - performance.now();
+      if (freshMs > 0) await sleep(freshMs, undefined, { signal: closing.signal }).catch(() => undefined);
+      requireOpen();
+      publisher.requireFlow();
+      if (consumer?.isSubscribed() === false)
+        throw new AppError("unavailable", "The queue delivers nothing at present.");
+      await check();
+    },
+    publish: async (message) => {
+      requireOpen();
+      await publisher.publish(names.main, message);
+    },
+    consume: (batchMax, handler): Consumer => {
+      requireOpen();
+      if (consumer) throw new Error("The queue has a consumer already.");
+      const running = startConsumer({
+        url,
+        names,
+        batchMax,
+        handler,
+        publisher,
+        heldMsMax,
+        onError,
+        onMissing: () => void repair(),
+      });
+      consumer = running;
+      return {
+        close: async () => {
+          await running.close();
+          if (consumer === running) consumer = null;
+        },
+      };
+    },
+    depth: async () => {
+      requireOpen();
+      try {
+        return await within(deadlineMs, count());
+      } catch (error) {
+        throw new AppError("unavailable", "The queue cannot be counted.", { cause: error });
+      }
+    },
+    close: async () => {
+      if (closing.signal.aborted) return;
+      closing.abort();
+      await consumer?.close();
+      await publisher.close();
+      await closeConnection(connection);
+    },
+  };
+}

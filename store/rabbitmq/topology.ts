@@ -1,0 +1,104 @@
+import type { Connection } from "rabbitmq-client";
+import { ConfigError } from "../../core/config.js";
+
+/**
+ * `main`: what is published. `retry`: what waits for its next try, or was given back. `suspects`: what a process died on, handled
+ * one at a time. `dead`: what the broker itself gave up on.
+ */
+export type QueueRole = "main" | "retry" | "suspects" | "dead";
+export type QueueNames = Readonly<Record<QueueRole, string>>;
+
+/** A backstop, not the policy: a copy begins anew, so only a process that dies before it can copy gets here. */
+const DELIVERIES_MAX = 20;
+/** From RabbitMQ 4 on a queue without a limit has one of 20 and then drops; 3.x knows no word for "none". */
+const DELIVERIES_UNLIMITED = 1_000_000_000;
+
+export const namesOf = (name: string): QueueNames => ({
+  main: name,
+  retry: `${name}.retry`,
+  suspects: `${name}.suspects`,
+  dead: `${name}.dead`,
+});
+
+/** The queues as they are declared; quorum, because a classic queue confirms before it has written to disk. */
+export function declarationsOf(names: QueueNames, lengthMax: number) {
+  const common = {
+    "x-queue-type": "quorum",
+    // Without it the broker dead-letters at most once.
+    "x-overflow": "reject-publish",
+  } as const;
+  const backedByDead = {
+    ...common,
+    "x-delivery-limit": DELIVERIES_MAX,
+    "x-dead-letter-exchange": "",
+    "x-dead-letter-routing-key": names.dead,
+    "x-dead-letter-strategy": "at-least-once",
+  };
+  return [
+    { queue: names.dead, durable: true, arguments: { ...common, "x-delivery-limit": DELIVERIES_UNLIMITED } },
+    { queue: names.main, durable: true, arguments: { ...backedByDead, "x-max-length": lengthMax } },
+    // Without a bound: what was accepted once is never refused on its way.
+    { queue: names.retry, durable: true, arguments: backedByDead },
+    { queue: names.suspects, durable: true, arguments: backedByDead },
+  ];
+}
+
+export interface Topology {
+  /** Declares what is missing; calls at the same time share one run. Answers whether the main queue is new. */
+  declare(): Promise<boolean>;
+  /** Messages that lie ready, all queues together. Rejects when a queue is missing. */
+  countReady(): Promise<number>;
+  /** Rejects when the main queue is missing. */
+  check(): Promise<void>;
+}
+
+export function createTopology(connection: Connection, names: QueueNames, lengthMax: number): Topology {
+  const declarations = declarationsOf(names, lengthMax);
+  let running: Promise<boolean> | null = null;
+
+  const find = (queue: string) => connection.queueDeclare({ queue, passive: true });
+  const run = async (): Promise<boolean> => {
+    const isNew = await find(names.main).then(
+      () => false,
+      (error: unknown) => {
+        if (isMissing(error)) return true;
+        throw error;
+      },
+    );
+    for (const declaration of declarations) await connection.queueDeclare(declaration);
+    return isNew;
+  };
+  return {
+    declare: () => {
+      running ??= run().finally(() => {
+        running = null;
+      });
+      return running;
+    },
+    countReady: async () => {
+      const counts = await Promise.all(Object.values(names).map(find));
+      return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
+    },
+    check: async () => void (await find(names.main)),
+  };
+}
+
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+export const isMissing = (error: unknown): boolean => codeOf(error) === "NOT_FOUND";
+
+/** What the operator has to change when the queues cannot be declared; null when that may pass by itself. */
+export function declarationProblem(error: unknown, { main }: QueueNames, lengthMax: number): ConfigError | null {
+  const code = codeOf(error);
+  if (code === "ACCESS_REFUSED")
+    return new ConfigError(`RABBITMQ_URL: the user may not declare or use the queues ${main} and ${main}.*`);
+  if (code !== "PRECONDITION_FAILED" || !(error instanceof Error)) return null;
+  if (error.message.includes("'x-max-length'"))
+    return new ConfigError(
+      `QUEUE_LENGTH_MAX: the queue ${main} exists with another bound than ${lengthMax}: ` +
+        "set the former value again, choose another RABBITMQ_QUEUE, or let the workers empty the queue and delete it",
+    );
+  return new ConfigError(
+    `RABBITMQ_QUEUE: a queue ${main} or ${main}.* exists that was declared otherwise: choose another name, or delete it`,
+  );
+}
