@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MongoClient, type Db, type MongoClientOptions } from "mongodb";
+import { ConfigError } from "../../core/config.js";
+import { AppError } from "../../core/errors.js";
+import { networkCodeOf, refusalOf, toAppError } from "./failure.js";
+
+export interface MongoOptions {
+  /** `mongodb://user:password@host:port/database`; without a database it is `onym`. */
+  readonly url: string;
+  /** Told once when the server stops answering, and of nothing that a caller is told. */
+  readonly onError: (message: string, error: unknown) => void;
+  /** Of one call of the driver; a method of a port makes several. */
+  readonly deadlineMs?: number;
+  /** How long the start waits for the server. */
+  readonly startMs?: number;
+}
+
+/** The connection that all ports on MongoDB share. Who opens it closes it, after the ports. */
+export interface Mongo {
+  readonly db: Db;
+  /**
+   * Every call of the driver goes through here: ends within the deadline and rejects with `unavailable` for all that may work
+   * again later. A duplicate key and a mistake of ours reject as the driver says them.
+   */
+  call<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves when the server answers; rejects with `unavailable` when it does not. */
+  ready(): Promise<void>;
+  /** Closing twice is allowed. */
+  close(): Promise<void>;
+}
+
+/** Below the 4 s within which a silent server must show, above the socket's own limit, which frees the connection. */
+const DEADLINE_MS = 3_500;
+const START_MS = 8_000;
+const CLOSE_MS = 2_000;
+const PING_MS = 900;
+const RETRY_MS = 250;
+const DEFAULT_DATABASE = "onym";
+
+/** Each explicitly, so that neither the URL nor a new version of the driver changes what an answer means. */
+const OPTIONS = {
+  appName: "onym",
+  // An acknowledged write survives the loss of the primary and a kill of the server; one fsync serves a batch.
+  writeConcern: { w: "majority", journal: true, wtimeoutMS: 2_500 },
+  // What the primary has now. A base that is rolled back takes with it what was saved on top of it, so `majority` adds only races.
+  readConcern: { level: "local" },
+  readPreference: "primary",
+  // Takes effect on replica sets alone, where the server knows a repeat and answers it as it did at first. On a standalone
+  // server a lost reply is `unavailable`: every write here may be sent again.
+  retryWrites: true,
+  retryReads: true,
+  serverSelectionTimeoutMS: 2_000,
+  // Of one answer while connecting and of a heartbeat: above the 2 s that a slow server may take.
+  connectTimeoutMS: 2_500,
+  // Frees the connection of a silent server; the driver's own default waits for ever.
+  socketTimeoutMS: 3_000,
+  waitQueueTimeoutMS: 2_000,
+  // Notices a silent server, and that it is back, within a few seconds.
+  heartbeatFrequencyMS: 2_000,
+  // Two batches of a worker at once, and point reads of a gateway; each connection costs the server up to 1 MB.
+  maxPoolSize: 32,
+  minPoolSize: 1,
+  // After a restart of the server all connections are new.
+  maxConnecting: 8,
+  // Below the minutes after which firewalls forget a quiet connection.
+  maxIdleTimeMS: 60_000,
+  // An undefined that slips into a filter becomes null, which matches nothing; ignored, it would match everything.
+  ignoreUndefined: false,
+  // Bytes come back as `Buffer`; integers stay below 2^53 and come back as numbers.
+  promoteBuffers: true,
+  promoteValues: true,
+  promoteLongs: true,
+  serializeFunctions: false,
+} as const satisfies MongoClientOptions;
+
+/**
+ * Connects and makes sure that the user may write. Rejects with `ConfigError` that names `MONGODB_URL` and repeats no password: at
+ * once for what waiting does not mend, and after `startMs` when no server answers.
+ */
+export async function openMongo(options: MongoOptions): Promise<Mongo> {
+  const { url, onError, deadlineMs = DEADLINE_MS, startMs = START_MS } = options;
+  const { client, db } = createClient(url);
+  await firstAnswer(client, db, startMs);
+  reportSilence(client, onError);
+  let closing: Promise<void> | null = null;
+  const callWithin = async <T>(limitMs: number, work: () => Promise<T>): Promise<T> => {
+    if (closing !== null) throw new AppError("unavailable", "The database is closed.");
+    return within(limitMs, work());
+  };
+  return {
+    db,
+    call: (work) => callWithin(deadlineMs, work),
+    ready: async () => void (await callWithin(PING_MS, () => db.command({ ping: 1 }))),
+    close: () => (closing ??= closeClient(client)),
+  };
+}
+
+/** The driver's errors about a URL may quote it, so they are not repeated. */
+function createClient(url: string): { readonly client: MongoClient; readonly db: Db } {
+  try {
+    const client = new MongoClient(url, OPTIONS);
+    return { client, db: client.db(databaseIn(url)) };
+  } catch {
+    throw new ConfigError(
+      "MONGODB_URL: is not an address like mongodb://user:password@host:27017/database (in the password, percent-encode @ : / ? # %)",
+    );
+  }
+}
+
+const databaseIn = (url: string): string =>
+  decodeURIComponent(/^[^/]+:\/\/[^/?]*\/([^?]*)/.exec(url)?.[1] ?? "") || DEFAULT_DATABASE;
+
+async function firstAnswer(client: MongoClient, db: Db, startMs: number): Promise<void> {
+  const end = performance.now() + startMs;
+  let reason = "";
+  for (;;) {
+    try {
+      // Deletes nothing from a collection that is not there: a write in all that the server checks, and it leaves no trace.
+      const probe = db.collection<{ _id: string }>("probe").deleteOne({ _id: "none" });
+      return void (await within(Math.max(end - performance.now(), RETRY_MS), probe));
+    } catch (error) {
+      const cause = error instanceof AppError ? error.cause : error;
+      const refusal = refusalOf(cause);
+      reason = networkCodeOf(cause) ?? reason;
+      if (refusal === null && performance.now() + RETRY_MS < end) {
+        await sleep(RETRY_MS);
+        continue;
+      }
+      await closeClient(client);
+      const silence = `no MongoDB server answers at ${hostsOf(client)}${reason === "" ? "" : ` (${reason})`}`;
+      throw new ConfigError(`MONGODB_URL: ${refusal ?? silence}`);
+    }
+  }
+}
+
+const hostsOf = (client: MongoClient): string => client.options.hosts.map(String).join(", ") || "this address";
+
+/** Rejects with `unavailable` after the time is over, whatever becomes of the work then. */
+function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new AppError("unavailable", "The database did not answer in time.")),
+      limitMs,
+    );
+    work.then(resolve, (error: unknown) => reject(toAppError(error))).finally(() => clearTimeout(timer));
+  });
+}
+
+/** Every failing request is logged already; this says once that the server itself is away. */
+function reportSilence(client: MongoClient, onError: MongoOptions["onError"]): void {
+  let silent = false;
+  client.on("serverHeartbeatFailed", ({ failure }) => {
+    if (!silent) onError("MongoDB does not answer.", failure);
+    silent = true;
+  });
+  client.on("serverHeartbeatSucceeded", () => {
+    silent = false;
+  });
+}
+
+/** A silent server must not hold up the stop. */
+async function closeClient(client: MongoClient): Promise<void> {
+  await within(CLOSE_MS, client.close()).catch(() => {});
+}

@@ -1,0 +1,112 @@
+import type { AnyBulkWriteOperation, Collection } from "mongodb";
+import { facetFromJson, facetToJson } from "../../core/facet-json.js";
+import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports.js";
+import { isOwnKey, ownKey } from "../embedded/own-key.js";
+import { batchesOf, slicesOf } from "./batches.js";
+import { duplicatesOf, isDuplicateKey } from "./failure.js";
+import type { Mongo } from "./open.js";
+import { createSession, type Session } from "./session.js";
+
+interface FacetDocument {
+  /** The identifier's key, which begins with the workspace. */
+  readonly _id: string;
+  readonly rev: number;
+  /** JSON text: a trait's name is a value in it and never a field's name. */
+  readonly body: string;
+}
+interface GuardedDocument extends FacetDocument {
+  readonly isGuard?: true;
+}
+
+const FACETS_PER_FIND = 500;
+/** No key of an identifier: those begin with a workspace. */
+const GUARD: GuardedDocument = { _id: "guard", rev: 0, body: "", isGuard: true };
+
+/** Facets, each a document of its own. Makes its index and its guard; two processes may do so at once. */
+export async function createMongoProfileStore({ mongo }: { readonly mongo: Mongo }): Promise<ProfileStore> {
+  const session = createSession(mongo);
+  const facets = mongo.db.collection<GuardedDocument>("facets");
+  await keepGuard(facets, session);
+  return { ...createFind(facets, session), ...createSave(facets, session), ready: session.ready, close: session.close };
+}
+
+/** Sparse: it holds the guard alone. Every save that finds no document to change is refused by it; see `toOperation`. */
+async function keepGuard(facets: Collection<GuardedDocument>, session: Session): Promise<void> {
+  await session.call(() => facets.createIndex({ isGuard: 1 }, { name: "guard", unique: true, sparse: true }));
+  try {
+    await session.call(() => facets.insertOne({ ...GUARD }));
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+  }
+}
+
+const createFind = (facets: Collection<GuardedDocument>, session: Session): Pick<ProfileStore, "find"> => ({
+  find: async (workspace, keys) => {
+    session.requireOpen();
+    const found = new Map<IdentifierKey, StoredFacet>();
+    const own = [...new Set(keys)].filter((key) => isOwnKey(workspace, key));
+    for (const some of slicesOf(own, FACETS_PER_FIND)) {
+      const filter = { _id: { $in: some } };
+      const documents = await session.call(() => facets.find(filter, { batchSize: FACETS_PER_FIND }).toArray());
+      for (const { _id, rev, body } of documents) found.set(_id as IdentifierKey, { rev, facet: facetFromJson(body) });
+    }
+    return found;
+  },
+});
+
+function createSave(facets: Collection<GuardedDocument>, session: Session): Pick<ProfileStore, "save"> {
+  const saveBatch = async (batch: readonly Save[]): Promise<ReadonlySet<number>> => {
+    try {
+      await session.call(() => facets.bulkWrite(batch.map(toOperation), { ordered: false }));
+      return new Set();
+    } catch (error) {
+      const lost = duplicatesOf(error);
+      if (lost === null) throw error;
+      return lost;
+    }
+  };
+
+  return {
+    save: async (workspace, saves) => {
+      session.requireOpen();
+      const prepared = saves.map((save, index) => prepare(workspace, save, index));
+      // Of two saves of one key the second meets what the first made; sent together, they could run in either order.
+      const first = new Map<IdentifierKey, Save>();
+      for (const save of prepared) if (!first.has(save.key)) first.set(save.key, save);
+      const saved = saves.map(() => false);
+      for (const batch of batchesOf([...first.values()], ({ body }) => body.length)) {
+        const lost = await saveBatch(batch);
+        for (const [n, { index }] of batch.entries()) saved[index] = !lost.has(n);
+      }
+      return saved;
+    },
+  };
+}
+
+interface Save {
+  readonly index: number;
+  readonly key: IdentifierKey;
+  readonly expectedRev: number;
+  readonly body: string;
+}
+
+function prepare(workspace: WorkspaceId, { key, facet, expectedRev }: FacetSave, index: number): Save {
+  ownKey(workspace, key);
+  return { index, key, expectedRev, body: facetToJson(facet) };
+}
+
+/**
+ * A bulk write counts its matches but does not say which. So a change that finds no document of its rev tries to insert one, which
+ * a unique index refuses by position: `_id` when the facet has another rev, the guard's when there is no such facet.
+ */
+const toOperation = ({ key, expectedRev, body }: Save): AnyBulkWriteOperation<GuardedDocument> =>
+  expectedRev === 0
+    ? { insertOne: { document: { _id: key, rev: 1, body } } }
+    : {
+        updateOne: {
+          filter: { _id: key, rev: expectedRev },
+          update: { $set: { rev: expectedRev + 1, body }, $setOnInsert: { isGuard: true } },
+          upsert: true,
+        },
+      };

@@ -1,0 +1,63 @@
+import { createHash } from "node:crypto";
+import type { Collection } from "mongodb";
+import { AppError } from "../../core/errors.js";
+import type { RateWindows } from "../../core/rate-windows.js";
+import { isDuplicateKey } from "./failure.js";
+import type { Mongo } from "./open.js";
+
+interface WindowDocument {
+  /** Hash of the key: that holds clients' addresses. */
+  readonly _id: string;
+  readonly hits: number;
+  readonly resetAt: Date;
+}
+
+/** Each lost race means that another process began the window, so the next try counts in it unless it ended at once. */
+const RACES_MAX = 5;
+
+/** Windows that all processes share. A process's clock decides when a window ends, so the clocks must agree to a second or so. */
+export async function createMongoRateWindows({ mongo }: { readonly mongo: Mongo }): Promise<RateWindows> {
+  // A count that is lost with the server lets a few more requests through, which is not worth an fsync for each.
+  const windows = mongo.db.collection<WindowDocument>("rateWindows", { writeConcern: { w: 1, journal: false } });
+  // Removes windows that ended; no query uses it.
+  await mongo.call(() => windows.createIndex({ resetAt: 1 }, { name: "expiry", expireAfterSeconds: 0 }));
+  return {
+    hit: async (key, windowMs) => {
+      const id = createHash("sha256").update(key).digest("base64url");
+      for (let race = 0; race < RACES_MAX; race += 1) {
+        const window = (await count(mongo, windows, id)) ?? (await begin(mongo, windows, id, windowMs));
+        if (window !== null) return { hits: window.hits, resetAt: window.resetAt.getTime() };
+      }
+      throw new AppError("unavailable", "A rate window is being changed by too many processes.");
+    },
+  };
+}
+
+type Windows = Collection<WindowDocument>;
+
+/** Null when there is no window, or it has ended. */
+const count = (mongo: Mongo, windows: Windows, id: string): Promise<WindowDocument | null> =>
+  mongo.call(() =>
+    windows.findOneAndUpdate(
+      { _id: id, resetAt: { $gt: new Date() } },
+      { $inc: { hits: 1 } },
+      { returnDocument: "after" },
+    ),
+  );
+
+/** Replaces the ended window or inserts the first. Null when another process was first: then it finds none that ended, and `_id` is taken. */
+async function begin(mongo: Mongo, windows: Windows, id: string, windowMs: number): Promise<WindowDocument | null> {
+  const now = Date.now();
+  try {
+    return await mongo.call(() =>
+      windows.findOneAndUpdate(
+        { _id: id, resetAt: { $lte: new Date(now) } },
+        { $set: { hits: 1, resetAt: new Date(now + windowMs) } },
+        { upsert: true, returnDocument: "after" },
+      ),
+    );
+  } catch (error) {
+    if (isDuplicateKey(error)) return null;
+    throw error;
+  }
+}
