@@ -1,0 +1,156 @@
+import neo4j, { type Driver, type Record as DriverRecord, type Session, type Transaction } from "neo4j-driver";
+import { AppError } from "../core/errors.js";
+import { createDeadline } from "./deadline.js";
+import { away, failureOf } from "./neo4j-failure.js";
+
+/** Values in the order of the statement's RETURN. */
+export type Row = readonly unknown[];
+/** The one map `$q`. */
+export type Parameters = Readonly<Record<string, unknown>>;
+
+/** A transaction; ended by `commit` or `rollback`, also after an error. */
+export interface Step {
+  run(statement: string, q: Parameters): Promise<readonly Row[]>;
+  commit(): Promise<void>;
+  rollback(): Promise<void>;
+}
+
+/** The connections to one server. All errors are the driver's own, but `unavailable` when no answer came in time. */
+export interface Client {
+  /** One statement without a lock, in one round trip. */
+  read(statement: string, q: Parameters): Promise<readonly Row[]>;
+  /** One statement that stands once it is answered, in one round trip. */
+  write(statement: string, q: Parameters): Promise<void>;
+  begin(): Promise<Step>;
+  close(): Promise<void>;
+}
+
+export interface ClientOptions {
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+  readonly onError: (message: string, error: unknown) => void;
+}
+
+/** The server ends what takes longer, and frees its locks. */
+const READ_MS = 4_000;
+const STEP_MS = 5_000;
+/** The server was to end it before, so by then it is silent. */
+const SILENT_MS = 5_500;
+/** While it is silent one call in this time tries; the others are refused at once. */
+const PROBE_EVERY_MS = 500;
+
+/** Named always: without it each session asks the server first. Community has this one alone. */
+const DATABASE = "neo4j";
+
+export const connect = ({ url, user, password }: ClientOptions): Driver =>
+  neo4j.driver(url, neo4j.auth.basic(user, password), {
+    // Counts and positions are small; objects for them would cost more than the rows.
+    disableLosslessIntegers: true,
+    // The server works on few statements at once whatever is sent; by default 100 connections.
+    maxConnectionPoolSize: 16,
+    // By default a minute and half a minute: longer than a caller waits.
+    connectionAcquisitionTimeout: 3_000,
+    connectionTimeout: 3_000,
+    maxConnectionLifetime: 3_600_000,
+    // Off by default: what a proxy dropped in a quiet hour would fail a caller's statement.
+    connectionLivenessCheckTimeout: 60_000,
+    // A result comes in one piece or in few; all are bounded by the statement.
+    fetchSize: 10_000,
+    notificationFilter: { minimumSeverityLevel: "OFF" },
+    telemetryDisabled: true,
+    userAgent: "onym",
+  });
+
+/** Tells of an outage once, and takes a server that fell silent for gone until it answers again. */
+export function createClient(options: ClientOptions, first: Driver): Client {
+  const within = createDeadline(SILENT_MS, "The identity graph did not answer in time.");
+  let driver = first;
+  let isTold = false;
+  let nextProbe: number | null = null;
+
+  const refuseWhileSilent = (): void => {
+    if (nextProbe === null) return;
+    const now = performance.now();
+    if (now < nextProbe) throw away();
+    nextProbe = now + PROBE_EVERY_MS;
+  };
+  const onAnswer = (): void => {
+    isTold = false;
+    nextProbe = null;
+  };
+  const onFailure = (error: unknown, used: Driver): void => {
+    if (failureOf(error) !== "away") return;
+    if (!isTold) options.onError("The identity graph is not available.", error);
+    isTold = true;
+    if (!(error instanceof AppError) || used !== driver) return;
+    nextProbe = performance.now() + PROBE_EVERY_MS;
+    // The only way to take back what waits on a silent connection.
+    driver = connect(options);
+    used.close().catch(() => undefined);
+  };
+  const ask = async <T>(work: (driver: Driver) => Promise<T>): Promise<T> => {
+    refuseWhileSilent();
+    const used = driver;
+    try {
+      const answer = await within(() => work(used));
+      onAnswer();
+      return answer;
+    } catch (error) {
+      onFailure(error, used);
+      throw error;
+    }
+  };
+
+  return {
+    read: (statement, q) => ask((driver) => readOnce(driver, statement, q)),
+    write: (statement, q) => ask((driver) => writeOnce(driver, statement, q)),
+    begin: () =>
+      ask(async (driver) => {
+        const session = driver.session({ database: DATABASE, defaultAccessMode: neo4j.session.WRITE });
+        const transaction = await session.beginTransaction({ timeout: STEP_MS });
+        return stepOf(session, transaction, ask);
+      }),
+    close: () => driver.close(),
+  };
+}
+
+export async function readOnce(driver: Driver, statement: string, q: Parameters): Promise<readonly Row[]> {
+  const session = driver.session({ database: DATABASE, defaultAccessMode: neo4j.session.READ });
+  try {
+    return rowsOf((await session.run(statement, { q }, { timeout: READ_MS })).records);
+  } finally {
+    free(session);
+  }
+}
+
+export async function writeOnce(driver: Driver, statement: string, q: Parameters): Promise<void> {
+  const session = driver.session({ database: DATABASE, defaultAccessMode: neo4j.session.WRITE });
+  try {
+    await session.run(statement, { q }, { timeout: STEP_MS });
+  } finally {
+    free(session);
+  }
+}
+
+type Ask = <T>(work: () => Promise<T>) => Promise<T>;
+
+function stepOf(session: Session, transaction: Transaction, ask: Ask): Step {
+  const end = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await ask(work);
+    } finally {
+      free(session);
+    }
+  };
+  return {
+    run: (statement, q) => ask(async () => rowsOf((await transaction.run(statement, { q })).records)),
+    commit: () => end(() => transaction.commit()),
+    rollback: () => end(() => transaction.rollback()),
+  };
+}
+
+/** The connection is free once the answer is in; on a dead one nobody waits for more. */
+const free = (session: Session): void => void session.close().catch(() => undefined);
+
+const rowsOf = (records: readonly DriverRecord[]): readonly Row[] => records.map((record) => [...record.values()]);

@@ -1,0 +1,39 @@
+import neo4j from "neo4j-driver";
+import { AppError, isUnavailable } from "../core/errors.js";
+
+/**
+ * What an error of the driver means. `conflict`: the server undid the step and says that another try may go through. `away`: no
+ * server, no connection or no time. `refused`: the server looked at it and said no, as it would again.
+ */
+export type Failure = "conflict" | "away" | "refused";
+
+/** The server gave up a step for its length; a second try would be as long. */
+const TOO_LONG = /\.Transaction\.(TransactionTimedOut|TransactionTimedOutClientConfiguration|Terminated)$/;
+/** What the server could not do although nothing was wrong with what it was asked. */
+const NOT_OURS = /^Neo\.(DatabaseError|TransientError)\.|^Neo\.ClientError\.Security\.|\.Database\./;
+
+/** Codes of the server begin with "Neo."; all others are the driver's own, of connections. */
+const isOfServer = (code: string): boolean => code.startsWith("Neo.");
+
+export const codeOf = (error: unknown): string => (error instanceof neo4j.Neo4jError ? error.code : "");
+
+export function failureOf(error: unknown): Failure {
+  if (isUnavailable(error)) return "away";
+  if (!(error instanceof neo4j.Neo4jError)) return "refused";
+  if (!isOfServer(error.code) || TOO_LONG.test(error.code)) return "away";
+  if (neo4j.isRetryableError(error)) return "conflict";
+  return NOT_OURS.test(error.code) ? "away" : "refused";
+}
+
+/** Something that must be unique stands already. */
+export const isConstraint = (error: unknown): boolean =>
+  codeOf(error) === "Neo.ClientError.Schema.ConstraintValidationFailed";
+
+/** What callers see. The server's own text can quote an identifier, so of a refusal only the code is kept. */
+export function translated(error: unknown): unknown {
+  if (isUnavailable(error) || !(error instanceof neo4j.Neo4jError)) return error;
+  return failureOf(error) === "refused" ? new Error(`The graph refused: ${error.code}`) : away(error);
+}
+
+export const away = (cause?: unknown): AppError =>
+  new AppError("unavailable", "The identity graph is not available.", { cause });

@@ -1,0 +1,135 @@
+import { AppError } from "../core/errors.js";
+import type { ProfileId, WorkspaceId } from "../core/ids.js";
+import type { ProfileRef } from "../core/identity.js";
+import type { IdentityGraph } from "../core/ports.js";
+import { createDeadline } from "./deadline.js";
+import type { Client, ClientOptions, Row } from "./neo4j-client.js";
+import { lookParameters, lookupsOfWant, pictureOf, sightOf, type Lookups, type Sight } from "./neo4j-look.js";
+import { createMembers } from "./neo4j-members.js";
+import { openClient } from "./neo4j-open.js";
+import { createShared } from "./neo4j-shared.js";
+import { LOOK, PING, RESOLVE } from "./neo4j-statements.js";
+import { inTries } from "./neo4j-tries.js";
+import { createUnseen, type Unseen } from "./neo4j-unseen.js";
+import { createUpdate, readLocked, type UpdateOptions } from "./neo4j-update.js";
+
+/**
+ * The graph on a Neo4j server: logs in, makes constraints and indexes if they are not there. Rejects within 10 s with a
+ * `ConfigError` that names `NEO4J_URL`, `NEO4J_USER` or `NEO4J_PASSWORD`.
+ */
+export const openNeo4jGraph = async (options: ClientOptions): Promise<IdentityGraph> =>
+  createNeo4jGraph(await openClient(options));
+
+/** The graph over connections that are open already; they end with it. */
+export function createNeo4jGraph(client: Client, options: UpdateOptions = {}): IdentityGraph {
+  const unseen = createUnseen(UNSEEN_MAX);
+  const read = createReads(client, unseen);
+  const resolve = createResolve(client);
+  const members = createMembers(client);
+  const update = createUpdate(client, unseen, options);
+  const promptly = createDeadline(READY_MS, "The identity graph did not answer in time.");
+  const { whileOpen, close } = createGate(client);
+
+  return {
+    ready: () => whileOpen(() => promptly(async () => void (await quickly(() => client.read(PING, {}))))),
+    read: (workspace, want) => whileOpen(() => read(workspace, want)),
+    update: (workspace, want, decide) => whileOpen(() => update(workspace, want, decide)),
+    resolve: (workspace, profileId) => whileOpen(() => resolve(workspace, profileId)),
+    members: (workspace, profileId, page) => whileOpen(() => members(workspace, profileId, page)),
+    close,
+  };
+}
+
+const READY_MS = 900;
+/** Waiting reads of the whole process share these, and each carries at most so many lookups. */
+const SHARED = { atOnceMax: Number(process.env.K ?? 2), weightMax: 4_096, weightWorth: Number(process.env.WW ?? 128), waitingMax: 10_000 };
+
+/** More than may wait for a change. */
+const UNSEEN_MAX = 20_000;
+
+/** A connection that died in silence is found out by its first use. */
+const quickly = <T>(attempt: () => Promise<T>): Promise<T> => inTries(attempt, { awayMax: 2, isOver: () => false });
+
+function createReads(client: Client, unseen: Unseen): IdentityGraph["read"] {
+  const share = createShared<Lookups, Sight>({
+    ...SHARED,
+    weightOf: ({ keys, pairs }) => keys.length + pairs.length,
+    ask: async (asks) => {
+      const keys = asks.flatMap(({ keys }) => keys);
+      const pairs = asks.flatMap(({ pairs }) => pairs);
+      const all = sightOf(await quickly(() => client.read(LOOK, lookParameters({ keys, pairs }))));
+      return split(asks, all);
+    },
+  });
+  return async (workspace, want) => {
+    const lookups = lookupsOfWant(workspace, want);
+    const picture = pictureOf(lookups, await share(lookups));
+    for (const key of lookups.keys) if (!picture.identifiers.has(key)) unseen.add(key);
+    return picture;
+  };
+}
+
+/** To each its own part of what all saw together, by the positions in its own lookups. Rows come in their order. */
+function split(asks: readonly Lookups[], { found, linked }: Sight): readonly Sight[] {
+  let [keysBefore, pairsBefore, nextFound, nextLinked] = [0, 0, 0, 0];
+  return asks.map(({ keys, pairs }) => {
+    const own = { found: [] as Sight["found"][number][], linked: [] as number[] };
+    for (; nextFound < found.length && found[nextFound]![0] < keysBefore + keys.length; nextFound++) {
+      const [position, uid, profileId, size] = found[nextFound]!;
+      own.found.push([position - keysBefore, uid, profileId, size]);
+    }
+    for (; nextLinked < linked.length && linked[nextLinked]! < pairsBefore + pairs.length; nextLinked++)
+      own.linked.push(linked[nextLinked]! - pairsBefore);
+    keysBefore += keys.length;
+    pairsBefore += pairs.length;
+    return own;
+  });
+}
+
+type ProfileRow = readonly [n: number, ws: WorkspaceId, profileId: ProfileId | null, size: number | null];
+
+function createResolve(client: Client): IdentityGraph["resolve"] {
+  const share = createShared<ProfileId, ProfileRow | undefined>({
+    ...SHARED,
+    weightOf: () => 1,
+    ask: async (uids) => {
+      const rows = profileRows(await quickly(() => client.read(RESOLVE, { uids })));
+      const byPosition = new Map(rows.map((row) => [row[0], row]));
+      return uids.map((_, i) => byPosition.get(i));
+    },
+  });
+  return async (workspace, profileId) => {
+    const row = await share(profileId);
+    // An identifier never moves and never goes, so a uid that nobody has is unknown for sure.
+    if (row === undefined || row[1] !== workspace) return null;
+    if (row[2] !== null) return profileOf(row);
+    const [sure] = profileRows(await readLocked(client, workspace, RESOLVE, { uids: [profileId] }));
+    return sure === undefined ? null : profileOf(sure);
+  };
+}
+
+const profileRows = ([row]: readonly Row[]): readonly ProfileRow[] => row![0] as readonly ProfileRow[];
+
+const profileOf = ([, , profileId, size]: ProfileRow): ProfileRef | null =>
+  profileId === null || size === null ? null : { profileId, size };
+
+/** Lets what is under way end before the connections go, and nothing in behind it. */
+function createGate(client: Client) {
+  let closing: Promise<void> | null = null;
+  let underWay = 0;
+  let onIdle: (() => void) | null = null;
+
+  const whileOpen = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (closing !== null) throw new AppError("unavailable", "The identity graph is closed.");
+    underWay += 1;
+    try {
+      return await work();
+    } finally {
+      underWay -= 1;
+      if (underWay === 0) onIdle?.();
+    }
+  };
+  const idle = (): Promise<void> =>
+    underWay === 0 ? Promise.resolve() : new Promise((resolve) => (onIdle = resolve));
+  return { whileOpen, close: () => (closing ??= idle().then(() => client.close())) };
+}
