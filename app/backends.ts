@@ -1,16 +1,12 @@
-import type { Config } from "../core/config.js";
 import { cacheCatalog } from "../core/cached-catalog.js";
-import type { CatalogStore, EventQueue, EventStore, IdentityGraph, ProfileStore } from "../core/ports.js";
+import type { Config } from "../core/config.js";
 import { describeError, type Log } from "../core/log.js";
-import { GRAPH_MIGRATIONS } from "../graph/sqlite-schema.js";
-import { createSqliteGraph } from "../graph/sqlite-graph.js";
-import { createEmbeddedCatalog } from "../store/embedded/catalog.js";
-import { createEmbeddedEventStore } from "../store/embedded/events.js";
-import { openEmbedded, type EmbeddedOptions } from "../store/embedded/open.js";
-import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
-import { createEmbeddedQueue } from "../store/embedded/queue.js";
-import { migrate } from "../store/embedded/schema.js";
+import type { CatalogStore, EventQueue, EventStore, IdentityGraph, ProfileStore } from "../core/ports.js";
+import type { RateWindows } from "../core/rate-windows.js";
+import { createMemoryWindows } from "../gateway/rate-windows.js";
+import { openEmbeddedPorts, type EmbeddedPorts } from "./embedded.js";
 import type { Lifecycle } from "./lifecycle.js";
+import type { Documents } from "./documents.js";
 
 /** One object per port. A deployment on servers differs in nothing but this. */
 export interface Backends {
@@ -19,32 +15,73 @@ export interface Backends {
   readonly profiles: ProfileStore;
   readonly catalog: CatalogStore;
   readonly graph: IdentityGraph;
+  readonly windows: RateWindows;
 }
 
-/** The embedded default: all ports on the one SQLite file of `DATA_DIR`. */
+/** What each port is opened with. */
+interface Opening {
+  readonly config: Config;
+  readonly lifecycle: Lifecycle;
+  readonly onError: (message: string, error: unknown) => void;
+  /** Null when no port is on the SQLite file. */
+  readonly embedded: EmbeddedPorts | null;
+}
+
+/** Each port on its server if that has a URL, else on the one SQLite file of `DATA_DIR`. */
 export async function openBackends(
   config: Config,
   log: Log,
   lifecycle: Lifecycle,
-  commit?: EmbeddedOptions["commit"],
+  commit?: (commit: () => void) => void,
 ): Promise<Backends> {
-  const onError = (message: string, error: unknown): void => log.error({ cause: describeError(error) }, message);
-  const store = await openEmbedded({
-    dataDir: config.DATA_DIR,
-    checkpointMs: config.CHECKPOINT_MS,
-    onError,
-    ...(commit && { commit }),
-  });
-  lifecycle.opened("store", () => store.close());
-  const { database } = store;
-  migrate(database, "graph", GRAPH_MIGRATIONS);
-  const backends: Backends = {
-    queue: createEmbeddedQueue({ database, lengthMax: config.QUEUE_LENGTH_MAX, onError }),
-    events: createEmbeddedEventStore({ database }),
-    profiles: createEmbeddedProfileStore({ database }),
-    catalog: cacheCatalog(createEmbeddedCatalog({ database }), { ttlMs: config.KEY_CACHE_MS }),
-    graph: createSqliteGraph({ database }),
+  const onError: Opening["onError"] = (message, error) => log.error({ cause: describeError(error) }, message);
+  const { RABBITMQ_URL, MONGODB_URL, NEO4J_URL, KEY_CACHE_MS: ttlMs, CATALOG_STALE_MS: staleMs } = config;
+  const isEmbedded = [RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("");
+  const embedded = isEmbedded ? await openEmbeddedPorts({ config, onError, lifecycle, commit }) : null;
+  const opening: Opening = { config, lifecycle, onError, embedded };
+  const ports = [openQueue(opening), openStores(opening), openGraph(opening)] as const;
+  // All at once, because each takes its time; what was opened beside a failure is in the lifecycle by then.
+  await Promise.allSettled(ports);
+  const [queue, stores, graph] = await Promise.all(ports);
+  return {
+    ...stores,
+    queue,
+    graph,
+    catalog: cacheCatalog(stores.catalog, { ttlMs, staleMs, isShared: MONGODB_URL !== "" }),
   };
-  for (const [name, port] of Object.entries(backends)) lifecycle.opened(name, () => (port as EventQueue).close());
-  return backends;
+}
+
+// The drivers are loaded only where they are used: they would double the start of the embedded default.
+
+async function openQueue({ config, lifecycle, onError, embedded }: Opening): Promise<EventQueue> {
+  const { RABBITMQ_URL: url, RABBITMQ_QUEUE: name, QUEUE_LENGTH_MAX: lengthMax } = config;
+  const open = async (): Promise<EventQueue> => {
+    const { openRabbitQueue } = await import("../store/rabbitmq/queue.js");
+    return openRabbitQueue({ url, name, lengthMax, onError });
+  };
+  const queue = url === "" ? embedded!.queue() : await open();
+  lifecycle.opened("queue", () => queue.close());
+  return queue;
+}
+
+async function openStores({ config, lifecycle, onError, embedded }: Opening): Promise<Documents> {
+  const url = config.MONGODB_URL;
+  const open = async (): Promise<Documents> => {
+    const { openDocuments } = await import("./documents.js");
+    return openDocuments({ url, onError, lifecycle });
+  };
+  const stores = url === "" ? { ...embedded!.stores(), windows: createMemoryWindows() } : await open();
+  for (const port of ["events", "profiles", "catalog"] as const) lifecycle.opened(port, () => stores[port].close());
+  return stores;
+}
+
+async function openGraph({ config, lifecycle, onError, embedded }: Opening): Promise<IdentityGraph> {
+  const { NEO4J_URL: url, NEO4J_USER: user, NEO4J_PASSWORD: password } = config;
+  const open = async (): Promise<IdentityGraph> => {
+    const { openNeo4jGraph } = await import("../graph/neo4j-graph.js");
+    return openNeo4jGraph({ url, user, password, onError });
+  };
+  const graph = url === "" ? embedded!.graph() : await open();
+  lifecycle.opened("graph", () => graph.close());
+  return graph;
 }

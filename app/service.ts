@@ -1,27 +1,19 @@
 import type { Config } from "../core/config.js";
 import type { Identity } from "../core/identity.js";
-import type { WorkspaceId } from "../core/ids.js";
 import type { Log } from "../core/log.js";
-import { incompatibilities } from "../core/schema/compatibility.js";
-import { extract } from "../core/schema/plan.js";
-import { examineSchema } from "../core/schema/register.js";
-import { openValidator, type Validator } from "../core/schema/validator.js";
+import { openValidator } from "../core/schema/validator.js";
 import { createApp } from "../gateway/app.js";
-import { createAuthenticator } from "../gateway/authenticate.js";
-import type { CollectDeps } from "../gateway/collect.js";
-import { createCursors } from "../gateway/cursor.js";
 import { healthRoutes } from "../gateway/health.js";
-import { createPipeline } from "../gateway/pipeline.js";
-import { createLimiter } from "../gateway/rate-limit.js";
-import { createRoutes, type RoutesDeps } from "../gateway/routes.js";
 import { createServer } from "../gateway/server.js";
 import { createIdentity } from "../graph/identity.js";
-import { createWorker } from "../worker/worker.js";
 import { openBackends, type Backends } from "./backends.js";
 import { firstStart } from "./first-start.js";
+import { apiRoutes, pipelineOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
 import { drain, listen } from "./listen.js";
+import type { Parts } from "./parts.js";
 import { startProbes } from "./readiness.js";
+import { startWorker } from "./worker.js";
 
 export interface ServiceOptions {
   readonly config: Config;
@@ -35,16 +27,13 @@ export interface ServiceOptions {
 
 export interface Service {
   readonly url: string;
-  /** Of the workspace made at the first start; null at every later one. */
+  /** Of the workspace made at the first start on an embedded catalog; null at every later one. */
   readonly ownerKey: string | null;
   readonly backends: Backends;
   readonly identity: Identity;
   /** Drains: requests under way are answered, what was accepted stays queued. */
   close(): Promise<void>;
 }
-
-/** Collect bodies may be a little larger than their payload. */
-const ENVELOPE_BYTES = 4_096;
 
 /** Opens, wires, listens. What was opened is closed again when a later step fails. */
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -56,10 +45,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
     lifecycle.opened("validator", () => validator.close());
     const identity = createIdentity({ graph: backends.graph, timeoutMs: config.IDENTITY_TIMEOUT_MS });
-    startWorker(options, backends, identity, validator, lifecycle);
-    const url = await startGateway(options, backends, identity, validator, lifecycle);
-    // Last of all: a start that failed after it would have made a key that nobody was shown.
-    const ownerKey = await firstStart(backends.catalog, now());
+    const parts: Parts = { config, log, now, backends, identity, validator, lifecycle };
+    if (config.MODE !== "gateway") startWorker(parts);
+    const url = await startServer(parts);
+    // Last of all: a start that failed after it would have made a key that nobody was shown. On a shared catalog two processes
+    // would both make one; there the operator key makes the first workspace.
+    const ownerKey = config.MONGODB_URL === "" ? await firstStart(backends.catalog, now()) : null;
     return { url, ownerKey, backends, identity, close: () => lifecycle.close() };
   } catch (error) {
     await lifecycle.close();
@@ -67,34 +58,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-function startWorker(
-  { config, log, now = Date.now }: ServiceOptions,
-  backends: Backends,
-  identity: Identity,
-  validator: Validator,
-  lifecycle: ReturnType<typeof createLifecycle>,
-): void {
-  const worker = createWorker({
-    ...backends,
-    identity,
-    contribute: (schema, payload) => extract(validator.plan(schema), payload).traits,
-    log,
-    batchMax: config.WORKER_BATCH_MAX,
-    triesMax: config.WORKER_TRIES_MAX,
-    crashesMax: config.WORKER_CRASHES_MAX,
-    now,
-  });
-  lifecycle.opened("worker", () => worker.close());
-  worker.start();
-}
-
-async function startGateway(
-  { config, log, now = Date.now }: ServiceOptions,
-  backends: Backends,
-  identity: Identity,
-  validator: Validator,
-  lifecycle: ReturnType<typeof createLifecycle>,
-): Promise<string> {
+/** Every process tells how it is; only a gateway takes requests beside that. */
+async function startServer(parts: Parts): Promise<string> {
+  const { config, log, backends, lifecycle } = parts;
   const probes = startProbes({
     queue: () => backends.queue.ready(),
     store: () => backends.events.ready(),
@@ -102,28 +68,10 @@ async function startGateway(
   });
   lifecycle.opened("probes", () => probes.close());
   let isDraining = false;
-  const pipeline = createPipeline({
-    authenticator: createAuthenticator({ catalog: backends.catalog, operatorKey: config.OPERATOR_KEY, now }),
-    authFailures: createLimiter("authentication", config.AUTH_FAILURES_PER_MINUTE, "Too many failed authentications."),
-    inlineLimit: createLimiter(
-      "inline-validation",
-      config.INLINE_PER_MINUTE,
-      "Too many inline validations. Wait, or use the asynchronous mode.",
-    ),
-    eventLimit: {
-      bytesMax: config.PAYLOAD_BYTES_MAX + ENVELOPE_BYTES,
-      toldMax: config.PAYLOAD_BYTES_MAX,
-      path: "payload",
-    },
-    bodyLimit: { bytesMax: config.BODY_BYTES_MAX, toldMax: config.BODY_BYTES_MAX, path: "" },
-    isDraining: () => isDraining,
-    log,
-    now,
-  });
-  const routes = createRoutes(await routesDeps(config, backends, identity, validator));
+  const routes = config.MODE === "worker" ? [] : await apiRoutes(parts);
   const app = createApp({
     routes: [...routes, ...healthRoutes({ readiness: probes.state })],
-    pipeline,
+    pipeline: pipelineOf(parts, () => isDraining),
     log,
     trustProxy: config.TRUST_PROXY,
   });
@@ -141,46 +89,6 @@ async function startGateway(
     return drain(server, config.DRAIN_MS);
   });
   return urlOf(config.HOST, port);
-}
-
-async function routesDeps(
-  config: Config,
-  { catalog, queue, events, profiles }: Backends,
-  identity: Identity,
-  validator: Validator,
-): Promise<RoutesDeps> {
-  const cursors = createCursors(await catalog.secret());
-  const limits = { identifiersMax: config.IDENTIFIERS_MAX, namespacesMax: config.NAMESPACES_MAX };
-  const collect: CollectDeps = {
-    ...limits,
-    catalog,
-    queue,
-    events,
-    validator: {
-      check: (schema, payload, bytes) => validator.check(schema, payload, bytes),
-      checkAll: (schema, bytes) => validator.checkAll(schema, bytes),
-      extract: (schema, payload) => extract(validator.plan(schema), payload),
-    },
-    payloadBytesMax: config.PAYLOAD_BYTES_MAX,
-    depthMax: config.DEPTH_MAX,
-  };
-  const examiner = {
-    examine: (workspace: WorkspaceId, schema: unknown, bytes: number) =>
-      examineSchema(schema, bytes, validator.thread, workspace),
-    incompatibilities,
-  };
-  return {
-    collect,
-    identify: { ...limits, catalog, identity },
-    profiles: { catalog, identity, profiles, events, cursors, identifiersMax: config.PROFILE_IDENTIFIERS_MAX },
-    events: { events, identity },
-    schemas: { catalog, examiner, cursors },
-    datasets: { catalog, cursors },
-    namespaces: { catalog, cursors },
-    deadLetters: { events, cursors },
-    keys: { catalog, cursors, rotationGraceS: config.KEY_ROTATION_GRACE_S },
-    workspaces: config.OPERATOR_KEY === "" ? null : { catalog, cursors },
-  };
 }
 
 /** An address that a client on this machine can use. */

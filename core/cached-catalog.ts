@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { SchemaVersion } from "./catalog.js";
+import { isUnavailable } from "./errors.js";
 import { isSchemaId, type KeyId, type SchemaId, type WorkspaceId } from "./ids.js";
 import type { CatalogStore } from "./ports.js";
 
@@ -12,14 +12,18 @@ const FOR_EVER = Infinity;
 export interface CacheOptions {
   /** Age at which another process's change is seen, milliseconds; 0 keeps nothing but numbered schema versions. */
   readonly ttlMs: number;
+  /** Age up to which an answer is still given while the store is away, milliseconds. */
+  readonly staleMs: number;
+  /** Other processes write to the store: that something is not there is asked each time, because it may come just then. */
+  readonly isShared: boolean;
 }
 
 /**
  * The catalog with its hot look-ups kept in memory. Changes made through it show at once; those of other processes after `ttlMs`.
- * Concurrent misses of one thing share one look-up, and an error is never kept.
+ * Concurrent misses of one thing share one look-up, and an error is never kept. What is known outlives an outage of the store.
  */
-export function cacheCatalog(store: CatalogStore, { ttlMs }: CacheOptions): CatalogStore {
-  const caches = createCaches(store, ttlMs);
+export function cacheCatalog(store: CatalogStore, options: CacheOptions): CatalogStore {
+  const caches = createCaches(store, options);
   const { findWorkspace, findKey, latest, numbered, isUnified, namespaces } = caches;
   return {
     ...store,
@@ -68,14 +72,16 @@ export function cacheCatalog(store: CatalogStore, { ttlMs }: CacheOptions): Cata
 const forgetAfter = <T>(write: Promise<T>, forget: () => void): Promise<T> => write.finally(forget);
 
 /** Neither workspace nor schema id can hold a colon, so the names are injective. */
-function createCaches(store: CatalogStore, ttlMs: number) {
-  const max = ENTRIES_MAX;
+function createCaches(store: CatalogStore, options: CacheOptions) {
+  const keepsAll = (): boolean => true;
+  const isThere = (value: unknown): boolean => value !== null && value !== false;
+  const rest = { ...options, max: ENTRIES_MAX, keeps: options.isShared ? isThere : keepsAll };
   return {
-    findWorkspace: createCache({ max, ttlMs, nameOf: (id: WorkspaceId) => id, load: (id) => store.findWorkspace(id) }),
-    findKey: createCache({ max, ttlMs, nameOf: (id: KeyId) => id, load: (id) => store.findKey(id) }),
+    findWorkspace: createCache({ ...rest, nameOf: (id: WorkspaceId) => id, load: (id) => store.findWorkspace(id) }),
+    findKey: createCache({ ...rest, nameOf: (id: KeyId) => id, load: (id) => store.findKey(id) }),
     latest: createCache({
+      ...rest,
       max: SCHEMAS_MAX,
-      ttlMs,
       nameOf: (workspace: WorkspaceId, id: SchemaId) => `${workspace}:${id}`,
       load: (workspace, id) => store.findSchema(workspace, id, null),
     }),
@@ -83,49 +89,86 @@ function createCaches(store: CatalogStore, ttlMs: number) {
     numbered: createCache({
       max: SCHEMAS_MAX,
       ttlMs: FOR_EVER,
+      staleMs: 0,
+      keeps: isThere,
       nameOf: (workspace: WorkspaceId, id: SchemaId, version: number) => `${workspace}:${version}:${id}`,
       load: (workspace, id, version) => store.findSchema(workspace, id, version),
-      keeps: (schema: SchemaVersion | null) => schema !== null,
     }),
     isUnified: createCache({
-      max,
-      ttlMs,
+      ...rest,
       nameOf: (workspace: WorkspaceId, schema: SchemaId) => `${workspace}:${schema}`,
       load: (workspace, schema) => store.isUnified(workspace, schema),
     }),
-    namespaces: createCache({ max, ttlMs, nameOf: (id: WorkspaceId) => id, load: (id) => store.namespaces(id) }),
+    namespaces: createCache({ ...rest, nameOf: (id: WorkspaceId) => id, load: (id) => store.namespaces(id) }),
   };
 }
 
 interface CacheDeps<Args extends readonly unknown[], V> {
   readonly max: number;
   readonly ttlMs: number;
+  readonly staleMs: number;
   readonly nameOf: (...args: Args) => string;
   readonly load: (...args: Args) => Promise<V>;
-  /** Whether an answer may be kept; all may if this is left out. */
-  readonly keeps?: (value: V) => boolean;
+  /** Whether an answer may be kept. */
+  readonly keeps: (value: V) => boolean;
+}
+
+interface Entry<V> {
+  readonly answer: Promise<V>;
+  /** On the monotonic clock, milliseconds; `Infinity` while the look-up is under way. */
+  readonly freshUntil: number;
+  readonly staleUntil: number;
 }
 
 /** Keeps promises, so that a hit costs nothing but the look-up and a miss under way is joined. */
-function createCache<Args extends readonly unknown[], V>({ max, ttlMs, nameOf, load, keeps }: CacheDeps<Args, V>) {
-  const entries = new LRUCache<string, Promise<V>>({ max, ...(ttlMs > 0 && ttlMs !== FOR_EVER && { ttl: ttlMs }) });
-  const mayKeep = (value: V): boolean => ttlMs > 0 && (keeps === undefined || keeps(value));
+function createCache<Args extends readonly unknown[], V>(deps: CacheDeps<Args, V>) {
+  const { max, ttlMs, staleMs, nameOf, load, keeps } = deps;
+  const entries = new LRUCache<string, Entry<V>>({ max });
 
-  const miss = (name: string, args: Args): Promise<V> => {
+  const keep = (value: V, answer: Promise<V>): Entry<V> | null => {
+    const freshUntil = performance.now() + ttlMs;
+    return ttlMs > 0 && keeps(value) ? { answer, freshUntil, staleUntil: freshUntil + staleMs } : null;
+  };
+  const keepStale = (error: unknown, stale: Entry<V> | null): Entry<V> | null =>
+    stale !== null && isUnavailable(error) ? { ...stale, freshUntil: performance.now() + ttlMs } : null;
+
+  const refresh = (name: string, args: Args, old: Entry<V> | undefined): Promise<V> => {
+    const stale = old !== undefined && performance.now() < old.staleUntil ? old : null;
     const loading = load(...args);
-    entries.set(name, loading);
-    const drop = (): void => {
-      if (entries.peek(name) === loading) entries.delete(name);
+    const answer = stale === null ? loading : orStale(loading, stale.answer);
+    const underWay: Entry<V> = { answer, freshUntil: Infinity, staleUntil: 0 };
+    entries.set(name, underWay);
+    const settle = (next: Entry<V> | null): void => {
+      // Whoever wrote meanwhile has forgotten this look-up: it may be from before.
+      if (entries.peek(name) !== underWay) return;
+      if (next === null) entries.delete(name);
+      else entries.set(name, next);
     };
-    loading.then((value) => mayKeep(value) || drop(), drop);
-    return loading;
+    loading.then(
+      (value) => settle(keep(value, loading)),
+      (error: unknown) => settle(keepStale(error, stale)),
+    );
+    return answer;
   };
   return {
     get: (...args: Args): Promise<V> => {
       const name = nameOf(...args);
-      return entries.get(name) ?? miss(name, args);
+      const entry = entries.get(name);
+      return entry !== undefined && performance.now() < entry.freshUntil ? entry.answer : refresh(name, args, entry);
     },
     forget: (...args: Args): void => void entries.delete(nameOf(...args)),
     clear: (): void => entries.clear(),
   };
+}
+
+/** A store that takes longer than this may be away; what was known a moment ago is answered meanwhile. */
+const PATIENCE_MS = 250;
+
+function orStale<V>(loading: Promise<V>, stale: Promise<V>): Promise<V> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(stale), PATIENCE_MS);
+    loading
+      .then(resolve, (error: unknown) => (isUnavailable(error) ? resolve(stale) : reject(error)))
+      .finally(() => clearTimeout(timer));
+  });
 }

@@ -1,35 +1,34 @@
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import { ipKeyGenerator, rateLimit, type ClientRateLimitInfo, type Store } from "express-rate-limit";
-import { LRUCache } from "lru-cache";
 import { AppError } from "../core/errors.js";
+import type { RateWindows } from "../core/rate-windows.js";
 
 const MINUTE_MS = 60_000;
-const KEYS_MAX = 10_000;
 
-/** Fixed windows in a bounded table: an attacker with many addresses takes no memory. */
-function boundedStore(): Store {
-  const windows = new LRUCache<string, { hits: number; readonly resetTime: Date }>({ max: KEYS_MAX, ttl: MINUTE_MS });
-  return {
-    increment: (key): ClientRateLimitInfo => {
-      const window = windows.get(key) ?? { hits: 0, resetTime: new Date(Date.now() + MINUTE_MS) };
-      if (window.hits++ === 0) windows.set(key, window);
-      return { totalHits: window.hits, resetTime: window.resetTime };
-    },
-    decrement: (key) => {
-      const window = windows.get(key);
-      if (window !== undefined) window.hits--;
-    },
-    resetKey: (key) => void windows.delete(key),
-  };
-}
+/** What the library asks of a store, on our windows. It never takes a hit back or forgets a key here. */
+const storeOf = (windows: RateWindows): Store => ({
+  increment: async (key): Promise<ClientRateLimitInfo> => {
+    const { hits, resetAt } = await windows.hit(key, MINUTE_MS);
+    return { totalHits: hits, resetTime: new Date(resetAt) };
+  },
+  decrement: () => {},
+  resetKey: () => {},
+});
 
 export interface Limiter {
   /** Counts one request under the key; throws `rate_limited` beyond the limit. Sets the RateLimit headers of the answer. */
   hit(request: Request, response: Response, key: string): Promise<void>;
 }
 
+export interface LimitOptions {
+  readonly name: string;
+  readonly perMinute: number;
+  /** Of the refusal. */
+  readonly detail: string;
+}
+
 /** `perMinute` requests per key, with the RateLimit headers of draft 8. */
-export function createLimiter(name: string, perMinute: number, detail: string): Limiter {
+export function createLimiter(windows: RateWindows, { name, perMinute, detail }: LimitOptions): Limiter {
   const keys = new WeakMap<Request, string>();
   const handler: RequestHandler = rateLimit({
     windowMs: MINUTE_MS,
@@ -37,10 +36,10 @@ export function createLimiter(name: string, perMinute: number, detail: string): 
     identifier: name,
     standardHeaders: "draft-8",
     legacyHeaders: false,
-    store: boundedStore(),
-    keyGenerator: (request) => keys.get(request) ?? "",
+    store: storeOf(windows),
+    keyGenerator: (request) => `${name}:${keys.get(request) ?? ""}`,
     handler: (_request, _response, next) => next(new AppError("rate_limited", detail)),
-    // A store of ours never fails; the library's own start-up checks would only write to the console.
+    // The windows answer whatever happens; the library's own start-up checks would only write to the console.
     validate: false,
   });
   return {

@@ -1,0 +1,39 @@
+import type { CatalogStore, EventStore, ProfileStore } from "../core/ports.js";
+import type { RateWindows } from "../core/rate-windows.js";
+import { createMemoryWindows, createSharedWindows } from "../gateway/rate-windows.js";
+import { createMongoCatalog } from "../store/mongo/catalog.js";
+import { createMongoEventStore } from "../store/mongo/events.js";
+import { openMongo } from "../store/mongo/open.js";
+import { createMongoProfileStore } from "../store/mongo/profiles.js";
+import { createMongoRateWindows } from "../store/mongo/rate-windows.js";
+import type { Lifecycle } from "./lifecycle.js";
+
+export interface Documents {
+  readonly events: EventStore;
+  readonly profiles: ProfileStore;
+  readonly catalog: CatalogStore;
+  readonly windows: RateWindows;
+}
+
+/** The document ports on MongoDB, over one pool of connections. */
+export async function openDocuments(deps: {
+  readonly url: string;
+  readonly onError: (message: string, error: unknown) => void;
+  readonly lifecycle: Lifecycle;
+}): Promise<Documents> {
+  const { url, onError, lifecycle } = deps;
+  const mongo = await openMongo({ url, onError });
+  lifecycle.opened("mongo", () => mongo.close());
+  const [events, profiles, catalog, shared] = await Promise.all([
+    createMongoEventStore({ mongo }),
+    createMongoProfileStore({ mongo }),
+    createMongoCatalog({ mongo }),
+    createMongoRateWindows({ mongo }),
+  ]);
+  const windows = createSharedWindows({
+    shared,
+    local: createMemoryWindows(),
+    onError: (error) => onError("rate limits are counted in this process alone", error),
+  });
+  return { events, profiles, catalog, windows };
+}

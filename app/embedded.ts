@@ -1,0 +1,43 @@
+import type { Config } from "../core/config.js";
+import type { CatalogStore, EventQueue, EventStore, IdentityGraph, ProfileStore } from "../core/ports.js";
+import { createSqliteGraph } from "../graph/sqlite-graph.js";
+import { GRAPH_MIGRATIONS } from "../graph/sqlite-schema.js";
+import { createEmbeddedCatalog } from "../store/embedded/catalog.js";
+import { createEmbeddedEventStore } from "../store/embedded/events.js";
+import { openEmbedded, type EmbeddedOptions } from "../store/embedded/open.js";
+import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
+import { createEmbeddedQueue } from "../store/embedded/queue.js";
+import { migrate } from "../store/embedded/schema.js";
+import type { Lifecycle } from "./lifecycle.js";
+
+/** The ports on the one SQLite file; each is made only if it is asked for. */
+export interface EmbeddedPorts {
+  queue(): EventQueue;
+  stores(): { readonly events: EventStore; readonly profiles: ProfileStore; readonly catalog: CatalogStore };
+  graph(): IdentityGraph;
+}
+
+export async function openEmbeddedPorts(deps: {
+  readonly config: Config;
+  readonly onError: (message: string, error: unknown) => void;
+  readonly lifecycle: Lifecycle;
+  readonly commit: EmbeddedOptions["commit"];
+}): Promise<EmbeddedPorts> {
+  const { config, onError, lifecycle, commit } = deps;
+  const { DATA_DIR: dataDir, CHECKPOINT_MS: checkpointMs, QUEUE_LENGTH_MAX: lengthMax } = config;
+  const store = await openEmbedded({ dataDir, checkpointMs, onError, ...(commit && { commit }) });
+  lifecycle.opened("store", () => store.close());
+  const { database } = store;
+  return {
+    queue: () => createEmbeddedQueue({ database, lengthMax, onError }),
+    stores: () => ({
+      events: createEmbeddedEventStore({ database }),
+      profiles: createEmbeddedProfileStore({ database }),
+      catalog: createEmbeddedCatalog({ database }),
+    }),
+    graph: () => {
+      migrate(database, "graph", GRAPH_MIGRATIONS);
+      return createSqliteGraph({ database });
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import type { Config } from "../core/config.js";
+import type { Identity } from "../core/identity.js";
+import type { Log } from "../core/log.js";
+import type { Validator } from "../core/schema/validator.js";
+import type { Backends } from "./backends.js";
+import type { Lifecycle } from "./lifecycle.js";
+
+/** What the halves of the service, gateway and worker, are built from. */
+export interface Parts {
+  readonly config: Config;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly backends: Backends;
+  readonly identity: Identity;
+  readonly validator: Validator;
+  readonly lifecycle: Lifecycle;
+}

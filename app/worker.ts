@@ -1,0 +1,19 @@
+import { extract } from "../core/schema/plan.js";
+import { createWorker } from "../worker/worker.js";
+import type { Parts } from "./parts.js";
+
+/** Takes messages from now on, until the lifecycle ends. */
+export function startWorker({ config, log, now, backends, identity, validator, lifecycle }: Parts): void {
+  const worker = createWorker({
+    ...backends,
+    identity,
+    contribute: (schema, payload) => extract(validator.plan(schema), payload).traits,
+    log,
+    batchMax: config.WORKER_BATCH_MAX,
+    triesMax: config.WORKER_TRIES_MAX,
+    crashesMax: config.WORKER_CRASHES_MAX,
+    now,
+  });
+  lifecycle.opened("worker", () => worker.close());
+  worker.start();
+}
