@@ -1,0 +1,71 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import path from "node:path";
+import { instanceFolder } from "./paths.js";
+
+export type PortName = "rabbitmq" | "rabbitmqNodes" | "epmd" | "mongodb" | "neo4jBolt" | "neo4jHttp";
+
+/** What the servers of one name keep between two starts. */
+export interface Instance {
+  readonly name: string;
+  readonly folder: string;
+  readonly ports: Readonly<Record<PortName, number>>;
+  readonly passwords: Readonly<Record<"rabbitmq" | "neo4j", string>>;
+}
+
+const PORT_NAMES: readonly PortName[] = ["rabbitmq", "rabbitmqNodes", "epmd", "mongodb", "neo4jBolt", "neo4jHttp"];
+/** Below the range from which systems take the ports of outgoing connections, so that nobody sits on ours while a server is down. */
+const PORT_MIN = 15_000;
+const PORT_MAX = 30_000;
+const PORT_TRIES = 1_000;
+const PASSWORD_BYTES = 18;
+
+export function requireName(name: string): string {
+  if (!/^[a-z0-9][a-z0-9-]{0,31}$/.test(name)) throw new Error("--name: 1 to 32 of a-z, 0-9 and -, the first not a -");
+  return name;
+}
+
+export function findInstance(name: string): Instance | null {
+  const folder = instanceFolder(requireName(name));
+  try {
+    return {
+      name,
+      folder,
+      ...(JSON.parse(readFileSync(fileOf(folder), "utf8")) as Pick<Instance, "ports" | "passwords">),
+    };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw new Error(`${fileOf(folder)} cannot be read; remove the folder to begin anew`, { cause: error });
+  }
+}
+
+export async function createInstance(name: string): Promise<Instance> {
+  const folder = instanceFolder(requireName(name));
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const password = (): string => randomBytes(PASSWORD_BYTES).toString("base64url");
+  const kept = { ports: await choosePorts(), passwords: { rabbitmq: password(), neo4j: password() } };
+  // Renamed when whole, so that a kill leaves no half of it.
+  writeFileSync(`${fileOf(folder)}.new`, JSON.stringify(kept, null, 2), { mode: 0o600 });
+  renameSync(`${fileOf(folder)}.new`, fileOf(folder));
+  return { name, folder, ...kept };
+}
+
+const fileOf = (folder: string): string => path.join(folder, "instance.json");
+
+async function choosePorts(): Promise<Instance["ports"]> {
+  const ports = new Set<number>();
+  for (let tries = 0; ports.size < PORT_NAMES.length; tries += 1) {
+    if (tries > PORT_TRIES) throw new Error(`no free ports from ${PORT_MIN} to ${PORT_MAX}`);
+    const port = randomInt(PORT_MIN, PORT_MAX);
+    if (await isFree(port)) ports.add(port);
+  }
+  return Object.fromEntries([...ports].map((port, index) => [PORT_NAMES[index]!, port])) as Record<PortName, number>;
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(false));
+    probe.listen({ port, host: "127.0.0.1", exclusive: true }, () => probe.close(() => resolve(true)));
+  });

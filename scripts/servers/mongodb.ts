@@ -1,0 +1,75 @@
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { MongoClient } from "mongodb";
+import { copyJars, installed, requireProgram, run, type Progress } from "./install.js";
+import type { Instance } from "./instance.js";
+import { SOURCE } from "./paths.js";
+import { findProgram } from "./process.js";
+import type { Prepared, ServerKind } from "./server.js";
+
+const DATABASE = "onym";
+const JAVA = "openjdk-17-jdk-headless";
+const ASK_DEADLINE_MS = 5_000;
+const FILES = ["mongo/pom.xml", "mongo/MongoServerMain.java"];
+
+export const mongodb: ServerKind = {
+  name: "mongodb",
+  title: () => (findProgram("mongod") === null ? "mongo-java-server 1.47.0" : "mongod"),
+  port: ({ ports }) => ports.mongodb,
+  companion: null,
+  folders: ["mongod", "mongo-java-server"],
+  answerDeadlineMs: 120_000,
+  stopDeadlineMs: 15_000,
+  prepare,
+  ask,
+  settings: (instance) => ({ MONGODB_URL: urlOf(instance) }),
+};
+
+const urlOf = ({ ports }: Instance): string => `mongodb://127.0.0.1:${ports.mongodb}/${DATABASE}`;
+
+async function prepare(instance: Instance, progress: Progress): Promise<Prepared> {
+  const mongod = findProgram("mongod");
+  return mongod === null ? prepareImitation(instance, progress) : prepareMongod(instance, mongod);
+}
+
+function prepareMongod({ folder, ports }: Instance, file: string): Prepared {
+  const data = path.join(folder, "mongod");
+  mkdirSync(data, { recursive: true });
+  const args = [
+    "--bind_ip",
+    "127.0.0.1",
+    "--port",
+    String(ports.mongodb),
+    "--dbpath",
+    data,
+    "--wiredTigerCacheSizeGB",
+    "0.5",
+  ];
+  return { companion: null, command: { file, args, env: {}, folder: data } };
+}
+
+async function prepareImitation({ folder, ports }: Instance, progress: Progress): Promise<Prepared> {
+  const java = requireProgram("java", JAVA);
+  const jars = await installed("mongo-java-server", FILES, progress, build);
+  const data = path.join(folder, "mongo-java-server");
+  mkdirSync(data, { recursive: true });
+  const classPath = [path.join(jars, "classes"), path.join(jars, "*")].join(path.delimiter);
+  const args = ["-Xmx512m", "-cp", classPath, "MongoServerMain", String(ports.mongodb), path.join(data, "data.mv.db")];
+  return { companion: null, command: { file: java, args, env: {}, folder: data } };
+}
+
+async function build(folder: string): Promise<void> {
+  const javac = requireProgram("javac", JAVA);
+  await copyJars("mongo/pom.xml", folder);
+  const source = path.join(SOURCE, "mongo/MongoServerMain.java");
+  await run(javac, ["-cp", path.join(folder, "*"), "-d", path.join(folder, "classes"), source]);
+}
+
+async function ask(instance: Instance): Promise<void> {
+  const client = new MongoClient(urlOf(instance), { serverSelectionTimeoutMS: ASK_DEADLINE_MS });
+  try {
+    await client.db().command({ ping: 1 });
+  } finally {
+    await client.close();
+  }
+}
