@@ -5,6 +5,7 @@ import type { Child } from "./child.js";
 import { measure, type Sample } from "./measure.js";
 import { topFunctions } from "./profile.js";
 import { summarize, table } from "./report.js";
+import { createServerWorkloads } from "./server-workloads.js";
 import { startTarget, type TargetName } from "./targets.js";
 import { createWorkloads, type Workload } from "./workloads.js";
 
@@ -13,6 +14,8 @@ const HELP = `npm run bench -- [options]
   --rounds N       rounds; the medians count (4)
   --only TEXT      only workloads whose name contains it, and what they are compared with; repeatable
   --profile DIR    then run each workload once more, keep its CPU profile there and print where its time goes
+  --servers        on the servers that RABBITMQ_URL, MONGODB_URL and NEO4J_URL name:
+                   npm run servers -- with -- npm run bench -- --servers
   --no-fail        exit code 0 also when a budget is missed
 `;
 
@@ -22,6 +25,7 @@ interface Options {
   readonly only: readonly string[];
   readonly profile: string | null;
   readonly mayFail: boolean;
+  readonly onServers: boolean;
 }
 
 function readOptions(): Options | null {
@@ -31,6 +35,7 @@ function readOptions(): Options | null {
       rounds: { type: "string", default: "4" },
       only: { type: "string", multiple: true, default: [] },
       profile: { type: "string" },
+      servers: { type: "boolean", default: false },
       "no-fail": { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -40,7 +45,8 @@ function readOptions(): Options | null {
   const rounds = Number(values.rounds);
   if (!(seconds > 0) || !Number.isSafeInteger(rounds) || rounds < 1)
     throw new Error("--seconds must be above 0 and --rounds a whole number from 1");
-  return { seconds, rounds, only: values.only, profile: values.profile ?? null, mayFail: !values["no-fail"] };
+  const { only, profile = null, servers: onServers } = values;
+  return { seconds, rounds, only, profile, mayFail: !values["no-fail"], onServers };
 }
 
 function choose(workloads: readonly Workload[], only: readonly string[]): readonly Workload[] {
@@ -107,7 +113,7 @@ function keepProfile(folder: string, name: string, profile: string, operations: 
 
 /** True when every budget holds. */
 async function bench(options: Options): Promise<boolean> {
-  const workloads = choose(createWorkloads(), options.only);
+  const workloads = choose(options.onServers ? createServerWorkloads() : createWorkloads(), options.only);
   const samples = new Map<string, Sample[]>(workloads.map(({ name }) => [name, []]));
   const children = await startAll(workloads);
   try {

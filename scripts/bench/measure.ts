@@ -33,7 +33,7 @@ export async function measure(
 async function run(workload: Workload, child: Child, seconds: number, begin: () => Promise<void>): Promise<LoadResult> {
   if (workload.kind === "loop") {
     await begin();
-    return child.ask("loop", { rowBytes: workload.rowBytes, seconds });
+    return child.ask("loop", { rowBytes: workload.rowBytes, inFlight: CONNECTIONS, seconds });
   }
   const supply = await workload.requests(child);
   const started = { at: 0 };

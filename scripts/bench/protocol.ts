@@ -10,9 +10,9 @@ export interface Asks {
   readonly cpu: { readonly input: null; readonly output: number };
   /** Messages that are not done. */
   readonly depth: { readonly input: null; readonly output: number };
-  /** Writes rows of that size for that long. */
+  /** Writes rows of that size for that long, so many at once where the child can. */
   readonly loop: {
-    readonly input: { readonly rowBytes: number; readonly seconds: number };
+    readonly input: { readonly rowBytes: number; readonly inFlight: number; readonly seconds: number };
     readonly output: LoopResult;
   };
   readonly startProfile: { readonly input: null; readonly output: null };

@@ -12,9 +12,13 @@ export interface Row {
   readonly p99Ms: number;
   /** Null for a yardstick that is compared with nothing. */
   readonly ratio: number | null;
-  readonly budget: number | null;
+  readonly limit: Limit | null;
   readonly isMissed: boolean;
 }
+
+type Limit = Pick<Workload, "compares"> & { readonly budget: number };
+const holds = ({ compares, budget }: Limit, ratio: number): boolean =>
+  compares === "cpu" ? ratio <= budget : ratio >= budget;
 
 const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
@@ -24,18 +28,14 @@ const median = (values: readonly number[]): number => {
 
 /** Medians over the rounds. A ratio is taken within each round first: what disturbed one side disturbed the other as well. */
 export function summarize(workloads: readonly Workload[], samples: Samples): readonly Row[] {
-  return workloads.map(({ name, baseline, budget }) => {
+  return workloads.map(({ name, baseline, compares, budget }) => {
     const own = samples.get(name) ?? [];
     const of = (pick: (sample: Sample) => number): number => median(own.map(pick));
     const against = baseline === null ? undefined : samples.get(baseline);
+    const compared = compares === "cpu" ? "cpuMicrosecondsPerOperation" : "operationsPerSecond";
     const ratio =
-      against === undefined
-        ? null
-        : median(
-            own.map(
-              (sample, round) => sample.cpuMicrosecondsPerOperation / against[round]!.cpuMicrosecondsPerOperation,
-            ),
-          );
+      against === undefined ? null : median(own.map((sample, round) => sample[compared] / against[round]![compared]));
+    const limit: Limit | null = budget === null || ratio === null ? null : { compares, budget };
     return {
       name,
       cpu: of((sample) => sample.cpuMicrosecondsPerOperation),
@@ -43,8 +43,8 @@ export function summarize(workloads: readonly Workload[], samples: Samples): rea
       p50Ms: of((sample) => sample.p50Ms),
       p99Ms: of((sample) => sample.p99Ms),
       ratio,
-      budget,
-      isMissed: ratio !== null && budget !== null && ratio > budget,
+      limit,
+      isMissed: limit !== null && !holds(limit, ratio!),
     };
   });
 }
@@ -59,7 +59,9 @@ export function table(rows: readonly Row[]): string {
     row.p50Ms.toFixed(2),
     row.p99Ms.toFixed(2),
     row.ratio === null ? "" : row.ratio.toFixed(2),
-    row.budget === null ? "" : `${row.isMissed ? "MISSED " : "ok "}<= ${row.budget}`,
+    row.limit === null
+      ? ""
+      : `${row.isMissed ? "MISSED" : "ok"} ${row.limit.compares === "cpu" ? "<=" : ">="} ${row.limit.budget}`,
   ]);
   const widths = HEAD.map((head, column) => Math.max(head.length, ...cells.map((line) => line[column]!.length)));
   const show = (line: readonly string[]): string =>

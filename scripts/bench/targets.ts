@@ -16,6 +16,8 @@ export const TARGETS = {
   sqliteLoop: { script: "./children/sqlite-loop.js", args: [] },
   service: { script: "./children/service.js", args: [], prepare: register },
   pausedService: { script: "./children/service.js", args: ["paused"], prepare: register },
+  publishLoop: { script: "./children/publish-loop.js", args: [] },
+  serverGateway: { script: "./children/server-gateway.js", args: [], prepare: register },
 } as const satisfies Readonly<Record<string, Target>>;
 
 export type TargetName = keyof typeof TARGETS;

@@ -6,9 +6,11 @@ import type { TargetName } from "./targets.js";
 export interface WorkloadBase {
   readonly name: string;
   readonly target: TargetName;
-  /** The workload of the same run that its CPU per operation is compared with. */
+  /** The workload of the same run that it is compared with. */
   readonly baseline: string | null;
-  /** Highest ratio allowed; null: only shown. */
+  /** CPU per operation, whose ratio may be `budget` at most; or operations per second, whose ratio must be `budget` at least. */
+  readonly compares: "cpu" | "rate";
+  /** Null: the ratio is only shown. */
   readonly budget: number | null;
 }
 
@@ -25,25 +27,28 @@ export type Workload =
 export const CONNECTIONS = 64;
 const SMALL = 300;
 const LARGE = 2_048;
+export const SIZES = [SMALL, LARGE] as const;
 const KNOWN_PEOPLE = 10_000;
 const REPEATED_PAIRS = 1_000;
 const MERGES_PER_WINDOW = 4_000;
 
-const label = (bytes: number): string => (bytes === SMALL ? "300 B" : "2 KB");
+export const label = (bytes: number): string => (bytes === SMALL ? "300 B" : "2 KB");
 
 /** Fresh each run: numbers of people and identifiers go on from window to window. */
 export function createWorkloads(): readonly Workload[] {
-  return [
-    ...[SMALL, LARGE].flatMap((bytes) => yardsticks(bytes)),
-    ...[SMALL, LARGE].flatMap((bytes) => collects(bytes)),
-    ...identifies(),
-  ];
+  return [...SIZES.flatMap(yardsticks), ...SIZES.flatMap(collects), ...identifies("service", tuned(SMALL))];
 }
 
 const tuned = (bytes: number): string => `tuned Express echo, ${label(bytes)}`;
 
 function yardsticks(bytes: number): readonly Workload[] {
-  const http = { kind: "http", requests: collectRequests(bytes), drains: false, budget: null } as const;
+  const http = {
+    kind: "http",
+    requests: collectRequests(bytes),
+    drains: false,
+    compares: "cpu",
+    budget: null,
+  } as const;
   return [
     { ...http, name: tuned(bytes), target: "tunedEcho", baseline: null },
     { ...http, name: `stock Express echo, ${label(bytes)}`, target: "stockEcho", baseline: tuned(bytes) },
@@ -53,13 +58,14 @@ function yardsticks(bytes: number): readonly Workload[] {
       target: "sqliteLoop",
       rowBytes: bytes,
       baseline: tuned(bytes),
+      compares: "cpu",
       budget: null,
     },
   ];
 }
 
 function collects(bytes: number): readonly Workload[] {
-  const http = { kind: "http", requests: collectRequests(bytes), baseline: tuned(bytes) } as const;
+  const http = { kind: "http", requests: collectRequests(bytes), baseline: tuned(bytes), compares: "cpu" } as const;
   return [
     { ...http, name: `collect until 202, ${label(bytes)}`, target: "pausedService", drains: false, budget: 3 },
     { ...http, name: `collect until folded, ${label(bytes)}`, target: "service", drains: true, budget: 8 },
@@ -67,7 +73,7 @@ function collects(bytes: number): readonly Workload[] {
 }
 
 /** One event in ten is of somebody new, the others of the people seen last. */
-function collectRequests(bytes: number): (child: Child) => Promise<Supply> {
+export function collectRequests(bytes: number): (child: Child) => Promise<Supply> {
   let sent = 0;
   return async ({ key }) => {
     const body = collectBodies(bytes, new Date().toISOString());
@@ -83,8 +89,9 @@ function collectRequests(bytes: number): (child: Child) => Promise<Supply> {
 const identify = (key: string | null, ...identifiers: readonly IdentifierPair[]): string =>
   post("/v1/identify", key, identifyBody(...identifiers));
 
-function identifies(): readonly Workload[] {
-  const base = { kind: "http", target: "service", drains: false, baseline: tuned(SMALL) } as const;
+/** Without a baseline they are only shown. */
+export function identifies(target: TargetName, baseline: string | null): readonly Workload[] {
+  const base = { kind: "http", target, drains: false, baseline, compares: "cpu" } as const;
   return [
     { ...base, name: "identify, repeat", budget: 3, requests: repeats },
     { ...base, name: "identify, new pair", budget: 8, requests: newPairs() },

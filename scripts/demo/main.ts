@@ -9,6 +9,7 @@ const HELP = `npm run demo -- [file.csv ...] [options]
   --id COLUMN      a column that names the record itself, so that every record is somebody
   --trait COLUMN   a column to keep as a trait of the profile; repeatable (default: every column)
   --concurrency N  requests at once (32)
+  --servers        a gateway and a worker of its own on the servers that RABBITMQ_URL, MONGODB_URL and NEO4J_URL name
   --url URL        a running service, instead of one of its own on a temporary folder
   --api-key KEY    a key for it, of role admin or higher
   --verify         compare every profile with a union-find over the same keys; exit code 1 on any difference
@@ -32,6 +33,7 @@ function readCommand(): Command | null {
       concurrency: { type: "string", default: "32" },
       url: { type: "string" },
       "api-key": { type: "string" },
+      servers: { type: "boolean", default: false },
       verify: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -48,7 +50,7 @@ function readCommand(): Command | null {
       id: isSample ? SAMPLE.id : (values.id ?? null),
       traits: values.trait ?? null,
       concurrency,
-      server: serverOf(values.url, values["api-key"]),
+      server: values.servers ? "deployment" : serverOf(values.url, values["api-key"]),
       onProgress: createProgress(process.stdout),
     },
     verify: values.verify,

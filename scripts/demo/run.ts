@@ -6,6 +6,7 @@ import { startService } from "../../app/service.js";
 import { readConfig } from "../../core/config.js";
 import { openClient } from "./client.js";
 import { compare } from "./compare.js";
+import { openDeployment } from "./deployment.js";
 import { expectedGroups, identifiersOf, identifies, type Group } from "./expected.js";
 import { feed, waitUntilFolded } from "./feed.js";
 import { parseKeys } from "./keys.js";
@@ -22,8 +23,8 @@ export interface DemoOptions {
   /** Null: every column. */
   readonly traits: readonly string[] | null;
   readonly concurrency: number;
-  /** Of a running service; null: one of our own, on a temporary folder. */
-  readonly server: { readonly url: string; readonly key: string } | null;
+  /** Of a running service; `deployment`: processes of our own on real servers; null: one on a temporary folder. */
+  readonly server: { readonly url: string; readonly key: string } | "deployment" | null;
   readonly onProgress: (done: number, total: number, what: string) => void;
 }
 
@@ -39,6 +40,10 @@ export interface DemoResult {
 
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const table = readTable(options.files);
+  if (options.server === "deployment") {
+    const { url, key, close } = await openDeployment(process.env);
+    return demonstrate(options, table, url, key).finally(close);
+  }
   if (options.server !== null) return demonstrate(options, table, options.server.url, options.server.key);
   const folder = await mkdtemp(path.join(tmpdir(), "onym-demo-"));
   try {

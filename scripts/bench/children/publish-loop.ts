@@ -1,0 +1,36 @@
+/** What the broker and the driver alone cost: publish and await the confirm, so many at once, to a quorum queue and nothing around. */
+import { randomUUID } from "node:crypto";
+import { Connection } from "rabbitmq-client";
+import type { Input, LoopResult } from "../protocol.js";
+import { serveParent } from "./serve-parent.js";
+
+const queue = `onym.bench.${randomUUID()}`;
+const connection = new Connection({ url: process.env["RABBITMQ_URL"] ?? "", noDelay: true });
+connection.on("error", (error) => console.error(error));
+await connection.queueDeclare({ queue, durable: true, arguments: { "x-queue-type": "quorum" } });
+const publisher = connection.createPublisher({ confirm: true, maxAttempts: 1 });
+const envelope = { routingKey: queue, durable: true, mandatory: true };
+
+async function loop({ rowBytes, inFlight, seconds }: Input<"loop">): Promise<LoopResult> {
+  const body = Buffer.alloc(rowBytes, "x");
+  const latenciesMs: number[] = [];
+  const start = performance.now();
+  const until = start + seconds * 1_000;
+  const lane = async (): Promise<void> => {
+    for (let now = performance.now(); now < until; now = performance.now()) {
+      await publisher.send(envelope, body);
+      latenciesMs.push(performance.now() - now);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, lane));
+  const elapsed = (performance.now() - start) / 1_000;
+  // A long queue is slower, and nobody consumes here.
+  await connection.queuePurge({ queue });
+  return { operations: latenciesMs.length, seconds: elapsed, latenciesMs };
+}
+
+serveParent({ port: 0 }, { loop }, async () => {
+  await connection.queueDelete({ queue });
+  await publisher.close();
+  await connection.close();
+});

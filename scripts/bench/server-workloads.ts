@@ -1,0 +1,32 @@
+import { collectRequests, identifies, label, SIZES, type Workload } from "./workloads.js";
+
+const loopName = (bytes: number): string => `raw publish and confirm, ${label(bytes)}`;
+
+/** The gateway on RabbitMQ, MongoDB and Neo4j, beside what the broker alone takes with as many in flight. */
+export function createServerWorkloads(): readonly Workload[] {
+  return [...SIZES.flatMap(collects), ...identifies("serverGateway", null)];
+}
+
+function collects(bytes: number): readonly Workload[] {
+  return [
+    {
+      kind: "loop",
+      name: loopName(bytes),
+      target: "publishLoop",
+      rowBytes: bytes,
+      baseline: null,
+      compares: "rate",
+      budget: null,
+    },
+    {
+      kind: "http",
+      name: `collect until 202, ${label(bytes)}`,
+      target: "serverGateway",
+      requests: collectRequests(bytes),
+      drains: false,
+      baseline: loopName(bytes),
+      compares: "rate",
+      budget: 0.6,
+    },
+  ];
+}

@@ -1,0 +1,240 @@
+import neo4j, { type Driver } from "neo4j-driver";
+import { identifierKey, type Identifier } from "../../../core/event.js";
+import { newId, type KeyId, type WorkspaceId } from "../../../core/ids.js";
+import type { Assertion, Identity } from "../../../core/identity.js";
+import type { IdentityGraph } from "../../../core/ports.js";
+import { createIdentity } from "../../../graph/identity.js";
+import { openNeo4jGraph } from "../../../graph/neo4j-graph.js";
+import { createBareCreates, type BareCreates } from "./graph-bare.js";
+
+export interface GraphBenchOptions {
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+  /** Length of a measured window. */
+  readonly seconds: number;
+  /** Medians over so many count. */
+  readonly rounds: number;
+}
+
+export interface ServerBenchRow {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  /** Null for a yardstick. */
+  readonly ratio: number | null;
+  /** "at least" or "at most" goes by the name. */
+  readonly goal: number | null;
+  readonly isMissed: boolean;
+}
+
+interface Bench {
+  readonly options: GraphBenchOptions;
+  readonly driver: Driver;
+  readonly graph: IdentityGraph;
+  readonly identity: Identity;
+  readonly workspace: WorkspaceId;
+  readonly bare: BareCreates;
+  /** New pairs in each step of the lane since the last call. */
+  readonly pairsPerStep: () => number;
+}
+
+const SMALL_PAIRS = 1_500;
+const LARGE_PAIRS = 150_000;
+const REPEATS = [
+  { inFlight: 64, goal: 6 },
+  { inFlight: 256, goal: 10 },
+] as const;
+const NEW_PAIRS = [
+  { inFlight: 1, goal: 0.5 },
+  { inFlight: 64, goal: 0.6 },
+] as const;
+const GROWTH_GOAL = 1.3;
+const GROWTH_IN_FLIGHT = 16;
+
+/** Identify at the graph port against what the driver alone does, each ratio within one run. Needs a graph that is nearly empty. */
+export async function benchGraph(options: GraphBenchOptions): Promise<readonly ServerBenchRow[]> {
+  const bench = await open(options);
+  try {
+    await requireSmall(bench.driver);
+    await bench.bare.fill(SMALL_PAIRS);
+    const rows: ServerBenchRow[] = [];
+    for (const { inFlight, goal } of REPEATS) rows.push(...(await benchRepeats(bench, inFlight, goal)));
+    for (const { inFlight, goal } of NEW_PAIRS) rows.push(...(await benchNewPairs(bench, inFlight, goal)));
+    const small = await costs(bench);
+    await bench.bare.fill(LARGE_PAIRS);
+    const large = await costs(bench);
+    return [...rows, ...Object.keys(OPERATIONS).map((name) => growth(name as Operation, small, large))];
+  } finally {
+    await bench.bare.drop();
+    await bench.graph.close();
+    await bench.driver.close();
+  }
+}
+
+async function open(options: GraphBenchOptions): Promise<Bench> {
+  const { url, user, password } = options;
+  const onError = (message: string, error: unknown): void => {
+    throw new Error(message, { cause: error });
+  };
+  const graph = await openNeo4jGraph({ url, user, password, onError });
+  const settings = { disableLosslessIntegers: true, maxConnectionPoolSize: 256, telemetryDisabled: true };
+  const driver = neo4j.driver(url, neo4j.auth.basic(user, password), settings);
+  let [steps, pairs] = [0, 0];
+  const counted: IdentityGraph = {
+    ...graph,
+    update: (workspace, want, decide) =>
+      graph.update(workspace, want, (picture) => {
+        const decision = decide(picture);
+        steps += 1;
+        pairs += decision.plan?.changes.length ?? 0;
+        return decision;
+      }),
+  };
+  const pairsPerStep = (): number => {
+    const mean = pairs / steps;
+    [steps, pairs] = [0, 0];
+    return Math.max(1, Math.round(mean));
+  };
+  const workspace = newId<WorkspaceId>();
+  const identity = createIdentity({ graph: counted, timeoutMs: 8_000 });
+  return { options, driver, graph, identity, workspace, pairsPerStep, bare: createBareCreates(driver, workspace) };
+}
+
+/** What the small side is measured on must be small. */
+async function requireSmall(driver: Driver): Promise<void> {
+  const { records } = await driver.executeQuery("MATCH (i:Identifier) RETURN count(i)", {}, { database: "neo4j" });
+  const identifiers = records[0]!.get(0) as number;
+  if (identifiers > LARGE_PAIRS / 5)
+    throw new Error(`the graph holds ${identifiers} identifiers already: take a new server`);
+}
+
+const asserting = (...identifiers: readonly Identifier[]): Assertion => ({
+  identifiers,
+  evidence: { source: "identify", keyId: "bench00001" as KeyId, at: Date.now() },
+});
+
+/** Operations per second with so many under way, each starting when one ends. */
+async function rateOf(
+  inFlight: number,
+  seconds: number,
+  operation: () => Promise<unknown>,
+  operationsMax = Infinity,
+): Promise<number> {
+  const begin = performance.now();
+  const end = begin + seconds * 1_000;
+  let started = 0;
+  const run = async (): Promise<void> => {
+    while (performance.now() < end && started < operationsMax) {
+      started += 1;
+      await operation();
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, run));
+  return (started * 1_000) / (performance.now() - begin);
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
+
+/** Both in turn, so that what disturbs one disturbs the other; the first round warms up and counts for nothing. */
+async function compare(rounds: number, ours: () => Promise<number>, yardstick: () => Promise<number>) {
+  const results: { readonly ours: number; readonly yardstick: number }[] = [];
+  for (let round = 0; round <= rounds; round++) results.push({ ours: await ours(), yardstick: await yardstick() });
+  const counting = results.slice(1);
+  return {
+    ours: median(counting.map(({ ours }) => ours)),
+    yardstick: median(counting.map(({ yardstick }) => yardstick)),
+    ratio: median(counting.map(({ ours, yardstick }) => ours / yardstick)),
+  };
+}
+
+const perSecond = (name: string, value: number, ratio: number | null, goal: number | null): ServerBenchRow => ({
+  name,
+  value,
+  unit: "/s",
+  ratio,
+  goal,
+  isMissed: ratio !== null && goal !== null && ratio < goal,
+});
+
+async function benchRepeats(bench: Bench, inFlight: number, goal: number): Promise<readonly ServerBenchRow[]> {
+  const { seconds, rounds } = bench.options;
+  const found = await compare(
+    rounds,
+    () => rateOf(inFlight, seconds, () => repeat(bench)),
+    () => rateOf(inFlight, seconds, () => readOne(bench)),
+  );
+  return [
+    perSecond(`one indexed read per request, ${inFlight} in flight`, found.yardstick, null, null),
+    perSecond(`identify repeat, ${inFlight} in flight (at least)`, found.ours, found.ratio, goal),
+  ];
+}
+
+async function repeat({ identity, workspace, bare }: Bench): Promise<void> {
+  const { outcome } = await identity.assert(workspace, asserting(...bare.anyPair()));
+  if (outcome !== "unchanged") throw new Error(`a repeat was ${outcome}`);
+}
+
+async function readOne({ driver, workspace, bare }: Bench): Promise<void> {
+  const session = driver.session({ database: "neo4j", defaultAccessMode: neo4j.session.READ });
+  const key = identifierKey(workspace, bare.anyPair()[0]);
+  const { records } = await session.run("MATCH (i:Identifier {key: $key})-[:OF]->(p) RETURN p.id", { key });
+  await session.close();
+  if (records.length !== 1) throw new Error("the identifier was not found");
+}
+
+async function benchNewPairs(bench: Bench, inFlight: number, goal: number): Promise<readonly ServerBenchRow[]> {
+  const { options, bare, pairsPerStep } = bench;
+  const { seconds, rounds } = options;
+  let batch = 1;
+  const ours = async (): Promise<number> => {
+    pairsPerStep();
+    const rate = await rateOf(inFlight, seconds, () => newPair(bench));
+    batch = pairsPerStep();
+    return rate;
+  };
+  // As many in one statement as the lane had in one step.
+  const yardstick = async (): Promise<number> => batch * (await rateOf(1, seconds, () => bare.create(batch)));
+  const found = await compare(rounds, ours, yardstick);
+  return [
+    perSecond(`bare creates, ${batch} a statement`, found.yardstick, null, null),
+    perSecond(`identify new pairs, ${inFlight} in flight (at least)`, found.ours, found.ratio, goal),
+  ];
+}
+
+async function newPair({ identity, workspace, bare }: Bench): Promise<void> {
+  const { outcome } = await identity.assert(workspace, asserting(...bare.newPair()));
+  if (outcome !== "created") throw new Error(`a new pair was ${outcome}`);
+}
+
+async function mergePairs({ identity, workspace, bare }: Bench): Promise<void> {
+  const [one, other] = [bare.takePair(), bare.takePair()];
+  const { outcome } = await identity.assert(workspace, asserting(one[0], other[0]));
+  if (outcome !== "merged") throw new Error(`a merge was ${outcome}`);
+}
+
+const OPERATIONS = { repeat, "new pair": newPair, merge: mergePairs } as const;
+type Operation = keyof typeof OPERATIONS;
+type Costs = Readonly<Record<Operation, number>>;
+
+/** What each operation costs, in round trips of a statement that touches nothing: the machine's own pace falls out. */
+async function costs(bench: Bench): Promise<Costs> {
+  const { seconds, rounds } = bench.options;
+  const found: [string, number][] = [];
+  for (const [name, operation] of Object.entries(OPERATIONS)) {
+    const ours = async (): Promise<number> => {
+      // A merge uses two pairs up.
+      await bench.bare.fill(SMALL_PAIRS);
+      return rateOf(GROWTH_IN_FLIGHT, seconds, () => operation(bench), SMALL_PAIRS / 2 - GROWTH_IN_FLIGHT);
+    };
+    const { ratio } = await compare(rounds, ours, () => rateOf(1, seconds / 2, () => bench.graph.ready()));
+    found.push([name, 1 / ratio]);
+  }
+  return Object.fromEntries(found) as Costs;
+}
+
+function growth(name: Operation, small: Costs, large: Costs): ServerBenchRow {
+  const ratio = large[name] / small[name];
+  const title = `${name}: cost at ${2 * LARGE_PAIRS} identifiers over that at ${2 * SMALL_PAIRS} (at most)`;
+  return { name: title, value: large[name], unit: "pings", ratio, goal: GROWTH_GOAL, isMissed: ratio > GROWTH_GOAL };
+}
