@@ -96,6 +96,7 @@ export class ConfigError extends Error {}
 
 /** What may hold a secret or a password is never repeated. */
 const SECRET = new Set(["OPERATOR_KEY", "RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL", "NEO4J_PASSWORD"]);
+const DOCUMENT_PAYLOAD_BYTES_MAX = 15_728_640;
 const SERVER_URLS = ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"] as const;
 /** Of these the description says more than the check does. */
 const SAID_BY_DESCRIPTION = new Set(["pattern", "maxLength"]);
@@ -123,6 +124,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 function consistent(config: Config): Config {
   if (config.HEADERS_TIMEOUT_MS > config.BODY_TIMEOUT_MS)
     throw new ConfigError(`HEADERS_TIMEOUT_MS: must be <= BODY_TIMEOUT_MS (${config.BODY_TIMEOUT_MS})`);
+  // A document of MongoDB ends at 16 MiB, and a dead letter holds the whole message.
+  if (config.MONGODB_URL !== "" && config.PAYLOAD_BYTES_MAX > DOCUMENT_PAYLOAD_BYTES_MAX)
+    throw new ConfigError(`PAYLOAD_BYTES_MAX: must be <= ${DOCUMENT_PAYLOAD_BYTES_MAX} with MONGODB_URL`);
   const missing = SERVER_URLS.filter((name) => config[name] === "");
   // One process owns the embedded store, so two cannot share it.
   if (config.MODE !== "all" && missing.length > 0)

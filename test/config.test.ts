@@ -91,13 +91,55 @@ describe("The settings", () => {
     }
   });
 
-  it("name the URL of a server that this version would not use, and never repeat it", () => {
-    for (const name of ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"]) {
-      const message = problemOf({ [name]: "amqp://user:canary@host" });
-      assert.match(message, new RegExp(`^${name}: .*DATA_DIR`));
+  it("name the URL of a server that is not one, and never repeat it", () => {
+    const wrong = {
+      RABBITMQ_URL: "http://user:canary@host",
+      MONGODB_URL: "canary",
+      NEO4J_URL: "bolt://neo4j:canary@host",
+    };
+    for (const [name, value] of Object.entries(wrong)) {
+      const message = problemOf({ [name]: value });
+      assert.match(message, new RegExp(`^${name}: is wrong: .*://`));
       assert.ok(!message.includes("canary"), message);
     }
-    assert.match(problemOf({ MODE: "gateway" }), /^MODE: .*"gateway"/);
+    assert.ok(!problemOf({ NEO4J_PASSWORD: "canary".repeat(1_000) }).includes("canary"));
+  });
+
+  it("take each server alone", () => {
+    const urls = {
+      RABBITMQ_URL: "amqp://u:p@h:5672/v",
+      MONGODB_URL: "mongodb://h:27017/d",
+      NEO4J_URL: "bolt://h:7687",
+    };
+    for (const [name, url] of Object.entries(urls))
+      assert.equal(readConfig({ [name]: url })[name as keyof Config], url);
+    for (const scheme of ["amqps://h", "mongodb+srv://h/d", "neo4j+s://h:7687"]) {
+      const name = scheme.startsWith("amqp")
+        ? "RABBITMQ_URL"
+        : scheme.startsWith("mongodb")
+          ? "MONGODB_URL"
+          : "NEO4J_URL";
+      assert.equal(readConfig({ [name]: scheme })[name], scheme);
+    }
+  });
+
+  it("refuse payloads that a document of MongoDB cannot hold", () => {
+    const MONGODB_URL = "mongodb://h/d";
+    assert.match(problemOf({ MONGODB_URL, PAYLOAD_BYTES_MAX: "15728641" }), /^PAYLOAD_BYTES_MAX: must be <= 15728640/);
+    assert.equal(readConfig({ MONGODB_URL, PAYLOAD_BYTES_MAX: "15728640" }).PAYLOAD_BYTES_MAX, 15_728_640);
+  });
+
+  it("refuse a half of the service without all three servers, and name the one that is missing", () => {
+    const urls = { RABBITMQ_URL: "amqp://h", MONGODB_URL: "mongodb://h/d", NEO4J_URL: "bolt://h:7687" };
+    for (const MODE of ["gateway", "worker"]) {
+      assert.equal(readConfig({ MODE, ...urls }).MODE, MODE);
+      for (const name of Object.keys(urls))
+        assert.match(
+          problemOf({ MODE, ...urls, [name]: "" }),
+          new RegExp(`^${name}: must be set when MODE is ${MODE}`),
+        );
+    }
+    assert.match(problemOf({ MODE: "half" }), /^MODE: .*"half"/);
   });
 
   it("name HEADERS_TIMEOUT_MS when it is longer than the time of the whole request", () => {

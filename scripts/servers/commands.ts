@@ -23,7 +23,7 @@ export const up = (name: string, only: readonly ServerName[], progress: Progress
     const instance = findInstance(name) ?? (await createInstance(name));
     const results = await Promise.allSettled(only.map((server) => upOne(instance, server, progress)));
     const failed = results.flatMap((result) => (result.status === "rejected" ? [messageOf(result.reason)] : []));
-    if (failed.length > 0) throw new Error(failed.join("\n"));
+    if (failed.length > 0) throw new Error([...new Set(failed)].join("\n"));
   });
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -11,13 +11,14 @@ export type Progress = (line: string) => void;
 const INSTALL_DEADLINE_MS = 15 * 60_000;
 const OUTPUT_KEPT = 4_000;
 
+/** The Debian packages of all that the Java servers need. */
+export const JAVA_PACKAGES = "openjdk-17-jdk-headless maven";
+
 /** The program, or an error that says how to install it. */
-export function requireProgram(name: string, debianPackage: string, folders: readonly string[] = []): string {
+export function requireProgram(name: string, packages: string, folders: readonly string[] = []): string {
   const file = findProgram(name, folders);
   if (file !== null) return file;
-  throw new Error(
-    `${name} is missing; on Debian or Ubuntu: apt-get install -y --no-install-recommends ${debianPackage}`,
-  );
+  throw new Error(`${name} is missing; on Debian or Ubuntu: apt-get install -y --no-install-recommends ${packages}`);
 }
 
 /** The folder of what `build` made out of these files of the source folder, made once for each content of theirs. */
@@ -52,7 +53,7 @@ function removeTorn(): void {
 
 /** The jars that a pom names, into a folder. */
 export async function copyJars(pom: string, folder: string): Promise<void> {
-  const maven = requireProgram("mvn", "maven");
+  const maven = requireProgram("mvn", JAVA_PACKAGES);
   await run(maven, [
     "--batch-mode",
     "--quiet",

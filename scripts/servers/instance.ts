@@ -63,7 +63,8 @@ async function choosePorts(): Promise<Instance["ports"]> {
   return Object.fromEntries([...ports].map((port, index) => [PORT_NAMES[index]!, port])) as Record<PortName, number>;
 }
 
-const isFree = (port: number): Promise<boolean> =>
+/** True when nothing listens there. */
+export const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const probe = createServer();
     probe.once("error", () => resolve(false));

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Progress } from "./install.js";
-import type { Instance } from "./instance.js";
+import { isFree, type Instance } from "./instance.js";
 import { mongodb } from "./mongodb.js";
 import { neo4j } from "./neo4j.js";
 import { isAlive, kill, readRecord, signal, startDetached, stop, type Command, type Recorded } from "./process.js";
@@ -35,6 +35,8 @@ export async function startServer(instance: Instance, name: ServerName, progress
   // Somebody may have paused it and ended before the end of the pause.
   if (before.kind === "running") signal(before.record, "SIGCONT");
   else {
+    if (!(await isFree(kind.port(instance))))
+      throw new Error(`${name}: port ${kind.port(instance)} is taken, by no process of this instance`);
     const { companion, command } = await kind.prepare(instance, progress);
     if (kind.companion !== null && companion !== null) start(instance, kind.companion, companion);
     start(instance, name, command);

@@ -1,14 +1,13 @@
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { MongoClient } from "mongodb";
-import { copyJars, installed, requireProgram, run, type Progress } from "./install.js";
+import { copyJars, installed, JAVA_PACKAGES, requireProgram, run, type Progress } from "./install.js";
 import type { Instance } from "./instance.js";
 import { SOURCE } from "./paths.js";
 import { findProgram } from "./process.js";
 import type { Prepared, ServerKind } from "./server.js";
 
 const DATABASE = "onym";
-const JAVA = "openjdk-17-jdk-headless";
 const ASK_DEADLINE_MS = 5_000;
 const FILES = ["mongo/pom.xml", "mongo/MongoServerMain.java"];
 
@@ -49,7 +48,7 @@ function prepareMongod({ folder, ports }: Instance, file: string): Prepared {
 }
 
 async function prepareImitation({ folder, ports }: Instance, progress: Progress): Promise<Prepared> {
-  const java = requireProgram("java", JAVA);
+  const java = requireProgram("java", JAVA_PACKAGES);
   const jars = await installed("mongo-java-server", FILES, progress, build);
   const data = path.join(folder, "mongo-java-server");
   mkdirSync(data, { recursive: true });
@@ -59,7 +58,7 @@ async function prepareImitation({ folder, ports }: Instance, progress: Progress)
 }
 
 async function build(folder: string): Promise<void> {
-  const javac = requireProgram("javac", JAVA);
+  const javac = requireProgram("javac", JAVA_PACKAGES);
   await copyJars("mongo/pom.xml", folder);
   const source = path.join(SOURCE, "mongo/MongoServerMain.java");
   await run(javac, ["-cp", path.join(folder, "*"), "-d", path.join(folder, "classes"), source]);

@@ -1,12 +1,11 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import neo4jDriver from "neo4j-driver";
-import { copyJars, installed, requireProgram, run, type Progress } from "./install.js";
+import { copyJars, installed, JAVA_PACKAGES, requireProgram, run, type Progress } from "./install.js";
 import type { Instance } from "./instance.js";
 import type { Prepared, ServerKind } from "./server.js";
 
 const USER = "neo4j";
-const JAVA = "openjdk-17-jdk-headless";
 const ASK_DEADLINE_MS = 5_000;
 
 export const neo4j: ServerKind = {
@@ -31,7 +30,7 @@ export const neo4j: ServerKind = {
 const urlOf = ({ ports }: Instance): string => `bolt://127.0.0.1:${ports.neo4jBolt}`;
 
 async function prepare(instance: Instance, progress: Progress): Promise<Prepared> {
-  const java = requireProgram("java", JAVA);
+  const java = requireProgram("java", JAVA_PACKAGES);
   const jars = await installed("neo4j", ["neo4j/pom.xml"], progress, (folder) => copyJars("neo4j/pom.xml", folder));
   const home = path.join(instance.folder, "neo4j");
   const conf = path.join(home, "conf");

@@ -2,17 +2,10 @@ import type { Database } from "../../core/database.js";
 import type { EventRecord, StoredEvent } from "../../core/event.js";
 import { isUuid, type EventId, type WorkspaceId } from "../../core/ids.js";
 import type { EventStore, FoldMark } from "../../core/ports.js";
+import { ownKey } from "../own-key.js";
+import { droppedToJson, fromRow, justStored, type EventRow } from "../stored-event.js";
 import { createDeadLetters } from "./dead-letters.js";
-import {
-  createEventKeys,
-  droppedToJson,
-  fromRow,
-  justStored,
-  SELECT_EVENT,
-  toRow,
-  type EventRow,
-} from "./event-rows.js";
-import { ownKey } from "./own-key.js";
+import { createEventKeys, SELECT_EVENT, toRow } from "./event-rows.js";
 import { prepareRows } from "./rows.js";
 import { createSession } from "./session.js";
 import { createTimeline } from "./timeline.js";

@@ -2,7 +2,7 @@ import type { Database } from "../../core/database.js";
 import { facetFromJson, facetToJson } from "../../core/facet-json.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports.js";
-import { isOwnKey, ownKey } from "./own-key.js";
+import { isOwnKey, ownKey } from "../own-key.js";
 import { createSession, nextTurn } from "./session.js";
 
 const FACETS_PER_TURN = 500;

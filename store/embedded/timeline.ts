@@ -1,7 +1,8 @@
 import type { Database } from "../../core/database.js";
 import type { EventStore } from "../../core/ports.js";
-import { fromRow, SELECT_EVENT, type EventRow } from "./event-rows.js";
-import { isOwnKey } from "./own-key.js";
+import { fromRow, type EventRow } from "../stored-event.js";
+import { SELECT_EVENT } from "./event-rows.js";
+import { isOwnKey } from "../own-key.js";
 import { nextTurn, type Session } from "./session.js";
 
 /** effective_ts and event id as one text: comparing it compares them in turn, because the first has a fixed length. */

@@ -4,7 +4,7 @@ import type { EventRecord, StoredEvent } from "../../core/event.js";
 import type { EventId, IdentifierKey, ProfileId, WorkspaceId } from "../../core/ids.js";
 import { encodeMessage } from "../../core/message.js";
 import type { TimelinePosition } from "../../core/ports.js";
-import { fromRow } from "../embedded/event-rows.js";
+import { fromRow } from "../stored-event.js";
 
 /**
  * A stored event. What a client chose is inside `message`, as bytes, so that no key of its payload is ever a field's name; the

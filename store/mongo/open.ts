@@ -81,10 +81,12 @@ export async function openMongo(options: MongoOptions): Promise<Mongo> {
   const { url, onError, deadlineMs = DEADLINE_MS, startMs = START_MS } = options;
   const { client, db } = createClient(url);
   await firstAnswer(client, db, startMs);
-  reportSilence(client, onError);
+  const isAway = watchSilence(client, onError);
   let closing: Promise<void> | null = null;
   const callWithin = async <T>(limitMs: number, work: () => Promise<T>): Promise<T> => {
     if (closing !== null) throw new AppError("unavailable", "The database is closed.");
+    // The driver would look for a server for 2 s each time; its monitor knows already, and tells when one is back.
+    if (isAway()) throw new AppError("unavailable", "The database is away.");
     return within(limitMs, work());
   };
   return {
@@ -146,16 +148,16 @@ function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
   });
 }
 
-/** Every failing request is logged already; this says once that the server itself is away. */
-function reportSilence(client: MongoClient, onError: MongoOptions["onError"]): void {
-  let silent = false;
-  client.on("serverHeartbeatFailed", ({ failure }) => {
-    if (!silent) onError("MongoDB does not answer.", failure);
-    silent = true;
+/** Whether the driver's monitor knows no server that answers. Every failing request is logged already; the silence is told once. */
+function watchSilence(client: MongoClient, onError: MongoOptions["onError"]): () => boolean {
+  let isAway = false;
+  client.on("topologyDescriptionChanged", ({ newDescription }) => {
+    const wasAway = isAway;
+    const servers = [...newDescription.servers.values()];
+    isAway = servers.every(({ type }) => type === "Unknown");
+    if (isAway && !wasAway) onError("MongoDB does not answer.", servers.find(({ error }) => error)?.error);
   });
-  client.on("serverHeartbeatSucceeded", () => {
-    silent = false;
-  });
+  return () => isAway;
 }
 
 /** A silent server must not hold up the stop. */

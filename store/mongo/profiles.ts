@@ -2,7 +2,7 @@ import type { AnyBulkWriteOperation, Collection } from "mongodb";
 import { facetFromJson, facetToJson } from "../../core/facet-json.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports.js";
-import { isOwnKey, ownKey } from "../embedded/own-key.js";
+import { isOwnKey, ownKey } from "../own-key.js";
 import { batchesOf, slicesOf } from "./batches.js";
 import { duplicatesOf, isDuplicateKey } from "./failure.js";
 import type { Mongo } from "./open.js";

@@ -1,7 +1,7 @@
 import type { Collection, IndexDescription } from "mongodb";
 import type { IdentifierKey } from "../../core/ids.js";
 import type { EventStore } from "../../core/ports.js";
-import { isOwnKey } from "../embedded/own-key.js";
+import { isOwnKey } from "../own-key.js";
 import { slicesOf } from "./batches.js";
 import { eventIdIn, eventKey, fromDocument, positionOf, STORED, type EventDocument } from "./event-documents.js";
 import type { Session } from "./session.js";

@@ -30,7 +30,13 @@ export function createConfirmChannel(connection: Connection): ConfirmChannel {
       lastId += 1;
       const messageId = lastId.toString(36);
       // Unless `durable`, a broker's restart forgets the message; unless `mandatory`, a missing queue would confirm it.
-      const envelope = { routingKey, messageId, durable: true, mandatory: true, contentType: "application/octet-stream" };
+      const envelope = {
+        routingKey,
+        messageId,
+        durable: true,
+        mandatory: true,
+        contentType: "application/octet-stream",
+      };
       try {
         await publisher.send(headers === null ? envelope : { ...envelope, headers }, message);
       } catch (error) {

@@ -1,15 +1,14 @@
 import { once } from "node:events";
-import net from "node:net";
-import tls from "node:tls";
 import { Connection } from "rabbitmq-client";
 import { ConfigError } from "../../core/config.js";
+import { readAddress, speaksAmqp, type Address } from "./address.js";
 import { codeOf } from "./topology.js";
 import { within } from "./within.js";
 
 export type OnError = (message: string, error: unknown) => void;
 
 const OPTIONS = {
-  // Below the 10 s in which a start has to say what is wrong; it covers name, TCP and the login.
+  // A start has to say within 10 s what is wrong; it covers name, TCP and the login.
   connectionTimeout: 5_000,
   // The default of 20 s would hold every request while the broker is away.
   acquireTimeout: 1_000,
@@ -25,12 +24,7 @@ const CLOSE_MS = 500;
 
 /** A connection that keeps itself up; it never rejects and tells each loss once. Throws `ConfigError` for an address it cannot read. */
 export function createConnection(url: string, purpose: string, onError: OnError): Connection {
-  let connection: Connection;
-  try {
-    connection = new Connection({ ...OPTIONS, url, connectionName: `onym ${purpose}` });
-  } catch {
-    throw new ConfigError("RABBITMQ_URL: cannot be read: amqp://user:password@host:5672/vhost");
-  }
+  const connection = new Connection({ ...OPTIONS, ...readAddress(url), connectionName: `onym ${purpose}` });
   // Unheard, it would end the process.
   connection.on("error", (error) => onError(`the connection to RabbitMQ (${purpose}) failed`, error));
   return connection;
@@ -38,6 +32,11 @@ export function createConnection(url: string, purpose: string, onError: OnError)
 
 /** Resolves once logged in. Rejects with a `ConfigError` of one line, without the password, after the first failure. */
 export async function openConnection(url: string, purpose: string, onError: OnError): Promise<Connection> {
+  const address = readAddress(url);
+  const isAmqp = await speaksAmqp(address).catch((error: unknown) => {
+    throw new ConfigError(`RABBITMQ_URL: ${problemOf(error, address)}`);
+  });
+  if (!isAmqp) throw new ConfigError(`RABBITMQ_URL: ${hostOf(address)} does not speak AMQP 0-9-1: is it RabbitMQ?`);
   let isOpen = false;
   const connection = createConnection(url, purpose, (message, error) => {
     if (isOpen) onError(message, error);
@@ -48,7 +47,7 @@ export async function openConnection(url: string, purpose: string, onError: OnEr
     return connection;
   } catch (error) {
     connection.unsafeDestroy();
-    throw new ConfigError(`RABBITMQ_URL: ${problemOf(error, new URL(url))}`);
+    throw new ConfigError(`RABBITMQ_URL: ${problemOf(error, address)}`);
   }
 }
 
@@ -58,21 +57,14 @@ export async function closeConnection(connection: Connection): Promise<void> {
   connection.unsafeDestroy();
 }
 
-function problemOf(error: unknown, { host, username, pathname }: URL): string {
-  const code = codeOf(error) ?? "no answer";
-  if (code === "ACCESS_REFUSED") return `${host} refused the user ${JSON.stringify(nameOf(username))} or its password`;
-  if (code === "NOT_ALLOWED" || code === "NOT_FOUND")
-    return `the user ${JSON.stringify(nameOf(username))} may not open the vhost ${JSON.stringify(nameOf(pathname.slice(1)) || "/")}, or there is none`;
-  if (code === "CONN_CLOSE" || code === "READ_END")
-    return `${host} closed the connection: is it RabbitMQ (AMQP 0-9-1)?`;
-  return `cannot reach ${host} (${code})`;
-}
+const hostOf = ({ hostname, port }: Address): string => `${hostname}:${port}`;
 
-/** As an operator wrote it; what cannot be decoded stays as it stands in the address. */
-function nameOf(encoded: string): string {
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    return encoded;
-  }
+function problemOf(error: unknown, address: Address): string {
+  const host = hostOf(address);
+  const user = JSON.stringify(address.username);
+  const code = codeOf(error) ?? "no answer";
+  if (code === "ACCESS_REFUSED") return `${host} refused the user ${user} or its password`;
+  if (code === "NOT_ALLOWED" || code === "NOT_FOUND")
+    return `the user ${user} may not open the vhost ${JSON.stringify(address.vhost)}, or there is none`;
+  return `cannot reach ${host} (${code})`;
 }

@@ -84,12 +84,14 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   /** To the tail of the suspects, so that it keeps nobody back and only what was alone in hand is blamed again. */
   const move = async (held: Held): Promise<void> => {
     moves += 1;
-    while (held.session.isOpen() && !(await replace(names.suspects, held, 0))) {
-      if (isClosing()) break;
+    let isMoved = await replace(names.suspects, held, 0);
+    while (!isMoved && held.session.isOpen() && !isClosing()) {
       await sleep(COPY_AGAIN_MS, undefined, { signal: closing.signal }).catch(() => undefined);
+      isMoved = await replace(names.suspects, held, 0);
     }
     moves -= 1;
-    alarm.ring();
+    if (isMoved) alarm.ring();
+    else holdAgain(held);
   };
   const toRetry = async (held: Held): Promise<void> => {
     if (!(await replace(names.retry, held, held.dueAt - now()))) holdAgain(held);
@@ -164,7 +166,9 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const subscribed = keepSubscribed();
   const running = run();
   const leave = async (current: Session): Promise<void> => {
+    // Only then comes nothing more from ourselves to the queue of the copies.
     await Promise.all(copies);
+    await current.cancel(["retry", "suspects", "dead"]);
     await giveBack(schedule.remove());
     await current.close();
   };
@@ -173,8 +177,8 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     closing.abort();
     alarm.ring();
     const current = await within(ANSWER_MS, opening ?? Promise.resolve(null)).catch(() => null);
-    // First of all, so that nothing more is handed to a process that takes no more.
-    const isCancelled = await within(ANSWER_MS, current?.cancel() ?? Promise.resolve()).then(
+    // First of all, so that nothing new is handed to a process that takes no more.
+    const isCancelled = await within(ANSWER_MS, current?.cancel(["main"]) ?? Promise.resolve()).then(
       () => true,
       () => false,
     );

@@ -93,19 +93,20 @@ export function createRabbitPublisher({ connection, deadlineMs, repair }: Publis
         waiting.delete(refuse);
         if (waiting.size === 0) onEmpty?.();
       };
-      const refuse = (error: unknown): void => {
+      const refuse = (error: AppError): void => {
         leave();
-        reject(error as AppError);
+        reject(error);
       };
       const timer = setTimeout(() => {
         silentUntil = performance.now() + deadlineMs;
         refuse(unavailable("The queue did not confirm in time."));
       }, deadlineMs);
       waiting.add(refuse);
-      sendCounted(queue, message, headers).then(() => {
+      const accept = (): void => {
         leave();
         resolve();
-      }, refuse);
+      };
+      sendCounted(queue, message, headers).then(accept, refuse);
     });
   };
 

@@ -29,6 +29,8 @@ const CHECK_MS = 900;
 /** A queue that was made less than about a second before the broker is killed comes back empty and takes nothing. */
 const FRESH_MS = 3_000;
 const DECLARE_MS = 5_000;
+/** A queue that is made again a few milliseconds after it was deleted is fed to consumers of the old one, who never see it. */
+const REPAIR_MS = 1_000;
 
 /**
  * The queue on RabbitMQ: quorum queues, publisher confirms. Rejects with a `ConfigError` that names the setting which is wrong.
@@ -42,13 +44,24 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
   const topology = createTopology(connection, names, lengthMax);
   const closing = new AbortController();
   let freshUntil = 0;
+  let repairing: Promise<void> | null = null;
   let consumer: RunningConsumer | null = null;
 
   const declare = async (): Promise<void> => {
     if (await within(DECLARE_MS, topology.declare())) freshUntil = performance.now() + FRESH_MS;
   };
-  const repair = (): Promise<void> =>
-    declare().catch((error: unknown) => onError("the queues cannot be declared", error));
+  const declareAgain = async (): Promise<void> => {
+    await sleep(REPAIR_MS, undefined, { signal: closing.signal }).catch(() => undefined);
+    if (!closing.signal.aborted) await declare();
+  };
+  const repair = (): Promise<void> => {
+    repairing ??= declareAgain()
+      .catch((error: unknown) => onError("the queues cannot be declared", error))
+      .finally(() => {
+        repairing = null;
+      });
+    return repairing;
+  };
   try {
     await declare();
   } catch (error) {

@@ -11,8 +11,8 @@ export interface Session {
   ack(tag: number): void;
   /** Resolves when everything is delivered that the broker had sent before. */
   caughtUp(): Promise<void>;
-  /** Resolves when nothing more will be delivered. */
-  cancel(): Promise<void>;
+  /** Resolves when these queues deliver nothing more. */
+  cancel(sources: readonly QueueRole[]): Promise<void>;
   close(): Promise<void>;
   /** Resolves when the channel is gone, by `close` or otherwise. */
   readonly ended: Promise<void>;
@@ -42,8 +42,8 @@ const NO_HEADERS = readHeaders(undefined);
  */
 export async function openSession({ connection, names, prefetch, onMessage }: SessionDeps): Promise<Session> {
   const channel = await connection.acquire();
-  keepBytes(channel);
-  const tags: string[] = [];
+  keepDeliveries(channel);
+  const tags = new Map<QueueRole, string>();
   const { session, delivered } = createSession(channel, tags);
   const subscribe = async (source: QueueRole): Promise<void> => {
     // Counts for the consumers that follow it on this channel.
@@ -53,7 +53,7 @@ export async function openSession({ connection, names, prefetch, onMessage }: Se
       delivered(message.deliveryTag);
       onMessage(incomingOf(session, source, message));
     });
-    tags.push(consumerTag);
+    tags.set(source, consumerTag);
   };
   try {
     await subscribe("main");
@@ -69,7 +69,7 @@ export async function openSession({ connection, names, prefetch, onMessage }: Se
   }
 }
 
-function createSession(channel: Channel, tags: readonly string[]) {
+function createSession(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
   let isOpen = true;
   const acks = createAcks(channel);
   const ended = new Promise<void>((resolve) => {
@@ -89,9 +89,14 @@ function createSession(channel: Channel, tags: readonly string[]) {
       await channel.basicQos({ prefetchCount: 1 });
       await nextTurn();
     },
-    cancel: async () => {
-      for (const tag of tags) await channel.basicCancel(tag);
-      await nextTurn();
+    cancel: async (sources) => {
+      // What is on its way to a queue's consumer while that is cancelled goes back to the queue and looks like a crash.
+      await session.caughtUp();
+      for (const source of sources) {
+        const tag = tags.get(source);
+        if (tag !== undefined) await channel.basicCancel(tag);
+      }
+      await session.caughtUp();
     },
     close: async () => {
       await acks.settled();
@@ -120,14 +125,22 @@ function incomingOf(
   };
 }
 
-/** The library parses a body that says it is JSON or text, and then the bytes are gone; a message without a type stays as it came. */
-function keepBytes(channel: Channel): void {
-  const inner = channel as unknown as { [ON_HEADER](frame: { readonly fields: { contentType?: string } }): void };
+/** What the library does to a delivery; pinned by its exact version and by tests that fail without each of these. */
+interface Inner {
+  [ON_HEADER](frame: { readonly fields: { contentType?: string } }): void;
+  readonly [STATE]: { readonly consumers: Map<string, unknown> };
+}
+const ON_HEADER = "_onHeader";
+const STATE = "_state";
+
+function keepDeliveries(channel: Channel): void {
+  const inner = channel as unknown as Inner;
+  // A body that says it is JSON or text would be parsed, and its bytes be gone; without a type it stays as it came.
   const onHeader = inner[ON_HEADER].bind(channel);
   inner[ON_HEADER] = (frame) => {
     delete frame.fields.contentType;
     onHeader(frame);
   };
+  // The broker may deliver after it has confirmed a cancel. What has no consumer would be dropped, and later look like a crash.
+  inner[STATE].consumers.delete = () => false;
 }
-/** Inside the library; pinned by its exact version and by the test that a foreign message comes byte for byte. */
-const ON_HEADER = "_onHeader";

@@ -44,7 +44,7 @@ export function declarationsOf(names: QueueNames, lengthMax: number) {
 }
 
 export interface Topology {
-  /** Declares what is missing; calls at the same time share one run. Answers whether the main queue is new. */
+  /** Declares what is missing. Answers whether the main queue is new. */
   declare(): Promise<boolean>;
   /** Messages that lie ready, all queues together. Rejects when a queue is missing. */
   countReady(): Promise<number>;
@@ -54,26 +54,18 @@ export interface Topology {
 
 export function createTopology(connection: Connection, names: QueueNames, lengthMax: number): Topology {
   const declarations = declarationsOf(names, lengthMax);
-  let running: Promise<boolean> | null = null;
-
   const find = (queue: string) => connection.queueDeclare({ queue, passive: true });
-  const run = async (): Promise<boolean> => {
-    const isNew = await find(names.main).then(
-      () => false,
-      (error: unknown) => {
-        if (isMissing(error)) return true;
-        throw error;
-      },
-    );
-    for (const declaration of declarations) await connection.queueDeclare(declaration);
-    return isNew;
-  };
   return {
-    declare: () => {
-      running ??= run().finally(() => {
-        running = null;
-      });
-      return running;
+    declare: async () => {
+      const isNew = await find(names.main).then(
+        () => false,
+        (error: unknown) => {
+          if (isMissing(error)) return true;
+          throw error;
+        },
+      );
+      for (const declaration of declarations) await connection.queueDeclare(declaration);
+      return isNew;
     },
     countReady: async () => {
       const counts = await Promise.all(Object.values(names).map(find));

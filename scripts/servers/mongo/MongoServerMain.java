@@ -15,7 +15,13 @@ public final class MongoServerMain {
     // The file is safe from a kill of this process, not from a loss of power, so freed space may be used at once.
     store.setRetentionTime(0);
     MongoServer server = new MongoServer(new DurableBackend(store));
-    server.bind("127.0.0.1", Integer.parseInt(args[0]));
+    try {
+      server.bind("127.0.0.1", Integer.parseInt(args[0]));
+    } catch (Exception error) {
+      // Threads of the library would keep the process.
+      error.printStackTrace();
+      System.exit(1);
+    }
     Runtime.getRuntime().addShutdownHook(new Thread(server::shutdownNow));
   }
 
@@ -65,7 +71,8 @@ public final class MongoServerMain {
       Document reply;
       synchronized (applying) {
         try {
-          reply = command.get();
+          // The library answers with documents that the next command may change before this answer is on its way.
+          reply = command.get().cloneDeeply();
         } finally {
           mine = ++applied;
         }

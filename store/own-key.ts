@@ -1,5 +1,5 @@
-import { AppError } from "../../core/errors.js";
-import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import { AppError } from "../core/errors.js";
+import type { IdentifierKey, WorkspaceId } from "../core/ids.js";
 
 export const isOwnKey = (workspace: WorkspaceId, key: IdentifierKey): boolean => key.startsWith(`${workspace}:`);
 
