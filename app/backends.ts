@@ -61,6 +61,8 @@ async function openQueue({ config, lifecycle, onError, embedded }: Opening): Pro
   };
   const queue = url === "" ? embedded!.queue() : await open();
   lifecycle.opened("queue", () => queue.close());
+  // A 202 from a queue that was made a moment ago would not survive a kill of the broker.
+  if (url !== "") await queue.ready();
   return queue;
 }
 

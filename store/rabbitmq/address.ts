@@ -36,7 +36,7 @@ export function readAddress(text: string): Address {
 const HELLO = Buffer.from("AMQP\0\0\x09\x01", "latin1");
 /** Every frame of the protocol that can come first. */
 const METHOD_FRAME = 1;
-const ANSWER_MS = 3_000;
+const ANSWER_MS = 2_000;
 
 /**
  * Whether AMQP is spoken there at all. Rejects when nobody answers. The library would read another protocol's answer as the length of

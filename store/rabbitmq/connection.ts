@@ -9,7 +9,7 @@ export type OnError = (message: string, error: unknown) => void;
 
 const OPTIONS = {
   // A start has to say within 10 s what is wrong; it covers name, TCP and the login.
-  connectionTimeout: 5_000,
+  connectionTimeout: 4_000,
   // The default of 20 s would hold every request while the broker is away.
   acquireTimeout: 1_000,
   // A stopped broker is noticed by nothing else; the default is 60.

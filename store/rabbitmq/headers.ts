@@ -19,7 +19,3 @@ export const readHeaders = (headers: Readonly<Record<string, unknown>> | undefin
 
 const countOf = (value: unknown, max: number): number =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= max ? value : 0;
-
-/** Whether the broker handed the message to somebody before. */
-export const isRedelivered = (flag: boolean, headers: Readonly<Record<string, unknown>> | undefined): boolean =>
-  flag || countOf(headers?.["x-delivery-count"], COUNT_MAX) > 0;

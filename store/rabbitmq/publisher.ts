@@ -43,12 +43,13 @@ export function createRabbitPublisher({ connection, deadlineMs, repair }: Publis
   connection.on("connection", () => {
     silentUntil = 0;
   });
+  // An alarm of the broker: it reads nothing more from us until that is over.
   connection.on("connection.blocked", () => {
     for (const reject of waiting) reject(unavailable("The queue takes nothing at present."));
   });
 
   const requireFlow = (): void => {
-    if (!connection.ready) throw unavailable("The queue is away.");
+    if (!connection.ready) throw unavailable("The queue is away or takes nothing at present.");
     if (isRepairing) throw unavailable("The queue is missing and is made again.");
     if (performance.now() < silentUntil) throw unavailable("The queue does not answer.");
   };

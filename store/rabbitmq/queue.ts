@@ -26,9 +26,9 @@ const DEADLINE_MS = 5_000;
 const HELD_MS_MAX = 600_000;
 /** To find out whether the broker answers at all. */
 const CHECK_MS = 900;
-/** A queue that was made less than about a second before the broker is killed comes back empty and takes nothing. */
-const FRESH_MS = 3_000;
-const DECLARE_MS = 5_000;
+/** A queue that was made less than about a second before the broker is killed comes back empty and takes nothing: `ready` waits. */
+const FRESH_MS = 2_000;
+const DECLARE_MS = 3_000;
 /** A queue that is made again a few milliseconds after it was deleted is fed to consumers of the old one, who never see it. */
 const REPAIR_MS = 1_000;
 
@@ -66,7 +66,7 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
     await declare();
   } catch (error) {
     await closeConnection(connection);
-    throw declarationProblem(error, names, lengthMax) ?? error;
+    throw declarationProblem(error, names, lengthMax);
   }
   const publisher = createRabbitPublisher({ connection, deadlineMs, repair });
 
@@ -88,6 +88,14 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
     // A copy made meanwhile may have been counted in neither place; one that is counted in both is too much for a moment.
     return ready + held + (consumer?.copied() ?? copied) - copied;
   };
+
+  const close = async (): Promise<void> => {
+    closing.abort();
+    await consumer?.close();
+    await publisher.close();
+    await closeConnection(connection);
+  };
+  let closed: Promise<void> | null = null;
 
   return {
     ready: async () => {
@@ -127,18 +135,13 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
     },
     depth: async () => {
       requireOpen();
+      if (!connection.ready) throw new AppError("unavailable", "The queue is away and cannot be counted.");
       try {
         return await within(deadlineMs, count());
       } catch (error) {
         throw new AppError("unavailable", "The queue cannot be counted.", { cause: error });
       }
     },
-    close: async () => {
-      if (closing.signal.aborted) return;
-      closing.abort();
-      await consumer?.close();
-      await publisher.close();
-      await closeConnection(connection);
-    },
+    close: () => (closed ??= close()),
   };
 }

@@ -1,6 +1,6 @@
 import type { AsyncMessage, Channel, Connection } from "rabbitmq-client";
 import { createAcks } from "./acks.js";
-import { isRedelivered, readHeaders, type CopyHeaders } from "./headers.js";
+import { readHeaders, type CopyHeaders } from "./headers.js";
 import type { QueueNames, QueueRole } from "./topology.js";
 
 /** One subscription to all four queues, as long as its channel lives. What it delivered can be acknowledged nowhere else. */
@@ -99,7 +99,7 @@ function createSession(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
       await session.caughtUp();
     },
     close: async () => {
-      await acks.settled();
+      acks.flush();
       await channel.close();
     },
     ended,
@@ -121,7 +121,7 @@ function incomingOf(
     message: body as Buffer,
     // What is published there has none of ours.
     headers: source === "main" ? NO_HEADERS : readHeaders(headers),
-    isRedelivered: isRedelivered(redelivered, headers),
+    isRedelivered: redelivered,
   };
 }
 

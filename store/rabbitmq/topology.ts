@@ -79,12 +79,13 @@ export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 export const isMissing = (error: unknown): boolean => codeOf(error) === "NOT_FOUND";
 
-/** What the operator has to change when the queues cannot be declared; null when that may pass by itself. */
-export function declarationProblem(error: unknown, { main }: QueueNames, lengthMax: number): ConfigError | null {
+/** What the operator has to change when the queues cannot be declared. */
+export function declarationProblem(error: unknown, { main }: QueueNames, lengthMax: number): ConfigError {
   const code = codeOf(error);
   if (code === "ACCESS_REFUSED")
     return new ConfigError(`RABBITMQ_URL: the user may not declare or use the queues ${main} and ${main}.*`);
-  if (code !== "PRECONDITION_FAILED" || !(error instanceof Error)) return null;
+  if (code !== "PRECONDITION_FAILED" || !(error instanceof Error))
+    return new ConfigError(`RABBITMQ_URL: the queue ${main} could not be declared (${code ?? "no answer"})`);
   if (error.message.includes("'x-max-length'"))
     return new ConfigError(
       `QUEUE_LENGTH_MAX: the queue ${main} exists with another bound than ${lengthMax}: ` +

@@ -1,0 +1,67 @@
+import { createServer, connect, type AddressInfo, type Server, type Socket } from "node:net";
+import { once } from "node:events";
+
+/** Stands between a queue and its broker, so that a test can make the broker fall silent or go away. */
+export interface BrokerProxy {
+  /** The broker's address, by this way. */
+  readonly url: string;
+  /** Ends every connection there is; new ones go through. */
+  cut(): void;
+  /** Passes nothing on in either direction and loses nothing, as a stopped process does. */
+  silence(isSilent: boolean): void;
+  /** Refuses new connections and cuts the present ones. */
+  close(): Promise<void>;
+  reopen(): Promise<void>;
+}
+
+export async function openBrokerProxy(brokerUrl: string): Promise<BrokerProxy> {
+  const broker = new URL(brokerUrl);
+  const sockets = new Set<Socket>();
+  let isSilent = false;
+  let port = 0;
+
+  const join = (client: Socket): void => {
+    const upstream = connect(Number(broker.port || 5_672), broker.hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (chunk: Buffer) => to.write(chunk));
+      from.on("error", () => {});
+      from.on("close", () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      if (isSilent) from.pause();
+    }
+  };
+  let server: Server;
+  const listen = async (): Promise<void> => {
+    server = createServer(join).listen(port, "127.0.0.1");
+    await once(server, "listening");
+    port = (server.address() as AddressInfo).port;
+  };
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  await listen();
+  const url = new URL(brokerUrl);
+  url.host = `127.0.0.1:${port}`;
+  return {
+    url: url.toString(),
+    cut,
+    silence: (silent) => {
+      isSilent = silent;
+      for (const socket of sockets)
+        if (silent) socket.pause();
+        else socket.resume();
+    },
+    close: async () => {
+      server.close();
+      cut();
+      await once(server, "close");
+    },
+    reopen: listen,
+  };
+}
