@@ -10,19 +10,19 @@ export type Parameters = Readonly<Record<string, unknown>>;
 
 /** A transaction; ended by `commit` or `rollback`, also after an error. */
 export interface Step {
-  run(statement: string, q: Parameters): Promise<readonly Row[]>;
-  commit(): Promise<void>;
-  rollback(): Promise<void>;
+  readonly run: (statement: string, q: Parameters) => Promise<readonly Row[]>;
+  readonly commit: () => Promise<void>;
+  readonly rollback: () => Promise<void>;
 }
 
 /** The connections to one server. All errors are the driver's own, but `unavailable` when no answer came in time. */
 export interface Client {
   /** One statement without a lock, in one round trip. */
-  read(statement: string, q: Parameters): Promise<readonly Row[]>;
+  readonly read: (statement: string, q: Parameters) => Promise<readonly Row[]>;
   /** One statement that stands once it is answered, in one round trip. */
-  write(statement: string, q: Parameters): Promise<void>;
-  begin(): Promise<Step>;
-  close(): Promise<void>;
+  readonly write: (statement: string, q: Parameters) => Promise<void>;
+  readonly begin: () => Promise<Step>;
+  readonly close: () => Promise<void>;
 }
 
 export interface ClientOptions {
@@ -41,7 +41,7 @@ const SILENT_MS = 5_500;
 const PROBE_EVERY_MS = 500;
 
 /** Named always: without it each session asks the server first. Community has this one alone. */
-const DATABASE = "neo4j";
+export const DATABASE = "neo4j";
 
 export const connect = ({ url, user, password }: ClientOptions): Driver =>
   neo4j.driver(url, neo4j.auth.basic(user, password), {
@@ -62,8 +62,8 @@ export const connect = ({ url, user, password }: ClientOptions): Driver =>
     userAgent: "onym",
   });
 
-/** Tells of an outage once, and takes a server that fell silent for gone until it answers again. */
-export function createClient(options: ClientOptions, first: Driver): Client {
+/** Tells of an outage once, and of its end; takes a server that fell silent for gone until it answers again. */
+export function createClient(options: ClientOptions, first: Driver, onReturn: (driver: Driver) => void): Client {
   const within = createDeadline(SILENT_MS, "The identity graph did not answer in time.");
   let driver = first;
   let isTold = false;
@@ -75,11 +75,12 @@ export function createClient(options: ClientOptions, first: Driver): Client {
     if (now < nextProbe) throw away();
     nextProbe = now + PROBE_EVERY_MS;
   };
-  const onAnswer = (): void => {
+  const onAnswer = (used: Driver): void => {
+    if (isTold) onReturn(used);
     isTold = false;
     nextProbe = null;
   };
-  const onFailure = (error: unknown, used: Driver): void => {
+  const onFailure = (used: Driver, error: unknown): void => {
     if (failureOf(error) !== "away") return;
     if (!isTold) options.onError("The identity graph is not available.", error);
     isTold = true;
@@ -94,10 +95,10 @@ export function createClient(options: ClientOptions, first: Driver): Client {
     const used = driver;
     try {
       const answer = await within(() => work(used));
-      onAnswer();
+      onAnswer(used);
       return answer;
     } catch (error) {
-      onFailure(error, used);
+      onFailure(used, error);
       throw error;
     }
   };

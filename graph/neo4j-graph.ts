@@ -9,9 +9,10 @@ import { createMembers } from "./neo4j-members.js";
 import { openClient } from "./neo4j-open.js";
 import { createShared } from "./neo4j-shared.js";
 import { LOOK, PING, RESOLVE } from "./neo4j-statements.js";
-import { inTries } from "./neo4j-tries.js";
+import { readLocked } from "./neo4j-step.js";
+import { inTwoTries } from "./neo4j-tries.js";
 import { createUnseen, type Unseen } from "./neo4j-unseen.js";
-import { createUpdate, readLocked, type UpdateOptions } from "./neo4j-update.js";
+import { createUpdate, type UpdateOptions } from "./neo4j-update.js";
 
 /**
  * The graph on a Neo4j server: logs in, makes constraints and indexes if they are not there. Rejects within 10 s with a
@@ -31,7 +32,7 @@ export function createNeo4jGraph(client: Client, options: UpdateOptions = {}): I
   const { whileOpen, close } = createGate(client);
 
   return {
-    ready: () => whileOpen(() => promptly(async () => void (await quickly(() => client.read(PING, {}))))),
+    ready: () => whileOpen(() => promptly(async () => void (await inTwoTries(() => client.read(PING, {}))))),
     read: (workspace, want) => whileOpen(() => read(workspace, want)),
     update: (workspace, want, decide) => whileOpen(() => update(workspace, want, decide)),
     resolve: (workspace, profileId) => whileOpen(() => resolve(workspace, profileId)),
@@ -41,14 +42,11 @@ export function createNeo4jGraph(client: Client, options: UpdateOptions = {}): I
 }
 
 const READY_MS = 900;
-/** Waiting reads of the whole process share these, and each carries at most so many lookups. */
-const SHARED = { atOnceMax: Number(process.env.K ?? 2), weightMax: 4_096, weightWorth: Number(process.env.WW ?? 128), waitingMax: 10_000 };
+/** Waiting reads of the whole process share these round trips, of so many lookups each. */
+const SHARED = { atOnceMax: 2, weightMax: 4_096, weightWorth: 1_024, waitingMax: 10_000 };
 
 /** More than may wait for a change. */
 const UNSEEN_MAX = 20_000;
-
-/** A connection that died in silence is found out by its first use. */
-const quickly = <T>(attempt: () => Promise<T>): Promise<T> => inTries(attempt, { awayMax: 2, isOver: () => false });
 
 function createReads(client: Client, unseen: Unseen): IdentityGraph["read"] {
   const share = createShared<Lookups, Sight>({
@@ -57,7 +55,7 @@ function createReads(client: Client, unseen: Unseen): IdentityGraph["read"] {
     ask: async (asks) => {
       const keys = asks.flatMap(({ keys }) => keys);
       const pairs = asks.flatMap(({ pairs }) => pairs);
-      const all = sightOf(await quickly(() => client.read(LOOK, lookParameters({ keys, pairs }))));
+      const all = sightOf(await inTwoTries(() => client.read(LOOK, lookParameters({ keys, pairs }))));
       return split(asks, all);
     },
   });
@@ -93,7 +91,7 @@ function createResolve(client: Client): IdentityGraph["resolve"] {
     ...SHARED,
     weightOf: () => 1,
     ask: async (uids) => {
-      const rows = profileRows(await quickly(() => client.read(RESOLVE, { uids })));
+      const rows = profileRows(await inTwoTries(() => client.read(RESOLVE, { uids })));
       const byPosition = new Map(rows.map((row) => [row[0], row]));
       return uids.map((_, i) => byPosition.get(i));
     },
@@ -129,7 +127,6 @@ function createGate(client: Client) {
       if (underWay === 0) onIdle?.();
     }
   };
-  const idle = (): Promise<void> =>
-    underWay === 0 ? Promise.resolve() : new Promise((resolve) => (onIdle = resolve));
+  const idle = (): Promise<void> => (underWay === 0 ? Promise.resolve() : new Promise((resolve) => (onIdle = resolve)));
   return { whileOpen, close: () => (closing ??= idle().then(() => client.close())) };
 }

@@ -3,8 +3,8 @@ import type { Member, MemberPage } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import type { Client, Row } from "./neo4j-client.js";
 import { PAGE_OF_MEMBERS, WHOLE_PROFILE } from "./neo4j-statements.js";
-import { inTries } from "./neo4j-tries.js";
-import { readLocked } from "./neo4j-update.js";
+import { readLocked } from "./neo4j-step.js";
+import { inTwoTries } from "./neo4j-tries.js";
 
 type MemberRow = readonly [uid: Uid, ns: string, value: string];
 
@@ -32,8 +32,7 @@ async function readWhole(
   uid: ProfileId,
   limit: number,
 ): Promise<readonly Member[] | null> {
-  const attempt = () => client.read(WHOLE_PROFILE, { ws, uid, limit });
-  const [row] = await inTries(attempt, { awayMax: 2, isOver: () => false });
+  const [row] = await inTwoTries(() => client.read(WHOLE_PROFILE, { ws, uid, limit }));
   if (row === undefined) return [];
   const [size, members] = row as [number | null, readonly MemberRow[]];
   return members.length === size ? members.map(memberOf) : null;

@@ -4,9 +4,13 @@ import { ConfigError } from "../core/config.js";
 import { connect, createClient, readOnce, writeOnce, type Client, type ClientOptions } from "./neo4j-client.js";
 import { codeOf, failureOf } from "./neo4j-failure.js";
 import { AWAIT_SCHEMA, SCHEMA } from "./neo4j-statements.js";
+import { warmUp } from "./neo4j-warm.js";
 
 /** All of the start: long enough for the indexes of an empty database, short enough to be seen. */
 const OPEN_MS = 9_500;
+
+/** Of planning, which goes on behind the start when it takes longer. */
+const WARM_MS = 3_000;
 
 /** Connects, logs in and makes the schema; several processes may do so at once. Throws `ConfigError` that names the variable. */
 export async function openClient(options: ClientOptions): Promise<Client> {
@@ -22,7 +26,8 @@ export async function openClient(options: ClientOptions): Promise<Client> {
   } finally {
     tooLate.abort();
   }
-  return createClient(options, driver);
+  await Promise.race([warmUp(driver), sleep(WARM_MS, undefined, { ref: false })]);
+  return createClient(options, driver, (back) => void warmUp(back));
 }
 
 function connectTo(options: ClientOptions): Driver {

@@ -1,7 +1,15 @@
 import neo4j, { type Integer } from "neo4j-driver";
 import type { Identifier } from "../core/event.js";
 import type { WorkspaceId } from "../core/ids.js";
-import { pairKey, type Change, type CreatePlan, type LinkPlan, type Picture, type Plan } from "../core/identity.js";
+import {
+  pairKey,
+  type Change,
+  type CreatePlan,
+  type Evidence,
+  type LinkPlan,
+  type Picture,
+  type Plan,
+} from "../core/identity.js";
 import type { Parameters } from "./neo4j-client.js";
 import { linkKey } from "./neo4j-look.js";
 
@@ -38,12 +46,16 @@ const memberOf = ({ key, uid, identifier }: CreatePlan) => ({
   value: identifier.value,
 });
 
+/** An event's id stands beside it: as the caption of a link it could not be read. */
+const sourceOf = ({ source }: Evidence) =>
+  source === "identify" || source === "alias" ? { source, event: null } : { source: "event", event: source };
+
 const linkOf = ({ from, to, changeId, evidence }: LinkPlan) => ({
   from,
   to,
   key: linkKey(pairKey(from, to)),
   change: changeId,
-  source: evidence.source,
+  ...sourceOf(evidence),
   key_id: evidence.keyId,
   at: whole(evidence.at),
 });
@@ -52,7 +64,7 @@ const changeOf = ({ changeId, at, evidence, identifiers, outcome, before, after 
   id: changeId,
   at: whole(at),
   outcome,
-  source: evidence.source,
+  ...sourceOf(evidence),
   key_id: evidence.keyId,
   identifiers: identifiers.map(named),
   before,
@@ -70,8 +82,7 @@ export function requireKnown({ components, creates, links }: Plan, picture: Pict
       if (!picture.components.has(component)) throw unknown("component");
   for (const { component } of creates) if (components[component] === undefined) throw unknown("component");
   for (const { from, to } of links)
-    for (const key of [from, to])
-      if (!picture.identifiers.has(key) && !known.has(key)) throw unknown("identifier");
+    for (const key of [from, to]) if (!picture.identifiers.has(key) && !known.has(key)) throw unknown("identifier");
 }
 
 const unknown = (what: string): Error => new Error(`The plan names a ${what} that does not exist.`);

@@ -57,7 +57,7 @@ export function createShared<Ask, Answer>(options: SharedOptions<Ask, Answer>): 
   };
   const start = (): void => {
     isDue = false;
-    while (waiting.length > 0 && underWay < atOnceMax) void run(take());
+    for (let free = atOnceMax - underWay; free > 0 && waiting.length > 0; free--) void run(take());
   };
   /** Behind all that this turn of the loop still brings: they share the round trip. */
   const soon = (): void => {

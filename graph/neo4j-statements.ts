@@ -4,8 +4,8 @@
  *
  * (:Identifier {key, uid, ws, ns, value})-[:OF {hub, uid}]->(:Profile {ws, id, hub, size}): `hub` is the id that the profile
  * began with and keeps, so that its members stand in the index of `OF` in their order.
- * (:Identifier)-[:LINKED {key, change, source, key_id, at}]->(:Identifier), as asserted; a link that is taken back gets a
- * `removed_at` and stays. (:Change {id, ws, at, outcome, source, key_id, identifiers, before, after}): `id` sorts by age.
+ * (:Identifier)-[:LINKED {key, change, source, event, key_id, at}]->(:Identifier), as asserted; a link that is taken back gets a
+ * `removed_at` and stays. (:Change {id, ws, at, outcome, source, event, key_id, identifiers, before, after}): `id` sorts by age.
  * (:Workspace {id, seq}): its lock is the lock of all identity writes of the workspace.
  */
 
@@ -97,14 +97,14 @@ CALL () {
   MATCH (a:Identifier {key: l.from}) USING INDEX SEEK a:Identifier(key)
   MATCH (b:Identifier {key: l.to}) USING INDEX SEEK b:Identifier(key)
   CREATE (a)-[:LINKED {
-    key: l.key, change: l.change, source: l.source, key_id: l.key_id, at: datetime({epochMillis: l.at})
+    key: l.key, change: l.change, source: l.source, event: l.event, key_id: l.key_id, at: datetime({epochMillis: l.at})
   }]->(b)
 }
 CALL () {
   UNWIND $q.changes AS c
   CREATE (:Change {
-    id: c.id, ws: $q.ws, at: datetime({epochMillis: c.at}), outcome: c.outcome, source: c.source, key_id: c.key_id,
-    identifiers: c.identifiers, before: c.before, after: c.after
+    id: c.id, ws: $q.ws, at: datetime({epochMillis: c.at}), outcome: c.outcome, source: c.source, event: c.event,
+    key_id: c.key_id, identifiers: c.identifiers, before: c.before, after: c.after
   })
 }`;
 

@@ -9,18 +9,30 @@ export interface TriesOptions {
 }
 
 const PAUSE_MS_MAX = 200;
+const SLOW_MS = 1_000;
 
 /** Again after a conflict or a lost connection, from a few milliseconds on: the driver's own retries begin with a second. */
 export async function inTries<T>(attempt: () => Promise<T>, { awayMax, isOver }: TriesOptions): Promise<T> {
   for (let tries = 1; ; tries++) {
+    const begun = performance.now();
     try {
       return await attempt();
     } catch (error) {
       const failure = failureOf(error);
-      // `unavailable` comes from a server that was given its time already.
-      const isHopeless = failure === "refused" || isUnavailable(error) || (failure === "away" && tries >= awayMax);
+      // A connection that is gone is known at once; what took longer had its time, as `unavailable` says by itself.
+      const hadItsTime = isUnavailable(error) || performance.now() - begun > SLOW_MS;
+      const isHopeless = failure === "refused" || (failure === "away" && (hadItsTime || tries >= awayMax));
       if (isHopeless || isOver()) throw translated(error);
     }
     await sleep(Math.min(2 ** tries, PAUSE_MS_MAX) * (0.5 + Math.random()));
   }
 }
+
+/** For a read: a connection that died in silence is found out by its first use. */
+export const inTwoTries = <T>(attempt: () => Promise<T>): Promise<T> => {
+  const due = performance.now() + READ_MS;
+  return inTries(attempt, { awayMax: 2, isOver: () => performance.now() > due });
+};
+
+/** Below the time that a caller of `Identity` waits, with a last try on top. */
+const READ_MS = 2_000;

@@ -75,6 +75,7 @@ server.http.listen_address=127.0.0.1:${ports.neo4jHttp}
 server.http.advertised_address=127.0.0.1:${ports.neo4jHttp}
 server.https.enabled=false
 dbms.usage_report.enabled=false
+client.allow_telemetry=false
 db.lock.acquisition.timeout=2s
 dbms.cypher.min_replan_interval=1h
 server.memory.pagecache.size=256m
