@@ -1,3 +1,5 @@
+import { ConfigError } from "../core/config.js";
+import { isUnavailable } from "../core/errors.js";
 import type { CatalogStore, EventStore, ProfileStore } from "../core/ports.js";
 import type { RateWindows } from "../core/rate-windows.js";
 import { createMemoryWindows, createSharedWindows } from "../gateway/rate-windows.js";
@@ -29,7 +31,9 @@ export async function openDocuments(deps: {
     createMongoProfileStore({ mongo }),
     createMongoCatalog({ mongo }),
     createMongoRateWindows({ mongo }),
-  ]);
+  ]).catch((error: unknown) => {
+    throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
+  });
   const windows = createSharedWindows({
     shared,
     local: createMemoryWindows(),

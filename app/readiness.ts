@@ -12,8 +12,11 @@ export interface Probes {
   readonly close: () => Promise<void>;
 }
 
-/** Asks every part twice a second; one failure is enough to be not ready. */
-export function startProbes(parts: Readonly<Record<string, () => Promise<void>>>): Probes {
+/** Asks every part twice a second. One failure of a part that the process cannot do without is enough to be not ready. */
+export function startProbes<Part extends string>(
+  parts: Readonly<Record<Part, () => Promise<void>>>,
+  required: readonly Part[],
+): Probes {
   const good = new Map(Object.keys(parts).map((name) => [name, GOOD_PROBES]));
   let isDraining = false;
   const probe = async (name: string, ask: () => Promise<void>): Promise<void> => {
@@ -24,13 +27,13 @@ export function startProbes(parts: Readonly<Record<string, () => Promise<void>>>
     good.set(name, answered ? Math.min((good.get(name) ?? 0) + 1, GOOD_PROBES) : 0);
   };
   const timer = setInterval(() => {
-    for (const [name, ask] of Object.entries(parts)) void probe(name, ask);
+    for (const [name, ask] of Object.entries<() => Promise<void>>(parts)) void probe(name, ask);
   }, PERIOD_MS);
   timer.unref();
   return {
     state: () => {
       const checks = Object.fromEntries([...good].map(([name, count]) => [name, count >= GOOD_PROBES]));
-      return { isReady: !isDraining && Object.values(checks).every(Boolean), checks };
+      return { isReady: !isDraining && required.every((name) => checks[name]), checks };
     },
     drain: () => {
       isDraining = true;

@@ -61,11 +61,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 /** Every process tells how it is; only a gateway takes requests beside that. */
 async function startServer(parts: Parts): Promise<string> {
   const { config, log, backends, lifecycle } = parts;
-  const probes = startProbes({
+  const asked = {
     queue: () => backends.queue.ready(),
     store: () => backends.events.ready(),
     graph: () => backends.graph.ready(),
-  });
+  };
+  // A gateway accepts events while documents and graph are away: taken out of traffic, it would lose them.
+  const probes = startProbes(asked, config.MODE === "gateway" ? ["queue"] : ["queue", "store", "graph"]);
   lifecycle.opened("probes", () => probes.close());
   let isDraining = false;
   const routes = config.MODE === "worker" ? [] : await apiRoutes(parts);

@@ -71,10 +71,11 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
 /** A write that failed may have happened all the same: what is kept is forgotten either way. */
 const forgetAfter = <T>(write: Promise<T>, forget: () => void): Promise<T> => write.finally(forget);
 
+const keepsAll = (): boolean => true;
+const isThere = (value: unknown): boolean => value !== null && value !== false;
+
 /** Neither workspace nor schema id can hold a colon, so the names are injective. */
 function createCaches(store: CatalogStore, options: CacheOptions) {
-  const keepsAll = (): boolean => true;
-  const isThere = (value: unknown): boolean => value !== null && value !== false;
   const rest = { ...options, max: ENTRIES_MAX, keeps: options.isShared ? isThere : keepsAll };
   return {
     findWorkspace: createCache({ ...rest, nameOf: (id: WorkspaceId) => id, load: (id) => store.findWorkspace(id) }),

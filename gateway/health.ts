@@ -1,6 +1,7 @@
 import { reply, type Route } from "./route.js";
 
 export interface Readiness {
+  /** Whether the process can do its work, though perhaps not all of it. */
   readonly isReady: boolean;
   /** Part -> whether it answered the last probes. */
   readonly checks: Readonly<Record<string, boolean>>;
@@ -16,7 +17,8 @@ export function healthRoutes({ readiness }: { readonly readiness: () => Readines
       path: "/readyz",
       handle: async () => {
         const { isReady, checks } = readiness();
-        return reply(isReady ? 200 : 503, { status: isReady ? "ready" : "not_ready", checks });
+        const status = !isReady ? "not_ready" : Object.values(checks).every(Boolean) ? "ready" : "degraded";
+        return reply(isReady ? 200 : 503, { status, checks });
       },
     },
   ];

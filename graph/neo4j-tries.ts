@@ -28,11 +28,20 @@ export async function inTries<T>(attempt: () => Promise<T>, { awayMax, isOver }:
   }
 }
 
-/** For a read: a connection that died in silence is found out by its first use. */
-export const inTwoTries = <T>(attempt: () => Promise<T>): Promise<T> => {
-  const due = performance.now() + READ_MS;
-  return inTries(attempt, { awayMax: 2, isOver: () => performance.now() > due });
-};
-
 /** Below the time that a caller of `Identity` waits, with a last try on top. */
 const READ_MS = 2_000;
+/** Many may wait for the lock, and the server ends each wait after 2 s. */
+const LOCKED_READ_MS = 5_500;
+
+/** A connection that died in silence is found out by its first use. */
+const inTwoTriesWithin =
+  (limitMs: number) =>
+  <T>(attempt: () => Promise<T>): Promise<T> => {
+    const due = performance.now() + limitMs;
+    return inTries(attempt, { awayMax: 2, isOver: () => performance.now() > due });
+  };
+
+/** For a read without a lock. */
+export const inTwoTries = inTwoTriesWithin(READ_MS);
+/** For a read that waits for the lock. */
+export const inLockedTries = inTwoTriesWithin(LOCKED_READ_MS);

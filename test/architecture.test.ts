@@ -26,8 +26,11 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   "libphonenumber-js": ["core/namespaces.ts"],
   express: ["gateway/", "scripts/bench/"],
   "express-rate-limit": ["gateway/"],
-  libsql: ["store/embedded/", "scripts/bench/"],
+  libsql: ["store/embedded/", "scripts/bench/", "scripts/servers/exclusive.ts"],
   pino: ["app/logger.ts"],
+  "rabbitmq-client": ["store/rabbitmq/", "scripts/"],
+  mongodb: ["store/mongo/", "scripts/"],
+  "neo4j-driver": ["graph/", "scripts/"],
 };
 const LINES_MAX = 320;
 
@@ -46,7 +49,8 @@ interface Import {
 const importsOf = (file: string): readonly Import[] => {
   const text = readFileSync(path.join(ROOT, file), "utf8");
   const found = text.matchAll(/(?:^|\n)\s*(?:import|export)\s(?:[^;"']*?\sfrom\s*)?["']([^"']+)["']/g);
-  return [...found].map((match) => ({ file, target: match[1]! }));
+  const later = text.matchAll(/\bimport\(\s*["']([^"']+)["']\s*\)/g);
+  return [...found, ...later].map((match) => ({ file, target: match[1]! }));
 };
 
 const folderOf = ({ file, target }: Import): string =>

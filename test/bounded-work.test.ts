@@ -72,7 +72,11 @@ describe("The cached catalog", () => {
       looked.push(schemaId);
       return null;
     };
-    const catalog = cacheCatalog({ findSchema } as unknown as CatalogStore, { ttlMs: 1_000 });
+    const catalog = cacheCatalog({ findSchema } as unknown as CatalogStore, {
+      ttlMs: 1_000,
+      staleMs: 0,
+      isShared: false,
+    });
     for (const schemaId of ["a".repeat(129), "é", "a:b", "", "a b"])
       assert.equal(await catalog.findSchema(newId(), schemaId as SchemaId, null), null);
     assert.deepEqual(looked, []);

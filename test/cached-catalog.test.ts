@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { cacheCatalog } from "../core/cached-catalog.js";
+import { cacheCatalog, type CacheOptions } from "../core/cached-catalog.js";
 import type { KeyRecord, SchemaVersion } from "../core/catalog.js";
 import type { KeyId, WorkspaceId } from "../core/ids.js";
 import { newId } from "../core/ids.js";
+import { AppError } from "../core/errors.js";
 import type { CatalogStore } from "../core/ports.js";
 import { aKey, aKeyId, aSchema } from "./support/builders.js";
 
 /** Long enough that no busy machine lets it pass between two calls. */
 const TTL_MS = 300;
+
+/** As over the embedded store: no other process writes. */
+const alone = (ttlMs: number): CacheOptions => ({ ttlMs, staleMs: 0, isShared: false });
 
 /** A catalog that counts its look-ups and answers each when it is told to. */
 function countedCatalog() {
@@ -39,7 +43,7 @@ function countedCatalog() {
 describe("The cached catalog", () => {
   it("looks a thing up once, and answers then with the same promise", async () => {
     const { store, keys, looked } = countedCatalog();
-    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    const catalog = cacheCatalog(store, alone(TTL_MS));
     const key = aKey();
     keys.set(key.keyId, key);
     const first = catalog.findKey(key.keyId);
@@ -50,7 +54,7 @@ describe("The cached catalog", () => {
 
   it("remembers also what is not there", async () => {
     const { store, looked } = countedCatalog();
-    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    const catalog = cacheCatalog(store, alone(TTL_MS));
     const keyId = aKeyId();
     assert.deepEqual([await catalog.findKey(keyId), await catalog.findKey(keyId)], [null, null]);
     assert.equal(looked.length, 1);
@@ -58,7 +62,7 @@ describe("The cached catalog", () => {
 
   it("shares one look-up among all who ask at once", async () => {
     const { store, looked, hold } = countedCatalog();
-    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    const catalog = cacheCatalog(store, alone(TTL_MS));
     hold(() => sleep(5));
     const keyId = aKeyId();
     await Promise.all(Array.from({ length: 20 }, () => catalog.findKey(keyId)));
@@ -67,7 +71,7 @@ describe("The cached catalog", () => {
 
   it("sees another process's change after its time to live, and not before", async () => {
     const { store, keys } = countedCatalog();
-    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    const catalog = cacheCatalog(store, alone(TTL_MS));
     const key = aKey();
     assert.equal(await catalog.findKey(key.keyId), null);
     keys.set(key.keyId, key);
@@ -78,7 +82,7 @@ describe("The cached catalog", () => {
 
   it("keeps no error", async () => {
     const { store, keys, hold, looked } = countedCatalog();
-    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    const catalog = cacheCatalog(store, alone(TTL_MS));
     const key = aKey();
     keys.set(key.keyId, key);
     hold(() => Promise.reject(new Error("away")));
@@ -94,7 +98,7 @@ describe("The cached catalog", () => {
 
   it("does not keep what a look-up found that its own write overtook", async () => {
     const { store, hold } = countedCatalog();
-    const catalog = cacheCatalog(store, { ttlMs: 60_000 });
+    const catalog = cacheCatalog(store, alone(60_000));
     const key = aKey();
     hold(() => sleep(10));
     const early = catalog.findKey(key.keyId);
@@ -106,7 +110,7 @@ describe("The cached catalog", () => {
 
   it("keeps what was found since when a look-up from before its own write fails late", async () => {
     const { store, looked, hold } = countedCatalog();
-    const catalog = cacheCatalog(store, { ttlMs: 60_000 });
+    const catalog = cacheCatalog(store, alone(60_000));
     const key = aKey();
     hold(() => sleep(10).then(() => Promise.reject(new Error("away"))));
     const early = catalog.findKey(key.keyId);
@@ -124,7 +128,7 @@ describe("The cached catalog", () => {
       keys.delete(keyId);
       throw new Error("the answer was lost");
     };
-    const catalog = cacheCatalog({ ...store, deleteKey: lost }, { ttlMs: 60_000 });
+    const catalog = cacheCatalog({ ...store, deleteKey: lost }, alone(60_000));
     const key = aKey();
     keys.set(key.keyId, key);
     assert.equal(await catalog.findKey(key.keyId), key);
@@ -134,7 +138,7 @@ describe("The cached catalog", () => {
 
   it("looks a numbered schema version up once for good, when it is there", async () => {
     const { store, schemas, looked } = countedCatalog();
-    const catalog = cacheCatalog(store, { ttlMs: TTL_MS });
+    const catalog = cacheCatalog(store, alone(TTL_MS));
     const schema = aSchema();
     const find = (version: number | null) => catalog.findSchema(schema.workspace, schema.schemaId, version);
     assert.equal(await find(1), null);
@@ -147,7 +151,7 @@ describe("The cached catalog", () => {
 
   it("keeps nothing but numbered versions with a time to live of 0", async () => {
     const { store, keys, schemas, looked } = countedCatalog();
-    const catalog = cacheCatalog(store, { ttlMs: 0 });
+    const catalog = cacheCatalog(store, alone(0));
     const [key, schema] = [aKey(), aSchema()];
     assert.equal(await catalog.findKey(key.keyId), null);
     keys.set(key.keyId, key);
@@ -159,11 +163,75 @@ describe("The cached catalog", () => {
 
   it("holds a bounded number of things", async () => {
     const { store, looked } = countedCatalog();
-    const catalog = cacheCatalog(store, { ttlMs: 60_000 });
+    const catalog = cacheCatalog(store, alone(60_000));
     const first = aKeyId();
     await catalog.findKey(first);
     for (let n = 0; n < 10_000; n += 1) await catalog.findKey(newId<KeyId>());
     await catalog.findKey(first);
     assert.equal(looked.length, 10_002);
+  });
+
+  const shared = (ttlMs: number, staleMs: number): CacheOptions => ({ ttlMs, staleMs, isShared: true });
+  const away = () => Promise.reject(new AppError("unavailable", "away"));
+
+  it("asks each time for what is not there, when other processes write too", async () => {
+    const { store, keys, looked } = countedCatalog();
+    const catalog = cacheCatalog(store, shared(60_000, 0));
+    const key = aKey();
+    assert.equal(await catalog.findKey(key.keyId), null);
+    keys.set(key.keyId, key);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    assert.equal(looked.length, 2);
+  });
+
+  it("answers what it knew while the store is away, until that is too old, and sees the change when it is back", async () => {
+    const { store, keys, hold } = countedCatalog();
+    const catalog = cacheCatalog(store, shared(5, 400));
+    const key = aKey();
+    keys.set(key.keyId, key);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    hold(away);
+    await sleep(10);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    await assert.rejects(catalog.findKey(aKeyId()), /away/);
+    hold(null);
+    const changed = { ...key, role: "viewer" as const };
+    keys.set(key.keyId, changed);
+    await sleep(10);
+    assert.equal(await catalog.findKey(key.keyId), changed);
+    hold(away);
+    await sleep(420);
+    await assert.rejects(catalog.findKey(key.keyId), /away/);
+  });
+
+  it("does not wait for a silent store when it knows an answer, and takes no other error for an outage", async () => {
+    const { store, keys, hold } = countedCatalog();
+    const catalog = cacheCatalog(store, shared(5, 60_000));
+    const key = aKey();
+    keys.set(key.keyId, key);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    hold(() => new Promise(() => {}));
+    await sleep(10);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    const other = countedCatalog();
+    const strict = cacheCatalog(other.store, shared(5, 60_000));
+    other.keys.set(key.keyId, key);
+    assert.equal(await strict.findKey(key.keyId), key);
+    other.hold(() => Promise.reject(new Error("damaged")));
+    await sleep(10);
+    await assert.rejects(strict.findKey(key.keyId), /damaged/);
+  });
+
+  it("forgets at its own write also what it would answer in an outage", async () => {
+    const { store, keys, hold } = countedCatalog();
+    const catalog = cacheCatalog(store, shared(60_000, 60_000));
+    const key = aKey();
+    keys.set(key.keyId, key);
+    assert.equal(await catalog.findKey(key.keyId), key);
+    await catalog.deleteKey(key.workspace, key.keyId);
+    hold(away);
+    await assert.rejects(catalog.findKey(key.keyId), /away/);
   });
 });

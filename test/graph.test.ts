@@ -7,8 +7,6 @@ import { isUnavailable } from "../core/errors.js";
 import { pairKey, type Change } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { createSqliteGraph } from "../graph/sqlite-graph.js";
-import { identityGraphContract } from "./contracts/identity-graph.contract.js";
-import { runContract, type Backend } from "./support/contract.js";
 import { aRequest, aWorkspace, anAssertion, openGraphDatabase, step, stepOf } from "./support/identity-fixtures.js";
 import { anAssertionSchedule } from "./support/identity-model.js";
 import { createRandom, SEED } from "./support/random.js";
@@ -17,24 +15,6 @@ const inFolder = () => {
   const folder = mkdtempSync(path.join(tmpdir(), "onym-graph-"));
   return { file: path.join(folder, "onym.db"), drop: () => rmSync(folder, { recursive: true, force: true }) };
 };
-
-const sqlite: Backend<IdentityGraph> = {
-  name: "SQLite",
-  place: async () => {
-    const { file, drop } = inFolder();
-    return {
-      open: async () => {
-        const database = openGraphDatabase(file);
-        const graph = createSqliteGraph({ database });
-        const close = () => graph.close().then(() => database.close());
-        return { ...graph, close };
-      },
-      drop: async () => drop(),
-    };
-  },
-};
-
-runContract("The identity graph", identityGraphContract, [sqlite]);
 
 describe("The identity graph's tables", () => {
   let place: ReturnType<typeof inFolder>;

@@ -14,6 +14,7 @@ import {
   withoutWorker,
   type ShownProfile,
 } from "./support/faults.js";
+import { placesOf } from "./support/servers.js";
 import { createRandom, SEED, shuffled } from "./support/random.js";
 
 const ADA = "ada@example.com";
@@ -93,7 +94,7 @@ describe("An event that is delivered again", () => {
     await withFolder(async (folder) => {
       const { key, poison, neighbours } = await queueNeighbours(folder);
       const kill = { kind: "event", eventId: poison } as const;
-      const settings = { DATA_DIR: folder, WORKER_CRASHES_MAX: "1" };
+      const settings = { ...placesOf(folder), DATA_DIR: folder, WORKER_CRASHES_MAX: "1" };
       for (const death of [1, 2]) {
         const begun = await beginLife({ settings, kill });
         const ending = "url" in begun ? await begun.ended : begun;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { at, errorPaths, listAt, OPERATOR_KEY, textAt, useApp } from "./support/app.js";
+import { SERVERS } from "./support/servers.js";
 
 describe("Workspaces", () => {
   const app = useApp();
@@ -33,7 +34,8 @@ describe("Workspaces", () => {
       if (body["next_cursor"] === null) break;
       query = `?limit=50&cursor=${textAt(body, "next_cursor")}`;
     }
-    assert.equal(names[0], "default");
+    // On a shared catalog the operator makes the first one too.
+    if (SERVERS === null) assert.equal(names[0], "default");
     assert.deepEqual(names.slice(-60), made);
   });
 

@@ -5,6 +5,8 @@ import type { Child } from "./child.js";
 import { measure, type Sample } from "./measure.js";
 import { topFunctions } from "./profile.js";
 import { summarize, table } from "./report.js";
+import { benchGraph } from "./servers/graph.js";
+import { graphTable } from "./servers/report.js";
 import { createServerWorkloads } from "./server-workloads.js";
 import { startTarget, type TargetName } from "./targets.js";
 import { createWorkloads, type Workload } from "./workloads.js";
@@ -15,7 +17,7 @@ const HELP = `npm run bench -- [options]
   --only TEXT      only workloads whose name contains it, and what they are compared with; repeatable
   --profile DIR    then run each workload once more, keep its CPU profile there and print where its time goes
   --servers        on the servers that RABBITMQ_URL, MONGODB_URL and NEO4J_URL name:
-                   npm run servers -- with -- npm run bench -- --servers
+                   npm run servers -- with -- npm run bench -- --servers; --only graph: the graph's port alone
   --no-fail        exit code 0 also when a budget is missed
 `;
 
@@ -132,10 +134,26 @@ async function bench(options: Options): Promise<boolean> {
   return rows.every(({ isMissed }) => !isMissed);
 }
 
+/** The identity graph at its port, on a graph that is nearly empty: before the workloads over HTTP fill it. */
+async function benchServers(options: Options): Promise<boolean> {
+  const isAsked = options.only.length === 0 || options.only.includes("graph");
+  const rows = isAsked ? await benchGraph({ ...neo4jOf(process.env), ...options }) : [];
+  console.log(`\n${graphTable(rows)}\n`);
+  const isOnlyGraph = isAsked && options.only.length === 1;
+  const areOthersMet = isOnlyGraph || (await bench(options));
+  return areOthersMet && rows.every(({ isMissed }) => !isMissed);
+}
+
+const neo4jOf = (environment: NodeJS.ProcessEnv) => ({
+  url: environment["NEO4J_URL"] ?? "",
+  user: environment["NEO4J_USER"] ?? "",
+  password: environment["NEO4J_PASSWORD"] ?? "",
+});
+
 try {
   const options = readOptions();
   if (options === null) process.stdout.write(HELP);
-  else if (!(await bench(options)) && options.mayFail) {
+  else if (!(await (options.onServers ? benchServers : bench)(options)) && options.mayFail) {
     console.log("\nA budget is missed.");
     process.exitCode = 1;
   }

@@ -41,8 +41,12 @@ export interface DemoResult {
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const table = readTable(options.files);
   if (options.server === "deployment") {
-    const { url, key, close } = await openDeployment(process.env);
-    return demonstrate(options, table, url, key).finally(close);
+    const deployment = await openDeployment(process.env);
+    try {
+      return await demonstrate(options, table, deployment.url, deployment.key);
+    } finally {
+      await deployment.close();
+    }
   }
   if (options.server !== null) return demonstrate(options, table, options.server.url, options.server.key);
   const folder = await mkdtemp(path.join(tmpdir(), "onym-demo-"));

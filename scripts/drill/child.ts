@@ -10,7 +10,9 @@ const LOOP_DELAY_RESOLUTION_MS = 1;
 
 const { settings, kill } = JSON.parse(process.argv[2] ?? "") as Start;
 const config = readConfig({ PORT: "0", LOG_LEVEL: "error", ...settings });
-const killer = createKiller(kill, () => void process.kill(process.pid, "SIGKILL"));
+const killer = createKiller(() => void process.kill(process.pid, "SIGKILL"));
+// Its message may be taken before the start is over; the calls of a step count from then on.
+if (kill?.kind === "event") killer.aim(kill);
 const service = await startService({
   config,
   log: createLog(config.LOG_LEVEL),
@@ -32,6 +34,7 @@ const answers: Readonly<Record<Question, () => Promise<number>>> = {
 
 const tell = (message: FromChild): void => void process.send?.(message);
 const obey = async (message: ToChild): Promise<void> => {
+  if (message.kind === "aim") return killer.aim(message.kill);
   if (message.kind === "ask")
     return tell({ kind: "answer", question: message.question, value: await answers[message.question]() });
   await service.close();
@@ -40,5 +43,5 @@ const obey = async (message: ToChild): Promise<void> => {
 process.on("message", (message: ToChild) => void obey(message));
 // Nobody is left to ask for anything.
 process.on("disconnect", () => process.exit(1));
-killer.arm();
+if (kill?.kind === "step") killer.aim(kill);
 tell({ kind: "ready", url: service.url, ownerKey: service.ownerKey });

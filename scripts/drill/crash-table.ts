@@ -10,6 +10,8 @@ export interface Remains {
 export interface CrashRow {
   readonly title: string;
   readonly sends: "event" | "identify";
+  /** Of the process that is killed. */
+  readonly mode: "all" | "gateway";
   /** Null: killed from outside, once the client has its answer. */
   readonly at: readonly [Step, Moment] | null;
   readonly clientSaw: "reset" | "answer";
@@ -26,6 +28,7 @@ const FINISHED: Remains = { queued: 0, event: "folded" };
 const lost = (title: string, at: CrashRow["at"], remains: Remains): CrashRow => ({
   title: `killed ${title}: the client saw a reset, and a retry with the same key makes the event exactly one`,
   sends: "event",
+  mode: "all",
   at,
   clientSaw: "reset",
   remains,
@@ -34,6 +37,7 @@ const lost = (title: string, at: CrashRow["at"], remains: Remains): CrashRow => 
 const accepted = (title: string, at: CrashRow["at"], remains: Remains | null): CrashRow => ({
   title: `killed ${title}: the accepted event is stored once and folded once, with no retry`,
   sends: "event",
+  mode: "all",
   at,
   clientSaw: "answer",
   remains,
@@ -42,6 +46,7 @@ const accepted = (title: string, at: CrashRow["at"], remains: Remains | null): C
 const identify = (title: string, at: CrashRow["at"]): CrashRow => ({
   title: `killed ${title} of an identify: a retry answers the one profile`,
   sends: "identify",
+  mode: "all",
   at,
   clientSaw: "reset",
   remains: NOTHING,
@@ -70,3 +75,16 @@ export const CRASH_TABLE: readonly CrashRow[] = [
   identify("before the commit", ["link", "uncommitted"]),
   identify("between the commit and the answer", ["link", "committed"]),
 ];
+
+/**
+ * The same rows where servers hold the data: they commit where nobody here sees it, so a kill in a step comes when the server was
+ * asked, and one after the commit when it has answered. A gateway has no worker in it, which might take the message at once.
+ */
+export const SERVERS_TABLE: readonly CrashRow[] = CRASH_TABLE.map((row) => {
+  const [step, moment] = row.at ?? [null, null];
+  const mode = step === "publish" ? "gateway" : row.mode;
+  if (step === null || moment === "before") return { ...row, mode, remains: step === "fold" ? null : row.remains };
+  if (moment === "uncommitted") return { ...row, mode, at: [step, "during"], remains: null };
+  // The mark is written beside the fold, and here each for itself.
+  return { ...row, mode, at: [step, "after"], remains: step === "fold" ? null : row.remains };
+});

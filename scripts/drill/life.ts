@@ -1,10 +1,12 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { KillPoint } from "./points.js";
 import type { FromChild, Question, Start, ToChild } from "./protocol.js";
 
 const CHILD = fileURLToPath(new URL("child.js", import.meta.url));
-const PATIENCE_MS = 15_000;
+/** Longer than a start takes to find a server away. */
+const PATIENCE_MS = 30_000;
 
 export interface Ending {
   readonly code: number | null;
@@ -17,6 +19,8 @@ export interface Life {
   /** Only of the first life on a folder. */
   readonly ownerKey: string | null;
   ask(question: Question): Promise<number>;
+  /** From now on it dies at this point. */
+  aim(kill: KillPoint): void;
   kill(): void;
   /** Resolves once the process has ended, with its log. */
   readonly ended: Promise<Ending & { readonly log: string }>;
@@ -73,6 +77,7 @@ function lifeOf(
       if (typeof first === "number") return first;
       throw new Error(`The service ended when it was asked for its ${question}. Its log:\n${first.log}`);
     },
+    aim: (kill) => tell({ kind: "aim", kill }),
     kill: () => void child.kill("SIGKILL"),
     close: async () => {
       tell({ kind: "close" });

@@ -4,7 +4,9 @@ import type { Findings } from "./findings.js";
 import type { History } from "./history.js";
 import type { Operation, Plan } from "./operation.js";
 import type { Site } from "./site.js";
-import type { Running, Target } from "./target.js";
+import type { Pace } from "./pace.js";
+import type { Running } from "./seat.js";
+import type { Target } from "./target.js";
 
 export interface LoadDeps {
   readonly target: Pick<Target, "running">;
@@ -12,6 +14,7 @@ export interface LoadDeps {
   readonly plan: Plan;
   readonly history: History;
   readonly findings: Findings;
+  readonly pace: Pace;
 }
 
 export interface Load {
@@ -19,53 +22,95 @@ export interface Load {
   finish(): Promise<void>;
   /** Requests that got no answer. */
   interrupted(): number;
+  /** Requests that were answered 503. */
+  refused(): number;
 }
 
 const AWAY_MS = 50;
+const IDLE_MS = 10;
+/** One client in so many sends links as well: while the graph is away they wait for it, and the others go on. */
+const ONE_LINKS = 3;
+/** Planned links beyond this are never begun. */
+const LINKS_WAITING_MAX = 200;
 
 /** So many clients, each with one request under way at any time. They wait while the service is down. */
 export function startLoad(deps: LoadDeps, clients: number): Load {
-  const { target, plan, history, findings } = deps;
-  const again: Operation[] = [];
-  let isFinishing = false;
+  const { target, history, findings } = deps;
+  const work = createWork(deps);
   let interrupted = 0;
+  let refused = 0;
 
-  const next = (): Operation | null => again.shift() ?? (isFinishing ? null : plan());
-  const retryLater = (operation: Operation): void => {
-    if (operation.kind === "event" && operation.idempotencyKey !== null) again.push(operation);
-  };
   const attempt = async ({ client, wasKilled }: Running, operation: Operation): Promise<void> => {
     history.invoked(operation);
     try {
       const answer = await client.send(requestOf(deps.sites, operation));
       const what = settle(deps, operation, answer);
-      if (what === "away") await sleep(AWAY_MS);
+      if (what === "away") {
+        refused += 1;
+        await sleep(AWAY_MS);
+      }
       if (what === "away" || (what === "first" && operation.kind === "event" && operation.isSentTwice))
-        retryLater(operation);
+        work.retry(operation);
     } catch (error) {
       interrupted += 1;
       history.unknown(operation, String(error));
       if (!(await wasKilled()))
         findings.unexpected(`operation ${operation.id}: ${String(error)}, and nobody was killed`);
-      retryLater(operation);
+      work.retry(operation);
     }
   };
-  const runClient = async (): Promise<void> => {
+  const runClient = async (sendsLinks: boolean): Promise<void> => {
     for (;;) {
       const running = await target.running();
-      const operation = next();
-      if (operation === null) return;
-      await attempt(running, operation);
+      const operation = work.next(sendsLinks);
+      if (operation === "finished") return;
+      if (operation === "later") await sleep(IDLE_MS);
+      else await attempt(running, operation);
     }
   };
 
-  const running = Promise.all(Array.from({ length: clients }, runClient));
+  const running = Promise.all(Array.from({ length: clients }, (_, index) => runClient(index % ONE_LINKS === 0)));
   return {
     finish: async () => {
-      isFinishing = true;
+      work.finish();
       await running;
     },
     interrupted: () => interrupted,
+    refused: () => refused,
+  };
+}
+
+interface Work {
+  next(sendsLinks: boolean): Operation | "later" | "finished";
+  /** Keyed events only: nobody can say what a second try of the others would do. */
+  retry(operation: Operation): void;
+  finish(): void;
+}
+
+function createWork({ plan, pace }: Pick<LoadDeps, "plan" | "pace">): Work {
+  const again: Operation[] = [];
+  const links: Operation[] = [];
+  let isFinishing = false;
+  const planned = (sendsLinks: boolean): Operation => {
+    for (;;) {
+      const operation = plan();
+      if (sendsLinks || operation.kind === "event") return operation;
+      if (links.length < LINKS_WAITING_MAX) links.push(operation);
+    }
+  };
+  return {
+    next: (sendsLinks) => {
+      const waiting = again.shift() ?? (sendsLinks && !isFinishing ? links.shift() : undefined);
+      if (waiting !== undefined) return waiting;
+      if (isFinishing) return "finished";
+      return pace.take() ? planned(sendsLinks) : "later";
+    },
+    retry: (operation) => {
+      if (operation.kind === "event" && operation.idempotencyKey !== null) again.push(operation);
+    },
+    finish: () => {
+      isFinishing = true;
+    },
   };
 }
 

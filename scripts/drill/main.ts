@@ -1,38 +1,11 @@
-import { parseArgs } from "node:util";
+import { runServersRow, SERVERS_ROWS } from "./crash-servers.js";
 import { runCrashRow } from "./crash-row.js";
-import { CRASH_TABLE } from "./crash-table.js";
+import { CRASH_TABLE, SERVERS_TABLE } from "./crash-table.js";
 import { each } from "./each.js";
+import { openFolder, openServers } from "./grounds.js";
 import { openHistory } from "./history.js";
-import { runRounds, type Counters } from "./rounds.js";
-
-const HELP = `npm run drill -- [options]
-Kills the service and checks that nothing acknowledged is lost and nothing is there twice.
-  --kills N     rounds of kill -9 under load (25)
-  --seed N      plans the same operations and kills again (the time of day)
-  --no-table    without the crash table: one kill at each step of one event
-`;
-
-interface Options {
-  readonly kills: number;
-  readonly seed: number;
-  readonly hasTable: boolean;
-}
-
-function readOptions(): Options | null {
-  const { values } = parseArgs({
-    options: {
-      kills: { type: "string", default: "25" },
-      seed: { type: "string", default: String(Date.now() % 1_000_000_000) },
-      "no-table": { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
-  });
-  if (values.help) return null;
-  const [kills, seed] = [Number(values.kills), Number(values.seed)];
-  if (!Number.isSafeInteger(kills) || kills < 1) throw new Error("--kills must be a whole number from 1");
-  if (!Number.isSafeInteger(seed) || seed < 0) throw new Error("--seed must be a whole number from 0");
-  return { kills, seed, hasTable: !values["no-table"] };
-}
+import { HELP, readOptions, type Options } from "./options.js";
+import { runRounds, type Counters, type Felt } from "./rounds.js";
 
 const started = performance.now();
 const progress = (line: string): void =>
@@ -41,34 +14,61 @@ const progress = (line: string): void =>
 /** Most of a row is waiting for a process to start. */
 const ROWS_AT_A_TIME = 2;
 
+interface Row {
+  readonly title: string;
+  readonly run: () => Promise<void>;
+}
+
 /** True when every row holds. */
-async function drillTable(): Promise<boolean> {
+async function drillTable({ instance }: Options): Promise<boolean> {
+  const beside = instance === null ? CRASH_TABLE : SERVERS_TABLE;
+  const openGround = instance === null ? openFolder : () => openServers(instance);
+  const rows: Row[] = beside.map((row) => ({ title: row.title, run: () => runCrashRow(row, openGround) }));
+  // These end what the others stand on.
+  const alone = instance === null ? [] : SERVERS_ROWS;
+  const rowsAlone: Row[] = alone.map((row) => ({
+    title: row.title,
+    run: () => runServersRow(row, instance!, openGround),
+  }));
+  const broken = (await countBroken(rows, ROWS_AT_A_TIME)) + (await countBroken(rowsAlone, 1));
+  const all = rows.length + rowsAlone.length;
+  progress(`crash table: ${all - broken} of ${all} rows hold`);
+  return broken === 0;
+}
+
+async function countBroken(rows: readonly Row[], width: number): Promise<number> {
   let broken = 0;
-  await each(CRASH_TABLE, ROWS_AT_A_TIME, async (row) => {
-    await runCrashRow(row).catch((error: unknown) => {
+  await each(rows, width, async ({ title, run }) => {
+    await run().catch((error: unknown) => {
       broken += 1;
-      progress(`BROKEN: ${row.title}: ${String(error)}`);
+      progress(`BROKEN: ${title}: ${String(error)}`);
     });
   });
-  progress(`crash table: ${CRASH_TABLE.length - broken} of ${CRASH_TABLE.length} rows hold`);
-  return broken === 0;
+  return broken;
 }
 
 /** The line that every fault run ends with. */
 const summary = (counters: Counters, seed: number): string =>
   [...Object.entries(counters), ["seed", seed]].map(([name, value]) => `${name}=${value}`).join(" ");
 
+const feltLine = ({ interrupted, refused, victims, atPoint }: Felt): string => {
+  const kills = [...victims].map(([victim, times]) => `${victim} ${times}`).toSorted();
+  return `kills: ${kills.join(", ")}, of these ${atPoint} between two steps; ${interrupted} requests interrupted, ${refused} refused`;
+};
+
 /** True when every promise was kept and the kills were felt. */
-async function drillRounds({ kills, seed }: Options): Promise<boolean> {
+async function drillRounds({ scene, seed }: Options): Promise<boolean> {
   const history = openHistory();
   try {
-    const { counters, interrupted, examples } = await runRounds({ kills, seed, history, progress });
+    const { counters, felt, examples } = await runRounds({ scene, seed, history, progress });
     for (const example of examples) console.log(example);
-    if (interrupted === 0) console.log("No request was interrupted: this run has shown nothing.");
+    const isFelt = felt.interrupted + felt.refused > 0;
+    if (!isFelt) console.log("No request was interrupted or refused: this run has shown nothing.");
     const { acknowledged, ok, lost, duplicated, unexpected } = counters;
-    const isGood = interrupted > 0 && ok === acknowledged && lost + duplicated + unexpected === 0;
+    const isGood = isFelt && ok === acknowledged && lost + duplicated + unexpected === 0;
     if (isGood) await history.drop();
     else console.log(`history: ${history.file}`);
+    console.log(feltLine(felt));
     console.log(summary(counters, seed));
     return isGood;
   } catch (error) {
@@ -83,7 +83,7 @@ try {
   const options = readOptions();
   if (options === null) process.stdout.write(HELP);
   else {
-    const holds = !options.hasTable || (await drillTable());
+    const holds = !options.hasTable || (await drillTable(options));
     process.exitCode = (await drillRounds(options)) && holds ? 0 : 1;
   }
 } catch (error) {

@@ -6,8 +6,10 @@ export const STEPS = ["publish", "take", "insert", "link", "fold", "mark", "bury
 export type Step = (typeof STEPS)[number];
 
 /** Before the step; all written and no COMMIT yet; COMMIT returned and nobody told; after the step. */
-export const MOMENTS = ["before", "uncommitted", "committed", "after"] as const;
-export type Moment = (typeof MOMENTS)[number];
+export const EMBEDDED_MOMENTS = ["before", "uncommitted", "committed", "after"] as const;
+/** A server commits where nobody here sees it: `during` is when it was asked and has not answered. */
+export const SERVERS_MOMENTS = ["before", "during", "after"] as const;
+export type Moment = (typeof EMBEDDED_MOMENTS | typeof SERVERS_MOMENTS)[number];
 
 /** Where a process is to kill itself: at the `call`-th time (from 1) of a step, or whenever it is to store one event. */
 export type KillPoint =
@@ -15,25 +17,27 @@ export type KillPoint =
   | { readonly kind: "event"; readonly eventId: EventId };
 
 export interface Killer {
-  /** From now on the calls of the step are counted. A kill upon an event needs no arming. */
-  readonly arm: () => void;
+  /** From now on the calls of this point's step are counted. */
+  readonly aim: (point: KillPoint) => void;
   readonly wrap: (backends: Backends) => Backends;
   readonly commit: (commit: () => void) => void;
 }
 
-/** Puts the point between the product's parts, so that the product itself knows nothing of it. `die` does not return. */
-export function createKiller(point: KillPoint | null, die: () => void): Killer {
-  let isArmed = false;
+/** Puts a point between the product's parts, so that the product itself knows nothing of it. */
+export function createKiller(die: () => void): Killer {
+  let point: KillPoint | null = null;
   let calls = 0;
   let atCommit: "uncommitted" | "committed" | null = null;
 
   /** Answers what to do when the step is over. */
   const enter = (step: Step): (() => void) => {
-    if (!isArmed || point?.kind !== "step" || point.step !== step) return GO_ON;
+    if (point?.kind !== "step" || point.step !== step) return GO_ON;
     calls += 1;
     if (calls !== point.call) return GO_ON;
     const { moment } = point;
     if (moment === "before") die();
+    // By then the request is written, and no answer can have been read.
+    if (moment === "during") setImmediate(die);
     // The step's write is in the next group that is committed: whoever waits is in it.
     if (moment === "uncommitted" || moment === "committed") atCommit = moment;
     return moment === "after" ? die : GO_ON;
@@ -47,16 +51,18 @@ export function createKiller(point: KillPoint | null, die: () => void): Killer {
   const isFatal = (eventId: EventId): boolean => point?.kind === "event" && point.eventId === eventId;
 
   return {
-    arm: () => {
-      isArmed = true;
+    aim: (aimed) => {
+      point = aimed;
+      calls = 0;
     },
     commit: (commit) => {
       if (atCommit === "uncommitted") die();
       commit();
       if (atCommit === "committed") die();
     },
-    wrap: ({ catalog, queue, events, profiles, graph }) => ({
+    wrap: ({ catalog, queue, events, profiles, graph, windows }) => ({
       catalog,
+      windows,
       queue: {
         ...queue,
         publish: (message) => around("publish", () => queue.publish(message)),
@@ -64,7 +70,9 @@ export function createKiller(point: KillPoint | null, die: () => void): Killer {
           queue.consume(batchMax, async (batch) => {
             enter("take")();
             const outcomes = await handler(batch);
-            enter("settle")();
+            const leave = enter("settle");
+            // The queue settles once it has the outcomes, and tells nobody when.
+            if (leave !== GO_ON) setTimeout(leave, SETTLED_MS);
             return outcomes;
           }),
       },
@@ -87,3 +95,4 @@ export function createKiller(point: KillPoint | null, die: () => void): Killer {
 }
 
 const GO_ON = (): void => {};
+const SETTLED_MS = 100;

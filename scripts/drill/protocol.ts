@@ -9,8 +9,11 @@ export interface Start {
 
 export type Question = "depth" | "loopDelay";
 
-/** Parent to child, over IPC. `close` asks for the orderly stop. */
-export type ToChild = { readonly kind: "ask"; readonly question: Question } | { readonly kind: "close" };
+/** Parent to child, over IPC. `aim` names where it is to die, `close` asks for the orderly stop. */
+export type ToChild =
+  | { readonly kind: "ask"; readonly question: Question }
+  | { readonly kind: "aim"; readonly kill: KillPoint }
+  | { readonly kind: "close" };
 
 /** Child to parent. */
 export type FromChild =

@@ -20,3 +20,13 @@ export function createRandom(seed: number): Random {
   for (let turn = 0; turn < 8; turn += 1) below(2);
   return { below, pick: (list) => list[below(list.length)]!, once: (times) => below(times) === 0 };
 }
+
+/** A copy in any order. */
+export function shuffled<T>(list: readonly T[], random: Random): readonly T[] {
+  const copy = [...list];
+  for (let at = copy.length - 1; at > 0; at -= 1) {
+    const other = random.below(at + 1);
+    [copy[at], copy[other]] = [copy[other]!, copy[at]!];
+  }
+  return copy;
+}

@@ -1,12 +1,15 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { checkAll } from "./checks.js";
+import { describeKill, type Doom } from "./dooms.js";
+import { andThen } from "./finally.js";
 import { createFindings } from "./findings.js";
 import type { History } from "./history.js";
 import { startLoad } from "./load.js";
 import { createPlan } from "./operation.js";
-import { MOMENTS, STEPS, type KillPoint } from "./points.js";
-import { createRandom, type Random } from "./random.js";
+import { createRandom } from "./random.js";
+import type { Scene } from "./scene.js";
 import { createSite, type Site } from "./site.js";
-import { createEmbeddedTarget, OPERATOR_KEY, type Target } from "./target.js";
+import { OPERATOR_KEY, type Target } from "./target.js";
 
 export interface Counters {
   readonly attempted: number;
@@ -20,71 +23,63 @@ export interface Counters {
   readonly kills: number;
 }
 
-export interface RoundsResult {
-  readonly counters: Counters;
+/** What the kills did before anybody looked for damage. */
+export interface Felt {
   /** Requests that a kill took the answer from. */
   readonly interrupted: number;
+  /** Requests that were answered 503. */
+  readonly refused: number;
+  /** Victim -> kills. */
+  readonly victims: ReadonlyMap<string, number>;
+  /** Kills between two steps, where they were planned. */
+  readonly atPoint: number;
+}
+
+export interface RoundsResult {
+  readonly counters: Counters;
+  readonly felt: Felt;
   readonly examples: readonly string[];
 }
 
 export interface RoundsOptions {
-  readonly kills: number;
+  readonly scene: Scene;
   readonly seed: number;
   readonly history: History;
   readonly progress: (line: string) => void;
 }
 
-const CLIENTS = 300;
-const CHECKS_AT_A_TIME = 32;
 const SITES = ["one", "two", "three"] as const;
-/** A round is at least long enough for work at every step, and ends even if its point is never reached. */
-const ROUND_MS_MIN = 150;
-const ROUND_MS_MAX = 900;
-const CALLS_MAX = 120;
 
-/** When and where one life ends. */
-interface Doom {
-  readonly kill: KillPoint | null;
-  readonly withinMs: number;
+/** Kills under load so many times, and then checks that every promise was kept. Rejects if something does not come back. */
+export async function runRounds(options: RoundsOptions): Promise<RoundsResult> {
+  const target = await options.scene.open(options.scene.clients);
+  return andThen(
+    () => runOn(target, options),
+    () => target.close(),
+  );
 }
 
-/** In half of the rounds at any moment, in the other half between two steps, where it hurts. */
-function planDoom(random: Random): Doom {
-  if (random.once(2)) return { kill: null, withinMs: ROUND_MS_MIN + random.below(ROUND_MS_MAX - ROUND_MS_MIN) };
-  const kill = {
-    kind: "step",
-    step: random.pick(STEPS),
-    moment: random.pick(MOMENTS),
-    call: 1 + random.below(CALLS_MAX),
-  } as const;
-  return { kill, withinMs: ROUND_MS_MAX };
-}
-
-/** Kills a service under load so many times, and then checks that every promise was kept. Rejects if it does not come back. */
-export async function runRounds({ kills, seed, history, progress }: RoundsOptions): Promise<RoundsResult> {
-  const random = createRandom(seed);
-  const dooms = Array.from({ length: kills }, () => planDoom(random));
+async function runOn(target: Target, { scene, seed, history, progress }: RoundsOptions): Promise<RoundsResult> {
   const plan = createPlan(createRandom(seed + 1), SITES.length);
   const findings = createFindings();
-  const target = await createEmbeddedTarget(CLIENTS);
-  try {
-    await target.start(dooms[0]?.kill ?? null);
-    const sites = await createSites(target);
-    const load = startLoad({ target, sites, plan, history, findings }, CLIENTS);
-    const recovered = await killAll(target, dooms, progress);
-    await load.finish();
-    progress("every retry is answered");
-    await target.idle();
-    const entries = history.entries();
-    progress(`the queue is empty; checking ${entries.length} operations`);
-    const { client } = await target.running();
-    const ok = await checkAll({ client, sites, findings, width: CHECKS_AT_A_TIME }, history);
-    const acknowledged = entries.filter(({ result }) => result === "acknowledged").length;
-    const counters = { attempted: entries.length, acknowledged, ok, ...findings.counts(), recovered, kills };
-    return { counters, interrupted: load.interrupted(), examples: findings.examples() };
-  } finally {
-    await target.close();
-  }
+  await target.start();
+  const sites = await createSites(target);
+  const load = startLoad({ target, sites, plan, history, findings, pace: scene.pace }, scene.clients);
+  const { recovered, ...felt } = await strikeAll(target, scene, progress);
+  await untilAcknowledged(history, scene);
+  await load.finish();
+  progress("every retry is answered");
+  await target.idle();
+  const entries = history.entries();
+  progress(`the queue is empty; checking ${entries.length} operations`);
+  const { client } = await target.running();
+  const ok = await checkAll({ client, sites, findings, width: scene.checksAtATime }, history);
+  const [attempted, acknowledged, kills] = [entries.length, acknowledgedIn(history), scene.rounds.flat().length];
+  return {
+    counters: { attempted, acknowledged, ok, ...findings.counts(), recovered, kills },
+    felt: { interrupted: load.interrupted(), refused: load.refused(), ...felt },
+    examples: findings.examples(),
+  };
 }
 
 async function createSites(target: Target): Promise<readonly Site[]> {
@@ -94,19 +89,40 @@ async function createSites(target: Target): Promise<readonly Site[]> {
   return sites;
 }
 
-/** Answers how many lives began after a kill. */
-async function killAll(target: Target, dooms: readonly Doom[], progress: (line: string) => void): Promise<number> {
+/** The kills of a round come at once; the next round waits until all is back. */
+async function strikeAll(
+  target: Target,
+  { rounds, pace }: Scene,
+  progress: (line: string) => void,
+): Promise<Pick<Felt, "victims" | "atPoint"> & Pick<Counters, "recovered">> {
+  const kills = rounds.flat().length;
+  const victims = new Map<string, number>();
+  let atPoint = 0;
   let recovered = 0;
-  for (const [index, { kill, withinMs }] of dooms.entries()) {
-    await target.killWithin(withinMs);
-    const since = performance.now();
-    await target.start(dooms[index + 1]?.kill ?? null);
+  const strike = async (doom: Doom): Promise<void> => {
+    const { diedThere, downMs } = await target.strike(doom);
     recovered += 1;
-    const returnMs = Math.round(performance.now() - since);
-    progress(`kill ${index + 1}/${dooms.length} ${describe(kill)}: back after ${returnMs} ms`);
+    victims.set(doom.victim, (victims.get(doom.victim) ?? 0) + 1);
+    if (doom.kill !== null && diedThere) atPoint += 1;
+    const { victim, kill, withinMs } = doom;
+    const when = kill === null || diedThere ? describeKill(kill) : `after ${withinMs} ms, not ${describeKill(kill)}`;
+    progress(`kill ${recovered}/${kills} ${victim} ${when}: up after ${Math.round(downMs)} ms`);
+  };
+  for (const round of rounds) {
+    pace.nextRound();
+    await Promise.all(round.map(strike));
   }
-  return recovered;
+  return { recovered, victims, atPoint };
 }
 
-const describe = (kill: KillPoint | null): string =>
-  kill?.kind === "step" ? `at ${kill.step} ${kill.moment}, call ${kill.call}` : "at any moment";
+const POLL_MS = 100;
+
+const acknowledgedIn = (history: History): number =>
+  history.entries().filter(({ result }) => result === "acknowledged").length;
+
+async function untilAcknowledged(history: History, { acknowledgedMin, pace }: Scene): Promise<void> {
+  while (acknowledgedIn(history) < acknowledgedMin) {
+    pace.nextRound();
+    await sleep(POLL_MS);
+  }
+}

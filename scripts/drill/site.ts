@@ -1,8 +1,10 @@
+import type { WorkspaceId } from "../../core/ids.js";
 import { requireAnswer, type Client } from "./client.js";
 
 /** A workspace that is ready for load. */
 export interface Site {
-  readonly name: string;
+  readonly workspace: WorkspaceId;
+  /** Of its owner. */
   readonly key: string;
 }
 
@@ -29,7 +31,7 @@ const SCHEMA = {
 };
 
 /** Registers what events need. */
-export async function prepareSite(client: Client, { key }: Site): Promise<void> {
+async function prepareSite(client: Client, { key }: Site): Promise<void> {
   const post = (path: string, body: unknown): Promise<unknown> =>
     requireAnswer(client, 201, { method: "POST", path, key, body: JSON.stringify(body) });
   await post("/v1/schemas", { schema_id: FOLDING, schema: SCHEMA });
@@ -38,13 +40,13 @@ export async function prepareSite(client: Client, { key }: Site): Promise<void> 
 }
 
 export async function createSite(client: Client, operatorKey: string, name: string): Promise<Site> {
-  const { key } = await requireAnswer<{ readonly key: string }>(client, 201, {
+  const made = await requireAnswer<{ readonly workspace_id: WorkspaceId; readonly key: string }>(client, 201, {
     method: "POST",
     path: "/v1/workspaces",
     key: operatorKey,
     body: JSON.stringify({ name }),
   });
-  const site = { name, key };
+  const site = { workspace: made.workspace_id, key: made.key };
   await prepareSite(client, site);
   return site;
 }

@@ -2,94 +2,73 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openClient, type Client } from "./client.js";
-import { beginLife, type Life } from "./life.js";
-import type { KillPoint } from "./points.js";
+import type { Doom } from "./dooms.js";
+import { andThen } from "./finally.js";
+import { createSeat, type Blow, type Running, type Seat } from "./seat.js";
 
 export const OPERATOR_KEY = "operator-key-of-the-drill";
-const IDLE_MS = 60_000;
 
-/** What can be talked to at the moment. */
-export interface Running {
-  readonly client: Client;
-  /** True when the process was killed, or is within a moment; false when it lives on. */
-  readonly wasKilled: () => Promise<boolean>;
-}
-
-/** A system under drill: it is started, killed and started again, and keeps what it has on disk. */
+/** A system under drill: its parts are killed and started again, and it keeps what it has on disk. */
 export interface Target {
-  /** Resolves once it takes requests. Rejects when it does not come back. */
-  start(kill: KillPoint | null): Promise<void>;
-  /** Waits until it runs. */
+  /** Resolves once it takes requests. */
+  start(): Promise<void>;
+  /** Waits until a part that takes requests runs. */
   running(): Promise<Running>;
-  /** Resolves once it is dead: by itself at its point, else when `ms` are over. */
-  killWithin(ms: number): Promise<void>;
+  /** Kills and starts again. Rejects when the victim does not come back. */
+  strike(doom: Doom): Promise<Struck>;
   /** Waits until all that was accepted is handled. */
   idle(): Promise<void>;
   /** The orderly stop; removes its data. */
   close(): Promise<void>;
 }
 
-const DYING_MS = 3_000;
+export interface Struck {
+  /** Whether it died at its point, not from outside. */
+  readonly diedThere: boolean;
+  /** From its death until it takes requests again. */
+  readonly downMs: number;
+}
+
+/** Kills the process and starts it again. */
+export async function strikeSeat(seat: Seat, blow: Blow): Promise<Struck> {
+  const diedThere = await seat.strike(blow);
+  const since = performance.now();
+  await seat.start();
+  return { diedThere, downMs: performance.now() - since };
+}
 
 /** The embedded default: one process on a folder of its own. */
 export async function createEmbeddedTarget(connections: number): Promise<Target> {
   const folder = await mkdtemp(path.join(tmpdir(), "onym-drill-"));
-  let life: Life | null = null;
-  let client: Client | null = null;
-  let up = createGate();
-
-  const requireLife = (): Life => {
-    if (life === null) throw new Error("The service does not run.");
-    return life;
-  };
-  const runningOf = (one: Life, its: Client): Running => ({
-    client: its,
-    wasKilled: async () => {
-      const ending = await Promise.race([one.ended, sleep(DYING_MS, null, { ref: false })]);
-      return ending?.signal === "SIGKILL";
-    },
-  });
-
+  const seat = createSeat({ settings: { DATA_DIR: folder, OPERATOR_KEY }, connections, startMs: 0 });
   return {
-    start: async (kill) => {
-      const begun = await beginLife({ settings: { DATA_DIR: folder, OPERATOR_KEY }, kill });
-      if (!("url" in begun)) throw new Error(`The service did not come back. Its log:\n${begun.log}`);
-      life = begun;
-      client = openClient(begun.url, connections);
-      up.open(runningOf(begun, client));
-    },
-    running: () => up.opened,
-    killWithin: async (ms) => {
-      const one = requireLife();
-      await Promise.race([one.ended, sleep(ms)]);
-      // From now on clients wait for the next life.
-      up = createGate();
-      one.kill();
-      const { signal, log } = await one.ended;
-      client?.close();
-      if (signal !== "SIGKILL") throw new Error(`The service ended by itself. Its log:\n${log}`);
-    },
-    idle: async () => {
-      const deadline = Date.now() + IDLE_MS;
-      while ((await requireLife().ask("depth")) > 0) {
-        if (Date.now() > deadline) throw new Error(`Accepted events still wait after ${IDLE_MS} ms.`);
-        await sleep(20);
-      }
-    },
-    close: async () => {
-      client?.close();
-      await life?.close();
-      await rm(folder, { recursive: true, force: true });
-    },
+    start: () => seat.start(),
+    running: () => seat.running(),
+    strike: (blow) => strikeSeat(seat, blow),
+    idle: () => untilIdle(() => seat.ask("depth")),
+    close: () =>
+      andThen(
+        () => seat.close(),
+        () => rm(folder, { recursive: true, force: true }),
+      ),
   };
 }
 
-/** Everybody waits until somebody opens it. */
-function createGate() {
-  let open = (_running: Running): void => {};
-  const opened = new Promise<Running>((resolve) => {
-    open = resolve;
-  });
-  return { open, opened };
+const STUCK_MS = 60_000;
+const POLL_MS = 20;
+/** A message on its way between a server and a process may be in neither's count. */
+const EMPTY_IN_A_ROW = 2;
+
+/** Asks until nothing waits any more. Rejects when what waits does not become less. */
+export async function untilIdle(depth: () => Promise<number>): Promise<void> {
+  let least = Infinity;
+  let lessAt = performance.now();
+  for (let empty = 0; empty < EMPTY_IN_A_ROW;) {
+    const waiting = await depth();
+    empty = waiting === 0 ? empty + 1 : 0;
+    if (waiting < least) [least, lessAt] = [waiting, performance.now()];
+    if (performance.now() - lessAt > STUCK_MS)
+      throw new Error(`${waiting} accepted events wait, and for ${STUCK_MS} ms it were never less than ${least}.`);
+    await sleep(POLL_MS);
+  }
 }

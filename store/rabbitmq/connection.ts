@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Connection } from "rabbitmq-client";
 import { ConfigError } from "../../core/config.js";
 import { readAddress, speaksAmqp, type Address } from "./address.js";
@@ -8,8 +9,8 @@ import { within } from "./within.js";
 export type OnError = (message: string, error: unknown) => void;
 
 const OPTIONS = {
-  // A start has to say within 10 s what is wrong; it covers name, TCP and the login.
-  connectionTimeout: 4_000,
+  // A start has to say within 10 s what is wrong, and tries more than once; it covers name, TCP and the login.
+  connectionTimeout: 2_000,
   // The default of 20 s would hold every request while the broker is away.
   acquireTimeout: 1_000,
   // A stopped broker is noticed by nothing else; the default is 60.
@@ -30,13 +31,31 @@ export function createConnection(url: string, purpose: string, onError: OnError)
   return connection;
 }
 
-/** Resolves once logged in. Rejects with a `ConfigError` of one line, without the password, after the first failure. */
+/** A broker that starts beside this process, or is busy, gets so long; what waiting does not mend is told at once. */
+const START_MS = 8_000;
+const AGAIN_MS = 250;
+
+/** Resolves once logged in. Rejects with a `ConfigError` of one line, without the password, within 10 s. */
 export async function openConnection(url: string, purpose: string, onError: OnError): Promise<Connection> {
   const address = readAddress(url);
-  const isAmqp = await speaksAmqp(address).catch((error: unknown) => {
-    throw new ConfigError(`RABBITMQ_URL: ${problemOf(error, address)}`);
-  });
-  if (!isAmqp) throw new ConfigError(`RABBITMQ_URL: ${hostOf(address)} does not speak AMQP 0-9-1: is it RabbitMQ?`);
+  const end = performance.now() + START_MS;
+  for (;;) {
+    try {
+      return await tryToOpen(url, address, purpose, onError);
+    } catch (error) {
+      const isHopeless = error instanceof ConfigError || REFUSALS.has(codeOf(error) ?? "");
+      if (isHopeless || performance.now() + AGAIN_MS > end)
+        throw error instanceof ConfigError ? error : new ConfigError(`RABBITMQ_URL: ${problemOf(error, address)}`);
+    }
+    await sleep(AGAIN_MS);
+  }
+}
+
+const REFUSALS = new Set(["ACCESS_REFUSED", "NOT_ALLOWED", "NOT_FOUND", "ENOTFOUND"]);
+
+async function tryToOpen(url: string, address: Address, purpose: string, onError: OnError): Promise<Connection> {
+  if (!(await speaksAmqp(address)))
+    throw new ConfigError(`RABBITMQ_URL: ${hostOf(address)} does not speak AMQP 0-9-1: is it RabbitMQ?`);
   let isOpen = false;
   const connection = createConnection(url, purpose, (message, error) => {
     if (isOpen) onError(message, error);
@@ -47,7 +66,7 @@ export async function openConnection(url: string, purpose: string, onError: OnEr
     return connection;
   } catch (error) {
     connection.unsafeDestroy();
-    throw new ConfigError(`RABBITMQ_URL: ${problemOf(error, address)}`);
+    throw error;
   }
 }
 

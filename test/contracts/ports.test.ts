@@ -1,11 +1,13 @@
-import { catalogBackends, eventBackends, profileBackends, queueBackends } from "../support/backends.js";
+import { catalogBackends, eventBackends, graphBackends, profileBackends, queueBackends } from "../support/backends.js";
 import { runContract } from "../support/contract.js";
 import { catalogStoreContract } from "./catalog-store.contract.js";
 import { eventQueueContract } from "./event-queue.contract.js";
 import { eventStoreContract } from "./event-store.contract.js";
+import { identityGraphContract } from "./identity-graph.contract.js";
 import { profileStoreContract } from "./profile-store.contract.js";
 
 runContract("EventQueue", eventQueueContract, queueBackends);
 runContract("EventStore", eventStoreContract, eventBackends);
 runContract("ProfileStore", profileStoreContract, profileBackends);
 runContract("CatalogStore", catalogStoreContract, catalogBackends);
+runContract("IdentityGraph", identityGraphContract, graphBackends);

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startService, type Service, type ServiceOptions } from "../../app/service.js";
 import { readConfig } from "../../core/config.js";
 import type { Log } from "../../core/log.js";
+import { placesOf, SERVERS } from "./servers.js";
 
 export const OPERATOR_KEY = "operator-key-of-the-tests";
 
@@ -137,7 +138,8 @@ export async function until(ask: () => Promise<Answer>, isDone: (answer: Answer)
   }
 }
 
-function workspaceOf(url: string, id: string, owner: string): TestWorkspace {
+/** The workspace as it is seen through the process at this address. */
+export function workspaceOf(url: string, id: string, owner: string): TestWorkspace {
   const keys = new Map<Caller, Promise<string>>([["owner", Promise.resolve(owner)]]);
   const ask = (method: string, target: string, body?: unknown, headers: http.OutgoingHttpHeaders = {}) =>
     send(url, method, target, { key: owner, body, headers });
@@ -186,6 +188,9 @@ export type Settings = Readonly<Record<string, string>>;
 export async function startApp(settings: Settings = {}, options: Partial<ServiceOptions> = {}): Promise<App> {
   const folder = await mkdtemp(path.join(tmpdir(), "onym-"));
   const records: string[] = [];
+  // A folder of the test's own outlives this service, and so do the places that go with it.
+  const kept = settings["DATA_DIR"];
+  const places = placesOf(kept ?? folder);
   const config = readConfig({
     PORT: "0",
     DATA_DIR: folder,
@@ -195,6 +200,7 @@ export async function startApp(settings: Settings = {}, options: Partial<Service
     // A busy machine is no reason to refuse the schema of a test.
     SCHEMA_COMPILE_MS: "5000",
     VALIDATION_MS: "5000",
+    ...places,
     ...settings,
   });
   const service = await startService({ config, log: memoryLog(records), ...options });
@@ -211,6 +217,8 @@ export async function startApp(settings: Settings = {}, options: Partial<Service
       agentOf(service.url).destroy();
       agents.delete(service.url);
       await service.close();
+      // The drivers take their time to load, so only where they are used.
+      if (SERVERS !== null && kept === undefined) await (await import("./places.js")).dropPlaces(places);
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -3,13 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheCatalog } from "../../core/cached-catalog.js";
 import type { Database } from "../../core/database.js";
-import type { CatalogStore, EventQueue, EventStore, ProfileStore } from "../../core/ports.js";
+import type { CatalogStore, EventQueue, EventStore, IdentityGraph, ProfileStore } from "../../core/ports.js";
+import { createSqliteGraph } from "../../graph/sqlite-graph.js";
+import { GRAPH_MIGRATIONS } from "../../graph/sqlite-schema.js";
 import { createEmbeddedCatalog } from "../../store/embedded/catalog.js";
 import { createEmbeddedEventStore } from "../../store/embedded/events.js";
 import { openEmbedded } from "../../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
 import { createEmbeddedQueue } from "../../store/embedded/queue.js";
+import { migrate } from "../../store/embedded/schema.js";
 import type { Backend } from "./contract.js";
+import { SERVERS } from "./servers.js";
 
 /** What a queue that takes no more is opened with; the contract publishes more than that. */
 export const QUEUE_LENGTH_MAX = 2_000;
@@ -44,18 +48,32 @@ export const embedded = <P extends { close(): Promise<void> }>(
   },
 });
 
+/** On the real servers, where this run has them. Loaded only then: the drivers take their time. */
+const onServers = SERVERS === null ? null : (await import("./server-backends.js")).serverBackends(SERVERS);
+
 export const queueBackends: readonly Backend<EventQueue>[] = [
   embedded("SQLite", (database) => createEmbeddedQueue({ database, lengthMax: QUEUE_LENGTH_MAX, onError: () => {} })),
+  ...(onServers?.queue ?? []),
 ];
 export const eventBackends: readonly Backend<EventStore>[] = [
   embedded("SQLite", (database) => createEmbeddedEventStore({ database })),
+  ...(onServers?.events ?? []),
 ];
 export const profileBackends: readonly Backend<ProfileStore>[] = [
   embedded("SQLite", (database) => createEmbeddedProfileStore({ database })),
+  ...(onServers?.profiles ?? []),
 ];
 export const catalogBackends: readonly Backend<CatalogStore>[] = [
   embedded("SQLite", (database) => createEmbeddedCatalog({ database })),
   embedded("SQLite behind the cache", (database) =>
-    cacheCatalog(createEmbeddedCatalog({ database }), { ttlMs: 60_000 }),
+    cacheCatalog(createEmbeddedCatalog({ database }), { ttlMs: 60_000, staleMs: 0, isShared: false }),
   ),
+  ...(onServers?.catalog ?? []),
+];
+export const graphBackends: readonly Backend<IdentityGraph>[] = [
+  embedded("SQLite", (database) => {
+    migrate(database, "graph", GRAPH_MIGRATIONS);
+    return createSqliteGraph({ database });
+  }),
+  ...(onServers?.graph ?? []),
 ];

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Backends } from "../../app/backends.js";
 import type { ServiceOptions } from "../../app/service.js";
+import { placesOf, SERVERS } from "./servers.js";
 import { startApp, type App, type Settings, type TestWorkspace } from "./app.js";
 
 /** Starts a service for one test and closes it whatever happens. */
@@ -26,6 +27,7 @@ export async function withFolder(use: (folder: string) => Promise<void>): Promis
   try {
     await use(folder);
   } finally {
+    if (SERVERS !== null) await (await import("./places.js")).dropPlaces(placesOf(folder));
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -7,6 +7,7 @@ const MAIN = fileURLToPath(new URL("../../app/main.js", import.meta.url));
 const WAIT_MS = 15_000;
 
 export interface Program {
+  readonly pid: number;
   readonly stdout: () => string;
   readonly stderr: () => string;
   /** The address once it listens, or null when it ended before. */
@@ -26,6 +27,7 @@ export function run(settings: Readonly<Record<string, string>>): Program {
   child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString("utf8")));
   const exit = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   return {
+    pid: child.pid ?? 0,
     stdout: () => stdout,
     stderr: () => stderr,
     listening: async () => {

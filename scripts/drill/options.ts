@@ -1,0 +1,67 @@
+import { parseArgs } from "node:util";
+import { embeddedScene, serversScene, type Scene } from "./scene.js";
+import type { ServersKills } from "./dooms.js";
+
+export const HELP = `npm run drill -- [options]
+Kills the service and checks that nothing acknowledged is lost and nothing is there twice.
+  --kills N              rounds of kill -9 under load (25)
+  --seed N               plans the same operations and kills again (the time of day)
+  --no-table             without the crash table: one kill at each step of one event
+  --servers              two gateways and two workers on real servers, which are killed too
+    --name INSTANCE      of npm run servers (default)
+    --kills-broker N     of RabbitMQ (20)
+    --kills-documents N  of the MongoDB server (20)
+    --kills-graph N      of Neo4j (20)
+    --kills-processes N  of gateways and workers (40)
+    --scale X            multiplies these four
+`;
+
+export interface Options {
+  readonly seed: number;
+  readonly hasTable: boolean;
+  /** Of the servers to drill on; null: the embedded default. */
+  readonly instance: string | null;
+  readonly scene: Scene;
+}
+
+/** Null when help was asked for. Throws on a wrong option. */
+export function readOptions(): Options | null {
+  const { values } = parseArgs({
+    options: {
+      kills: { type: "string", default: "25" },
+      seed: { type: "string", default: String(Date.now() % 1_000_000_000) },
+      "no-table": { type: "boolean", default: false },
+      servers: { type: "boolean", default: false },
+      name: { type: "string", default: "default" },
+      "kills-broker": { type: "string", default: "20" },
+      "kills-documents": { type: "string", default: "20" },
+      "kills-graph": { type: "string", default: "20" },
+      "kills-processes": { type: "string", default: "40" },
+      scale: { type: "string", default: "1" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return null;
+  const seed = whole("seed", values.seed, 0);
+  const hasTable = !values["no-table"];
+  if (!values.servers)
+    return { seed, hasTable, instance: null, scene: embeddedScene(seed, whole("kills", values.kills, 1)) };
+  const scale = Number(values.scale);
+  if (!(scale > 0 && scale <= 100)) throw new Error("--scale must be a number above 0, at most 100");
+  const scaled = (name: `kills-${"broker" | "documents" | "graph" | "processes"}`): number =>
+    Math.round(whole(name, values[name], 0) * scale);
+  const kills: ServersKills = {
+    rabbitmq: scaled("kills-broker"),
+    mongodb: scaled("kills-documents"),
+    neo4j: scaled("kills-graph"),
+    processes: scaled("kills-processes"),
+  };
+  if (Object.values(kills).every((count) => count === 0)) throw new Error("there is nothing to kill");
+  return { seed, hasTable, instance: values.name, scene: serversScene(seed, kills, values.name) };
+}
+
+function whole(name: string, text: string, min: number): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= min) return value;
+  throw new Error(`--${name} must be a whole number from ${min}`);
+}

@@ -1,0 +1,42 @@
+import { planEmbedded, planServers, type Round, type ServersKills } from "./dooms.js";
+import { createPace, unlimited, type Pace } from "./pace.js";
+import { createRandom } from "./random.js";
+import { createServersTarget } from "./servers-target.js";
+import { createEmbeddedTarget, type Target } from "./target.js";
+
+/** What is killed how often, and the load under which it is. */
+export interface Scene {
+  readonly open: (connections: number) => Promise<Target>;
+  readonly rounds: readonly Round[];
+  readonly clients: number;
+  readonly pace: Pace;
+  /** The load goes on until so many operations are acknowledged. */
+  readonly acknowledgedMin: number;
+  readonly checksAtATime: number;
+}
+
+export const embeddedScene = (seed: number, kills: number): Scene => ({
+  open: createEmbeddedTarget,
+  rounds: planEmbedded(createRandom(seed), kills),
+  clients: 300,
+  pace: unlimited,
+  acknowledgedMin: 0,
+  checksAtATime: 32,
+});
+
+const ACKNOWLEDGED_PER_KILL = 200;
+/** All of it is read again by the checks, and what a restart of seconds holds up must be worked off. */
+const PACE = { perSecond: 50, burst: 100, perRound: 400 };
+
+export function serversScene(seed: number, kills: ServersKills, instance: string): Scene {
+  const rounds = planServers(createRandom(seed), kills);
+  return {
+    open: (connections) => createServersTarget(instance, connections),
+    rounds,
+    clients: 120,
+    pace: createPace(PACE),
+    acknowledgedMin: ACKNOWLEDGED_PER_KILL * rounds.flat().length,
+    // An imitation of a database does one thing at a time and scans for most of what the checks ask.
+    checksAtATime: 4,
+  };
+}
