@@ -6,6 +6,7 @@ import type { Evidence, Identity, Verdict } from "../../core/identity.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
 import { openNeo4jGraph } from "../../graph/neo4j-graph.js";
+import { DAMAGES } from "../support/graph-damages.js";
 import { aWorkspace } from "../support/identity-fixtures.js";
 import { blocksOf, pageOf, parametersOf, styleRulesOf } from "../support/docs-page.js";
 import { neo4jUnderTest } from "../support/neo4j-backend.js";
@@ -297,21 +298,6 @@ describe("the page on Neo4j Browser", () => {
     }
   });
 });
-
-const DAMAGES: readonly (readonly [problem: string, statement: string])[] = [
-  ["not in exactly one profile", "MATCH (:Identifier {ws: $workspace, value: 'd-2'})-[o:OF]->() DELETE o"],
-  [
-    "in a profile that does not fit it",
-    "MATCH (:Identifier {ws: $workspace, value: 'd-2'})-[o:OF]->() SET o.hub = 'x'",
-  ],
-  [
-    "linked across profiles",
-    "MATCH (a:Identifier {ws: $workspace, value: 'eve'}), (b:Identifier {ws: $workspace, value: 'd-2'}) CREATE (a)-[:LINKED]->(b)",
-  ],
-  ["in a profile without a link to it", "MATCH (:Identifier {ws: $workspace, value: 'd-2'})-[l:LINKED]-() DELETE l"],
-  ["size differs", "MATCH (p:Profile {ws: $workspace, size: 6}) SET p.size = 7"],
-  ["its id is of none of its identifiers", "MATCH (p:Profile {ws: $workspace, size: 6}) SET p.id = 'x'"],
-];
 
 interface PlanStep {
   readonly operator: string;
