@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { cacheCatalog } from "../core/cached-catalog.js";
 import type { Config } from "../core/config.js";
 import { describeError, type Log } from "../core/log.js";
@@ -39,7 +40,8 @@ export async function openBackends(
   const isEmbedded = [RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("");
   const embedded = isEmbedded ? await openEmbeddedPorts({ config, onError, lifecycle, commit }) : null;
   const opening: Opening = { config, lifecycle, onError, embedded };
-  const ports = [openQueue(opening), openStores(opening), openGraph(opening)] as const;
+  const opens = openStores(opening);
+  const ports = [openQueue(opening, opens), opens, openGraph(opening)] as const;
   // All at once, because each takes its time; what was opened beside a failure is in the lifecycle by then.
   await Promise.allSettled(ports);
   const [queue, stores, graph] = await Promise.all(ports);
@@ -53,11 +55,16 @@ export async function openBackends(
 
 // The drivers are loaded only where they are used: they would double the start of the embedded default.
 
-async function openQueue({ config, lifecycle, onError, embedded }: Opening): Promise<EventQueue> {
+async function openQueue(
+  { config, lifecycle, onError, embedded }: Opening,
+  stores: Promise<Pick<Documents, "catalog">>,
+): Promise<EventQueue> {
   const { RABBITMQ_URL: url, RABBITMQ_QUEUE: name, QUEUE_LENGTH_MAX: lengthMax } = config;
   const open = async (): Promise<EventQueue> => {
     const { openRabbitQueue } = await import("../store/rabbitmq/queue.js");
-    return openRabbitQueue({ url, name, lengthMax, onError });
+    const secret = await (await stores).catalog.secret();
+    const installation = createHash("sha256").update("installation").update(secret).digest("hex");
+    return openRabbitQueue({ url, name, lengthMax, installation, onError });
   };
   const queue = url === "" ? embedded!.queue() : await open();
   lifecycle.opened("queue", () => queue.close());

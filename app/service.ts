@@ -1,4 +1,4 @@
-import type { Config } from "../core/config.js";
+import { ConfigError, type Config } from "../core/config.js";
 import type { Identity } from "../core/identity.js";
 import type { Log } from "../core/log.js";
 import { openValidator } from "../core/schema/validator.js";
@@ -47,6 +47,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const identity = createIdentity({ graph: backends.graph, timeoutMs: config.IDENTITY_TIMEOUT_MS });
     const parts: Parts = { config, log, now, backends, identity, validator, lifecycle };
     if (config.MODE !== "gateway") startWorker(parts);
+    await requireWayIn(parts);
     const url = await startServer(parts);
     // Last of all: a start that failed after it would have made a key that nobody was shown. On a shared catalog two processes
     // would both make one; there the operator key makes the first workspace.
@@ -56,6 +57,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await lifecycle.close();
     throw error;
   }
+}
+
+/** On a shared catalog only the operator makes the first workspace: without one and without him nobody could ever come in. */
+async function requireWayIn({ config, backends }: Parts): Promise<void> {
+  if (config.MONGODB_URL === "" || config.MODE === "worker" || config.OPERATOR_KEY !== "") return;
+  const [existing] = await backends.catalog.workspaces({ limit: 1, after: null });
+  if (existing === undefined)
+    throw new ConfigError("OPERATOR_KEY: must be set while there is no workspace: it makes the first one");
 }
 
 /** Every process tells how it is; only a gateway takes requests beside that. */

@@ -25,7 +25,12 @@ export const SETTINGS = Type.Object({
     pattern: "^(all|gateway|worker)$",
     description: "all, gateway or worker; gateway and worker need RABBITMQ_URL, MONGODB_URL and NEO4J_URL",
   }),
-  RABBITMQ_URL: serverUrl(["amqp", "amqps"], "amqp://user:password@host:5672/vhost; unset: the queue is in DATA_DIR"),
+  RABBITMQ_URL: serverUrl(
+    ["amqp", "amqps"],
+    "amqp://user:password@host:5672/vhost, in the password @ : / ? # % percent-encoded; unset: the queue is in DATA_DIR",
+    // A slash or an @ in the password would make a host of its end.
+    "([^@/\\s]+@)?[^@/\\s]+(/[^@\\s]*)?",
+  ),
   RABBITMQ_QUEUE: Type.String({
     default: "onym.events",
     pattern: "^[A-Za-z0-9._-]{1,100}$",
@@ -38,8 +43,8 @@ export const SETTINGS = Type.Object({
   NEO4J_URL: serverUrl(
     ["bolt", "bolt\\+s", "bolt\\+ssc", "neo4j", "neo4j\\+s", "neo4j\\+ssc"],
     "bolt://host:7687, without user and password; unset: the identity graph is in DATA_DIR",
-    // The driver would not use them.
-    "[^\\s@]+",
+    // The driver would use neither these nor a path.
+    "[^\\s@/]+/?",
   ),
   NEO4J_USER: Type.String({ default: "neo4j", minLength: 1, maxLength: 256, description: "user of NEO4J_URL" }),
   NEO4J_PASSWORD: Type.String({ default: "", maxLength: 1_024, description: "password of NEO4J_USER" }),

@@ -63,7 +63,7 @@ async function makeOnce(driver: Driver, statement: string): Promise<void> {
 }
 
 /** One line for the operator, which names the variable and never shows a password. */
-function explained(error: unknown, { user }: ClientOptions): unknown {
+function explained(error: unknown, { url, user }: ClientOptions): unknown {
   if (!(error instanceof neo4j.Neo4jError)) return error;
   const { code } = error;
   if (code.endsWith(".CredentialsExpired"))
@@ -72,6 +72,7 @@ function explained(error: unknown, { user }: ClientOptions): unknown {
     return new ConfigError(`NEO4J_PASSWORD: the server refused user ${JSON.stringify(user)} with this password`);
   if (code.startsWith("Neo.ClientError.Security."))
     return new ConfigError(`NEO4J_USER: user ${JSON.stringify(user)} may not do what is needed (${code})`);
-  if (!code.startsWith("Neo.")) return new ConfigError("NEO4J_URL: no Neo4j server answers there by Bolt");
+  if (!code.startsWith("Neo."))
+    return new ConfigError(`NEO4J_URL: no Neo4j server answers at ${new URL(url).host} by Bolt`);
   return new ConfigError(`NEO4J_URL: the server is there but cannot be used (${code})`);
 }

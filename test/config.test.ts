@@ -102,6 +102,12 @@ describe("The settings", () => {
       assert.match(message, new RegExp(`^${name}: is wrong: .*://`));
       assert.ok(!message.includes("canary"), message);
     }
+    // Its end would be taken for a host, and shown.
+    assert.match(
+      problemOf({ RABBITMQ_URL: "amqp://onym:p@canary/x@127.0.0.1:5672" }),
+      /^RABBITMQ_URL: is wrong: [^c]*/,
+    );
+    assert.match(problemOf({ NEO4J_URL: "bolt://127.0.0.1:7687/other" }), /^NEO4J_URL: is wrong/);
     assert.ok(!problemOf({ NEO4J_PASSWORD: "canary".repeat(1_000) }).includes("canary"));
   });
 

@@ -96,7 +96,9 @@ export function createProcessBatch(deps: Omit<WorkerDeps, "queue" | "batchMax">)
       deps.log.error({ workspace, eventId, reason, ...describeError(error) }, "a dead letter could not be kept");
       return retryAfter(delivery.attempts);
     }
-    deps.log.warn({ workspace, eventId, reason }, "a message became a dead letter");
+    // No client sees a letter of no workspace, so the operator must.
+    const tell = workspace === null ? deps.log.error : deps.log.warn;
+    tell.call(deps.log, { workspace, eventId, reason }, "a message became a dead letter");
     return DONE;
   };
 

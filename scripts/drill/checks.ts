@@ -1,10 +1,12 @@
-import { bodyOf, type Client } from "./client.js";
+import type { Client } from "./client.js";
 import { checkEvents } from "./check-events.js";
 import { checkCounts, checkPartition } from "./check-profiles.js";
 import { each } from "./each.js";
 import type { Findings } from "./findings.js";
 import type { Entry, History } from "./history.js";
-import { nameOf, readPicture, type Picture } from "./read-profiles.js";
+import type { Identifier } from "./operation.js";
+import { createPartition } from "./partition.js";
+import { nameOf, readMember, readPicture, type Picture } from "./read-profiles.js";
 import type { Site } from "./site.js";
 
 export interface CheckDeps {
@@ -22,11 +24,10 @@ export async function checkAll(deps: CheckDeps, history: History): Promise<numbe
   let ok = 0;
   for (const site of deps.sites.keys()) {
     const own = entries.filter(({ operation }) => operation.site === site);
-    const identifiers = new Map(own.flatMap(({ operation }) => operation.identifiers.map((one) => [nameOf(one), one])));
-    const picture = await readPicture(deps, site, [...identifiers.values()]);
+    const picture = await readPicture(deps, site, identifiersOf(own));
     const linked = checkPartition(deps, own, picture);
     const counted = await checkCounts(deps, site, own, picture);
-    const resolved = await checkProfileIds(deps, site, history.profileIds());
+    const resolved = await checkProfileIds(deps, site, history.profileIds(), picture);
     const profiles = checkAnswers(deps, own, picture, resolved);
     const isOk = ({ operation }: Entry): boolean => {
       if (operation.kind === "link") return linked.has(operation.id) && profiles.has(operation.id);
@@ -37,18 +38,37 @@ export async function checkAll(deps: CheckDeps, history: History): Promise<numbe
   return ok;
 }
 
+/** Each once, those of one person side by side: a profile is read once for each request that asks for it. */
+function identifiersOf(entries: readonly Entry[]): readonly Identifier[] {
+  const persons = createPartition();
+  const identifiers = new Map<string, Identifier>();
+  for (const { operation } of entries) {
+    persons.join(operation.identifiers.map(nameOf));
+    for (const identifier of operation.identifiers) identifiers.set(nameOf(identifier), identifier);
+  }
+  const byPerson = new Map<string | null, Identifier[]>();
+  for (const [name, identifier] of identifiers) {
+    const person = persons.find(name);
+    byPerson.set(person, [...(byPerson.get(person) ?? []), identifier]);
+  }
+  return [...byPerson.values()].flat();
+}
+
 /** Every profile id that was ever answered names a live profile. Answers which. */
 async function checkProfileIds(
-  { client, sites, findings, width }: CheckDeps,
+  deps: CheckDeps,
   site: number,
   profileIds: ReadonlyMap<string, number>,
+  { profiles, profileOf }: Picture,
 ): Promise<ReadonlyMap<string, string>> {
   const resolved = new Map<string, string>();
   const own = [...profileIds].filter(([, its]) => its === site);
-  await each(own, width, async ([profileId]) => {
-    const answer = await client.send({ method: "GET", path: `/v1/profiles/${profileId}`, key: sites[site]!.key });
-    if (answer.status !== 200) findings.lost(`profile id ${profileId} was answered, and GET answers ${answer.status}`);
-    else resolved.set(profileId, (bodyOf(answer) as { readonly profile_id: string }).profile_id);
+  await each(own, deps.width, async ([profileId]) => {
+    const member = profiles.has(profileId) ? null : await readMember(deps, site, profileId);
+    const live = member === null ? profileId : typeof member === "number" ? undefined : profileOf.get(nameOf(member));
+    if (live !== undefined) resolved.set(profileId, live);
+    else
+      deps.findings.lost(`profile id ${profileId} was answered, and names no live profile (${JSON.stringify(member)})`);
   });
   return resolved;
 }

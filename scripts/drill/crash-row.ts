@@ -20,7 +20,8 @@ import {
 } from "./crash-stage.js";
 import type { CrashRow, Remains } from "./crash-table.js";
 import { andThen } from "./finally.js";
-import { beginLife } from "./life.js";
+import { beginLife, type Life } from "./life.js";
+import type { KillPoint } from "./points.js";
 
 /**
  * Kills a process of the service at the row's point and goes on with what it left: the client retries what it got no answer for.
@@ -45,22 +46,33 @@ export async function runCrashRow(row: CrashRow, openGround: () => Promise<Groun
 
 const DYING_MS = 5_000;
 
-/** The life that ends at the point. Null when the client got no answer. */
-async function crash(stage: Stage, { at, sends, mode }: CrashRow): Promise<Answer | null> {
+/** Kills at the row's point. Null when the client got no answer. */
+async function crash(stage: Stage, row: CrashRow): Promise<Answer | null> {
+  const { at, mode } = row;
   const kill = at && ({ kind: "step", step: at[0], moment: at[1], call: 1 } as const);
-  const life = await beginLife({ settings: { ...stage.ground.settings, MODE: mode }, kill });
-  if (!("url" in life)) throw new Error(`The service did not start: ${life.log}`);
-  const client = openClient(life.url, 1);
+  const doomed = await begin(stage, mode, kill);
+  // The client talks to another process where the worker dies alone.
+  const gateway = mode === "worker" ? await begin(stage, "gateway", null) : doomed;
+  const client = openClient(gateway.url, 1);
   try {
-    const answer = await client.send(sends === "event" ? theEvent(stage) : theIdentify(stage)).catch(() => null);
-    if (kill === null) life.kill();
-    const ending = await Promise.race([life.ended, sleep(DYING_MS, null, { ref: false })]);
+    const request = row.sends === "event" ? theEvent(stage) : theIdentify(stage);
+    const answer = await client.send(request).catch(() => null);
+    if (kill === null) doomed.kill();
+    const ending = await Promise.race([doomed.ended, sleep(DYING_MS, null, { ref: false })]);
     assert.equal(ending?.signal, "SIGKILL", "the process must have died at the point");
     return answer;
   } finally {
-    life.kill();
+    doomed.kill();
+    gateway.kill();
     client.close();
+    await gateway.ended;
   }
+}
+
+async function begin(stage: Stage, mode: CrashRow["mode"], kill: KillPoint | null): Promise<Life> {
+  const life = await beginLife({ settings: { ...stage.ground.settings, MODE: mode }, kill });
+  if (!("url" in life)) throw new Error(`The service did not start: ${life.log}`);
+  return life;
 }
 
 /** A broker takes a moment to see that the process is gone. */

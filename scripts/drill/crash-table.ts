@@ -11,7 +11,7 @@ export interface CrashRow {
   readonly title: string;
   readonly sends: "event" | "identify";
   /** Of the process that is killed. */
-  readonly mode: "all" | "gateway";
+  readonly mode: "all" | "gateway" | "worker";
   /** Null: killed from outside, once the client has its answer. */
   readonly at: readonly [Step, Moment] | null;
   readonly clientSaw: "reset" | "answer";
@@ -82,7 +82,8 @@ export const CRASH_TABLE: readonly CrashRow[] = [
  */
 export const SERVERS_TABLE: readonly CrashRow[] = CRASH_TABLE.map((row) => {
   const [step, moment] = row.at ?? [null, null];
-  const mode = step === "publish" ? "gateway" : row.mode;
+  // Over a broker the worker may have a message before the 202 is on its way, so they are processes of their own.
+  const mode = step === "publish" ? "gateway" : step !== null && row.sends === "event" ? "worker" : row.mode;
   if (step === null || moment === "before") return { ...row, mode, remains: step === "fold" ? null : row.remains };
   if (moment === "uncommitted") return { ...row, mode, at: [step, "during"], remains: null };
   // The mark is written beside the fold, and here each for itself.

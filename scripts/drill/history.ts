@@ -1,4 +1,4 @@
-import { createWriteStream, mkdtempSync } from "node:fs";
+import { createWriteStream, mkdtempSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -32,6 +32,8 @@ export interface History {
   entries(): readonly Entry[];
   /** Every profile id that was ever answered, with the site that it was answered to. */
   profileIds(): ReadonlyMap<string, number>;
+  /** Keeps what the service wrote, beside the file. */
+  keepLog(log: string): void;
   /** Writes what is not written. */
   close(): Promise<void>;
   /** Closes and removes the file. */
@@ -70,6 +72,7 @@ export function openHistory(): History {
     unknown: (operation, why) => write("unknown", operation, { why }),
     entries: () => [...entries.values()],
     profileIds: () => profileIds,
+    keepLog: (log) => writeFileSync(path.join(folder, "service.log"), log),
     close,
     drop: async () => {
       await close();

@@ -19,6 +19,8 @@ export interface Life {
   /** Only of the first life on a folder. */
   readonly ownerKey: string | null;
   ask(question: Question): Promise<number>;
+  /** What it wrote so far. */
+  log(): string;
   /** From now on it dies at this point. */
   aim(kill: KillPoint): void;
   kill(): void;
@@ -49,13 +51,14 @@ export async function beginLife(start: Start): Promise<Life | (Ending & { readon
   }
   if (!("kind" in first)) return first;
   if (first.kind !== "ready") throw new Error("The service answered before it was ready.");
-  return lifeOf(child, first, ended);
+  return lifeOf(child, first, ended, () => log);
 }
 
 function lifeOf(
   child: ChildProcess,
   { url, ownerKey }: Extract<FromChild, { readonly kind: "ready" }>,
   ended: Life["ended"],
+  log: Life["log"],
 ): Life {
   // A process that dies under the question is an answer too: `ended` tells it.
   const tell = (message: ToChild): void => void child.send(message, () => {});
@@ -63,6 +66,7 @@ function lifeOf(
     url,
     ownerKey,
     ended,
+    log,
     ask: async (question) => {
       const answer = new Promise<number>((resolve) => {
         const listen = (message: FromChild): void => {

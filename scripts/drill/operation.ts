@@ -45,25 +45,35 @@ export type Operation = EventOperation | LinkOperation;
 /** The next operation of an endless plan: the same seed gives the same operations. */
 export type Plan = () => Operation;
 
-const OPERATIONS_PER_PERSON = 6;
+/** One identifier in so many for each operation of a person is somebody else's: few persons merge, however much each does. */
+const OWN_PER_OPERATION = 13;
 const RECENT_PERSONS = 40;
 const TEXTS = ["plain", "Zürich 東京 🙂", "a\u0000b", "\u2028\\\"'$where", "__proto__", ""] as const;
 
-export function createPlan(random: Random, sites: number): Plan {
+/** Where the plan stands. */
+interface Draw {
+  readonly random: Random;
+  readonly id: number;
+  readonly site: number;
+  readonly operationsPerPerson: number;
+}
+
+/** So many operations for each new person. */
+export function createPlan(random: Random, sites: number, operationsPerPerson: number): Plan {
   let id = 0;
   return () => {
     id += 1;
-    const site = random.below(sites);
+    const draw = { random, id, site: random.below(sites), operationsPerPerson };
     const kind = random.below(100);
-    if (kind < 15) return identify(random, id, site);
-    if (kind < 25) return alias(random, id, site);
-    return event(random, id, site);
+    if (kind < 15) return identify(draw);
+    if (kind < 25) return alias(draw);
+    return event(draw);
   };
 }
 
 /** Mostly one of the newest persons, so that their identifiers are linked while others come; now and then one from long ago. */
-function personOf(random: Random, id: number): number {
-  const newest = Math.floor(id / OPERATIONS_PER_PERSON);
+function personOf({ random, id, operationsPerPerson }: Draw): number {
+  const newest = Math.floor(id / operationsPerPerson);
   return random.once(15) ? random.below(newest + 1) : Math.max(0, newest - random.below(RECENT_PERSONS));
 }
 
@@ -83,30 +93,35 @@ function anyOf(random: Random, person: number): Identifier {
 }
 
 /** Rarely of two persons: then their profiles merge. */
-function someOf(random: Random, id: number, count: number): readonly Identifier[] {
-  const person = personOf(random, id);
+function someOf(draw: Draw, count: number): readonly Identifier[] {
+  const { random, operationsPerPerson } = draw;
+  const person = personOf(draw);
   const found = new Map<string, Identifier>();
   for (let turn = 0; turn < count; turn += 1) {
-    const identifier = anyOf(random, random.once(80) ? personOf(random, id) : person);
+    const isOther = random.once(OWN_PER_OPERATION * operationsPerPerson);
+    const identifier = anyOf(random, isOther ? personOf(draw) : person);
     found.set(`${identifier.namespace}:${identifier.value}`, identifier);
   }
   return [...found.values()];
 }
 
-function identify(random: Random, id: number, site: number): LinkOperation {
-  const identifiers = someOf(random, id, 1 + random.below(4));
+function identify(draw: Draw): LinkOperation {
+  const { random, id, site } = draw;
+  const identifiers = someOf(draw, 1 + random.below(4));
   return { kind: "link", id, site, path: "/v1/identify", identifiers, body: JSON.stringify({ identifiers }) };
 }
 
-function alias(random: Random, id: number, site: number): LinkOperation {
-  const person = personOf(random, id);
+function alias(draw: Draw): LinkOperation {
+  const { random, id, site } = draw;
+  const person = personOf(draw);
   const [anonymous, known] = [cookieOf(random, person), random.once(2) ? userOf(person) : emailOf(person)];
   const body = JSON.stringify({ anonymous, known });
   return { kind: "link", id, site, path: "/v1/alias", identifiers: [anonymous, known], body };
 }
 
-function event(random: Random, id: number, site: number): EventOperation {
-  const identifiers = random.once(30) ? [] : fieldable(someOf(random, id, 1 + random.below(3)));
+function event(draw: Draw): EventOperation {
+  const { random, id, site } = draw;
+  const identifiers = random.once(30) ? [] : fieldable(someOf(draw, 1 + random.below(3)));
   const isUnified = !random.once(15);
   const schemaId = isUnified ? FOLDING : STORED;
   const payload = { ...payloadOf(random, id), ...fieldsOf(identifiers) };

@@ -28,7 +28,7 @@ async function dropQueues(url: string, name: string): Promise<void> {
   // Unheard, it would end the process; the calls below reject by themselves.
   connection.on("error", () => {});
   try {
-    for (const queue of [name, `${name}.retry`, `${name}.suspects`, `${name}.dead`])
+    for (const queue of [name, `${name}.retry`, `${name}.suspects`, `${name}.dead`, `${name}.owner`])
       await connection.queueDelete({ queue });
   } finally {
     await connection.close();

@@ -1,4 +1,4 @@
-import { requireAnswer } from "./client.js";
+import { bodyOf, requireAnswer } from "./client.js";
 import type { CheckDeps } from "./checks.js";
 import { each } from "./each.js";
 import type { Identifier, Payload } from "./operation.js";
@@ -26,7 +26,8 @@ export interface Picture {
 /** Injective: a namespace holds no colon. */
 export const nameOf = ({ namespace, value }: Identifier): string => `${namespace}:${value}`;
 
-const LOOKUP_MAX = 100;
+/** Few in one request: a database that has to search long for each profile still answers it in time. */
+const LOOKUP_MAX = 10;
 
 /** Looks all identifiers up. */
 export async function readPicture(
@@ -49,6 +50,18 @@ export async function readPicture(
     }
   });
   return { profiles, profileOf };
+}
+
+/** Of any id that was ever answered: an identifier of the live profile that it names by now, or the status of the answer. */
+export async function readMember(
+  { client, sites }: CheckDeps,
+  site: number,
+  profileId: string,
+): Promise<Identifier | number> {
+  const path = `/v1/profiles/${profileId}/identifiers?limit=1`;
+  const answer = await client.send({ method: "GET", path, key: sites[site]!.key });
+  if (answer.status !== 200) return answer.status;
+  return (bodyOf(answer) as { readonly identifiers: readonly [Identifier] }).identifiers[0];
 }
 
 /** The whole timeline, newest first. */

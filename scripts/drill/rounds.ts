@@ -53,14 +53,15 @@ const SITES = ["one", "two", "three"] as const;
 /** Kills under load so many times, and then checks that every promise was kept. Rejects if something does not come back. */
 export async function runRounds(options: RoundsOptions): Promise<RoundsResult> {
   const target = await options.scene.open(options.scene.clients);
-  return andThen(
-    () => runOn(target, options),
-    () => target.close(),
-  );
+  const close = (): Promise<void> => {
+    options.history.keepLog(target.log());
+    return target.close();
+  };
+  return andThen(() => runOn(target, options), close);
 }
 
 async function runOn(target: Target, { scene, seed, history, progress }: RoundsOptions): Promise<RoundsResult> {
-  const plan = createPlan(createRandom(seed + 1), SITES.length);
+  const plan = createPlan(createRandom(seed + 1), SITES.length, scene.operationsPerPerson);
   const findings = createFindings();
   await target.start();
   const sites = await createSites(target);

@@ -12,6 +12,7 @@ export interface Scene {
   readonly pace: Pace;
   /** The load goes on until so many operations are acknowledged. */
   readonly acknowledgedMin: number;
+  readonly operationsPerPerson: number;
   readonly checksAtATime: number;
 }
 
@@ -21,12 +22,13 @@ export const embeddedScene = (seed: number, kills: number): Scene => ({
   clients: 300,
   pace: unlimited,
   acknowledgedMin: 0,
+  operationsPerPerson: 6,
   checksAtATime: 32,
 });
 
 const ACKNOWLEDGED_PER_KILL = 200;
 /** All of it is read again by the checks, and what a restart of seconds holds up must be worked off. */
-const PACE = { perSecond: 50, burst: 100, perRound: 400 };
+const PACE = { perSecond: 50, burst: 100, perRound: 300 };
 
 export function serversScene(seed: number, kills: ServersKills, instance: string): Scene {
   const rounds = planServers(createRandom(seed), kills);
@@ -36,7 +38,8 @@ export function serversScene(seed: number, kills: ServersKills, instance: string
     clients: 120,
     pace: createPace(PACE),
     acknowledgedMin: ACKNOWLEDGED_PER_KILL * rounds.flat().length,
-    // An imitation of a database does one thing at a time and scans for most of what the checks ask.
+    // An imitation of a database does one thing at a time and reads all events for each profile of the checks.
+    operationsPerPerson: 30,
     checksAtATime: 4,
   };
 }

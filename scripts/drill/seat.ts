@@ -28,6 +28,8 @@ export interface Seat {
   /** Resolves once it is dead: true when it died at the blow's point. Rejects when it ended by itself. */
   strike(blow: Blow): Promise<boolean>;
   ask(question: Question): Promise<number>;
+  /** What all its lives wrote. */
+  log(): string;
   /** The orderly stop. */
   close(): Promise<void>;
 }
@@ -44,6 +46,7 @@ const AGAIN_MS = 200;
 
 export function createSeat({ settings, connections, startMs }: SeatOptions): Seat {
   let life: Life | null = null;
+  let earlier = "";
   let current: Running | null = null;
   let up = createGate();
 
@@ -77,12 +80,15 @@ export function createSeat({ settings, connections, startMs }: SeatOptions): Sea
       up = createGate();
       const { client } = current!;
       current = null;
+      life = null;
       one.kill();
       const { signal, log } = await one.ended;
       client.close();
+      earlier += log;
       if (signal !== "SIGKILL") throw new Error(`The service ended by itself. Its log:\n${log}`);
       return diedThere;
     },
+    log: () => earlier + (life?.log() ?? ""),
     ask: (question) => requireLife().ask(question),
     close: async () => {
       current?.client.close();

@@ -53,6 +53,7 @@ export async function createServersTarget(instance: string, connections: number)
         // Each tells what waits on the broker and what it holds itself.
         return Math.max(...(await Promise.all(all.map((seat) => seat.ask("depth")))));
       }),
+    log: () => [...seats].map(([name, seat]) => `--- ${name}\n${seat.log()}`).join(""),
     close: () =>
       andThen(
         async () => void (await Promise.all(all.map((seat) => seat.close()))),

@@ -18,6 +18,8 @@ export interface Target {
   strike(doom: Doom): Promise<Struck>;
   /** Waits until all that was accepted is handled. */
   idle(): Promise<void>;
+  /** What all processes wrote. */
+  log(): string;
   /** The orderly stop; removes its data. */
   close(): Promise<void>;
 }
@@ -46,6 +48,7 @@ export async function createEmbeddedTarget(connections: number): Promise<Target>
     running: () => seat.running(),
     strike: (blow) => strikeSeat(seat, blow),
     idle: () => untilIdle(() => seat.ask("depth")),
+    log: () => seat.log(),
     close: () =>
       andThen(
         () => seat.close(),

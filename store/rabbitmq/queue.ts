@@ -14,6 +14,8 @@ export interface RabbitQueueOptions {
   readonly name: string;
   /** Messages that may wait to be taken before a publish is refused. A queue that exists keeps its own. */
   readonly lengthMax: number;
+  /** Whose queue it is: the same for all processes on the same documents. Without it nobody is kept out. */
+  readonly installation?: string;
   readonly onError: OnError;
   /** Time for a publish to be confirmed, milliseconds. */
   readonly deadlineMs?: number;
@@ -41,7 +43,7 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
   const { url, name, lengthMax, onError, deadlineMs = DEADLINE_MS, heldMsMax = HELD_MS_MAX } = options;
   const names = namesOf(name);
   const connection = await openConnection(url, "publisher", onError);
-  const topology = createTopology(connection, names, lengthMax);
+  const topology = createTopology(connection, names, lengthMax, options.installation ?? null);
   const closing = new AbortController();
   let freshUntil = 0;
   let repairing: Promise<void> | null = null;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Connection } from "rabbitmq-client";
 import { ConfigError } from "../../core/config.js";
 
@@ -18,6 +19,18 @@ export const namesOf = (name: string): QueueNames => ({
   retry: `${name}.retry`,
   suspects: `${name}.suspects`,
   dead: `${name}.dead`,
+});
+
+export const ownerOf = (name: string): string => `${name}.owner`;
+
+/**
+ * An empty queue whose bound says whose the others are: the broker refuses whoever declares it with another. A worker on another
+ * database would take accepted events of workspaces that it does not know.
+ */
+const ownerDeclaration = (names: QueueNames, installation: string) => ({
+  queue: ownerOf(names.main),
+  durable: true,
+  arguments: { "x-max-length-bytes": createHash("sha256").update(installation).digest().readUInt32BE() >>> 1 },
 });
 
 /** The queues as they are declared; quorum, because a classic queue confirms before it has written to disk. */
@@ -52,8 +65,14 @@ export interface Topology {
   check(): Promise<void>;
 }
 
-export function createTopology(connection: Connection, names: QueueNames, lengthMax: number): Topology {
-  const declarations = declarationsOf(names, lengthMax);
+export function createTopology(
+  connection: Connection,
+  names: QueueNames,
+  lengthMax: number,
+  installation: string | null,
+): Topology {
+  const owned = installation === null ? [] : [ownerDeclaration(names, installation)];
+  const declarations = [...owned, ...declarationsOf(names, lengthMax)];
   const find = (queue: string) => connection.queueDeclare({ queue, passive: true });
   return {
     declare: async () => {
@@ -86,6 +105,11 @@ export function declarationProblem(error: unknown, { main }: QueueNames, lengthM
     return new ConfigError(`RABBITMQ_URL: the user may not declare or use the queues ${main} and ${main}.*`);
   if (code !== "PRECONDITION_FAILED" || !(error instanceof Error))
     return new ConfigError(`RABBITMQ_URL: the queue ${main} could not be declared (${code ?? "no answer"})`);
+  if (error.message.includes("'x-max-length-bytes'"))
+    return new ConfigError(
+      `RABBITMQ_QUEUE: the queue ${main} belongs to another installation, whose events are in another database: ` +
+        "choose another name, or correct MONGODB_URL or DATA_DIR",
+    );
   if (error.message.includes("'x-max-length'"))
     return new ConfigError(
       `QUEUE_LENGTH_MAX: the queue ${main} exists with another bound than ${lengthMax}: ` +

@@ -3,7 +3,7 @@ import net, { type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Settings } from "../support/app.js";
 import { run, type Program } from "../support/process.js";
-import { serversUnderTest } from "../support/servers.js";
+import { ownPlaces, serversUnderTest } from "../support/servers.js";
 import { assertTook, inGroups } from "../support/traffic.js";
 
 const CANARY = "canary4711";
@@ -109,6 +109,12 @@ describe("A process that cannot reach its servers", () => {
           assert.match(program.stderr(), new RegExp(`^onym: ${name}: .*\\n$`));
         }),
       );
+  });
+
+  it("ends with a line that names OPERATOR_KEY when there is no workspace and nobody could make one", async () => {
+    const program = begin({ MODE: "gateway", ...ownPlaces(serversUnderTest()) });
+    assert.equal(await program.exited(), 2);
+    assert.match(program.stderr(), /^onym: OPERATOR_KEY: .*\n$/);
   });
 
   it("ends within 15 s with one line that names the variable, an exit code and no password, whatever is wrong", async () => {

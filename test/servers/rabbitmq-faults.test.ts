@@ -190,6 +190,18 @@ describe("The queue on RabbitMQ, when a setting is wrong", () => {
     await fails("amqp://user:s3cret%ff@localhost", /^RABBITMQ_URL: cannot be read/);
   });
 
+  it("belongs to one installation: a process on other documents is told so and takes nothing", async () => {
+    const name = aQueueName();
+    const open = (installation: string) => openRabbitQueue({ url, name, lengthMax: 10, installation, onError });
+    try {
+      await (await open("one")).close();
+      await assert.rejects(open("other"), /^Error: RABBITMQ_QUEUE: the queue \S+ belongs to another installation/);
+      await (await open("one")).close();
+    } finally {
+      await dropQueues(url, name);
+    }
+  });
+
   it("names QUEUE_LENGTH_MAX when the queue exists with another bound, and says what to do", async () => {
     const name = aQueueName();
     await (await openRabbitQueue({ url, name, lengthMax: 10, onError })).close();

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Connection } from "rabbitmq-client";
 import type { EventQueue } from "../../core/ports.js";
 import { openRabbitQueue } from "../../store/rabbitmq/queue.js";
-import { namesOf } from "../../store/rabbitmq/topology.js";
+import { namesOf, ownerOf } from "../../store/rabbitmq/topology.js";
 import type { Backend } from "./contract.js";
 
 /** What a queue that takes no more is opened with; the contract publishes more than that. */
@@ -20,7 +20,7 @@ export async function connectToRabbit(url: string): Promise<Connection> {
 
 export async function dropQueues(url: string, name: string): Promise<void> {
   const connection = await connectToRabbit(url);
-  for (const queue of Object.values(namesOf(name))) await connection.queueDelete({ queue });
+  for (const queue of [...Object.values(namesOf(name)), ownerOf(name)]) await connection.queueDelete({ queue });
   await connection.close();
 }
 

@@ -32,7 +32,7 @@ const { key } = (await answer.json()) as { readonly key: string };
 /** Takes away what only this run used. */
 async function clean(): Promise<void> {
   const connection = new Connection({ url: config.RABBITMQ_URL });
-  for (const queue of [place, `${place}.retry`, `${place}.suspects`, `${place}.dead`])
+  for (const queue of [place, `${place}.retry`, `${place}.suspects`, `${place}.dead`, `${place}.owner`])
     await connection.queueDelete({ queue });
   await connection.close();
   const client = new MongoClient(config.MONGODB_URL);
