@@ -97,6 +97,7 @@ function createCaches(store: CatalogStore, options: CacheOptions) {
     }),
     isUnified: createCache({
       ...rest,
+      keepsForOutage: true,
       nameOf: (workspace: WorkspaceId, schema: SchemaId) => `${workspace}:${schema}`,
       load: (workspace, schema) => store.isUnified(workspace, schema),
     }),
@@ -112,6 +113,8 @@ interface CacheDeps<Args extends readonly unknown[], V> {
   readonly load: (...args: Args) => Promise<V>;
   /** Whether an answer may be kept. */
   readonly keeps: (value: V) => boolean;
+  /** One that may not be kept is asked each time, and yet given while the store is away. */
+  readonly keepsForOutage?: boolean;
 }
 
 interface Entry<V> {
@@ -119,16 +122,20 @@ interface Entry<V> {
   /** On the monotonic clock, milliseconds; `Infinity` while the look-up is under way. */
   readonly freshUntil: number;
   readonly staleUntil: number;
+  /** How long a new look-up may take before this is answered instead. */
+  readonly patienceMs: number;
 }
 
 /** Keeps promises, so that a hit costs nothing but the look-up and a miss under way is joined. */
 function createCache<Args extends readonly unknown[], V>(deps: CacheDeps<Args, V>) {
-  const { max, ttlMs, staleMs, nameOf, load, keeps } = deps;
+  const { max, ttlMs, staleMs, nameOf, load, keeps, keepsForOutage = false } = deps;
   const entries = new LRUCache<string, Entry<V>>({ max });
 
   const keep = (value: V, answer: Promise<V>): Entry<V> | null => {
     const freshUntil = performance.now() + ttlMs;
-    return ttlMs > 0 && keeps(value) ? { answer, freshUntil, staleUntil: freshUntil + staleMs } : null;
+    const entry = { answer, freshUntil, staleUntil: freshUntil + staleMs, patienceMs: PATIENCE_MS };
+    if (ttlMs > 0 && keeps(value)) return entry;
+    return keepsForOutage && staleMs > 0 ? { ...entry, freshUntil: 0, patienceMs: Infinity } : null;
   };
   const keepStale = (error: unknown, stale: Entry<V> | null): Entry<V> | null =>
     stale !== null && isUnavailable(error) ? { ...stale, freshUntil: performance.now() + ttlMs } : null;
@@ -136,8 +143,8 @@ function createCache<Args extends readonly unknown[], V>(deps: CacheDeps<Args, V
   const refresh = (name: string, args: Args, old: Entry<V> | undefined): Promise<V> => {
     const stale = old !== undefined && performance.now() < old.staleUntil ? old : null;
     const loading = load(...args);
-    const answer = stale === null ? loading : orStale(loading, stale.answer);
-    const underWay: Entry<V> = { answer, freshUntil: Infinity, staleUntil: 0 };
+    const answer = stale === null ? loading : orStale(loading, stale);
+    const underWay: Entry<V> = { answer, freshUntil: Infinity, staleUntil: 0, patienceMs: Infinity };
     entries.set(name, underWay);
     const settle = (next: Entry<V> | null): void => {
       // Whoever wrote meanwhile has forgotten this look-up: it may be from before.
@@ -165,11 +172,11 @@ function createCache<Args extends readonly unknown[], V>(deps: CacheDeps<Args, V
 /** A store that takes longer than this may be away; what was known a moment ago is answered meanwhile. */
 const PATIENCE_MS = 250;
 
-function orStale<V>(loading: Promise<V>, stale: Promise<V>): Promise<V> {
+function orStale<V>(loading: Promise<V>, { answer, patienceMs }: Entry<V>): Promise<V> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(stale), PATIENCE_MS);
+    const timer = patienceMs === Infinity ? null : setTimeout(() => resolve(answer), patienceMs);
     loading
-      .then(resolve, (error: unknown) => (isUnavailable(error) ? resolve(stale) : reject(error)))
-      .finally(() => clearTimeout(timer));
+      .then(resolve, (error: unknown) => (isUnavailable(error) ? resolve(answer) : reject(error)))
+      .finally(() => timer !== null && clearTimeout(timer));
   });
 }

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import neo4j, { type Driver, type Record as DriverRecord, type Session, type Transaction } from "neo4j-driver";
 import { AppError } from "../core/errors.js";
 import { createDeadline } from "./deadline.js";
 import { away, failureOf } from "./neo4j-failure.js";
+import { PING } from "./neo4j-statements.js";
 
 /** Values in the order of the statement's RETURN. */
 export type Row = readonly unknown[];
@@ -37,6 +39,8 @@ const READ_MS = 4_000;
 const STEP_MS = 5_000;
 /** The server was to end it before, so by then it is silent. */
 const SILENT_MS = 5_500;
+/** Of a question that costs nothing. */
+const ANSWER_MS = 1_000;
 /** While it is silent one call in this time tries; the others are refused at once. */
 const PROBE_EVERY_MS = 500;
 
@@ -67,6 +71,7 @@ export function createClient(options: ClientOptions, first: Driver, onReturn: (d
   const within = createDeadline(SILENT_MS, "The identity graph did not answer in time.");
   let driver = first;
   let isTold = false;
+  let isInDoubt = false;
   let nextProbe: number | null = null;
 
   const refuseWhileSilent = (): void => {
@@ -84,7 +89,15 @@ export function createClient(options: ClientOptions, first: Driver, onReturn: (d
     if (failureOf(error) !== "away") return;
     if (!isTold) options.onError("The identity graph is not available.", error);
     isTold = true;
-    if (!(error instanceof AppError) || used !== driver) return;
+    if (error instanceof AppError) void onLate(used);
+  };
+  /** One step may take long, a merge of very large profiles for example, while the server answers all others. */
+  const onLate = async (used: Driver): Promise<void> => {
+    if (used !== driver || isInDoubt) return;
+    isInDoubt = true;
+    const isAlive = await answers(used);
+    isInDoubt = false;
+    if (isAlive || used !== driver) return;
     nextProbe = performance.now() + PROBE_EVERY_MS;
     // The only way to take back what waits on a silent connection.
     driver = connect(options);
@@ -114,6 +127,15 @@ export function createClient(options: ClientOptions, first: Driver, onReturn: (d
       }),
     close: () => driver.close(),
   };
+}
+
+/** Whether the server says anything at all. */
+async function answers(driver: Driver): Promise<boolean> {
+  const answer = readOnce(driver, PING, {}).then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answer, sleep(ANSWER_MS, false, { ref: false })]);
 }
 
 export async function readOnce(driver: Driver, statement: string, q: Parameters): Promise<readonly Row[]> {

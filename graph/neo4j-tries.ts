@@ -9,7 +9,8 @@ export interface TriesOptions {
 }
 
 const PAUSE_MS_MAX = 200;
-const SLOW_MS = 1_000;
+/** Below the 3 s after which the driver gives up a connection: a second wait of that kind would be too long. */
+const SLOW_MS = 2_500;
 
 /** Again after a conflict or a lost connection, from a few milliseconds on: the driver's own retries begin with a second. */
 export async function inTries<T>(attempt: () => Promise<T>, { awayMax, isOver }: TriesOptions): Promise<T> {

@@ -224,6 +224,25 @@ describe("The cached catalog", () => {
     await assert.rejects(strict.findKey(key.keyId), /damaged/);
   });
 
+  it("asks each time whether a schema folds nowhere, and yet knows it while the store is away", async () => {
+    const state = { unified: false, away: false, asked: 0 };
+    const isUnified = async (): Promise<boolean> => {
+      state.asked += 1;
+      if (state.away) throw new AppError("unavailable", "away");
+      return state.unified;
+    };
+    const catalog = cacheCatalog({ ...countedCatalog().store, isUnified }, shared(5, 60_000));
+    const { workspace, schemaId } = aSchema();
+    const ask = () => catalog.isUnified(workspace, schemaId);
+    assert.deepEqual([await ask(), await ask(), state.asked], [false, false, 2]);
+    state.away = true;
+    assert.equal(await ask(), false);
+    state.away = false;
+    state.unified = true;
+    await sleep(10);
+    assert.equal(await ask(), true);
+  });
+
   it("forgets at its own write also what it would answer in an outage", async () => {
     const { store, keys, hold } = countedCatalog();
     const catalog = cacheCatalog(store, shared(60_000, 60_000));

@@ -97,8 +97,9 @@ export function createProcessBatch(deps: Omit<WorkerDeps, "queue" | "batchMax">)
       return retryAfter(delivery.attempts);
     }
     // No client sees a letter of no workspace, so the operator must.
-    const tell = workspace === null ? deps.log.error : deps.log.warn;
-    tell.call(deps.log, { workspace, eventId, reason }, "a message became a dead letter");
+    const fields = { workspace, eventId, reason };
+    if (workspace === null) deps.log.error(fields, "a message became a dead letter");
+    else deps.log.warn(fields, "a message became a dead letter");
     return DONE;
   };
 

@@ -72,8 +72,19 @@ async function tryToOpen(url: string, address: Address, purpose: string, onError
 
 /** Never hangs: what the broker does not answer in time is cut. */
 export async function closeConnection(connection: Connection): Promise<void> {
-  await within(CLOSE_MS, connection.close()).catch(() => undefined);
+  if (await isIdle(connection)) await within(CLOSE_MS, connection.close()).catch(() => undefined);
   connection.unsafeDestroy();
+}
+
+/**
+ * False when the library's own channel is still being opened after a while: its `close` would wait for that in a promise that
+ * nobody hears, and a refusal there would end the process.
+ */
+async function isIdle(connection: Connection): Promise<boolean> {
+  const { _state: state } = connection as unknown as { readonly _state?: { readonly lazyChannel?: unknown } };
+  const isOpening = (): boolean => state?.lazyChannel instanceof Promise;
+  if (isOpening()) await within(CLOSE_MS, state!.lazyChannel as Promise<unknown>).catch(() => undefined);
+  return !isOpening();
 }
 
 const hostOf = ({ hostname, port }: Address): string => `${hostname}:${port}`;
