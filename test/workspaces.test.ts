@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { at, errorPaths, listAt, OPERATOR_KEY, textAt, useApp } from "./support/app.js";
+import { withApp, withFolder } from "./support/faults.js";
 import { SERVERS } from "./support/servers.js";
 
 describe("Workspaces", () => {
@@ -70,12 +71,16 @@ describe("Workspaces", () => {
 });
 
 describe("Without an operator key", () => {
-  const app = useApp({ OPERATOR_KEY: "" });
-
   it("the routes of workspaces do not exist: 404, whatever key comes with the request", async () => {
-    for (const key of [null, OPERATOR_KEY, "x", app().service.ownerKey])
-      for (const method of ["GET", "POST"])
-        assert.equal((await app().send(method, "/v1/workspaces", { key })).status, 404);
-    assert.equal((await app().send("GET", "/v1/workspaces", { headers: { Authorization: "Bearer " } })).status, 404);
+    await withFolder(async (folder) => {
+      // On a shared catalog the first workspace has to be there before.
+      await withApp({ DATA_DIR: folder }, {}, async (app) => void (await app.workspace()));
+      await withApp({ DATA_DIR: folder, OPERATOR_KEY: "" }, {}, async (app) => {
+        for (const key of [null, OPERATOR_KEY, "x"])
+          for (const method of ["GET", "POST"])
+            assert.equal((await app.send(method, "/v1/workspaces", { key })).status, 404);
+        assert.equal((await app.send("GET", "/v1/workspaces", { headers: { Authorization: "Bearer " } })).status, 404);
+      });
+    });
   });
 });
