@@ -36,13 +36,16 @@ describe("The queue on RabbitMQ, when a process dies", () => {
       isCut = true;
       return batch.map(() => DONE);
     });
-    await eventually("all came again", async () => batches.flat().length === 10);
+    const again = (): readonly (readonly Delivery[])[] => batches.slice(1);
+    await eventually("all came again", () => new Set(texts(again().flat())).size === 5);
     await eventually("all are done", async () => (await queue.depth()) === 0);
     await consumer.close();
-    const [, ...again] = batches;
+    const inHand = new Set(texts(batches[0]!));
+    assert.ok(inHand.size > 0);
+    const suspects = again().filter((batch) => texts(batch).some((text) => inHand.has(text)));
     assert.deepEqual(
-      again.map((batch) => batch.map(({ crashes }) => crashes)),
-      [[1], [1], [1], [1], [1]],
+      suspects.map((batch) => batch.map(({ crashes }) => crashes)),
+      [...inHand].map(() => [1]),
     );
   });
 
