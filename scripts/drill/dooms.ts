@@ -44,8 +44,10 @@ export function planEmbedded(random: Random, kills: number): readonly Round[] {
   return Array.from({ length: kills }, () => [plan()]);
 }
 
-/** Each process does a part of the work. */
-const PROCESS_MS_MAX = 2_000;
+/** Each process does a part of the work, and may have to wait for what was killed before it. */
+const GATEWAY_CALLS_MAX = 15;
+const SERVERS_WORKER_CALLS_MAX = 4;
+const PROCESS_MS_MAX = 4_000;
 /** So many kills of a process come while a server is down. */
 const ONE_BESIDE = 3;
 
@@ -70,8 +72,8 @@ function planProcess(random: Random, hasPoint: boolean): Doom {
   const victim = isGateway ? random.pick(GATEWAYS) : random.pick(WORKERS);
   if (!hasPoint) return { victim, ...anyMoment(random) };
   const [step, moment] = [random.pick(isGateway ? GATEWAY_STEPS : WORKER_STEPS), random.pick(SERVERS_MOMENTS)];
-  const kill = { kind: "step", step, moment, call: 1 + random.below(WORKER_CALLS_MAX) } as const;
-  return { victim, kill, withinMs: PROCESS_MS_MAX };
+  const call = 1 + random.below(isGateway ? GATEWAY_CALLS_MAX : SERVERS_WORKER_CALLS_MAX);
+  return { victim, kill: { kind: "step", step, moment, call }, withinMs: PROCESS_MS_MAX };
 }
 
 const SERVERS: ReadonlySet<Victim> = new Set(["rabbitmq", "mongodb", "neo4j"]);

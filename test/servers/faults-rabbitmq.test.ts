@@ -17,6 +17,7 @@ import {
   whileSilent,
   type Deployment,
 } from "../support/deployment.js";
+import { eventually } from "../support/eventually.js";
 import { assertRefusal, assertTook, startTraffic, type Traffic } from "../support/traffic.js";
 
 const INSTANCE = process.env["ONYM_SERVERS_NAME"] ?? "default";
@@ -168,6 +169,8 @@ describe("When the queue is full", () => {
       return refused.status === 503;
     };
     for (let tries = 0; tries < 500 && !(await isRefused()); tries += 1) await sleep(10);
+    // The probe may have been the first to be refused.
+    await eventually("a client is refused too", () => traffic.refusal() !== null);
     assertRefusal(traffic.refusal());
     const accepted = traffic.acknowledged();
     assert.ok(accepted < 3 * LENGTH_MAX, `${accepted} were accepted`);
