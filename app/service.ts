@@ -1,5 +1,7 @@
 import { ConfigError, type Config } from "../core/config.js";
-import type { Identity } from "../core/identity.js";
+import type { Identity } from "../core/identity-api.js";
+import { rulesOf } from "../core/identity-rules.js";
+import type { WorkspaceId } from "../core/ids.js";
 import type { Log } from "../core/log.js";
 import { openValidator } from "../core/schema/validator.js";
 import { createApp } from "../gateway/app.js";
@@ -12,6 +14,7 @@ import { apiRoutes, pipelineOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
 import { drain, listen } from "./listen.js";
 import type { Parts } from "./parts.js";
+import { createProgressLog } from "./progress.js";
 import { startProbes } from "./readiness.js";
 import { startWorker } from "./worker.js";
 
@@ -44,7 +47,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const backends = options.wrap?.(opened) ?? opened;
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
     lifecycle.opened("validator", () => validator.close());
-    const identity = createIdentity({ graph: backends.graph, timeoutMs: config.IDENTITY_TIMEOUT_MS });
+    const identity = identityOf(options, backends, now);
     const parts: Parts = { config, log, now, backends, identity, validator, lifecycle };
     if (config.MODE !== "gateway") startWorker(parts);
     await requireWayIn(parts);
@@ -57,6 +60,25 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await lifecycle.close();
     throw error;
   }
+}
+
+function identityOf({ config, log }: ServiceOptions, { graph, catalog }: Backends, now: () => number): Identity {
+  const ofWorkspace = async (workspace: WorkspaceId) => {
+    const [namespaces, settings] = await Promise.all([
+      catalog.namespaces(workspace),
+      catalog.identitySettings(workspace),
+    ]);
+    return rulesOf(namespaces, settings);
+  };
+  const { IDENTITY_TIMEOUT_MS: timeoutMs, PROFILE_TIMEOUT_MS: longTimeoutMs } = config;
+  return createIdentity({
+    graph,
+    timeoutMs,
+    longTimeoutMs,
+    rulesOf: ofWorkspace,
+    onProgress: createProgressLog(log),
+    now,
+  });
 }
 
 /** On a shared catalog only the operator makes the first workspace: without one and without him nobody could ever come in. */

@@ -24,7 +24,7 @@ export interface CacheOptions {
  */
 export function cacheCatalog(store: CatalogStore, options: CacheOptions): CatalogStore {
   const caches = createCaches(store, options);
-  const { findWorkspace, findKey, latest, numbered, isUnified, namespaces } = caches;
+  const { findWorkspace, findKey, latest, numbered, isUnified, namespaces, identitySettings } = caches;
   return {
     ...store,
     findWorkspace: findWorkspace.get,
@@ -36,6 +36,7 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
     },
     isUnified: isUnified.get,
     namespaces: namespaces.get,
+    identitySettings: identitySettings.get,
     createWorkspace: (workspace, ownerKey) =>
       forgetAfter(store.createWorkspace(workspace, ownerKey), () => {
         findWorkspace.forget(workspace.workspaceId);
@@ -57,10 +58,12 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
     putDataset: (dataset) => forgetAfter(store.putDataset(dataset), isUnified.clear),
     changeDataset: (workspace, datasetId, change) =>
       forgetAfter(store.changeDataset(workspace, datasetId, change), isUnified.clear),
-    putNamespace: (workspace, namespace) =>
-      forgetAfter(store.putNamespace(workspace, namespace), () => namespaces.forget(workspace)),
+    changeNamespace: (workspace, name, change) =>
+      forgetAfter(store.changeNamespace(workspace, name, change), () => namespaces.forget(workspace)),
     registerNamespaces: (workspace, added, max) =>
       forgetAfter(store.registerNamespaces(workspace, added, max), () => namespaces.forget(workspace)),
+    putIdentitySettings: (workspace, settings) =>
+      forgetAfter(store.putIdentitySettings(workspace, settings), () => identitySettings.forget(workspace)),
     close: () => {
       for (const cache of Object.values(caches)) cache.clear();
       return store.close();
@@ -102,6 +105,11 @@ function createCaches(store: CatalogStore, options: CacheOptions) {
       load: (workspace, schema) => store.isUnified(workspace, schema),
     }),
     namespaces: createCache({ ...rest, nameOf: (id: WorkspaceId) => id, load: (id) => store.namespaces(id) }),
+    identitySettings: createCache({
+      ...rest,
+      nameOf: (id: WorkspaceId) => id,
+      load: (id) => store.identitySettings(id),
+    }),
   };
 }
 

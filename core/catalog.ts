@@ -72,5 +72,15 @@ export interface Namespace {
   readonly priority: number;
   /** Values that never link, beside the built-in junk; compared as junk is. */
   readonly blocked: readonly string[];
-  readonly builtIn: boolean;
+  /** It came by use, and not by a request that names it; the store says so, and goes on saying so when it is changed. */
+  readonly registeredItself: boolean;
 }
+
+/** What a workspace set for identity as a whole. */
+export interface IdentitySettings {
+  /** An identifier that was sent with more distinct values of limited namespaces stops linking; null: off. */
+  readonly connectorLimit: number | null;
+}
+
+/** Of a workspace that set nothing. */
+export const DEFAULT_IDENTITY_SETTINGS: IdentitySettings = { connectorLimit: null };

@@ -19,6 +19,8 @@ export type ErrorCode =
   | "conflict"
   | "incompatible_schema"
   | "merge_refused"
+  | "still_joined"
+  | "precondition_failed"
   | "unsupported_media_type"
   | "headers_too_large"
   | "expectation_failed"
@@ -39,6 +41,8 @@ export interface AppErrorOptions {
   /** Logged, never answered. */
   readonly cause?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** More members of the problem, answered to the caller. */
+  readonly members?: Readonly<Record<string, unknown>>;
 }
 
 /** An expected failure. `detail` is answered to the caller, so it never holds a secret or another workspace's data. */
@@ -46,6 +50,7 @@ export class AppError extends Error {
   readonly code: ErrorCode;
   readonly errors: readonly ErrorItem[] | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly members: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
@@ -53,6 +58,7 @@ export class AppError extends Error {
     this.code = code;
     this.errors = options.errors;
     this.headers = options.headers;
+    this.members = options.members;
   }
 }
 

@@ -6,7 +6,11 @@ export interface Identifier {
   readonly value: string;
 }
 
-export type DropRule = "blocked";
+/**
+ * `blocked`: a value that stands for nobody. `limit`: more values of a namespace than one profile may have. `never_link`: a forbidden
+ * pair. `connector`: an identifier that touches too many people. `unlinked`: taken apart since, and the assertion is older.
+ */
+export type DropRule = "blocked" | "limit" | "never_link" | "connector" | "unlinked";
 
 /** An identifier that was sent and not linked, with the rule that said so. */
 export interface DroppedIdentifier {

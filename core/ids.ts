@@ -11,6 +11,8 @@ export type DatasetId = Branded<"DatasetId">;
 export type EventId = Branded<"EventId">;
 export type ChangeId = Branded<"ChangeId">;
 export type DeadLetterId = Branded<"DeadLetterId">;
+/** Names a forbidden pair of identifiers. */
+export type NeverId = Branded<"NeverId">;
 /** Names one identifier for ever. The smallest uid of a component is the id of its profile. */
 export type Uid = Branded<"Uid">;
 export type ProfileId = Uid;
@@ -55,6 +57,9 @@ export const eventIdFor = (workspace: WorkspaceId, idempotencyKey: string): Even
 /** A name that a redelivery computes again: a dead letter is buried once however often its message comes. */
 export const deadLetterIdFor = (eventId: EventId, fingerprint: string): DeadLetterId =>
   v5(`dead:${fingerprint}`, eventId) as DeadLetterId;
+
+/** The same pair of identifiers always has the same name (UUIDv5), in whichever order it is given; `pair` is its `pairKey`. */
+export const neverIdFor = (workspace: WorkspaceId, pair: string): NeverId => v5(`never:${pair}`, workspace) as NeverId;
 
 /** What a schema's id may be, for a JSON Schema. */
 export const SCHEMA_ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";

@@ -4,6 +4,7 @@ import type { ErrorItem } from "./errors.js";
 import type { DroppedIdentifier, Identifier } from "./event.js";
 
 export const NAMESPACE_NAME = /^[a-z][a-z0-9_.-]{0,63}$/;
+export const NAMESPACE_NAME_RULE = "must be 1-64 characters: a lower-case letter, then a-z 0-9 _ . -";
 const VALUE_CHARACTERS_MAX = 1_024;
 
 const builtIn = (name: string, priority: number, kind: NamespaceKind, normalization: Normalization): Namespace => ({
@@ -13,7 +14,7 @@ const builtIn = (name: string, priority: number, kind: NamespaceKind, normalizat
   limit: null,
   priority,
   blocked: [],
-  builtIn: true,
+  registeredItself: false,
 });
 
 /** Priorities leave room between them for those that a workspace sets. */
@@ -27,16 +28,17 @@ export const BUILT_IN_NAMESPACES: readonly Namespace[] = [
   builtIn("cookie_id", 100, "device", "none"),
 ];
 
-/** What an unknown name becomes at first sight: the lowest priority, no limit. */
-const selfRegistered = (name: string): Namespace => ({
+/** What a new name starts from: the lowest priority, no limit. */
+export const newNamespace = (name: string): Namespace => ({
   name,
   kind: "person",
   normalization: "none",
   limit: null,
   priority: 0,
   blocked: [],
-  builtIn: false,
+  registeredItself: false,
 });
+const selfRegistered = (name: string): Namespace => ({ ...newNamespace(name), registeredItself: true });
 
 export type NamespaceTable = ReadonlyMap<string, Namespace>;
 
@@ -89,9 +91,21 @@ function comparable(value: string): string {
   return text.toLowerCase();
 }
 
-export function isBlocked(value: string, namespace: Namespace): boolean {
+const blockedTexts = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** Made once of each list: a workspace may block a thousand long values, and every identifier is compared with them. */
+function textsOf(blocked: readonly string[]): ReadonlySet<string> {
+  let texts = blockedTexts.get(blocked);
+  if (texts === undefined) {
+    texts = new Set(blocked.map(comparable));
+    blockedTexts.set(blocked, texts);
+  }
+  return texts;
+}
+
+export function isBlocked(value: string, { blocked }: Namespace): boolean {
   const text = comparable(value);
-  return JUNK.has(text) || ZEROS_AND_DASHES.test(text) || namespace.blocked.some((word) => comparable(word) === text);
+  return JUNK.has(text) || ZEROS_AND_DASHES.test(text) || (blocked.length > 0 && textsOf(blocked).has(text));
 }
 
 const NORMALIZE: Readonly<Record<Normalization, (value: string) => string>> = {
@@ -137,7 +151,7 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
   const errors: ErrorItem[] = [];
   for (const { path, namespace: name, value } of given) {
     if (!NAMESPACE_NAME.test(name)) {
-      errors.push({ path, message: "must be 1-64 characters: a lower-case letter, then a-z 0-9 _ . -" });
+      errors.push({ path, message: NAMESPACE_NAME_RULE });
       continue;
     }
     if (tooLong(value)) {
@@ -163,6 +177,25 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
     unregistered: [...unregistered.values()],
     errors,
   };
+}
+
+/**
+ * The values with which a request has more of a namespace than one profile may have: without them it would be within the limits.
+ * A value counts once, however it is written, and a blocked one does not count.
+ */
+export function beyondLimits(given: readonly GivenIdentifier[], table: NamespaceTable): readonly ErrorItem[] {
+  const within = new Map<string, Set<string>>();
+  return given.flatMap(({ path, namespace: name, value }) => {
+    const namespace = table.get(name);
+    if (namespace === undefined || namespace.limit === null || isBlocked(value, namespace)) return [];
+    const values = within.get(name) ?? new Set();
+    within.set(name, values);
+    const normalized = NORMALIZE[namespace.normalization](value);
+    if (!values.has(normalized) && values.size >= namespace.limit)
+      return [{ path, message: `is beyond the limit of namespace ${name}: ${namespace.limit} in one profile` }];
+    values.add(normalized);
+    return [];
+  });
 }
 
 const compare = (a: Identifier, b: Identifier): number =>

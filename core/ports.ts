@@ -3,20 +3,44 @@
  * Laws of all: a method keeps workspaces apart; a backend that is away rejects with `AppError("unavailable")` within its
  * deadline; after `close` every method rejects so too; what resolved survives close and reopen.
  */
-import type { Dataset, DatasetChange, KeyRecord, Merge, Namespace, SchemaVersion, Workspace } from "./catalog.js";
+import type {
+  Dataset,
+  DatasetChange,
+  IdentitySettings,
+  KeyRecord,
+  Merge,
+  Namespace,
+  SchemaVersion,
+  Workspace,
+} from "./catalog.js";
 import type { DroppedIdentifier, Instant, StoredEvent, EventRecord } from "./event.js";
 import type { Facet } from "./facet.js";
 import type {
+  ChangeId,
   DatasetId,
   DeadLetterId,
   EventId,
   IdentifierKey,
   KeyId,
+  NeverId,
   ProfileId,
   SchemaId,
   WorkspaceId,
 } from "./ids.js";
-import type { Member, MemberPage, Picture, Plan, ProfileRef, Want } from "./identity.js";
+import type {
+  Change,
+  ChangePage,
+  Link,
+  LinkPage,
+  LinkState,
+  Member,
+  MemberPage,
+  Never,
+  Picture,
+  Plan,
+  ProfileRef,
+  Want,
+} from "./identity.js";
 
 interface Port {
   /** Resolves when the backend answers; rejects with `unavailable` when it does not. */
@@ -195,10 +219,22 @@ export interface CatalogStore extends Port {
 
   /** What the workspace registered or changed, by name; built-ins that it never changed are not here. */
   namespaces(workspace: WorkspaceId): Promise<readonly Namespace[]>;
-  /** Creates or replaces one namespace. */
-  putNamespace(workspace: WorkspaceId, namespace: Namespace): Promise<void>;
+  /**
+   * Puts what `change` makes of the stored namespace (null: not stored) in its place, in one step, and answers it. `change` may be
+   * asked again; nothing changes if it throws, and what it threw is thrown.
+   */
+  changeNamespace(
+    workspace: WorkspaceId,
+    name: string,
+    change: (current: Namespace | null) => Namespace,
+  ): Promise<Namespace>;
   /** Adds the new ones of these if the self-registered ones are at most `max` afterwards; else adds none and answers false. */
   registerNamespaces(workspace: WorkspaceId, namespaces: readonly Namespace[], max: number): Promise<boolean>;
+
+  /** What the workspace set for identity; the defaults where it set nothing. */
+  identitySettings(workspace: WorkspaceId): Promise<IdentitySettings>;
+  /** Replaces them. */
+  putIdentitySettings(workspace: WorkspaceId, settings: IdentitySettings): Promise<void>;
 }
 
 export interface IdentityGraph extends Port {
@@ -206,7 +242,8 @@ export interface IdentityGraph extends Port {
   read(workspace: WorkspaceId, want: Want): Promise<Picture>;
   /**
    * One atomic step: reads, asks `decide` once for each try, writes its plan. Nothing changes if `decide` throws or the plan is null.
-   * `decide` is pure and may be asked again after a write conflict; the ids in its plan are minted outside.
+   * `decide` is pure and may be asked again after a write conflict; the ids in its plan are minted outside. Every component whose
+   * members, links or summary the plan changes has a higher `rev` afterwards.
    */
   update<T>(
     workspace: WorkspaceId,
@@ -217,4 +254,27 @@ export interface IdentityGraph extends Port {
   resolve(workspace: WorkspaceId, profileId: ProfileId): Promise<ProfileRef | null>;
   /** Members of the profile by uid, after `page.after`; follows retired ids. */
   members(workspace: WorkspaceId, profileId: ProfileId, page: MemberPage): Promise<readonly Member[]>;
+  /** Active links between members by (from, to), as they were asserted, after `page.after`; follows retired ids. */
+  links(workspace: WorkspaceId, profileId: ProfileId, page: LinkPage): Promise<readonly Link[]>;
+  /** The links that the change asserted first and those that it removed or restored, as they stand now; in no promised order. */
+  linksOfChange(workspace: WorkspaceId, change: Change): Promise<readonly LinkState[]>;
+  /** Whether the change was what last marked the identifier as unlinked. */
+  isUnlinkedBy(workspace: WorkspaceId, key: IdentifierKey, changeId: ChangeId): Promise<boolean>;
+  /** The forbidden pairs of these ids that stand. */
+  findNevers(workspace: WorkspaceId, neverIds: readonly NeverId[]): Promise<readonly Never[]>;
+  /** Forbidden pairs by id. */
+  nevers(workspace: WorkspaceId, page: Page<NeverId>): Promise<readonly Never[]>;
+  /** The record of the change, or null. */
+  findChange(workspace: WorkspaceId, changeId: ChangeId): Promise<Change | null>;
+  /** Records of the outcome (null: of any), newest first. */
+  changes(workspace: WorkspaceId, outcome: Change["outcome"] | null, page: ChangePage): Promise<readonly Change[]>;
+  /**
+   * Records that name an identifier of the profile, or that have one of its members' uids before or after, newest first; follows
+   * retired ids.
+   */
+  history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
+  /** Identifiers that a plan marked as connectors and none unmarked since, by uid. */
+  connectors(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
+  /** Whether any identifier of the namespace stands. */
+  hasIdentifiers(workspace: WorkspaceId, namespace: string): Promise<boolean>;
 }

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { SchemaVersion } from "../core/catalog.js";
-import { AppError, invalidParameter, type ErrorItem } from "../core/errors.js";
+import { AppError, type ErrorItem } from "../core/errors.js";
 import type { EventRecord, Instant } from "../core/event.js";
 import { eventIdFor, newId, type EventId, type SchemaId, type WorkspaceId } from "../core/ids.js";
 import { scanAll, scanJson } from "../core/json-scan.js";
@@ -13,6 +13,7 @@ import { tooLarge } from "./body.js";
 import { acceptedJson } from "./respond.js";
 import { reply, type Context, type Reply, type Route } from "./route.js";
 import { beyondNamespaces, registerNamespaces } from "./namespaces.js";
+import { readFlag } from "./query.js";
 import { bounded, mismatch, parseJson, scanError } from "./shape.js";
 
 /** What collect needs of the schema engine; `core/schema/validator.ts` is it. */
@@ -56,18 +57,10 @@ export function collectRoutes(deps: CollectDeps): readonly Route[] {
       body: "event",
       query: ["syncValidation"],
       inlineLimited: (request) => request.query["syncValidation"] === "true",
-      handle: async (context) => {
-        const inline = readInline(context.query["syncValidation"]);
-        return inline ? validateInline(deps, context) : accept(context);
-      },
+      handle: async (context) =>
+        readFlag(context.query, "syncValidation") ? validateInline(deps, context) : accept(context),
     },
   ];
-}
-
-function readInline(given: string | undefined): boolean {
-  if (given === undefined || given === "false") return false;
-  if (given === "true") return true;
-  throw invalidParameter("syncValidation", "must be true or false");
 }
 
 const ENVELOPE = ["schema_id", "timestamp", "payload"] as const;

@@ -26,6 +26,8 @@ const KINDS: Readonly<Record<ErrorCode, Kind>> = {
   conflict: { status: 409, title: "Conflict" },
   incompatible_schema: { status: 409, title: "The schema version is not compatible" },
   merge_refused: { status: 409, title: "The merge is refused" },
+  still_joined: { status: 409, title: "Other links still hold the two together" },
+  precondition_failed: { status: 412, title: "It is not as If-Match says" },
   unsupported_media_type: {
     status: 415,
     title: "Unsupported media type",
@@ -59,7 +61,8 @@ const FIXED_DETAIL: Partial<Record<ErrorCode, string>> = { internal: "The cause 
 /** RFC 9457. What is not an `AppError` is answered with fixed text only: its own could quote data. */
 export function problemOf(error: unknown): Problem {
   const known = error instanceof AppError ? error : new AppError("internal", "");
-  return makeProblem(known.code, FIXED_DETAIL[known.code] ?? known.message, known.errors, known.headers);
+  const { code, message, errors, headers, members } = known;
+  return makeProblem(code, FIXED_DETAIL[code] ?? message, errors, headers, members);
 }
 
 export function makeProblem(
@@ -67,15 +70,18 @@ export function makeProblem(
   detail: string,
   errors?: readonly ErrorItem[],
   headers: Readonly<Record<string, string>> = {},
+  members: Readonly<Record<string, unknown>> = {},
 ): Problem {
   const { status, title, headers: usual } = KINDS[code];
   const requestId = randomUUID();
-  const body = { type: `urn:onym:error:${code}`, title, status, detail, code, request_id: requestId };
+  const known = { type: `urn:onym:error:${code}`, title, status, detail, code, request_id: requestId };
+  const body = status === 422 ? { ...known, errors: errors ?? [] } : errors ? { ...known, errors } : known;
   return {
     status,
     code,
     requestId,
-    json: JSON.stringify(status === 422 ? { ...body, errors: errors ?? [] } : errors ? { ...body, errors } : body),
+    // Twice: the first time for their place, the second so that no other member takes it.
+    json: JSON.stringify({ ...body, ...members, ...body }),
     headers: { ...usual, ...headers },
   };
 }

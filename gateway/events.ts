@@ -1,6 +1,6 @@
 import { AppError } from "../core/errors.js";
 import { facetIdentifier, type StoredEvent } from "../core/event.js";
-import type { Identity } from "../core/identity.js";
+import type { Identity } from "../core/identity-api.js";
 import { isUuid, type EventId, type ProfileId, type WorkspaceId } from "../core/ids.js";
 import { decodeMessage } from "../core/message.js";
 import type { DeadLetter, EventStore } from "../core/ports.js";

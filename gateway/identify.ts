@@ -1,25 +1,25 @@
 import { Type } from "typebox";
-import { AppError, type ErrorItem } from "../core/errors.js";
-import type { DroppedIdentifier, Identifier } from "../core/event.js";
-import type { Identity, Verdict } from "../core/identity.js";
-import { admit, namespaceTable, type Admission, type GivenIdentifier } from "../core/namespaces.js";
-import type { WorkspaceId } from "../core/ids.js";
+import type { Namespace } from "../core/catalog.js";
+import { AppError } from "../core/errors.js";
+import type { DroppedIdentifier, DropRule, Identifier } from "../core/event.js";
+import type { Identity } from "../core/identity-api.js";
+import type { ProfileRef, Verdict } from "../core/identity.js";
+import type { ProfileId, WorkspaceId } from "../core/ids.js";
+import { namespaceTable, type Unregistered } from "../core/namespaces.js";
 import type { CatalogStore } from "../core/ports.js";
-import { registerNamespaces } from "./namespaces.js";
+import { admitAll, admitPair, IDENTIFIER } from "./admission.js";
+import { showRef } from "./evidence.js";
+import { beyondNamespaces, registerNamespaces } from "./namespaces.js";
+import { readFlag } from "./query.js";
 import { reply, type Context, type Reply, type Route } from "./route.js";
 import { mismatch, shape } from "./shape.js";
 
 export interface IdentifyDeps {
   readonly catalog: Pick<CatalogStore, "namespaces" | "registerNamespaces">;
-  readonly identity: Pick<Identity, "assert">;
+  readonly identity: Pick<Identity, "assert" | "lookup">;
   readonly identifiersMax: number;
   readonly namespacesMax: number;
 }
-
-export const IDENTIFIER = Type.Object(
-  { namespace: Type.String(), value: Type.String({ minLength: 1, maxLength: 1_024 }) },
-  { additionalProperties: false },
-);
 
 export function identifyRoutes(deps: IdentifyDeps): readonly Route[] {
   const identifyBody = shape(
@@ -36,13 +36,15 @@ export function identifyRoutes(deps: IdentifyDeps): readonly Route[] {
       path: "/v1/identify",
       access,
       body: "json",
-      query: [],
+      query: ["dry_run"],
       handle: async (context) => {
+        const dryRun = readFlag(context.query, "dry_run");
         const { identifiers } = identifyBody(context.body).value;
         const given = identifiers.map(({ namespace, value }, i) => ({ path: `identifiers.${i}`, namespace, value }));
-        const admitted = await admitAll(deps, context.workspace, given);
-        if (admitted.identifiers.length === 0) throw blocked(given);
-        return assert(deps, context, "identify", admitted.identifiers, admitted.dropped);
+        const stored = await deps.catalog.namespaces(context.workspace);
+        const admitted = admitAll(given, namespaceTable(stored));
+        await register(deps, context.workspace, stored, admitted.unregistered, dryRun);
+        return assert(deps, context, { source: "identify", dryRun, ...admitted });
       },
     },
     {
@@ -50,68 +52,52 @@ export function identifyRoutes(deps: IdentifyDeps): readonly Route[] {
       path: "/v1/alias",
       access,
       body: "json",
-      query: [],
+      query: ["dry_run"],
       handle: async (context) => {
+        const dryRun = readFlag(context.query, "dry_run");
         const { anonymous, known } = aliasBody(context.body).value;
-        const sides = await admitAlias(deps, context.workspace, [
+        const sides = [
           { path: "anonymous", ...anonymous },
           { path: "known", ...known },
-        ]);
-        return assert(deps, context, "alias", sides, []);
+        ] as const;
+        const stored = await deps.catalog.namespaces(context.workspace);
+        const { identifiers, unregistered } = admitPair(sides, namespaceTable(stored));
+        await register(deps, context.workspace, stored, unregistered, dryRun);
+        return assert(deps, context, { source: "alias", dryRun, identifiers, dropped: [] });
       },
     },
   ];
 }
 
-/** Both sides are needed, so neither may be blocked and they may not be the same. Kept in order: anonymous, known. */
-async function admitAlias(
+/** A dry run is refused as the real one would be, and registers nothing. */
+async function register(
   deps: IdentifyDeps,
   workspace: WorkspaceId,
-  sides: readonly [GivenIdentifier, GivenIdentifier],
-): Promise<readonly Identifier[]> {
-  // One by one: together the order of priorities would hide which side is which.
-  const table = namespaceTable(await deps.catalog.namespaces(workspace));
-  const [anonymous, known] = sides.map((side) => admit([side], table)) as [Admission, Admission];
-  const errors = [...anonymous.errors, ...known.errors];
-  if (errors.length > 0) throw mismatch(errors.map(atNamespace));
-  const blockedSides = sides.filter((_, i) => [anonymous, known][i]!.dropped.length > 0);
-  if (blockedSides.length > 0) throw blocked(blockedSides);
-  const pair = [anonymous.identifiers[0]!, known.identifiers[0]!] as const;
-  if (pair[0].namespace === pair[1].namespace && pair[0].value === pair[1].value)
-    throw mismatch([{ path: "known", message: "is the same identifier as anonymous" }]);
-  await registerNamespaces(deps, workspace, [...anonymous.unregistered, ...known.unregistered]);
-  return pair;
+  stored: readonly Namespace[],
+  unregistered: readonly Unregistered[],
+  dryRun: boolean,
+): Promise<void> {
+  if (!dryRun) return registerNamespaces(deps, workspace, unregistered);
+  const errors = beyondNamespaces(stored, unregistered, deps.namespacesMax);
+  if (errors.length > 0) throw mismatch(errors);
 }
 
-async function admitAll(
-  deps: IdentifyDeps,
-  workspace: WorkspaceId,
-  given: readonly GivenIdentifier[],
-): Promise<Admission> {
-  const admitted = admit(given, namespaceTable(await deps.catalog.namespaces(workspace)));
-  if (admitted.errors.length > 0) throw mismatch(admitted.errors.map(atNamespace));
-  await registerNamespaces(deps, workspace, admitted.unregistered);
-  return admitted;
+interface Claim {
+  readonly source: "identify" | "alias";
+  readonly dryRun: boolean;
+  readonly identifiers: readonly Identifier[];
+  /** Blocked values, which never came to the graph. */
+  readonly dropped: readonly DroppedIdentifier[];
 }
 
-/** Value lengths are checked by the body's shape, so what is left is the name. */
-export const atNamespace = ({ path, message }: ErrorItem): ErrorItem => ({ path: `${path}.namespace`, message });
-
-const blocked = (given: readonly GivenIdentifier[]): AppError =>
-  new AppError("blocked_identifier", "These values stand for nobody and never link.", {
-    errors: given.map(({ path }) => ({ path, message: "is a blocked value" })),
-  });
-
-async function assert(
-  deps: IdentifyDeps,
-  { workspace, key, now }: Context,
-  source: "identify" | "alias",
-  identifiers: readonly Identifier[],
-  dropped: readonly DroppedIdentifier[],
-): Promise<Reply> {
+async function assert(deps: IdentifyDeps, context: Context, claim: Claim): Promise<Reply> {
+  const { workspace, key, now } = context;
+  const { source, dryRun, identifiers, dropped } = claim;
   const evidence = { source, keyId: key.keyId, at: now };
-  const verdict = await deps.identity.assert(workspace, { identifiers, evidence });
-  return reply(200, showVerdict(verdict, dropped));
+  const verdict = await deps.identity.assert(workspace, { identifiers, evidence }, { dryRun });
+  if (verdict.outcome === "refused") throw await refusal(deps, workspace, identifiers, verdict);
+  const shown = showVerdict(verdict, dropped);
+  return reply(200, dryRun ? { ...shown, ...showTrial(verdict) } : shown);
 }
 
 const showVerdict = (verdict: Verdict, dropped: readonly DroppedIdentifier[]) => ({
@@ -121,3 +107,36 @@ const showVerdict = (verdict: Verdict, dropped: readonly DroppedIdentifier[]) =>
   dropped: [...dropped, ...verdict.dropped],
   change_id: verdict.changeId,
 });
+
+/** What a dry run answers besides. An id that would only be minted names nothing, so it is not told. */
+function showTrial({ profileId, before, after }: Verdict) {
+  const known = new Set<ProfileId | null>(before.map((ref) => ref.profileId));
+  const showAfter = (ref: ProfileRef) => ({ ...showRef(ref), ...(!known.has(ref.profileId) && { profile_id: null }) });
+  return {
+    profile_id: known.has(profileId) ? profileId : null,
+    dry_run: true,
+    before: before.map(showRef),
+    after: after.map(showAfter),
+  };
+}
+
+/** Why, and where the caller can see what stands against it. */
+const REFUSED: Readonly<Partial<Record<DropRule, string>>> = {
+  limit: "The profile would hold more values of a namespace than the workspace allows.",
+  never_link: "The two are forbidden to be one profile: GET /v1/identity/never lists such pairs.",
+  connector: "One side touches too many people to link: GET /v1/identity/connectors lists such identifiers.",
+};
+
+/** With the profiles of both sides, null where a side is unknown, so that the caller can ask why. */
+async function refusal(
+  { identity }: IdentifyDeps,
+  workspace: WorkspaceId,
+  sides: readonly Identifier[],
+  { rule, changeId }: Verdict,
+): Promise<AppError> {
+  const refs = await identity.lookup(workspace, sides);
+  const profileIds = refs.map((ref) => ref?.profileId ?? null);
+  return new AppError("merge_refused", (rule && REFUSED[rule]) ?? "A rule of the workspace forbids it.", {
+    members: { rule, profile_ids: profileIds, change_id: changeId },
+  });
+}

@@ -73,6 +73,7 @@ function contextOf(
     body,
     now,
     idempotencyKey,
+    ifMatch: request.headers["if-match"] ?? null,
   };
 }
 const NO_KEY = { workspace: "" as WorkspaceId } as KeyRecord;

@@ -3,14 +3,15 @@ import { AppError } from "../core/errors.js";
 import { identifierKey, type Identifier, type StoredEvent } from "../core/event.js";
 import type { Facet, Scalar, Trait } from "../core/facet.js";
 import { emptyFacet, joinFacets } from "../core/fold.js";
-import type { Identity, Member } from "../core/identity.js";
+import type { Identity } from "../core/identity-api.js";
+import type { Member } from "../core/identity.js";
 import { isUuid, type EventId, type IdentifierKey, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
 import { admit, namespaceTable } from "../core/namespaces.js";
 import type { CatalogStore, EventStore, ProfileStore } from "../core/ports.js";
 import { showInstant } from "../core/time.js";
+import { atNamespace, IDENTIFIER } from "./admission.js";
 import { pageOf, readLimit, type Cursors } from "./cursor.js";
 import { showEvent } from "./events.js";
-import { atNamespace, IDENTIFIER } from "./identify.js";
 import { reply, type Context, type Reply, type Route } from "./route.js";
 import { mismatch, shape } from "./shape.js";
 
@@ -75,8 +76,12 @@ export function profileRoutes(deps: ProfilesDeps): readonly Route[] {
 const PAGE = ["limit", "cursor"] as const;
 
 /** The live id that any id, current or retired, names. An unknown and a foreign one look the same. */
-async function requireProfile(deps: ProfilesDeps, workspace: WorkspaceId, id: string | undefined): Promise<ProfileId> {
-  const found = id !== undefined && isUuid(id) ? await deps.identity.resolve(workspace, id as ProfileId) : null;
+export async function requireProfile(
+  { identity }: { readonly identity: Pick<Identity, "resolve"> },
+  workspace: WorkspaceId,
+  id: string | undefined,
+): Promise<ProfileId> {
+  const found = id !== undefined && isUuid(id) ? await identity.resolve(workspace, id as ProfileId) : null;
   if (found === null) throw new AppError("not_found", "There is no such profile.");
   return found.profileId;
 }
@@ -115,6 +120,7 @@ async function readProfile(
   ]);
   let joined: Facet = emptyFacet;
   for (const { facet } of facets.values()) joined = joinFacets(joined, facet);
+  const connectors = members.filter(({ isConnector }) => isConnector);
   return {
     profile_id: profileId,
     identifiers: members.map(({ identifier }) => identifier),
@@ -123,6 +129,7 @@ async function readProfile(
     first_seen: joined.firstSeen === null ? null : showInstant(joined.firstSeen),
     last_seen: joined.lastSeen === null ? null : showInstant(joined.lastSeen),
     event_count: eventCount,
+    ...(connectors.length > 0 && { connectors: connectors.map(({ identifier }) => identifier) }),
     ...(isPartial && { partial: true }),
   };
 }

@@ -21,6 +21,8 @@ export interface Context {
   /** Milliseconds since 1970 at which the request was taken. */
   readonly now: number;
   readonly idempotencyKey: string | null;
+  /** As sent; null where it was not. */
+  readonly ifMatch: string | null;
 }
 
 /** `json` is complete JSON text. */

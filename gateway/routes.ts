@@ -1,23 +1,33 @@
+import { changeRoutes, type ChangesDeps } from "./changes.js";
 import { collectRoutes, type CollectDeps } from "./collect.js";
 import { datasetRoutes, type DatasetsDeps } from "./datasets.js";
 import { deadLetterRoutes, type DeadLettersDeps } from "./dead-letters.js";
 import { eventRoutes, type EventsDeps } from "./events.js";
+import { explainRoutes, type ExplainDeps } from "./explain.js";
 import { identifyRoutes, type IdentifyDeps } from "./identify.js";
+import { identitySettingsRoutes, type IdentitySettingsDeps } from "./identity-settings.js";
 import { keyRoutes, type KeysDeps } from "./keys.js";
 import { namespaceRoutes, type NamespacesDeps } from "./namespaces.js";
+import { profileGraphRoutes, type ProfileGraphDeps } from "./profile-graph.js";
 import { profileRoutes, type ProfilesDeps } from "./profiles.js";
 import type { Route } from "./route.js";
 import { schemaRoutes, type SchemasDeps } from "./schemas.js";
+import { undoRoutes, type UndoDeps } from "./undo.js";
 import { workspaceRoutes, type WorkspacesDeps } from "./workspaces.js";
 
 export interface RoutesDeps {
   readonly collect: CollectDeps;
   readonly identify: IdentifyDeps;
   readonly profiles: ProfilesDeps;
+  readonly profileGraph: ProfileGraphDeps;
   readonly events: EventsDeps;
+  readonly explain: ExplainDeps;
+  readonly undo: UndoDeps;
+  readonly changes: ChangesDeps;
   readonly schemas: SchemasDeps;
   readonly datasets: DatasetsDeps;
   readonly namespaces: NamespacesDeps;
+  readonly identitySettings: IdentitySettingsDeps;
   readonly deadLetters: DeadLettersDeps;
   readonly keys: KeysDeps;
   /** Null without an operator key. */
@@ -29,10 +39,15 @@ export const createRoutes = (deps: RoutesDeps): readonly Route[] => [
   ...collectRoutes(deps.collect),
   ...identifyRoutes(deps.identify),
   ...profileRoutes(deps.profiles),
+  ...profileGraphRoutes(deps.profileGraph),
   ...eventRoutes(deps.events),
+  ...explainRoutes(deps.explain),
+  ...undoRoutes(deps.undo),
+  ...changeRoutes(deps.changes),
   ...schemaRoutes(deps.schemas),
   ...datasetRoutes(deps.datasets),
   ...namespaceRoutes(deps.namespaces),
+  ...identitySettingsRoutes(deps.identitySettings),
   ...deadLetterRoutes(deps.deadLetters),
   ...keyRoutes(deps.keys),
   ...(deps.workspaces === null ? [] : workspaceRoutes(deps.workspaces)),

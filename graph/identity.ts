@@ -1,65 +1,149 @@
-import { identifierKey } from "../core/event.js";
+import { AppError } from "../core/errors.js";
+import { identifierKey, type Identifier } from "../core/event.js";
+import type { Explanation, Identity } from "../core/identity-api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
-import type { Assertion, Identity, Picture, ProfileRef, Verdict, Want } from "../core/identity.js";
+import type { Assertion, Picture, ProfileRef, Rules, Verdict, Want } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { createDeadline } from "./deadline.js";
+import { refOf } from "./draft.js";
+import { explainSides } from "./explain.js";
 import { createLane, type Call, type LaneOptions } from "./lane.js";
-import { repeated, type Request } from "./rules.js";
-import { lookupsOf, wantOf, wantOfAll } from "./want.js";
+import type { Progress } from "./read-web.js";
+import { decide, NO_RULES, repeated, type Request } from "./rules.js";
+import { createUndo } from "./undo.js";
+import { lookupsOf, wantOf, wantOfAll, wantWith } from "./want.js";
 
 export interface IdentityDeps {
   readonly graph: IdentityGraph;
   /** A call that takes longer is answered `unavailable`; what it asserted may still come to stand. */
   readonly timeoutMs: number;
+  /** The same for what works on whole profiles: explain, unlink, revert. */
+  readonly longTimeoutMs?: number;
+  /** What the workspace demands of its profiles by now; nothing when it is left out. */
+  readonly rulesOf?: (workspace: WorkspaceId) => Promise<Rules>;
+  /** Told while a large profile is read. */
+  readonly onProgress?: (progress: Progress) => void;
   readonly lane?: Partial<LaneOptions>;
-  readonly newUid?: () => Uid;
+  /** The uid that an identifier gets if it was never seen. */
+  readonly newUid?: (key: IdentifierKey) => Uid;
   readonly newChangeId?: () => ChangeId;
+  readonly now?: () => number;
 }
+
+/** Of a profile that is explained; beyond it the answer says so. */
+const EXPLAINED_LINKS_MAX = 1_000_000;
 
 /** The only public face of `graph/`: repeats and look-ups from a read without a lock, all else through the lane. */
 export function createIdentity(deps: IdentityDeps): Identity {
-  const { graph, timeoutMs, newUid = newId<Uid>, newChangeId = newId<ChangeId> } = deps;
-  const lane = createLane(graph, deps.lane);
-  const within = createDeadline(timeoutMs, "The identity graph did not answer in time.");
+  const { graph, timeoutMs, longTimeoutMs = timeoutMs, newUid = newId<Uid>, newChangeId = newId<ChangeId> } = deps;
+  const { rulesOf = async () => NO_RULES, onProgress = () => undefined, now = Date.now } = deps;
+  const lane = createLane({ graph, rulesOf }, deps.lane);
+  const undo = createUndo({ graph, rulesOf, newChangeId, now, onProgress });
+  const within = createDeadline(timeoutMs, LATE);
+  const withinLong = createDeadline(longTimeoutMs, LATE);
+  const lookUp = createLookup(deps.graph, lane);
 
   const request = (assertion: Assertion, keys: readonly IdentifierKey[]): Request => ({
     assertion,
     keys,
-    uids: keys.map(newUid),
+    uids: keys.map((key) => newUid(key)),
     changeId: newChangeId(),
   });
-  /** The verdicts on the repeats in front of the first change: a repeat behind it must see it. */
-  const readRepeats = async (workspace: WorkspaceId, wants: readonly Want[]): Promise<readonly Verdict[]> => {
-    const verdicts: Verdict[] = [];
-    while (verdicts.length < wants.length) {
-      const step = headOf(wants, verdicts.length);
-      const repeats = leadingRepeats(await graph.read(workspace, wantOfAll(step)), step);
-      verdicts.push(...repeats);
-      if (repeats.length < step.length) break;
-    }
-    return verdicts;
-  };
   const assertAll = async (workspace: WorkspaceId, assertions: readonly Assertion[], call: Call) => {
     const keys = assertions.map(({ identifiers }) => identifiers.map((one) => identifierKey(workspace, one)));
-    const answered = await readRepeats(workspace, keys.map(wantOf));
+    const answered = await readRepeats(graph, workspace, keys.map(wantOf));
     const left = assertions.slice(answered.length).map((one, i) => request(one, keys[answered.length + i]!));
     return left.length === 0 ? answered : [...answered, ...(await lane.assert(workspace, left, call))];
   };
+  const tryOut = async (workspace: WorkspaceId, assertion: Assertion): Promise<Verdict> => {
+    const asked = request(
+      assertion,
+      assertion.identifiers.map((one) => identifierKey(workspace, one)),
+    );
+    const rules = await rulesOf(workspace);
+    const verdict = await graph.update(workspace, wantWith(wantOf(asked.keys), rules), (picture) => ({
+      plan: null,
+      result: decide(picture, [asked], rules).verdicts[0]!,
+    }));
+    return { ...verdict, changeId: null, profileId: verdict.before.length === 0 ? null : verdict.profileId };
+  };
 
   return {
-    assert: async (workspace, assertion) => (await within((call) => assertAll(workspace, [assertion], call)))[0]!,
+    assert: async (workspace, assertion, { dryRun = false } = {}) =>
+      dryRun
+        ? within(() => tryOut(workspace, assertion))
+        : (await within((call) => assertAll(workspace, [assertion], call)))[0]!,
     assertAll: (workspace, assertions) => within((call) => assertAll(workspace, assertions, call)),
     resolve: (workspace, profileId) => within(() => graph.resolve(workspace, profileId)),
-    lookup: (workspace, identifiers) =>
-      within(async (call) => {
-        const keys = identifiers.map((one) => identifierKey(workspace, one));
-        const want = { keys: [...new Set(keys)], pairs: [] };
-        const seen = profilesOf(await graph.read(workspace, want), keys);
-        // A read without a lock may miss what a step moves just then, so only the lane says "unknown".
-        return seen.includes(null) ? profilesOf(await lane.look(workspace, want, call), keys) : seen;
-      }),
+    lookup: (workspace, identifiers) => within((call) => lookUp.profiles(workspace, identifiers, call)),
     members: (workspace, profileId, page) => within(() => graph.members(workspace, profileId, page)),
+    links: (workspace, profileId, page) => within(() => graph.links(workspace, profileId, page)),
+    explain: (workspace, from, to) =>
+      withinLong(async (call): Promise<Explanation> => {
+        const sides = await lookUp.sides(workspace, from, to, call);
+        if (sides === null) return { connected: false, profileId: null, path: [], bridges: [] };
+        return explainSides(graph, workspace, sides, { linksMax: EXPLAINED_LINKS_MAX, onProgress });
+      }),
+    unlink: (workspace, asked, evidence, { dryRun = false } = {}) =>
+      withinLong((call) => lane.alone(workspace, () => undo.unlink(workspace, asked, { evidence, dryRun }), call)),
+    revert: (workspace, changeId, evidence, { dryRun = false } = {}) =>
+      withinLong((call) => lane.alone(workspace, () => undo.revert(workspace, changeId, { evidence, dryRun }), call)),
+    lift: (workspace, neverId, evidence) =>
+      within((call) => lane.alone(workspace, () => undo.lift(workspace, neverId, { evidence, dryRun: false }), call)),
+    nevers: (workspace, page) => within(() => graph.nevers(workspace, page)),
+    findChange: (workspace, changeId) => within(() => graph.findChange(workspace, changeId)),
+    changes: (workspace, outcome, page) => within(() => graph.changes(workspace, outcome, page)),
+    history: (workspace, profileId, page) => within(() => graph.history(workspace, profileId, page)),
+    connectors: (workspace, page) => within(() => graph.connectors(workspace, page)),
+    hasIdentifiers: (workspace, namespace) => within(() => graph.hasIdentifiers(workspace, namespace)),
   };
+}
+
+const LATE = "The identity graph did not answer in time.";
+
+/** The verdicts on the repeats in front of the first change: a repeat behind it must see it. */
+async function readRepeats(
+  graph: Pick<IdentityGraph, "read">,
+  workspace: WorkspaceId,
+  wants: readonly Want[],
+): Promise<readonly Verdict[]> {
+  const verdicts: Verdict[] = [];
+  while (verdicts.length < wants.length) {
+    const step = headOf(wants, verdicts.length);
+    const repeats = leadingRepeats(await graph.read(workspace, wantOfAll(step)), step);
+    verdicts.push(...repeats);
+    if (repeats.length < step.length) break;
+  }
+  return verdicts;
+}
+
+/** What identifiers stand for by now. A read without a lock may miss what a step moves just then, so only the lane says "unknown". */
+function createLookup(graph: Pick<IdentityGraph, "read">, lane: Pick<ReturnType<typeof createLane>, "look">) {
+  const look = async (workspace: WorkspaceId, keys: readonly IdentifierKey[], call: Call): Promise<Picture> => {
+    const want = { keys: [...new Set(keys)], pairs: [] };
+    const seen = await graph.read(workspace, want);
+    return keys.every((key) => seen.identifiers.has(key)) ? seen : lane.look(workspace, want, call);
+  };
+  return {
+    profiles: async (workspace: WorkspaceId, identifiers: readonly Identifier[], call: Call) => {
+      const keys = identifiers.map((one) => identifierKey(workspace, one));
+      return profilesOf(await look(workspace, keys, call), keys);
+    },
+    /** Null when the two are apart. */
+    sides: async (workspace: WorkspaceId, from: Identifier, to: Identifier, call: Call) => {
+      const keys = [from, to].map((one) => identifierKey(workspace, one));
+      const picture = await look(workspace, keys, call);
+      const [one, other] = keys.map((key, i) => picture.identifiers.get(key) ?? unknown(i === 0 ? "from" : "to"));
+      if (one!.component !== other!.component) return null;
+      return { profileId: picture.components.get(one!.component)!.profileId, from: one!.uid, to: other!.uid };
+    },
+  };
+}
+
+function unknown(path: string): never {
+  throw new AppError("not_found", `There is no such identifier: ${path}.`, {
+    errors: [{ path, message: "was never seen" }],
+  });
 }
 
 /** A read looks at no more than this, so that it blocks nobody for long. */
@@ -88,5 +172,6 @@ function leadingRepeats(picture: Picture, wants: readonly Want[]): readonly Verd
 const profilesOf = (picture: Picture, keys: readonly IdentifierKey[]): readonly (ProfileRef | null)[] =>
   keys.map((key) => {
     const component = picture.identifiers.get(key)?.component;
-    return (component === undefined ? undefined : picture.components.get(component)) ?? null;
+    const found = component === undefined ? undefined : picture.components.get(component);
+    return found === undefined ? null : refOf(found);
   });

@@ -1,9 +1,9 @@
 import { AppError } from "../core/errors.js";
 import type { WorkspaceId } from "../core/ids.js";
-import type { Picture, Verdict, Want } from "../core/identity.js";
+import type { Picture, Rules, Verdict, Want } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { decide, type Request } from "./rules.js";
-import { lookupsOf, wantOf, wantOfAll } from "./want.js";
+import { lookupsOf, wantOf, wantOfAll, wantWith } from "./want.js";
 
 export interface LaneOptions {
   /** A step looks at no more than this, so that it blocks nobody for long; what is more waits for the next one. */
@@ -25,6 +25,8 @@ export interface Lane {
   assert(workspace: WorkspaceId, requests: readonly Request[], call: Call): Promise<readonly Verdict[]>;
   /** What stands there when no other step is under way. */
   look(workspace: WorkspaceId, want: Want, call: Call): Promise<Picture>;
+  /** Runs work while no other step of the workspace is under way in this process. */
+  alone<T>(workspace: WorkspaceId, work: () => Promise<T>, call: Call): Promise<T>;
   /** Workspaces that have work under way; the others hold no memory. */
   busy(): number;
 }
@@ -34,7 +36,8 @@ interface Step {
   readonly verdicts: ReadonlyMap<Request, Verdict>;
 }
 
-interface Waiting {
+interface Sharing {
+  readonly kind: "sharing";
   readonly want: Want;
   readonly requests: readonly Request[];
   readonly call: Call;
@@ -42,8 +45,23 @@ interface Waiting {
   readonly fail: (error: unknown) => void;
 }
 
+interface Alone {
+  readonly kind: "alone";
+  readonly call: Call;
+  /** Never rejects. */
+  readonly work: () => Promise<void>;
+}
+
+type Waiting = Sharing | Alone;
+
+export interface LaneDeps {
+  readonly graph: Pick<IdentityGraph, "update">;
+  /** As they are when the step begins. */
+  readonly rulesOf: (workspace: WorkspaceId) => Promise<Rules>;
+}
+
 /** Whoever waits while a step of the workspace is under way shares the next one: one read, one decision, one commit. */
-export function createLane(graph: Pick<IdentityGraph, "update">, options: Partial<LaneOptions> = {}): Lane {
+export function createLane(deps: LaneDeps, options: Partial<LaneOptions> = {}): Lane {
   const { lookupsPerStep, waitingMax } = { ...DEFAULTS, ...options };
   /** A workspace is in here while it has work, and no longer. */
   const queues = new Map<WorkspaceId, Waiting[]>();
@@ -51,7 +69,11 @@ export function createLane(graph: Pick<IdentityGraph, "update">, options: Partia
   const run = async (workspace: WorkspaceId, queue: Waiting[]): Promise<void> => {
     // All that arrive in this turn share the first step, without a timer.
     await Promise.resolve();
-    while (queue.length > 0) await runStep(graph, workspace, takeStep(queue, lookupsPerStep));
+    while (queue.length > 0) {
+      const [first] = queue;
+      if (first!.kind === "sharing") await runStep(deps, workspace, takeStep(queue, lookupsPerStep));
+      else if (!(queue.shift() as Alone).call.expired) await (first as Alone).work();
+    }
     queues.delete(workspace);
   };
   const enter = (workspace: WorkspaceId, waiting: Waiting): void => {
@@ -73,7 +95,8 @@ export function createLane(graph: Pick<IdentityGraph, "update">, options: Partia
       const ask = (request: Request): Promise<Verdict> =>
         new Promise((resolve, reject) => {
           const settle = ({ verdicts }: Step): void => resolve(verdicts.get(request)!);
-          enter(workspace, { want: wantOf(request.keys), requests: [request], call, settle, fail: reject });
+          const want = wantOf(request.keys);
+          enter(workspace, { kind: "sharing", want, requests: [request], call, settle, fail: reject });
         });
       return Promise.all(requests.map(ask));
     },
@@ -81,7 +104,13 @@ export function createLane(graph: Pick<IdentityGraph, "update">, options: Partia
       if (!hasRoom(workspace, 1)) return Promise.reject(full());
       return new Promise((resolve, reject) => {
         const settle = ({ picture }: Step): void => resolve(picture);
-        enter(workspace, { want, requests: [], call, settle, fail: reject });
+        enter(workspace, { kind: "sharing", want, requests: [], call, settle, fail: reject });
+      });
+    },
+    alone: (workspace, work, call) => {
+      if (!hasRoom(workspace, 1)) return Promise.reject(full());
+      return new Promise((resolve, reject) => {
+        enter(workspace, { kind: "alone", call, work: () => work().then(resolve, reject) });
       });
     },
   };
@@ -90,30 +119,29 @@ export function createLane(graph: Pick<IdentityGraph, "update">, options: Partia
 const full = (): AppError => new AppError("unavailable", "Too many identity changes of this workspace are waiting.");
 
 /** Those at the head of the queue that fit into one step; at least one, however much it looks at. */
-function takeStep(queue: Waiting[], lookupsMax: number): readonly Waiting[] {
+function takeStep(queue: Waiting[], lookupsMax: number): readonly Sharing[] {
   let lookups = 0;
-  let end = 0;
-  while (end < queue.length) {
-    lookups += lookupsOf(queue[end]!.want);
-    if (end > 0 && lookups > lookupsMax) break;
-    end += 1;
+  const taken: Sharing[] = [];
+  for (const waiting of queue) {
+    if (waiting.kind === "alone") break;
+    lookups += lookupsOf(waiting.want);
+    if (taken.length > 0 && lookups > lookupsMax) break;
+    taken.push(waiting);
   }
-  return queue.splice(0, end);
+  queue.splice(0, taken.length);
+  return taken;
 }
 
 /** Never rejects: an error goes to those in the step, and only to them. */
-async function runStep(
-  graph: Pick<IdentityGraph, "update">,
-  workspace: WorkspaceId,
-  taken: readonly Waiting[],
-): Promise<void> {
+async function runStep({ graph, rulesOf }: LaneDeps, workspace: WorkspaceId, taken: readonly Sharing[]): Promise<void> {
   const waiting = taken.filter(({ call }) => !call.expired);
   if (waiting.length === 0) return;
   const requests = waiting.flatMap(({ requests }) => requests);
   try {
-    const want = wantOfAll(waiting.map(({ want }) => want));
+    const rules = await rulesOf(workspace);
+    const want = wantWith(wantOfAll(waiting.map(({ want }) => want)), rules);
     const step = await graph.update(workspace, want, (picture) => {
-      const { plan, verdicts } = decide(picture, requests);
+      const { plan, verdicts } = decide(picture, requests, rules);
       return { plan, result: { picture, verdicts: new Map(requests.map((request, i) => [request, verdicts[i]!])) } };
     });
     for (const { settle } of waiting) settle(step);

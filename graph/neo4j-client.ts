@@ -1,14 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import neo4j, { type Driver, type Record as DriverRecord, type Session, type Transaction } from "neo4j-driver";
+import neo4j, {
+  type Driver,
+  type Integer,
+  type Record as DriverRecord,
+  type Session,
+  type Transaction,
+} from "neo4j-driver";
 import { AppError } from "../core/errors.js";
-import { createDeadline } from "./deadline.js";
-import { away, failureOf } from "./neo4j-failure.js";
+import { createDeadline, type Deadline } from "./deadline.js";
+import type { Call } from "./lane.js";
+import { away, failureOf, ofDriver } from "./neo4j-failure.js";
 import { PING } from "./neo4j-statements.js";
 
 /** Values in the order of the statement's RETURN. */
 export type Row = readonly unknown[];
 /** The one map `$q`. */
 export type Parameters = Readonly<Record<string, unknown>>;
+
+/** JavaScript's numbers travel as floats otherwise, and a time must be whole. */
+export const whole = (value: number): Integer => neo4j.int(value);
 
 /** A transaction; ended by `commit` or `rollback`, also after an error. */
 export interface Step {
@@ -23,7 +33,8 @@ export interface Client {
   readonly read: (statement: string, q: Parameters) => Promise<readonly Row[]>;
   /** One statement that stands once it is answered, in one round trip. */
   readonly write: (statement: string, q: Parameters) => Promise<void>;
-  readonly begin: () => Promise<Step>;
+  /** The server ends it after that time, by default a few seconds. */
+  readonly begin: (timeoutMs?: number) => Promise<Step>;
   readonly close: () => Promise<void>;
 }
 
@@ -36,9 +47,9 @@ export interface ClientOptions {
 
 /** The server ends what takes longer, and frees its locks. */
 const READ_MS = 4_000;
-const STEP_MS = 5_000;
-/** The server was to end it before, so by then it is silent. */
-const SILENT_MS = 5_500;
+export const STEP_MS = 5_000;
+/** The server was to end it before, so this much later it is silent. */
+const SILENCE_MS = 500;
 /** Of a question that costs nothing. */
 const ANSWER_MS = 1_000;
 /** While it is silent one call in this time tries; the others are refused at once. */
@@ -68,7 +79,7 @@ export const connect = ({ url, user, password }: ClientOptions): Driver =>
 
 /** Tells of an outage once, and of its end; takes a server that fell silent for gone until it answers again. */
 export function createClient(options: ClientOptions, first: Driver, onReturn: (driver: Driver) => void): Client {
-  const within = createDeadline(SILENT_MS, "The identity graph did not answer in time.");
+  const within = deadlineOf(STEP_MS);
   let driver = first;
   let isTold = false;
   let isInDoubt = false;
@@ -103,30 +114,46 @@ export function createClient(options: ClientOptions, first: Driver, onReturn: (d
     driver = connect(options);
     used.close().catch(() => undefined);
   };
-  const ask = async <T>(work: (driver: Driver) => Promise<T>): Promise<T> => {
+  const ask = async <T>(deadline: Deadline, work: (driver: Driver, call: Call) => Promise<T>): Promise<T> => {
     refuseWhileSilent();
     const used = driver;
     try {
-      const answer = await within(() => work(used));
+      const answer = await deadline((call) => work(used, call));
       onAnswer(used);
       return answer;
-    } catch (error) {
+    } catch (raised) {
+      const error = ofDriver(raised);
       onFailure(used, error);
       throw error;
     }
   };
 
   return {
-    read: (statement, q) => ask((driver) => readOnce(driver, statement, q)),
-    write: (statement, q) => ask((driver) => writeOnce(driver, statement, q)),
-    begin: () =>
-      ask(async (driver) => {
+    read: (statement, q) => ask(within, (driver) => readOnce(driver, statement, q)),
+    write: (statement, q) => ask(within, async (driver) => void (await writeOnce(driver, statement, q))),
+    begin: (timeoutMs = STEP_MS) =>
+      ask(within, async (driver, call) => {
+        const deadline = timeoutMs === STEP_MS ? within : deadlineOf(timeoutMs);
         const session = driver.session({ database: DATABASE, defaultAccessMode: neo4j.session.WRITE });
-        const transaction = await session.beginTransaction({ timeout: STEP_MS });
-        return stepOf(session, transaction, ask);
+        const transaction = await begun(session, timeoutMs);
+        // Nobody is left to end it.
+        if (call.expired) free(session);
+        return stepOf(session, transaction, (work) => ask(deadline, work));
       }),
     close: () => driver.close(),
   };
+}
+
+const deadlineOf = (serverMs: number): Deadline =>
+  createDeadline(serverMs + SILENCE_MS, "The identity graph did not answer in time.");
+
+async function begun(session: Session, timeout: number): Promise<Transaction> {
+  try {
+    return await session.beginTransaction({ timeout });
+  } catch (error) {
+    free(session);
+    throw error;
+  }
 }
 
 /** Whether the server says anything at all. */
@@ -147,10 +174,10 @@ export async function readOnce(driver: Driver, statement: string, q: Parameters)
   }
 }
 
-export async function writeOnce(driver: Driver, statement: string, q: Parameters): Promise<void> {
+export async function writeOnce(driver: Driver, statement: string, q: Parameters): Promise<readonly Row[]> {
   const session = driver.session({ database: DATABASE, defaultAccessMode: neo4j.session.WRITE });
   try {
-    await session.run(statement, { q }, { timeout: STEP_MS });
+    return rowsOf((await session.run(statement, { q }, { timeout: STEP_MS })).records);
   } finally {
     free(session);
   }

@@ -9,8 +9,10 @@ export type Failure = "conflict" | "away" | "refused";
 
 /** The server gave up a step for its length; a second try would be as long. */
 const TOO_LONG = /\.Transaction\.(TransactionTimedOut|TransactionTimedOutClientConfiguration|Terminated)$/;
-/** What the server could not do although nothing was wrong with what it was asked. */
-const NOT_OURS = /^Neo\.(DatabaseError|TransientError)\.|^Neo\.ClientError\.Security\.|\.Database\./;
+/** It is a matter of what was asked, whenever it is asked. All else has its reason in the server, which may be on its way down or up. */
+const OURS = /^Neo\.ClientError\.(Statement|Procedure|Schema\.Constraint)/;
+/** What a read without a lock came upon when a step took it away. */
+const GONE = "Neo.ClientError.Statement.EntityNotFound";
 
 /** Codes of the server begin with "Neo."; all others are the driver's own, of connections. */
 const isOfServer = (code: string): boolean => code.startsWith("Neo.");
@@ -21,8 +23,15 @@ export function failureOf(error: unknown): Failure {
   if (isUnavailable(error)) return "away";
   if (!(error instanceof neo4j.Neo4jError)) return "refused";
   if (!isOfServer(error.code) || TOO_LONG.test(error.code)) return "away";
-  if (neo4j.isRetryableError(error)) return "conflict";
-  return NOT_OURS.test(error.code) ? "away" : "refused";
+  if (neo4j.isRetryableError(error) || error.code === GONE) return "conflict";
+  return OURS.test(error.code) ? "refused" : "away";
+}
+
+/** What the driver ended in. A connection that dies while it is being made can end in any error of the runtime. */
+export function ofDriver(error: unknown): unknown {
+  if (error instanceof neo4j.Neo4jError || isUnavailable(error)) return error;
+  const cause = error instanceof Error ? error : new Error(String(error));
+  return new neo4j.Neo4jError(`The connection broke: ${cause.message}`, "ServiceUnavailable", "", "", undefined, cause);
 }
 
 /** Something that must be unique stands already. */

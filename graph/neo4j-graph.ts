@@ -1,14 +1,16 @@
 import { AppError } from "../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../core/ids.js";
-import type { ProfileRef } from "../core/identity.js";
+import type { Picture, ProfileRef } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { createDeadline } from "./deadline.js";
 import type { Client, ClientOptions, Row } from "./neo4j-client.js";
 import { lookParameters, lookupsOfWant, pictureOf, sightOf, type Lookups, type Sight } from "./neo4j-look.js";
-import { createMembers } from "./neo4j-members.js";
 import { openClient } from "./neo4j-open.js";
+import { createProfileReads } from "./neo4j-profile-reads.js";
+import { createRecords } from "./neo4j-records.js";
+import { hasRules, seeWithRules, type RulesWant } from "./neo4j-rules-look.js";
 import { createShared } from "./neo4j-shared.js";
-import { LOOK, PING, RESOLVE } from "./neo4j-statements.js";
+import { LOOK, PING, RESOLVE, RULES } from "./neo4j-statements.js";
 import { readLocked } from "./neo4j-step.js";
 import { inTwoTries } from "./neo4j-tries.js";
 import { createUnseen, type Unseen } from "./neo4j-unseen.js";
@@ -26,7 +28,7 @@ export function createNeo4jGraph(client: Client, options: UpdateOptions = {}): I
   const unseen = createUnseen(UNSEEN_MAX);
   const read = createReads(client, unseen);
   const resolve = createResolve(client);
-  const members = createMembers(client);
+  const reads = { ...createProfileReads(client), ...createRecords(client) };
   const update = createUpdate(client, unseen, options);
   const promptly = createDeadline(READY_MS, "The identity graph did not answer in time.");
   const { whileOpen, close } = createGate(client);
@@ -36,7 +38,17 @@ export function createNeo4jGraph(client: Client, options: UpdateOptions = {}): I
     read: (workspace, want) => whileOpen(() => read(workspace, want)),
     update: (workspace, want, decide) => whileOpen(() => update(workspace, want, decide)),
     resolve: (workspace, profileId) => whileOpen(() => resolve(workspace, profileId)),
-    members: (workspace, profileId, page) => whileOpen(() => members(workspace, profileId, page)),
+    members: (workspace, profileId, page) => whileOpen(() => reads.members(workspace, profileId, page)),
+    links: (workspace, profileId, page) => whileOpen(() => reads.links(workspace, profileId, page)),
+    history: (workspace, profileId, page) => whileOpen(() => reads.history(workspace, profileId, page)),
+    linksOfChange: (workspace, change) => whileOpen(() => reads.linksOfChange(workspace, change)),
+    isUnlinkedBy: (workspace, key, changeId) => whileOpen(() => reads.isUnlinkedBy(workspace, key, changeId)),
+    findNevers: (workspace, neverIds) => whileOpen(() => reads.findNevers(workspace, neverIds)),
+    nevers: (workspace, page) => whileOpen(() => reads.nevers(workspace, page)),
+    findChange: (workspace, changeId) => whileOpen(() => reads.findChange(workspace, changeId)),
+    changes: (workspace, outcome, page) => whileOpen(() => reads.changes(workspace, outcome, page)),
+    connectors: (workspace, page) => whileOpen(() => reads.connectors(workspace, page)),
+    hasIdentifiers: (workspace, namespace) => whileOpen(() => reads.hasIdentifiers(workspace, namespace)),
     close,
   };
 }
@@ -59,13 +71,29 @@ function createReads(client: Client, unseen: Unseen): IdentityGraph["read"] {
       return split(asks, all);
     },
   });
+  const withRules = createRulesRead(client);
   return async (workspace, want) => {
+    if (hasRules(want)) return withRules({ workspace, want });
     const lookups = lookupsOfWant(workspace, want);
     const picture = pictureOf(lookups, await share(lookups));
     for (const key of lookups.keys) if (!picture.identifiers.has(key)) unseen.add(key);
     return picture;
   };
 }
+
+/** Each goes alone: only who asks what would be needs this much. */
+const createRulesRead = (client: Client) =>
+  createShared<{ readonly workspace: WorkspaceId; readonly want: RulesWant }, Picture>({
+    ...SHARED,
+    weightMax: 1,
+    weightWorth: 1,
+    weightOf: () => 1,
+    ask: ([one]) => {
+      const { workspace, want } = one!;
+      const ask = (statement: string, q: object) => inTwoTries(() => client.read(statement, { ...q }));
+      return Promise.all([seeWithRules(ask, RULES, workspace, want)]);
+    },
+  });
 
 /** To each its own part of what all saw together, by the positions in its own lookups. Rows come in their order. */
 function split(asks: readonly Lookups[], { found, linked }: Sight): readonly Sight[] {
@@ -100,7 +128,7 @@ function createResolve(client: Client): IdentityGraph["resolve"] {
     const row = await share(profileId);
     // An identifier never moves and never goes, so a uid that nobody has is unknown for sure.
     if (row === undefined || row[1] !== workspace) return null;
-    if (row[2] !== null) return profileOf(row);
+    if (row[2] !== null && row[3] !== null) return profileOf(row);
     const [sure] = profileRows(await readLocked(client, workspace, RESOLVE, { uids: [profileId] }));
     return sure === undefined ? null : profileOf(sure);
   };

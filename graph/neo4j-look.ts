@@ -1,6 +1,13 @@
 import { createHash } from "node:crypto";
 import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../core/ids.js";
-import { pairKey, type PairKey, type Picture, type Want } from "../core/identity.js";
+import {
+  pairKey,
+  type PairKey,
+  type Picture,
+  type SeenComponent,
+  type SeenIdentifier,
+  type Want,
+} from "../core/identity.js";
 import type { Parameters, Row } from "./neo4j-client.js";
 
 /** What a statement looks at, by position. */
@@ -9,7 +16,8 @@ export interface Lookups {
   readonly pairs: readonly PairKey[];
 }
 
-type FoundRow = readonly [position: number, uid: Uid, profileId: ProfileId, size: number];
+/** The last two are null when a step takes the profile away just then. */
+type FoundRow = readonly [position: number, uid: Uid, profileId: ProfileId | null, size: number | null];
 
 /** What came back, with the positions of the lookups. */
 export interface Sight {
@@ -18,7 +26,7 @@ export interface Sight {
 }
 
 /** Only what is of the workspace: a key names its own. */
-export function lookupsOfWant(workspace: WorkspaceId, { keys, pairs }: Want): Lookups {
+export function lookupsOfWant(workspace: WorkspaceId, { keys, pairs }: Pick<Want, "keys" | "pairs">): Lookups {
   const own = `${workspace}:`;
   return {
     keys: keys.filter((key) => key.startsWith(own)),
@@ -33,15 +41,19 @@ export const sightOf = ([row]: readonly Row[]): Sight => {
   return { found, linked };
 };
 
+const NO_SUMMARY = { rev: 0, counts: new Map(), never: [] } as const;
+const NO_MARKS = { unlinkedAt: null, touched: [], isConnector: false } as const;
+
 /** A profile's own id names the component, so that what two reads saw before and after a merge never looks like one. */
 export function pictureOf({ keys, pairs }: Lookups, { found, linked }: Sight): Picture {
-  const identifiers = new Map<IdentifierKey, { readonly uid: Uid; readonly component: ProfileId }>();
-  const components = new Map<ProfileId, { readonly profileId: ProfileId; readonly size: number }>();
+  const identifiers = new Map<IdentifierKey, SeenIdentifier>();
+  const components = new Map<ProfileId, SeenComponent>();
   for (const [position, uid, profileId, size] of found) {
-    identifiers.set(keys[position]!, { uid, component: profileId });
-    components.set(profileId, { profileId, size });
+    if (profileId === null || size === null) continue;
+    identifiers.set(keys[position]!, { uid, component: profileId, ...NO_MARKS });
+    components.set(profileId, { profileId, size, ...NO_SUMMARY });
   }
-  return { identifiers, components, linked: new Set(linked.map((position) => pairs[position]!)) };
+  return { identifiers, components, linked: new Set(linked.map((position) => pairs[position]!)), removed: new Map() };
 }
 
 /** Neo4j indexes up to 8 KB; two long keys are more. No pair key begins with a letter. */

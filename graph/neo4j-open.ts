@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import neo4j, { type Driver } from "neo4j-driver";
 import { ConfigError } from "../core/config.js";
 import { connect, createClient, readOnce, writeOnce, type Client, type ClientOptions } from "./neo4j-client.js";
-import { codeOf, failureOf } from "./neo4j-failure.js";
+import { codeOf, failureOf, ofDriver } from "./neo4j-failure.js";
 import { AWAIT_SCHEMA, SCHEMA } from "./neo4j-statements.js";
 import { warmUp } from "./neo4j-warm.js";
 
@@ -22,7 +22,7 @@ export async function openClient(options: ClientOptions): Promise<Client> {
     if (outcome === "late") throw new ConfigError("NEO4J_URL: the server there did not answer in time");
   } catch (error) {
     driver.close().catch(() => undefined);
-    throw explained(error, options);
+    throw explained(ofDriver(error), options);
   } finally {
     tooLate.abort();
   }
@@ -54,7 +54,7 @@ const BETWEEN_TRIES_MS = 100;
 async function makeOnce(driver: Driver, statement: string): Promise<void> {
   for (let tries = 1; ; tries++)
     try {
-      return await writeOnce(driver, statement, {});
+      return void (await writeOnce(driver, statement, {}));
     } catch (error) {
       const isRace = failureOf(error) === "conflict" || codeOf(error).startsWith("Neo.ClientError.Schema.");
       if (!isRace || tries === SCHEMA_TRIES) throw error;

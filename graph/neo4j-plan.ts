@@ -1,41 +1,40 @@
-import neo4j, { type Integer } from "neo4j-driver";
-import type { Identifier } from "../core/event.js";
-import type { WorkspaceId } from "../core/ids.js";
+import type { IdentifierKey, Uid, WorkspaceId } from "../core/ids.js";
 import {
   pairKey,
-  type Change,
+  type Component,
+  type ComponentPlan,
   type CreatePlan,
-  type Evidence,
   type LinkPlan,
   type Picture,
   type Plan,
+  type Summary,
 } from "../core/identity.js";
-import type { Parameters } from "./neo4j-client.js";
+import { changeParameters, sourceOf } from "./neo4j-change.js";
+import { whole, type Parameters } from "./neo4j-client.js";
 import { linkKey } from "./neo4j-look.js";
 
-/** JavaScript's numbers travel as floats otherwise, and a time must be whole. */
-const whole = (value: number): Integer => neo4j.int(value);
-
 /** What the writing statement takes as `$q`. */
-export function writeParameters(ws: WorkspaceId, plan: Plan): Parameters {
+export function writeParameters(ws: WorkspaceId, plan: Plan, picture: Picture): Parameters {
   const { components, creates } = plan;
   const members = components.map((): CreatePlan[] => []);
   for (const create of creates) members[create.component]?.push(create);
   const placed = components.map((component, position) => ({ ...component, members: members[position]! }));
+  const uidOf = uidsOf(plan, picture);
   return {
     ws,
     fresh: placed
       .filter(({ into }) => into === null)
-      .map(({ profileId, size, members }) => ({ id: profileId, size: whole(size), members: members.map(memberOf) })),
+      .map((component) => ({ ...profileOf(component), members: component.members.map(memberOf) })),
     moves: components.flatMap(({ into, absorbed }) => absorbed.map((gone) => ({ into, gone }))),
-    grown: components
-      .filter(({ into }) => into !== null)
-      .map(({ into, profileId, size }) => ({ was: into, id: profileId, size: whole(size) })),
+    grown: [
+      ...components.filter(({ into }) => into !== null).map((component) => grownOf(component, picture)),
+      ...linkedWithin(plan, picture),
+    ],
     joins: placed
       .filter(({ into }) => into !== null)
       .flatMap(({ profileId, members }) => members.map((one) => ({ profile: profileId, ...memberOf(one) }))),
     links: plan.links.map(linkOf),
-    changes: plan.changes.map(changeOf),
+    changes: plan.changes.map((change) => changeParameters(ws, change, uidOf)),
   };
 }
 
@@ -46,9 +45,37 @@ const memberOf = ({ key, uid, identifier }: CreatePlan) => ({
   value: identifier.value,
 });
 
-/** An event's id stands beside it: as the caption of a link it could not be read. */
-const sourceOf = ({ source }: Evidence) =>
-  source === "identify" || source === "alias" ? { source, event: null } : { source: "event", event: source };
+/** A list that is empty is not written at all: most profiles have none. */
+export const profileOf = ({ profileId, size, ...summary }: Summary & Pick<ComponentPlan, "profileId" | "size">) => ({
+  id: profileId,
+  size: whole(size),
+  counts: JSON.stringify(Object.fromEntries(summary.counts)),
+  never: summary.never.length === 0 ? null : summary.never,
+});
+
+/** Null leaves what stands there: an empty list is written where there was none before only if it takes something away. */
+function grownOf(component: ComponentPlan, { components }: Picture) {
+  const { into, absorbed, never } = component;
+  const had = [into!, ...absorbed].some((one) => components.get(one)!.never.length > 0);
+  return { was: into, ...profileOf(component), never: had || never.length > 0 ? never : null };
+}
+
+/** Components that get links between members that they have already, and nothing else. */
+function linkedWithin({ components, links }: Plan, { identifiers, components: seen }: Picture) {
+  const changed = new Set<Component>(components.flatMap(({ into, absorbed }) => [into ?? "", ...absorbed]));
+  const within = new Set<Component>();
+  for (const { from, to } of links)
+    for (const key of [from, to]) {
+      const component = identifiers.get(key)?.component;
+      if (component !== undefined && !changed.has(component)) within.add(component);
+    }
+  return [...within].map((was) => ({ was, id: was, size: whole(seen.get(was)!.size), counts: null, never: null }));
+}
+
+const uidsOf = ({ creates }: Plan, { identifiers }: Picture) => {
+  const created = new Map<IdentifierKey, Uid>(creates.map(({ key, uid }) => [key, uid]));
+  return (key: IdentifierKey): Uid | undefined => identifiers.get(key)?.uid ?? created.get(key);
+};
 
 const linkOf = ({ from, to, changeId, evidence }: LinkPlan) => ({
   from,
@@ -60,29 +87,16 @@ const linkOf = ({ from, to, changeId, evidence }: LinkPlan) => ({
   at: whole(evidence.at),
 });
 
-const changeOf = ({ changeId, at, evidence, identifiers, outcome, before, after }: Change) => ({
-  id: changeId,
-  at: whole(at),
-  outcome,
-  ...sourceOf(evidence),
-  key_id: evidence.keyId,
-  identifiers: identifiers.map(named),
-  before,
-  after,
-});
-
-/** As a person reads it; injective, since no namespace holds a colon. */
-const named = ({ namespace, value }: Identifier): string => `${namespace}:${value}`;
-
 /** A plan that names what the picture does not show is a fault of its maker: nothing of it is written. */
-export function requireKnown({ components, creates, links }: Plan, picture: Picture): void {
+export function requireKnown({ components, creates, links, splits }: Plan, picture: Picture): void {
   const known = new Set(creates.map(({ key }) => key));
   for (const { into, absorbed } of components)
     for (const component of into === null ? absorbed : [into, ...absorbed])
       if (!picture.components.has(component)) throw unknown("component");
+  for (const { component } of splits) if (!picture.components.has(component)) throw unknown("component");
   for (const { component } of creates) if (components[component] === undefined) throw unknown("component");
   for (const { from, to } of links)
     for (const key of [from, to]) if (!picture.identifiers.has(key) && !known.has(key)) throw unknown("identifier");
 }
 
-const unknown = (what: string): Error => new Error(`The plan names a ${what} that does not exist.`);
+export const unknown = (what: string): Error => new Error(`The plan names a ${what} that does not exist.`);

@@ -1,11 +1,18 @@
 /**
- * All that is said to Neo4j. Each text is fixed, so its plan is made once: what a client sent stands in the one map `$q` alone.
+ * What the hot paths say to Neo4j. Each text is fixed, so its plan is made once: what a client sent stands in the one map `$q` alone.
  * The hints keep the plans right on an empty database as on a full one; then `replan=skip` saves the stalls of planning anew.
  *
- * (:Identifier {key, uid, ws, ns, value})-[:OF {hub, uid}]->(:Profile {ws, id, hub, size}): `hub` is the id that the profile
- * began with and keeps, so that its members stand in the index of `OF` in their order.
- * (:Identifier)-[:LINKED {key, change, source, event, key_id, at}]->(:Identifier), as asserted; a link that is taken back gets a
- * `removed_at` and stays. (:Change {id, ws, at, outcome, source, event, key_id, identifiers, before, after}): `id` sorts by age.
+ * (:Identifier {key, uid, ws, ns, value, unlinked_at, unlinked_by, touched})-[:OF {hub, uid}]->(:Profile {ws, id, hub, size, rev,
+ * counts, never}). `hub` is a name that the profile keeps, so that its members stand in the index of `OF` in their order. `rev` is
+ * higher after each step that touched it, `counts` says how many identifiers of each namespace it has (JSON), `never` which forbidden
+ * pairs have a side in it. `unlinked_at` and `unlinked_by` are time and change of the last unlink; `touched` are keys of limited
+ * namespaces that a rule kept apart from it. One that is beyond the connector limit is a (:Connector) too.
+ * (:Identifier)-[:LINKED {key, change, source, event, key_id, at, by, removed_at}]->(:Identifier), as asserted; a link that is taken
+ * back gets a `removed_at` and stays. `by` is the change that removed or restored it, absent while it is as `change` asserted it.
+ * (:Identifier)-[:NEVER {id, ws, change, key_id, at}]->(:Identifier): a forbidden pair.
+ * (:Change {id, ws, at, asked_at, outcome, source, event, key_id, identifiers, before, after, dropped, rule, reverts}): `id` sorts by
+ * age; `asked_at` stands there when the request was older than `at`. (:Change)-[:ABOUT]->(:Identifier): those that it names, and
+ * those whose uid is a profile id before or after it.
  * (:Workspace {id, seq}): its lock is the lock of all identity writes of the workspace.
  */
 
@@ -17,7 +24,11 @@ export const SCHEMA: readonly string[] = [
   "CREATE CONSTRAINT onym_workspace_id IF NOT EXISTS FOR (w:Workspace) REQUIRE w.id IS UNIQUE",
   "CREATE CONSTRAINT onym_change_id IF NOT EXISTS FOR (c:Change) REQUIRE c.id IS UNIQUE",
   "CREATE CONSTRAINT onym_linked_key IF NOT EXISTS FOR ()-[l:LINKED]-() REQUIRE l.key IS UNIQUE",
+  "CREATE CONSTRAINT onym_never_id IF NOT EXISTS FOR ()-[n:NEVER]-() REQUIRE n.id IS UNIQUE",
   "CREATE INDEX onym_members IF NOT EXISTS FOR ()-[o:OF]-() ON (o.hub, o.uid)",
+  "CREATE INDEX onym_nevers IF NOT EXISTS FOR ()-[n:NEVER]-() ON (n.ws, n.id)",
+  "CREATE INDEX onym_changes IF NOT EXISTS FOR (c:Change) ON (c.ws, c.outcome, c.id)",
+  "CREATE INDEX onym_connectors IF NOT EXISTS FOR (c:Connector) ON (c.ws, c.uid)",
 ];
 
 export const AWAIT_SCHEMA = "CALL db.awaitIndexes(8)";
@@ -49,6 +60,51 @@ export const LOCK = `CYPHER replan=skip ${TAKE_LOCK} RETURN w.seq`;
 
 export const LOCK_AND_LOOK = `CYPHER replan=skip ${TAKE_LOCK} ${LOOK_PARTS("w")}`;
 
+/** All that the rules need too. `$q.touching` are the positions whose neighbours count: none when no rule asks. */
+const RULES_PARTS = (scope: string): string => `
+CALL (${scope}) {
+  UNWIND range(0, size($q.keys) - 1) AS n
+  MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
+  MATCH (i)-[:OF]->(p:Profile)
+  WITH p, collect([
+    n, i.uid, i.unlinked_at.epochMillis, i:Connector, CASE WHEN $q.touching = [] THEN null ELSE i.touched END
+  ]) AS seats
+  RETURN collect([p.id, p.size, p.rev, p.counts, p.never, seats]) AS found
+}
+CALL (${scope}) {
+  UNWIND range(0, size($q.pairs) - 1) AS n
+  MATCH ()-[l:LINKED {key: $q.pairs[n]}]->() USING INDEX SEEK l:LINKED(key)
+  RETURN collect([n, l.removed_at.epochMillis]) AS links
+}
+CALL (${scope}) {
+  UNWIND $q.touching AS n
+  MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
+  CALL (i) {
+    MATCH (i)-[l:LINKED]-(other)
+    WITH l, other
+    LIMIT 1000
+    WHERE l.removed_at IS NULL AND other.ns IN $q.limited
+    WITH other
+    LIMIT toInteger($q.touchedMax)
+    RETURN collect(other.key) AS others
+  }
+  WITH n, others
+  WHERE others <> []
+  RETURN collect([n, others]) AS touched
+}
+RETURN found, links, touched`;
+
+export const RULES = `CYPHER replan=skip ${RULES_PARTS("")}`;
+
+export const LOCK_AND_RULES = `CYPHER replan=skip ${TAKE_LOCK} ${RULES_PARTS("w")}`;
+
+/** Of profiles that a version wrote which kept no counts. */
+export const COUNT_MEMBERS = `CYPHER replan=skip
+UNWIND $q.ids AS id
+MATCH (p:Profile {id: id}) USING INDEX SEEK p:Profile(id)
+MATCH (m)-[:OF]->(p)
+RETURN id, m.ns AS ns, count(*) AS members`;
+
 export const FIND_CHANGE = `CYPHER replan=skip
 MATCH (c:Change {id: $q.change}) USING INDEX SEEK c:Change(id)
 WHERE c.ws = $q.ws
@@ -59,13 +115,13 @@ const NEW_IDENTIFIER = "(:Identifier {key: m.key, uid: m.uid, ws: $q.ws, ns: m.n
 const FRESH = `
 CALL () {
   UNWIND $q.fresh AS f
-  CREATE (p:Profile {ws: $q.ws, id: f.id, hub: f.id, size: f.size})
+  CREATE (p:Profile {ws: $q.ws, id: f.id, hub: f.id, size: f.size, rev: 1, counts: f.counts, never: f.never})
   WITH p, f
   UNWIND f.members AS m
   CREATE ${NEW_IDENTIFIER}-[:OF {hub: f.id, uid: m.uid}]->(p)
 }`;
 
-/** The absorbed profiles go before the others take their ids over. */
+/** The absorbed profiles go before the others take their ids over; no `rev` falls behind one that was handed out. */
 const MOVES = `
 CALL () {
   UNWIND $q.moves AS move
@@ -77,13 +133,16 @@ CALL () {
 }
 CALL () {
   UNWIND $q.moves AS move
+  MATCH (into:Profile {id: move.into}) USING INDEX SEEK into:Profile(id)
   MATCH (gone:Profile {id: move.gone}) USING INDEX SEEK gone:Profile(id)
+  SET into.rev = CASE WHEN coalesce(gone.rev, 0) > coalesce(into.rev, 0) THEN gone.rev ELSE into.rev END
   DELETE gone
 }
 CALL () {
   UNWIND $q.grown AS g
   MATCH (p:Profile {id: g.was}) USING INDEX SEEK p:Profile(id)
-  SET p.id = g.id, p.size = g.size
+  SET p.id = g.id, p.size = g.size, p.rev = coalesce(p.rev, 0) + 1,
+    p.counts = coalesce(g.counts, p.counts), p.never = coalesce(g.never, p.never)
 }
 CALL () {
   UNWIND $q.joins AS m
@@ -102,10 +161,16 @@ CALL () {
 }
 CALL () {
   UNWIND $q.changes AS c
-  CREATE (:Change {
-    id: c.id, ws: $q.ws, at: datetime({epochMillis: c.at}), outcome: c.outcome, source: c.source, event: c.event,
-    key_id: c.key_id, identifiers: c.identifiers, before: c.before, after: c.after
+  CREATE (change:Change {
+    id: c.id, ws: $q.ws, at: datetime({epochMillis: c.at}),
+    asked_at: CASE WHEN c.asked_at IS NULL THEN null ELSE datetime({epochMillis: c.asked_at}) END,
+    outcome: c.outcome, source: c.source, event: c.event, key_id: c.key_id, identifiers: c.identifiers,
+    before: c.before, after: c.after, dropped: c.dropped, rule: c.rule, reverts: c.reverts
   })
+  WITH change, c
+  UNWIND c.about AS uid
+  MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
+  CREATE (change)-[:ABOUT]->(i)
 }`;
 
 /** Writes a plan whose names all stand in the picture that was read behind the lock. */
@@ -123,34 +188,3 @@ CALL () {
   RETURN collect([n, i.ws, p.id, p.size]) AS found
 }
 RETURN found`;
-
-/** The members of a profile that fits into the page as a whole; none of a larger one. */
-export const WHOLE_PROFILE = `CYPHER replan=skip
-MATCH (i:Identifier {uid: $q.uid}) USING INDEX SEEK i:Identifier(uid)
-WHERE i.ws = $q.ws
-OPTIONAL MATCH (i)-[:OF]->(p:Profile)
-CALL (p) {
-  WITH p
-  WHERE p.size <= $q.limit
-  MATCH (m)-[:OF]->(p)
-  WITH m
-  ORDER BY m.uid
-  RETURN collect([m.uid, m.ns, m.value]) AS members
-}
-RETURN p.size AS size, members`;
-
-/** By the index, in its order: a page costs what it shows, however large the profile is. */
-export const PAGE_OF_MEMBERS = `CYPHER replan=skip
-MATCH (i:Identifier {uid: $q.uid}) USING INDEX SEEK i:Identifier(uid)
-WHERE i.ws = $q.ws
-MATCH (i)-[:OF]->(p:Profile)
-WITH p.hub AS hub
-CALL (hub) {
-  MATCH (m:Identifier)-[o:OF]->(:Profile) USING INDEX SEEK o:OF(hub, uid)
-  WHERE o.hub = hub AND o.uid > $q.after
-  WITH m, o
-  ORDER BY o.hub, o.uid
-  LIMIT toInteger($q.limit)
-  RETURN collect([m.uid, m.ns, m.value]) AS members
-}
-RETURN members`;

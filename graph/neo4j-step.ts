@@ -4,8 +4,8 @@ import { LOCK } from "./neo4j-statements.js";
 import { inLockedTries } from "./neo4j-tries.js";
 
 /** One transaction. Whatever the work did not commit is undone. */
-export async function inStep<T>(client: Client, work: (step: Step) => Promise<T>): Promise<T> {
-  const begun = await client.begin();
+export async function inStep<T>(client: Client, work: (step: Step) => Promise<T>, timeoutMs?: number): Promise<T> {
+  const begun = await client.begin(timeoutMs);
   let isCommitted = false;
   const commit = async (): Promise<void> => {
     await begun.commit();
@@ -19,11 +19,14 @@ export async function inStep<T>(client: Client, work: (step: Step) => Promise<T>
   }
 }
 
-/** What stands there while nobody writes in the workspace: the answer to a doubt, which changes nothing. */
-export const readLocked = (client: Client, ws: WorkspaceId, statement: string, q: object): Promise<readonly Row[]> =>
+/** What is read while nobody writes in the workspace: the answer to a doubt, which changes nothing. */
+export const inLock = <T>(client: Client, ws: WorkspaceId, work: (step: Step) => Promise<T>): Promise<T> =>
   inLockedTries(() =>
     inStep(client, async (step) => {
       await step.run(LOCK, { ws });
-      return step.run(statement, { ...q, ws });
+      return work(step);
     }),
   );
+
+export const readLocked = (client: Client, ws: WorkspaceId, statement: string, q: object): Promise<readonly Row[]> =>
+  inLock(client, ws, (step) => step.run(statement, { ...q, ws }));

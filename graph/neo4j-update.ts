@@ -1,15 +1,17 @@
 import type { ChangeId, WorkspaceId } from "../core/ids.js";
-import type { Picture, Plan } from "../core/identity.js";
+import type { Picture, Plan, Want } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { createDeadline } from "./deadline.js";
-import type { Client, Step } from "./neo4j-client.js";
+import { STEP_MS, type Client, type Step } from "./neo4j-client.js";
 import { isConstraint } from "./neo4j-failure.js";
-import { lookParameters, lookupsOfWant, pictureOf, sightOf, type Lookups } from "./neo4j-look.js";
+import { lookParameters, lookupsOfWant, pictureOf, sightOf } from "./neo4j-look.js";
 import { requireKnown, writeParameters } from "./neo4j-plan.js";
-import { FIND_CHANGE, LOCK_AND_LOOK, LOOK, WRITE, WRITE_NEW } from "./neo4j-statements.js";
+import { hasRules, seeWithRules } from "./neo4j-rules-look.js";
+import { FIND_CHANGE, LOCK_AND_LOOK, LOCK_AND_RULES, LOOK, RULES, WRITE_NEW } from "./neo4j-statements.js";
 import { inStep } from "./neo4j-step.js";
 import { inTries } from "./neo4j-tries.js";
 import type { Unseen } from "./neo4j-unseen.js";
+import { isPlain, PART_ROWS, weightOf, writePlan } from "./neo4j-write.js";
 
 export interface UpdateOptions {
   /** False only to show that nothing else keeps two processes apart. */
@@ -27,14 +29,10 @@ export function createUpdate(
   { locks = true }: UpdateOptions = {},
 ): IdentityGraph["update"] {
   const within = createDeadline(UPDATE_MS, "The identity graph did not take the change in time.");
-  const look = locks ? LOCK_AND_LOOK : LOOK;
   return (workspace, want, decide) =>
     within(async (call) => {
       const isNew = unseen.takeAll(want.keys) && locks;
-      const attempt = createAttempt(
-        { client, workspace, lookups: lookupsOfWant(workspace, want), look, decide },
-        isNew,
-      );
+      const attempt = createAttempt({ client, workspace, want, locks, decide }, isNew);
       const ending = await inTries(attempt, { awayMax: AWAY_TRIES_MAX, isOver: () => call.expired });
       if (ending.kind === "threw") throw ending.error;
       return ending.result;
@@ -44,8 +42,8 @@ export function createUpdate(
 interface Task<T> {
   readonly client: Client;
   readonly workspace: WorkspaceId;
-  readonly lookups: Lookups;
-  readonly look: string;
+  readonly want: Want;
+  readonly locks: boolean;
   readonly decide: (picture: Picture) => { readonly plan: Plan | null; readonly result: T };
 }
 
@@ -65,20 +63,37 @@ function createAttempt<T>(task: Task<T>, isNew: boolean): () => Promise<Ending<T
     const isFirst = mayBeNew;
     mayBeNew = false;
     const ending = isFirst ? await writeAsNew(task, doubts) : null;
-    return ending ?? inStep(task.client, (step) => writeLocked(task, doubts, step));
+    return ending ?? writeInTime(task, doubts);
   };
 }
 
-const NOTHING: Picture = { identifiers: new Map(), components: new Map(), linked: new Set() };
+/** Far more than what one takes on a busy machine. */
+const MS_PER_ROW = 1;
+
+/** Most steps are short. One that turns out to move very much is begun anew with the time for that; by then nobody may wait for it. */
+async function writeInTime<T>(task: Task<T>, doubts: Doubts<T>): Promise<Ending<T>> {
+  let room = Math.max(PART_ROWS, task.want.keys.length);
+  for (;;) {
+    const timeoutMs = room === PART_ROWS ? STEP_MS : STEP_MS + room * MS_PER_ROW;
+    const ending = await inStep(task.client, (step) => writeLocked(task, doubts, step, room), timeoutMs);
+    if (ending.kind !== "long") return ending;
+    room = 2 * ending.rows;
+  }
+}
+
+const NOTHING: Picture = { identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() };
 
 /** In one round trip instead of four, when a read saw none of it. Null when there is more to it: then the lock has the word. */
-async function writeAsNew<T>({ client, workspace, decide }: Task<T>, doubts: Doubts<T>): Promise<Ending<T> | null> {
+async function writeAsNew<T>(task: Task<T>, doubts: Doubts<T>): Promise<Ending<T> | null> {
+  const { client, workspace, want, decide } = task;
   const decided = ask(decide, NOTHING);
   if (decided.kind === "threw" || decided.plan === null) return null;
+  // What it would not create could stand there unseen.
+  if (decided.plan.creates.length !== want.keys.length || !isPlain(decided.plan)) return null;
   requireKnown(decided.plan, NOTHING);
   note(doubts, decided.plan, decided);
   try {
-    await client.write(WRITE_NEW, writeParameters(workspace, decided.plan));
+    await client.write(WRITE_NEW, writeParameters(workspace, decided.plan, NOTHING));
     return decided;
   } catch (error) {
     if (!isConstraint(error)) throw error;
@@ -88,9 +103,14 @@ async function writeAsNew<T>({ client, workspace, decide }: Task<T>, doubts: Dou
   }
 }
 
-async function writeLocked<T>(task: Task<T>, doubts: Doubts<T>, step: Step): Promise<Ending<T>> {
-  const { workspace, lookups, look, decide } = task;
-  const picture = pictureOf(lookups, sightOf(await step.run(look, { ws: workspace, ...lookParameters(lookups) })));
+async function writeLocked<T>(
+  task: Task<T>,
+  doubts: Doubts<T>,
+  step: Step,
+  room: number,
+): Promise<Ending<T> | { readonly kind: "long"; readonly rows: number }> {
+  const { workspace, want, decide } = task;
+  const picture = await see(task, step);
   // Behind the lock: the transaction in doubt held it to its end.
   const { last } = doubts;
   if (last !== null && (await step.run(FIND_CHANGE, { ws: workspace, change: last.changeId })).length > 0)
@@ -98,10 +118,19 @@ async function writeLocked<T>(task: Task<T>, doubts: Doubts<T>, step: Step): Pro
   const decided = ask(decide, picture);
   if (decided.kind === "threw" || decided.plan === null) return decided;
   requireKnown(decided.plan, picture);
-  await step.run(WRITE, writeParameters(workspace, decided.plan));
+  const rows = weightOf(decided.plan, picture);
+  if (rows > room) return { kind: "long", rows };
+  await writePlan(step, workspace, decided.plan, { keys: new Set(want.keys), picture });
   note(doubts, decided.plan, decided);
   await step.commit();
   return decided;
+}
+
+async function see<T>({ workspace, want, locks }: Task<T>, step: Step): Promise<Picture> {
+  if (hasRules(want)) return seeWithRules(step.run, locks ? LOCK_AND_RULES : RULES, workspace, want);
+  const lookups = lookupsOfWant(workspace, want);
+  const q = { ws: workspace, ...lookParameters(lookups) };
+  return pictureOf(lookups, sightOf(await step.run(locks ? LOCK_AND_LOOK : LOOK, q)));
 }
 
 function ask<T>(decide: Task<T>["decide"], picture: Picture) {

@@ -1,36 +1,39 @@
 import neo4j, { type Driver } from "neo4j-driver";
 import type { WorkspaceId } from "../core/ids.js";
+import type { Picture } from "../core/identity.js";
+import { EMPTY_PLAN } from "./draft.js";
 import { DATABASE, type Parameters } from "./neo4j-client.js";
 import { writeParameters } from "./neo4j-plan.js";
-import * as statements from "./neo4j-statements.js";
+import * as reads from "./neo4j-read-statements.js";
+import * as hot from "./neo4j-statements.js";
+import * as undo from "./neo4j-undo-statements.js";
 
 /** Nobody waits for it, and planning takes long on a busy machine. */
 const PLAN_MS = 60_000;
 const NOWHERE = "warm-up" as WorkspaceId;
 
+const NO_PICTURE: Picture = {
+  identifiers: new Map(),
+  components: new Map(),
+  linked: new Set(),
+  removed: new Map(),
+};
+
 const NOTHING = {
-  ...writeParameters(NOWHERE, { components: [], creates: [], links: [], changes: [] }),
-  keys: [],
-  pairs: [],
-  uids: [],
-  uid: "",
-  change: "",
-  limit: 1,
-  after: "",
+  ...writeParameters(NOWHERE, EMPTY_PLAN, NO_PICTURE),
+  ...{ keys: [], pairs: [], touching: [], limited: [], touchedMax: 0, ids: [], uids: [], uid: "", change: "" },
+  ...{ hub: "", limit: 1, wholeMax: 1, after: "", from: "", to: "", before: "", outcomes: [], nevers: [], key: "" },
+  ...{ prefix: "", into: "", gone: "", stays: [], parts: [], leaves: [], removes: [], restores: [], unlinked: [] },
+  ...{ touches: [], forbids: [], lifts: [], named: [] },
 } satisfies Parameters;
 
-/** All that the hot paths say. */
-const HOT = [
-  statements.LOOK,
-  statements.LOCK_AND_LOOK,
-  statements.WRITE,
-  statements.WRITE_NEW,
-  statements.RESOLVE,
-  statements.LOCK,
-  statements.FIND_CHANGE,
-  statements.WHOLE_PROFILE,
-  statements.PAGE_OF_MEMBERS,
-];
+/** All that is ever said, and first what every request says. */
+const ALL = [hot, reads, undo].flatMap((texts) => Object.values<unknown>(texts)).filter(isQuery);
+
+/** What makes the schema has no plan. */
+function isQuery(text: unknown): text is string {
+  return typeof text === "string" && text.startsWith("CYPHER");
+}
 
 /**
  * Has the server plan each statement once, on nothing, and takes it back. A server that was started just now needs seconds for
@@ -39,7 +42,7 @@ const HOT = [
 export async function warmUp(driver: Driver): Promise<void> {
   const session = driver.session({ database: DATABASE, defaultAccessMode: neo4j.session.WRITE });
   try {
-    for (const statement of HOT) {
+    for (const statement of ALL) {
       const transaction = await session.beginTransaction({ timeout: PLAN_MS });
       await transaction.run(statement, { q: NOTHING });
       await transaction.rollback();

@@ -1,17 +1,32 @@
-import type { Identifier } from "../core/event.js";
-import type { ChangeId, IdentifierKey, ProfileId, Uid } from "../core/ids.js";
+import type { DroppedIdentifier } from "../core/event.js";
+import type { ChangeId, IdentifierKey, Uid } from "../core/ids.js";
 import {
   pairKey,
   type Assertion,
   type Change,
-  type Component,
-  type ComponentPlan,
   type LinkPlan,
-  type PairKey,
   type Picture,
   type Plan,
+  type ProfileRef,
+  type Rules,
   type Verdict,
 } from "../core/identity.js";
+import {
+  addLinks,
+  createDraft,
+  createIn,
+  groupOf,
+  isLinked,
+  join,
+  planOf,
+  refOf,
+  type Draft,
+  type Group,
+} from "./draft.js";
+import { isStale, select, selectFacetAlone, type Selection } from "./selection.js";
+import { connectorsOf, recordTouches } from "./touches.js";
+
+export { NO_RULES } from "./breaks.js";
 
 /** An assertion with all that is minted outside, so that asking again after a write conflict decides the same. */
 export interface Request {
@@ -30,47 +45,14 @@ export interface Decision {
   readonly verdicts: readonly Verdict[];
 }
 
-/** A component on its way through the draft. It ends in another one once the two are joined. */
-interface Group {
-  joinedInto: Group | null;
-  /** The components of the picture that it stands for; none when all of it is new. */
-  origins: readonly Component[];
-  profileId: ProfileId;
-  size: number;
-  changed: boolean;
-}
-
-interface Create {
-  readonly key: IdentifierKey;
-  readonly identifier: Identifier;
-  readonly uid: Uid;
-  readonly group: Group;
-}
-
-interface Draft {
-  readonly picture: Picture;
-  readonly groups: Map<Component, Group>;
-  readonly created: Map<IdentifierKey, Create>;
-  readonly linked: Set<PairKey>;
-  readonly links: LinkPlan[];
-  readonly changes: Change[];
-}
-
 /**
  * Applies the requests one after the other, as if each were committed alone, and answers the net effect as one plan.
- * Pure: the picture stays as it is. It must show all keys of the requests and all their pairs.
+ * Pure: the picture stays as it is. It must show all keys of the requests and all their pairs, with all that rules need.
  */
-export function decide(picture: Picture, requests: readonly Request[]): Decision {
-  const draft: Draft = {
-    picture,
-    groups: new Map(),
-    created: new Map(),
-    linked: new Set(),
-    links: [],
-    changes: [],
-  };
-  const verdicts = requests.map((request) => apply(draft, request));
-  return { plan: draft.changes.length === 0 ? null : planOf(draft), verdicts };
+export function decide(picture: Picture, requests: readonly Request[], rules: Rules): Decision {
+  const draft = createDraft(picture);
+  const verdicts = requests.map((request) => apply(draft, request, rules));
+  return { plan: planOf(draft), verdicts };
 }
 
 /** The verdict on a repeat, seen in a picture alone; null when there is something to write, or any doubt. */
@@ -82,121 +64,136 @@ export function repeated(picture: Picture, keys: readonly IdentifierKey[]): Verd
     if (picture.identifiers.get(keys[i]!)?.component !== component) return null;
     for (let j = 0; j < i; j++) if (!picture.linked.has(pairKey(keys[j]!, keys[i]!))) return null;
   }
-  return unchanged(profile.profileId);
+  return unchanged(profile);
 }
 
-const unchanged = (profileId: ProfileId): Verdict => ({
-  profileId,
-  outcome: "unchanged",
-  mergedProfileIds: [],
-  dropped: [],
-  changeId: null,
-});
+function unchanged(profile: ProfileRef): Verdict {
+  const refs = [refOf(profile)];
+  return { ...NOTHING, profileId: profile.profileId, before: refs, after: refs };
+}
 
-function apply(draft: Draft, request: Request): Verdict {
-  const { assertion, keys, changeId } = request;
-  const found = keys.map((key) => groupOf(draft, key));
+const NOTHING = { outcome: "unchanged", mergedProfileIds: [], dropped: [], changeId: null, rule: null } as const;
+
+function apply(draft: Draft, request: Request, rules: Rules): Verdict {
+  const known = groupOf(draft, request.keys[0]!);
+  // Whatever the rules say by now: what stands stands.
+  if (known !== null && isRepeat(draft, request, known)) return unchanged(known);
+  const { source } = request.assertion.evidence;
+  if (source !== "identify" && source !== "alias" && isStale(draft, request))
+    return keep(draft, request, selectFacetAlone(draft, request));
+  const connectors = connectorsOf(draft, request, rules);
+  const selection = select(draft, request, rules, connectors);
+  const verdict =
+    source === "alias" && selection.dropped.length > 0
+      ? refuse(draft, request, selection.dropped)
+      : keep(draft, request, selection);
+  recordTouches(draft, request, rules, connectors);
+  return verdict;
+}
+
+function isRepeat(draft: Draft, { keys }: Request, group: Group): boolean {
+  for (let i = 1; i < keys.length; i++) {
+    if (groupOf(draft, keys[i]!) !== group) return false;
+    for (let j = 0; j < i; j++) if (!isLinked(draft, pairKey(keys[j]!, keys[i]!))) return false;
+  }
+  return true;
+}
+
+/** Links those that were kept. Silence would hide what was dropped, so a request that asked for it leaves a record of that too. */
+function keep(draft: Draft, request: Request, { kept, dropped }: Selection): Verdict {
+  const found = kept.map((position) => groupOf(draft, request.keys[position]!));
   const touched = [...new Set(found.filter((group) => group !== null))];
-  const links = missingLinks(draft, request);
-  const isAllKnown = !found.includes(null);
-  if (isAllKnown && touched.length === 1 && links.length === 0) return unchanged(touched[0]!.profileId);
+  const before = touched.map(refOf).toSorted(byId);
+  const links = missingLinks(draft, request, kept);
+  const isWritten = links.length > 0 || touched.length !== 1 || found.includes(null);
+  if (!isWritten && dropped.length === 0) return unchanged(touched[0]!);
 
-  const before = touched.map((group) => group.profileId).toSorted();
   const group = join(touched);
-  for (const [position, known] of found.entries()) if (known === null) create(draft, request, position, group);
-  draft.links.push(...links);
-  for (const { from, to } of links) draft.linked.add(pairKey(from, to));
+  for (const [i, position] of kept.entries()) if (found[i] === null) create(draft, request, position, group);
+  addLinks(draft, links, group);
 
   const { profileId } = group;
-  const outcome = touched.length === 0 ? "created" : touched.length === 1 ? "linked" : "merged";
-  const { evidence, identifiers } = assertion;
-  draft.changes.push({ changeId, at: evidence.at, evidence, identifiers, outcome, before, after: profileId });
-  const mergedProfileIds = before.filter((id) => id !== profileId);
-  return { profileId, outcome, mergedProfileIds, dropped: [], changeId };
-}
-
-function groupOf(draft: Draft, key: IdentifierKey): Group | null {
-  const known = draft.picture.identifiers.get(key);
-  const group = known === undefined ? draft.created.get(key)?.group : groupFor(draft, known.component);
-  return group === undefined ? null : last(group);
-}
-
-function groupFor(draft: Draft, component: Component): Group {
-  let group = draft.groups.get(component);
-  if (group === undefined) {
-    const { profileId, size } = draft.picture.components.get(component)!;
-    group = { joinedInto: null, origins: [component], profileId, size, changed: false };
-    draft.groups.set(component, group);
-  }
-  return group;
-}
-
-function last(group: Group): Group {
-  let end = group;
-  while (end.joinedInto !== null) end = end.joinedInto;
-  return end;
-}
-
-/** One group out of those touched; a new one, still without an id, when there are none. */
-function join(touched: readonly Group[]): Group {
-  const [only, ...more] = touched;
-  if (only !== undefined && more.length === 0) return only;
-  const group: Group = {
-    joinedInto: null,
-    origins: touched.flatMap(({ origins }) => origins),
-    profileId: touched.reduce((least, { profileId }) => smaller(least, profileId), NO_ID),
-    size: touched.reduce((sum, { size }) => sum + size, 0),
-    changed: true,
+  const made = touched.length === 0 ? "created" : touched.length === 1 ? "linked" : "merged";
+  // Nobody needs to be told that an old event links nothing.
+  const isRuled = dropped.some(({ rule }) => rule !== "unlinked");
+  const outcome = isRuled ? "partial" : isWritten ? made : "unchanged";
+  const { source } = request.assertion.evidence;
+  const isRecorded = isWritten || source === "identify" || source === "alias";
+  if (isRecorded) draft.changes.push(changeOf(request, { outcome, before, after: [group], dropped }));
+  return {
+    profileId,
+    outcome,
+    mergedProfileIds: before.map((ref) => ref.profileId).filter((id) => id !== profileId),
+    dropped,
+    changeId: isRecorded ? request.changeId : null,
+    rule: null,
+    before,
+    after: [refOf(group)],
   };
-  for (const part of touched) part.joinedInto = group;
-  return group;
 }
 
-/** Greater than every uid. */
-const NO_ID = "~" as Uid;
-const smaller = (a: Uid, b: Uid): Uid => (a < b ? a : b);
+/** All or nothing: an alias has no lesser half. */
+function refuse(draft: Draft, request: Request, dropped: readonly DroppedIdentifier[]): Verdict {
+  const groups = request.keys.map((key) => groupOf(draft, key)).filter((group) => group !== null);
+  const refs = [...new Set(groups)].map(refOf).toSorted(byId);
+  const { rule } = dropped[0]!;
+  draft.changes.push({ ...changeOf(request, { outcome: "refused", before: refs, after: refs, dropped: [] }), rule });
+  const { changeId } = request;
+  return {
+    profileId: null,
+    outcome: "refused",
+    mergedProfileIds: [],
+    dropped: [],
+    changeId,
+    rule,
+    before: refs,
+    after: refs,
+  };
+}
+
+function changeOf(
+  { assertion: { evidence, identifiers }, changeId }: Request,
+  what: {
+    readonly outcome: Change["outcome"];
+    readonly before: readonly ProfileRef[];
+    readonly after: readonly ProfileRef[];
+    readonly dropped: readonly DroppedIdentifier[];
+  },
+): Change {
+  const { outcome, dropped } = what;
+  const [before, after] = [idsOf(what.before), idsOf(what.after)];
+  return {
+    changeId,
+    at: evidence.at,
+    evidence,
+    identifiers,
+    outcome,
+    before,
+    after,
+    dropped,
+    rule: null,
+    reverts: null,
+  };
+}
+
+const idsOf = (refs: readonly ProfileRef[]) => refs.map(({ profileId }) => profileId).toSorted();
+const byId = (a: ProfileRef, b: ProfileRef): number => (a.profileId < b.profileId ? -1 : 1);
 
 function create(draft: Draft, { assertion, keys, uids }: Request, position: number, group: Group): void {
   const [key, uid] = [keys[position]!, uids[position]!];
-  draft.created.set(key, { key, identifier: assertion.identifiers[position]!, uid, group });
-  group.size += 1;
-  group.profileId = smaller(group.profileId, uid);
-  group.changed = true;
+  createIn(draft, { key, identifier: assertion.identifiers[position]!, uid, group });
 }
 
 /** A link for each pair that has none, also within one profile: it is evidence, and holds when another link goes. */
-function missingLinks(draft: Draft, { assertion, keys, changeId }: Request): readonly LinkPlan[] {
+function missingLinks(draft: Draft, request: Request, kept: readonly number[]): readonly LinkPlan[] {
+  const { assertion, changeId } = request;
+  const keys = kept.map((position) => request.keys[position]!);
   const links: LinkPlan[] = [];
   for (const [i, from] of keys.entries())
     for (const to of keys.slice(i + 1)) {
       const pair = pairKey(from, to);
-      if (draft.picture.linked.has(pair) || draft.linked.has(pair)) continue;
-      links.push({ from, to, changeId, evidence: assertion.evidence });
+      if (isLinked(draft, pair)) continue;
+      links.push({ from, to, changeId, evidence: assertion.evidence, revives: draft.picture.removed.has(pair) });
     }
   return links;
-}
-
-function planOf(draft: Draft): Plan {
-  const creates = [...draft.created.values()];
-  const ends = [...draft.groups.values(), ...creates.map(({ group }) => group)].map(last);
-  const groups = [...new Set(ends)].filter(({ changed }) => changed);
-  const positions = new Map(groups.map((group, position) => [group, position]));
-  return {
-    components: groups.map((group) => componentPlan(draft.picture, group)),
-    creates: creates.map(({ key, identifier, uid, group }) => ({
-      key,
-      identifier,
-      uid,
-      component: positions.get(last(group))!,
-    })),
-    links: draft.links,
-    changes: draft.changes,
-  };
-}
-
-/** Small into large: then n identifiers move n log n times in all, whatever the order of the merges. */
-function componentPlan(picture: Picture, { origins, size, profileId }: Group): ComponentPlan {
-  const sizeOf = (component: Component): number => picture.components.get(component)!.size;
-  const [into, ...absorbed] = origins.toSorted((a, b) => sizeOf(b) - sizeOf(a));
-  return { into: into ?? null, absorbed, size, profileId };
 }

@@ -1,71 +1,47 @@
-import type { Database, Statement } from "../core/database.js";
-import type { ChangeId, WorkspaceId } from "../core/ids.js";
-import type { ComponentPlan, LinkPlan, Plan } from "../core/identity.js";
-import { keyBlob, type RowIds } from "./sqlite-look.js";
+import type { Database } from "../core/database.js";
+import { identifierKey } from "../core/event.js";
+import type { WorkspaceId } from "../core/ids.js";
+import type { Plan } from "../core/identity.js";
+import { prepareChangeWriter } from "./sqlite-changes.js";
+import { prepareComponentWriter } from "./sqlite-components.js";
+import { prepareSubjects } from "./sqlite-history.js";
+import { prepareInsert } from "./sqlite-insert.js";
+import { prepareLinkWriter } from "./sqlite-plan-links.js";
+import { prepareMarkWriter } from "./sqlite-plan-marks.js";
+import { existing, prepareSeats } from "./sqlite-seats.js";
+import { keyBlob, type Sight } from "./sqlite-sight.js";
 
-/** Writes a plan, within a transaction that undoes all of it when a part does not fit what stands there. */
+/**
+ * Writes a plan, within a transaction that undoes all of it when a part does not fit what stands there. Joins come before splits, so
+ * that a plan may take apart what it joined.
+ */
 export function preparePlanWriter(database: Database) {
-  const writeChanges = prepareChanges(database);
-  const writeComponent = prepareComponents(database);
-  const insertIdentifier = database.prepare("INSERT INTO identifiers (key, uid, component) VALUES (?, ?, ?)");
-  const insertLink = database.prepare("INSERT INTO links (a, b, forward, change) VALUES (?, ?, ?, ?)");
+  const writeChanges = prepareChangeWriter(database);
+  const { joinComponents, splitComponents, raiseRevs } = prepareComponentWriter(database);
+  const seatsOf = prepareSeats(database);
+  const writeLinks = prepareLinkWriter(database);
+  const writeMarks = prepareMarkWriter(database);
+  const writeSubjects = prepareSubjects(database);
+  const insertIdentifiers = prepareInsert(database, "INTO identifiers (key, uid, component)", 3);
 
-  return (workspace: WorkspaceId, plan: Plan, rowIds: RowIds): void => {
-    const changes = writeChanges(workspace, plan);
-    const components = plan.components.map((component) => writeComponent(workspace, component));
-    for (const { key, uid, component } of plan.creates) {
-      const seat = existing(components[component], "component");
-      rowIds.set(key, insertIdentifier.run([keyBlob(key), uid, seat]).lastInsertRowid);
-    }
-    for (const link of plan.links) writeLink(insertLink, link, rowIds, changes);
+  return (workspace: WorkspaceId, plan: Plan, sight: Sight): void => {
+    const changes = writeChanges(workspace, plan.changes);
+    const written = joinComponents(workspace, plan.components);
+    const rows = insertIdentifiers(
+      plan.creates.map(({ key, uid, component }) => [
+        keyBlob(key),
+        uid,
+        existing(written.rows[component], "component"),
+      ]),
+    );
+    for (const [i, { key }] of plan.creates.entries()) sight.rowIds.set(key, rows[i]!);
+    splitComponents(workspace, plan.splits, written);
+    const seats = seatsOf(workspace, plan, sight, written);
+    writeLinks(plan, seats, changes);
+    raiseRevs(workspace, plan, seats, written);
+    writeMarks(workspace, plan, seats, changes);
+    writeSubjects(plan.changes, ({ identifiers }) =>
+      identifiers.flatMap((one) => seats.find(identifierKey(workspace, one)) ?? []),
+    );
   };
 }
-
-function prepareChanges(database: Database) {
-  const insert = database.prepare("INSERT INTO changes (change_id, ws, record) VALUES (?, ?, ?)");
-  return (workspace: WorkspaceId, plan: Plan): ReadonlyMap<ChangeId, number> => {
-    const rows = new Map<ChangeId, number>();
-    for (const { changeId, ...record } of plan.changes) {
-      const parameters = [changeId, workspace, Buffer.from(JSON.stringify(record))];
-      rows.set(changeId, insert.run(parameters).lastInsertRowid);
-    }
-    return rows;
-  };
-}
-
-function prepareComponents(database: Database) {
-  const insert = database.prepare("INSERT INTO components (ws, profile_id, size) VALUES (?, ?, ?)");
-  const update = database.prepare("UPDATE components SET profile_id = ?, size = ? WHERE id = ? AND ws = ?");
-  const relabel = database.prepare("UPDATE identifiers SET component = ? WHERE component = ?");
-  const remove = database.prepare("DELETE FROM components WHERE id = ? AND ws = ?");
-  return (workspace: WorkspaceId, { into, absorbed, size, profileId }: ComponentPlan): number => {
-    if (into === null) return insert.run([workspace, profileId, size]).lastInsertRowid;
-    const id = Number(into);
-    requireOne(update.run([profileId, size, id, workspace]), "component");
-    for (const component of absorbed) {
-      relabel.run([id, component]);
-      requireOne(remove.run([component, workspace]), "component");
-    }
-    return id;
-  };
-}
-
-function writeLink(
-  insert: Statement,
-  { from, to, changeId }: LinkPlan,
-  rowIds: RowIds,
-  changes: ReadonlyMap<ChangeId, number>,
-): void {
-  const [a, b] = [existing(rowIds.get(from), "identifier"), existing(rowIds.get(to), "identifier")];
-  const change = existing(changes.get(changeId), "change");
-  insert.run(a < b ? [a, b, 1, change] : [b, a, 0, change]);
-}
-
-/** A plan that names what is not there is a fault of its maker: the step ends, and with it all that it wrote. */
-function existing<T>(found: T | undefined, what: string): T {
-  if (found === undefined) throw new Error(`The plan names a ${what} that does not exist.`);
-  return found;
-}
-
-const requireOne = ({ changes }: { readonly changes: number }, what: string): void =>
-  void existing(changes === 1 ? true : undefined, what);

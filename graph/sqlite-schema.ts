@@ -36,4 +36,69 @@ export const GRAPH_MIGRATIONS: readonly string[] = [
   ) WITHOUT ROWID;
   CREATE INDEX links_reverse ON links (b, a)
   `,
+  /*
+   * Taking back. `by_change` is null while the link stands as `change` asserted it. `connector` is the workspace of an identifier
+   * beyond the connector limit, so that few entries list them. A change's evidence stands beside its record, because pages of links
+   * show it for each. `change_subjects` says whom a change is about; its id stands there as 16 bytes, in the order of age, so that a
+   * page of a history reads no more than it shows. Of a key, the namespace begins behind the 36 characters of the workspace and a colon.
+   */
+  `
+  ALTER TABLE identifiers ADD COLUMN unlinked_at INTEGER;
+  ALTER TABLE identifiers ADD COLUMN unlinked_by INTEGER REFERENCES changes (id);
+  ALTER TABLE identifiers ADD COLUMN connector TEXT;
+  ALTER TABLE identifiers ADD COLUMN touched BLOB;
+  CREATE INDEX connectors ON identifiers (connector, uid) WHERE connector IS NOT NULL;
+
+  ALTER TABLE components ADD COLUMN rev INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE components ADD COLUMN counts TEXT NOT NULL DEFAULT '';
+  ALTER TABLE components ADD COLUMN never TEXT;
+  UPDATE components SET counts = (
+    SELECT group_concat(iif(found = 1, namespace, namespace || '=' || found)) FROM (
+      SELECT CAST(substr(key, 38, instr(substr(key, 38), X'3A') - 1) AS TEXT) AS namespace, count(*) AS found
+      FROM identifiers WHERE component = components.id GROUP BY namespace
+    )
+  );
+
+  ALTER TABLE links ADD COLUMN by_change INTEGER REFERENCES changes (id);
+  ALTER TABLE links ADD COLUMN removed_at INTEGER;
+
+  ALTER TABLE changes ADD COLUMN outcome TEXT NOT NULL DEFAULT '';
+  ALTER TABLE changes ADD COLUMN source TEXT NOT NULL DEFAULT '';
+  ALTER TABLE changes ADD COLUMN key_id TEXT NOT NULL DEFAULT '';
+  ALTER TABLE changes ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+  UPDATE changes SET
+    outcome = CAST(record AS TEXT) ->> '$.outcome',
+    source = CAST(record AS TEXT) ->> '$.evidence.source',
+    key_id = CAST(record AS TEXT) ->> '$.evidence.keyId',
+    at = CAST(record AS TEXT) ->> '$.evidence.at';
+  CREATE INDEX changes_of_outcome ON changes (ws, outcome, change_id);
+
+  CREATE TABLE change_subjects (
+    identifier INTEGER NOT NULL,
+    change BLOB NOT NULL,
+    PRIMARY KEY (identifier, change)
+  ) WITHOUT ROWID;
+  INSERT INTO change_subjects
+    SELECT i.id, unhex(replace(c.change_id, '-', ''))
+    FROM changes c CROSS JOIN json_each(CAST(c.record AS TEXT), '$.identifiers') named CROSS JOIN identifiers i
+    WHERE i.key = CAST(c.ws || ':' || (named.value ->> '$.namespace') || ':' || (named.value ->> '$.value') AS BLOB)
+    UNION
+    SELECT i.id, unhex(replace(c.change_id, '-', ''))
+    FROM changes c CROSS JOIN json_each(CAST(c.record AS TEXT), '$.before') profile CROSS JOIN identifiers i
+    WHERE i.uid = profile.value
+    UNION
+    SELECT i.id, unhex(replace(c.change_id, '-', ''))
+    FROM changes c CROSS JOIN identifiers i WHERE i.uid = CAST(c.record AS TEXT) ->> '$.after';
+
+  CREATE TABLE nevers (
+    ws TEXT NOT NULL,
+    never_id TEXT NOT NULL,
+    a INTEGER NOT NULL REFERENCES identifiers (id),
+    b INTEGER NOT NULL REFERENCES identifiers (id),
+    change INTEGER NOT NULL REFERENCES changes (id),
+    key_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (ws, never_id)
+  ) WITHOUT ROWID
+  `,
 ];

@@ -1,5 +1,5 @@
 import type { IdentifierKey } from "../core/ids.js";
-import { pairKey, type PairKey, type Want } from "../core/identity.js";
+import { pairKey, type PairKey, type Rules, type Want } from "../core/identity.js";
 
 type Pair = Want["pairs"][number];
 
@@ -12,6 +12,14 @@ function pairsOf(keys: readonly IdentifierKey[]): readonly Pair[] {
 
 /** What an assertion of these keys needs to see. */
 export const wantOf = (keys: readonly IdentifierKey[]): Want => ({ keys, pairs: pairsOf(keys) });
+
+/** With all that the rules need to know of it. */
+export const wantWith = (want: Want, { limits, connectorLimit }: Rules): Want => ({
+  ...want,
+  rules: connectorLimit === null ? NO_TOUCHES : { limited: [...limits.keys()], touchedMax: connectorLimit + 1 },
+});
+
+const NO_TOUCHES: NonNullable<Want["rules"]> = { limited: [], touchedMax: 0 };
 
 /** What all of them need to see, each once. */
 export function wantOfAll(wants: readonly Want[]): Want {

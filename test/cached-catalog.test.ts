@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cacheCatalog, type CacheOptions } from "../core/cached-catalog.js";
-import type { KeyRecord, SchemaVersion } from "../core/catalog.js";
+import type { KeyRecord, Namespace, SchemaVersion } from "../core/catalog.js";
 import type { KeyId, WorkspaceId } from "../core/ids.js";
 import { newId } from "../core/ids.js";
 import { AppError } from "../core/errors.js";
 import type { CatalogStore } from "../core/ports.js";
-import { aKey, aKeyId, aSchema } from "./support/builders.js";
+import { aKey, aKeyId, aNamespace, aSchema } from "./support/builders.js";
 
 /** Long enough that no busy machine lets it pass between two calls. */
 const TTL_MS = 300;
@@ -241,6 +241,49 @@ describe("The cached catalog", () => {
     state.unified = true;
     await sleep(10);
     assert.equal(await ask(), true);
+  });
+
+  it("knows the settings of identity while the store is away, and asks anew after a change of its own", async () => {
+    const state = { connectorLimit: 1, away: false, asked: 0 };
+    const store = {
+      identitySettings: async () => {
+        state.asked += 1;
+        if (state.away) throw new AppError("unavailable", "away");
+        return { connectorLimit: state.connectorLimit };
+      },
+      putIdentitySettings: async (_: WorkspaceId, settings: { readonly connectorLimit: number }) => {
+        state.connectorLimit = settings.connectorLimit;
+        throw new AppError("unavailable", "the answer was lost");
+      },
+    } as unknown as CatalogStore;
+    const catalog = cacheCatalog(store, shared(60_000, 60_000));
+    const workspace = newId<WorkspaceId>();
+    const ask = async () => (await catalog.identitySettings(workspace)).connectorLimit;
+    assert.deepEqual([await ask(), await ask(), state.asked], [1, 1, 1]);
+    await assert.rejects(catalog.putIdentitySettings(workspace, { connectorLimit: 2 }), /lost/);
+    assert.deepEqual([await ask(), state.asked], [2, 2]);
+    const brief = cacheCatalog(store, shared(5, 60_000));
+    assert.equal((await brief.identitySettings(workspace)).connectorLimit, 2);
+    state.away = true;
+    await sleep(10);
+    assert.equal((await brief.identitySettings(workspace)).connectorLimit, 2);
+  });
+
+  it("forgets the namespaces when one was changed, also when that failed", async () => {
+    const state = { asked: 0 };
+    const store = {
+      namespaces: async () => [aNamespace({ priority: (state.asked += 1) })],
+      changeNamespace: async (_: WorkspaceId, __: string, change: () => Namespace) => change(),
+    } as unknown as CatalogStore;
+    const catalog = cacheCatalog(store, alone(60_000));
+    const workspace = newId<WorkspaceId>();
+    const priority = async () => (await catalog.namespaces(workspace))[0]?.priority;
+    assert.deepEqual([await priority(), await priority()], [1, 1]);
+    await catalog.changeNamespace(workspace, "card", () => aNamespace());
+    assert.equal(await priority(), 2);
+    const failing = catalog.changeNamespace(workspace, "card", () => Promise.reject(new Error("no")) as never);
+    await assert.rejects(failing, /no/);
+    assert.equal(await priority(), 3);
   });
 
   it("forgets at its own write also what it would answer in an outage", async () => {

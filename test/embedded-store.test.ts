@@ -6,13 +6,15 @@ import { ConfigError } from "../core/config.js";
 import { newId, type WorkspaceId } from "../core/ids.js";
 import { encodeMessage } from "../core/message.js";
 import { isAppError } from "./support/errors.js";
+import { createEmbeddedCatalog } from "../store/embedded/catalog.js";
+import { openDatabase } from "../store/embedded/database.js";
 import { createEmbeddedEventStore } from "../store/embedded/events.js";
 import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
 import { openEmbedded, type EmbeddedStore } from "../store/embedded/open.js";
 import { createEmbeddedQueue } from "../store/embedded/queue.js";
 import { migrate, STORE_MIGRATIONS } from "../store/embedded/schema.js";
 import { onError, temporaryFolder } from "./support/backends.js";
-import { anEvent, aMark } from "./support/builders.js";
+import { aNamespace, anEvent, aMark } from "./support/builders.js";
 import { killChildren, startChild } from "./support/child.js";
 import { eventually, rejectsAsUnavailable } from "./support/eventually.js";
 
@@ -82,6 +84,24 @@ describe("The embedded store", () => {
     migrate(store.database, "store", [...STORE_MIGRATIONS, "CREATE TABLE later (id INTEGER)"]);
     await store.close();
     for (let time = 0; time < 2; time += 1) await assert.rejects(open(), /newer version of Onym/);
+  });
+
+  it("takes a file of the first version over, with the namespaces in it", async () => {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    const database = openDatabase({ file: join(dataDir, "onym.db"), ...options });
+    migrate(database, "store", STORE_MIGRATIONS.slice(0, 1));
+    const workspace = newId<WorkspaceId>();
+    const { registeredItself: _, ...card } = aNamespace({ name: "card", limit: 3 });
+    const insert = database.prepare(
+      "INSERT INTO namespaces (ws, name, registered_itself, namespace) VALUES (?, ?, ?, ?)",
+    );
+    insert.run([workspace, "card", 1, JSON.stringify({ ...card, builtIn: false })]);
+    await database.close();
+    const catalog = createEmbeddedCatalog(await open());
+    assert.deepEqual(await catalog.namespaces(workspace), [{ ...card, registeredItself: true }]);
+    assert.deepEqual(await catalog.identitySettings(workspace), { connectorLimit: null });
+    await catalog.putIdentitySettings(workspace, { connectorLimit: 4 });
+    assert.deepEqual(await catalog.identitySettings(workspace), { connectorLimit: 4 });
   });
 
   it("runs each migration of each part once, and all of them or none", async () => {

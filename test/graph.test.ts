@@ -4,17 +4,23 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Database } from "../core/database.js";
 import { isUnavailable } from "../core/errors.js";
-import { pairKey, type Change } from "../core/identity.js";
+import { pairKey } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
+import { EMPTY_PLAN } from "../graph/draft.js";
 import { createSqliteGraph } from "../graph/sqlite-graph.js";
+import { identityGraphContract } from "./contracts/identity-graph.contract.js";
+import { runContract } from "./support/contract.js";
 import { aRequest, aWorkspace, anAssertion, openGraphDatabase, step, stepOf } from "./support/identity-fixtures.js";
 import { anAssertionSchedule } from "./support/identity-model.js";
+import { memoryBackend } from "./support/memory-graph.js";
 import { createRandom, SEED } from "./support/random.js";
 
 const inFolder = () => {
   const folder = mkdtempSync(path.join(tmpdir(), "onym-graph-"));
   return { file: path.join(folder, "onym.db"), drop: () => rmSync(folder, { recursive: true, force: true }) };
 };
+
+runContract("IdentityGraph", identityGraphContract, [memoryBackend]);
 
 describe("The identity graph's tables", () => {
   let place: ReturnType<typeof inFolder>;
@@ -57,16 +63,16 @@ describe("The identity graph's tables", () => {
     const requests = ["a b", "c a"].map((pair) => aRequest(workspace, anAssertion(...pair.split(" "))));
     await stepOf(graph, workspace, requests);
     const found = rows(
-      `SELECT x.key, y.key, forward, change_id, record FROM links
+      `SELECT x.key, y.key, forward, change_id, source, key_id, at FROM links
        JOIN identifiers x ON x.id = a JOIN identifiers y ON y.id = b JOIN changes ON changes.id = change`,
-    ) as readonly (readonly [Buffer, Buffer, number, string, Buffer])[];
+    ) as readonly (readonly [Buffer, Buffer, number, string, string, string, number])[];
     assert.equal(found.length, 2);
-    for (const [i, [x, y, forward, changeId, record]] of found.entries()) {
+    for (const [i, [x, y, forward, changeId, source, keyId, at]] of found.entries()) {
       const { keys, assertion } = requests[i]!;
       const [from, to] = forward === 1 ? [x, y] : [y, x];
       assert.deepEqual([from.toString(), to.toString()], keys);
       assert.equal(changeId, requests[i]!.changeId);
-      assert.deepEqual((JSON.parse(record.toString()) as Change).evidence, assertion.evidence);
+      assert.deepEqual({ source, keyId, at }, assertion.evidence);
     }
   });
 
@@ -75,10 +81,8 @@ describe("The identity graph's tables", () => {
     const request = aRequest(workspace, anAssertion("a", "b"));
     const update = graph.update(workspace, { keys: [], pairs: [] }, () => ({
       plan: {
-        components: [{ into: 99, absorbed: [], size: 2, profileId: request.uids[0]! }],
-        creates: [],
-        links: [],
-        changes: [],
+        ...EMPTY_PLAN,
+        components: [{ into: 99, absorbed: [], size: 2, profileId: request.uids[0]!, counts: new Map(), never: [] }],
       },
       result: null,
     }));

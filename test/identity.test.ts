@@ -43,6 +43,9 @@ describe("Identity", () => {
       mergedProfileIds: [],
       dropped: [],
       changeId: null,
+      rule: null,
+      before: [{ profileId: created.profileId, size: 2 }],
+      after: [{ profileId: created.profileId, size: 2 }],
     });
   });
 
@@ -50,8 +53,9 @@ describe("Identity", () => {
     const { calls, identity, workspace } = aBench((graph) => ({
       read: async (workspace, want) => {
         const picture = await graph.read(workspace, want);
-        const apart = [...picture.identifiers].map(([key, { uid }], i) => [key, { uid, component: i }] as const);
-        const profiles = apart.map(([, { uid }], i) => [i, { profileId: uid, size: 1 }] as const);
+        const apart = [...picture.identifiers].map(([key, seen], i) => [key, { ...seen, component: i }] as const);
+        const alone = { size: 1, rev: 0, counts: new Map<string, number>(), never: [] };
+        const profiles = apart.map(([, { uid }], i) => [i, { ...alone, profileId: uid }] as const);
         return { ...picture, identifiers: new Map(apart), components: new Map(profiles) };
       },
     }));
@@ -125,7 +129,7 @@ describe("Identity", () => {
 
   it("says unknown only after a look in the lane: a read without a lock may miss", async () => {
     const { identity, workspace } = aBench(() => ({
-      read: async () => ({ identifiers: new Map(), components: new Map(), linked: new Set() }),
+      read: async () => ({ identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() }),
     }));
     const { profileId } = await identity.assert(workspace, anAssertion("a"));
     assert.deepEqual(await identity.lookup(workspace, [anIdentifier("a")]), [{ profileId, size: 1 }]);
@@ -135,8 +139,8 @@ describe("Identity", () => {
     const { identity, workspace } = aBench();
     const [kept, retired] = await identity.assertAll(workspace, pairs("a", "b"));
     await identity.assert(workspace, anAssertion("b", "a"));
-    assert.deepEqual(await identity.resolve(workspace, retired!.profileId), { profileId: kept!.profileId, size: 2 });
-    const members = await identity.members(workspace, retired!.profileId, { limit: 10, after: null });
+    assert.deepEqual(await identity.resolve(workspace, retired!.profileId!), { profileId: kept!.profileId, size: 2 });
+    const members = await identity.members(workspace, retired!.profileId!, { limit: 10, after: null });
     assert.deepEqual(
       members.map(({ identifier }) => identifier),
       [anIdentifier("a"), anIdentifier("b")],
@@ -147,7 +151,7 @@ describe("Identity", () => {
     const asked = [anIdentifier("a")];
     const stuck = aBench(() => ({ read: never, resolve: never, members: never }), 5);
     const { identity, workspace } = stuck;
-    const id = (await aBench().identity.assert(workspace, anAssertion("a"))).profileId;
+    const id = (await aBench().identity.assert(workspace, anAssertion("a"))).profileId!;
     await assert.rejects(identity.assert(workspace, anAssertion("a")), isUnavailable);
     await assert.rejects(identity.assertAll(workspace, pairs("ab")), isUnavailable);
     await assert.rejects(identity.lookup(workspace, asked), isUnavailable);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { isUnavailable } from "../core/errors.js";
 import type { WorkspaceId } from "../core/ids.js";
 import type { IdentityGraph } from "../core/ports.js";
+import { NO_RULES } from "../graph/breaks.js";
 import { createLane, type Lane, type LaneOptions } from "../graph/lane.js";
 import { wantOf } from "../graph/want.js";
 import { aRequest, aWorkspace, anAssertion, lettersOf } from "./support/identity-fixtures.js";
@@ -32,7 +33,7 @@ const asserting = (lane: Lane, workspace: WorkspaceId, ...identifiers: readonly 
 
 const aLane = (options: Partial<LaneOptions> = {}) => {
   const gate = createGate();
-  return { gate, lane: createLane(gate, options), workspace: aWorkspace() };
+  return { gate, lane: createLane({ graph: gate, rulesOf: async () => NO_RULES }, options), workspace: aWorkspace() };
 };
 
 describe("The lane", () => {
@@ -189,6 +190,32 @@ describe("The lane", () => {
     const { profileId } = await first;
     await settled();
     gate.next().go();
-    assert.deepEqual([...(await looked).components.values()], [{ profileId, size: 1 }]);
+    const [seen] = (await looked).components.values();
+    assert.deepEqual([seen!.profileId, seen!.size], [profileId, 1]);
+  });
+
+  it("runs alone what must be alone: after what came before it, and before what came later", async () => {
+    const { gate, lane, workspace } = aLane();
+    const first = asserting(lane, workspace, "a");
+    const alone = lane.alone(workspace, async () => void gate.steps.push("alone"), WAITING);
+    const last = asserting(lane, workspace, "b");
+    await settled();
+    assert.deepEqual(gate.steps, ["a"], "nothing shares a step across it");
+    gate.next().go();
+    await alone;
+    await settled();
+    gate.next().go();
+    await Promise.all([first, last]);
+    assert.deepEqual(gate.steps, ["a", "alone", "b"]);
+  });
+
+  it("goes on after work of its own that failed, and tells only its caller", async () => {
+    const { gate, lane, workspace } = aLane();
+    const failed = lane.alone(workspace, () => Promise.reject(new Error("refused")), WAITING);
+    const last = asserting(lane, workspace, "a");
+    await assert.rejects(failed, /refused/);
+    await settled();
+    gate.next().go();
+    assert.equal((await last).outcome, "created");
   });
 });

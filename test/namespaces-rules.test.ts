@@ -3,7 +3,8 @@ import * as fc from "fast-check";
 import type { Namespace } from "../core/catalog.js";
 import { identifierKey, identifierOf } from "../core/event.js";
 import { newId, type WorkspaceId } from "../core/ids.js";
-import { admit, BUILT_IN_NAMESPACES, namespaceTable, type GivenIdentifier } from "../core/namespaces.js";
+import { rulesOf } from "../core/identity-rules.js";
+import { admit, beyondLimits, BUILT_IN_NAMESPACES, namespaceTable, type GivenIdentifier } from "../core/namespaces.js";
 import { SEED } from "./support/random.js";
 
 const BUILT_IN = namespaceTable([]);
@@ -20,7 +21,7 @@ const own = (changes: Partial<Namespace>): Namespace => ({
   limit: null,
   priority: 0,
   blocked: [],
-  builtIn: false,
+  registeredItself: false,
   ...changes,
 });
 
@@ -77,6 +78,16 @@ describe("The rules of namespaces", () => {
     assert.deepEqual(identifiers, [{ namespace: "member", value: "test-user2" }]);
   });
 
+  it("compare with a list of a thousand long blocked values as fast as with none", () => {
+    const blocked = Array.from({ length: 1_000 }, (_, n) => `${n}`.padEnd(1_000, "X"));
+    const table = namespaceTable([own({ blocked })]);
+    const list = Array.from({ length: 20 }, (_, n) => given("member", `m${n}`));
+    const started = performance.now();
+    for (let time = 0; time < 300; time += 1) assert.equal(admit(list, table).dropped.length, 0);
+    assert.ok(performance.now() - started < 2_000, "each list is prepared once");
+    assert.equal(admit([given("member", ` '${"7".padEnd(1_000, "x")}'`)], table).dropped.length, 1);
+  });
+
   it("keep each identifier once, by priority, namespace and value", () => {
     const list = [
       given("zeta", "1"),
@@ -100,8 +111,8 @@ describe("The rules of namespaces", () => {
     const { unregistered, errors } = admit([given("loyalty.card-2_x", "1"), given("loyalty.card-2_x", "2")], BUILT_IN);
     assert.deepEqual(errors, []);
     assert.deepEqual(
-      unregistered.map(({ namespace }) => [namespace.name, namespace.priority, namespace.limit, namespace.builtIn]),
-      [["loyalty.card-2_x", 0, null, false]],
+      unregistered.map(({ namespace }) => namespace),
+      [own({ name: "loyalty.card-2_x", registeredItself: true })],
     );
     assert.deepEqual(admit([given("email", "a@b")], BUILT_IN).unregistered, []);
   });
@@ -144,5 +155,69 @@ describe("The rules of namespaces", () => {
       { namespace: "a.b", value: "c" },
     ];
     assert.equal(new Set(split.map((one) => identifierKey(workspace, one))).size, 3);
+  });
+});
+
+describe("The limits of namespaces", () => {
+  const email = { ...namespaceTable([]).get("email")!, limit: 2 };
+  const stored = [email, own({ limit: 1, blocked: ["shared"] })];
+  const table = namespaceTable(stored);
+  const beyond = (...list: readonly (readonly [namespace: string, value: string])[]) =>
+    beyondLimits(
+      list.map(([namespace, value], i) => given(namespace, value, `identifiers.${i}`)),
+      table,
+    ).map(({ path }) => path);
+
+  it("name each value of a request that one profile could not hold beside those before it", () => {
+    assert.deepEqual(beyond(["email", "a@x"], ["member", "1"], ["email", "b@x"]), []);
+    assert.deepEqual(beyond(["email", "a@x"], ["email", "b@x"], ["member", "1"], ["email", "c@x"], ["member", "2"]), [
+      "identifiers.3",
+      "identifiers.4",
+    ]);
+    assert.deepEqual(beyond(["member", "1"], ["member", "2"], ["member", "2"], ["member", "1"]), [
+      "identifiers.1",
+      "identifiers.2",
+    ]);
+  });
+
+  it("count a value once however it is written, and none that is blocked or of a namespace without a limit", () => {
+    assert.deepEqual(beyond(["email", "a@x"], ["email", " A@X "], ["email", "b@x"], ["email", "B@X"]), []);
+    assert.deepEqual(beyond(["member", "null"], ["member", "Shared"], ["member", "1"], ["member", "0"]), []);
+    assert.deepEqual(beyond(["user_id", "1"], ["user_id", "2"], ["unseen", "1"], ["unseen", "2"]), []);
+    const [first] = beyondLimits([given("member", "1"), given("member", "2", "here")], table);
+    assert.deepEqual(first, { path: "here", message: "is beyond the limit of namespace member: 1 in one profile" });
+  });
+
+  it("are what is left over when as many as fit are taken, so that the rest is within them", () => {
+    const identifier = fc.tuple(
+      fc.constantFrom("email", "member", "user_id"),
+      fc.constantFrom("1", "2", "3", " 3", "A", "a", "null"),
+    );
+    fc.assert(
+      fc.property(fc.array(identifier, { maxLength: 12 }), (list) => {
+        const named = new Set(beyond(...list).map((path) => Number(path.split(".")[1])));
+        const rest = list.filter((_, i) => !named.has(i));
+        assert.deepEqual(beyond(...rest), []);
+        for (const i of named) assert.notDeepEqual(beyond(...rest, list[i]!), [], `${i} did not have to go`);
+      }),
+      { seed: SEED, numRuns: 2_000 },
+    );
+  });
+
+  it("are rules with the priorities of all namespaces: an unknown one has 0, one without a limit is not among the limits", () => {
+    const rules = rulesOf(stored, { connectorLimit: 4 });
+    const limits = { email: 2, member: 1 };
+    assert.deepEqual(rules.limits, new Map(Object.entries(limits)));
+    assert.equal(rules.connectorLimit, 4);
+    assert.deepEqual(["user_id", "cookie_id", "member", "unseen"].map(rules.priorityOf), [700, 100, 0, 0]);
+    const none = rulesOf([], { connectorLimit: null });
+    assert.deepEqual([none.limits.size, none.connectorLimit], [0, null]);
+  });
+
+  it("are made into rules once for the same list and settings, and anew for others", () => {
+    const rules = rulesOf(stored, { connectorLimit: 4 });
+    assert.equal(rulesOf(stored, { connectorLimit: 4 }), rules);
+    assert.equal(rulesOf(stored, { connectorLimit: 5 }).connectorLimit, 5);
+    assert.deepEqual([...rulesOf([own({ limit: 9 })], { connectorLimit: 4 }).limits], [["member", 9]]);
   });
 });

@@ -5,6 +5,7 @@ import type { EventId } from "../core/ids.js";
 import type { Delivery } from "../core/ports.js";
 import { beginLife } from "../scripts/drill/life.js";
 import { send, until, type App, type TestWorkspace } from "./support/app.js";
+import { aNamespace, putNamespace } from "./support/builders.js";
 import {
   collected,
   eventBody,
@@ -163,15 +164,8 @@ async function changeWhatIsPinned(app: App, schemaId: string, key: string): Prom
   assert.equal((await app.send("POST", `/v1/schemas/${schemaId}/versions`, { key, body: changed })).status, 201);
   const { catalog } = app.service.backends;
   const workspaces = await catalog.workspaces({ limit: 10, after: null });
-  await catalog.putNamespace(workspaces.at(-1)!.workspaceId, {
-    name: "cookie_id",
-    kind: "device",
-    normalization: "none",
-    limit: null,
-    priority: 1_000_000,
-    blocked: [],
-    builtIn: true,
-  });
+  const cookies = aNamespace({ name: "cookie_id", kind: "device", priority: 1_000_000 });
+  await putNamespace(catalog, workspaces.at(-1)!.workspaceId, cookies);
 }
 
 async function checkAsFirst({ url, service }: App, { key, eventId }: Retried): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ChangeId, IdentifierKey, Uid } from "../core/ids.js";
 import { pairKey, type Component, type Picture, type Plan } from "../core/identity.js";
-import { decide, repeated, type Decision, type Request } from "../graph/rules.js";
+import { decide, NO_RULES, repeated, type Decision, type Request } from "../graph/rules.js";
 import { anAssertion, lettersOf } from "./support/identity-fixtures.js";
 
 /** Identifiers are single letters; `uid` and key follow from the letter. */
@@ -21,20 +21,38 @@ const asking = (letters: string, uids: readonly Uid[] = lettersOf(letters).map(u
 const seeing = (components: Readonly<Record<string, Component>>, ...links: readonly string[]): Picture => ({
   identifiers: new Map(
     Object.entries(components).flatMap(([letters, component]) =>
-      lettersOf(letters).map((letter) => [key(letter), { uid: uid(letter), component }] as const),
+      lettersOf(letters).map((letter) => [key(letter), seat(letter, component)] as const),
     ),
   ),
   components: new Map(
     Object.entries(components).map(([letters, component]) => [
       component,
-      { profileId: uid(lettersOf(letters).toSorted()[0]!), size: letters.length },
+      { ...refOf(letters), counts: countsOf(letters.length), never: [], rev: 1 },
     ]),
   ),
   linked: new Set(links.map(pair)),
+  removed: new Map(),
+});
+const seat = (letter: string, component: Component) => ({
+  uid: uid(letter),
+  component,
+  unlinkedAt: null,
+  touched: [],
+  isConnector: false,
+});
+const refOf = (letters: string) => ({ profileId: uid(lettersOf(letters).toSorted()[0]!), size: letters.length });
+const countsOf = (size: number) => new Map([["user_id", size]]);
+/** A component as a plan has it after the step. */
+const planFor = (letters: string, into: Component | null, absorbed: readonly Component[] = []) => ({
+  into,
+  absorbed,
+  ...refOf(letters),
+  counts: countsOf(letters.length),
+  never: [],
 });
 
 const one = (picture: Picture, letters: string) => {
-  const decision = decide(picture, [asking(letters)]);
+  const decision = decide(picture, [asking(letters)], NO_RULES);
   return { ...decision, verdict: decision.verdicts[0]! };
 };
 const planned = ({ plan }: Decision): Plan => {
@@ -56,8 +74,11 @@ describe("The identity rules", () => {
         mergedProfileIds: [],
         dropped: [],
         changeId: planned(decision).changes[0]!.changeId,
+        rule: null,
+        before: [],
+        after: [refOf("ab")],
       });
-      assert.deepEqual(planned(decision).components, [{ into: null, absorbed: [], size: 2, profileId: uid("a") }]);
+      assert.deepEqual(planned(decision).components, [planFor("ab", null)]);
       assert.deepEqual(
         planned(decision).creates.map(({ uid, component }) => [uid, component]),
         [
@@ -76,14 +97,14 @@ describe("The identity rules", () => {
     it("link a new identifier to the profile of a known one", () => {
       const decision = one(seeing({ a: 1 }), "ab");
       assert.equal(decision.verdict.outcome, "linked");
-      assert.deepEqual(planned(decision).components, [{ into: 1, absorbed: [], size: 2, profileId: uid("a") }]);
+      assert.deepEqual(planned(decision).components, [planFor("ab", 1)]);
       assert.deepEqual(linksOf(planned(decision)), ["ab"]);
     });
 
-    it("link two identifiers of one profile that were never sent together, and move nothing", () => {
+    it("link two identifiers of one profile that were never sent together, and move nobody", () => {
       const decision = one(seeing({ abc: 1 }, "ab", "bc"), "ac");
       assert.equal(decision.verdict.outcome, "linked");
-      assert.deepEqual(planned(decision).components, []);
+      assert.deepEqual(planned(decision).components, [planFor("abc", 1)]);
       assert.deepEqual(linksOf(planned(decision)), ["ac"]);
     });
 
@@ -92,7 +113,9 @@ describe("The identity rules", () => {
       assert.equal(decision.verdict.outcome, "merged");
       assert.equal(decision.verdict.profileId, uid("a"));
       assert.deepEqual(decision.verdict.mergedProfileIds, [uid("b"), uid("e")]);
-      assert.deepEqual(planned(decision).components, [{ into: 2, absorbed: [3, 1], size: 6, profileId: uid("a") }]);
+      assert.deepEqual(planned(decision).components, [planFor("abcdef", 2, [3, 1])]);
+      assert.deepEqual(decision.verdict.before, [refOf("a"), refOf("bcd"), refOf("ef")]);
+      assert.deepEqual(decision.verdict.after, [refOf("abcdef")]);
     });
 
     it("leave a repeat alone: no plan, no change", () => {
@@ -104,6 +127,9 @@ describe("The identity rules", () => {
         mergedProfileIds: [],
         dropped: [],
         changeId: null,
+        rule: null,
+        before: [refOf("abc")],
+        after: [refOf("abc")],
       });
     });
 
@@ -112,7 +138,7 @@ describe("The identity rules", () => {
     });
 
     it("retire an id also when a newly minted uid is smaller", () => {
-      const decision = decide(seeing({ b: 1 }), [asking("ba")]);
+      const decision = decide(seeing({ b: 1 }), [asking("ba")], NO_RULES);
       assert.equal(decision.verdicts[0]!.outcome, "linked");
       assert.equal(decision.verdicts[0]!.profileId, uid("a"));
       assert.deepEqual(decision.verdicts[0]!.mergedProfileIds, [uid("b")]);
@@ -129,31 +155,35 @@ describe("The identity rules", () => {
 
     it("give each link its evidence and its change", () => {
       const request = asking("ab");
-      const plan = planned(decide(seeing({}), [request]));
+      const plan = planned(decide(seeing({}), [request], NO_RULES));
       const { evidence, identifiers } = request.assertion;
-      assert.deepEqual(plan.links, [{ from: key("a"), to: key("b"), changeId: request.changeId, evidence }]);
+      const { changeId } = request;
+      assert.deepEqual(plan.links, [{ from: key("a"), to: key("b"), changeId, evidence, revives: false }]);
       assert.deepEqual(plan.changes, [
         {
-          changeId: request.changeId,
+          changeId,
           at: evidence.at,
           evidence,
           identifiers,
           outcome: "created",
           before: [],
-          after: uid("a"),
+          after: [uid("a")],
+          dropped: [],
+          rule: null,
+          reverts: null,
         },
       ]);
     });
 
     it("record the ids before a merge sorted, and the one after", () => {
       const change = planned(one(seeing({ d: 1, c: 2 }), "dc")).changes[0]!;
-      assert.deepEqual([change.before, change.after, change.outcome], [[uid("c"), uid("d")], uid("c"), "merged"]);
+      assert.deepEqual([change.before, change.after, change.outcome], [[uid("c"), uid("d")], [uid("c")], "merged"]);
     });
   });
 
   describe("for several assertions in one step", () => {
     it("let each see what those before it did", () => {
-      const { verdicts } = decide(seeing({}), [asking("ab"), asking("cd"), asking("bc"), asking("ab")]);
+      const { verdicts } = decide(seeing({}), [asking("ab"), asking("cd"), asking("bc"), asking("ab")], NO_RULES);
       assert.deepEqual(
         verdicts.map(({ outcome }) => outcome),
         ["created", "created", "merged", "unchanged"],
@@ -162,8 +192,9 @@ describe("The identity rules", () => {
     });
 
     it("write only the net effect: one component, each identifier and each pair once", () => {
-      const plan = planned(decide(seeing({ a: 7, bc: 8 }), [asking("ax"), asking("xb"), asking("ax"), asking("bx")]));
-      assert.deepEqual(plan.components, [{ into: 8, absorbed: [7], size: 4, profileId: uid("a") }]);
+      const requests = ["ax", "xb", "ax", "bx"].map((letters) => asking(letters));
+      const plan = planned(decide(seeing({ a: 7, bc: 8 }), requests, NO_RULES));
+      assert.deepEqual(plan.components, [planFor("abcx", 8, [7])]);
       assert.deepEqual(
         plan.creates.map(({ uid }) => uid),
         [uid("x")],
@@ -173,7 +204,7 @@ describe("The identity rules", () => {
     });
 
     it("name the right component for each identifier that is created", () => {
-      const plan = planned(decide(seeing({ a: 7 }), [asking("x"), asking("ay"), asking("z"), asking("xz")]));
+      const plan = planned(decide(seeing({ a: 7 }), [asking("x"), asking("ay"), asking("z"), asking("xz")], NO_RULES));
       const sizes = plan.creates.map(({ uid, component }) => [uid, plan.components[component]!.size]);
       assert.deepEqual(sizes, [
         [uid("x"), 2],
@@ -184,7 +215,7 @@ describe("The identity rules", () => {
     });
 
     it("keep the uid that came first when two assertions bring the same new identifier", () => {
-      const plan = planned(decide(seeing({}), [asking("x", [uid("1")]), asking("x", [uid("0")])]));
+      const plan = planned(decide(seeing({}), [asking("x", [uid("1")]), asking("x", [uid("0")])], NO_RULES));
       assert.deepEqual(
         plan.creates.map(({ uid }) => uid),
         [uid("1")],
@@ -192,8 +223,8 @@ describe("The identity rules", () => {
     });
 
     it("answer no plan for repeats alone, and for no assertion at all", () => {
-      assert.equal(decide(seeing({ ab: 1 }, "ab"), [asking("ab"), asking("ba")]).plan, null);
-      assert.deepEqual(decide(seeing({}), []), { plan: null, verdicts: [] });
+      assert.equal(decide(seeing({ ab: 1 }, "ab"), [asking("ab"), asking("ba")], NO_RULES).plan, null);
+      assert.deepEqual(decide(seeing({}), [], NO_RULES), { plan: null, verdicts: [] });
     });
 
     it("join a long chain in one step", () => {
@@ -203,8 +234,10 @@ describe("The identity rules", () => {
         const { assertion, changeId } = { assertion: anAssertion(...both), changeId: `chain-${i}` as ChangeId };
         return { assertion, keys: both.map(key), uids: both.map(uid), changeId };
       });
-      const plan = planned(decide(seeing({}), requests));
-      assert.deepEqual(plan.components, [{ into: null, absorbed: [], size: 5_001, profileId: uid("n0000") }]);
+      const plan = planned(decide(seeing({}), requests, NO_RULES));
+      assert.deepEqual(plan.components, [
+        { into: null, absorbed: [], size: 5_001, profileId: uid("n0000"), counts: countsOf(5_001), never: [] },
+      ]);
     });
   });
 

@@ -86,10 +86,10 @@ const assertionOf = ({ eventId, identifiers, keyId, receivedAt }: StoredEvent): 
   evidence: { source: eventId, keyId, at: receivedAt },
 });
 
-/** What was dropped at acceptance stands in the event; the mark adds what the link dropped. */
+/** What was dropped at acceptance stands in the event; the mark adds what the link dropped. No event is refused: it has a profile. */
 const markOf = ({ eventId }: StoredEvent, { facet }: Fold, { profileId, dropped }: Verdict): FoldMark => ({
   eventId,
   facet,
-  profileIdThen: profileId,
+  profileIdThen: profileId!,
   dropped,
 });

@@ -132,4 +132,5 @@ export const STORE_MIGRATIONS: readonly Migration[] = [
     PRIMARY KEY (ws, name)
   ) WITHOUT ROWID
   `,
+  "CREATE TABLE identity_settings (ws TEXT PRIMARY KEY, settings TEXT NOT NULL) WITHOUT ROWID",
 ];

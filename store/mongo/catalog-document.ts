@@ -41,8 +41,11 @@ export interface NamespaceRow {
   readonly limit: number | null;
   readonly priority: number;
   readonly blocked: readonly string[];
-  readonly built_in: boolean;
   readonly registered_itself: boolean;
+}
+
+export interface IdentitySettingsRow {
+  readonly connector_limit: number | null;
 }
 
 /** What changes together stands together. Names that clients choose are values here, never names of fields. */
@@ -54,6 +57,8 @@ export interface Sections {
   readonly traits: readonly TraitRow[];
   readonly datasets: readonly DatasetRow[];
   readonly namespaces: readonly NamespaceRow[];
+  /** Null when nothing was set; absent in documents from before there were any. */
+  readonly identity_settings: IdentitySettingsRow | null;
 }
 
 /** One per workspace, so that each step of the port is a write of one document. Times are milliseconds since 1970. */
@@ -80,7 +85,15 @@ export interface VersionDocument {
   readonly created_at: number;
 }
 
-export const EMPTY: Sections = { workspace: null, keys: [], schemas: [], traits: [], datasets: [], namespaces: [] };
+export const EMPTY: Sections = {
+  workspace: null,
+  keys: [],
+  schemas: [],
+  traits: [],
+  datasets: [],
+  namespaces: [],
+  identity_settings: null,
+};
 
 const MIB = 1_048_576;
 /**
@@ -95,6 +108,7 @@ const ROOM: Readonly<Record<keyof Sections, { readonly bytesMax: number; readonl
   traits: { bytesMax: 2 * MIB, what: "traits" },
   datasets: { bytesMax: 3 * MIB, what: "datasets" },
   namespaces: { bytesMax: 2 * MIB, what: "namespaces" },
+  identity_settings: { bytesMax: MIB / 16, what: "settings" },
 };
 
 /** Throws `conflict` when a section would outgrow its room. */

@@ -52,10 +52,18 @@ export function duplicatesOf(error: unknown): ReadonlySet<number> | null {
 
 /** What a call rejects with: `unavailable` for what may work again later; a duplicate and a mistake of ours as they came. */
 export function toAppError(error: unknown): unknown {
+  if (isBareNetworkError(error)) return new AppError("unavailable", "The database is not available.", { cause: error });
   if (!(error instanceof MongoError) || isMistake(error)) return error;
   if (isDuplicateKey(error) || duplicatesOf(error) !== null) return error;
   return new AppError("unavailable", "The database is not available.", { cause: error });
 }
+
+/** A write to a connection that ended this moment throws what the system says, which the driver does not wrap. */
+const isBareNetworkError = (error: unknown): boolean =>
+  error instanceof Error && !(error instanceof MongoError) && BROKEN.has(codeOf(error));
+
+const BROKEN = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_SOCKET_CLOSED"]);
+const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? error.code : "");
 
 function isMistake(error: MongoError): boolean {
   if (CONNECTION_ENDED.some((kind) => error instanceof kind)) return false;

@@ -51,7 +51,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     if (held.session.isOpen()) schedule.hold(held);
     alarm.ring();
   };
-  const copies = createCopies({ names, publisher, keep, closing: closing.signal });
+  const copies = createCopies({ names, publisher, keep, onMoved: () => alarm.ring(), closing: closing.signal });
 
   const onMessage = (incoming: Incoming): void => {
     const held = heldOf(incoming);

@@ -8,6 +8,8 @@ export interface CopiesDeps {
   readonly publisher: Pick<RabbitPublisher, "copy">;
   /** Given back what could not be copied and still stands. */
   readonly keep: (held: Held) => void;
+  /** Told when no move is under way any more: the copy may have come back before its confirm, and waits for that. */
+  readonly onMoved: () => void;
   readonly closing: AbortSignal;
 }
 
@@ -29,7 +31,7 @@ export interface Copies {
 
 const AGAIN_MS = 1_000;
 
-export function createCopies({ names, publisher, keep, closing }: CopiesDeps): Copies {
+export function createCopies({ names, publisher, keep, onMoved, closing }: CopiesDeps): Copies {
   const underWay = new Set<Promise<void>>();
   let moves = 0;
   let forgotten = 0;
@@ -57,6 +59,7 @@ export function createCopies({ names, publisher, keep, closing }: CopiesDeps): C
     }
     moves -= 1;
     if (!isMoved) keep(held);
+    if (moves === 0) onMoved();
   };
   const toRetry = async (held: Held): Promise<void> => {
     if (!(await replace(names.retry, held, held.dueAt - now()))) keep(held);

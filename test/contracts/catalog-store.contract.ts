@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { CatalogStore } from "../../core/ports.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
-import { aDataset, aKey, aKeyId, aNamespace, aSchema, aWorkspace } from "../support/builders.js";
+import { aDataset, aKey, aKeyId, aNamespace, aSchema, aWorkspace, putNamespace } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";
 import { keySentences } from "./catalog-keys.contract.js";
@@ -26,13 +26,14 @@ export const catalogStoreContract: Contract<CatalogStore> = {
     const owner = aKey({ workspace: workspaceId, role: "owner" });
     const schema = aSchema({ workspace: workspaceId, traits: { city: "latest" } });
     const dataset = aDataset({ workspace: workspaceId });
-    const [put, registered] = [aNamespace({ name: "put" }), aNamespace({ name: "registered" })];
+    const [put, registered] = [aNamespace({ name: "put" }), aNamespace({ name: "registered", registeredItself: true })];
     const secret = await port.secret();
     await port.createWorkspace(workspace, owner);
     await port.putSchema(schema);
     await port.putDataset(dataset);
-    await port.putNamespace(workspaceId, put);
+    await putNamespace(port, workspaceId, put);
     await port.registerNamespaces(workspaceId, [registered], 1);
+    await port.putIdentitySettings(workspaceId, { connectorLimit: 7 });
     const [gone, old, next] = [aKey({ workspace: workspaceId }), aKey({ workspace: workspaceId }), aKey()];
     for (const key of [gone, old]) await port.createKey(key);
     await port.deleteKey(workspaceId, gone.keyId);
@@ -49,6 +50,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
     assert.deepEqual(await again.findDataset(workspaceId, dataset.datasetId), { ...dataset, retentionDays: 9 });
     assert.equal(await again.isUnified(workspaceId, schema.schemaId), true);
     assert.deepEqual(await again.namespaces(workspaceId), [put, registered]);
+    assert.deepEqual(await again.identitySettings(workspaceId), { connectorLimit: 7 });
     assert.equal(await again.registerNamespaces(workspaceId, [aNamespace({ name: "more" })], 1), false);
     const other = aSchema({ workspace: workspaceId, schemaId: "other" as SchemaId, traits: { city: "max" } });
     assert.deepEqual(await again.putSchema(other), { kind: "trait_conflict", trait: "city", merge: "latest" });
@@ -76,6 +78,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
       () => port.findSchema(workspaceId, schemaId, 1),
       () => port.isUnified(workspaceId, schemaId),
       () => port.namespaces(workspaceId),
+      () => port.identitySettings(workspaceId),
       () => port.secret(),
       () => port.createWorkspace(aWorkspace(), aKey()),
       () => port.workspaces(page),
@@ -90,13 +93,14 @@ export const catalogStoreContract: Contract<CatalogStore> = {
       () => port.changeDataset(workspaceId, newId(), {}),
       () => port.findDataset(workspaceId, newId()),
       () => port.datasets(workspaceId, page),
-      () => port.putNamespace(workspaceId, aNamespace()),
+      () => putNamespace(port, workspaceId, aNamespace()),
+      () => port.putIdentitySettings(workspaceId, { connectorLimit: 1 }),
       () => port.registerNamespaces(newId<WorkspaceId>(), [aNamespace()], 1),
       () => port.findKey(aKeyId()),
       () => port.ready(),
     ];
     // What was looked up before must be refused too, however it was kept.
-    for (const use of uses.slice(0, 6)) await use();
+    for (const use of uses.slice(0, 7)) await use();
     await port.close();
     for (const use of uses) await rejectsAsUnavailable(use);
   },

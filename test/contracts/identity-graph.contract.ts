@@ -1,19 +1,44 @@
 import assert from "node:assert/strict";
 import { isUnavailable } from "../../core/errors.js";
 import { identifierKey } from "../../core/event.js";
-import { newId, type ChangeId, type Uid } from "../../core/ids.js";
+import { newId, type ChangeId, type NeverId, type Uid } from "../../core/ids.js";
 import type { Plan } from "../../core/identity.js";
 import type { IdentityGraph } from "../../core/ports.js";
-import { decide } from "../../graph/rules.js";
-import { wantOf } from "../../graph/want.js";
+import { decide, NO_RULES } from "../../graph/rules.js";
+import { wantOf, wantWith } from "../../graph/want.js";
 import type { Contract } from "../support/contract.js";
 import { aRequest, aWorkspace, anAssertion, anIdentifier, step, stepOf } from "../support/identity-fixtures.js";
+import { aChange } from "../support/identity-plans.js";
 import { closureOf, readPartition } from "../support/identity-model.js";
-import { ALL, ann, bob, cat, dan, hostileValues, idOf, standing, wanting } from "../support/identity-sights.js";
+import {
+  ALL,
+  ann,
+  bob,
+  cat,
+  dan,
+  hostileValues,
+  idOf,
+  NEWEST,
+  NOTHING,
+  standing,
+  wanting,
+} from "../support/identity-sights.js";
+import { identityGraphChanges } from "./identity-graph-changes.contract.js";
+import { identityGraphLinks } from "./identity-graph-links.contract.js";
+import { identityGraphMarks } from "./identity-graph-marks.contract.js";
 import { identityGraphReads } from "./identity-graph-reads.contract.js";
+import { identityGraphRevs } from "./identity-graph-revs.contract.js";
+import { identityGraphRules } from "./identity-graph-rules.contract.js";
+import { identityGraphUndo } from "./identity-graph-undo.contract.js";
 
 export const identityGraphContract: Contract<IdentityGraph> = {
   ...identityGraphReads,
+  ...identityGraphRules,
+  ...identityGraphUndo,
+  ...identityGraphRevs,
+  ...identityGraphLinks,
+  ...identityGraphMarks,
+  ...identityGraphChanges,
 
   "ready resolves when the backend answers": async ({ port }) => {
     await port.ready();
@@ -50,7 +75,8 @@ export const identityGraphContract: Contract<IdentityGraph> = {
       ["created", "unchanged"],
     );
     const { profiles } = await standing(port, workspace, ann, bob);
-    assert.deepEqual(profiles[0]![2], { profileId: verdicts[0]!.profileId, size: 2 });
+    const { profileId, size } = profiles[0]![2];
+    assert.deepEqual({ profileId, size }, { profileId: verdicts[0]!.profileId, size: 2 });
   },
 
   "update changes nothing if decide throws, and rejects with what it threw": async ({ port }) => {
@@ -74,13 +100,13 @@ export const identityGraphContract: Contract<IdentityGraph> = {
     await assert.rejects(refused);
     assert.equal((await first)[0]!.outcome, "created");
     assert.equal((await second)[0]!.outcome, "created");
-    assert.equal((await port.resolve(other, (await second)[0]!.profileId))!.size, 2);
+    assert.equal((await port.resolve(other, (await second)[0]!.profileId!))!.size, 2);
   },
 
   "update changes nothing if the plan is null": async ({ port }) => {
     const workspace = aWorkspace();
     await port.update(workspace, wanting(workspace, ann), () => ({ plan: null, result: null }));
-    assert.deepEqual(await standing(port, workspace, ann), { profiles: [], linked: [] });
+    assert.deepEqual(await standing(port, workspace, ann), NOTHING);
   },
 
   "update writes all of a plan or nothing": async ({ port }) => {
@@ -106,7 +132,7 @@ export const identityGraphContract: Contract<IdentityGraph> = {
       },
       "a uid that exists": (plan) => ({
         ...plan,
-        creates: plan.creates.map((create) => ({ ...create, uid: before.profiles[0]![1] as Uid })),
+        creates: plan.creates.map((create) => ({ ...create, uid: before.profiles[0]![1].uid })),
       }),
       "a link of an identifier that does not exist": (plan) => {
         const nowhere = { ...plan.links[0]!, to: identifierKey(workspace, anIdentifier("nobody")) };
@@ -115,8 +141,8 @@ export const identityGraphContract: Contract<IdentityGraph> = {
       "a change id that stands twice": (plan) => ({ ...plan, changes: [...plan.changes, ...plan.changes] }),
     };
     for (const [what, broken] of Object.entries(damage)) {
-      const refused = port.update(workspace, wantOf(request.keys), (picture) => ({
-        plan: broken(decide(picture, [request]).plan!),
+      const refused = port.update(workspace, wantWith(wantOf(request.keys), NO_RULES), (picture) => ({
+        plan: broken(decide(picture, [request], NO_RULES).plan!),
         result: null,
       }));
       await assert.rejects(refused, what);
@@ -187,7 +213,7 @@ export const identityGraphContract: Contract<IdentityGraph> = {
     const under = step(port, workspace, anAssertion(ann, bob));
     await port.close();
     const [verdict] = await under;
-    assert.deepEqual(await (await reopen()).resolve(workspace, verdict!.profileId), {
+    assert.deepEqual(await (await reopen()).resolve(workspace, verdict!.profileId!), {
       profileId: verdict!.profileId,
       size: 2,
     });
@@ -203,5 +229,17 @@ export const identityGraphContract: Contract<IdentityGraph> = {
     await assert.rejects(step(port, workspace, anAssertion(ann)), isUnavailable);
     await assert.rejects(port.resolve(workspace, profileId), isUnavailable);
     await assert.rejects(port.members(workspace, profileId, ALL), isUnavailable);
+    await assert.rejects(port.links(workspace, profileId, ALL), isUnavailable);
+    await assert.rejects(port.linksOfChange(workspace, aChange({ identifiers: [ann, bob] })), isUnavailable);
+    const [key, changeId] = [identifierKey(workspace, ann), newId<ChangeId>()];
+    await assert.rejects(port.isUnlinkedBy(workspace, key, changeId), isUnavailable);
+    await assert.rejects(port.findNevers(workspace, [newId<NeverId>()]), isUnavailable);
+    await assert.rejects(port.nevers(workspace, ALL), isUnavailable);
+    await assert.rejects(port.findChange(workspace, changeId), isUnavailable);
+    for (const outcome of [null, "created" as const])
+      await assert.rejects(port.changes(workspace, outcome, NEWEST), isUnavailable);
+    await assert.rejects(port.history(workspace, profileId, NEWEST), isUnavailable);
+    await assert.rejects(port.connectors(workspace, ALL), isUnavailable);
+    await assert.rejects(port.hasIdentifiers(workspace, "user_id"), isUnavailable);
   },
 };

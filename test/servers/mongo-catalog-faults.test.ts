@@ -4,7 +4,7 @@ import { newId, type WorkspaceId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports.js";
 import { createMongoCatalog } from "../../store/mongo/catalog.js";
 import { openMongo, type Mongo } from "../../store/mongo/open.js";
-import { aDataset, aKey, aKeyId, aNamespace, aSchema, aWorkspace } from "../support/builders.js";
+import { aDataset, aKey, aKeyId, aNamespace, aSchema, aWorkspace, putNamespace } from "../support/builders.js";
 import { isAppError } from "../support/errors.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 import { aDatabaseUrl, dropMongo, withDatabase } from "../support/mongo-backend.js";
@@ -94,12 +94,25 @@ const ANSWERS: Readonly<Record<string, Check>> = {
     assert.deepEqual(await other.findDataset(workspace, dataset.datasetId), changed);
   },
   "registerNamespaces answers true": async ({ catalog, other, workspace }) => {
-    const names = ["a", "b"].map((name) => aNamespace({ name }));
+    const names = ["a", "b"].map((name) => aNamespace({ name, registeredItself: true }));
     assert.equal(await catalog.registerNamespaces(workspace, names, 2), true);
     assert.deepEqual(
       (await other.namespaces(workspace)).filter(({ name }) => name !== "meanwhile"),
       names,
     );
+  },
+  "changeNamespace answers the namespace": async ({ catalog, other, workspace }) => {
+    await putNamespace(other, workspace, aNamespace({ name: "card", priority: 1 }));
+    const raised = await catalog.changeNamespace(workspace, "card", (card) => ({
+      ...card!,
+      priority: card!.priority + 1,
+    }));
+    assert.equal(raised.priority, 2);
+    assert.deepEqual((await other.namespaces(workspace))[0], raised);
+  },
+  "putIdentitySettings resolves": async ({ catalog, other, workspace }) => {
+    await catalog.putIdentitySettings(workspace, { connectorLimit: 3 });
+    assert.deepEqual(await other.identitySettings(workspace), { connectorLimit: 3 });
   },
 };
 
@@ -134,7 +147,7 @@ describe("a lost answer of MongoDB", () => {
         const { other, workspace } = bench;
         const after = async (): Promise<void> => {
           for (let n = 0; n < 20; n += 1)
-            await other.putNamespace(workspace, aNamespace({ name: "meanwhile", priority: n }));
+            await putNamespace(other, workspace, aNamespace({ name: "meanwhile", priority: n }));
         };
         bench.loseNext({ collection: "catalog", isDone: true, after });
         await check(bench);
@@ -195,6 +208,9 @@ describe("a silent MongoDB", () => {
         () => catalog.putSchema(aSchema()),
         () => catalog.findKey(aKeyId()),
         () => catalog.namespaces(workspace),
+        () => putNamespace(catalog, workspace, aNamespace()),
+        () => catalog.identitySettings(workspace),
+        () => catalog.putIdentitySettings(workspace, { connectorLimit: 1 }),
         () => catalog.secret(),
         () => catalog.ready(),
       ];

@@ -3,7 +3,8 @@ import type { Merge } from "../../core/catalog.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports.js";
 import { createMongoCatalog } from "../../store/mongo/catalog.js";
-import { aDataset, aKey, aNamespace, aSchema, aWorkspace } from "../support/builders.js";
+import type { CatalogDocument } from "../../store/mongo/catalog-document.js";
+import { aDataset, aKey, aNamespace, aSchema, aWorkspace, putNamespace } from "../support/builders.js";
 import { isAppError } from "../support/errors.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";
 import { withDatabase } from "../support/mongo-backend.js";
@@ -112,7 +113,7 @@ describe("two processes on one catalog in MongoDB", () => {
           both[0].changeDataset(workspace, datasetId, { name: `new ${round}` }),
           both[1].changeDataset(workspace, datasetId, { unifiedProfile: true }),
           both[0].createKey(aKey({ workspace })),
-          both[1].putNamespace(workspace, aNamespace({ name: `n${round}` })),
+          putNamespace(both[1], workspace, aNamespace({ name: `n${round}` })),
           both[1].putDataset(aDataset({ workspace })),
         ]);
         const changed = { ...dataset, name: `new ${round}`, unifiedProfile: true };
@@ -121,6 +122,23 @@ describe("two processes on one catalog in MongoDB", () => {
       assert.equal((await both[1].keys(workspace, ALL)).length, ROUNDS + 1);
       assert.equal((await both[0].namespaces(workspace)).length, ROUNDS);
       assert.equal((await both[0].datasets(workspace, ALL)).length, ROUNDS + 1);
+    }));
+
+  it("lose no change of a namespace, whoever else changes it or the settings meanwhile", () =>
+    withTwo(async (both) => {
+      const workspace = newId<WorkspaceId>();
+      const raise = (catalog: CatalogStore): Promise<unknown> =>
+        catalog.changeNamespace(workspace, "card", (current) =>
+          aNamespace({ name: "card", priority: (current?.priority ?? 0) + 1 }),
+        );
+      for (let round = 1; round <= ROUNDS; round += 1) {
+        await Promise.all([
+          ...both.map(raise),
+          both[round % 2]!.putIdentitySettings(workspace, { connectorLimit: round }),
+        ]);
+        assert.deepEqual(await both[0].namespaces(workspace), [aNamespace({ name: "card", priority: 2 * round })]);
+        assert.deepEqual(await both[1].identitySettings(workspace), { connectorLimit: round });
+      }
     }));
 
   it("create a workspace once, and no key of the one that came too late", () =>
@@ -171,9 +189,9 @@ describe("the catalog in MongoDB", () => {
       const catalog = await createMongoCatalog({ mongo });
       const { workspaceId: workspace, owner } = await aWorkspaceIn(catalog);
       const blocked = Array.from({ length: 1_800 }, (_, n) => String(n).padEnd(1_000, "x"));
-      await catalog.putNamespace(workspace, aNamespace({ name: "full", blocked }));
+      await putNamespace(catalog, workspace, aNamespace({ name: "full", blocked }));
       const more = aNamespace({ name: "more", blocked: blocked.slice(0, 400) });
-      await assert.rejects(catalog.putNamespace(workspace, more), isConflict);
+      await assert.rejects(putNamespace(catalog, workspace, more), isConflict);
       await assert.rejects(catalog.registerNamespaces(workspace, [more], 10), isConflict);
       assert.deepEqual(
         (await catalog.namespaces(workspace)).map(({ name }) => name),
@@ -194,7 +212,7 @@ describe("the catalog in MongoDB", () => {
         catalog.createKey(key),
         catalog.createKey({ ...elsewhere.owner, workspace }),
         catalog.deleteKey(workspace, owner.keyId),
-        catalog.putNamespace(workspace, aNamespace({ name: "large", blocked })),
+        putNamespace(catalog, workspace, aNamespace({ name: "large", blocked })),
         catalog.rotateKey(workspace, owner.keyId, successor, 5_000),
         catalog.createKey(key),
       ]);
@@ -216,6 +234,23 @@ describe("the catalog in MongoDB", () => {
         one.registerNamespaces(workspace, [aNamespace({ name: `n${n % 50}` })], 50);
       assert.ok((await atOnce([catalog], 1_000, register)).every(Boolean));
       assert.equal((await catalog.namespaces(workspace)).length, 50);
+    }));
+
+  it("reads and changes a document from before there were settings", () =>
+    withDatabase(MONGODB_URL, async (open) => {
+      const mongo = await open();
+      const catalog = await createMongoCatalog({ mongo });
+      const { workspaceId: workspace } = await aWorkspaceIn(catalog);
+      await catalog.registerNamespaces(workspace, [aNamespace({ name: "card" })], 1);
+      const documents = mongo.db.collection<CatalogDocument>("catalog");
+      await documents.updateOne({ _id: workspace }, { $unset: { identity_settings: "" } });
+      const card = aNamespace({ name: "card", registeredItself: true });
+      assert.deepEqual(await catalog.namespaces(workspace), [card]);
+      assert.deepEqual(await catalog.identitySettings(workspace), { connectorLimit: null });
+      const changed = await catalog.changeNamespace(workspace, "card", (current) => ({ ...current!, limit: 1 }));
+      assert.deepEqual(changed, { ...card, limit: 1 });
+      await catalog.putIdentitySettings(workspace, { connectorLimit: 5 });
+      assert.deepEqual(await catalog.identitySettings(workspace), { connectorLimit: 5 });
     }));
 
   it("is damaged where the text of a schema's version is missing", () =>

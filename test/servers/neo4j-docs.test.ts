@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import neo4j, { type Driver, type Plan, type QueryResult } from "neo4j-driver";
 import { isUnavailable } from "../../core/errors.js";
 import { newId, type ChangeId, type EventId, type KeyId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
-import type { Evidence, Identity, Verdict } from "../../core/identity.js";
+import type { Identity } from "../../core/identity-api.js";
+import type { Evidence, Verdict } from "../../core/identity.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
 import { openNeo4jGraph } from "../../graph/neo4j-graph.js";
@@ -71,7 +72,7 @@ describe("the page on Neo4j Browser", () => {
     const { profileId: retired } = await tell(identity, workspace, "identify", STORY.bob);
     await tell(identity, workspace, "identify", [STORY.bob[0], STORY.shared]);
     const { changeId, profileId } = await tell(identity, workspace, "alias", [STORY.shared, login]);
-    merge = { changeId: changeId!, profileId, retired };
+    merge = { changeId: changeId!, profileId: profileId!, retired: retired! };
     // Somebody else, who must show up nowhere but in the lists.
     await tell(identity, workspace, "identify", ["user_id:eve", "cookie_id:c-9"]);
     await tell(identity, aWorkspace(), "identify", ["user_id:ann", "user_id:other", STORY.shared]);

@@ -59,7 +59,7 @@ describe("The identity graph in Neo4j, when a reply is lost", () => {
     assert.equal(verdict!.outcome, "merged");
     assert.deepEqual((await changesOf(workspace)).at(-1), [verdict!.changeId, "merged"]);
     assert.equal((await changesOf(workspace)).length, 3);
-    assert.deepEqual(await graph.resolve(workspace, verdict!.profileId), { profileId: verdict!.profileId, size: 2 });
+    assert.deepEqual(await graph.resolve(workspace, verdict!.profileId!), { profileId: verdict!.profileId, size: 2 });
   });
 
   it("does so for identifiers that are all new", async () => {

@@ -3,6 +3,7 @@ import { identifierKey } from "../../core/event.js";
 import { newId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import { pairKey, type Plan } from "../../core/identity.js";
 import type { IdentityGraph } from "../../core/ports.js";
+import { EMPTY_PLAN } from "../../graph/draft.js";
 import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j-graph.js";
 import { linkKey } from "../../graph/neo4j-look.js";
 import { openClient } from "../../graph/neo4j-open.js";
@@ -237,15 +238,23 @@ async function aLargeProfile(graph: IdentityGraph, workspace: WorkspaceId, size:
   const identifiers = Array.from({ length: size }, (_, i) => anIdentifier(`${prefix}${i}`));
   const uids = identifiers.map(() => newId<Uid>());
   const plan: Plan = {
-    components: [{ into: null, absorbed: [], size, profileId: uids[0]! }],
+    ...EMPTY_PLAN,
+    components: [
+      {
+        into: null,
+        absorbed: [],
+        size,
+        profileId: uids[0]!,
+        counts: new Map([[identifiers[0]!.namespace, size]]),
+        never: [],
+      },
+    ],
     creates: identifiers.map((identifier, i) => ({
       key: identifierKey(workspace, identifier),
       identifier,
       uid: uids[i]!,
       component: 0,
     })),
-    links: [],
-    changes: [],
   };
   await graph.update(workspace, { keys: [], pairs: [] }, () => ({ plan, result: null }));
   return uids;

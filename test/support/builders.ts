@@ -11,7 +11,7 @@ import {
   type SchemaId,
   type WorkspaceId,
 } from "../../core/ids.js";
-import type { DeadLetter, FoldMark } from "../../core/ports.js";
+import type { CatalogStore, DeadLetter, FoldMark } from "../../core/ports.js";
 
 /** Values that some store somewhere cuts, folds, escapes or splits. */
 export const HOSTILE_TEXTS: readonly string[] = [
@@ -119,6 +119,13 @@ export const aNamespace = (changes: Partial<Namespace> = {}): Namespace => ({
   limit: null,
   priority: 0,
   blocked: [],
-  builtIn: false,
+  registeredItself: false,
   ...changes,
 });
+
+/** Puts the namespace in the place of whatever stands there. */
+export const putNamespace = (
+  catalog: Pick<CatalogStore, "changeNamespace">,
+  workspace: WorkspaceId,
+  namespace: Namespace,
+): Promise<Namespace> => catalog.changeNamespace(workspace, namespace.name, () => namespace);

@@ -1,11 +1,11 @@
 import type { Database } from "../../core/database.js";
 import { identifierKey, type Identifier } from "../../core/event.js";
 import { newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import { pairKey, type Assertion, type Verdict, type Want } from "../../core/identity.js";
+import { pairKey, type Assertion, type Evidence, type Verdict, type Want } from "../../core/identity.js";
 import type { IdentityGraph } from "../../core/ports.js";
-import { decide, type Request } from "../../graph/rules.js";
+import { decide, NO_RULES, type Request } from "../../graph/rules.js";
 import { GRAPH_MIGRATIONS } from "../../graph/sqlite-schema.js";
-import { wantOf, wantOfAll } from "../../graph/want.js";
+import { wantOf, wantOfAll, wantWith } from "../../graph/want.js";
 import { openDatabase } from "../../store/embedded/database.js";
 import { migrate } from "../../store/embedded/schema.js";
 
@@ -14,9 +14,11 @@ export const aWorkspace = (): WorkspaceId => newId<WorkspaceId>();
 /** `user_id:ann` names the identifier; without a namespace it is a `user_id`. */
 export const anIdentifier = (value: string, namespace = "user_id"): Identifier => ({ namespace, value });
 
+export const EVIDENCE: Evidence = { source: "identify", keyId: "key0000001" as KeyId, at: 1_700_000_000_000 };
+
 export const anAssertion = (...identifiers: readonly (Identifier | string)[]): Assertion => ({
   identifiers: identifiers.map((one) => (typeof one === "string" ? anIdentifier(one) : one)),
-  evidence: { source: "identify", keyId: "key0000001" as KeyId, at: 1_700_000_000_000 },
+  evidence: EVIDENCE,
 });
 
 export const aRequest = (
@@ -31,9 +33,9 @@ export const aRequest = (
 });
 
 export const wantOfRequests = (requests: readonly Request[]): Want =>
-  wantOfAll(requests.map(({ keys }) => wantOf(keys)));
+  wantWith(wantOfAll(requests.map(({ keys }) => wantOf(keys))), NO_RULES);
 
-/** One step of the graph, decided by the real rules. */
+/** One step of the graph, decided by the real rules; no workspace has set any. */
 export const step = (graph: IdentityGraph, workspace: WorkspaceId, ...assertions: readonly Assertion[]) =>
   stepOf(
     graph,
@@ -47,7 +49,7 @@ export const stepOf = (
   requests: readonly Request[],
 ): Promise<readonly Verdict[]> =>
   graph.update(workspace, wantOfRequests(requests), (picture) => {
-    const { plan, verdicts } = decide(picture, requests);
+    const { plan, verdicts } = decide(picture, requests, NO_RULES);
     return { plan, result: verdicts };
   });
 

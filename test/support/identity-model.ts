@@ -98,7 +98,8 @@ export async function readPartition(
     const seen = picture.identifiers.get(key);
     if (seen === undefined) continue;
     const profile = await graph.resolve(workspace, seen.uid);
-    assert.deepEqual(profile, picture.components.get(seen.component), "the picture and the profile agree");
+    const { profileId, size } = picture.components.get(seen.component)!;
+    assert.deepEqual(profile, { profileId, size }, "the picture and the profile agree");
     const members = await graph.members(workspace, profile.profileId, { limit: 1_000, after: null });
     const uids = members.map(({ uid }) => uid);
     assert.deepEqual(uids, uids.toSorted(), "members come by age");

@@ -12,25 +12,48 @@ export const [ann, bob, cat, dan] = ["ann", "bob", "cat", "dan"].map((value) => 
   Identifier,
 ];
 export const ALL = { limit: 100, after: null };
+export const NEWEST = { limit: 100, before: null };
 
 export const wanting = (workspace: WorkspaceId, ...identifiers: readonly Identifier[]): Want =>
   wantOf(identifiers.map((one) => identifierKey(workspace, one)));
 
+/** The same, with all that the rules need. */
+export const wantingRules = (
+  want: Want,
+  limited: readonly string[] = [],
+  touchedMax = limited.length === 0 ? 0 : 100,
+): Want => ({ ...want, rules: { limited, touchedMax } });
+
 /** What stands there, without the components' names, which only the backend knows. */
 export async function standing(graph: IdentityGraph, workspace: WorkspaceId, ...identifiers: readonly Identifier[]) {
-  const picture = await graph.read(workspace, wanting(workspace, ...identifiers));
+  const want = wantingRules(wanting(workspace, ...identifiers), ["user_id", "email"]);
+  const picture = await graph.read(workspace, want);
   return {
-    profiles: [...picture.identifiers].map(([key, { uid, component }]) => [
-      key,
-      uid,
-      picture.components.get(component)!,
-    ]),
+    profiles: [...picture.identifiers].map(
+      ([key, { component, ...seen }]) =>
+        [key, { ...seen, touched: seen.touched.toSorted() }, picture.components.get(component)!] as const,
+    ),
     linked: [...picture.linked].toSorted(),
+    removed: [...picture.removed].toSorted(),
   };
 }
 
+/** What stands of those that were never seen. */
+export const NOTHING = { profiles: [], linked: [], removed: [] };
+
 export const idOf = async (graph: IdentityGraph, workspace: WorkspaceId, ...identifiers: readonly Identifier[]) =>
-  (await step(graph, workspace, anAssertion(...identifiers)))[0]!.profileId;
+  (await step(graph, workspace, anAssertion(...identifiers)))[0]!.profileId!;
+
+/** All of a list, read in pages of this size; one more than there should be, so that a position that does not move shows. */
+export async function inPages<T>(size: number, total: number, page: (last: T | undefined) => Promise<readonly T[]>) {
+  const all: T[] = [];
+  for (let pages = 0; pages <= Math.ceil(total / size); pages++) {
+    const found = await page(all.at(-1));
+    if (found.length > size) throw new Error(`a page of ${found.length}`);
+    all.push(...found);
+  }
+  return all;
+}
 
 export const valuesOf = async (graph: IdentityGraph, workspace: WorkspaceId, profileId: ProfileId) =>
   (await graph.members(workspace, profileId, ALL)).map(({ identifier }) => identifier.value);

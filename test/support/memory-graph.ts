@@ -1,164 +1,189 @@
-import type { Identifier } from "../../core/event.js";
 import { AppError } from "../../core/errors.js";
-import type { ChangeId, IdentifierKey, ProfileId, Uid } from "../../core/ids.js";
-import { pairKey, type LinkPlan, type PairKey, type Picture, type Plan, type Want } from "../../core/identity.js";
+import { identifierKey } from "../../core/event.js";
+import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Change, Member, Want } from "../../core/identity.js";
 import type { IdentityGraph } from "../../core/ports.js";
-import type { Random } from "./random.js";
+import type { Backend } from "./contract.js";
+import {
+  applyPlan,
+  createMemoryState,
+  lookAt,
+  requireFits,
+  type MemoryLink,
+  type MemorySeat,
+  type MemoryState,
+} from "./memory-state.js";
 
-/** The graph in plain maps: what the rules decide is applied here without a database in between. */
-export interface MemoryState {
-  readonly identifiers: Map<IdentifierKey, { uid: Uid; component: number; identifier: Identifier }>;
-  readonly components: Map<number, { profileId: ProfileId; size: number }>;
-  readonly links: Map<PairKey, LinkPlan>;
-  readonly changes: Set<ChangeId>;
-  nextComponent: number;
-}
+export { applyPlan, createMemoryState, lookAt, type MemoryState } from "./memory-state.js";
 
-export const createMemoryState = (): MemoryState => ({
-  identifiers: new Map(),
-  components: new Map(),
-  links: new Map(),
-  changes: new Set(),
-  nextComponent: 1,
-});
-
-export function lookAt(state: MemoryState, { keys, pairs }: Want): Picture {
-  const known = keys.filter((key) => state.identifiers.has(key));
-  const identifiers = new Map(known.map((key) => [key, { ...state.identifiers.get(key)! }]));
-  const components = new Map(
-    [...identifiers.values()].map(({ component }) => [component, { ...state.components.get(component)! }]),
-  );
-  const wanted = pairs.map(([a, b]) => pairKey(a, b));
-  return { identifiers, components, linked: new Set(wanted.filter((pair) => state.links.has(pair))) };
-}
-
-/** All or nothing, as a transaction with unique keys is; but a row that it names and that is gone is silently passed over. */
-export function applyPlan(state: MemoryState, plan: Plan): void {
-  if (plan.creates.some(({ key }) => state.identifiers.has(key))) throw new Error("the identifier exists");
-  if (plan.changes.some(({ changeId }) => state.changes.has(changeId))) throw new Error("the change exists");
-  const ids = plan.components.map(({ into, absorbed, size, profileId }) => {
-    const id = into === null ? state.nextComponent++ : Number(into);
-    if (into === null || state.components.has(id)) state.components.set(id, { profileId, size });
-    for (const seat of state.identifiers.values()) if (absorbed.includes(seat.component)) seat.component = id;
-    for (const component of absorbed) state.components.delete(Number(component));
-    return id;
-  });
-  for (const { key, identifier, uid, component } of plan.creates)
-    state.identifiers.set(key, { uid, identifier, component: ids[component]! });
-  for (const link of plan.links) state.links.set(pairKey(link.from, link.to), link);
-  for (const { changeId } of plan.changes) state.changes.add(changeId);
-}
+/** Its state outlives the port, as a file does. */
+export const memoryBackend: Backend<IdentityGraph> = {
+  name: "memory",
+  place: async () => {
+    const state = createMemoryState();
+    return { open: async () => createMemoryGraph(state), drop: async () => undefined };
+  },
+};
 
 /** The whole state, read and changed at once: nothing comes in between. */
 export function createMemoryGraph(state: MemoryState): IdentityGraph {
-  const seatOf = (profileId: ProfileId) => [...state.identifiers.values()].find(({ uid }) => uid === profileId);
+  let closed = false;
+  const open = async <T>(work: () => T): Promise<T> => {
+    if (closed) throw new AppError("unavailable", "The identity graph is closed.");
+    return work();
+  };
+  const { find, membersOf } = createReader(state);
+
   return {
-    ready: async () => undefined,
-    close: async () => undefined,
-    read: async (_, want) => lookAt(state, want),
-    update: async (_, want, decide) => {
-      const { plan, result } = decide(lookAt(state, want));
-      if (plan !== null) applyPlan(state, plan);
-      return result;
-    },
-    resolve: async (_, profileId) => {
-      const seat = seatOf(profileId);
-      return seat === undefined ? null : (state.components.get(seat.component) ?? null);
-    },
-    members: async (_, profileId, { after, limit }) => {
-      const component = seatOf(profileId)?.component;
-      return [...state.identifiers.values()]
-        .filter((seat) => seat.component === component && seat.uid > (after ?? ""))
-        .toSorted((a, b) => (a.uid < b.uid ? -1 : 1))
-        .slice(0, limit)
-        .map(({ uid, identifier }) => ({ uid, identifier }));
+    ready: () => open(() => undefined),
+    close: async () => void (closed = true),
+    read: (workspace, want) => open(() => lookAt(state, ownPart(workspace, want))),
+    update: (workspace, want, decide) =>
+      open(() => {
+        const { plan, result } = decide(lookAt(state, ownPart(workspace, want)));
+        if (plan !== null) {
+          requireFits(state, plan, workspace);
+          applyPlan(state, plan, workspace);
+        }
+        return result;
+      }),
+    resolve: (workspace, profileId) =>
+      open(() => {
+        const seat = find(workspace, profileId);
+        if (seat === null) return null;
+        const { profileId: live, size } = state.components.get(seat.component)!;
+        return { profileId: live, size };
+      }),
+    members: (workspace, profileId, { after, limit }) =>
+      open(() => pageOf(membersOf(workspace, profileId).map(memberOf), ({ uid }) => uid, after, limit)),
+    connectors: (workspace, { after, limit }) =>
+      open(() => {
+        const marked = [...state.identifiers.values()].filter(
+          (seat) => seat.workspace === workspace && seat.isConnector,
+        );
+        return pageOf(marked.map(memberOf), ({ uid }) => uid, after, limit);
+      }),
+    hasIdentifiers: (workspace, namespace) =>
+      open(() =>
+        [...state.identifiers.values()].some(
+          (seat) => seat.workspace === workspace && seat.identifier.namespace === namespace,
+        ),
+      ),
+    ...createLinkReads(state, open),
+    ...createRecordReads(state, open),
+  };
+}
+
+type Open = <T>(work: () => T) => Promise<T>;
+
+function createReader({ identifiers }: MemoryState) {
+  const find = (workspace: WorkspaceId, uid: Uid): MemorySeat | null =>
+    [...identifiers.values()].find((seat) => seat.uid === uid && seat.workspace === workspace) ?? null;
+  return {
+    find,
+    membersOf: (workspace: WorkspaceId, profileId: ProfileId): readonly MemorySeat[] => {
+      const component = find(workspace, profileId)?.component;
+      return [...identifiers.values()].filter((seat) => seat.component === component);
     },
   };
 }
 
-export interface WeakGraphOptions {
-  readonly state: MemoryState;
-  readonly random: Random;
-  /** Others go on meanwhile: resolves when the scheduler picks this step. */
-  readonly pause: () => Promise<void>;
+function ownPart(workspace: WorkspaceId, want: Want): Want {
+  const isOwn = (key: IdentifierKey): boolean => key.startsWith(`${workspace}:`);
+  return { ...want, keys: want.keys.filter(isOwn), pairs: want.pairs.filter((pair) => pair.every(isOwn)) };
 }
 
-const TRIES_MAX = 20;
+const memberOf = ({ uid, identifier, isConnector }: MemorySeat): Member => ({ uid, identifier, isConnector });
 
-/**
- * A graph with the weaknesses of a real server and no lock of its own: every look-up is a step, so no read is a snapshot;
- * transactions fail now and then, before the commit or with its reply lost, and now and then for good.
- */
-export function createWeakGraph({ state, random, pause }: WeakGraphOptions): IdentityGraph {
-  const read = (want: Want): Promise<Picture> => readInSteps(state, want, pause);
+/** Those behind `after` in the order of their positions, so many. */
+function pageOf<T>(all: readonly T[], positionOf: (one: T) => string, after: string | null, limit: number): T[] {
+  return all
+    .filter((one) => positionOf(one) > (after ?? ""))
+    .toSorted((a, b) => (positionOf(a) < positionOf(b) ? -1 : 1))
+    .slice(0, limit);
+}
+
+function createLinkReads(state: MemoryState, open: Open): Pick<IdentityGraph, "links" | "linksOfChange"> {
+  const { membersOf } = createReader(state);
+  const position = ({ from, to }: { readonly from: Uid; readonly to: Uid }): string => `${from} ${to}`;
+  const stateOf = ({ plan, by, removedAt }: MemoryLink) => ({
+    pair: [plan.from, plan.to] as const,
+    changeId: plan.changeId,
+    by,
+    isActive: removedAt === null,
+  });
   return {
-    ...createMemoryGraph(state),
-    read: (_, want) => read(want),
-    update: async (_, want, decide) => {
-      for (let tries = 0; tries < TRIES_MAX; tries++) {
-        const { plan, result } = decide(await read(want));
-        await pause();
-        if (plan === null) return result;
-        const fate = random.below(8);
-        if (fate > 0) tryToApply(state, plan);
-        await pause();
-        // The reply is lost or says "deadlock", and both look the same from here: the record of the change tells.
-        if (fate === 1) throw new AppError("unavailable", "connection lost");
-        if (state.changes.has(plan.changes[0]!.changeId)) return result;
-      }
-      throw new AppError("unavailable", "too many conflicts");
-    },
+    links: (workspace, profileId, { after, limit }) =>
+      open(() => {
+        const uids = new Map(
+          membersOf(workspace, profileId).map(({ uid, identifier }) => [identifierKey(workspace, identifier), uid]),
+        );
+        const active = [...state.links.values()].filter(
+          ({ plan, removedAt }) => removedAt === null && uids.has(plan.from),
+        );
+        const links = active.map(({ plan: { from, to, changeId, evidence } }) => ({
+          from: uids.get(from)!,
+          to: uids.get(to)!,
+          changeId,
+          evidence,
+        }));
+        return pageOf(links, position, after === null ? null : position(after), limit);
+      }),
+    linksOfChange: (workspace, { changeId }) =>
+      open(() =>
+        state.changes.get(changeId)?.workspace === workspace
+          ? [...state.links.values()]
+              .filter(({ plan, by }) => plan.changeId === changeId || by === changeId)
+              .map(stateOf)
+          : [],
+      ),
   };
 }
 
-/** A key that came to exist meanwhile fails the transaction: it leaves nothing. */
-function tryToApply(state: MemoryState, plan: Plan): void {
-  try {
-    applyPlan(state, plan);
-  } catch {
-    return;
-  }
-}
+type RecordReads = Pick<IdentityGraph, "isUnlinkedBy" | "findNevers" | "nevers" | "findChange" | "changes" | "history">;
 
-async function readInSteps(state: MemoryState, want: Want, pause: () => Promise<void>): Promise<Picture> {
-  const identifiers = new Map<IdentifierKey, { uid: Uid; component: number }>();
-  const components = new Map<number, { profileId: ProfileId; size: number }>();
-  const linked = new Set<PairKey>();
-  for (const key of want.keys) {
-    await pause();
-    const seat = state.identifiers.get(key);
-    if (seat === undefined) continue;
-    const { uid, component } = seat;
-    await pause();
-    const profile = state.components.get(component);
-    // The profile was merged away between the two: the row is missing, as in a join.
-    if (profile === undefined) continue;
-    identifiers.set(key, { uid, component });
-    components.set(component, { ...profile });
-  }
-  for (const [a, b] of want.pairs) {
-    await pause();
-    if (state.links.has(pairKey(a, b))) linked.add(pairKey(a, b));
-  }
-  return { identifiers, components, linked };
-}
+function createRecordReads(state: MemoryState, open: Open): RecordReads {
+  const { membersOf } = createReader(state);
+  const neversOf = (workspace: WorkspaceId) =>
+    [...state.nevers.values()].filter((one) => one.workspace === workspace).map(({ never }) => never);
+  const newest = (
+    workspace: WorkspaceId,
+    isWanted: (change: Change) => boolean,
+    { before, limit }: { readonly before: ChangeId | null; readonly limit: number },
+  ): readonly Change[] =>
+    [...state.changes.values()]
+      .filter((one) => one.workspace === workspace && isWanted(one.change))
+      .map(({ change }) => change)
+      .filter(({ changeId }) => before === null || changeId < before)
+      .toSorted((a, b) => (a.changeId > b.changeId ? -1 : 1))
+      .slice(0, limit);
 
-/** Runs tasks that pause, one step at a time, in an order that the seed alone decides. */
-export function createScheduler(random: Random) {
-  const paused: (() => void)[] = [];
   return {
-    pause: (): Promise<void> => new Promise((resolve) => paused.push(resolve)),
-    /** Resolves when all tasks have; rejects when one does, or when they wait for what never comes. */
-    run: async <T>(tasks: readonly Promise<T>[]): Promise<readonly T[]> => {
-      let done = false;
-      const all = Promise.all(tasks).finally(() => (done = true));
-      all.catch(() => undefined);
-      for (;;) {
-        await new Promise((resolve) => setImmediate(resolve));
-        if (done) return all;
-        if (paused.length === 0) throw new Error("all tasks wait and none can go on");
-        paused.splice(random.below(paused.length), 1)[0]!();
-      }
-    },
+    isUnlinkedBy: (workspace, key, changeId) =>
+      open(() => {
+        const seat = state.identifiers.get(key);
+        return seat?.workspace === workspace && seat.unlinked?.by === changeId;
+      }),
+    findNevers: (workspace, neverIds) =>
+      open(() => neversOf(workspace).filter(({ neverId }) => neverIds.includes(neverId))),
+    nevers: (workspace, { after, limit }) =>
+      open(() => pageOf(neversOf(workspace), ({ neverId }) => neverId, after, limit)),
+    findChange: (workspace, changeId) =>
+      open(() => {
+        const found = state.changes.get(changeId);
+        return found?.workspace === workspace ? found.change : null;
+      }),
+    changes: (workspace, outcome, page) =>
+      open(() => newest(workspace, (change) => outcome === null || change.outcome === outcome, page)),
+    history: (workspace, profileId, page) =>
+      open(() => {
+        const members = membersOf(workspace, profileId);
+        const uids = new Set(members.map(({ uid }) => uid));
+        const keys = new Set(members.map(({ identifier }) => identifierKey(workspace, identifier)));
+        const isAbout = ({ identifiers, before, after }: Change): boolean =>
+          identifiers.some((one) => keys.has(identifierKey(workspace, one))) ||
+          [...before, ...after].some((uid) => uids.has(uid));
+        return newest(workspace, isAbout, page);
+      }),
   };
 }

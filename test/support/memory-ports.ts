@@ -1,6 +1,7 @@
 import type { SchemaVersion, Workspace } from "../../core/catalog.js";
 import { identifierKey, type EventRecord, type StoredEvent } from "../../core/event.js";
-import type { Assertion, Identity, Verdict } from "../../core/identity.js";
+import type { Identity } from "../../core/identity-api.js";
+import type { Assertion, Verdict } from "../../core/identity.js";
 import type { DeadLetterId, EventId, IdentifierKey, SchemaId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { CatalogStore, DeadLetter, EventStore, ProfileStore, StoredFacet } from "../../core/ports.js";
 
@@ -143,7 +144,9 @@ function link(state: MemoryState, workspace: WorkspaceId, assertion: Assertion):
     }
   for (const key of keys.slice(1)) unite(state, keys[0]!, key);
   const profileId = state.uids.get(rootOf(state, keys[0]!))!;
-  return { profileId, outcome: "linked", mergedProfileIds: [], dropped: [], changeId: null };
+  const refs = [{ profileId, size: 1 }];
+  const rest = { mergedProfileIds: [], dropped: [], changeId: null, rule: null, before: refs, after: refs };
+  return { profileId, outcome: "linked", ...rest };
 }
 
 /** The older identifier stays the root, so the root's uid is the smallest of its component. */

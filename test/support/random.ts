@@ -1,6 +1,9 @@
 /** Printed by every test that uses it; `SEED=... npm test` runs another one. */
 export const SEED = Number(process.env["SEED"] ?? 20_261_121);
 
+/** How many times as many runs the long model tests do: `SCALE=10 npm test` is what a release is tried with. */
+export const SCALE = Number(process.env["SCALE"] ?? 1);
+
 /** A seeded source of choices, so that a failing run can be run again. */
 export interface Random {
   /** 0 <= n < bound, bound at most 2^32. */

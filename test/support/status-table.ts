@@ -29,7 +29,12 @@ export const STATUSES: Readonly<Record<string, readonly string[]>> = {
   "408": [
     "answers 408 to a head and to a body that come too slowly, and lets go of a client that never closes its side",
   ],
-  "409": ["refuse a version under which events of the last one would no longer match: 409 incompatible_schema"],
+  "409": [
+    "refuse a version under which events of the last one would no longer match: 409 incompatible_schema",
+    "refuse an alias as a whole: 409 merge_refused with the rule, the profiles of both sides and the change",
+    "with never on a pair that other links hold together is 409 still_joined, names them and changes nothing",
+    "keeps its normalization once it has identifiers: another is 409, and nothing changes",
+  ],
   "415": [
     "answers 415 with Accept for a missing or other content type, utf-16 among them",
     "answers 415 with Accept-Encoding for a Content-Encoding, and takes identity",

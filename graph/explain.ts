@@ -1,0 +1,41 @@
+import { AppError } from "../core/errors.js";
+import type { Explanation } from "../core/identity-api.js";
+import type { ProfileId, Uid, WorkspaceId } from "../core/ids.js";
+import type { IdentityGraph } from "../core/ports.js";
+import { readWeb, type ReadWebOptions } from "./read-web.js";
+import { explained } from "./splits.js";
+import { bridgesOf, shortestPath, type Web } from "./web.js";
+
+export interface Sides {
+  readonly profileId: ProfileId;
+  readonly from: Uid;
+  readonly to: Uid;
+}
+
+/** A merge that goes on while the profile is read may hide a way for a moment. */
+const TRIES = 3;
+
+/** Of two identifiers of one profile. Throws `unavailable` when the profile changes all the time. */
+export async function explainSides(
+  graph: Pick<IdentityGraph, "members" | "links">,
+  workspace: WorkspaceId,
+  { profileId, from, to }: Sides,
+  options: ReadWebOptions,
+): Promise<Explanation> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const web = await readWeb(graph, workspace, profileId, options);
+    if (web === null) return { connected: true, profileId, path: null, bridges: null };
+    const found = explainIn(web, from, to);
+    if (found !== null) return { connected: true, profileId, ...found };
+  }
+  throw new AppError("unavailable", "The profile changed while it was being explained.");
+}
+
+function explainIn(web: Web, from: Uid, to: Uid): Pick<Explanation, "path" | "bridges"> | null {
+  const [start, end] = [web.positionOf.get(from), web.positionOf.get(to)];
+  if (start === undefined || end === undefined) return null;
+  const path = shortestPath(web, start, end);
+  if (path === null) return null;
+  const show = (links: readonly number[]) => links.map((link) => explained(web, web.links[link]!));
+  return { path: show(path), bridges: show(bridgesOf(web, start, path)) };
+}

@@ -1,0 +1,155 @@
+/** What pages, records and lists are read by; the model stands with the statements of the hot paths. Each answers one row or a few. */
+
+/** The profile that an identifier is in, as three values that no two states of it share. */
+const SEAT_OF = `
+MATCH (i:Identifier {uid: $q.uid}) USING INDEX SEEK i:Identifier(uid)
+WHERE i.ws = $q.ws
+OPTIONAL MATCH (i)-[:OF]->(p:Profile)`;
+
+export const SEAT = `CYPHER replan=skip ${SEAT_OF}
+RETURN p.hub AS hub, p.rev AS rev, p.size AS size`;
+
+/** A page of a profile that is small enough to be looked at as a whole, and how many members were seen for that. */
+const whole = (page: string): string => `CYPHER replan=skip ${SEAT_OF}
+CALL (p) {
+  WITH p
+  WHERE p.size <= $q.wholeMax
+  MATCH (m)-[:OF]->(p)
+  RETURN collect(m) AS members
+}
+CALL (members) {
+  UNWIND members AS m
+  ${page}
+}
+RETURN p.hub AS hub, p.rev AS rev, p.size AS size, size(members) AS seen, found`;
+
+/** A page by the index, in its order: it costs what it shows, however large the profile is. */
+const indexed = (from: string, page: string): string => `CYPHER replan=skip
+MATCH (m:Identifier)-[o:OF]->(:Profile) USING INDEX SEEK o:OF(hub, uid)
+WHERE o.hub = $q.hub AND ${from}
+${page}`;
+
+const MEMBER = "[m.uid, m.ns, m.value, m:Connector]";
+
+export const WHOLE_MEMBERS = whole(`
+  WITH m
+  WHERE m.uid > $q.after
+  WITH m
+  ORDER BY m.uid
+  LIMIT toInteger($q.limit)
+  RETURN collect(${MEMBER}) AS found`);
+
+export const PAGE_OF_MEMBERS = indexed(
+  "o.uid > $q.after",
+  `WITH m, o
+ORDER BY o.hub, o.uid
+LIMIT toInteger($q.limit)
+RETURN collect(${MEMBER}) AS found`,
+);
+
+const LINK = "[m.uid, other.uid, l.change, coalesce(l.event, l.source), l.key_id, l.at.epochMillis]";
+const LINKS_OF_MEMBER = `
+  MATCH (m)-[l:LINKED]->(other)
+  WHERE l.removed_at IS NULL AND (m.uid > $q.from OR (m.uid = $q.from AND other.uid > $q.to))`;
+
+export const WHOLE_LINKS = whole(`${LINKS_OF_MEMBER}
+  WITH m, l, other
+  ORDER BY m.uid, other.uid
+  LIMIT toInteger($q.limit)
+  RETURN collect(${LINK}) AS found`);
+
+export const PAGE_OF_LINKS = indexed(
+  "o.uid >= $q.from",
+  `${LINKS_OF_MEMBER}
+WITH m, o, l, other
+ORDER BY o.hub, o.uid, other.uid
+LIMIT toInteger($q.limit)
+RETURN collect(${LINK}) AS found`,
+);
+
+const CHANGE = `[c.id, c.at.epochMillis, c.asked_at.epochMillis, c.outcome, coalesce(c.event, c.source), c.key_id,
+  c.identifiers, c.before, c.after, c.dropped, c.rule, c.reverts]`;
+
+const NEWEST_ABOUT_MEMBER = `
+  MATCH (m)<-[:ABOUT]-(c:Change)
+  WITH DISTINCT c
+  WHERE c.id < $q.before
+  WITH c
+  ORDER BY c.id DESC
+  LIMIT toInteger($q.limit)
+  RETURN collect(${CHANGE}) AS found`;
+
+export const WHOLE_HISTORY = whole(NEWEST_ABOUT_MEMBER);
+
+export const PAGE_OF_HISTORY = indexed("o.uid > ''", NEWEST_ABOUT_MEMBER);
+
+export const ONE_CHANGE = `CYPHER replan=skip
+MATCH (c:Change {id: $q.change}) USING INDEX SEEK c:Change(id)
+WHERE c.ws = $q.ws
+RETURN collect(${CHANGE}) AS found`;
+
+/** The newest of each outcome by the index, then the newest of those. */
+export const CHANGES = `CYPHER replan=skip
+UNWIND $q.outcomes AS outcome
+CALL (outcome) {
+  MATCH (c:Change) USING INDEX SEEK c:Change(ws, outcome, id)
+  WHERE c.ws = $q.ws AND c.outcome = outcome AND c.id < $q.before
+  WITH c
+  ORDER BY c.ws DESC, c.outcome DESC, c.id DESC
+  LIMIT toInteger($q.limit)
+  RETURN c
+}
+WITH c
+ORDER BY c.id DESC
+LIMIT toInteger($q.limit)
+RETURN collect(${CHANGE}) AS found`;
+
+const LINK_STATE = "a.key, b.key, l.change, coalesce(l.by, l.change), l.removed_at IS NULL";
+
+export const LINKS_OF_PAIRS = `CYPHER replan=skip
+UNWIND $q.pairs AS pair
+MATCH (a)-[l:LINKED {key: pair}]->(b) USING INDEX SEEK l:LINKED(key)
+WHERE a.ws = $q.ws AND (l.change = $q.change OR l.by = $q.change)
+RETURN ${LINK_STATE}`;
+
+export const LINKS_OF_ONE = `CYPHER replan=skip
+MATCH (i:Identifier {key: $q.key}) USING INDEX SEEK i:Identifier(key)
+MATCH (i)-[l:LINKED]-()
+WHERE i.ws = $q.ws AND (l.change = $q.change OR l.by = $q.change)
+WITH l, startNode(l) AS a, endNode(l) AS b
+RETURN ${LINK_STATE}`;
+
+export const UNLINKED_BY = `CYPHER replan=skip
+MATCH (i:Identifier {key: $q.key}) USING INDEX SEEK i:Identifier(key)
+WHERE i.ws = $q.ws AND i.unlinked_by = $q.change
+RETURN i.uid`;
+
+const NEVER = "[n.id, a.ns, a.value, b.ns, b.value, n.change, n.key_id, n.at.epochMillis]";
+
+export const FIND_NEVERS = `CYPHER replan=skip
+UNWIND $q.nevers AS id
+MATCH (a)-[n:NEVER {id: id}]->(b) USING INDEX SEEK n:NEVER(id)
+WHERE n.ws = $q.ws
+RETURN collect(${NEVER}) AS found`;
+
+export const PAGE_OF_NEVERS = `CYPHER replan=skip
+MATCH (a)-[n:NEVER]->(b) USING INDEX SEEK n:NEVER(ws, id)
+WHERE n.ws = $q.ws AND n.id > $q.after
+WITH a, n, b
+ORDER BY n.ws, n.id
+LIMIT toInteger($q.limit)
+RETURN collect(${NEVER}) AS found`;
+
+export const PAGE_OF_CONNECTORS = `CYPHER replan=skip
+MATCH (m:Connector) USING INDEX SEEK m:Connector(ws, uid)
+WHERE m.ws = $q.ws AND m.uid > $q.after
+WITH m
+ORDER BY m.ws, m.uid
+LIMIT toInteger($q.limit)
+RETURN collect(${MEMBER}) AS found`;
+
+export const ANY_OF_NAMESPACE = `CYPHER replan=skip
+MATCH (i:Identifier) USING INDEX SEEK i:Identifier(key)
+WHERE i.key STARTS WITH $q.prefix
+RETURN i.uid
+LIMIT 1`;

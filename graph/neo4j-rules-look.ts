@@ -1,0 +1,102 @@
+import { identifierOf } from "../core/event.js";
+import type { IdentifierKey, NeverId, ProfileId, Uid, WorkspaceId } from "../core/ids.js";
+import type { PairKey, Picture, SeenComponent, SeenIdentifier, Want } from "../core/identity.js";
+import { whole, type Parameters, type Row } from "./neo4j-client.js";
+import { lookParameters, lookupsOfWant, type Lookups } from "./neo4j-look.js";
+import { COUNT_MEMBERS } from "./neo4j-statements.js";
+
+export type RulesWant = Want & { readonly rules: NonNullable<Want["rules"]> };
+export type Ask = (statement: string, q: Parameters) => Promise<readonly Row[]>;
+
+type Seat = readonly [
+  position: number,
+  uid: Uid,
+  unlinkedAt: number | null,
+  isConnector: boolean,
+  touched: readonly IdentifierKey[] | null,
+];
+/** The first two are null when a step takes the profile away just then, the others when nothing was ever written there. */
+type FoundRow = readonly [
+  profileId: ProfileId | null,
+  size: number | null,
+  rev: number | null,
+  counts: string | null,
+  never: readonly NeverId[] | null,
+  seats: readonly Seat[],
+];
+type LinkRow = readonly [position: number, removedAt: number | null];
+type TouchedRow = readonly [position: number, keys: readonly IdentifierKey[]];
+
+export const hasRules = (want: Want): want is RulesWant => want.rules !== undefined;
+
+/** All that is wanted and all that the rules need, by a statement that looks so. */
+export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId, want: RulesWant): Promise<Picture> {
+  const { rules } = want;
+  const lookups = lookupsOfWant(ws, want);
+  const touching = rules.limited.length === 0 ? [] : [...lookups.keys.keys()].map(whole);
+  const [row] = await ask(statement, { ws, ...lookParameters(lookups), touching, ...rules });
+  const [found, links, touched] = row as [readonly FoundRow[], readonly LinkRow[], readonly TouchedRow[]];
+  const components = await componentsOf(ask, found);
+  const { linked, removed } = linksOf(lookups, links);
+  return { identifiers: identifiersOf(lookups, found, new Map(touched), rules), components, linked, removed };
+}
+
+async function componentsOf(ask: Ask, found: readonly FoundRow[]): Promise<ReadonlyMap<ProfileId, SeenComponent>> {
+  const uncounted = found.filter(([profileId, , , counts]) => profileId !== null && counts === null);
+  const counted = await countMembers(
+    ask,
+    uncounted.map(([profileId]) => profileId!),
+  );
+  const components = new Map<ProfileId, SeenComponent>();
+  for (const [profileId, size, rev, counts, never] of found) {
+    if (profileId === null || size === null) continue;
+    components.set(profileId, {
+      profileId,
+      size,
+      rev: rev ?? 0,
+      counts: counts === null ? (counted.get(profileId) ?? new Map()) : countsOf(counts),
+      never: never ?? [],
+    });
+  }
+  return components;
+}
+
+const countsOf = (json: string): ReadonlyMap<string, number> =>
+  new Map(Object.entries(JSON.parse(json) as Readonly<Record<string, number>>));
+
+async function countMembers(ask: Ask, ids: readonly ProfileId[]) {
+  const counted = new Map<ProfileId, Map<string, number>>();
+  if (ids.length === 0) return counted;
+  const rows = (await ask(COUNT_MEMBERS, { ids })) as readonly (readonly [ProfileId, string, number])[];
+  for (const [id, namespace, members] of rows) {
+    const counts = counted.get(id) ?? new Map<string, number>();
+    counted.set(id, counts.set(namespace, members));
+  }
+  return counted;
+}
+
+function identifiersOf(
+  { keys }: Lookups,
+  found: readonly FoundRow[],
+  neighbours: ReadonlyMap<number, readonly IdentifierKey[]>,
+  { limited, touchedMax }: RulesWant["rules"],
+): ReadonlyMap<IdentifierKey, SeenIdentifier> {
+  const identifiers = new Map<IdentifierKey, SeenIdentifier>();
+  for (const [component, size, , , , seats] of found)
+    for (const [position, uid, unlinkedAt, isConnector, stored] of seats) {
+      if (component === null || size === null) continue;
+      const kept = (stored ?? []).filter((key) => limited.includes(identifierOf(key).namespace));
+      const touched = [...new Set([...(neighbours.get(position) ?? []), ...kept])].slice(0, touchedMax);
+      identifiers.set(keys[position]!, { uid, component, unlinkedAt, touched, isConnector });
+    }
+  return identifiers;
+}
+
+function linksOf({ pairs }: Lookups, links: readonly LinkRow[]) {
+  const linked = new Set<PairKey>();
+  const removed = new Map<PairKey, number>();
+  for (const [position, removedAt] of links)
+    if (removedAt === null) linked.add(pairs[position]!);
+    else removed.set(pairs[position]!, removedAt);
+  return { linked, removed };
+}

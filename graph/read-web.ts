@@ -1,0 +1,53 @@
+import type { ProfileId, Uid, WorkspaceId } from "../core/ids.js";
+import type { Link, Member } from "../core/identity.js";
+import type { IdentityGraph } from "../core/ports.js";
+import { createWebBuilder, type Web } from "./web.js";
+
+/** What takes long says how far it is. */
+export interface Progress {
+  readonly workspace: WorkspaceId;
+  readonly profileId: ProfileId;
+  readonly what: "identifiers" | "links";
+  readonly read: number;
+}
+
+export interface ReadWebOptions {
+  /** More links than these are not read. */
+  readonly linksMax: number;
+  readonly onProgress: (progress: Progress) => void;
+}
+
+const PAGE = 10_000;
+
+/**
+ * All members and active links of a profile, read page by page: whoever writes from it checks that nothing changed meanwhile. Null
+ * when there are more links than allowed.
+ */
+export async function readWeb(
+  graph: Pick<IdentityGraph, "members" | "links">,
+  workspace: WorkspaceId,
+  profileId: ProfileId,
+  { linksMax, onProgress }: ReadWebOptions,
+): Promise<Web | null> {
+  const web = createWebBuilder();
+  let members = 0;
+  for (let after: Uid | null = null, isMore = true; isMore;) {
+    const page: readonly Member[] = await graph.members(workspace, profileId, { limit: PAGE, after });
+    web.addMembers(page);
+    members += page.length;
+    after = page.at(-1)?.uid ?? null;
+    isMore = page.length === PAGE;
+    onProgress({ workspace, profileId, what: "identifiers", read: members });
+  }
+  let links = 0;
+  for (let after: Link | null = null, isMore = true; isMore;) {
+    const page: readonly Link[] = await graph.links(workspace, profileId, { limit: PAGE, after });
+    web.addLinks(page);
+    links += page.length;
+    if (links > linksMax) return null;
+    after = page.at(-1) ?? null;
+    isMore = page.length === PAGE;
+    onProgress({ workspace, profileId, what: "links", read: links });
+  }
+  return web.build();
+}

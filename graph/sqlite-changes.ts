@@ -1,0 +1,114 @@
+import type { Database } from "../core/database.js";
+import type { Identifier } from "../core/event.js";
+import type { ChangeId, KeyId, Uid, WorkspaceId } from "../core/ids.js";
+import type { Change, Source } from "../core/identity.js";
+import type { IdentityGraph } from "../core/ports.js";
+import { prepareInsert } from "./sqlite-insert.js";
+import { inTurns, type Read } from "./sqlite-turns.js";
+
+type Named = readonly [namespace: string, value: string];
+
+/** What a record holds beside the columns: short, since each step writes one, and without what is mostly empty. */
+interface ChangeRecord {
+  /** Of the first step: an object each. */
+  readonly identifiers: readonly (Named | Identifier)[];
+  readonly before?: Change["before"];
+  /** Of the first step: one. */
+  readonly after: Change["after"] | Uid;
+  readonly dropped?: Change["dropped"];
+  readonly rule?: NonNullable<Change["rule"]>;
+  readonly reverts?: ChangeId;
+  /** When it is not the evidence's time. */
+  readonly at?: number;
+}
+
+const recordOf = ({ at, evidence, identifiers, before, after, dropped, rule, reverts }: Change): Buffer => {
+  const record: ChangeRecord = {
+    identifiers: identifiers.map(({ namespace, value }): Named => [namespace, value]),
+    ...(before.length > 0 && { before }),
+    after,
+    ...(dropped.length > 0 && { dropped }),
+    ...(rule !== null && { rule }),
+    ...(reverts !== null && { reverts }),
+    ...(at !== evidence.at && { at }),
+  };
+  return Buffer.from(JSON.stringify(record));
+};
+
+/** Writes the records, and answers the rows that they got, by id. */
+export function prepareChangeWriter(database: Database) {
+  const insert = prepareInsert(database, "INTO changes (change_id, ws, outcome, source, key_id, at, record)", 7);
+  return (workspace: WorkspaceId, changes: readonly Change[]): ReadonlyMap<ChangeId, number> => {
+    const rows = insert(
+      changes.map((change) => {
+        const { changeId, outcome, evidence } = change;
+        return [changeId, workspace, outcome, evidence.source, evidence.keyId, evidence.at, recordOf(change)];
+      }),
+    );
+    return new Map(changes.map(({ changeId }, i) => [changeId, rows[i]!]));
+  };
+}
+
+const COLUMNS = "change_id, outcome, source, key_id, at, record";
+type ChangeRow = readonly [ChangeId, Change["outcome"], Source, KeyId, number, Buffer];
+
+const changeOf = ([changeId, outcome, source, keyId, at, blob]: ChangeRow): Change => {
+  const record = JSON.parse(blob.toString()) as ChangeRecord;
+  const { after } = record;
+  return {
+    changeId,
+    at: record.at ?? at,
+    evidence: { source, keyId, at },
+    identifiers: record.identifiers.map((one) => ("value" in one ? one : { namespace: one[0], value: one[1] })),
+    outcome,
+    before: record.before ?? [],
+    after: typeof after === "string" ? [after] : after,
+    dropped: record.dropped ?? [],
+    rule: record.rule ?? null,
+    reverts: record.reverts ?? null,
+  };
+};
+
+export type FindChange = (workspace: WorkspaceId, changeId: ChangeId) => Change | null;
+
+export function prepareFindChange(database: Database): FindChange {
+  const find = database.prepare(`SELECT ${COLUMNS} FROM changes WHERE change_id = ? AND ws = ?`);
+  return (workspace, changeId) => {
+    const row = find.get([changeId, workspace]);
+    return row === undefined ? null : changeOf(row as ChangeRow);
+  };
+}
+
+/** All there are; the compiler holds the list to them. */
+const OUTCOMES = Object.keys({
+  created: true,
+  linked: true,
+  merged: true,
+  unchanged: true,
+  partial: true,
+  refused: true,
+  unlinked: true,
+  forbidden: true,
+  reverted: true,
+  lifted: true,
+} satisfies Record<Change["outcome"], true>);
+
+const ofOutcome = (outcome: string): string =>
+  `SELECT ${COLUMNS} FROM changes WHERE ws = ?1 AND outcome = ${outcome} AND change_id < ?2`;
+/** One index serves both: those of any outcome are the lists of all outcomes, merged. */
+const OF_ONE = `${ofOutcome("?3")} ORDER BY change_id DESC LIMIT ?4`;
+const OF_ANY = `${OUTCOMES.map((outcome) => ofOutcome(`'${outcome}'`)).join(" UNION ALL ")} ORDER BY change_id DESC LIMIT ?3`;
+
+/** Greater than every id. */
+const NEWEST = "~";
+
+export function createChangeList(database: Database, read: Read): IdentityGraph["changes"] {
+  const [ofOne, ofAny] = [database.prepare(OF_ONE), database.prepare(OF_ANY)];
+  return (workspace, outcome, { limit, before }) =>
+    inTurns(read, limit, (last: Change | undefined, most) => {
+      const below = last?.changeId ?? before ?? NEWEST;
+      const rows =
+        outcome === null ? ofAny.all([workspace, below, most]) : ofOne.all([workspace, below, outcome, most]);
+      return (rows as readonly ChangeRow[]).map(changeOf);
+    });
+}

@@ -1,0 +1,48 @@
+import type { IdentityGraph } from "../../core/ports.js";
+import { createRandom, SEED } from "./random.js";
+import { drawProgram, showProgram, type Program } from "./trust-program.js";
+import { runProgram } from "./trust-run.js";
+import { shrink } from "./trust-shrink.js";
+
+/** Programs that run beside each other, each in its own workspace: they share transactions and round trips, which makes them fast. */
+const AT_ONCE = 16;
+
+interface Failure {
+  readonly seed: number;
+  readonly error: unknown;
+}
+
+/** Runs programs on the graph and on the model. The first that differs is shrunk and shown. */
+export async function checkPrograms(graph: IdentityGraph, count: number): Promise<void> {
+  const seeds = Array.from({ length: count }, (_, n) => SEED + n).values();
+  const failures: Failure[] = [];
+  const client = async (): Promise<void> => {
+    for (const seed of seeds) {
+      if (failures.length > 0) return;
+      const error = await errorOf(graph, seed, drawProgram(createRandom(seed)));
+      if (error !== null) failures.push({ seed, error });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, client));
+  if (failures.length > 0) throw await explained(graph, failures[0]!);
+}
+
+/** Null when it agrees. The seed also decides what is not in the program: uids, and how steps are cut. */
+async function errorOf(graph: IdentityGraph, seed: number, program: Program): Promise<unknown> {
+  try {
+    await runProgram(graph, program, createRandom(seed));
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+async function explained(graph: IdentityGraph, { seed, error }: Failure): Promise<Error> {
+  const drawn = drawProgram(createRandom(seed));
+  const fails = async (program: Program): Promise<boolean> => (await errorOf(graph, seed, program)) !== null;
+  if (!(await fails(drawn)))
+    return new Error(`seed ${seed}, but not when it runs alone: ${String(error)}`, { cause: error });
+  const smallest = await shrink(drawn, fails);
+  const cause = await errorOf(graph, seed, smallest);
+  return new Error(`seed ${seed}: the smallest program is\n${showProgram(smallest)}\n${String(cause)}`, { cause });
+}

@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Database } from "../core/database.js";
+import { createSqliteGraph } from "../graph/sqlite-graph.js";
+import { openGraphDatabase } from "./support/identity-fixtures.js";
+import { SCALE, SEED } from "./support/random.js";
+import { checkPrograms } from "./support/trust-programs.js";
+
+const PROGRAMS = 2_000 * SCALE;
+
+describe(`Identity on SQLite against a model that computes everything anew (seed ${SEED})`, () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "onym-trust-"));
+  let database: Database;
+  before(() => {
+    database = openGraphDatabase(path.join(folder, "onym.db"));
+  });
+  after(async () => {
+    await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it(`gives its answers, profiles, links, forbidden pairs and records for ${PROGRAMS} programs`, async function () {
+    this.timeout(60_000 * (1 + SCALE));
+    await checkPrograms(createSqliteGraph({ database }), PROGRAMS);
+  });
+});
