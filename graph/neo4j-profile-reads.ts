@@ -24,8 +24,8 @@ interface Question {
   readonly q: Parameters;
   /** Up to here it is cheap to look at all. */
   readonly wholeMax: number;
-  /** Up to here the number of members that were seen is proof enough. */
-  readonly surelyMax: number;
+  /** As many rows as members are proof enough that none is missing. */
+  readonly isOfMembers: boolean;
 }
 
 type ProfileReads = Pick<IdentityGraph, "members" | "links" | "history">;
@@ -40,17 +40,17 @@ export function createProfileReads(client: Client): ProfileReads {
     members: async (workspace, profileId, { limit, after }) => {
       const q = { limit: whole(limit), after: after ?? "" };
       const wholeMax = after === null ? Math.max(limit, WHOLE_MAX) : WHOLE_MAX;
-      const question = { whole: WHOLE_MEMBERS, page: PAGE_OF_MEMBERS, q, wholeMax, surelyMax: SURELY_MAX };
+      const question = { whole: WHOLE_MEMBERS, page: PAGE_OF_MEMBERS, q, wholeMax, isOfMembers: true };
       return membersOf(await readPage(client, workspace, profileId, question));
     },
     links: async (workspace, profileId, { limit, after }) => {
       const q = { limit: whole(limit), from: after?.from ?? "", to: after?.to ?? "" };
-      const question = { whole: WHOLE_LINKS, page: PAGE_OF_LINKS, q, wholeMax: WHOLE_MAX, surelyMax: 0 };
+      const question = { whole: WHOLE_LINKS, page: PAGE_OF_LINKS, q, wholeMax: WHOLE_MAX, isOfMembers: false };
       return (await readPage(client, workspace, profileId, question)).map(linkOf);
     },
     history: async (workspace, profileId, { limit, before }) => {
       const q = { limit: whole(limit), before: before ?? NEWEST };
-      const question = { whole: WHOLE_HISTORY, page: PAGE_OF_HISTORY, q, wholeMax: WHOLE_MAX, surelyMax: 0 };
+      const question = { whole: WHOLE_HISTORY, page: PAGE_OF_HISTORY, q, wholeMax: WHOLE_MAX, isOfMembers: false };
       return changesOf(await readPage(client, workspace, profileId, question));
     },
   };
@@ -94,7 +94,7 @@ async function readWhole(
   client: Client,
   ws: WorkspaceId,
   uid: ProfileId,
-  { whole: statement, q, wholeMax, surelyMax }: Question,
+  { whole: statement, q, wholeMax, isOfMembers }: Question,
 ): Promise<readonly Row[] | "large" | "changed"> {
   const [row] = await inTwoTries(() => client.read(statement, { ...q, ws, uid, wholeMax: whole(wholeMax) }));
   // No identifier has this uid, and none that has one ever goes.
@@ -102,7 +102,7 @@ async function readWhole(
   const { hub, rev, size, seen, found } = wholeOf(row);
   if (size !== null && size > wholeMax) return "large";
   if (size !== seen) return "changed";
-  if (size <= surelyMax) return found;
+  if (isOfMembers && found.length === size && size <= SURELY_MAX) return found;
   const after = await inTwoTries(() => client.read(SEAT, { ws, uid }));
   return isSame({ hub, rev, size }, seatOf(after)!) ? found : "changed";
 }

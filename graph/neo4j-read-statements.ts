@@ -9,19 +9,20 @@ OPTIONAL MATCH (i)-[:OF]->(p:Profile)`;
 export const SEAT = `CYPHER replan=skip ${SEAT_OF}
 RETURN p.hub AS hub, p.rev AS rev, p.size AS size`;
 
-/** A page of a profile that is small enough to be looked at as a whole, and how many members were seen for that. */
-const whole = (page: string): string => `CYPHER replan=skip ${SEAT_OF}
-CALL (p) {
+const WHOLE = `
   WITH p
   WHERE p.size <= $q.wholeMax
-  MATCH (m)-[:OF]->(p)
-  RETURN collect(m) AS members
+  MATCH (m)-[:OF]->(p)`;
+
+/** A page of a profile that is small enough to be looked at as a whole, and how many members it has by now. */
+const whole = (page: string): string => `CYPHER replan=skip ${SEAT_OF}
+CALL (p) {${WHOLE}
+  RETURN count(m) AS seen
 }
-CALL (members) {
-  UNWIND members AS m
+CALL (p) {${WHOLE}
   ${page}
 }
-RETURN p.hub AS hub, p.rev AS rev, p.size AS size, size(members) AS seen, found`;
+RETURN p.hub AS hub, p.rev AS rev, p.size AS size, seen, found`;
 
 /** A page by the index, in its order: it costs what it shows, however large the profile is. */
 const indexed = (from: string, page: string): string => `CYPHER replan=skip

@@ -1,11 +1,11 @@
 import type { Database } from "../core/database.js";
-import type { Uid, WorkspaceId } from "../core/ids.js";
+import type { WorkspaceId } from "../core/ids.js";
 import type { Component, ComponentPlan, Plan, ProfileRef, SplitPlan, Summary } from "../core/identity.js";
 import { prepareInsert } from "./sqlite-insert.js";
-import { requireOne, type Seats, type Written } from "./sqlite-seats.js";
+import { existing, requireOne, type Seats, type Written } from "./sqlite-seats.js";
 import { countsText, neverText } from "./sqlite-sight.js";
 
-/** Uids that move in one statement. */
+/** Members that move in one statement. */
 const MOVED_AT_ONCE = 10_000;
 
 /**
@@ -42,7 +42,7 @@ export function prepareComponentWriter(database: Database) {
         const id = Number(component);
         requireOne(write.run([...columnsOf(stays), id, workspace]), "component");
         raised.add(id);
-        for (const part of parts) raised.add(leave(workspace, id, part));
+        for (const part of leave(workspace, id, parts)) raised.add(part);
       }
     },
     /** Of all whose links the plan changes, unless it has been done. */
@@ -75,27 +75,25 @@ function prepareAbsorb(database: Database) {
   };
 }
 
-/** A part leaves for a component of its own, whose row it answers. */
+/** Each part leaves for a component of its own; answers their rows. */
 function prepareLeave(database: Database) {
-  const insert = database.prepare(
-    `INSERT INTO components (ws, profile_id, size, counts, never, rev)
-     SELECT ws, ?, ?, ?, ?, rev FROM components WHERE id = ? AND ws = ?`,
+  const insert = prepareInsert(database, "INTO components (ws, profile_id, size, counts, never, rev)", 6);
+  const revOf = database.prepare("SELECT rev FROM components WHERE id = ?");
+  // The plus keeps the planner from finding the members by their component: it would go through all of it for each one.
+  const move = database.prepare(
+    `UPDATE identifiers SET component = moved.value ->> 1 FROM json_each(?) moved
+     WHERE identifiers.uid = moved.value ->> 0 AND +identifiers.component = ?`,
   );
-  const moveOne = database.prepare("UPDATE identifiers SET component = ? WHERE component = ? AND uid = ?");
-  const moveMany = database.prepare(
-    "UPDATE identifiers SET component = ? WHERE component = ? AND uid IN (SELECT value FROM json_each(?))",
-  );
-  const move = (from: number, to: number, uids: readonly Uid[]): number =>
-    uids.length === 1
-      ? moveOne.run([to, from, uids[0]!]).changes
-      : moveMany.run([to, from, JSON.stringify(uids)]).changes;
 
-  return (workspace: WorkspaceId, from: number, part: SplitPlan["parts"][number]): number => {
-    const to = insert.run([...columnsOf(part), from, workspace]).lastInsertRowid;
-    let moved = 0;
-    for (let i = 0; i < part.members.length; i += MOVED_AT_ONCE)
-      moved += move(from, to, part.members.slice(i, i + MOVED_AT_ONCE));
-    requireOne({ changes: moved === part.members.length ? 1 : 0 }, "member");
-    return to;
+  return (workspace: WorkspaceId, from: number, parts: SplitPlan["parts"]): readonly number[] => {
+    const rev = revOf.get([from])![0] as number;
+    const rows = insert(parts.map((part) => [workspace, ...columnsOf(part), rev]));
+    const moves = parts.flatMap(({ members }, i) => members.map((uid) => [uid, rows[i]!] as const));
+    for (let done = 0; done < moves.length; done += MOVED_AT_ONCE) {
+      const some = moves.slice(done, done + MOVED_AT_ONCE);
+      const { changes } = move.run([JSON.stringify(some), from]);
+      existing(changes === some.length ? true : undefined, "member");
+    }
+    return rows;
   };
 }

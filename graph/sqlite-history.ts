@@ -56,36 +56,67 @@ function prepareNewest(database: Database, read: Read) {
   const membersBefore = database.prepare(
     "SELECT uid, id FROM identifiers WHERE component = ? AND uid < ? ORDER BY uid DESC LIMIT ?",
   );
-  const changesOf = database.prepare(
-    "SELECT change FROM change_subjects WHERE identifier = ? AND change < ? AND change > ? ORDER BY change DESC LIMIT ?",
-  );
+  const changesOf = prepareChangesOf(database);
 
   return async (workspace: WorkspaceId, profileId: ProfileId, { limit, before }: ChangePage) => {
     const newest = createNewest(limit);
     const below = before === null ? HIGHEST : bytesOf(before);
-    let last = OLDEST_LAST;
+    let last = YOUNGEST;
     /** False when all members were looked at. The young first: they have the newest changes, and most others then have none. */
     const lookOn = (): boolean => {
       const profile = findProfile(workspace, profileId);
-      const members = profile === null ? [] : membersBefore.all([profile.component, last, ROWS_PER_TURN]);
-      let rows = 0;
-      for (const [uid, id] of members as readonly (readonly [Uid, number])[]) {
-        const found = changesOf.all([id, below, newest.floor(), limit]) as readonly (readonly [Buffer])[];
-        for (const [change] of found) newest.add(change);
-        last = uid;
-        rows += 1 + found.length;
-        if (rows >= ROWS_PER_TURN) return true;
-      }
-      return false;
+      if (profile === null) return false;
+      const rows = membersBefore.all([profile.component, last, ROWS_PER_TURN]);
+      const members = rows as readonly (readonly [Uid, number])[];
+      const seen = changesOf(members, profile.component, { below, newest, limit });
+      last = members[seen - 1]?.[0] ?? last;
+      return seen < members.length || members.length === ROWS_PER_TURN;
     };
     while (await read(lookOn)) await nextTurn();
     return newest.ids();
   };
 }
 
+interface Search {
+  readonly below: Buffer;
+  readonly newest: ReturnType<typeof createNewest>;
+  readonly limit: number;
+}
+
+/** Adds the newest changes of members, and answers of how many of them: as many as fit in a turn. */
+function prepareChangesOf(database: Database) {
+  const ofOne = database.prepare(
+    "SELECT change FROM change_subjects WHERE identifier = ? AND change < ? AND change > ? ORDER BY change DESC LIMIT ?",
+  );
+  const ofAll = database.prepare(
+    `SELECT s.change FROM identifiers i CROSS JOIN change_subjects s ON s.identifier = i.id
+     WHERE i.component = ? AND i.uid <= ? AND i.uid >= ? AND s.change < ? AND s.change > ? LIMIT ?`,
+  );
+  return (members: readonly (readonly [Uid, number])[], component: number, search: Search): number => {
+    const { below, newest, limit } = search;
+    const add = (rows: readonly (readonly unknown[])[]): number => {
+      for (const [change] of rows) newest.add(change as Buffer);
+      return rows.length;
+    };
+    if (members.length > 1 && newest.isFull()) {
+      const range = [component, members[0]![0], members.at(-1)![0], below, newest.floor()];
+      const rows = ofAll.all([...range, ROWS_PER_TURN]);
+      add(rows);
+      if (rows.length < ROWS_PER_TURN) return members.length;
+    }
+    let [seen, found] = [0, 0];
+    for (const [, id] of members) {
+      found += 1 + add(ofOne.all([id, below, newest.floor(), limit]));
+      seen += 1;
+      if (found >= ROWS_PER_TURN) break;
+    }
+    return seen;
+  };
+}
+
 /** Behind every id, and every uid. */
 const HIGHEST = Buffer.alloc(17, 0xff);
-const OLDEST_LAST = "~" as Uid;
+const YOUNGEST = "~" as Uid;
 
 /** The newest of all that were added, each once, so many. */
 function createNewest(limit: number) {
@@ -104,6 +135,7 @@ function createNewest(limit: number) {
     },
     /** Older ones need not be added any more. */
     floor: (): Buffer => floor,
+    isFull: (): boolean => floor.length > 0,
     ids: (): readonly ChangeId[] => {
       cut();
       return [...found].map(changeIdOf);

@@ -20,7 +20,7 @@ interface Part {
 /** Each link is looked at from both of its ends. */
 const LOOKED_AT_MAX = 2 * ROWS_PER_TURN;
 /** A reader of few links must not take a turn for each member that has none. */
-const MEMBERS_MIN = 64;
+const MEMBERS_MIN = 250;
 /** A member with more links is read by its profile's members in their order; for one with fewer, all its links are sorted. */
 const SORTED_MAX = 10_000;
 

@@ -2,6 +2,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import type { Child } from "./child.js";
+import { benchIdentity } from "./identity/bench.js";
+import { openNeo4jPlace } from "./identity/neo4j-place.js";
+import { identityTable } from "./identity/report.js";
+import { openSqlitePlace } from "./identity/sqlite-place.js";
 import { measure, type Sample } from "./measure.js";
 import { topFunctions } from "./profile.js";
 import { summarize, table } from "./report.js";
@@ -18,6 +22,7 @@ const HELP = `npm run bench -- [options]
   --profile DIR    then run each workload once more, keep its CPU profile there and print where its time goes
   --servers        on the servers that RABBITMQ_URL, MONGODB_URL and NEO4J_URL name:
                    npm run servers -- with -- npm run bench -- --servers; --only graph: the graph's port alone
+  --identity       only how the cost of merges and splits grows, beside merges in a fixed direction; with --servers on Neo4j
   --no-fail        exit code 0 also when a budget is missed
 `;
 
@@ -28,6 +33,7 @@ interface Options {
   readonly profile: string | null;
   readonly mayFail: boolean;
   readonly onServers: boolean;
+  readonly isIdentity: boolean;
 }
 
 function readOptions(): Options | null {
@@ -38,6 +44,7 @@ function readOptions(): Options | null {
       only: { type: "string", multiple: true, default: [] },
       profile: { type: "string" },
       servers: { type: "boolean", default: false },
+      identity: { type: "boolean", default: false },
       "no-fail": { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -47,8 +54,8 @@ function readOptions(): Options | null {
   const rounds = Number(values.rounds);
   if (!(seconds > 0) || !Number.isSafeInteger(rounds) || rounds < 1)
     throw new Error("--seconds must be above 0 and --rounds a whole number from 1");
-  const { only, profile = null, servers: onServers } = values;
-  return { seconds, rounds, only, profile, mayFail: !values["no-fail"], onServers };
+  const { only, profile = null, servers: onServers, identity: isIdentity } = values;
+  return { seconds, rounds, only, profile, mayFail: !values["no-fail"], onServers, isIdentity };
 }
 
 function choose(workloads: readonly Workload[], only: readonly string[]): readonly Workload[] {
@@ -150,10 +157,23 @@ const neo4jOf = (environment: NodeJS.ProcessEnv) => ({
   password: environment["NEO4J_PASSWORD"] ?? "",
 });
 
+async function benchMerges({ onServers, rounds }: Options): Promise<boolean> {
+  const place = await (onServers ? openNeo4jPlace(neo4jOf(process.env)) : openSqlitePlace());
+  try {
+    const rows = await benchIdentity(place, { rounds, tell: (line) => console.log(line) });
+    console.log(`\n${identityTable(rows)}`);
+    return rows.every(({ isMissed }) => !isMissed);
+  } finally {
+    await place.close();
+  }
+}
+
+const benchOf = ({ isIdentity, onServers }: Options) => (isIdentity ? benchMerges : onServers ? benchServers : bench);
+
 try {
   const options = readOptions();
   if (options === null) process.stdout.write(HELP);
-  else if (!(await (options.onServers ? benchServers : bench)(options)) && options.mayFail) {
+  else if (!(await benchOf(options)(options)) && options.mayFail) {
     console.log("\nA budget is missed.");
     process.exitCode = 1;
   }

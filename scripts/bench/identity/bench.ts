@@ -1,0 +1,166 @@
+import { createPartition } from "../../drill/partition.js";
+import { HALVES, HISTORIES, type History, type Pair } from "./histories.js";
+import type { Place, Side } from "./side.js";
+
+/** What so many operations took; `each` is an alias, or an identifier of a profile that is merged or split. */
+export interface Cost {
+  readonly operations: number;
+  readonly ms: number;
+}
+
+export interface IdentityRow {
+  readonly name: string;
+  readonly ours: Cost;
+  /** Cost at this size over that at a smaller one, divided by what it may grow by: about 1. Null: it is the smaller one. */
+  readonly growth: number | null;
+  readonly goal: number | null;
+  readonly isMissed: boolean;
+  /** It was stopped when it had done fewer operations, if those took too long. */
+  readonly naive: Cost;
+  readonly naiveGrowth: number | null;
+  /** At the same number of operations. */
+  readonly naiveOverOurs: number;
+}
+
+/** A quadratic cost doubles at twice the size. */
+const GROWTH_GOAL = 1.3;
+/** The naive side is stopped after it. */
+const NAIVE_MS_MAX = 20_000;
+const WARM_UP = 500;
+
+export interface IdentityBenchOptions {
+  /** Merges and splits of the same two profiles; the medians count. */
+  readonly rounds: number;
+  readonly tell: (line: string) => void;
+}
+
+/** Merges and splits as the graph that ships does them, beside a fixed direction: what small into large saves. */
+export async function benchIdentity(
+  { name, ours, naive }: Place,
+  { rounds, tell }: IdentityBenchOptions,
+): Promise<readonly IdentityRow[]> {
+  for (const side of [ours, naive]) await play(side, HISTORIES[0]!.pairsOf(WARM_UP));
+  const rows: IdentityRow[] = [];
+  for (const history of HISTORIES) {
+    tell(`${name}: ${history.name}`);
+    rows.push(await benchHistory(ours, naive, history));
+  }
+  const splits: (readonly [IdentityRow, IdentityRow])[] = [];
+  for (const half of HALVES) {
+    tell(`${name}: merge and split of ${half} + ${half}`);
+    splits.push(await benchSplits(ours, naive, { half, rounds, smaller: splits[0] ?? null }));
+  }
+  return [...rows, ...[0, 1].flatMap((what) => splits.map((pair) => pair[what]!))];
+}
+
+async function benchHistory(ours: Side, naive: Side, history: History): Promise<IdentityRow> {
+  const { name, merges, pairsOf, isPrefixed } = history;
+  const fewer = merges >> 1;
+  const less = costAt(await play(ours, pairsOf(fewer)), fewer);
+  const done = await play(ours, pairsOf(merges));
+  const bare = await play(naive, pairsOf(merges), NAIVE_MS_MAX);
+  const growth = growthOf(costAt(done, merges), less);
+  const naiveCost = costAt(bare, bare.length);
+  return {
+    name: `${name}, ${merges.toLocaleString("en")} aliases`,
+    ours: costAt(done, merges),
+    growth,
+    goal: GROWTH_GOAL,
+    isMissed: growth > GROWTH_GOAL,
+    naive: naiveCost,
+    naiveGrowth: isPrefixed ? growthOf(naiveCost, costAt(bare, bare.length >> 1)) : null,
+    naiveOverOurs: naiveCost.ms / costAt(done, bare.length).ms,
+  };
+}
+
+/** Of the first so many operations. */
+const costAt = (done: readonly number[], operations: number): Cost => ({ operations, ms: done[operations - 1]! });
+
+/** Against what n log n gives. */
+const growthOf = (more: Cost, less: Cost): number => more.ms / less.ms / (scaleOf(more) / scaleOf(less));
+const scaleOf = ({ operations }: Cost): number => operations * Math.log(operations);
+
+/** Begins anew and joins the pairs one after the other: the time at which each was done, milliseconds. */
+async function play(side: Side, pairs: readonly Pair[], msMax = Infinity): Promise<readonly number[]> {
+  await side.make(pairs.length + 1, 1);
+  const done: number[] = [];
+  const began = performance.now();
+  for (const pair of pairs) {
+    await side.join(pair);
+    done.push(performance.now() - began);
+    if (done.at(-1)! > msMax) break;
+  }
+  await verify(side, pairs.slice(0, done.length));
+  return done;
+}
+
+/** What is not right was measured for nothing. */
+async function verify(side: Side, joined: readonly Pair[]): Promise<void> {
+  const truth = createPartition();
+  for (const pair of joined) truth.join(pair.map(String));
+  const sizes = new Map<string, number>();
+  for (const name of truth.names()) sizes.set(truth.find(name)!, (sizes.get(truth.find(name)!) ?? 0) + 1);
+  for (const number of [joined[0]![0], joined.at(-1)![1]])
+    await requireSize(side, number, sizes.get(truth.find(String(number))!)!);
+}
+
+async function requireSize(side: Side, number: number, wanted: number): Promise<void> {
+  const size = await side.sizeOf(number);
+  if (size !== wanted) throw new Error(`identifier ${number} is one of ${size}, and should be one of ${wanted}`);
+}
+
+interface Splits {
+  readonly half: number;
+  readonly rounds: number;
+  /** The rows of the smaller size. */
+  readonly smaller: readonly [IdentityRow, IdentityRow] | null;
+}
+
+/** Two profiles become one and come apart again, over and over. */
+async function benchSplits(
+  ours: Side,
+  naive: Side,
+  { half, rounds, smaller }: Splits,
+): Promise<readonly [IdentityRow, IdentityRow]> {
+  const [did, bare] = [await joinAndPart(ours, half, rounds), await joinAndPart(naive, half, rounds)];
+  const row = (what: 0 | 1, name: string): IdentityRow => {
+    const cost: Cost = { operations: 2 * half, ms: did[what] };
+    const less = smaller?.[what].ours;
+    const growth = less === undefined ? null : cost.ms / cost.operations / (less.ms / less.operations);
+    return {
+      name: `${name} of ${half.toLocaleString("en")} + ${half.toLocaleString("en")} identifiers`,
+      ours: cost,
+      growth,
+      goal: growth === null ? null : GROWTH_GOAL,
+      isMissed: growth !== null && growth > GROWTH_GOAL,
+      naive: { operations: 2 * half, ms: bare[what] },
+      naiveGrowth: null,
+      naiveOverOurs: bare[what] / did[what],
+    };
+  };
+  return [row(0, "merge"), row(1, "split")];
+}
+
+/** Milliseconds, the medians; the first round warms up and counts for nothing. */
+async function joinAndPart(side: Side, half: number, rounds: number): Promise<readonly [number, number]> {
+  await side.make(2, half);
+  const pair: Pair = [half - 1, half];
+  const times: (readonly [number, number])[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const joined = await timeOf(() => side.join(pair));
+    await requireSize(side, 0, 2 * half);
+    const parted = await timeOf(() => side.part(pair));
+    for (const number of [0, half]) await requireSize(side, number, half);
+    times.push([joined, parted]);
+  }
+  const counting = times.slice(1);
+  return [median(counting.map(([joined]) => joined)), median(counting.map(([, parted]) => parted))];
+}
+
+async function timeOf(work: () => Promise<void>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;

@@ -1,0 +1,114 @@
+import neo4j, { type Driver } from "neo4j-driver";
+import { openNeo4jGraph } from "../../../graph/neo4j-graph.js";
+import type { Pair } from "./histories.js";
+import { createOurs } from "./ours.js";
+import { reachedFrom } from "./reached.js";
+import { chainLinks, inSlices, type Place, type Side } from "./side.js";
+
+export interface Neo4jAccess {
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+}
+
+export async function openNeo4jPlace({ url, user, password }: Neo4jAccess): Promise<Place> {
+  const onError = (message: string, error: unknown): void => console.error(message, error);
+  const graph = await openNeo4jGraph({ url, user, password, onError });
+  const settings = { disableLosslessIntegers: true, telemetryDisabled: true };
+  const driver = neo4j.driver(url, neo4j.auth.basic(user, password), settings);
+  const run = createRun(driver);
+  await run(UNIQUE, {});
+  const { side, workspaces } = createOurs(graph);
+  return {
+    name: "Neo4j",
+    ours: side,
+    naive: createNaive(run),
+    close: async () => {
+      await run(DROP_OURS, { workspaces });
+      await run(DROP_NAIVE, {});
+      await run("DROP CONSTRAINT onym_bench_key IF EXISTS", {});
+      await graph.close();
+      await driver.close();
+    },
+  };
+}
+
+type Run = (statement: string, q: object) => Promise<readonly (readonly unknown[])[]>;
+
+const createRun =
+  (driver: Driver): Run =>
+  async (statement, q) => {
+    const session = driver.session({ database: "neo4j" });
+    const { records } = await session.run(statement, { q });
+    await session.close();
+    return records.map((record) => [...record.values()] as readonly unknown[]);
+  };
+
+const UNIQUE = "CREATE CONSTRAINT onym_bench_key IF NOT EXISTS FOR (n:BenchNode) REQUIRE n.key IS UNIQUE";
+const DROP_NAIVE =
+  "MATCH (n) WHERE n:BenchNode OR n:BenchComponent CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS";
+const DROP_OURS = `MATCH (n) WHERE n.ws IN $q.workspaces OR (n:Workspace AND n.id IN $q.workspaces)
+CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS`;
+
+const MAKE = `UNWIND $q.components AS keys
+CREATE (c:BenchComponent)
+WITH c, keys
+UNWIND keys AS key
+CREATE (:BenchNode {key: key})-[:BENCH_OF]->(c)`;
+const LINK = `UNWIND $q.pairs AS pair
+MATCH (a:BenchNode {key: pair[0]})
+MATCH (b:BenchNode {key: pair[1]})
+CREATE (a)-[:BENCH_LINK]->(b)`;
+const JOIN = `MATCH (a:BenchNode {key: $q.one})-[:BENCH_OF]->(into)
+MATCH (b:BenchNode {key: $q.other})-[:BENCH_OF]->(gone)
+CREATE (a)-[:BENCH_LINK]->(b)
+WITH into, gone
+MATCH (m)-[old:BENCH_OF]->(gone)
+DELETE old
+CREATE (m)-[:BENCH_OF]->(into)
+WITH gone, count(*) AS moved
+DELETE gone
+RETURN moved`;
+const UNLINK = `MATCH (:BenchNode {key: $q.one})-[l:BENCH_LINK]->(:BenchNode {key: $q.other}) DELETE l`;
+const LINKS = `MATCH (:BenchNode {key: $q.key})-[:BENCH_OF]->(c)
+MATCH (m)-[:BENCH_OF]->(c)
+MATCH (m)-[:BENCH_LINK]->(o)
+RETURN m.key, o.key`;
+const LEAVE = `CREATE (c:BenchComponent)
+WITH c
+UNWIND $q.keys AS key
+MATCH (m:BenchNode {key: key})-[old:BENCH_OF]->()
+DELETE old
+CREATE (m)-[:BENCH_OF]->(c)`;
+const COUNT = `MATCH (:BenchNode {key: $q.key})-[:BENCH_OF]->(c)
+MATCH (m)-[:BENCH_OF]->(c)
+RETURN count(m)`;
+
+/** Rows of one statement while a bench is being prepared. */
+const SLICE = 5_000;
+const keyOf = (number: number): string => `device_id:device-${number}`;
+const numberOf = (key: unknown): number => Number(String(key).split("-")[1]);
+
+/** The component of the second goes over to the first. */
+function createNaive(run: Run): Side {
+  return {
+    make: async (chains, length) => {
+      await run(DROP_NAIVE, {});
+      const chain = (at: number) => Array.from({ length }, (_, i) => keyOf(at * length + i));
+      const components = Array.from({ length: chains }, (_, at) => chain(at));
+      await inSlices(components, Math.ceil(SLICE / length), (slice) => run(MAKE, { components: slice }));
+      const links = chainLinks(chains, length).map((pair) => pair.map(keyOf));
+      await inSlices(links, SLICE, (pairs) => run(LINK, { pairs }));
+    },
+    join: async ([one, other]) => {
+      const rows = await run(JOIN, { one: keyOf(one), other: keyOf(other) });
+      if (rows.length === 0) throw new Error("nobody moved");
+    },
+    part: async ([one, other]) => {
+      await run(UNLINK, { one: keyOf(one), other: keyOf(other) });
+      const links = (await run(LINKS, { key: keyOf(other) })).map(([a, b]): Pair => [numberOf(a), numberOf(b)]);
+      await run(LEAVE, { keys: reachedFrom(other, links).map(keyOf) });
+    },
+    sizeOf: async (number) => (await run(COUNT, { key: keyOf(number) }))[0]![0] as number,
+  };
+}

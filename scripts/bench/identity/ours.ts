@@ -1,0 +1,49 @@
+import type { Identifier } from "../../../core/event.js";
+import { newId, type KeyId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
+import type { Assertion, Evidence, Source } from "../../../core/identity.js";
+import type { IdentityGraph } from "../../../core/ports.js";
+import { createIdentity } from "../../../graph/identity.js";
+import type { Pair } from "./histories.js";
+import { chainLinks, inSlices, type Side } from "./side.js";
+
+/** Assertions of one call while a bench is being prepared. */
+const SLICE = 500;
+
+const identifierOf = (number: number): Identifier => ({ namespace: "device_id", value: `device-${number}` });
+const evidenceOf = (source: Source): Evidence => ({ source, keyId: "bench00001" as KeyId, at: Date.now() });
+const assertionOf = (source: "identify" | "alias", ...numbers: readonly number[]): Assertion => ({
+  identifiers: numbers.map(identifierOf),
+  evidence: evidenceOf(source),
+});
+
+/** By the face that the gateway uses, one call after the other. Each `make` takes a workspace of its own. */
+export function createOurs(graph: IdentityGraph): { readonly side: Side; readonly workspaces: readonly WorkspaceId[] } {
+  const identity = createIdentity({ graph, timeoutMs: 60_000, longTimeoutMs: 60_000 });
+  const workspaces: WorkspaceId[] = [];
+  const workspace = (): WorkspaceId => workspaces.at(-1)!;
+  const profileOf = async (number: number): Promise<{ readonly profileId: ProfileId; readonly size: number }> => {
+    const [found] = await identity.lookup(workspace(), [identifierOf(number)]);
+    return found!;
+  };
+  const assertAll = (assertions: readonly Assertion[]) =>
+    inSlices(assertions, SLICE, (slice) => identity.assertAll(workspace(), slice));
+
+  const side: Side = {
+    make: async (chains, length) => {
+      workspaces.push(newId<WorkspaceId>());
+      await assertAll(Array.from({ length: chains * length }, (_, number) => assertionOf("identify", number)));
+      await assertAll(chainLinks(chains, length).map((pair) => assertionOf("alias", ...pair)));
+    },
+    join: async (pair) => {
+      const { outcome } = await identity.assert(workspace(), assertionOf("alias", ...pair));
+      if (outcome !== "merged") throw new Error(`an alias that merges was ${outcome}`);
+    },
+    part: async ([one, other]: Pair) => {
+      const asked = { from: identifierOf(one), to: identifierOf(other), never: false };
+      const { outcome, profileIds } = await identity.unlink(workspace(), asked, evidenceOf("unlink"));
+      if (outcome !== "unlinked" || profileIds.length !== 2) throw new Error(`an unlink that splits was ${outcome}`);
+    },
+    sizeOf: async (number) => (await profileOf(number)).size,
+  };
+  return { side, workspaces };
+}

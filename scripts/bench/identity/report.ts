@@ -1,0 +1,49 @@
+import type { Cost, IdentityRow } from "./bench.js";
+
+const HEAD = [
+  "history",
+  "total ms",
+  "µs each",
+  "growth",
+  "goal",
+  "fixed direction: ms",
+  "µs each",
+  "growth",
+  "over ours",
+];
+
+const whole = (value: number): string => Math.round(value).toLocaleString("en");
+const each = ({ operations, ms }: Cost): string => ((1_000 * ms) / operations).toFixed(1);
+
+/** One line a row, and below it which references were stopped before their end. */
+export function identityTable(rows: readonly IdentityRow[]): string {
+  const cells = rows.map((row) => [
+    row.name,
+    whole(row.ours.ms),
+    each(row.ours),
+    row.growth?.toFixed(2) ?? "",
+    row.goal === null ? "" : `${row.isMissed ? "MISSED" : "ok"} <= ${row.goal}`,
+    `${isStopped(row) ? "stopped at " : ""}${whole(row.naive.ms)}`,
+    each(row.naive),
+    row.naiveGrowth?.toFixed(2) ?? "",
+    row.naiveOverOurs.toFixed(2),
+  ]);
+  const widths = HEAD.map((head, column) => Math.max(head.length, ...cells.map((line) => line[column]!.length)));
+  const show = (line: readonly string[]): string =>
+    line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join("  ");
+  return [
+    ...[HEAD, ...cells].map((line) => show(line).trimEnd()),
+    "",
+    ...NOTES,
+    ...rows.filter(isStopped).map(told),
+  ].join("\n");
+}
+
+const NOTES = [
+  "each: an alias of a history, an identifier of a merge or a split. growth: the cost over that of half the aliases, divided by what",
+  "n log n gives; of merges and splits the cost of an identifier over that in the smaller profile.",
+];
+
+const isStopped = ({ ours, naive }: IdentityRow): boolean => naive.operations < ours.operations;
+const told = ({ name, naive }: IdentityRow): string =>
+  `${name}: a fixed direction was stopped at ${whole(naive.operations)}, and is compared there.`;

@@ -1,0 +1,34 @@
+import type { Pair } from "./histories.js";
+
+/** Identifiers by number, and how they are joined and parted. What it is asked for and does not come about it throws. */
+export interface Side {
+  /** Begins anew with so many chains of so many identifiers each: 0, 1 ... the first one, and so on. */
+  make(chains: number, length: number): Promise<void>;
+  join(pair: Pair): Promise<void>;
+  /** Takes the one link between them back. */
+  part(pair: Pair): Promise<void>;
+  /** Identifiers that are one with this one. */
+  sizeOf(identifier: number): Promise<number>;
+}
+
+/** Where a bench runs: the graph that ships, and the same by bare statements on the same database. */
+export interface Place {
+  readonly name: string;
+  readonly ours: Side;
+  readonly naive: Side;
+  /** Leaves nothing behind. */
+  close(): Promise<void>;
+}
+
+/** All of them, in slices that one call may take. */
+export async function inSlices<T>(
+  all: readonly T[],
+  size: number,
+  take: (slice: readonly T[]) => Promise<unknown>,
+): Promise<void> {
+  for (let at = 0; at < all.length; at += size) await take(all.slice(at, at + size));
+}
+
+/** The links of chains that stand from the beginning. */
+export const chainLinks = (chains: number, length: number): readonly Pair[] =>
+  Array.from({ length: chains * length }, (_, at): Pair => [at, at + 1]).filter(([, to]) => to % length !== 0);

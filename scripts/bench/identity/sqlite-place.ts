@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Database } from "../../../core/database.js";
+import { createSqliteGraph } from "../../../graph/sqlite-graph.js";
+import { GRAPH_MIGRATIONS } from "../../../graph/sqlite-schema.js";
+import { openDatabase } from "../../../store/embedded/database.js";
+import { migrate } from "../../../store/embedded/schema.js";
+import type { Pair } from "./histories.js";
+import { createOurs } from "./ours.js";
+import { reachedFrom } from "./reached.js";
+import { chainLinks, type Place, type Side } from "./side.js";
+
+export async function openSqlitePlace(): Promise<Place> {
+  const folder = mkdtempSync(path.join(tmpdir(), "onym-bench-"));
+  const onError = (message: string, error: unknown): void => console.error(message, error);
+  const database = openDatabase({ file: path.join(folder, "graph.db"), checkpointMs: 1_000, onError });
+  migrate(database, "graph", GRAPH_MIGRATIONS);
+  await database.write(() => {
+    for (const sql of TABLES) database.prepare(sql).run([]);
+  });
+  return {
+    name: "SQLite",
+    ours: createOurs(createSqliteGraph({ database })).side,
+    naive: createNaive(database),
+    close: async () => {
+      await database.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const TABLES = [
+  "CREATE TABLE bench_nodes (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, component INTEGER NOT NULL)",
+  "CREATE INDEX bench_members ON bench_nodes (component)",
+  "CREATE TABLE bench_links (a INTEGER NOT NULL, b INTEGER NOT NULL, PRIMARY KEY (a, b)) WITHOUT ROWID",
+] as const;
+
+const keyOf = (number: number): Buffer => Buffer.from(`device_id:device-${number}`);
+
+/** A component is named by a number; that of the second goes over to the first. */
+function createNaive(database: Database): Side {
+  const find = database.prepare("SELECT id, component FROM bench_nodes WHERE key = ?");
+  const addNode = database.prepare("INSERT INTO bench_nodes (id, key, component) VALUES (?, ?, ?)");
+  const addLink = database.prepare("INSERT INTO bench_links (a, b) VALUES (?, ?)");
+  const dropLink = database.prepare("DELETE FROM bench_links WHERE a = ? AND b = ?");
+  const relabel = database.prepare("UPDATE bench_nodes SET component = ? WHERE component = ?");
+  const leave = database.prepare("UPDATE bench_nodes SET component = ? WHERE id IN (SELECT value FROM json_each(?))");
+  const linksOf = database.prepare(
+    "SELECT l.a, l.b FROM bench_nodes n CROSS JOIN bench_links l ON l.a = n.id WHERE n.component = ?",
+  );
+  const count = database.prepare("SELECT count(*) FROM bench_nodes WHERE component = ?");
+  const clear = ["bench_nodes", "bench_links"].map((name) => database.prepare(`DELETE FROM ${name}`));
+  const nodeOf = (number: number) => find.get([keyOf(number)]) as readonly [id: number, component: number];
+
+  return {
+    make: (chains, length) =>
+      database.write(() => {
+        for (const statement of clear) statement.run([]);
+        for (let number = 0; number < chains * length; number++)
+          addNode.run([number, keyOf(number), number - (number % length)]);
+        for (const pair of chainLinks(chains, length)) addLink.run(pair);
+      }),
+    join: ([one, other]) =>
+      database.write(() => {
+        const [[a, into], [b, gone]] = [nodeOf(one), nodeOf(other)];
+        addLink.run([a, b]);
+        if (relabel.run([into, gone]).changes === 0) throw new Error("nobody moved");
+      }),
+    part: ([one, other]) =>
+      database.write(() => {
+        const [[a], [b, component]] = [nodeOf(one), nodeOf(other)];
+        dropLink.run([a, b]);
+        const leaving = reachedFrom(b, linksOf.all([component]) as unknown as readonly Pair[]);
+        leave.run([b, JSON.stringify(leaving)]);
+      }),
+    sizeOf: async (number) => database.read(() => count.get([nodeOf(number)[1]])![0] as number),
+  };
+}
