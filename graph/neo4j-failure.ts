@@ -34,6 +34,10 @@ export function ofDriver(error: unknown): unknown {
   return new neo4j.Neo4jError(`The connection broke: ${cause.message}`, "ServiceUnavailable", "", "", undefined, cause);
 }
 
+/** What the step counted on is not so any more. */
+export const changedMeanwhile = (): Error =>
+  new neo4j.Neo4jError("The profile changed meanwhile.", "Neo.TransientError.Transaction.Outdated", "", "");
+
 /** Something that must be unique stands already. */
 export const isConstraint = (error: unknown): boolean =>
   codeOf(error) === "Neo.ClientError.Schema.ConstraintValidationFailed";

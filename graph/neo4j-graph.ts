@@ -8,6 +8,7 @@ import { lookParameters, lookupsOfWant, pictureOf, sightOf, type Lookups, type S
 import { openClient } from "./neo4j-open.js";
 import { createProfileReads } from "./neo4j-profile-reads.js";
 import { createRecords } from "./neo4j-records.js";
+import { createTidying } from "./neo4j-annex.js";
 import { hasRules, seeWithRules, type RulesWant } from "./neo4j-rules-look.js";
 import { createShared } from "./neo4j-shared.js";
 import { LOOK, PING, RESOLVE, RULES } from "./neo4j-statements.js";
@@ -15,6 +16,7 @@ import { readLocked } from "./neo4j-step.js";
 import { inTwoTries } from "./neo4j-tries.js";
 import { createUnseen, type Unseen } from "./neo4j-unseen.js";
 import { createUpdate, type UpdateOptions } from "./neo4j-update.js";
+import { PART_ROWS } from "./neo4j-write.js";
 
 /**
  * The graph on a Neo4j server: logs in, makes constraints and indexes if they are not there. Rejects within 10 s with a
@@ -23,15 +25,23 @@ import { createUpdate, type UpdateOptions } from "./neo4j-update.js";
 export const openNeo4jGraph = async (options: ClientOptions): Promise<IdentityGraph> =>
   createNeo4jGraph(await openClient(options));
 
+export interface GraphOptions extends UpdateOptions {
+  /** What a large profile was given is brought over so much later, part by part. */
+  readonly tidyAfterMs?: number;
+}
+
 /** The graph over connections that are open already; they end with it. */
-export function createNeo4jGraph(client: Client, options: UpdateOptions = {}): IdentityGraph {
+export function createNeo4jGraph(client: Client, options: GraphOptions = {}): IdentityGraph {
   const unseen = createUnseen(UNSEEN_MAX);
   const read = createReads(client, unseen);
   const resolve = createResolve(client);
   const reads = { ...createProfileReads(client), ...createRecords(client) };
-  const update = createUpdate(client, unseen, options);
+  const { tidyAfterMs = 100, ...steps } = options;
+  const tidying = createTidying(client, { max: PART_ROWS, pauseMs: tidyAfterMs });
+  const update = createUpdate({ locks: true, movesMax: PART_ROWS, ...steps, client, tidying, unseen });
   const promptly = createDeadline(READY_MS, "The identity graph did not answer in time.");
   const { whileOpen, close } = createGate(client);
+  tidying.tidyAll();
 
   return {
     ready: () => whileOpen(() => promptly(async () => void (await inTwoTries(() => client.read(PING, {}))))),
@@ -88,10 +98,10 @@ const createRulesRead = (client: Client) =>
     weightMax: 1,
     weightWorth: 1,
     weightOf: () => 1,
-    ask: ([one]) => {
+    ask: async ([one]) => {
       const { workspace, want } = one!;
       const ask = (statement: string, q: object) => inTwoTries(() => client.read(statement, { ...q }));
-      return Promise.all([seeWithRules(ask, RULES, workspace, want)]);
+      return [(await seeWithRules(ask, RULES, workspace, want)).picture];
     },
   });
 

@@ -9,12 +9,13 @@ import {
   type Plan,
   type Summary,
 } from "../core/identity.js";
+import type { Move } from "./neo4j-annex.js";
 import { changeParameters, sourceOf } from "./neo4j-change.js";
 import { whole, type Parameters } from "./neo4j-client.js";
 import { linkKey } from "./neo4j-look.js";
 
 /** What the writing statement takes as `$q`. */
-export function writeParameters(ws: WorkspaceId, plan: Plan, picture: Picture): Parameters {
+export function writeParameters(ws: WorkspaceId, plan: Plan, picture: Picture, moves: readonly Move[]): Parameters {
   const { components, creates } = plan;
   const members = components.map((): CreatePlan[] => []);
   for (const create of creates) members[create.component]?.push(create);
@@ -25,7 +26,7 @@ export function writeParameters(ws: WorkspaceId, plan: Plan, picture: Picture): 
     fresh: placed
       .filter(({ into }) => into === null)
       .map((component) => ({ ...profileOf(component), members: component.members.map(memberOf) })),
-    moves: components.flatMap(({ into, absorbed }) => absorbed.map((gone) => ({ into, gone }))),
+    moves,
     grown: [
       ...components.filter(({ into }) => into !== null).map((component) => grownOf(component, picture)),
       ...linkedWithin(plan, picture),

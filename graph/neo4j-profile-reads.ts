@@ -2,7 +2,7 @@ import type { ChangeId, KeyId, ProfileId, Uid, WorkspaceId } from "../core/ids.j
 import type { Link, Member, Source } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { changesOf } from "./neo4j-change.js";
-import { whole, type Client, type Parameters, type Row } from "./neo4j-client.js";
+import { whole, type Client, type Parameters, type Row, type Step } from "./neo4j-client.js";
 import {
   PAGE_OF_HISTORY,
   PAGE_OF_LINKS,
@@ -59,14 +59,17 @@ export function createProfileReads(client: Client): ProfileReads {
 /** Behind every id. */
 export const NEWEST = "~";
 
-/** What tells a profile from all that it was before; its hub is null while a step takes the identifier away. */
+/** What tells a profile from all that it was before; it is in no place while a step takes the identifier away. */
 interface Seat {
-  readonly hub: string | null;
-  readonly rev: number | null;
   readonly size: number | null;
+  readonly rev: number | null;
+  readonly stir: number | null;
+  /** Names of the places where its members stand. */
+  readonly hubs: readonly (string | null)[];
 }
 
-const isSame = (a: Seat, b: Seat): boolean => a.hub === b.hub && a.rev === b.rev && a.size === b.size;
+const isSame = (a: Seat, b: Seat): boolean =>
+  a.size === b.size && a.rev === b.rev && a.stir === b.stir && a.hubs.join() === b.hubs.join();
 
 const TRIES = 3;
 
@@ -81,13 +84,7 @@ async function readPage(client: Client, ws: WorkspaceId, uid: ProfileId, questio
     if (found === "large") return readBetween(client, ws, uid, question);
     if (found !== "changed") return found;
   }
-  return inLock(client, ws, async (step) => {
-    const [row] = await step.run(question.whole, { ...question.q, ws, uid, wholeMax: whole(question.wholeMax) });
-    const { size, seen, found } = wholeOf(row);
-    if (size === seen) return found;
-    const seat = seatOf(await step.run(SEAT, { ws, uid }));
-    return seat === null ? [] : pageOf(await step.run(question.page, { ...question.q, hub: seat.hub }));
-  });
+  return inLock(client, ws, (step) => readStill(step, ws, uid, question));
 }
 
 async function readWhole(
@@ -99,45 +96,48 @@ async function readWhole(
   const [row] = await inTwoTries(() => client.read(statement, { ...q, ws, uid, wholeMax: whole(wholeMax) }));
   // No identifier has this uid, and none that has one ever goes.
   if (row === undefined) return [];
-  const { hub, rev, size, seen, found } = wholeOf(row);
-  if (size !== null && size > wholeMax) return "large";
+  const [size, rev, stir, hubs, annexed, seen, found] = row as WholeRow;
+  if (annexed === true || (size !== null && size > wholeMax)) return "large";
   if (size !== seen) return "changed";
   if (isOfMembers && found.length === size && size <= SURELY_MAX) return found;
-  const after = await inTwoTries(() => client.read(SEAT, { ws, uid }));
-  return isSame({ hub, rev, size }, seatOf(after)!) ? found : "changed";
+  const after = seatOf(await inTwoTries(() => client.read(SEAT, { ws, uid })));
+  return isSame({ size, rev, stir, hubs }, after) ? found : "changed";
 }
 
 async function readBetween(
   client: Client,
   ws: WorkspaceId,
   uid: ProfileId,
-  { page, q }: Question,
+  question: Question,
 ): Promise<readonly Row[]> {
-  let before = seatOf(await readLocked(client, ws, SEAT, { uid }))!;
+  let before = seatOf(await readLocked(client, ws, SEAT, { uid }));
   for (let tries = 0; tries < TRIES; tries++) {
-    const found = pageOf(await inTwoTries(() => client.read(page, { ...q, hub: before.hub })));
-    const after = seatOf(await readLocked(client, ws, SEAT, { uid }))!;
+    const q = { ...question.q, hubs: before.hubs };
+    const found = pageOf(await inTwoTries(() => client.read(question.page, q)));
+    const after = seatOf(await readLocked(client, ws, SEAT, { uid }));
     if (isSame(before, after)) return found;
     before = after;
   }
-  return inLock(client, ws, async (step) => {
-    const { hub } = seatOf(await step.run(SEAT, { ws, uid }))!;
-    return pageOf(await step.run(page, { ...q, hub }));
-  });
+  return inLock(client, ws, (step) => readStill(step, ws, uid, question));
 }
 
-type SeatRow = readonly [hub: string | null, rev: number | null, size: number | null];
-type WholeRow = readonly [...SeatRow, seen: number, found: readonly Row[]];
+/** While nobody writes. */
+async function readStill(step: Step, ws: WorkspaceId, uid: ProfileId, { page, q }: Question): Promise<readonly Row[]> {
+  const { hubs } = seatOf(await step.run(SEAT, { ws, uid }));
+  return pageOf(await step.run(page, { ...q, hubs }));
+}
 
-const seatOf = ([row]: readonly Row[]): Seat | null => {
-  if (row === undefined) return null;
-  const [hub, rev, size] = row as SeatRow;
-  return { hub, rev, size };
-};
+type SeatRow = readonly [
+  size: number | null,
+  rev: number | null,
+  stir: number | null,
+  hubs: readonly (string | null)[],
+];
+type WholeRow = readonly [...SeatRow, annexed: boolean | null, seen: number, found: readonly Row[]];
 
-const wholeOf = (row: Row | undefined) => {
-  const [hub, rev, size, seen, found] = (row ?? [null, null, 0, 0, []]) as WholeRow;
-  return { hub, rev, size, seen, found };
+const seatOf = ([row]: readonly Row[]): Seat => {
+  const [size, rev, stir, hubs] = row as SeatRow;
+  return { size, rev, stir, hubs };
 };
 
 const pageOf = ([row]: readonly Row[]): readonly Row[] => row![0] as readonly Row[];

@@ -1,33 +1,42 @@
 /** What pages, records and lists are read by; the model stands with the statements of the hot paths. Each answers one row or a few. */
 
-/** The profile that an identifier is in, as three values that no two states of it share. */
-const SEAT_OF = `
+const IDENTIFIER = `
 MATCH (i:Identifier {uid: $q.uid}) USING INDEX SEEK i:Identifier(uid)
-WHERE i.ws = $q.ws
-OPTIONAL MATCH (i)-[:OF]->(p:Profile)`;
+WHERE i.ws = $q.ws`;
 
-export const SEAT = `CYPHER replan=skip ${SEAT_OF}
-RETURN p.hub AS hub, p.rev AS rev, p.size AS size`;
+/** The profile that an identifier is in, with all places where members of it stand: no two states of it look the same. */
+export const SEAT = `CYPHER replan=skip ${IDENTIFIER}
+OPTIONAL MATCH (i)-[:OF]->(place)
+OPTIONAL MATCH (place)-[:ANNEX_OF]->(main)
+WITH coalesce(main, place) AS p
+OPTIONAL MATCH (x:Annex)-[:ANNEX_OF]->(p)
+WITH p, collect(x.hub) AS others
+RETURN p.size AS size, p.rev AS rev, p.stir AS stir, [p.hub] + others AS hubs`;
 
 const WHOLE = `
   WITH p
-  WHERE p.size <= $q.wholeMax
+  WHERE p.size <= $q.wholeMax AND p.annexed IS NULL
   MATCH (m)-[:OF]->(p)`;
 
 /** A page of a profile that is small enough to be looked at as a whole, and how many members it has by now. */
-const whole = (page: string): string => `CYPHER replan=skip ${SEAT_OF}
+const whole = (page: string): string => `CYPHER replan=skip ${IDENTIFIER}
+OPTIONAL MATCH (i)-[:OF]->(p)
 CALL (p) {${WHOLE}
   RETURN count(m) AS seen
 }
 CALL (p) {${WHOLE}
   ${page}
 }
-RETURN p.hub AS hub, p.rev AS rev, p.size AS size, seen, found`;
+RETURN p.size AS size, p.rev AS rev, p.stir AS stir, [p.hub] AS hubs, p.annexed AS annexed, seen, found`;
 
-/** A page by the index, in its order: it costs what it shows, however large the profile is. */
-const indexed = (from: string, page: string): string => `CYPHER replan=skip
-MATCH (m:Identifier)-[o:OF]->(:Profile) USING INDEX SEEK o:OF(hub, uid)
-WHERE o.hub = $q.hub AND ${from}
+/** By the index, in its order, place by place: a page costs what it shows, however large the profile is. */
+const indexed = (from: string, part: string, page: string): string => `CYPHER replan=skip
+UNWIND $q.hubs AS hub
+CALL (hub) {
+  MATCH (m:Identifier)-[o:OF]->() USING INDEX SEEK o:OF(hub, uid)
+  WHERE o.hub = hub AND ${from}
+  ${part}
+}
 ${page}`;
 
 const MEMBER = "[m.uid, m.ns, m.value, m:Connector]";
@@ -43,7 +52,11 @@ export const WHOLE_MEMBERS = whole(`
 export const PAGE_OF_MEMBERS = indexed(
   "o.uid > $q.after",
   `WITH m, o
-ORDER BY o.hub, o.uid
+  ORDER BY o.hub, o.uid
+  LIMIT toInteger($q.limit)
+  RETURN m`,
+  `WITH m
+ORDER BY m.uid
 LIMIT toInteger($q.limit)
 RETURN collect(${MEMBER}) AS found`,
 );
@@ -62,8 +75,12 @@ export const WHOLE_LINKS = whole(`${LINKS_OF_MEMBER}
 export const PAGE_OF_LINKS = indexed(
   "o.uid >= $q.from",
   `${LINKS_OF_MEMBER}
-WITH m, o, l, other
-ORDER BY o.hub, o.uid, other.uid
+  WITH m, o, l, other
+  ORDER BY o.hub, o.uid, other.uid
+  LIMIT toInteger($q.limit)
+  RETURN m, l, other`,
+  `WITH m, l, other
+ORDER BY m.uid, other.uid
 LIMIT toInteger($q.limit)
 RETURN collect(${LINK}) AS found`,
 );
@@ -82,7 +99,7 @@ const NEWEST_ABOUT_MEMBER = `
 
 export const WHOLE_HISTORY = whole(NEWEST_ABOUT_MEMBER);
 
-export const PAGE_OF_HISTORY = indexed("o.uid > ''", NEWEST_ABOUT_MEMBER);
+export const PAGE_OF_HISTORY = indexed("o.uid > ''", "RETURN m", NEWEST_ABOUT_MEMBER);
 
 export const ONE_CHANGE = `CYPHER replan=skip
 MATCH (c:Change {id: $q.change}) USING INDEX SEEK c:Change(id)

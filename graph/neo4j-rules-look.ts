@@ -1,6 +1,6 @@
 import { identifierOf } from "../core/event.js";
 import type { IdentifierKey, NeverId, ProfileId, Uid, WorkspaceId } from "../core/ids.js";
-import type { PairKey, Picture, SeenComponent, SeenIdentifier, Want } from "../core/identity.js";
+import type { Component, PairKey, Picture, SeenComponent, SeenIdentifier, Want } from "../core/identity.js";
 import { whole, type Parameters, type Row } from "./neo4j-client.js";
 import { lookParameters, lookupsOfWant, type Lookups } from "./neo4j-look.js";
 import { COUNT_MEMBERS } from "./neo4j-statements.js";
@@ -22,6 +22,7 @@ type FoundRow = readonly [
   rev: number | null,
   counts: string | null,
   never: readonly NeverId[] | null,
+  annexed: boolean | null,
   seats: readonly Seat[],
 ];
 type LinkRow = readonly [position: number, removedAt: number | null];
@@ -29,8 +30,14 @@ type TouchedRow = readonly [position: number, keys: readonly IdentifierKey[]];
 
 export const hasRules = (want: Want): want is RulesWant => want.rules !== undefined;
 
+export interface RulesSight {
+  readonly picture: Picture;
+  /** Of the components, those that have annexes. */
+  readonly annexed: ReadonlySet<Component>;
+}
+
 /** All that is wanted and all that the rules need, by a statement that looks so. */
-export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId, want: RulesWant): Promise<Picture> {
+export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId, want: RulesWant): Promise<RulesSight> {
   const { rules } = want;
   const lookups = lookupsOfWant(ws, want);
   const touching = rules.limited.length === 0 ? [] : [...lookups.keys.keys()].map(whole);
@@ -38,7 +45,9 @@ export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId,
   const [found, links, touched] = row as [readonly FoundRow[], readonly LinkRow[], readonly TouchedRow[]];
   const components = await componentsOf(ask, found);
   const { linked, removed } = linksOf(lookups, links);
-  return { identifiers: identifiersOf(lookups, found, new Map(touched), rules), components, linked, removed };
+  const identifiers = identifiersOf(lookups, found, new Map(touched), rules);
+  const annexed = found.flatMap(([profileId, , , , , isAnnexed]) => (isAnnexed && profileId !== null ? profileId : []));
+  return { picture: { identifiers, components, linked, removed }, annexed: new Set(annexed) };
 }
 
 async function componentsOf(ask: Ask, found: readonly FoundRow[]): Promise<ReadonlyMap<ProfileId, SeenComponent>> {
@@ -82,7 +91,7 @@ function identifiersOf(
   { limited, touchedMax }: RulesWant["rules"],
 ): ReadonlyMap<IdentifierKey, SeenIdentifier> {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
-  for (const [component, size, , , , seats] of found)
+  for (const [component, size, , , , , seats] of found)
     for (const [position, uid, unlinkedAt, isConnector, stored] of seats) {
       if (component === null || size === null) continue;
       const kept = (stored ?? []).filter((key) => limited.includes(identifierOf(key).namespace));

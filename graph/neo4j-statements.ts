@@ -7,6 +7,9 @@
  * higher after each step that touched it, `counts` says how many identifiers of each namespace it has (JSON), `never` which forbidden
  * pairs have a side in it. `unlinked_at` and `unlinked_by` are time and change of the last unlink; `touched` are keys of limited
  * namespaces that a rule kept apart from it. One that is beyond the connector limit is a (:Connector) too.
+ * While a large profile is put together or taken apart, some of its members stand with an (:Annex)-[:ANNEX_OF]->(:Profile) that
+ * says of itself all that the profile does; `annexed` says on both that there are such. `stir` is higher whenever members changed
+ * their place between them.
  * (:Identifier)-[:LINKED {key, change, source, event, key_id, at, by, removed_at}]->(:Identifier), as asserted; a link that is taken
  * back gets a `removed_at` and stays. `by` is the change that removed or restored it, absent while it is as `change` asserted it.
  * (:Identifier)-[:NEVER {id, ws, change, key_id, at}]->(:Identifier): a forbidden pair.
@@ -21,6 +24,7 @@ export const SCHEMA: readonly string[] = [
   "CREATE CONSTRAINT onym_identifier_key IF NOT EXISTS FOR (i:Identifier) REQUIRE i.key IS UNIQUE",
   "CREATE CONSTRAINT onym_identifier_uid IF NOT EXISTS FOR (i:Identifier) REQUIRE i.uid IS UNIQUE",
   "CREATE CONSTRAINT onym_profile_id IF NOT EXISTS FOR (p:Profile) REQUIRE p.id IS UNIQUE",
+  "CREATE CONSTRAINT onym_annex_hub IF NOT EXISTS FOR (x:Annex) REQUIRE x.hub IS UNIQUE",
   "CREATE CONSTRAINT onym_workspace_id IF NOT EXISTS FOR (w:Workspace) REQUIRE w.id IS UNIQUE",
   "CREATE CONSTRAINT onym_change_id IF NOT EXISTS FOR (c:Change) REQUIRE c.id IS UNIQUE",
   "CREATE CONSTRAINT onym_linked_key IF NOT EXISTS FOR ()-[l:LINKED]-() REQUIRE l.key IS UNIQUE",
@@ -43,7 +47,7 @@ const LOOK_PARTS = (scope: string): string => `
 CALL (${scope}) {
   UNWIND range(0, size($q.keys) - 1) AS n
   MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
-  MATCH (i)-[:OF]->(p:Profile)
+  MATCH (i)-[:OF]->(p)
   RETURN collect([n, i.uid, p.id, p.size]) AS found
 }
 CALL (${scope}) {
@@ -65,11 +69,11 @@ const RULES_PARTS = (scope: string): string => `
 CALL (${scope}) {
   UNWIND range(0, size($q.keys) - 1) AS n
   MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
-  MATCH (i)-[:OF]->(p:Profile)
+  MATCH (i)-[:OF]->(p)
   WITH p, collect([
     n, i.uid, i.unlinked_at.epochMillis, i:Connector, CASE WHEN $q.touching = [] THEN null ELSE i.touched END
   ]) AS seats
-  RETURN collect([p.id, p.size, p.rev, p.counts, p.never, seats]) AS found
+  RETURN collect([p.id, p.size, p.rev, p.counts, p.never, p.annexed, seats]) AS found
 }
 CALL (${scope}) {
   UNWIND range(0, size($q.pairs) - 1) AS n
@@ -184,7 +188,7 @@ export const RESOLVE = `CYPHER replan=skip
 CALL () {
   UNWIND range(0, size($q.uids) - 1) AS n
   MATCH (i:Identifier {uid: $q.uids[n]}) USING INDEX SEEK i:Identifier(uid)
-  OPTIONAL MATCH (i)-[:OF]->(p:Profile)
+  OPTIONAL MATCH (i)-[:OF]->(p)
   RETURN collect([n, i.ws, p.id, p.size]) AS found
 }
 RETURN found`;

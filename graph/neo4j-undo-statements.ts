@@ -3,22 +3,6 @@
  * answers in one row how many things it wrote; when that is fewer than it was given, something that the plan names does not exist.
  */
 
-/** A part of a large profile goes over to the one that takes it in, in the order of the index: what is gone is not passed again. */
-export const MOVE_PART = `CYPHER replan=skip
-MATCH (into:Profile {id: $q.into}) USING INDEX SEEK into:Profile(id)
-MATCH (gone:Profile {id: $q.gone}) USING INDEX SEEK gone:Profile(id)
-CALL (into, gone) {
-  MATCH (m:Identifier)-[old:OF]->(:Profile) USING INDEX SEEK old:OF(hub, uid)
-  WHERE old.hub = gone.hub AND old.uid > $q.after
-  WITH m, old, into
-  ORDER BY old.hub, old.uid
-  LIMIT toInteger($q.limit)
-  DELETE old
-  CREATE (m)-[:OF {hub: into.hub, uid: m.uid}]->(into)
-  RETURN count(*) AS moved, max(m.uid) AS last
-}
-RETURN moved, last`;
-
 /** The links come anew with their new evidence, and perhaps the other way round. */
 export const REVIVE = `CYPHER replan=skip
 UNWIND $q.pairs AS pair
@@ -49,45 +33,45 @@ MATCH (part:Profile {id: leave.part}) USING INDEX SEEK part:Profile(id)
 UNWIND leave.uids AS uid
 MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
 MATCH (i)-[old:OF]->(from)
-WHERE from.id = leave.from
+WHERE from.id = leave.from OR from.id = leave.was
 DELETE old
 CREATE (i)-[:OF {hub: part.hub, uid: uid}]->(part)
 RETURN count(*)`;
 
 /** The profiles of both ends, as they are by now, have changed. */
-const CHANGED_ENDS = `
-WITH collect(a) + collect(b) AS ends, count(*) AS done
-CALL (ends) {
-  UNWIND ends AS end
-  MATCH (end)-[:OF]->(p:Profile)
-  WITH DISTINCT p
-  SET p.rev = coalesce(p.rev, 0) + 1
-}
-RETURN done`;
+export const CHANGE_ENDS = `CYPHER replan=skip
+UNWIND $q.pairs AS pair
+MATCH (a)-[l:LINKED {key: pair}]->(b) USING INDEX SEEK l:LINKED(key)
+UNWIND [a, b] AS end
+MATCH (end)-[:OF]->(p)
+WITH DISTINCT p
+SET p.rev = coalesce(p.rev, 0) + 1`;
 
 export const REMOVE = `CYPHER replan=skip
 UNWIND $q.removes AS r
 MATCH (a)-[l:LINKED {key: r.key}]->(b) USING INDEX SEEK l:LINKED(key)
 WHERE a.ws = $q.ws AND l.removed_at IS NULL
 SET l.removed_at = datetime({epochMillis: r.at}), l.by = r.change
-${CHANGED_ENDS}`;
+RETURN count(*)`;
 
 export const RESTORE = `CYPHER replan=skip
 UNWIND $q.restores AS r
 MATCH (a)-[l:LINKED {key: r.key}]->(b) USING INDEX SEEK l:LINKED(key)
 WHERE a.ws = $q.ws AND l.removed_at IS NOT NULL
 SET l.removed_at = null, l.by = r.change
-${CHANGED_ENDS}`;
+RETURN count(*)`;
 
 export const UNLINK = `CYPHER replan=skip
 UNWIND $q.unlinked AS u
 MATCH (i:Identifier {key: u.key}) USING INDEX SEEK i:Identifier(key)
+WHERE i.ws = $q.ws
 SET i.unlinked_at = CASE WHEN u.at IS NULL THEN null ELSE datetime({epochMillis: u.at}) END, i.unlinked_by = u.change
 RETURN count(*)`;
 
 export const TOUCH = `CYPHER replan=skip
 UNWIND $q.touches AS t
 MATCH (i:Identifier {key: t.key}) USING INDEX SEEK i:Identifier(key)
+WHERE i.ws = $q.ws
 SET i.touched = coalesce(i.touched, []) + [key IN t.touched WHERE NOT key IN coalesce(i.touched, [])]
 FOREACH (_ IN CASE WHEN t.isConnector THEN [1] ELSE [] END | SET i:Connector)
 FOREACH (_ IN CASE WHEN t.isConnector THEN [] ELSE [1] END | REMOVE i:Connector)

@@ -2,6 +2,7 @@ import neo4j, { type Driver } from "neo4j-driver";
 import type { WorkspaceId } from "../core/ids.js";
 import type { Picture } from "../core/identity.js";
 import { EMPTY_PLAN } from "./draft.js";
+import * as annex from "./neo4j-annex-statements.js";
 import { DATABASE, type Parameters } from "./neo4j-client.js";
 import { writeParameters } from "./neo4j-plan.js";
 import * as reads from "./neo4j-read-statements.js";
@@ -20,15 +21,15 @@ const NO_PICTURE: Picture = {
 };
 
 const NOTHING = {
-  ...writeParameters(NOWHERE, EMPTY_PLAN, NO_PICTURE),
+  ...writeParameters(NOWHERE, EMPTY_PLAN, NO_PICTURE, []),
   ...{ keys: [], pairs: [], touching: [], limited: [], touchedMax: 0, ids: [], uids: [], uid: "", change: "" },
-  ...{ hub: "", limit: 1, wholeMax: 1, after: "", from: "", to: "", before: "", outcomes: [], nevers: [], key: "" },
-  ...{ prefix: "", into: "", gone: "", stays: [], parts: [], leaves: [], removes: [], restores: [], unlinked: [] },
+  ...{ hubs: [], limit: 1, wholeMax: 1, after: "", from: "", to: "", before: "", outcomes: [], nevers: [], key: "" },
+  ...{ prefix: "", rev: 0, ms: 0, stays: [], parts: [], leaves: [], removes: [], restores: [], unlinked: [] },
   ...{ touches: [], forbids: [], lifts: [], named: [] },
 } satisfies Parameters;
 
 /** All that is ever said, and first what every request says. */
-const ALL = [hot, reads, undo].flatMap((texts) => Object.values<unknown>(texts)).filter(isQuery);
+const ALL = [hot, reads, undo, annex].flatMap((texts) => Object.values<unknown>(texts)).filter(isQuery);
 
 /** What makes the schema has no plan. */
 function isQuery(text: unknown): text is string {

@@ -1,22 +1,19 @@
 import { identifierKey } from "../core/event.js";
-import { newId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
-import {
-  pairKey,
-  type ComponentPlan,
-  type PartPlan,
-  type Picture,
-  type Plan,
-  type SplitPlan,
-} from "../core/identity.js";
+import { newId, type IdentifierKey, type ProfileId, type WorkspaceId } from "../core/ids.js";
+import { pairKey, type Component, type Picture, type Plan, type SplitPlan } from "../core/identity.js";
+import { movesOf, type Aside, type Move } from "./neo4j-annex.js";
+import { ANNEX, CATCH_UP, PART_ASIDE, REPOINT, SPREAD } from "./neo4j-annex-statements.js";
 import { whole, type Row, type Step } from "./neo4j-client.js";
+import { changedMeanwhile } from "./neo4j-failure.js";
+import { leavesOf } from "./neo4j-leaves.js";
 import { linkKey } from "./neo4j-look.js";
 import { profileOf, unknown, writeParameters } from "./neo4j-plan.js";
 import { WRITE } from "./neo4j-statements.js";
 import {
+  CHANGE_ENDS,
   FORBID,
   LEAVE,
   LIFT,
-  MOVE_PART,
   NAME,
   PART,
   REMOVE,
@@ -29,15 +26,6 @@ import {
 
 /** What one statement moves or marks at most: each is over in a second, and none holds much memory. */
 export const PART_ROWS = 5_000;
-
-/** Identifiers that a plan moves and things that it marks: what its length goes by. */
-export function weightOf({ components, splits, removes, restores }: Plan, picture: Picture): number {
-  let weight = removes.length + restores.length;
-  for (const { absorbed } of components)
-    for (const component of absorbed) weight += picture.components.get(component)!.size;
-  for (const { parts } of splits) for (const { size } of parts) weight += size;
-  return weight;
-}
 
 /** Whether the writing statement is all that the plan needs. */
 export const isPlain = (plan: Plan): boolean =>
@@ -54,27 +42,62 @@ export const isPlain = (plan: Plan): boolean =>
 export interface Seen {
   readonly keys: ReadonlySet<IdentifierKey>;
   readonly picture: Picture;
+  /** Of its components, those that have annexes. */
+  readonly annexed: ReadonlySet<Component>;
 }
 
-/** Writes a plan that is known to fit the picture. What it names beside that and does not exist undoes the step. */
-export async function writePlan(step: Step, ws: WorkspaceId, plan: Plan, seen: Seen): Promise<void> {
-  const { picture } = seen;
-  if (weightOf(plan, picture) > PART_ROWS) for (const component of plan.components) await moveInParts(step, component);
+/** How a plan is written: what it moves itself, and what it leaves to others. */
+export interface Layout {
+  readonly moves: readonly Move[];
+  readonly annexes: readonly Move[];
+  readonly aside: Aside;
+  /** Members that leave and were not taken aside. */
+  readonly leaving: number;
+  /** Things that it writes, beside what it creates: what its length goes by. */
+  readonly rows: number;
+}
+
+export function layoutOf(plan: Plan, picture: Picture, aside: Aside, partRows: number): Layout {
+  const { fits, rest } = movesOf(plan, picture, partRows);
+  const parts = plan.splits.flatMap(({ parts }) => parts);
+  const staying = parts.filter(({ profileId }) => !aside.has(profileId));
+  const leaving = staying.reduce((sum, { size }) => sum + size, 0);
+  const rows = fits.length + rest.length + parts.length + leaving + plan.removes.length + plan.restores.length;
+  return { moves: fits, annexes: rest, aside, leaving, rows };
+}
+
+/**
+ * Writes a plan that is known to fit the picture, and answers the profiles that have annexes by now. What it names beside that and does
+ * not exist undoes the step.
+ */
+export async function writePlan(
+  step: Step,
+  ws: WorkspaceId,
+  plan: Plan,
+  seen: Seen,
+  layout: Layout,
+): Promise<readonly ProfileId[]> {
+  const { picture, annexed } = seen;
+  const { moves, annexes } = layout;
+  const repointed = [...moves, ...annexes].filter(({ gone }) => annexed.has(gone));
+  if (repointed.length > 0) await step.run(REPOINT, { moves: repointed });
+  await inParts(step, ANNEX, annexes, (moves) => ({ moves }), "component");
   const pairs = plan.links.filter(({ revives }) => revives).map(({ from, to }) => linkKey(pairKey(from, to)));
   await inParts(step, REVIVE, pairs, (pairs) => ({ pairs }), "link");
-  await step.run(WRITE, writeParameters(ws, plan, picture));
+  await step.run(WRITE, writeParameters(ws, plan, picture, moves));
   await nameOthers(step, ws, plan, seen);
-  if (!isPlain(plan)) await writeRest(step, ws, plan);
+  if (!isPlain(plan)) await writeRest(step, ws, plan, layout.aside);
+  const spread = new Set([...annexed, ...annexes.map(({ into }) => into)]);
+  const ids = [...new Set([...spread].map((component) => idAfter(plan, component)))];
+  if (ids.length > 0) for (const statement of [CATCH_UP, SPREAD]) await step.run(statement, { ids });
+  return ids;
 }
 
-/** The writing statement moves what is left: nothing. */
-async function moveInParts(step: Step, { into, absorbed }: ComponentPlan): Promise<void> {
-  for (const gone of absorbed)
-    for (let after = "", moved = PART_ROWS; moved === PART_ROWS;) {
-      const [row] = await step.run(MOVE_PART, { into, gone, after, limit: whole(PART_ROWS) });
-      const [count, last] = row as [number, Uid | null];
-      [moved, after] = [count, last ?? after];
-    }
+/** The profile that a component is in the end. */
+function idAfter({ components, splits }: Plan, component: Component): ProfileId {
+  const split = splits.find((one) => one.component === component);
+  const joined = components.find(({ into, absorbed }) => into === component || absorbed.includes(component));
+  return split?.stays.profileId ?? joined?.profileId ?? (component as ProfileId);
 }
 
 /** A change may be about identifiers that the step did not look at. */
@@ -90,8 +113,8 @@ async function nameOthers(step: Step, ws: WorkspaceId, { changes, creates }: Pla
   if (named.length > 0) await step.run(NAME, { named });
 }
 
-async function writeRest(step: Step, ws: WorkspaceId, plan: Plan): Promise<void> {
-  for (const split of plan.splits) await writeSplit(step, ws, split);
+async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, aside: Aside): Promise<void> {
+  for (const split of plan.splits) await writeSplit(step, ws, split, aside);
   const removes = plan.removes.map(({ pair, changeId, at }) => ({
     key: linkKey(pairKey(...pair)),
     change: changeId,
@@ -105,8 +128,10 @@ async function writeRest(step: Step, ws: WorkspaceId, plan: Plan): Promise<void>
     at: at === null ? null : whole(at),
     change: at === null ? null : changeId,
   }));
-  await inParts(step, UNLINK, unlinked, (unlinked) => ({ unlinked }), "identifier");
-  await inParts(step, TOUCH, plan.touches, (touches) => ({ touches }), "identifier");
+  const changed = [...removes, ...restores].map(({ key }) => key);
+  for (const pairs of portions(changed)) await step.run(CHANGE_ENDS, { pairs });
+  await inParts(step, UNLINK, unlinked, (unlinked) => ({ ws, unlinked }), "identifier");
+  await inParts(step, TOUCH, plan.touches, (touches) => ({ ws, touches }), "identifier");
   const forbids = plan.forbids.map(({ neverId, from, to, changeId, keyId, at }) => ({
     id: neverId,
     from: identifierKey(ws, from),
@@ -119,39 +144,32 @@ async function writeRest(step: Step, ws: WorkspaceId, plan: Plan): Promise<void>
   await inParts(step, LIFT, plan.lifts, (lifts) => ({ ws, lifts }), "forbidden pair");
 }
 
-async function writeSplit(step: Step, ws: WorkspaceId, { component, stays, parts }: SplitPlan): Promise<void> {
+async function writeSplit(step: Step, ws: WorkspaceId, split: SplitPlan, aside: Aside): Promise<void> {
+  const { component: was, stays, parts } = split;
   const from = stays.profileId;
-  await inParts(step, STAY, [{ was: component, ...profileOf(stays) }], (stays) => ({ stays }), "component");
+  await inParts(step, STAY, [{ was, ...profileOf(stays) }], (stays) => ({ stays }), "component");
+  const made = parts.flatMap((part) => {
+    const hub = aside.get(part.profileId);
+    return hub === undefined ? [] : { from, hub, ...profileOf(part) };
+  });
+  for (const parts of portions(made)) {
+    const [row] = await step.run(PART_ASIDE, { parts });
+    if (row?.[0] !== parts.length) throw changedMeanwhile();
+  }
+  const leaving = parts.filter(({ profileId }) => !aside.has(profileId));
   // Its id may be the name of another by now.
-  const made = parts.map((part) => ({ from, hub: newId(), ...profileOf(part) }));
-  await inParts(step, PART, made, (parts) => ({ ws, parts }), "component");
-  for (const leaves of leavesOf(parts)) {
+  const fresh = leaving.map((part) => ({ from, hub: newId(), ...profileOf(part) }));
+  await inParts(step, PART, fresh, (parts) => ({ ws, parts }), "component");
+  for (const leaves of leavesOf(leaving, PART_ROWS)) {
     const uids = leaves.reduce((sum, { uids }) => sum + uids.length, 0);
-    const rows = await step.run(LEAVE, { leaves: leaves.map((leave) => ({ ...leave, from })) });
+    const rows = await step.run(LEAVE, { leaves: leaves.map((leave) => ({ ...leave, from, was })) });
     requireAll(rows, uids, "member");
   }
 }
 
-interface Leave {
-  readonly part: Uid;
-  readonly uids: readonly Uid[];
-}
-
-/** Who goes where, cut into parts of that size: one large part of the component, or thousands of single ones. */
-function* leavesOf(parts: readonly PartPlan[]): Generator<readonly Leave[]> {
-  let leaves: Leave[] = [];
-  let room = PART_ROWS;
-  for (const { profileId, members } of parts)
-    for (let from = 0; from < members.length;) {
-      const uids = members.slice(from, from + room);
-      leaves.push({ part: profileId, uids });
-      from += uids.length;
-      room -= uids.length;
-      if (room > 0) continue;
-      yield leaves;
-      [leaves, room] = [[], PART_ROWS];
-    }
-  if (leaves.length > 0) yield leaves;
+function portions<T>(all: readonly T[]): readonly (readonly T[])[] {
+  const count = Math.ceil(all.length / PART_ROWS);
+  return Array.from({ length: count }, (_, n) => all.slice(n * PART_ROWS, (n + 1) * PART_ROWS));
 }
 
 async function inParts<T>(
@@ -161,10 +179,7 @@ async function inParts<T>(
   parametersOf: (part: readonly T[]) => Readonly<Record<string, unknown>>,
   what: string,
 ): Promise<void> {
-  for (let from = 0; from < all.length; from += PART_ROWS) {
-    const part = all.slice(from, from + PART_ROWS);
-    requireAll(await step.run(statement, parametersOf(part)), part.length, what);
-  }
+  for (const part of portions(all)) requireAll(await step.run(statement, parametersOf(part)), part.length, what);
 }
 
 function requireAll([row]: readonly Row[], expected: number, what: string): void {

@@ -24,19 +24,19 @@ export function fallApart(web: Web, gone: Gone, nevers: readonly Never[]): reado
   const parts = partsOf(web, gone);
   const idsOf = neversOfParts(web, parts, nevers);
   return parts
-    .map((members, position) => ({ ...partOf(web, members), never: idsOf[position]!.toSorted(), members }))
+    .map((members, position) => partOf(web, members, idsOf[position]!.toSorted()))
     .toSorted((a, b) => b.size - a.size || (a.profileId < b.profileId ? -1 : 1));
 }
 
-function partOf({ members }: Web, positions: readonly number[]) {
+function partOf(web: Web, members: readonly number[], never: readonly NeverId[]): Part {
   const counts = new Map<string, number>();
-  let profileId = members[positions[0]!]!.uid;
-  for (const position of positions) {
-    const { uid, identifier } = members[position]!;
+  let profileId = web.members[members[0]!]!.uid;
+  for (const position of members) {
+    const { uid, identifier } = web.members[position]!;
     if (uid < profileId) profileId = uid;
     counts.set(identifier.namespace, (counts.get(identifier.namespace) ?? 0) + 1);
   }
-  return { profileId, size: positions.length, counts };
+  return { profileId, size: members.length, counts, never, members };
 }
 
 function neversOfParts(

@@ -2,7 +2,7 @@ import type { Database } from "../core/database.js";
 import type { WorkspaceId } from "../core/ids.js";
 import type { Component, ComponentPlan, Plan, ProfileRef, SplitPlan, Summary } from "../core/identity.js";
 import { prepareInsert } from "./sqlite-insert.js";
-import { existing, requireOne, type Seats, type Written } from "./sqlite-seats.js";
+import { requireOne, type Seats, type Written } from "./sqlite-seats.js";
 import { countsText, neverText } from "./sqlite-sight.js";
 
 /** Members that move in one statement. */
@@ -79,21 +79,30 @@ function prepareAbsorb(database: Database) {
 function prepareLeave(database: Database) {
   const insert = prepareInsert(database, "INTO components (ws, profile_id, size, counts, never, rev)", 6);
   const revOf = database.prepare("SELECT rev FROM components WHERE id = ?");
-  // The plus keeps the planner from finding the members by their component: it would go through all of it for each one.
-  const move = database.prepare(
+  const moveTogether = database.prepare(
+    "UPDATE identifiers SET component = ? WHERE component = ? AND uid IN (SELECT value FROM json_each(?))",
+  );
+  // The plus keeps the planner from finding each by its component, which may be large.
+  const moveApart = database.prepare(
     `UPDATE identifiers SET component = moved.value ->> 1 FROM json_each(?) moved
      WHERE identifiers.uid = moved.value ->> 0 AND +identifiers.component = ?`,
   );
+  const requireAll = ({ changes }: { readonly changes: number }, all: readonly unknown[]): void =>
+    requireOne({ changes: changes === all.length ? 1 : 0 }, "member");
 
   return (workspace: WorkspaceId, from: number, parts: SplitPlan["parts"]): readonly number[] => {
     const rev = revOf.get([from])![0] as number;
     const rows = insert(parts.map((part) => [workspace, ...columnsOf(part), rev]));
-    const moves = parts.flatMap(({ members }, i) => members.map((uid) => [uid, rows[i]!] as const));
-    for (let done = 0; done < moves.length; done += MOVED_AT_ONCE) {
-      const some = moves.slice(done, done + MOVED_AT_ONCE);
-      const { changes } = move.run([JSON.stringify(some), from]);
-      existing(changes === some.length ? true : undefined, "member");
-    }
+    const alone = parts.flatMap(({ members }, i) => (members.length === 1 ? [[members[0], rows[i]]] : []));
+    for (const some of inChunks(alone)) requireAll(moveApart.run([JSON.stringify(some), from]), some);
+    for (const [i, { members }] of parts.entries())
+      if (members.length !== 1)
+        for (const some of inChunks(members))
+          requireAll(moveTogether.run([rows[i]!, from, JSON.stringify(some)]), some);
     return rows;
   };
+}
+
+function* inChunks<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let done = 0; done < all.length; done += MOVED_AT_ONCE) yield all.slice(done, done + MOVED_AT_ONCE);
 }

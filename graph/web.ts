@@ -74,7 +74,7 @@ export function shortestPath(web: Web, from: number, to: number, gone: Gone = NO
   if (order.at(-1) !== to) return null;
   const path: number[] = [];
   for (let member = to; member !== from; member = otherEnd(web, path.at(-1)!, member)) path.push(via[member]!);
-  return path.reverse();
+  return path.toReversed();
 }
 
 /** The members that hang together, part by part. */

@@ -50,6 +50,13 @@ describe("The identity graph's tables", () => {
     }
     const recomputed = `SELECT component, min(uid), count(*) FROM identifiers GROUP BY component ORDER BY component`;
     assert.deepEqual(rows("SELECT id, profile_id, size FROM components ORDER BY id"), rows(recomputed));
+    const counted = rows("SELECT DISTINCT counts FROM components WHERE size = 3");
+    assert.deepEqual(counted, [["user_id=3"]], "all identifiers are of one namespace");
+    const named = `SELECT count(*) FROM changes c, json_each(CAST(record AS TEXT), '$.identifiers') one
+      LEFT JOIN identifiers i ON i.key = CAST(c.ws || ':user_id:' || (one.value ->> 1) AS BLOB)
+      LEFT JOIN change_subjects s ON s.identifier = i.id AND s.change = unhex(replace(c.change_id, '-', ''))
+      WHERE s.change IS NULL`;
+    assert.deepEqual(rows(named), [[0]], "every change is about those whom it names");
     const across = `SELECT count(*) FROM links JOIN identifiers x ON x.id = a JOIN identifiers y ON y.id = b
       WHERE x.component <> y.component`;
     assert.deepEqual(rows(across), [[0]]);
@@ -132,8 +139,11 @@ describe("The identity graph's tables", () => {
     assert.equal(statements, 6);
     statements = 0;
     const want = { keys: request.keys, pairs: [[request.keys[0]!, request.keys[1]!] as const] };
-    const { linked } = await counted.read(workspace, want);
-    assert.ok(linked.has(pairKey(request.keys[0]!, request.keys[1]!)));
-    assert.equal(statements, 1);
+    for (const rules of [undefined, { limited: [], touchedMax: 0 }]) {
+      const { linked } = await counted.read(workspace, { ...want, ...(rules && { rules }) });
+      assert.ok(linked.has(pairKey(request.keys[0]!, request.keys[1]!)));
+      assert.equal(statements, 1, "also with all that the rules need");
+      statements = 0;
+    }
   });
 });

@@ -93,6 +93,24 @@ table("A limit of one user id", rulesWith({ user_id: 1 }), [
   },
 ]);
 
+table("A limit of two user ids", rulesWith({ user_id: 2 }), [
+  {
+    says: "as many as the limit are one person",
+    world: TAB_AND_BOB,
+    asks: ["alias", "d:tab u:bob"],
+    outcome: "merged",
+    kept: "d:tab u:bob",
+  },
+  {
+    says: "one more is not",
+    world: TAB_AND_BOB,
+    asks: ["event", "d:tab u:eve u:bob"],
+    outcome: "partial",
+    kept: "d:tab u:bob",
+    dropped: ["u:eve limit"],
+  },
+]);
+
 table("A profile beyond a new limit", rulesWith({ user_id: 1 }), [
   {
     says: "a repeat is unchanged",

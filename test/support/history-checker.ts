@@ -149,14 +149,16 @@ function checkAnswers(history: History, links: Links, seats: Seats, entry: Entry
     const owner = seats.ownerOf.get(profile.id);
     if (owner === undefined) return [...findings, `${told} ${profile.id}, which is nobody's id`];
     if (!most.has(owner)) findings.push(`${told} the id of ${owner}, which nothing had joined to ${name} yet`);
-    const smaller = [...least].find((one) => (seats.uidOf.get(one) ?? "~") < profile.id);
-    if (smaller !== undefined)
-      findings.push(`${told} the id of ${owner}, although ${smaller} was surely joined and is older`);
+    const oldest = [...least].toSorted((a, b) => ageOf(seats, a, b))[0]!;
+    if ((seats.uidOf.get(oldest) ?? profile.id) < profile.id)
+      findings.push(`${told} the id of ${owner}, although ${oldest} was surely joined and is older`);
     if (profile.size < least.size || profile.size > most.size)
       findings.push(`${told} a size of ${profile.size}, not between ${least.size} and ${most.size}`);
     return findings;
   });
 }
+
+const ageOf = ({ uidOf }: Seats, a: Name, b: Name): number => ((uidOf.get(a) ?? "~") < (uidOf.get(b) ?? "~") ? -1 : 1);
 
 const isAcknowledged = ({ entries }: Links, name: Name, { began }: Span): boolean =>
   entries.some(

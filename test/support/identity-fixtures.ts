@@ -58,16 +58,20 @@ export const linkedPair = (workspace: WorkspaceId, one: Identifier, other: Ident
 
 /** An embedded store with the graph's tables and nothing else. */
 export function openGraphDatabase(file: string): Database {
-  const database = openDatabase({
+  const database = openTestDatabase(file);
+  migrate(database, "graph", GRAPH_MIGRATIONS);
+  return database;
+}
+
+/** Without any tables. */
+export const openTestDatabase = (file: string): Database =>
+  openDatabase({
     file,
     checkpointMs: 60_000,
     onError: (message, error) => {
       throw new Error(message, { cause: error });
     },
   });
-  migrate(database, "graph", GRAPH_MIGRATIONS);
-  return database;
-}
 
 /** `"ab"` names the identifiers a and b. */
 export const lettersOf = (letters: string): readonly string[] => letters.split("");

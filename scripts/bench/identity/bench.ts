@@ -1,6 +1,6 @@
 import { createPartition } from "../../drill/partition.js";
 import { HALVES, HISTORIES, type History, type Pair } from "./histories.js";
-import type { Place, Side } from "./side.js";
+import type { Place, Profile, Side } from "./side.js";
 
 /** What so many operations took; `each` is an alias, or an identifier of a profile that is merged or split. */
 export interface Cost {
@@ -56,8 +56,11 @@ export async function benchIdentity(
 async function benchHistory(ours: Side, naive: Side, history: History): Promise<IdentityRow> {
   const { name, merges, pairsOf, isPrefixed } = history;
   const fewer = merges >> 1;
-  const less = costAt(await play(ours, pairsOf(fewer)), fewer);
+  const half = async (): Promise<number> => (await play(ours, pairsOf(fewer))).at(-1)!;
+  // Before and after: a machine that becomes faster or slower meanwhile does so for both sizes.
+  const before = await half();
   const done = await play(ours, pairsOf(merges));
+  const less: Cost = { operations: fewer, ms: (before + (await half())) / 2 };
   const bare = await play(naive, pairsOf(merges), NAIVE_MS_MAX);
   const growth = growthOf(costAt(done, merges), less);
   const naiveCost = costAt(bare, bare.length);
@@ -98,15 +101,20 @@ async function play(side: Side, pairs: readonly Pair[], msMax = Infinity): Promi
 async function verify(side: Side, joined: readonly Pair[]): Promise<void> {
   const truth = createPartition();
   for (const pair of joined) truth.join(pair.map(String));
-  const sizes = new Map<string, number>();
-  for (const name of truth.names()) sizes.set(truth.find(name)!, (sizes.get(truth.find(name)!) ?? 0) + 1);
-  for (const number of [joined[0]![0], joined.at(-1)![1]])
-    await requireSize(side, number, sizes.get(truth.find(String(number))!)!);
+  for (const number of [joined[0]![0], joined.at(-1)![1]]) {
+    const root = truth.find(String(number));
+    const members = truth.names().filter((name) => truth.find(name) === root);
+    const oldest = members.reduce((least, name) => Math.min(least, Number(name)), Infinity);
+    await requireProfile(side, number, { size: members.length, oldest });
+  }
 }
 
-async function requireSize(side: Side, number: number, wanted: number): Promise<void> {
-  const size = await side.sizeOf(number);
-  if (size !== wanted) throw new Error(`identifier ${number} is one of ${size}, and should be one of ${wanted}`);
+async function requireProfile(side: Side, number: number, wanted: Profile): Promise<void> {
+  const { size, oldest } = await side.profileOf(number);
+  if (size !== wanted.size || oldest !== wanted.oldest)
+    throw new Error(
+      `identifier ${number} is with ${oldest} one of ${size}, and should be with ${wanted.oldest} one of ${wanted.size}`,
+    );
 }
 
 interface Splits {
@@ -148,9 +156,9 @@ async function joinAndPart(side: Side, half: number, rounds: number): Promise<re
   const times: (readonly [number, number])[] = [];
   for (let round = 0; round <= rounds; round++) {
     const joined = await timeOf(() => side.join(pair));
-    await requireSize(side, 0, 2 * half);
+    await requireProfile(side, half, { size: 2 * half, oldest: 0 });
     const parted = await timeOf(() => side.part(pair));
-    for (const number of [0, half]) await requireSize(side, number, half);
+    for (const oldest of [0, half]) await requireProfile(side, oldest + 1, { size: half, oldest });
     times.push([joined, parted]);
   }
   const counting = times.slice(1);

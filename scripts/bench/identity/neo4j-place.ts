@@ -80,9 +80,9 @@ UNWIND $q.keys AS key
 MATCH (m:BenchNode {key: key})-[old:BENCH_OF]->()
 DELETE old
 CREATE (m)-[:BENCH_OF]->(c)`;
-const COUNT = `MATCH (:BenchNode {key: $q.key})-[:BENCH_OF]->(c)
+const MEMBERS = `MATCH (:BenchNode {key: $q.key})-[:BENCH_OF]->(c)
 MATCH (m)-[:BENCH_OF]->(c)
-RETURN count(m)`;
+RETURN m.key`;
 
 /** Rows of one statement while a bench is being prepared. */
 const SLICE = 5_000;
@@ -109,6 +109,9 @@ function createNaive(run: Run): Side {
       const links = (await run(LINKS, { key: keyOf(other) })).map(([a, b]): Pair => [numberOf(a), numberOf(b)]);
       await run(LEAVE, { keys: reachedFrom(other, links).map(keyOf) });
     },
-    sizeOf: async (number) => (await run(COUNT, { key: keyOf(number) }))[0]![0] as number,
+    profileOf: async (number) => {
+      const members = (await run(MEMBERS, { key: keyOf(number) })).map(([key]) => numberOf(key));
+      return { size: members.length, oldest: members.reduce((least, one) => Math.min(least, one)) };
+    },
   };
 }

@@ -21,18 +21,22 @@ export function createOurs(graph: IdentityGraph): { readonly side: Side; readonl
   const identity = createIdentity({ graph, timeoutMs: 60_000, longTimeoutMs: 60_000 });
   const workspaces: WorkspaceId[] = [];
   const workspace = (): WorkspaceId => workspaces.at(-1)!;
-  const profileOf = async (number: number): Promise<{ readonly profileId: ProfileId; readonly size: number }> => {
-    const [found] = await identity.lookup(workspace(), [identifierOf(number)]);
-    return found!;
-  };
-  const assertAll = (assertions: readonly Assertion[]) =>
-    inSlices(assertions, SLICE, (slice) => identity.assertAll(workspace(), slice));
+  let numbers = new Map<ProfileId | null, number>();
 
   const side: Side = {
     make: async (chains, length) => {
       workspaces.push(newId<WorkspaceId>());
-      await assertAll(Array.from({ length: chains * length }, (_, number) => assertionOf("identify", number)));
-      await assertAll(chainLinks(chains, length).map((pair) => assertionOf("alias", ...pair)));
+      numbers = new Map();
+      const all = Array.from({ length: chains * length }, (_, number) => number);
+      await inSlices(all, SLICE, async (slice) => {
+        const verdicts = await identity.assertAll(
+          workspace(),
+          slice.map((number) => assertionOf("identify", number)),
+        );
+        for (const [i, { profileId }] of verdicts.entries()) numbers.set(profileId, slice[i]!);
+      });
+      const links = chainLinks(chains, length).map((pair) => assertionOf("alias", ...pair));
+      await inSlices(links, SLICE, (slice) => identity.assertAll(workspace(), slice));
     },
     join: async (pair) => {
       const { outcome } = await identity.assert(workspace(), assertionOf("alias", ...pair));
@@ -43,7 +47,11 @@ export function createOurs(graph: IdentityGraph): { readonly side: Side; readonl
       const { outcome, profileIds } = await identity.unlink(workspace(), asked, evidenceOf("unlink"));
       if (outcome !== "unlinked" || profileIds.length !== 2) throw new Error(`an unlink that splits was ${outcome}`);
     },
-    sizeOf: async (number) => (await profileOf(number)).size,
+    profileOf: async (number) => {
+      const [found] = await identity.lookup(workspace(), [identifierOf(number)]);
+      const { profileId, size } = found!;
+      return { size, oldest: numbers.get(profileId)! };
+    },
   };
   return { side, workspaces };
 }

@@ -7,8 +7,14 @@ export interface Side {
   join(pair: Pair): Promise<void>;
   /** Takes the one link between them back. */
   part(pair: Pair): Promise<void>;
-  /** Identifiers that are one with this one. */
-  sizeOf(identifier: number): Promise<number>;
+  profileOf(identifier: number): Promise<Profile>;
+}
+
+/** The identifiers that are one with somebody. */
+export interface Profile {
+  readonly size: number;
+  /** The one with the smallest number: it was made first. */
+  readonly oldest: number;
 }
 
 /** Where a bench runs: the graph that ships, and the same by bare statements on the same database. */

@@ -49,7 +49,7 @@ function createNaive(database: Database): Side {
   const linksOf = database.prepare(
     "SELECT l.a, l.b FROM bench_nodes n CROSS JOIN bench_links l ON l.a = n.id WHERE n.component = ?",
   );
-  const count = database.prepare("SELECT count(*) FROM bench_nodes WHERE component = ?");
+  const summarize = database.prepare("SELECT count(*), min(id) FROM bench_nodes WHERE component = ?");
   const clear = ["bench_nodes", "bench_links"].map((name) => database.prepare(`DELETE FROM ${name}`));
   const nodeOf = (number: number) => find.get([keyOf(number)]) as readonly [id: number, component: number];
 
@@ -74,6 +74,9 @@ function createNaive(database: Database): Side {
         const leaving = reachedFrom(b, linksOf.all([component]) as unknown as readonly Pair[]);
         leave.run([b, JSON.stringify(leaving)]);
       }),
-    sizeOf: async (number) => database.read(() => count.get([nodeOf(number)[1]])![0] as number),
+    profileOf: async (number) => {
+      const [size, oldest] = database.read(() => summarize.get([nodeOf(number)[1]])) as [number, number];
+      return { size, oldest };
+    },
   };
 }

@@ -1,0 +1,121 @@
+/**
+ * A step can hold no more than so many moves in memory, and nobody is to wait for more. What a large profile takes in stays where it
+ * is, as an annex, and is brought over afterwards, part by part; what leaves one is taken to an annex before, part by part, which then
+ * becomes a profile. Neither is ever seen: an annex says of itself what its profile does.
+ */
+
+/** Annexes of profiles that go get another to belong to. */
+export const REPOINT = `CYPHER replan=skip
+UNWIND $q.moves AS move
+MATCH (into:Profile {id: move.into}) USING INDEX SEEK into:Profile(id)
+MATCH (gone:Profile {id: move.gone}) USING INDEX SEEK gone:Profile(id)
+MATCH (x:Annex)-[old:ANNEX_OF]->(gone)
+DELETE old
+CREATE (x)-[:ANNEX_OF]->(into)
+SET into.annexed = true`;
+
+export const ANNEX = `CYPHER replan=skip
+UNWIND $q.moves AS move
+MATCH (into:Profile {id: move.into}) USING INDEX SEEK into:Profile(id)
+MATCH (gone:Profile {id: move.gone}) USING INDEX SEEK gone:Profile(id)
+CREATE (gone)-[:ANNEX_OF]->(into)
+SET into.annexed = true, gone:Annex,
+  into.rev = CASE WHEN coalesce(gone.rev, 0) > coalesce(into.rev, 0) THEN gone.rev ELSE into.rev END
+REMOVE gone:Profile
+RETURN count(*)`;
+
+/** Which of these have annexes. */
+export const ANNEXED = `CYPHER replan=skip
+UNWIND $q.ids AS id
+MATCH (p:Profile {id: id}) USING INDEX SEEK p:Profile(id)
+WHERE p.annexed
+RETURN id`;
+
+/** A step may have found only an annex to count up. */
+export const CATCH_UP = `CYPHER replan=skip
+UNWIND $q.ids AS id
+MATCH (p:Profile {id: id}) USING INDEX SEEK p:Profile(id)
+MATCH (x:Annex)-[:ANNEX_OF]->(p)
+WITH p, max(x.rev) AS rev
+WHERE rev > p.rev
+SET p.rev = rev`;
+
+export const SPREAD = `CYPHER replan=skip
+UNWIND $q.ids AS id
+MATCH (p:Profile {id: id}) USING INDEX SEEK p:Profile(id)
+MATCH (x:Annex)-[:ANNEX_OF]->(p)
+SET x.id = p.id, x.size = p.size, x.rev = p.rev, x.counts = p.counts, x.never = p.never, x.annexed = true`;
+
+/** Takes members of a profile aside, as long as it is what it was. */
+export const SET_ASIDE = `CYPHER replan=skip
+UNWIND $q.leaves AS leave
+MATCH (p:Profile {id: leave.from}) USING INDEX SEEK p:Profile(id)
+WHERE coalesce(p.rev, 0) = $q.rev
+MERGE (x:Annex {hub: leave.hub})
+ON CREATE SET x.ws = p.ws, x.id = p.id, x.size = p.size, x.rev = p.rev, x.counts = p.counts, x.never = p.never, x.annexed = true
+MERGE (x)-[:ANNEX_OF]->(p)
+SET x.until = timestamp() + $q.ms, p.annexed = true, p.stir = coalesce(p.stir, 0) + 1
+WITH p, x, leave
+UNWIND leave.uids AS uid
+MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
+MATCH (i)-[old:OF]->(from)
+WHERE from.id = p.id
+DELETE old
+CREATE (i)-[:OF {hub: x.hub, uid: uid}]->(x)
+RETURN count(*)`;
+
+/** An annex that holds all of a part and nobody else is that part from now on. */
+export const PART_ASIDE = `CYPHER replan=skip
+UNWIND $q.parts AS part
+MATCH (x:Annex {hub: part.hub}) USING INDEX SEEK x:Annex(hub)
+MATCH (x)-[old:ANNEX_OF]->(from)
+WHERE from.id = part.from AND COUNT { (x)<-[:OF]-() } = part.size
+DELETE old
+SET x.id = part.id, x.size = part.size, x.rev = from.rev, x.counts = part.counts, x.never = part.never,
+  x.annexed = null, x.until = null, x:Profile
+REMOVE x:Annex
+RETURN count(*)`;
+
+/** Nobody is about to make profiles of them any more. */
+export const LET_GO = `CYPHER replan=skip
+UNWIND $q.hubs AS hub
+MATCH (x:Annex {hub: hub}) USING INDEX SEEK x:Annex(hub)
+SET x.until = null`;
+
+/** Brings members over from annexes that nobody holds, drops those that are empty, and answers how much of this it did. */
+export const BRING_OVER = `CYPHER replan=skip
+MATCH (i:Identifier {uid: $q.uid}) USING INDEX SEEK i:Identifier(uid)
+WHERE i.ws = $q.ws
+MATCH (i)-[:OF]->(place)
+OPTIONAL MATCH (place)-[:ANNEX_OF]->(main)
+WITH coalesce(main, place) AS p
+WHERE p.annexed
+SET p.stir = coalesce(p.stir, 0) + 1
+WITH p
+CALL (p) {
+  MATCH (x:Annex)-[:ANNEX_OF]->(p)
+  WHERE x.until IS NULL OR x.until < timestamp()
+  MATCH (m)-[old:OF]->(x)
+  WITH m, old, p
+  LIMIT toInteger($q.limit)
+  DELETE old
+  CREATE (m)-[:OF {hub: p.hub, uid: m.uid}]->(p)
+  RETURN count(*) AS moved
+}
+CALL (p) {
+  MATCH (x:Annex)-[:ANNEX_OF]->(p)
+  WHERE NOT EXISTS { (x)<-[:OF]-() } AND (x.until IS NULL OR x.until < timestamp())
+  WITH x
+  LIMIT toInteger($q.limit)
+  DETACH DELETE x
+  RETURN count(*) AS dropped
+}
+CALL (p) {
+  WITH p
+  WHERE NOT EXISTS { (p)<-[:ANNEX_OF]-() }
+  REMOVE p.annexed
+}
+RETURN moved + dropped`;
+
+/** What a process left behind that ended in the middle: reads every annex, and there are few. */
+export const LEFT_BEHIND = "MATCH (:Annex)-[:ANNEX_OF]->(p:Profile) RETURN DISTINCT p.ws AS ws, p.id AS uid LIMIT 1000";
