@@ -269,8 +269,8 @@ export interface IdentityGraph extends Port {
   /** Records of the outcome (null: of any), newest first. */
   changes(workspace: WorkspaceId, outcome: Change["outcome"] | null, page: ChangePage): Promise<readonly Change[]>;
   /**
-   * Records that name an identifier of the profile, or that have one of its members' uids before or after, newest first; follows
-   * retired ids.
+   * Records that name an identifier of the profile which stood when the record was left, or that have one of its members' uids
+   * before or after, newest first; follows retired ids.
    */
   history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
   /** Identifiers that a plan marked as connectors and none unmarked since, by uid. */

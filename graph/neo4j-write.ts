@@ -79,11 +79,10 @@ export async function writePlan(
 ): Promise<readonly ProfileId[]> {
   const { picture, annexed } = seen;
   const { moves, annexes } = layout;
+  if (!isPlain(plan)) await changeLinks(step, ws, plan);
   const repointed = [...moves, ...annexes].filter(({ gone }) => annexed.has(gone));
   if (repointed.length > 0) await step.run(REPOINT, { moves: repointed });
   await inParts(step, ANNEX, annexes, (moves) => ({ moves }), "component");
-  const pairs = plan.links.filter(({ revives }) => revives).map(({ from, to }) => linkKey(pairKey(from, to)));
-  await inParts(step, REVIVE, pairs, (pairs) => ({ pairs }), "link");
   await step.run(WRITE, writeParameters(ws, plan, picture, moves));
   await nameOthers(step, ws, plan, seen);
   if (!isPlain(plan)) await writeRest(step, ws, plan, layout.aside);
@@ -113,8 +112,8 @@ async function nameOthers(step: Step, ws: WorkspaceId, { changes, creates }: Pla
   if (named.length > 0) await step.run(NAME, { named });
 }
 
-async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, aside: Aside): Promise<void> {
-  for (const split of plan.splits) await writeSplit(step, ws, split, aside);
+/** Before anything moves: what stands in the transaction already slows it down. What the profiles become goes on from their `rev`. */
+async function changeLinks(step: Step, ws: WorkspaceId, plan: Plan): Promise<void> {
   const removes = plan.removes.map(({ pair, changeId, at }) => ({
     key: linkKey(pairKey(...pair)),
     change: changeId,
@@ -123,13 +122,19 @@ async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, aside: Aside):
   await inParts(step, REMOVE, removes, (removes) => ({ ws, removes }), "link");
   const restores = plan.restores.map(({ pair, changeId }) => ({ key: linkKey(pairKey(...pair)), change: changeId }));
   await inParts(step, RESTORE, restores, (restores) => ({ ws, restores }), "link");
+  const changed = [...removes, ...restores].map(({ key }) => key);
+  for (const pairs of portions(changed)) await step.run(CHANGE_ENDS, { pairs });
+  const revived = plan.links.filter(({ revives }) => revives).map(({ from, to }) => linkKey(pairKey(from, to)));
+  await inParts(step, REVIVE, revived, (pairs) => ({ pairs }), "link");
+}
+
+async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, aside: Aside): Promise<void> {
+  for (const split of plan.splits) await writeSplit(step, ws, split, aside);
   const unlinked = plan.unlinked.map(({ key, at, changeId }) => ({
     key,
     at: at === null ? null : whole(at),
     change: at === null ? null : changeId,
   }));
-  const changed = [...removes, ...restores].map(({ key }) => key);
-  for (const pairs of portions(changed)) await step.run(CHANGE_ENDS, { pairs });
   await inParts(step, UNLINK, unlinked, (unlinked) => ({ ws, unlinked }), "identifier");
   await inParts(step, TOUCH, plan.touches, (touches) => ({ ws, touches }), "identifier");
   const forbids = plan.forbids.map(({ neverId, from, to, changeId, keyId, at }) => ({

@@ -73,7 +73,7 @@ function inOrder({ assertion: { identifiers, evidence } }: Request, { priorityOf
     const byName = one.namespace === other.namespace ? 0 : one.namespace < other.namespace ? -1 : 1;
     return priorityOf(other.namespace) - priorityOf(one.namespace) || byName || (one.value < other.value ? -1 : 1);
   };
-  return [...positions.slice(0, pinned), ...positions.slice(pinned).sort(order)];
+  return [...positions.slice(0, pinned), ...positions.slice(pinned).toSorted(order)];
 }
 
 /** They link to nobody. One stays where there is nobody else; an event's facet stays, and then alone. */

@@ -3,7 +3,7 @@ import { identifierKey } from "../core/event.js";
 import type { ChangeId, IdentifierKey, WorkspaceId } from "../core/ids.js";
 import type { Change, LinkState } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
-import { keyBlob, keyOf, keyPrefix } from "./sqlite-sight.js";
+import { keyBlob, keyOf } from "./sqlite-sight.js";
 import { nextTurn, ROWS_PER_TURN, type Read } from "./sqlite-turns.js";
 
 const STATE = "l.forward, l.removed_at IS NULL, c.change_id, y.change_id";
@@ -17,7 +17,7 @@ export function createChangeTraces(
   read: Read,
 ): Pick<IdentityGraph, "linksOfChange" | "isUnlinkedBy"> {
   const findRow = database.prepare("SELECT id FROM identifiers WHERE key = ?");
-  const findChange = database.prepare("SELECT id FROM changes WHERE change_id = ? AND ws = ?");
+  const findChange = database.prepare("SELECT id FROM changes WHERE change_id = ?");
   const unlinkedBy = database.prepare(
     `SELECT 1 FROM identifiers i CROSS JOIN changes c ON c.id = i.unlinked_by
      WHERE i.key = ? AND c.change_id = ? AND c.ws = ?`,
@@ -35,7 +35,7 @@ export function createChangeTraces(
   return {
     linksOfChange: async (workspace, change) => {
       const named = await read(() => {
-        const row = findChange.get([change.changeId, workspace])?.[0] as number | undefined;
+        const row = findChange.get([change.changeId])?.[0] as number | undefined;
         return row === undefined ? null : { change: row, ends: endsOf(workspace, change) };
       });
       if (named === null) return [];
@@ -45,9 +45,7 @@ export function createChangeTraces(
       return (await Promise.all(named.ends.map((end) => incident(end, named.change)))).flat();
     },
     isUnlinkedBy: (workspace, key, changeId) =>
-      read(
-        () => key.startsWith(keyPrefix(workspace)) && unlinkedBy.get([keyBlob(key), changeId, workspace]) !== undefined,
-      ),
+      read(() => unlinkedBy.get([keyBlob(key), changeId, workspace]) !== undefined),
   };
 }
 

@@ -182,10 +182,10 @@ async function settle<Again extends null>(
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const seen = await graph.update(workspace, wanted, (picture) => ({ plan: null, result: picture }));
     const rule = await prepare(seen);
-    if (rule === null) return rule as Again;
+    if (rule === null) return rule;
     const ruling = await graph.update(workspace, wanted, (now) => {
       if (!isSame(seen, now)) return { plan: null, result: null };
-      const { plan, undone } = (rule as Rule)(now);
+      const { plan, undone } = rule(now);
       return { plan: dryRun ? null : plan, result: undone };
     });
     if (ruling !== null) return dryRun ? { ...ruling, changeId: null } : ruling;

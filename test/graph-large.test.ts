@@ -9,7 +9,7 @@ import type { Change, Link } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { createSqliteGraph } from "../graph/sqlite-graph.js";
 import { aWorkspace, anIdentifier, EVIDENCE, openGraphDatabase } from "./support/identity-fixtures.js";
-import { aChange, takeApart, write } from "./support/identity-plans.js";
+import { aChange, record, takeApart, write } from "./support/identity-plans.js";
 import { inPages, wanting, wantingRules } from "./support/identity-sights.js";
 
 /** More than are sorted at once, so that a giant's links are read the other way. */
@@ -108,6 +108,25 @@ describe("A profile of thousands on SQLite, all linked to one", () => {
     const none = await graph.read(workspace, { ...want, rules: { limited: ["email"], touchedMax: 50 } });
     assert.deepEqual(none.identifiers.get(identifierKey(workspace, giant))!.touched, []);
     assert.ok(mostRows <= 50, `${mostRows} rows at once`);
+  });
+
+  it("tells the newest of its history, whichever of its members they are about", async () => {
+    const about = (some: readonly (typeof giant)[], count: number): readonly Change[] =>
+      Array.from({ length: count }, (_, i) => aChange({ outcome: "refused", identifiers: [some[i % some.length]!] }));
+    // The older ones are about the youngest, whom a reader sees first; the newer ones about too many for one turn.
+    const [older, newer] = [about(others.slice(-300), 300), about(others.slice(0, 500), 2_500)];
+    await record(graph, workspace, ...older, ...newer);
+    mostRows = 0;
+    const all = [...older, ...newer].toReversed();
+    for (const limit of [1, 60, 3_000]) {
+      const found = await graph.history(workspace, uids[9]!, { limit, before: null });
+      assert.deepEqual(
+        found.map(({ changeId }) => changeId),
+        all.slice(0, limit).map(({ changeId }) => changeId),
+        `${limit} of them`,
+      );
+    }
+    assert.ok(mostRows <= ROWS_MAX, `${mostRows} rows at once`);
   });
 
   it("falls apart into as many, and tells each link that went, and the history of every part", async () => {

@@ -95,6 +95,9 @@ describe("A graph that the first step's tables hold", () => {
         ...strange.map((one) =>
           old.change(workspace, [cat, one], evidences[2]!, { outcome: "linked", before: [c], after: c }, [[cat, one]]),
         ),
+        // These are about profiles whose members they do not name.
+        old.change(workspace, [strange[0]!], EVIDENCE, { outcome: "linked", before: [a], after: newId<Uid>() }),
+        old.change(workspace, [strange[0]!], EVIDENCE, { outcome: "linked", before: [], after: b }),
       ];
       old.change(other, [ann], EVIDENCE, { outcome: "created", before: [], after: newId<Uid>() });
     });
@@ -147,7 +150,7 @@ describe("A graph that the first step's tables hold", () => {
       rule: null,
       reverts: null,
     });
-    assert.equal((await graph.findChange(workspace, made.at(-1)!))!.identifiers[1]!.value, strange.at(-1)!.value);
+    assert.equal((await graph.findChange(workspace, made.at(-3)!))!.identifiers[1]!.value, strange.at(-1)!.value);
     const idsOf = async (outcome: "created" | "linked" | null) =>
       (await graph.changes(workspace, outcome, NEWEST)).map(({ changeId }) => changeId);
     assert.deepEqual(await idsOf(null), made.toReversed());
@@ -173,11 +176,12 @@ describe("A graph that the first step's tables hold", () => {
   it("has the history of every profile and identifier", async () => {
     const told = async (uid: Uid) =>
       (await graph.history(workspace, uid, NEWEST)).map(({ changeId }) => changeId).toReversed();
-    assert.deepEqual(await told(a), made.slice(0, 3));
+    const last = made.slice(-2) as [ChangeId, ChangeId];
+    assert.deepEqual(await told(a), [...made.slice(0, 3), ...last]);
     assert.deepEqual(await told(c), made.slice(3));
     await takeApart(graph, workspace, [[bob, ann]], [[ann], [bob]]);
-    assert.deepEqual(await told(a), [made[0], made[2]], "also of the parts that it falls into");
-    assert.deepEqual(await told(b), [made[1], made[2]]);
+    assert.deepEqual(await told(a), [made[0], made[2], last[0]], "also of the parts that it falls into");
+    assert.deepEqual(await told(b), [made[1], made[2], last[1]]);
     await giveBack(graph, workspace, [ann, bob]);
   });
 

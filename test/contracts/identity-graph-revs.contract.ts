@@ -4,10 +4,8 @@ import type { WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, EVIDENCE, step } from "../support/identity-fixtures.js";
-import { aChange, forbid, giveBack, keysOf, lift, takeApart, write } from "../support/identity-plans.js";
+import { aChange, EVERYBODY, forbid, giveBack, keysOf, lift, takeApart, write } from "../support/identity-plans.js";
 import { ann, bob, cat, dan, wanting, wantingRules } from "../support/identity-sights.js";
-
-const EVERYBODY = [ann, bob, cat, dan];
 
 /** The rev of the profile that each is in. */
 async function revsOf(port: IdentityGraph, workspace: WorkspaceId, ...identifiers: readonly Identifier[]) {

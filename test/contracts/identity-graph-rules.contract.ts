@@ -103,6 +103,8 @@ export const identityGraphRules: Contract<IdentityGraph> = {
       assert.deepEqual([...removed], [[pairKey(...keysOf(workspace, [bob, cat])), 123_456_789]]);
       assert.equal(linked.size, 2);
     }
+    for (const pair of [wanting(workspace, bob, cat), wanting(workspace, cat, bob)])
+      assert.equal((await port.read(workspace, pair)).linked.size, 0, "nor is it shown as a link to who asks for less");
   },
 
   "read shows when an identifier was last unlinked, until that is taken back": async ({ port, reopen }) => {

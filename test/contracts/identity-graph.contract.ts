@@ -30,11 +30,13 @@ import { identityGraphReads } from "./identity-graph-reads.contract.js";
 import { identityGraphRevs } from "./identity-graph-revs.contract.js";
 import { identityGraphRules } from "./identity-graph-rules.contract.js";
 import { identityGraphUndo } from "./identity-graph-undo.contract.js";
+import { identityGraphWhole } from "./identity-graph-whole.contract.js";
 
 export const identityGraphContract: Contract<IdentityGraph> = {
   ...identityGraphReads,
   ...identityGraphRules,
   ...identityGraphUndo,
+  ...identityGraphWhole,
   ...identityGraphRevs,
   ...identityGraphLinks,
   ...identityGraphMarks,

@@ -15,8 +15,17 @@ import {
 } from "../../core/identity.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { EMPTY_PLAN } from "../../graph/draft.js";
-import { EVIDENCE } from "./identity-fixtures.js";
-import { wantingRules } from "./identity-sights.js";
+import { aWorkspace, anAssertion, EVIDENCE, step } from "./identity-fixtures.js";
+import { ann, bob, cat, dan, wantingRules } from "./identity-sights.js";
+
+export const EVERYBODY: readonly Identifier[] = [ann, bob, cat, dan];
+
+/** A chain: ann - bob - cat - dan. */
+export async function aChain(graph: IdentityGraph): Promise<WorkspaceId> {
+  const workspace = aWorkspace();
+  await step(graph, workspace, anAssertion(ann, bob), anAssertion(bob, cat), anAssertion(cat, dan));
+  return workspace;
+}
 
 export type Pair = readonly [Identifier, Identifier];
 

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { identifierKey, type Identifier } from "../../core/event.js";
+import { newId, type ChangeId, type NeverId, type Uid } from "../../core/ids.js";
+import type { Plan } from "../../core/identity.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import type { Contract } from "../support/contract.js";
+import { anIdentifier, EVIDENCE } from "../support/identity-fixtures.js";
+import {
+  aChain,
+  aChange,
+  aNever,
+  EVERYBODY,
+  forbid,
+  keysOf,
+  record,
+  takeApart,
+  write,
+  type Pair,
+  type Standing,
+} from "../support/identity-plans.js";
+import { readPartition } from "../support/identity-model.js";
+import { ALL, ann, bob, cat, dan, NEWEST, standing } from "../support/identity-sights.js";
+
+/** What `update` does with a plan that does not fit what stands there. */
+export const identityGraphWhole: Contract<IdentityGraph> = {
+  "update writes all of a plan that takes back, or nothing": async ({ port }) => {
+    const workspace = await aChain(port);
+    await takeApart(port, workspace, [[cat, dan]], [[ann, bob, cat], [dan]]);
+    const never = await forbid(port, workspace, [cat, dan]);
+    const foreign = await aChain(port);
+    let elsewhere: Standing;
+    await write(port, foreign, [ann], (seen) => {
+      elsewhere = seen;
+      return { changes: [aChange()] };
+    });
+    const look = async () => [
+      await standing(port, workspace, ...EVERYBODY),
+      await standing(port, foreign, ...EVERYBODY),
+      await port.changes(workspace, null, NEWEST),
+      await port.nevers(workspace, ALL),
+      await port.connectors(workspace, ALL),
+    ];
+    const before = await look();
+    const change = aChange();
+    const { changeId, at } = change;
+    const nobody = anIdentifier("nobody");
+    const link = (from: Identifier, to: Identifier, revives: boolean): Partial<Plan> => ({
+      links: [
+        {
+          from: identifierKey(workspace, from),
+          to: identifierKey(workspace, to),
+          changeId,
+          evidence: EVIDENCE,
+          revives,
+        },
+      ],
+    });
+    const remove = (...pair: Pair): Partial<Plan> => ({ removes: [{ pair: keysOf(workspace, pair), changeId, at }] });
+    const restore = (...pair: Pair): Partial<Plan> => ({ restores: [{ pair: keysOf(workspace, pair), changeId }] });
+    const split = ({ seat, profile }: Standing, members: readonly Uid[], of = seat(ann).component): Partial<Plan> => ({
+      splits: [
+        {
+          component: of,
+          stays: { ...profile(ann), size: 1 },
+          parts: [{ ...profile(ann), size: members.length, profileId: members[0]!, members }],
+        },
+      ],
+    });
+    const damage: Readonly<Record<string, (seen: Standing) => Partial<Plan>>> = {
+      "a link to take back that never was": () => remove(ann, cat),
+      "a link to take back that is taken back": () => remove(cat, dan),
+      "a link to take back of an identifier that does not exist": () => remove(ann, nobody),
+      "a link to restore that never was": () => restore(ann, dan),
+      "a link to restore that stands": () => restore(cat, bob),
+      "a link to revive that never was": () => link(ann, dan, true),
+      "a link to revive that stands": () => link(bob, cat, true),
+      "a new link that was taken back": () => link(dan, cat, false),
+      "a part of a member of another profile": (seen) => split(seen, [seen.seat(dan).uid]),
+      "a part with a member of another profile": (seen) => split(seen, [seen.seat(bob).uid, seen.seat(dan).uid]),
+      "a part with a member that does not exist": (seen) => split(seen, [seen.seat(cat).uid, newId<Uid>()]),
+      "a profile of another workspace to fall apart": (seen) =>
+        split(seen, [elsewhere.seat(ann).uid], elsewhere.seat(ann).component),
+      "an identifier to mark as unlinked that does not exist": () => ({
+        unlinked: [{ key: identifierKey(workspace, nobody), at, changeId }],
+      }),
+      "values that touched an identifier that does not exist": () => ({
+        touches: [{ key: identifierKey(workspace, nobody), touched: [], isConnector: true }],
+      }),
+      "a pair to forbid of an identifier that does not exist": () => ({
+        forbids: [aNever(workspace, [ann, nobody], changeId)],
+      }),
+      "a pair to forbid that is forbidden": () => ({ forbids: [{ ...never, changeId }] }),
+      "a pair to allow that is not forbidden": () => ({ lifts: [newId<NeverId>()] }),
+    };
+    for (const [what, broken] of Object.entries(damage)) {
+      const refused = write(port, workspace, EVERYBODY, (seen) => {
+        const { removes = [], ...rest } = broken(seen);
+        const key = identifierKey(workspace, bob);
+        return {
+          touches: [{ key, touched: [], isConnector: true }],
+          ...rest,
+          changes: [change],
+          removes: [...remove(ann, bob).removes!, ...removes],
+        };
+      });
+      await assert.rejects(refused, what);
+      assert.deepEqual(await look(), before, what);
+    }
+    await takeApart(port, workspace, [[ann, bob]], [[ann], [bob, cat]], change);
+    assert.deepEqual(
+      await readPartition(port, workspace, EVERYBODY),
+      [["ann"], ["bob", "cat"], ["dan"]],
+      "unbroken, it goes through",
+    );
+  },
+
+  "update that takes back keeps workspaces apart": async ({ port }) => {
+    const [one, other] = [await aChain(port), await aChain(port)];
+    const before = await standing(port, other, ...EVERYBODY);
+    await takeApart(
+      port,
+      one,
+      [[bob, cat]],
+      [
+        [ann, bob],
+        [cat, dan],
+      ],
+    );
+    const never = await forbid(port, one, [bob, cat]);
+    assert.deepEqual(await standing(port, other, ...EVERYBODY), before);
+    const foreign: Readonly<Record<string, (changeId: ChangeId) => Partial<Plan>>> = {
+      link: (changeId) => ({ removes: [{ pair: keysOf(one, [ann, bob]), changeId, at: EVIDENCE.at }] }),
+      "taken link": (changeId) => ({ restores: [{ pair: keysOf(one, [bob, cat]), changeId }] }),
+      mark: (changeId) => ({ unlinked: [{ key: identifierKey(one, ann), at: EVIDENCE.at, changeId }] }),
+      touch: () => ({ touches: [{ key: identifierKey(one, ann), touched: [], isConnector: true }] }),
+      "forbidden pair": () => ({ lifts: [never.neverId] }),
+    };
+    const mine = await standing(port, one, ...EVERYBODY);
+    for (const [what, plan] of Object.entries(foreign)) {
+      const change = aChange();
+      const refused = write(port, other, EVERYBODY, () => ({ ...plan(change.changeId), changes: [change] }));
+      await assert.rejects(refused, what);
+    }
+    assert.deepEqual(await standing(port, one, ...EVERYBODY), mine);
+    assert.deepEqual(await port.findNevers(one, [never.neverId]), [never]);
+    await record(port, other, aChange());
+  },
+};
