@@ -92,18 +92,19 @@ function createReads(client: Client, unseen: Unseen): IdentityGraph["read"] {
 }
 
 /** Each goes alone: only who asks what would be needs this much. */
-const createRulesRead = (client: Client) =>
-  createShared<{ readonly workspace: WorkspaceId; readonly want: RulesWant }, Picture>({
+function createRulesRead(client: Client) {
+  const ask = (statement: string, q: object) => inTwoTries(() => client.read(statement, { ...q }));
+  return createShared<{ readonly workspace: WorkspaceId; readonly want: RulesWant }, Picture>({
     ...SHARED,
     weightMax: 1,
     weightWorth: 1,
     weightOf: () => 1,
     ask: async ([one]) => {
       const { workspace, want } = one!;
-      const ask = (statement: string, q: object) => inTwoTries(() => client.read(statement, { ...q }));
       return [(await seeWithRules(ask, RULES, workspace, want)).picture];
     },
   });
+}
 
 /** To each its own part of what all saw together, by the positions in its own lookups. Rows come in their order. */
 function split(asks: readonly Lookups[], { found, linked }: Sight): readonly Sight[] {

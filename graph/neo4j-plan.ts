@@ -25,7 +25,7 @@ export function writeParameters(ws: WorkspaceId, plan: Plan, picture: Picture, m
     ws,
     fresh: placed
       .filter(({ into }) => into === null)
-      .map((component) => ({ ...profileOf(component), members: component.members.map(memberOf) })),
+      .map((component) => Object.assign({ members: component.members.map(memberOf) }, profileOf(component))),
     moves,
     grown: [
       ...components.filter(({ into }) => into !== null).map((component) => grownOf(component, picture)),

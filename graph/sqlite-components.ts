@@ -30,7 +30,7 @@ export function prepareComponentWriter(database: Database) {
   return {
     joinComponents: (workspace: WorkspaceId, plans: readonly ComponentPlan[]): Written => {
       const fresh = plans.filter(({ into }) => into === null);
-      const made = insertAll(fresh.map((plan) => [workspace, ...columnsOf(plan)])).values();
+      const made = insertAll(fresh.map((plan) => rowOf(workspace, plan))).values();
       const rows = plans.map((plan) =>
         plan.into === null ? made.next().value! : grow(workspace, Number(plan.into), plan),
       );
@@ -87,9 +87,6 @@ function prepareLeave(database: Database) {
     `UPDATE identifiers SET component = moved.value ->> 1 FROM json_each(?) moved
      WHERE identifiers.uid = moved.value ->> 0 AND +identifiers.component = ?`,
   );
-  const requireAll = ({ changes }: { readonly changes: number }, all: readonly unknown[]): void =>
-    requireOne({ changes: changes === all.length ? 1 : 0 }, "member");
-
   return (workspace: WorkspaceId, from: number, parts: SplitPlan["parts"]): readonly number[] => {
     const rev = revOf.get([from])![0] as number;
     const rows = insert(parts.map((part) => [workspace, ...columnsOf(part), rev]));
@@ -106,3 +103,8 @@ function prepareLeave(database: Database) {
 function* inChunks<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let done = 0; done < all.length; done += MOVED_AT_ONCE) yield all.slice(done, done + MOVED_AT_ONCE);
 }
+
+const requireAll = ({ changes }: { readonly changes: number }, all: readonly unknown[]): void =>
+  requireOne({ changes: changes === all.length ? 1 : 0 }, "member");
+
+const rowOf = (workspace: WorkspaceId, plan: ComponentPlan) => [workspace, ...columnsOf(plan)];

@@ -100,6 +100,12 @@ function prepareCount(database: Database, members: string) {
 
 type LinkRow = readonly [from: Uid, to: Uid, ChangeId, Source, KeyId, at: number];
 
+const withEvidence = (rows: string): string =>
+  `SELECT from_uid, to_uid, c.change_id, c.source, c.key_id, c.at
+   FROM (${rows}) found CROSS JOIN changes c ON c.id = found.change`;
+
+const active = (forward: number): string => `l.forward = ${forward} AND l.removed_at IS NULL`;
+
 /** Active links as they were asserted, from members to members. A link stands once, so each is looked for both ways round. */
 function prepareRows(database: Database) {
   const bothWays = (sql: (from: string, to: string, forward: number) => string) => {
@@ -108,10 +114,6 @@ function prepareRows(database: Database) {
       ways.flatMap((way) => (way.all(parameters) as readonly LinkRow[]).map(linkOf));
   };
   const columns = "f.uid AS from_uid, t.uid AS to_uid, l.change";
-  const withEvidence = (rows: string): string =>
-    `SELECT from_uid, to_uid, c.change_id, c.source, c.key_id, c.at
-     FROM (${rows}) found CROSS JOIN changes c ON c.id = found.change`;
-  const active = (forward: number): string => `l.forward = ${forward} AND l.removed_at IS NULL`;
   return {
     ofMembers: bothWays((from, to, forward) =>
       withEvidence(

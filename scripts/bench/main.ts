@@ -22,7 +22,8 @@ const HELP = `npm run bench -- [options]
   --profile DIR    then run each workload once more, keep its CPU profile there and print where its time goes
   --servers        on the servers that RABBITMQ_URL, MONGODB_URL and NEO4J_URL name:
                    npm run servers -- with -- npm run bench -- --servers; --only graph: the graph's port alone
-  --identity       only how the cost of merges and splits grows, beside merges in a fixed direction; with --servers on Neo4j
+  --identity       only this, which takes minutes: how the cost of merges and splits grows, beside merges in a fixed direction;
+                   embedded, or with --servers on Neo4j
   --no-fail        exit code 0 also when a budget is missed
 `;
 

@@ -128,14 +128,14 @@ async function tellsOf({ graph }: Side, workspace: WorkspaceId, rules: Rules) {
     const { rev: _, counts, ...profile } = picture.components.get(component)!;
     // Which of too many come is left to the backend.
     const touches = touched.length > (rules.connectorLimit ?? 0) ? touched.length : touched.toSorted();
-    return { key, ...seat, touches, profile: { ...profile, counts: [...counts].toSorted() } };
+    return { key, ...seat, touches, profile: { ...profile, counts: [...counts].toSorted(byFirst) } };
   });
   const profiles = [...picture.components.values()].toSorted((a, b) => (a.profileId < b.profileId ? -1 : 1));
   return {
     told: {
       seats: seats.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
       linked: [...picture.linked].toSorted(),
-      removed: [...picture.removed].toSorted(),
+      removed: [...picture.removed].toSorted(byFirst),
       changes,
       traces: traces.map((states) => states.toSorted(byPair)),
       unlinkedBy: await Promise.all(
@@ -244,3 +244,5 @@ describe("The identity graph in Neo4j beside the embedded one", () => {
 
 const RUNS = 4;
 const CALLS = 30;
+
+const byFirst = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);

@@ -47,8 +47,8 @@ export const aChange = (parts: Partial<Change> = {}): Change => ({
 /** What a plan made by hand needs to know of what stands there. */
 export interface Standing {
   readonly workspace: WorkspaceId;
-  seat(identifier: Identifier): SeenIdentifier;
-  profile(identifier: Identifier): SeenComponent;
+  readonly seat: (identifier: Identifier) => SeenIdentifier;
+  readonly profile: (identifier: Identifier) => SeenComponent;
 }
 
 /** One step of the graph whose plan the test makes: the port's laws hold whatever the rules are. */

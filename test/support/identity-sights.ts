@@ -34,7 +34,7 @@ export async function standing(graph: IdentityGraph, workspace: WorkspaceId, ...
         [key, { ...seen, touched: seen.touched.toSorted() }, picture.components.get(component)!] as const,
     ),
     linked: [...picture.linked].toSorted(),
-    removed: [...picture.removed].toSorted(),
+    removed: [...picture.removed].toSorted(([a], [b]) => (a < b ? -1 : 1)),
   };
 }
 
