@@ -38,7 +38,7 @@ export function identifyRoutes(deps: IdentifyDeps): readonly Route[] {
       body: "json",
       query: ["dry_run"],
       handle: async (context) => {
-        const dryRun = readFlag(context.query, "dry_run");
+        const dryRun = readDryRun(context);
         const { identifiers } = identifyBody(context.body).value;
         const given = identifiers.map(({ namespace, value }, i) => ({ path: `identifiers.${i}`, namespace, value }));
         const stored = await deps.catalog.namespaces(context.workspace);
@@ -54,7 +54,7 @@ export function identifyRoutes(deps: IdentifyDeps): readonly Route[] {
       body: "json",
       query: ["dry_run"],
       handle: async (context) => {
-        const dryRun = readFlag(context.query, "dry_run");
+        const dryRun = readDryRun(context);
         const { anonymous, known } = aliasBody(context.body).value;
         const sides = [
           { path: "anonymous", ...anonymous },
@@ -67,6 +67,13 @@ export function identifyRoutes(deps: IdentifyDeps): readonly Route[] {
       },
     },
   ];
+}
+
+/** A dry run tells who is who and leaves no trace: not for a key that may read nothing. */
+function readDryRun({ query, key }: Context): boolean {
+  const dryRun = readFlag(query, "dry_run");
+  if (dryRun && key.ingestOnly) throw new AppError("insufficient_scope", "This key may only send: it has no dry run.");
+  return dryRun;
 }
 
 /** A dry run is refused as the real one would be, and registers nothing. */

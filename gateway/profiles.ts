@@ -6,10 +6,10 @@ import { emptyFacet, joinFacets } from "../core/fold.js";
 import type { Identity } from "../core/identity-api.js";
 import type { Member } from "../core/identity.js";
 import { isUuid, type EventId, type IdentifierKey, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
-import { admit, namespaceTable } from "../core/namespaces.js";
+import { admit } from "../core/namespaces.js";
 import type { CatalogStore, EventStore, ProfileStore } from "../core/ports.js";
 import { showInstant } from "../core/time.js";
-import { atNamespace, IDENTIFIER } from "./admission.js";
+import { atNamespace, IDENTIFIER, withoutBlocked } from "./admission.js";
 import { pageOf, readLimit, type Cursors } from "./cursor.js";
 import { showEvent } from "./events.js";
 import { reply, type Context, type Reply, type Route } from "./route.js";
@@ -144,7 +144,7 @@ const showTrait = (trait: Trait): Scalar | readonly Scalar[] => (trait.merge ===
 
 /** Never creates. The answer repeats identifiers as they were asked, so that the caller can match them. */
 async function lookup(deps: ProfilesDeps, { workspace }: Context, asked: readonly Identifier[]): Promise<Reply> {
-  const table = namespaceTable(await deps.catalog.namespaces(workspace));
+  const table = withoutBlocked(await deps.catalog.namespaces(workspace));
   const admissions = asked.map((identifier, i) => admit([{ path: `identifiers.${i}`, ...identifier }], table));
   const errors = admissions.flatMap((admission) => admission.errors);
   if (errors.length > 0) throw mismatch(errors.map(atNamespace));

@@ -12,17 +12,20 @@ export interface Sides {
   readonly to: Uid;
 }
 
-/** A merge that goes on while the profile is read may hide a way for a moment. */
+/** A merge or a split that goes on while the profile is read may hide a way for a moment. */
 const TRIES = 3;
 
-/** Of two identifiers of one profile. Throws `unavailable` when the profile changes all the time. */
+/** `look` finds the two, or null when they are apart. Throws `unavailable` when their profile changes all the time. */
 export async function explainSides(
   graph: Pick<IdentityGraph, "members" | "links">,
   workspace: WorkspaceId,
-  { profileId, from, to }: Sides,
+  look: () => Promise<Sides | null>,
   options: ReadWebOptions,
 ): Promise<Explanation> {
   for (let tries = 0; tries < TRIES; tries++) {
+    const sides = await look();
+    if (sides === null) return { connected: false, profileId: null, path: [], bridges: [] };
+    const { profileId, from, to } = sides;
     const web = await readWeb(graph, workspace, profileId, options);
     if (web === null) return { connected: true, profileId, path: null, bridges: null };
     const found = explainIn(web, from, to);

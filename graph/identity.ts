@@ -1,6 +1,6 @@
 import { AppError } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event.js";
-import type { Explanation, Identity } from "../core/identity-api.js";
+import type { Identity } from "../core/identity-api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
 import type { Assertion, Picture, ProfileRef, Rules, Verdict, Want } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
@@ -10,6 +10,7 @@ import { explainSides } from "./explain.js";
 import { createLane, type Call, type LaneOptions } from "./lane.js";
 import type { Progress } from "./read-web.js";
 import { decide, NO_RULES, repeated, type Request } from "./rules.js";
+import { createTurns } from "./turns.js";
 import { createUndo } from "./undo.js";
 import { lookupsOf, wantOf, wantOfAll, wantWith } from "./want.js";
 
@@ -30,6 +31,9 @@ export interface IdentityDeps {
   readonly now?: () => number;
 }
 
+/** Each may be hundreds of megabytes; two, so that a small one does not wait for a large one. */
+const WHOLE_PROFILES_AT_ONCE = 2;
+const WHOLE_PROFILES_WAITING = 1_000;
 /** Of a profile that is explained; beyond it the answer says so. */
 const EXPLAINED_LINKS_MAX = 1_000_000;
 
@@ -38,9 +42,12 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const { graph, timeoutMs, longTimeoutMs = timeoutMs, newUid = newId<Uid>, newChangeId = newId<ChangeId> } = deps;
   const { rulesOf = async () => NO_RULES, onProgress = () => undefined, now = Date.now } = deps;
   const lane = createLane({ graph, rulesOf }, deps.lane);
-  const undo = createUndo({ graph, rulesOf, newChangeId, now, onProgress });
+  const undo = createUndo({ graph, lane, rulesOf, newChangeId, now, onProgress });
   const within = createDeadline(timeoutMs, LATE);
   const withinLong = createDeadline(longTimeoutMs, LATE);
+  const turns = createTurns(WHOLE_PROFILES_AT_ONCE, WHOLE_PROFILES_WAITING);
+  const inTurn = <T>(work: (call: Call) => Promise<T>): Promise<T> =>
+    withinLong((call) => turns.take(call, () => work(call)));
   const lookUp = createLookup(deps.graph, lane);
 
   const request = (assertion: Assertion, keys: readonly IdentifierKey[]): Request => ({
@@ -79,22 +86,22 @@ export function createIdentity(deps: IdentityDeps): Identity {
     members: (workspace, profileId, page) => within(() => graph.members(workspace, profileId, page)),
     links: (workspace, profileId, page) => within(() => graph.links(workspace, profileId, page)),
     explain: (workspace, from, to) =>
-      withinLong(async (call): Promise<Explanation> => {
-        const sides = await lookUp.sides(workspace, from, to, call);
-        if (sides === null) return { connected: false, profileId: null, path: [], bridges: [] };
-        return explainSides(graph, workspace, sides, { linksMax: EXPLAINED_LINKS_MAX, onProgress });
+      inTurn((call) => {
+        const look = () => lookUp.sides(workspace, from, to, call);
+        return explainSides(graph, workspace, look, { linksMax: EXPLAINED_LINKS_MAX, onProgress, call });
       }),
     unlink: (workspace, asked, evidence, { dryRun = false } = {}) =>
-      withinLong((call) => lane.alone(workspace, () => undo.unlink(workspace, asked, { evidence, dryRun }), call)),
+      inTurn((call) => undo.unlink(workspace, asked, { evidence, dryRun, call })),
     revert: (workspace, changeId, evidence, { dryRun = false } = {}) =>
-      withinLong((call) => lane.alone(workspace, () => undo.revert(workspace, changeId, { evidence, dryRun }), call)),
+      inTurn((call) => undo.revert(workspace, changeId, { evidence, dryRun, call })),
     lift: (workspace, neverId, evidence) =>
-      within((call) => lane.alone(workspace, () => undo.lift(workspace, neverId, { evidence, dryRun: false }), call)),
+      within((call) => undo.lift(workspace, neverId, { evidence, dryRun: false, call })),
     nevers: (workspace, page) => within(() => graph.nevers(workspace, page)),
     findChange: (workspace, changeId) => within(() => graph.findChange(workspace, changeId)),
     changes: (workspace, outcome, page) => within(() => graph.changes(workspace, outcome, page)),
     history: (workspace, profileId, page) => within(() => graph.history(workspace, profileId, page)),
-    connectors: (workspace, page) => within(() => graph.connectors(workspace, page)),
+    connectors: (workspace, page) =>
+      within(async () => ((await rulesOf(workspace)).connectorLimit === null ? [] : graph.connectors(workspace, page))),
     hasIdentifiers: (workspace, namespace) => within(() => graph.hasIdentifiers(workspace, namespace)),
   };
 }

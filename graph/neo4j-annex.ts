@@ -11,13 +11,19 @@ import { inStep } from "./neo4j-step.js";
 /** Where the members of a part stand already, if they were taken aside: the name of the annex. */
 export type Aside = ReadonlyMap<ProfileId, string>;
 
-/** So many fit into the step itself, small ones first. */
+/** A profile of its own costs the step as much memory as so many members that move. */
+const SMALL = 8;
+
+/**
+ * Those that fit into a step that may move so many identifiers, and those that are done another way. Small ones are always done within
+ * it: the other way would spare nothing.
+ */
 export function fitting<T>(all: readonly T[], sizeOf: (one: T) => number, max: number) {
   const [fits, rest]: [T[], T[]] = [[], []];
   let room = max;
   for (const one of all.toSorted((a, b) => sizeOf(a) - sizeOf(b))) {
     room -= sizeOf(one);
-    (room >= 0 ? fits : rest).push(one);
+    (room >= 0 || sizeOf(one) <= Math.min(SMALL, max) ? fits : rest).push(one);
   }
   return { fits, rest };
 }
@@ -35,8 +41,16 @@ export function movesOf({ components }: Pick<Plan, "components">, picture: Pictu
   return fitting(all, ({ gone }) => picture.components.get(gone)!.size, max);
 }
 
-/** So long nobody brings back what was taken aside. */
-const HELD_MS = 600_000;
+/** Parts that leave by an annex. */
+const asideParts = ({ splits }: Pick<Plan, "splits">, max: number) =>
+  fitting(
+    splits.flatMap(({ component, parts }) => parts.map((part) => ({ component, ...part }))),
+    ({ size }) => size,
+    max,
+  ).rest;
+
+export const isAside = ({ splits }: Pick<Plan, "splits">, aside: Aside, max: number): boolean =>
+  asideParts({ splits }, max).every(({ profileId }) => aside.has(profileId));
 
 export interface Leaving {
   readonly plan: Pick<Plan, "splits">;
@@ -53,13 +67,12 @@ export async function setAside(
   { plan, picture, max }: Leaving,
   aside: Map<ProfileId, string>,
 ): Promise<void> {
-  let room = max;
-  for (const { component, parts } of plan.splits) {
-    const { fits, rest } = fitting(parts, ({ size }) => size, room);
-    room -= fits.reduce((sum, { size }) => sum + size, 0);
-    for (const { profileId } of rest) aside.set(profileId, newId());
+  const parts = asideParts(plan, max);
+  for (const { profileId } of parts) aside.set(profileId, newId());
+  for (const component of new Set(parts.map(({ component }) => component))) {
+    const own = parts.filter((part) => part.component === component);
     const q = { rev: whole(picture.components.get(component)!.rev), ms: whole(HELD_MS) };
-    for (const portion of leavesOf(rest, Math.max(max, 1))) {
+    for (const portion of leavesOf(own, Math.max(max, 1))) {
       const leaves = portion.map(({ part, uids }) => ({ hub: aside.get(part)!, from: component, uids }));
       const moved = await inStep(client, (step) => commitCount(step, ws, SET_ASIDE, { ...q, leaves }));
       if (moved !== countOf(portion)) throw changedMeanwhile();

@@ -42,6 +42,8 @@ export const changedMeanwhile = (): Error =>
 export const isConstraint = (error: unknown): boolean =>
   codeOf(error) === "Neo.ClientError.Schema.ConstraintValidationFailed";
 
+export const isOutOfMemory = (error: unknown): boolean => /OutOfMemory|MemoryLimit/.test(codeOf(error));
+
 /** What callers see. The server's own text can quote an identifier, so of a refusal only the code is kept. */
 export function translated(error: unknown): unknown {
   if (isUnavailable(error) || !(error instanceof neo4j.Neo4jError)) return error;

@@ -141,7 +141,9 @@ CALL () {
   MATCH (gone:Profile {id: move.gone}) USING INDEX SEEK gone:Profile(id)
   SET into.rev = CASE WHEN coalesce(gone.rev, 0) > coalesce(into.rev, 0) THEN gone.rev ELSE into.rev END
   DELETE gone
-}
+}`;
+
+const GROWN = `
 CALL () {
   UNWIND $q.grown AS g
   MATCH (p:Profile {id: g.was}) USING INDEX SEEK p:Profile(id)
@@ -178,7 +180,10 @@ CALL () {
 }`;
 
 /** Writes a plan whose names all stand in the picture that was read behind the lock. */
-export const WRITE = `CYPHER replan=skip ${FRESH} ${MOVES} ${LINKS_AND_CHANGES}`;
+export const WRITE = `CYPHER replan=skip ${FRESH} ${MOVES} ${GROWN} ${LINKS_AND_CHANGES}`;
+
+/** Before the rest of a plan that has very many of them. */
+export const MOVE = `CYPHER replan=skip ${MOVES}`;
 
 /** Lock and plan in one, for identifiers that are all new: the constraint on their keys refuses it when one is not. */
 export const WRITE_NEW = `CYPHER replan=skip ${TAKE_LOCK} ${FRESH.replace("()", "(w)")} ${LINKS_AND_CHANGES}`;

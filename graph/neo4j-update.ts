@@ -1,10 +1,11 @@
+import { AppError } from "../core/errors.js";
 import type { ChangeId, ProfileId, WorkspaceId } from "../core/ids.js";
 import type { Picture, Plan, Want } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { createDeadline } from "./deadline.js";
 import { letGo, setAside, type Aside, type Tidying } from "./neo4j-annex.js";
 import { STEP_MS, type Client, type Step } from "./neo4j-client.js";
-import { isConstraint } from "./neo4j-failure.js";
+import { isConstraint, isOutOfMemory } from "./neo4j-failure.js";
 import { requireKnown, writeParameters } from "./neo4j-plan.js";
 import { FIND_CHANGE, WRITE_NEW } from "./neo4j-statements.js";
 import { inStep } from "./neo4j-step.js";
@@ -132,12 +133,20 @@ async function writeLong<T>(task: Task<T>, first: Long): Promise<Ending<T>> {
       const long: Ending<T> | Long = known ?? (await writeInStep(task, SHORT));
       known = null;
       if (long.kind !== "long") return long;
-      const ending = await writeWithRoom(task, long);
+      const ending = await writeWithRoom(task, long).catch(endForMemory);
       if (ending.kind !== "long") return ending;
       known = ending;
     }
   };
   return inTries(attempt, { awayMax: AWAY_TRIES_MAX, isOver: () => performance.now() > due });
+}
+
+/** The same would be too much again. */
+function endForMemory(error: unknown): never {
+  if (!isOutOfMemory(error)) throw error;
+  throw new AppError("unavailable", "The change is too large for the memory of the identity graph's server.", {
+    cause: error,
+  });
 }
 
 async function writeWithRoom<T>(task: Task<T>, { plan, picture, rows }: Long): Promise<Ending<T> | Long> {
@@ -172,7 +181,7 @@ async function writeLocked<T>(task: Task<T>, step: Step, { rows, aside }: Room):
   const { plan } = decided;
   requireKnown(plan, picture);
   const layout = layoutOf(plan, picture, aside, movesMax);
-  if (layout.rows > rows || layout.leaving > movesMax)
+  if (layout.rows > rows || !layout.isComplete)
     return unwritten({ kind: "long", plan, picture, rows: layout.rows });
   const seen = { keys: new Set(want.keys), picture, annexed: await annexed() };
   const profiles = await writePlan(step, workspace, plan, seen, layout);

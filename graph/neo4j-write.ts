@@ -1,14 +1,14 @@
 import { identifierKey } from "../core/event.js";
 import { newId, type IdentifierKey, type ProfileId, type WorkspaceId } from "../core/ids.js";
 import { pairKey, type Component, type Picture, type Plan, type SplitPlan } from "../core/identity.js";
-import { movesOf, type Aside, type Move } from "./neo4j-annex.js";
+import { isAside, movesOf, type Aside, type Move } from "./neo4j-annex.js";
 import { ANNEX, CATCH_UP, PART_ASIDE, REPOINT, SPREAD } from "./neo4j-annex-statements.js";
 import { whole, type Row, type Step } from "./neo4j-client.js";
 import { changedMeanwhile } from "./neo4j-failure.js";
 import { leavesOf } from "./neo4j-leaves.js";
 import { linkKey } from "./neo4j-look.js";
 import { profileOf, unknown, writeParameters } from "./neo4j-plan.js";
-import { WRITE } from "./neo4j-statements.js";
+import { MOVE, WRITE } from "./neo4j-statements.js";
 import {
   CHANGE_ENDS,
   FORBID,
@@ -51,19 +51,19 @@ export interface Layout {
   readonly moves: readonly Move[];
   readonly annexes: readonly Move[];
   readonly aside: Aside;
-  /** Members that leave and were not taken aside. */
-  readonly leaving: number;
+  /** All that is too much for the step was taken aside. */
+  readonly isComplete: boolean;
   /** Things that it writes, beside what it creates: what its length goes by. */
   readonly rows: number;
 }
 
-export function layoutOf(plan: Plan, picture: Picture, aside: Aside, partRows: number): Layout {
-  const { fits, rest } = movesOf(plan, picture, partRows);
+export function layoutOf(plan: Plan, picture: Picture, aside: Aside, movesMax: number): Layout {
+  const { fits, rest } = movesOf(plan, picture, movesMax);
   const parts = plan.splits.flatMap(({ parts }) => parts);
   const staying = parts.filter(({ profileId }) => !aside.has(profileId));
   const leaving = staying.reduce((sum, { size }) => sum + size, 0);
   const rows = fits.length + rest.length + parts.length + leaving + plan.removes.length + plan.restores.length;
-  return { moves: fits, annexes: rest, aside, leaving, rows };
+  return { moves: fits, annexes: rest, aside, isComplete: isAside(plan, aside, movesMax), rows };
 }
 
 /**
@@ -83,7 +83,9 @@ export async function writePlan(
   const repointed = [...moves, ...annexes].filter(({ gone }) => annexed.has(gone));
   if (repointed.length > 0) await step.run(REPOINT, { moves: repointed });
   await inParts(step, ANNEX, annexes, (moves) => ({ moves }), "component");
-  await step.run(WRITE, writeParameters(ws, plan, picture, moves));
+  const isMany = moves.length > PART_ROWS;
+  if (isMany) for (const portion of portions(moves)) await step.run(MOVE, { moves: portion });
+  await step.run(WRITE, writeParameters(ws, plan, picture, isMany ? [] : moves));
   await nameOthers(step, ws, plan, seen);
   if (!isPlain(plan)) await writeRest(step, ws, plan, layout.aside);
   const spread = new Set([...annexed, ...annexes.map(({ into }) => into)]);

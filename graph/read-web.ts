@@ -1,6 +1,8 @@
+import { AppError } from "../core/errors.js";
 import type { ProfileId, Uid, WorkspaceId } from "../core/ids.js";
 import type { Link, Member } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
+import type { Call } from "./lane.js";
 import { createWebBuilder, type Web } from "./web.js";
 
 /** What takes long says how far it is. */
@@ -15,6 +17,8 @@ export interface ReadWebOptions {
   /** More links than these are not read. */
   readonly linksMax: number;
   readonly onProgress: (progress: Progress) => void;
+  /** Nobody waits for it any more: it throws `unavailable`. */
+  readonly call: Call;
 }
 
 const PAGE = 10_000;
@@ -27,9 +31,12 @@ export async function readWeb(
   graph: Pick<IdentityGraph, "members" | "links">,
   workspace: WorkspaceId,
   profileId: ProfileId,
-  { linksMax, onProgress }: ReadWebOptions,
+  { linksMax, onProgress, call }: ReadWebOptions,
 ): Promise<Web | null> {
   const web = createWebBuilder();
+  const requireCaller = (): void => {
+    if (call.expired) throw new AppError("unavailable", "The profile was not read in time.");
+  };
   let members = 0;
   for (let after: Uid | null = null, isMore = true; isMore;) {
     const page: readonly Member[] = await graph.members(workspace, profileId, { limit: PAGE, after });
@@ -38,6 +45,7 @@ export async function readWeb(
     after = page.at(-1)?.uid ?? null;
     isMore = page.length === PAGE;
     onProgress({ workspace, profileId, what: "identifiers", read: members });
+    requireCaller();
   }
   let links = 0;
   for (let after: Link | null = null, isMore = true; isMore;) {
@@ -48,6 +56,7 @@ export async function readWeb(
     after = page.at(-1) ?? null;
     isMore = page.length === PAGE;
     onProgress({ workspace, profileId, what: "links", read: links });
+    requireCaller();
   }
   return web.build();
 }

@@ -12,12 +12,14 @@ import {
   type RestorePlan,
   type Rules,
   type SplitPlan,
+  type UnlinkedPlan,
 } from "../core/identity.js";
 import type { IdentifierKey } from "../core/ids.js";
 import { breaks } from "./breaks.js";
 import { createDraft, EMPTY_PLAN, groupOf, join, planOf, refOf, touch } from "./draft.js";
 import { explainedPath, fallApart, partsByMember, removesOf, splitPlan, type Part } from "./splits.js";
 import { idsOf, undone, type Ruling, type Undoing } from "./undone.js";
+import type { UnlinkMark } from "./unlink-mark.js";
 import { linkBetween, type Gone, type Web } from "./web.js";
 
 /** A profile that loses links, as it stands in the picture. */
@@ -32,8 +34,8 @@ export interface Revert extends Undoing {
   readonly reverted: Change;
   /** Links that the change made what they are, as they stand in the picture. */
   readonly states: readonly LinkState[];
-  /** The identifier that the change unlinked, if no later one did so again. */
-  readonly unlinked: IdentifierKey | null;
+  /** The identifier that the change took from all others, or put back. */
+  readonly unlinked: UnlinkMark | null;
   readonly torn: readonly Torn[];
   readonly rules: Rules;
 }
@@ -46,7 +48,8 @@ export function decideRevert(picture: Picture, asked: Revert): Ruling {
   // What another change took back is that change's to restore.
   const removed = states.filter(({ isActive, by }) => !isActive && by === asked.reverted.changeId);
   if (active.length > 0) return remove(picture, asked, active);
-  return removed.length > 0 || asked.unlinked !== null ? restore(picture, asked, removed) : nothing(picture, asked);
+  const isUnlink = asked.unlinked?.isLast ?? false;
+  return removed.length > 0 || isUnlink ? restore(picture, asked, removed) : nothing(picture, asked);
 }
 
 const nothing = (picture: Picture, asked: Revert): Ruling => {
@@ -79,8 +82,11 @@ function remove(picture: Picture, asked: Revert, active: readonly LinkState[]): 
   const named = torn.flatMap(({ web, parts }) =>
     parts.filter(({ members }) => members.some((position) => uids.has(web.members[position]!.uid))),
   );
+  // What was restored had been an unlink, which counts again.
+  const at = removes.reduce((last, { at }) => Math.max(last, at), change.at);
+  const unlinked = asked.unlinked === null ? [] : [{ key: asked.unlinked.key, at, changeId }];
   return {
-    plan: { ...EMPTY_PLAN, removes, splits, changes: [change] },
+    plan: { ...EMPTY_PLAN, removes, splits, unlinked, changes: [change] },
     undone: {
       ...undone(before, after),
       outcome: "reverted",
@@ -151,9 +157,9 @@ function restore(picture: Picture, asked: Revert, removed: readonly LinkState[])
   const after = [...new Set(keys.map((key) => groupOf(draft, key)))].flatMap((group) => (group ? [refOf(group)] : []));
   const named = keysOf(asked).flatMap((key) => groupOf(draft, key) ?? []);
   const result = { ...undone(before, after), profileIds: idsOf(named), dropped };
-  if (restores.length === 0 && asked.unlinked === null) return { plan: null, undone: result };
+  const unlinked: UnlinkedPlan[] = asked.unlinked?.isLast ? [{ key: asked.unlinked.key, at: null, changeId }] : [];
+  if (restores.length === 0 && unlinked.length === 0) return { plan: null, undone: result };
   draft.changes.push(asked.change({ outcome: "reverted", before, after }));
-  const unlinked = asked.unlinked === null ? [] : [{ key: asked.unlinked, at: null, changeId }];
   const plan: Plan = { ...planOf(draft)!, restores, unlinked };
   return { plan, undone: { ...result, outcome: "reverted", changeId } };
 }

@@ -2,26 +2,21 @@ import { AppError } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event.js";
 import type { Identity, Undone, UnlinkRequest } from "../core/identity-api.js";
 import { neverIdFor, type ChangeId, type IdentifierKey, type WorkspaceId } from "../core/ids.js";
-import {
-  pairKey,
-  type Change,
-  type Evidence,
-  type Never,
-  type Picture,
-  type Rules,
-  type Want,
-} from "../core/identity.js";
+import { pairKey, type Evidence, type Never, type Picture, type Rules, type Want } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { EMPTY_PLAN, refOf } from "./draft.js";
+import type { Call, Lane } from "./lane.js";
 import { readWeb, type Progress } from "./read-web.js";
 import { decideRevert, type Torn } from "./revert.js";
 import { undone, type Ruling, type Undoing } from "./undone.js";
+import { unlinkOf } from "./unlink-mark.js";
 import { decideUnlinkIdentifier, decideUnlinkPair, type Side } from "./unlink.js";
 import { wantWith } from "./want.js";
 import type { Web } from "./web.js";
 
 export interface UndoDeps {
   readonly graph: IdentityGraph;
+  readonly lane: Pick<Lane, "alone">;
   readonly rulesOf: (workspace: WorkspaceId) => Promise<Rules>;
   readonly newChangeId: () => ChangeId;
   /** Milliseconds since 1970. */
@@ -32,9 +27,10 @@ export interface UndoDeps {
 export interface UndoCall {
   readonly evidence: Evidence;
   readonly dryRun: boolean;
+  readonly call: Call;
 }
 
-/** Taking back. Each call runs alone in its workspace's lane: what it reads page by page must be what it writes on. */
+/** Taking back. What is read page by page is written on if nothing changed meanwhile; only the write waits in the lane. */
 export function createUndo(deps: UndoDeps) {
   return {
     unlink: (workspace: WorkspaceId, asked: UnlinkRequest, call: UndoCall): Promise<Undone> =>
@@ -64,7 +60,7 @@ function unlinkPair(
   return settle<never>(deps, workspace, call, want, async (picture) => {
     const component = requireSeen(picture, from, "from").component;
     const isOne = requireSeen(picture, to, "to").component === component;
-    const held = isOne ? await readHeld(deps, workspace, picture, component) : { web: null, nevers: [] };
+    const held = isOne ? await readHeld(deps, workspace, picture, component, call.call) : { web: null, nevers: [] };
     return (now) => decideUnlinkPair(now, { ...undoing, from, to, never, ...held });
   });
 }
@@ -79,7 +75,7 @@ function unlinkIdentifier(
   const undoing = undoingOf(deps, workspace, call, [identifier]);
   return settle<never>(deps, workspace, call, { keys: [side.key], pairs: [] }, async (picture) => {
     const { component } = requireSeen(picture, side, "identifier");
-    const held = await readHeld(deps, workspace, picture, component);
+    const held = await readHeld(deps, workspace, picture, component, call.call);
     return (now) => decideUnlinkIdentifier(now, { ...undoing, side, ...held });
   });
 }
@@ -100,25 +96,15 @@ async function revert(deps: UndoDeps, workspace: WorkspaceId, changeId: ChangeId
         keys = all;
         return null;
       }
-      const unlinked = await unlinkedBy(deps, workspace, reverted, named);
+      const unlinked = await unlinkOf(graph, workspace, reverted);
       const losing = states.filter(({ isActive }) => isActive).map(({ pair }) => picture.identifiers.get(pair[0])!);
       const torn: Torn[] = [];
       for (const component of new Set(losing.map((seat) => seat.component)))
-        torn.push({ component, ...(await readHeld(deps, workspace, picture, component)) });
+        torn.push({ component, ...(await readHeld(deps, workspace, picture, component, call.call)) });
       return (now) => decideRevert(now, { ...undoing, reverted, states, unlinked, torn, rules });
     });
     if (result !== null) return result;
   }
-}
-
-async function unlinkedBy(
-  { graph }: UndoDeps,
-  workspace: WorkspaceId,
-  { changeId }: Change,
-  [only, ...more]: readonly IdentifierKey[],
-): Promise<IdentifierKey | null> {
-  if (only === undefined || more.length > 0) return null;
-  return (await graph.isUnlinkedBy(workspace, only, changeId)) ? only : null;
 }
 
 async function lift(
@@ -164,31 +150,43 @@ function decideLift(picture: Picture, keys: readonly IdentifierKey[], { neverId 
 
 /** Others may write between the look and the step: then all is read again. */
 const TRIES_MAX = 10;
+/** From then on nothing else of this process writes in the workspace meanwhile. */
+const TRIES_BESIDE = 3;
 
 type Rule = (now: Picture) => Ruling;
+type Run = <T>(work: () => Promise<T>) => Promise<T>;
+
+const atOnce: Run = (work) => work();
 
 /**
  * Looks, lets `prepare` read what it needs, and writes if no profile changed meanwhile; else again. Null when `prepare` found that it
  * must look at more.
  */
 async function settle<Again extends null>(
-  { graph, rulesOf }: UndoDeps,
+  { graph, lane, rulesOf }: UndoDeps,
   workspace: WorkspaceId,
-  { dryRun }: UndoCall,
+  { dryRun, call }: UndoCall,
   want: Want,
   prepare: (picture: Picture) => Promise<Rule | Again>,
 ): Promise<Undone | Again> {
   const wanted = wantWith(want, await rulesOf(workspace));
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
+  const inLane: Run = (work) => lane.alone(workspace, work, call);
+  const attempt = async (run: Run): Promise<Undone | Again | "changed"> => {
     const seen = await graph.update(workspace, wanted, (picture) => ({ plan: null, result: picture }));
     const rule = await prepare(seen);
     if (rule === null) return rule;
-    const ruling = await graph.update(workspace, wanted, (now) => {
-      if (!isSame(seen, now)) return { plan: null, result: null };
-      const { plan, undone } = rule(now);
-      return { plan: dryRun ? null : plan, result: undone };
-    });
-    if (ruling !== null) return dryRun ? { ...ruling, changeId: null } : ruling;
+    return run(() =>
+      graph.update<Undone | "changed">(workspace, wanted, (now) => {
+        if (!isSame(seen, now)) return { plan: null, result: "changed" };
+        const { plan, undone } = rule(now);
+        return dryRun ? { plan: null, result: { ...undone, changeId: null } } : { plan, result: undone };
+      }),
+    );
+  };
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const isBeside = tries < TRIES_BESIDE;
+    const result = isBeside ? await attempt(dryRun ? atOnce : inLane) : await inLane(() => attempt(atOnce));
+    if (result !== "changed") return result;
   }
   throw new AppError("unavailable", "The profile changed all the time while it was being taken apart.");
 }
@@ -209,10 +207,11 @@ async function readHeld(
   workspace: WorkspaceId,
   picture: Picture,
   component: Parameters<Picture["components"]["get"]>[0],
+  call: Call,
 ): Promise<{ readonly web: Web; readonly nevers: readonly Never[] }> {
   const { profileId, never } = picture.components.get(component)!;
   const nevers = never.length === 0 ? [] : await graph.findNevers(workspace, never);
-  const web = await readWeb(graph, workspace, profileId, { linksMax: Infinity, onProgress });
+  const web = await readWeb(graph, workspace, profileId, { linksMax: Infinity, onProgress, call });
   return { web: web!, nevers };
 }
 

@@ -112,10 +112,11 @@ describe("A dry run of identify or alias", () => {
     assert.equal(await calls.profileOf(ada), real.body["profile_id"]);
   });
 
-  it("is open to a key that may only send, and taking back is not", async () => {
+  it("reads, so it is closed to a key that may only send, and so is taking back", async () => {
     const identifiers = [ada, phone];
     const dry = await workspace.as("ingest", "POST", "/v1/identify?dry_run=true", { identifiers });
-    assert.deepEqual([dry.status, dry.body["outcome"]], [200, "created"]);
+    const alias = await workspace.as("ingest", "POST", "/v1/alias?dry_run=true", { anonymous: phone, known: ada });
+    assert.deepEqual([dry.status, dry.body["code"], alias.status], [403, "insufficient_scope", 403]);
     const { body } = await calls.identify(ada, phone);
     for (const caller of ["ingest", "viewer", "editor"] as const) {
       const unlink = await workspace.as(caller, "POST", "/v1/identity/unlink?dry_run=true", { from: ada, to: phone });

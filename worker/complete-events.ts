@@ -40,10 +40,16 @@ export async function completeEvents(
     await new Promise((resolve) => setImmediate(resolve));
     turnBegan = performance.now();
   }
-  const verdicts = await deps.identity.assertAll(workspace, events.map(assertionOf));
-  const marks = events.map((event, index) => markOf(event, folds[index]!, verdicts[index]!));
+  // What is marked was linked before: judged again by the rules of today, a redelivery would say something new.
+  const unmarked = events.flatMap((event, index) =>
+    event.status === "folded" ? [] : [{ event, fold: folds[index]! }],
+  );
+  const assertions = unmarked.map(({ event }) => assertionOf(event));
+  const verdicts = assertions.length === 0 ? [] : await deps.identity.assertAll(workspace, assertions);
+  const marks = unmarked.map(({ event, fold }, index) => markOf(event, fold, verdicts[index]!));
   // Together, so that a backend that can shows the traits and the count of an event at once; a redelivery does both again.
-  await Promise.all([foldFacets(deps.profiles, workspace, folds), deps.events.markFolded(workspace, marks)]);
+  const marking = marks.length === 0 ? null : deps.events.markFolded(workspace, marks);
+  await Promise.all([foldFacets(deps.profiles, workspace, folds), marking]);
 }
 
 async function buryMismatches(

@@ -82,7 +82,8 @@ async function checkLists(identity: Identity, workspace: WorkspaceId, state: Tru
   const connectors = await identity.connectors(workspace, ALL);
   assert.deepEqual(
     connectors.map(({ identifier }) => nameOf(identifier)).toSorted(),
-    [...state.connectors].toSorted(),
+    // Without a limit none of them is one, whatever was found before.
+    state.rules.connectorLimit === null ? [] : [...state.connectors].toSorted(),
     "connectors",
   );
   const changes = await identity.changes(workspace, null, NEWEST);

@@ -151,10 +151,14 @@ export function revert(state: TrustState, reverted: ChangeId, moment: Moment): E
   const pairs = (list: typeof links): readonly Pair[] => list.map(([, { sides }]) => sides);
   const others = [...pairs(asserted), ...pairs(removed)].flat();
   return around(state, { names: found.names, others, reverts: reverted }, moment, () => {
-    for (const pair of pairs(asserted)) removeLink(state, pair, moment);
+    const times = pairs(asserted).map((pair) => removeLink(state, pair, moment));
     const dropped = pairs(removed).flatMap((pair) => restore(state, pair, moment.changeId));
     const freed = [...state.unlinked].filter(([, { by }]) => by === reverted);
     for (const [name] of freed) state.unlinked.delete(name);
+    const [name] = found.names;
+    // What was restored had been an unlink, which counts again.
+    if (asserted.length > 0 && isUnlink(state, found))
+      state.unlinked.set(name!, { at: Math.max(moment.at, ...times), by: moment.changeId });
     const isDone = asserted.length > 0 || removed.length > dropped.length || freed.length > 0;
     const held = pairs(asserted).map(([a, b]) => distance(state, a, b));
     return {
@@ -163,6 +167,15 @@ export function revert(state: TrustState, reverted: ChangeId, moment: Moment): E
       dropped: dropped.toSorted(),
     };
   });
+}
+
+/** Of one identifier from all others, or a revert of a revert of ... one. */
+function isUnlink(state: TrustState, change: TrustState["changes"][number]): boolean {
+  if (change.reverts === null) return change.outcome === "unlinked" && change.names.length === 1;
+  return isUnlink(
+    state,
+    state.changes.find(({ changeId }) => changeId === change.reverts)!,
+  );
 }
 
 /** What a rule forbids by now stays removed. */
