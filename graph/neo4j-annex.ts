@@ -60,6 +60,9 @@ export interface Leaving {
   readonly max: number;
 }
 
+/** So long nobody brings back what was taken aside. */
+const HELD_MS = 600_000;
+
 /** Takes aside, each portion in a step of its own, what is too much to leave in one. Fails when the profile changes meanwhile. */
 export async function setAside(
   client: Client,

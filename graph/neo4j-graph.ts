@@ -3,12 +3,12 @@ import type { ProfileId, WorkspaceId } from "../core/ids.js";
 import type { Picture, ProfileRef } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { createDeadline } from "./deadline.js";
+import { createTidying } from "./neo4j-annex.js";
 import type { Client, ClientOptions, Row } from "./neo4j-client.js";
 import { lookParameters, lookupsOfWant, pictureOf, sightOf, type Lookups, type Sight } from "./neo4j-look.js";
 import { openClient } from "./neo4j-open.js";
 import { createProfileReads } from "./neo4j-profile-reads.js";
 import { createRecords } from "./neo4j-records.js";
-import { createTidying } from "./neo4j-annex.js";
 import { hasRules, seeWithRules, type RulesWant } from "./neo4j-rules-look.js";
 import { createShared } from "./neo4j-shared.js";
 import { LOOK, PING, RESOLVE, RULES } from "./neo4j-statements.js";
@@ -16,14 +16,18 @@ import { readLocked } from "./neo4j-step.js";
 import { inTwoTries } from "./neo4j-tries.js";
 import { createUnseen, type Unseen } from "./neo4j-unseen.js";
 import { createUpdate, type UpdateOptions } from "./neo4j-update.js";
+import { upgrade } from "./neo4j-upgrade.js";
 import { PART_ROWS } from "./neo4j-write.js";
 
 /**
  * The graph on a Neo4j server: logs in, makes constraints and indexes if they are not there. Rejects within 10 s with a
  * `ConfigError` that names `NEO4J_URL`, `NEO4J_USER` or `NEO4J_PASSWORD`.
  */
-export const openNeo4jGraph = async (options: ClientOptions): Promise<IdentityGraph> =>
-  createNeo4jGraph(await openClient(options));
+export async function openNeo4jGraph(options: ClientOptions): Promise<IdentityGraph> {
+  const client = await openClient(options);
+  void upgrade(client);
+  return createNeo4jGraph(client);
+}
 
 export interface GraphOptions extends UpdateOptions {
   /** What a large profile was given is brought over so much later, part by part. */

@@ -16,7 +16,8 @@
  * (:Change {id, ws, at, asked_at, outcome, source, event, key_id, identifiers, before, after, dropped, rule, reverts}): `id` sorts by
  * age; `asked_at` stands there when the request was older than `at`. (:Change)-[:ABOUT]->(:Identifier): those that it names, and
  * those whose uid is a profile id before or after it.
- * (:Workspace {id, seq}): its lock is the lock of all identity writes of the workspace.
+ * (:Workspace {id, seq}): its lock is the lock of all identity writes of the workspace. (:Onym {name, version, upgraded}): how far what
+ * an older version wrote was brought up to this one.
  */
 
 /** Made at every start, by several processes at once. */
@@ -25,6 +26,7 @@ export const SCHEMA: readonly string[] = [
   "CREATE CONSTRAINT onym_identifier_uid IF NOT EXISTS FOR (i:Identifier) REQUIRE i.uid IS UNIQUE",
   "CREATE CONSTRAINT onym_profile_id IF NOT EXISTS FOR (p:Profile) REQUIRE p.id IS UNIQUE",
   "CREATE CONSTRAINT onym_annex_hub IF NOT EXISTS FOR (x:Annex) REQUIRE x.hub IS UNIQUE",
+  "CREATE CONSTRAINT onym_version_name IF NOT EXISTS FOR (v:Onym) REQUIRE v.name IS UNIQUE",
   "CREATE CONSTRAINT onym_workspace_id IF NOT EXISTS FOR (w:Workspace) REQUIRE w.id IS UNIQUE",
   "CREATE CONSTRAINT onym_change_id IF NOT EXISTS FOR (c:Change) REQUIRE c.id IS UNIQUE",
   "CREATE CONSTRAINT onym_linked_key IF NOT EXISTS FOR ()-[l:LINKED]-() REQUIRE l.key IS UNIQUE",
@@ -181,9 +183,6 @@ CALL () {
 
 /** Writes a plan whose names all stand in the picture that was read behind the lock. */
 export const WRITE = `CYPHER replan=skip ${FRESH} ${MOVES} ${GROWN} ${LINKS_AND_CHANGES}`;
-
-/** Before the rest of a plan that has very many of them. */
-export const MOVE = `CYPHER replan=skip ${MOVES}`;
 
 /** Lock and plan in one, for identifiers that are all new: the constraint on their keys refuses it when one is not. */
 export const WRITE_NEW = `CYPHER replan=skip ${TAKE_LOCK} ${FRESH.replace("()", "(w)")} ${LINKS_AND_CHANGES}`;

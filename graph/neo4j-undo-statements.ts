@@ -3,6 +3,31 @@
  * answers in one row how many things it wrote; when that is fewer than it was given, something that the plan names does not exist.
  */
 
+/** Of a plan with very many of them, before the rest. */
+export const MOVE = `CYPHER replan=skip
+CALL () {
+  UNWIND $q.moves AS move
+  MATCH (into:Profile {id: move.into}) USING INDEX SEEK into:Profile(id)
+  MATCH (gone:Profile {id: move.gone}) USING INDEX SEEK gone:Profile(id)
+  MATCH (m)-[old:OF]->(gone)
+  DELETE old
+  CREATE (m)-[:OF {hub: into.hub, uid: m.uid}]->(into)
+}
+CALL () {
+  UNWIND $q.moves AS move
+  MATCH (into:Profile {id: move.into}) USING INDEX SEEK into:Profile(id)
+  MATCH (gone:Profile {id: move.gone}) USING INDEX SEEK gone:Profile(id)
+  WITH into, max(gone.rev) AS rev
+  WHERE rev > coalesce(into.rev, 0)
+  SET into.rev = rev
+}`;
+
+/** All at once and as late as can be: whatever a transaction has deleted makes each later seek in it slower. */
+export const DROP = `CYPHER replan=skip
+UNWIND $q.ids AS id
+MATCH (gone:Profile {id: id}) USING INDEX SEEK gone:Profile(id)
+DELETE gone`;
+
 /** The links come anew with their new evidence, and perhaps the other way round. */
 export const REVIVE = `CYPHER replan=skip
 UNWIND $q.pairs AS pair

@@ -181,8 +181,7 @@ async function writeLocked<T>(task: Task<T>, step: Step, { rows, aside }: Room):
   const { plan } = decided;
   requireKnown(plan, picture);
   const layout = layoutOf(plan, picture, aside, movesMax);
-  if (layout.rows > rows || !layout.isComplete)
-    return unwritten({ kind: "long", plan, picture, rows: layout.rows });
+  if (layout.rows > rows || !layout.isComplete) return unwritten({ kind: "long", plan, picture, rows: layout.rows });
   const seen = { keys: new Set(want.keys), picture, annexed: await annexed() };
   const profiles = await writePlan(step, workspace, plan, seen, layout);
   note(doubts, plan, decided);

@@ -8,12 +8,14 @@ import { changedMeanwhile } from "./neo4j-failure.js";
 import { leavesOf } from "./neo4j-leaves.js";
 import { linkKey } from "./neo4j-look.js";
 import { profileOf, unknown, writeParameters } from "./neo4j-plan.js";
-import { MOVE, WRITE } from "./neo4j-statements.js";
+import { WRITE } from "./neo4j-statements.js";
 import {
   CHANGE_ENDS,
+  DROP,
   FORBID,
   LEAVE,
   LIFT,
+  MOVE,
   NAME,
   PART,
   REMOVE,
@@ -84,14 +86,24 @@ export async function writePlan(
   if (repointed.length > 0) await step.run(REPOINT, { moves: repointed });
   await inParts(step, ANNEX, annexes, (moves) => ({ moves }), "component");
   const isMany = moves.length > PART_ROWS;
-  if (isMany) for (const portion of portions(moves)) await step.run(MOVE, { moves: portion });
+  const left = isMany ? await moveMany(step, plan, moves) : [];
   await step.run(WRITE, writeParameters(ws, plan, picture, isMany ? [] : moves));
   await nameOthers(step, ws, plan, seen);
   if (!isPlain(plan)) await writeRest(step, ws, plan, layout.aside);
   const spread = new Set([...annexed, ...annexes.map(({ into }) => into)]);
   const ids = [...new Set([...spread].map((component) => idAfter(plan, component)))];
+  if (left.length > 0) await step.run(DROP, { ids: left });
   if (ids.length > 0) for (const statement of [CATCH_UP, SPREAD]) await step.run(statement, { ids });
   return ids;
+}
+
+/** Answers those that are empty and still there. */
+async function moveMany(step: Step, { components }: Plan, moves: readonly Move[]): Promise<readonly Component[]> {
+  for (const portion of portions(moves)) await step.run(MOVE, { moves: portion });
+  const taken = new Set<Component>(components.map(({ profileId }) => profileId));
+  const ids = moves.map(({ gone }) => gone);
+  await step.run(DROP, { ids: ids.filter((id) => taken.has(id)) });
+  return ids.filter((id) => !taken.has(id));
 }
 
 /** The profile that a component is in the end. */

@@ -4,6 +4,7 @@ import type { ChangeId, KeyId, Uid, WorkspaceId } from "../core/ids.js";
 import type { Change, Source } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { prepareInsert } from "./sqlite-insert.js";
+import { bytesBefore, changeBytes, changeIdOf } from "./sqlite-sight.js";
 import { inTurns, type Read } from "./sqlite-turns.js";
 
 type Named = readonly [namespace: string, value: string];
@@ -35,28 +36,30 @@ const recordOf = ({ at, evidence, identifiers, before, after, dropped, rule, rev
   return Buffer.from(JSON.stringify(record));
 };
 
-/** Writes the records, and answers the rows that they got, by id. */
+/** Writes the records, and answers the keys of their rows, by id. */
 export function prepareChangeWriter(database: Database) {
-  const insert = prepareInsert(database, "INTO changes (change_id, ws, outcome, source, key_id, at, record)", 7);
-  return (workspace: WorkspaceId, changes: readonly Change[]): ReadonlyMap<ChangeId, number> => {
-    const rows = insert(
+  const insert = prepareInsert(database, "INTO changes (id, ws, outcome, source, key_id, at, record)", 7);
+  return (workspace: WorkspaceId, changes: readonly Change[]): ReadonlyMap<ChangeId, Buffer> => {
+    const keys = new Map(changes.map(({ changeId }) => [changeId, changeBytes(changeId)]));
+    insert(
       changes.map((change) => {
-        const { changeId, outcome, evidence } = change;
-        return [changeId, workspace, outcome, evidence.source, evidence.keyId, evidence.at, recordOf(change)];
+        const { outcome, evidence } = change;
+        const key = keys.get(change.changeId)!;
+        return [key, workspace, outcome, evidence.source, evidence.keyId, evidence.at, recordOf(change)];
       }),
     );
-    return new Map(changes.map(({ changeId }, i) => [changeId, rows[i]!]));
+    return keys;
   };
 }
 
-const COLUMNS = "change_id, outcome, source, key_id, at, record";
-type ChangeRow = readonly [ChangeId, Change["outcome"], Source, KeyId, number, Buffer];
+const COLUMNS = "id, outcome, source, key_id, at, record";
+type ChangeRow = readonly [id: Buffer, Change["outcome"], Source, KeyId, number, Buffer];
 
-const changeOf = ([changeId, outcome, source, keyId, at, blob]: ChangeRow): Change => {
+const changeOf = ([id, outcome, source, keyId, at, blob]: ChangeRow): Change => {
   const record = JSON.parse(blob.toString()) as ChangeRecord;
   const { after } = record;
   return {
-    changeId,
+    changeId: changeIdOf(id.toString("hex")),
     at: record.at ?? at,
     evidence: { source, keyId, at },
     identifiers: record.identifiers.map((one) => ("value" in one ? one : { namespace: one[0], value: one[1] })),
@@ -72,9 +75,9 @@ const changeOf = ([changeId, outcome, source, keyId, at, blob]: ChangeRow): Chan
 export type FindChange = (workspace: WorkspaceId, changeId: ChangeId) => Change | null;
 
 export function prepareFindChange(database: Database): FindChange {
-  const find = database.prepare(`SELECT ${COLUMNS} FROM changes WHERE change_id = ? AND ws = ?`);
+  const find = database.prepare(`SELECT ${COLUMNS} FROM changes WHERE id = ? AND ws = ?`);
   return (workspace, changeId) => {
-    const row = find.get([changeId, workspace]);
+    const row = find.get([changeBytes(changeId), workspace]);
     return row === undefined ? null : changeOf(row as ChangeRow);
   };
 }
@@ -94,19 +97,16 @@ const OUTCOMES = Object.keys({
 } satisfies Record<Change["outcome"], true>);
 
 const ofOutcome = (outcome: string): string =>
-  `SELECT ${COLUMNS} FROM changes WHERE ws = ?1 AND outcome = ${outcome} AND change_id < ?2`;
+  `SELECT ${COLUMNS} FROM changes WHERE ws = ?1 AND outcome = ${outcome} AND id < ?2`;
 /** One index serves both: those of any outcome are the lists of all outcomes, merged. */
-const OF_ONE = `${ofOutcome("?3")} ORDER BY change_id DESC LIMIT ?4`;
-const OF_ANY = `${OUTCOMES.map((outcome) => ofOutcome(`'${outcome}'`)).join(" UNION ALL ")} ORDER BY change_id DESC LIMIT ?3`;
-
-/** Greater than every id. */
-const NEWEST = "~";
+const OF_ONE = `${ofOutcome("?3")} ORDER BY id DESC LIMIT ?4`;
+const OF_ANY = `${OUTCOMES.map((outcome) => ofOutcome(`'${outcome}'`)).join(" UNION ALL ")} ORDER BY id DESC LIMIT ?3`;
 
 export function createChangeList(database: Database, read: Read): IdentityGraph["changes"] {
   const [ofOne, ofAny] = [database.prepare(OF_ONE), database.prepare(OF_ANY)];
   return (workspace, outcome, { limit, before }) =>
     inTurns(read, limit, (last: Change | undefined, most) => {
-      const below = last?.changeId ?? before ?? NEWEST;
+      const below = bytesBefore(last?.changeId ?? before);
       const rows =
         outcome === null ? ofAny.all([workspace, below, most]) : ofOne.all([workspace, below, outcome, most]);
       return (rows as readonly ChangeRow[]).map(changeOf);

@@ -5,12 +5,9 @@ import type { IdentityGraph } from "../core/ports.js";
 import { prepareFindChange } from "./sqlite-changes.js";
 import { prepareInsert } from "./sqlite-insert.js";
 import { prepareFindProfile } from "./sqlite-profiles.js";
+import { bytesBefore, changeBytes, changeIdOf } from "./sqlite-sight.js";
 import type { Seat } from "./sqlite-seats.js";
 import { nextTurn, ROWS_PER_TURN, type Read } from "./sqlite-turns.js";
-
-/** An id as bytes: they compare as its text does, and are less than half as long. */
-const bytesOf = (changeId: ChangeId): Buffer => Buffer.from(changeId.replaceAll("-", ""), "hex");
-const changeIdOf = (hex: string): ChangeId => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-") as ChangeId;
 
 /** A change that touched more profiles is listed with the first of them and no more. */
 const PROFILES_MAX = 1_000;
@@ -24,7 +21,7 @@ export function prepareSubjects(database: Database) {
   return (changes: readonly Change[], namedBy: (change: Change) => readonly Seat[]): void => {
     const rows: SqlValue[][] = [];
     for (const change of changes) {
-      const [bytes, named] = [bytesOf(change.changeId), namedBy(change)];
+      const [bytes, named] = [changeBytes(change.changeId), namedBy(change)];
       for (const { row } of named) rows.push([row, bytes]);
       for (const uid of profilesOf(change)) if (named.every((seat) => seat.uid !== uid)) insertByUid.run([bytes, uid]);
     }
@@ -60,7 +57,7 @@ function prepareNewest(database: Database, read: Read) {
 
   return async (workspace: WorkspaceId, profileId: ProfileId, { limit, before }: ChangePage) => {
     const newest = createNewest(limit);
-    const below = before === null ? HIGHEST : bytesOf(before);
+    const below = bytesBefore(before);
     let last = YOUNGEST;
     /** False when all members were looked at. The young first: they have the newest changes, and most others then have none. */
     const lookOn = (): boolean => {
@@ -114,8 +111,7 @@ function prepareChangesOf(database: Database) {
   };
 }
 
-/** Behind every id, and every uid. */
-const HIGHEST = Buffer.alloc(17, 0xff);
+/** Behind every uid. */
 const YOUNGEST = "~" as Uid;
 
 /** The newest of all that were added, each once, so many. */

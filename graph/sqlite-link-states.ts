@@ -1,13 +1,13 @@
 import type { Database } from "../core/database.js";
 import { identifierKey } from "../core/event.js";
-import type { ChangeId, IdentifierKey, WorkspaceId } from "../core/ids.js";
+import type { IdentifierKey, WorkspaceId } from "../core/ids.js";
 import type { Change, LinkState } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
-import { keyBlob, keyOf } from "./sqlite-sight.js";
+import { changeBytes, changeIdOf, keyBlob, keyOf, keyPrefix } from "./sqlite-sight.js";
 import { nextTurn, ROWS_PER_TURN, type Read } from "./sqlite-turns.js";
 
-const STATE = "l.forward, l.removed_at IS NULL, c.change_id, y.change_id";
-type StateRow = readonly [forward: number, isActive: number, ChangeId, by: ChangeId | null];
+const STATE = "l.forward, l.removed_at IS NULL, hex(l.change), hex(coalesce(l.by_change, l.change))";
+type StateRow = readonly [forward: number, isActive: number, changeHex: string, byHex: string];
 /** The far end of a link is there only if the change is behind it. */
 type IncidentRow = readonly [far: number, key: Buffer | null, ...StateRow];
 
@@ -17,11 +17,7 @@ export function createChangeTraces(
   read: Read,
 ): Pick<IdentityGraph, "linksOfChange" | "isUnlinkedBy"> {
   const findRow = database.prepare("SELECT id FROM identifiers WHERE key = ?");
-  const findChange = database.prepare("SELECT id FROM changes WHERE change_id = ?");
-  const unlinkedBy = database.prepare(
-    `SELECT 1 FROM identifiers i CROSS JOIN changes c ON c.id = i.unlinked_by
-     WHERE i.key = ? AND c.change_id = ? AND c.ws = ?`,
-  );
+  const unlinkedBy = database.prepare("SELECT 1 FROM identifiers WHERE key = ? AND unlinked_by = ?");
   const linkOfPair = prepareLinkOfPair(database);
   const incident = createIncident(database, read);
 
@@ -34,18 +30,17 @@ export function createChangeTraces(
 
   return {
     linksOfChange: async (workspace, change) => {
-      const named = await read(() => {
-        const row = findChange.get([change.changeId])?.[0] as number | undefined;
-        return row === undefined ? null : { change: row, ends: endsOf(workspace, change) };
-      });
-      if (named === null) return [];
+      const bytes = changeBytes(change.changeId);
+      const ends = await read(() => endsOf(workspace, change));
       // What names two or more has its links among them; what names one has all of that one's.
-      if (change.identifiers.length > 1)
-        return read(() => pairsOf(named.ends).flatMap(([x, y]) => linkOfPair(x, y, named.change)));
-      return (await Promise.all(named.ends.map((end) => incident(end, named.change)))).flat();
+      if (change.identifiers.length > 1) return read(() => pairsOf(ends).flatMap(([x, y]) => linkOfPair(x, y, bytes)));
+      return (await Promise.all(ends.map((end) => incident(end, bytes)))).flat();
     },
     isUnlinkedBy: (workspace, key, changeId) =>
-      read(() => unlinkedBy.get([keyBlob(key), changeId, workspace]) !== undefined),
+      read(
+        () =>
+          key.startsWith(keyPrefix(workspace)) && unlinkedBy.get([keyBlob(key), changeBytes(changeId)]) !== undefined,
+      ),
   };
 }
 
@@ -59,10 +54,9 @@ const pairsOf = (ends: readonly End[]): readonly (readonly [End, End])[] =>
 
 function prepareLinkOfPair(database: Database) {
   const find = database.prepare(
-    `SELECT ${STATE} FROM links l CROSS JOIN changes c ON c.id = l.change LEFT JOIN changes y ON y.id = l.by_change
-     WHERE l.a = ?1 AND l.b = ?2 AND (l.change = ?3 OR l.by_change = ?3)`,
+    `SELECT ${STATE} FROM links l WHERE l.a = ?1 AND l.b = ?2 AND (l.change = ?3 OR l.by_change = ?3)`,
   );
-  return (a: End, b: End, change: number): readonly LinkState[] => {
+  return (a: End, b: End, change: Buffer): readonly LinkState[] => {
     const row = find.get([a.row, b.row, change]) as StateRow | undefined;
     return row === undefined ? [] : [stateOf(a.key, b.key, row)];
   };
@@ -77,13 +71,11 @@ function createIncident(database: Database, read: Read) {
        FROM (SELECT ${far} AS far, forward, change, by_change, removed_at FROM links
              WHERE ${own} = ?1 AND ${far} > ?2 ORDER BY ${far} LIMIT ?4) l
        LEFT JOIN identifiers i ON i.id = l.far AND (l.change = ?3 OR l.by_change = ?3)
-       LEFT JOIN changes c ON c.id = l.change AND i.id IS NOT NULL
-       LEFT JOIN changes y ON y.id = l.by_change AND i.id IS NOT NULL
        ORDER BY l.far`,
     );
     return { own, statement };
   });
-  return async (end: End, change: number): Promise<readonly LinkState[]> => {
+  return async (end: End, change: Buffer): Promise<readonly LinkState[]> => {
     const states: LinkState[] = [];
     for (const { own, statement } of sides)
       for (let last = 0, isDone = false; !isDone;) {
@@ -102,9 +94,9 @@ function createIncident(database: Database, read: Read) {
   };
 }
 
-const stateOf = (a: IdentifierKey, b: IdentifierKey, [forward, isActive, changeId, by]: StateRow): LinkState => ({
+const stateOf = (a: IdentifierKey, b: IdentifierKey, [forward, isActive, change, by]: StateRow): LinkState => ({
   pair: forward === 1 ? [a, b] : [b, a],
-  changeId,
-  by: by ?? changeId,
+  changeId: changeIdOf(change),
+  by: changeIdOf(by),
   isActive: isActive === 1,
 });

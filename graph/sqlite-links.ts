@@ -1,8 +1,9 @@
 import type { Database } from "../core/database.js";
-import type { ChangeId, KeyId, Uid } from "../core/ids.js";
+import type { KeyId, Uid } from "../core/ids.js";
 import type { Link, Source } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { prepareFindProfile } from "./sqlite-profiles.js";
+import { changeIdOf } from "./sqlite-sight.js";
 import { nextTurn, ROWS_PER_TURN, type Read } from "./sqlite-turns.js";
 
 /** How far a reader came: through all members up to `from`; with `to` set, of that one only to the links up to it. */
@@ -98,10 +99,10 @@ function prepareCount(database: Database, members: string) {
     sides.reduce((sum, side) => sum + (side.get([...parameters, max + 1])![0] as number), 0);
 }
 
-type LinkRow = readonly [from: Uid, to: Uid, ChangeId, Source, KeyId, at: number];
+type LinkRow = readonly [from: Uid, to: Uid, changeHex: string, Source, KeyId, at: number];
 
 const withEvidence = (rows: string): string =>
-  `SELECT from_uid, to_uid, c.change_id, c.source, c.key_id, c.at
+  `SELECT from_uid, to_uid, hex(c.id), c.source, c.key_id, c.at
    FROM (${rows}) found CROSS JOIN changes c ON c.id = found.change`;
 
 const active = (forward: number): string => `l.forward = ${forward} AND l.removed_at IS NULL`;
@@ -136,10 +137,10 @@ function prepareRows(database: Database) {
   };
 }
 
-const linkOf = ([from, to, changeId, source, keyId, at]: LinkRow): Link => ({
+const linkOf = ([from, to, hex, source, keyId, at]: LinkRow): Link => ({
   from,
   to,
-  changeId,
+  changeId: changeIdOf(hex),
   evidence: { source, keyId, at },
 });
 

@@ -1,17 +1,16 @@
 import type { Database } from "../core/database.js";
 import { identifierOf } from "../core/event.js";
-import type { ChangeId, KeyId, NeverId, WorkspaceId } from "../core/ids.js";
+import type { KeyId, NeverId, WorkspaceId } from "../core/ids.js";
 import type { Never } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
-import { keyOf } from "./sqlite-sight.js";
+import { changeIdOf, keyOf } from "./sqlite-sight.js";
 import { eachInTurns, inTurns, type Read } from "./sqlite-turns.js";
 
-type NeverRow = readonly [NeverId, from: Buffer, to: Buffer, ChangeId, KeyId, at: number];
+type NeverRow = readonly [NeverId, from: Buffer, to: Buffer, changeHex: string, KeyId, at: number];
 
 const SELECT = `
-  SELECT n.never_id, x.key, y.key, c.change_id, n.key_id, n.at
+  SELECT n.never_id, x.key, y.key, hex(n.change), n.key_id, n.at
   FROM nevers n CROSS JOIN identifiers x ON x.id = n.a CROSS JOIN identifiers y ON y.id = n.b
-  CROSS JOIN changes c ON c.id = n.change
   WHERE n.ws = ?`;
 
 export function createNeverReads(database: Database, read: Read): Pick<IdentityGraph, "findNevers" | "nevers"> {
@@ -33,11 +32,11 @@ export function createNeverReads(database: Database, read: Read): Pick<IdentityG
   };
 }
 
-const neverOf = ([neverId, from, to, changeId, keyId, at]: NeverRow): Never => ({
+const neverOf = ([neverId, from, to, hex, keyId, at]: NeverRow): Never => ({
   neverId,
   from: identifierOf(keyOf(from)),
   to: identifierOf(keyOf(to)),
-  changeId,
+  changeId: changeIdOf(hex),
   keyId,
   at,
 });

@@ -18,12 +18,12 @@ export function prepareLinkWriter(database: Database) {
     "UPDATE links SET removed_at = NULL, by_change = ? WHERE a = ? AND b = ? AND removed_at IS NOT NULL",
   );
 
-  return ({ links, removes, restores }: Plan, seats: Seats, changes: ReadonlyMap<ChangeId, number>): void => {
+  return ({ links, removes, restores }: Plan, seats: Seats, changes: ReadonlyMap<ChangeId, Buffer>): void => {
     const endsOf = ([x, y]: KeyPair) => {
       const [from, to] = [seats.require(x).row, seats.require(y).row];
       return from < to ? { isForward: 1, ends: [from, to] } : { isForward: 0, ends: [to, from] };
     };
-    const changeOf = (changeId: ChangeId): number => existing(changes.get(changeId), "change");
+    const changeOf = (changeId: ChangeId): Buffer => existing(changes.get(changeId), "change");
     const rowsOf = (all: Plan["links"]) =>
       all.map(({ from, to, changeId }) => {
         const { isForward, ends } = endsOf([from, to]);

@@ -14,8 +14,8 @@ export function prepareMarkWriter(database: Database) {
   );
   const lift = database.prepare("DELETE FROM nevers WHERE ws = ? AND never_id = ?");
 
-  return (workspace: WorkspaceId, plan: Plan, seats: Seats, changes: ReadonlyMap<ChangeId, number>): void => {
-    const changeOf = (changeId: ChangeId): number => existing(changes.get(changeId), "change");
+  return (workspace: WorkspaceId, plan: Plan, seats: Seats, changes: ReadonlyMap<ChangeId, Buffer>): void => {
+    const changeOf = (changeId: ChangeId): Buffer => existing(changes.get(changeId), "change");
     for (const { key, at, changeId } of plan.unlinked) {
       const by = changeOf(changeId);
       unlink.run([at, at === null ? null : by, seats.require(key).row]);

@@ -1,4 +1,4 @@
-import type { IdentifierKey, WorkspaceId } from "../core/ids.js";
+import type { ChangeId, IdentifierKey, WorkspaceId } from "../core/ids.js";
 import type { Component, PairKey, Picture, SeenComponent, SeenIdentifier, Summary } from "../core/identity.js";
 
 /** A picture with the rows behind it. */
@@ -16,6 +16,17 @@ export const keyBlob = (key: IdentifierKey): Buffer => Buffer.from(key);
 export const keyOf = (blob: Buffer): IdentifierKey => blob.toString() as IdentifierKey;
 /** What the keys of a workspace begin with. */
 export const keyPrefix = (workspace: WorkspaceId): string => `${workspace}:`;
+
+/** A change's id as its row has it: 16 bytes, which compare as its text does. */
+export const changeBytes = (changeId: ChangeId): Buffer => Buffer.from(changeId.replaceAll("-", ""), "hex");
+/** Where a page of older changes begins: behind that one, or behind all. */
+export const bytesBefore = (changeId: ChangeId | null): Buffer =>
+  changeId === null ? Buffer.alloc(17, 0xff) : changeBytes(changeId);
+/** Of hexadecimal digits: what SQL's `hex` makes of the bytes. */
+export const changeIdOf = (hex: string): ChangeId => {
+  const id = hex.toLowerCase();
+  return `${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}` as ChangeId;
+};
 
 /** A summary as its columns hold it: `user_id,email=2`, since no namespace holds these signs and most have one value. */
 export function countsText({ counts }: Summary): string {

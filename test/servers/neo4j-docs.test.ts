@@ -198,7 +198,7 @@ describe("the page on Neo4j Browser", () => {
     assert.deepEqual(identifiers, [STORY.shared, "user_id:ann"]);
     assert.deepEqual(
       { after, source, key, change },
-      { after: merge.profileId, source: "alias", key: KEY, change: merge.changeId },
+      { after: [merge.profileId], source: "alias", key: KEY, change: merge.changeId },
     );
   });
 
