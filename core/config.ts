@@ -77,7 +77,12 @@ export const SETTINGS = Type.Object({
   ),
   QUEUE_LENGTH_MAX: integer(1_000_000, 1, 100_000_000, "messages waiting before collect answers 503"),
   IDENTITY_TIMEOUT_MS: integer(8_000, 100, 60_000, "time for the identity graph before identify answers 503"),
-  PROFILE_TIMEOUT_MS: integer(60_000, 1_000, 600_000, "time to explain a profile or take it apart, before it answers 503"),
+  PROFILE_TIMEOUT_MS: integer(
+    60_000,
+    1_000,
+    600_000,
+    "time to explain a profile or take it apart, before it answers 503",
+  ),
   WORKER_BATCH_MAX: integer(128, 1, 1_000, "events handled together"),
   WORKER_TRIES_MAX: integer(5, 1, 20, "failed tries before an event becomes a dead letter"),
   WORKER_CRASHES_MAX: integer(20, 1, 1_000, "processes that may die on a message before it becomes a dead letter"),
