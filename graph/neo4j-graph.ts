@@ -41,7 +41,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Id
   const resolve = createResolve(client);
   const reads = { ...createProfileReads(client), ...createRecords(client) };
   const { tidyAfterMs = 100, ...steps } = options;
-  const tidying = createTidying(client, { max: PART_ROWS, pauseMs: tidyAfterMs });
+  const tidying = createTidying(client, { max: Math.max(steps.movesMax ?? PART_ROWS, 1), pauseMs: tidyAfterMs });
   const update = createUpdate({ locks: true, movesMax: PART_ROWS, ...steps, client, tidying, unseen });
   const promptly = createDeadline(READY_MS, "The identity graph did not answer in time.");
   const { whileOpen, close } = createGate(client);

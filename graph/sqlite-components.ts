@@ -1,6 +1,6 @@
 import type { Database } from "../core/database.js";
 import type { WorkspaceId } from "../core/ids.js";
-import type { Component, ComponentPlan, Plan, ProfileRef, SplitPlan, Summary } from "../core/identity.js";
+import type { ComponentPlan, Plan, ProfileRef, SplitPlan, Summary } from "../core/identity.js";
 import { prepareInsert } from "./sqlite-insert.js";
 import { requireOne, type Seats, type Written } from "./sqlite-seats.js";
 import { countsText, neverText } from "./sqlite-sight.js";
@@ -14,16 +14,15 @@ const MOVED_AT_ONCE = 10_000;
  */
 export function prepareComponentWriter(database: Database) {
   const insertAll = prepareInsert(database, "INTO components (ws, profile_id, size, counts, never)", 5);
-  const write = database.prepare(
-    "UPDATE components SET profile_id = ?, size = ?, counts = ?, never = ?, rev = rev + 1 WHERE id = ? AND ws = ?",
-  );
+  const write = database.prepare(writing("rev + 1"));
   const raise = database.prepare("UPDATE components SET rev = rev + 1 WHERE id = ? AND ws = ?");
   const absorb = prepareAbsorb(database);
   const leave = prepareLeave(database);
 
-  const grow = (workspace: WorkspaceId, id: number, plan: ComponentPlan): number => {
-    for (const component of plan.absorbed) absorb(workspace, id, component);
-    requireOne(write.run([...columnsOf(plan), id, workspace]), "component");
+  const grow = (workspace: WorkspaceId, plan: ComponentPlan): number => {
+    const id = Number(plan.into);
+    if (plan.absorbed.length > 0) absorb(workspace, id, plan);
+    else requireOne(write.run([...columnsOf(plan), id, workspace]), "component");
     return id;
   };
 
@@ -31,9 +30,7 @@ export function prepareComponentWriter(database: Database) {
     joinComponents: (workspace: WorkspaceId, plans: readonly ComponentPlan[]): Written => {
       const fresh = plans.filter(({ into }) => into === null);
       const made = insertAll(fresh.map((plan) => rowOf(workspace, plan))).values();
-      const rows = plans.map((plan) =>
-        plan.into === null ? made.next().value! : grow(workspace, Number(plan.into), plan),
-      );
+      const rows = plans.map((plan) => (plan.into === null ? made.next().value! : grow(workspace, plan)));
       const movedTo = new Map(plans.flatMap(({ absorbed }, i) => absorbed.map((one) => [one, rows[i]!] as const)));
       return { rows, movedTo, raised: new Set(rows) };
     },
@@ -58,20 +55,28 @@ export function prepareComponentWriter(database: Database) {
   };
 }
 
+const writing = (rev: string): string =>
+  `UPDATE components SET profile_id = ?, size = ?, counts = ?, never = ?, rev = ${rev} WHERE id = ? AND ws = ?`;
+
 const columnsOf = (plan: Summary & ProfileRef) =>
   [plan.profileId, plan.size, countsText(plan), neverText(plan)] as const;
 
 function prepareAbsorb(database: Database) {
-  const outdo = database.prepare(
-    "UPDATE components SET rev = max(rev, coalesce((SELECT rev FROM components WHERE id = ?), 0)) WHERE id = ?",
+  const outgrow = database.prepare(
+    writing(
+      "1 + max(rev, coalesce((SELECT max(rev) FROM components WHERE id IN (SELECT value FROM json_each(?))), 0))",
+    ),
   );
   const relabel = database.prepare("UPDATE identifiers SET component = ? WHERE component = ?");
   const remove = database.prepare("DELETE FROM components WHERE id = ? AND ws = ?");
-  return (workspace: WorkspaceId, into: number, component: Component): void => {
-    const gone = Number(component);
-    outdo.run([gone, into]);
-    relabel.run([into, gone]);
-    requireOne(remove.run([gone, workspace]), "component");
+  return (workspace: WorkspaceId, into: number, plan: ComponentPlan): void => {
+    const gone = plan.absorbed.map(Number);
+    const parameters = [...columnsOf(plan), JSON.stringify(gone), into, workspace];
+    requireOne(outgrow.run(parameters), "component");
+    for (const component of gone) {
+      relabel.run([into, component]);
+      requireOne(remove.run([component, workspace]), "component");
+    }
   };
 }
 

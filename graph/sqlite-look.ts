@@ -15,7 +15,7 @@ const findOne = (isDeep: boolean): string => `
 
 /** Always one row: what is not there is null. A third faster than asking for the three one by one. */
 const findPair = (isDeep: boolean): string => `
-  SELECT ${seat("x", "cx")}, ${seat("y", "cy")}, l.change
+  SELECT ${seat("x", "cx")}, ${seat("y", "cy")}, l.a
   ${isDeep ? `, l.removed_at, ${depth("x", "cx")}, ${depth("y", "cy")}` : ""}
   FROM (SELECT 1)
   LEFT JOIN identifiers x ON x.key = ?
@@ -36,7 +36,7 @@ export function prepareLook(database: Database) {
     deep: database.prepare(sql(true)),
   });
   const [one, pair] = [prepareBoth(findOne), prepareBoth(findPair)];
-  const link = database.prepare("SELECT change, removed_at FROM links WHERE a = ? AND b = ?");
+  const link = database.prepare("SELECT a, removed_at FROM links WHERE a = ? AND b = ?");
   const addTouched = prepareTouched(database);
 
   /** Sees both sides and their link at once. */
