@@ -188,15 +188,16 @@ type Ask = <T>(work: () => Promise<T>) => Promise<T>;
 function stepOf(session: Session, transaction: Transaction, ask: Ask): Step {
   const end = async (work: () => Promise<void>): Promise<void> => {
     try {
-      await ask(work);
+      await work();
     } finally {
       free(session);
     }
   };
   return {
     run: (statement, q) => ask(async () => rowsOf((await transaction.run(statement, { q })).records)),
-    commit: () => end(() => transaction.commit()),
-    rollback: () => end(() => transaction.rollback()),
+    commit: () => end(() => ask(() => transaction.commit())),
+    // No answer of the server: on a dead connection it succeeds too. What waits on a silent one ends with its driver.
+    rollback: () => end(() => Promise.race([transaction.rollback(), sleep(ANSWER_MS, undefined, { ref: false })])),
   };
 }
 

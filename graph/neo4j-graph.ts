@@ -40,9 +40,10 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Id
   const read = createReads(client, unseen);
   const resolve = createResolve(client);
   const reads = { ...createProfileReads(client), ...createRecords(client) };
-  const { tidyAfterMs = 100, ...steps } = options;
-  const tidying = createTidying(client, { max: Math.max(steps.movesMax ?? PART_ROWS, 1), pauseMs: tidyAfterMs });
-  const update = createUpdate({ locks: true, movesMax: PART_ROWS, ...steps, client, tidying, unseen });
+  const { tidyAfterMs = 100, movesMax = PART_ROWS, locks = true } = options;
+  const max = Math.min(TIDY_ROWS, Math.max(movesMax, 1));
+  const tidying = createTidying(client, { max, pauseMs: tidyAfterMs });
+  const update = createUpdate({ client, unseen, tidying, movesMax, locks });
   const promptly = createDeadline(READY_MS, "The identity graph did not answer in time.");
   const { whileOpen, close } = createGate(client);
   tidying.tidyAll();
@@ -68,6 +69,8 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Id
 }
 
 const READY_MS = 900;
+/** Brought over in one step, while the workspace waits. */
+const TIDY_ROWS = 1_000;
 /** Waiting reads of the whole process share these round trips, of so many lookups each. */
 const SHARED = { atOnceMax: 2, weightMax: 4_096, weightWorth: 1_024, waitingMax: 10_000 };
 

@@ -4,7 +4,7 @@ import { ConfigError } from "../core/config.js";
 import { connect, createClient, readOnce, writeOnce, type Client, type ClientOptions } from "./neo4j-client.js";
 import { codeOf, failureOf, ofDriver } from "./neo4j-failure.js";
 import { AWAIT_SCHEMA, SCHEMA } from "./neo4j-statements.js";
-import { warmUp } from "./neo4j-warm.js";
+import { warmRest, warmUp } from "./neo4j-warm.js";
 
 /** All of the start: long enough for the indexes of an empty database, short enough to be seen. */
 const OPEN_MS = 9_500;
@@ -28,6 +28,7 @@ export async function openClient(options: ClientOptions): Promise<Client> {
     tooLate.abort();
   }
   await Promise.race([warmUp(driver), sleep(begun + READY_MS - performance.now(), undefined, { ref: false })]);
+  void warmRest(driver);
   return createClient(options, driver, (back) => void warmUp(back));
 }
 

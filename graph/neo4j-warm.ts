@@ -56,22 +56,29 @@ const NOTHING = {
   named: [],
 } satisfies Parameters;
 
-/** All that is ever said, and first what every request says. */
-const ALL = [hot, reads, undo, annex].flatMap((texts) => Object.values<unknown>(texts)).filter(isQuery);
-
 /** What makes the schema has no plan. */
-function isQuery(text: unknown): text is string {
-  return typeof text === "string" && text.startsWith("CYPHER");
-}
+const queriesOf = (...texts: readonly Readonly<Record<string, unknown>>[]): readonly string[] =>
+  texts
+    .flatMap((all) => Object.values(all))
+    .filter((text): text is string => typeof text === "string" && text.startsWith("CYPHER"));
+
+/** What nearly every request says, and what few do. */
+const HOT = [...queriesOf(hot), reads.WHOLE_MEMBERS, reads.SEAT];
+const REST = queriesOf(reads, undo, annex).filter((text) => !HOT.includes(text));
 
 /**
  * Has the server plan each statement once, on nothing, and takes it back. A server that was started just now needs seconds for
  * that on a busy machine, longer than a caller's transaction may last; each try of his would begin anew. Never rejects.
  */
-export async function warmUp(driver: Driver): Promise<void> {
+export const warmUp = (driver: Driver): Promise<void> => planAll(driver, HOT);
+
+/** The same for what can wait. */
+export const warmRest = (driver: Driver): Promise<void> => planAll(driver, REST);
+
+async function planAll(driver: Driver, statements: readonly string[]): Promise<void> {
   const session = driver.session({ database: DATABASE, defaultAccessMode: neo4j.session.WRITE });
   try {
-    for (const statement of ALL) {
+    for (const statement of statements) {
       const transaction = await session.beginTransaction({ timeout: PLAN_MS });
       await transaction.run(statement, { q: NOTHING });
       await transaction.rollback();

@@ -64,7 +64,8 @@ export function layoutOf(plan: Plan, picture: Picture, aside: Aside, movesMax: n
   const parts = plan.splits.flatMap(({ parts }) => parts);
   const staying = parts.filter(({ profileId }) => !aside.has(profileId));
   const leaving = staying.reduce((sum, { size }) => sum + size, 0);
-  const rows = fits.length + rest.length + parts.length + leaving + plan.removes.length + plan.restores.length;
+  const moving = fits.reduce((sum, { gone }) => sum + picture.components.get(gone)!.size, rest.length);
+  const rows = moving + leaving + parts.length + plan.removes.length + plan.restores.length;
   return { moves: fits, annexes: rest, aside, isComplete: isAside(plan, aside, movesMax), rows };
 }
 
@@ -84,7 +85,8 @@ export async function writePlan(
   if (!isPlain(plan)) await changeLinks(step, ws, plan);
   const repointed = [...moves, ...annexes].filter(({ gone }) => annexed.has(gone));
   if (repointed.length > 0) await step.run(REPOINT, { moves: repointed });
-  await inParts(step, ANNEX, annexes, (moves) => ({ moves }), "component");
+  // All at once: each that has left its index makes the next portion's search in it slower.
+  if (annexes.length > 0) requireAll(await step.run(ANNEX, { moves: annexes }), annexes.length, "component");
   const isMany = moves.length > PART_ROWS;
   const left = isMany ? await moveMany(step, plan, moves) : [];
   await step.run(WRITE, writeParameters(ws, plan, picture, isMany ? [] : moves));
@@ -171,9 +173,9 @@ async function writeSplit(step: Step, ws: WorkspaceId, split: SplitPlan, aside: 
     const hub = aside.get(part.profileId);
     return hub === undefined ? [] : { from, hub, ...profileOf(part) };
   });
-  for (const parts of portions(made)) {
-    const [row] = await step.run(PART_ASIDE, { parts });
-    if (row?.[0] !== parts.length) throw changedMeanwhile();
+  if (made.length > 0) {
+    const [row] = await step.run(PART_ASIDE, { parts: made });
+    if (row?.[0] !== made.length) throw changedMeanwhile();
   }
   const leaving = parts.filter(({ profileId }) => !aside.has(profileId));
   // Its id may be the name of another by now.

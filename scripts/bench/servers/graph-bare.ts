@@ -22,16 +22,18 @@ export interface BareCreates {
 
 /** All that identify of a new pair leaves in the graph, in one statement. */
 const CREATE = `UNWIND $q.rows AS r
-CREATE (p:Profile {ws: $q.ws, id: r.uidA, hub: r.uidA, size: 2})
+CREATE (p:Profile {ws: $q.ws, id: r.uidA, hub: r.uidA, size: 2, rev: 1, counts: r.counts})
 CREATE (a:Identifier {key: r.keyA, uid: r.uidA, ws: $q.ws, ns: r.nsA, value: r.valueA})-[:OF {hub: r.uidA, uid: r.uidA}]->(p)
 CREATE (b:Identifier {key: r.keyB, uid: r.uidB, ws: $q.ws, ns: r.nsB, value: r.valueB})-[:OF {hub: r.uidA, uid: r.uidB}]->(p)
 CREATE (a)-[:LINKED {
   key: r.pair, change: r.change, source: "identify", key_id: "bench00001", at: datetime({epochMillis: r.at})
 }]->(b)
-CREATE (:Change {
+CREATE (c:Change {
   id: r.change, ws: $q.ws, at: datetime({epochMillis: r.at}), outcome: "created", source: "identify", key_id: "bench00001",
-  identifiers: r.identifiers, before: [], after: r.uidA
-})`;
+  identifiers: r.identifiers, before: [], after: [r.uidA]
+})
+CREATE (c)-[:ABOUT]->(a)
+CREATE (c)-[:ABOUT]->(b)`;
 
 const DROP = `MATCH (n) WHERE n.ws = $q.ws OR (n:Workspace AND n.id = $q.ws)
 CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS`;
@@ -91,5 +93,6 @@ function rowOf(workspace: WorkspaceId, [a, b]: Pair) {
     change: newId(),
     at: neo4j.int(Date.now()),
     identifiers: [`${a.namespace}:${a.value}`, `${b.namespace}:${b.value}`],
+    counts: JSON.stringify({ [a.namespace]: 1, [b.namespace]: 1 }),
   };
 }
