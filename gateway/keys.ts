@@ -52,7 +52,7 @@ export function keyRoutes(deps: KeysDeps): readonly Route[] {
       method: "post",
       path: "/v1/keys/:id/rotate",
       access,
-      body: "none",
+      body: "empty",
       query: [],
       handle: (context) => rotate(deps, context),
     },

@@ -1,4 +1,5 @@
 import type { Request, Response } from "express";
+import { Type } from "typebox";
 import type { KeyRecord } from "../core/catalog.js";
 import { AppError, invalidParameter } from "../core/errors.js";
 import type { WorkspaceId } from "../core/ids.js";
@@ -7,8 +8,9 @@ import { authorize, type Authenticator } from "./authenticate.js";
 import { checkBodyHead, readBody, type BodyLimit } from "./body.js";
 import { problemOf } from "./error-response.js";
 import { addressOf, type Limiter } from "./rate-limit.js";
-import { sendProblem, sendReply } from "./respond.js";
+import { hasBody, sendProblem, sendReply } from "./respond.js";
 import type { Context, Route } from "./route.js";
+import { shape } from "./shape.js";
 
 export interface PipelineDeps {
   readonly authenticator: Authenticator;
@@ -35,7 +37,8 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
     const idempotencyKey = route.body === "event" ? readIdempotencyKey(request) : null;
     if (route.inlineLimited?.(request) === true) await deps.inlineLimit.hit(request, response, key?.workspace ?? "");
     const limit = route.body === "event" ? deps.eventLimit : deps.bodyLimit;
-    const body = route.body === "none" ? NO_BODY : await takeBody(request, response, limit);
+    const body = isWithout(route, request) ? NO_BODY : await takeBody(request, response, limit);
+    if (route.body === "empty" && body.length > 0) emptyBody(body);
     const context = contextOf(request, key, query, body, idempotencyKey, deps.now());
     sendReply(response, await route.handle(context), deps.isDraining());
   };
@@ -49,6 +52,10 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
 }
 
 const NO_BODY = Buffer.alloc(0);
+const emptyBody = shape(Type.Object({}, { additionalProperties: false }));
+
+const isWithout = ({ body }: Route, request: Request): boolean =>
+  body === "none" || (body === "empty" && !hasBody(request));
 
 function takeBody(request: Request, response: Response, limit: BodyLimit): Promise<Buffer> {
   checkBodyHead(request, limit);

@@ -8,8 +8,8 @@ export type Access =
   | { readonly kind: "operator" }
   | { readonly kind: "open" };
 
-/** `none`: a body is neither needed nor read. */
-export type BodyRule = "none" | "json" | "event";
+/** `none`: a body is neither needed nor read. `empty`: neither needed nor taken, so that a wish put there is never passed over. */
+export type BodyRule = "none" | "empty" | "json" | "event";
 
 export interface Context {
   readonly workspace: WorkspaceId;

@@ -34,7 +34,7 @@ export function undoRoutes(deps: UndoDeps): readonly Route[] {
       method: "post",
       path: "/v1/changes/:id/revert",
       access: admin,
-      body: "none",
+      body: "empty",
       query: ["dry_run"],
       handle: (context) => revert(deps, context),
     },

@@ -85,9 +85,15 @@ describe("POST /v1/changes/{id}/revert", () => {
     assert.equal(await calls.profileOf(phone), made["profile_id"]);
   });
 
-  it("needs no body, and takes any without looking at it", async () => {
+  it("needs no body, and refuses what is asked for in one instead of passing it over", async () => {
     const { body } = await calls.identify(ada, phone);
-    assert.equal((await calls.post(`changes/${textAt(body, "change_id")}/revert`, "{")).body["outcome"], "reverted");
+    const path = `changes/${textAt(body, "change_id")}/revert`;
+    const asked = await calls.post(path, { dry_run: true });
+    assert.deepEqual([asked.status, asked.body["code"]], [422, "validation_failed"]);
+    assert.deepEqual(asked.body["errors"], [{ path: "dry_run", message: "is not a known field" }]);
+    assert.deepEqual([(await calls.post(path, "{")).status, (await calls.post(path, [])).status], [400, 422]);
+    assert.equal(await calls.profileOf(phone), body["profile_id"]);
+    assert.equal((await calls.post(path, {})).body["outcome"], "reverted");
   });
 
   it("of an unknown change, and of a foreign one, is 404 and changes nothing", async () => {
