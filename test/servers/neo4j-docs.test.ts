@@ -158,6 +158,11 @@ describe("the page on Neo4j Browser", () => {
     assert.equal(rows[0]!["change"], merge.changeId);
     assert.ok(rows.some(({ source, event }) => source === "event" && event === eventId));
     assert.ok(rows.every(({ at }) => Math.abs(Date.parse(String(at)) - Date.now()) < 600_000));
+    const times = rows.map(({ at }) => Date.parse(String(at)));
+    assert.deepEqual(
+      times,
+      times.toSorted((one, other) => other - one),
+    );
   });
 
   it("shows the links of one identifier", async () => {
