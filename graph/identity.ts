@@ -9,7 +9,7 @@ import { refOf } from "./draft.js";
 import { explainSides } from "./explain.js";
 import { createLane, type Call, type LaneOptions } from "./lane.js";
 import type { Progress } from "./read-web.js";
-import { decide, NO_RULES, repeated, type Request } from "./rules.js";
+import { decide, NO_RULES, repeated, type Asked } from "./rules.js";
 import { createTurns } from "./turns.js";
 import { createUndo } from "./undo.js";
 import { lookupsOf, wantOf, wantOfAll, wantWith } from "./want.js";
@@ -41,7 +41,7 @@ const EXPLAINED_LINKS_MAX = 1_000_000;
 export function createIdentity(deps: IdentityDeps): Identity {
   const { graph, timeoutMs, longTimeoutMs = timeoutMs, newUid = newId<Uid>, newChangeId = newId<ChangeId> } = deps;
   const { rulesOf = async () => NO_RULES, onProgress = () => undefined, now = Date.now } = deps;
-  const lane = createLane({ graph, rulesOf }, deps.lane);
+  const lane = createLane({ graph, rulesOf, newChangeId }, deps.lane);
   const undo = createUndo({ graph, lane, rulesOf, newChangeId, now, onProgress });
   const within = createDeadline(timeoutMs, LATE);
   const withinLong = createDeadline(longTimeoutMs, LATE);
@@ -50,11 +50,10 @@ export function createIdentity(deps: IdentityDeps): Identity {
     withinLong((call) => turns.take(call, () => work(call)));
   const lookUp = createLookup(deps.graph, lane);
 
-  const request = (assertion: Assertion, keys: readonly IdentifierKey[]): Request => ({
+  const request = (assertion: Assertion, keys: readonly IdentifierKey[]): Asked => ({
     assertion,
     keys,
     uids: keys.map((key) => newUid(key)),
-    changeId: newChangeId(),
   });
   const assertAll = async (workspace: WorkspaceId, assertions: readonly Assertion[], call: Call) => {
     const keys = assertions.map(({ identifiers }) => identifiers.map((one) => identifierKey(workspace, one)));
@@ -70,7 +69,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     const rules = await rulesOf(workspace);
     const verdict = await graph.update(workspace, wantWith(wantOf(asked.keys), rules), (picture) => ({
       plan: null,
-      result: decide(picture, [asked], rules).verdicts[0]!,
+      result: decide(picture, [{ ...asked, changeId: newChangeId() }], rules).verdicts[0]!,
     }));
     return { ...verdict, changeId: null, profileId: verdict.before.length === 0 ? null : verdict.profileId };
   };

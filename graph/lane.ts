@@ -1,8 +1,8 @@
 import { AppError } from "../core/errors.js";
-import type { WorkspaceId } from "../core/ids.js";
+import type { ChangeId, WorkspaceId } from "../core/ids.js";
 import type { Picture, Rules, Verdict, Want } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
-import { decide, type Request } from "./rules.js";
+import { decide, type Asked } from "./rules.js";
 import { lookupsOf, wantOf, wantOfAll, wantWith } from "./want.js";
 
 export interface LaneOptions {
@@ -22,7 +22,7 @@ export interface Call {
 /** The identity writes of each workspace, one step after the other. */
 export interface Lane {
   /** One verdict for each request, in order, as if asserted one after the other. */
-  assert(workspace: WorkspaceId, requests: readonly Request[], call: Call): Promise<readonly Verdict[]>;
+  assert(workspace: WorkspaceId, requests: readonly Asked[], call: Call): Promise<readonly Verdict[]>;
   /** What stands there when no other step is under way. */
   look(workspace: WorkspaceId, want: Want, call: Call): Promise<Picture>;
   /** Runs work while no other step of the workspace is under way in this process. */
@@ -33,13 +33,13 @@ export interface Lane {
 
 interface Step {
   readonly picture: Picture;
-  readonly verdicts: ReadonlyMap<Request, Verdict>;
+  readonly verdicts: ReadonlyMap<Asked, Verdict>;
 }
 
 interface Sharing {
   readonly kind: "sharing";
   readonly want: Want;
-  readonly requests: readonly Request[];
+  readonly requests: readonly Asked[];
   readonly call: Call;
   readonly settle: (step: Step) => void;
   readonly fail: (error: unknown) => void;
@@ -58,6 +58,7 @@ export interface LaneDeps {
   readonly graph: Pick<IdentityGraph, "update">;
   /** As they are when the step begins. */
   readonly rulesOf: (workspace: WorkspaceId) => Promise<Rules>;
+  readonly newChangeId: () => ChangeId;
 }
 
 /** Whoever waits while a step of the workspace is under way shares the next one: one read, one decision, one commit. */
@@ -92,7 +93,7 @@ export function createLane(deps: LaneDeps, options: Partial<LaneOptions> = {}): 
     busy: () => queues.size,
     assert: (workspace, requests, call) => {
       if (!hasRoom(workspace, requests.length)) return Promise.reject(full());
-      const ask = (request: Request): Promise<Verdict> =>
+      const ask = (request: Asked): Promise<Verdict> =>
         new Promise((resolve, reject) => {
           const settle = ({ verdicts }: Step): void => resolve(verdicts.get(request)!);
           const want = wantOf(request.keys);
@@ -133,16 +134,18 @@ function takeStep(queue: Waiting[], lookupsMax: number): readonly Sharing[] {
 }
 
 /** Never rejects: an error goes to those in the step, and only to them. */
-async function runStep({ graph, rulesOf }: LaneDeps, workspace: WorkspaceId, taken: readonly Sharing[]): Promise<void> {
+async function runStep(deps: LaneDeps, workspace: WorkspaceId, taken: readonly Sharing[]): Promise<void> {
+  const { graph, rulesOf, newChangeId } = deps;
   const waiting = taken.filter(({ call }) => !call.expired);
   if (waiting.length === 0) return;
-  const requests = waiting.flatMap(({ requests }) => requests);
+  const asked = waiting.flatMap(({ requests }) => requests);
   try {
     const rules = await rulesOf(workspace);
     const want = wantWith(wantOfAll(waiting.map(({ want }) => want)), rules);
     const step = await graph.update(workspace, want, (picture) => {
+      const requests = asked.map((one) => ({ ...one, changeId: newChangeId() }));
       const { plan, verdicts } = decide(picture, requests, rules);
-      return { plan, result: { picture, verdicts: new Map(requests.map((request, i) => [request, verdicts[i]!])) } };
+      return { plan, result: { picture, verdicts: new Map(asked.map((one, i) => [one, verdicts[i]!])) } };
     });
     for (const { settle } of waiting) settle(step);
   } catch (error) {

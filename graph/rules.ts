@@ -28,13 +28,18 @@ import { connectorsOf, recordTouches } from "./touches.js";
 
 export { NO_RULES } from "./breaks.js";
 
-/** An assertion with all that is minted outside, so that asking again after a write conflict decides the same. */
-export interface Request {
+/** An assertion as it waits for its step. */
+export interface Asked {
   readonly assertion: Assertion;
   /** Of the assertion's identifiers, in their order. */
   readonly keys: readonly IdentifierKey[];
   /** The uid that each identifier gets if it was never seen, in the same order. */
   readonly uids: readonly Uid[];
+}
+
+/** With all that is minted outside. */
+export interface Request extends Asked {
+  /** Minted within the step: changes are listed by their ids, so these must stand in the order in which they were made. */
   readonly changeId: ChangeId;
 }
 

@@ -204,9 +204,14 @@ describe("The HTTP surface", () => {
 
   it("takes no body where none is needed, and keeps the connection good for the next request", async () => {
     const made = await workspace.send("POST", "/v1/keys", { role: "viewer" });
-    const target = `/v1/keys/${textAt(made.body, "key_id")}/rotate`;
-    const rotated = await workspace.send("POST", target, "not json at all", { "Content-Type": "text/plain" });
-    assert.equal(rotated.status, 201);
+    const target = `/v1/keys/${textAt(made.body, "key_id")}`;
+    const refused = await workspace.send("POST", `${target}/rotate`, { grace: 1 });
+    assert.deepEqual([refused.status, textAt(refused.body, "errors.0.path")], [422, "grace"]);
+    const plain = await workspace.send("POST", `${target}/rotate`, "not json at all", { "Content-Type": "text/plain" });
+    assert.equal(plain.status, 415);
+    assert.equal((await workspace.send("POST", `${target}/rotate`)).status, 201);
+    const revoked = await workspace.send("DELETE", target, "not json at all", { "Content-Type": "text/plain" });
+    assert.equal(revoked.status, 204);
     assert.equal((await get(NAMESPACES)).status, 200);
   });
 });

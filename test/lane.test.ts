@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isUnavailable } from "../core/errors.js";
-import type { WorkspaceId } from "../core/ids.js";
+import { newId, type ChangeId, type WorkspaceId } from "../core/ids.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { NO_RULES } from "../graph/breaks.js";
 import { createLane, type Lane, type LaneOptions } from "../graph/lane.js";
@@ -33,7 +33,8 @@ const asserting = (lane: Lane, workspace: WorkspaceId, ...identifiers: readonly 
 
 const aLane = (options: Partial<LaneOptions> = {}) => {
   const gate = createGate();
-  return { gate, lane: createLane({ graph: gate, rulesOf: async () => NO_RULES }, options), workspace: aWorkspace() };
+  const lane = createLane({ graph: gate, rulesOf: async () => NO_RULES, newChangeId: newId<ChangeId> }, options);
+  return { gate, lane, workspace: aWorkspace() };
 };
 
 describe("The lane", () => {
@@ -192,6 +193,17 @@ describe("The lane", () => {
     gate.next().go();
     const [seen] = (await looked).components.values();
     assert.deepEqual([seen!.profileId, seen!.size], [profileId, 1]);
+  });
+
+  it("gives a change its id in its step, so that the order of ids is the order of changes", async () => {
+    const { gate, lane, workspace } = aLane();
+    const before = lane.alone(workspace, () => new Promise((go) => void setImmediate(go)), WAITING);
+    const answer = asserting(lane, workspace, "a");
+    await before;
+    const meanwhile = newId<ChangeId>();
+    await settled();
+    gate.next().go();
+    assert.ok((await answer).changeId! > meanwhile);
   });
 
   it("runs alone what must be alone: after what came before it, and before what came later", async () => {
