@@ -4,6 +4,7 @@ import type { Identity } from "../core/identity-api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
 import type { Assertion, Picture, ProfileRef, Rules, Verdict, Want } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
+import { createConnectors } from "./connectors.js";
 import { createDeadline } from "./deadline.js";
 import { refOf } from "./draft.js";
 import { explainSides } from "./explain.js";
@@ -49,6 +50,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const inTurn = <T>(work: (call: Call) => Promise<T>): Promise<T> =>
     withinLong((call) => turns.take(call, () => work(call)));
   const lookUp = createLookup(deps.graph, lane);
+  const connectors = createConnectors(graph, rulesOf);
 
   const request = (assertion: Assertion, keys: readonly IdentifierKey[]): Asked => ({
     assertion,
@@ -82,7 +84,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
     assertAll: (workspace, assertions) => within((call) => assertAll(workspace, assertions, call)),
     resolve: (workspace, profileId) => within(() => graph.resolve(workspace, profileId)),
     lookup: (workspace, identifiers) => within((call) => lookUp.profiles(workspace, identifiers, call)),
-    members: (workspace, profileId, page) => within(() => graph.members(workspace, profileId, page)),
+    members: (workspace, profileId, page) =>
+      within(async () => connectors.marked(workspace, await graph.members(workspace, profileId, page))),
     links: (workspace, profileId, page) => within(() => graph.links(workspace, profileId, page)),
     explain: (workspace, from, to) =>
       inTurn((call) => {
@@ -99,8 +102,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     findChange: (workspace, changeId) => within(() => graph.findChange(workspace, changeId)),
     changes: (workspace, outcome, page) => within(() => graph.changes(workspace, outcome, page)),
     history: (workspace, profileId, page) => within(() => graph.history(workspace, profileId, page)),
-    connectors: (workspace, page) =>
-      within(async () => ((await rulesOf(workspace)).connectorLimit === null ? [] : graph.connectors(workspace, page))),
+    connectors: (workspace, page) => within(() => connectors.list(workspace, page)),
     hasIdentifiers: (workspace, namespace) => within(() => graph.hasIdentifiers(workspace, namespace)),
   };
 }

@@ -37,10 +37,19 @@ describe("docs/identity.md", () => {
       if (language === "sh")
         answers.push(await shell(text.replaceAll(PRINTED, url).replaceAll("curl -sS", "curl -sSf")));
     const outcomes = answers.map((answer) => at(answer, "outcome")).filter((outcome) => outcome !== undefined);
-    assert.deepEqual(outcomes, ["created", "partial", "linked", "unlinked", "unlinked", "unlinked", "reverted"]);
+    assert.deepEqual(outcomes, [
+      "created",
+      "partial",
+      "created",
+      "merged",
+      "unlinked",
+      "unlinked",
+      "unlinked",
+      "reverted",
+    ]);
     assert.equal(at(answers[2], "dropped.0.rule"), "limit");
     const explained = answers.find((answer) => at(answer, "bridges") !== undefined);
     assert.equal(at(explained, "path.length"), 2);
-    assert.equal(answers.length, 13, "all of the page's commands ran");
+    assert.equal(answers.length, 14, "all of the page's commands ran");
   });
 });

@@ -116,6 +116,26 @@ describe("The rules of a workspace", () => {
     assert.deepEqual(refused.body["profile_ids"], [profileId, null]);
   });
 
+  it("list and show as connectors those alone that are beyond the limit of now", async () => {
+    await connectorLimit(1);
+    for (const kiosk of ["k-1", "k-2", "k-3", "k-4"])
+      for (const person of kiosk === "k-1" || kiosk === "k-3" ? ["a", "b"] : ["a", "b", "c"])
+        await calls.identify(user(`${kiosk}-${person}`), device(kiosk));
+    // What is beyond a limit is noted as far as that limit needs it, so it takes another sight to be beyond a higher one.
+    await connectorLimit(2);
+    for (const kiosk of ["k-2", "k-4"]) await calls.identify(user(`${kiosk}-d`), device(kiosk));
+    const pages = await calls.pages("identity/connectors", 1);
+    assert.deepEqual(
+      pages.map(({ body }) => listAt(body, "connectors").map((one) => textAt(one, "value"))),
+      [["k-2"], ["k-4"]],
+    );
+    const shownAt = async (kiosk: string) =>
+      (await calls.get(`profiles/${String(await calls.profileOf(device(kiosk)))}`)).body["connectors"];
+    assert.deepEqual([await shownAt("k-1"), await shownAt("k-2")], [undefined, [device("k-2")]]);
+    await connectorLimit(null);
+    assert.deepEqual([await shownAt("k-2"), (await calls.profileOf(device("k-2"))) !== null], [undefined, true]);
+  });
+
   it("list connectors in pages, each once, and keep workspaces apart", async () => {
     await connectorLimit(1);
     for (const kiosk of ["k-1", "k-2", "k-3"])
