@@ -1,9 +1,10 @@
-import type { DropRule, Identifier } from "./event.js";
+import type { Identifier } from "./event.js";
 import type { ChangeId, NeverId, ProfileId, WorkspaceId } from "./ids.js";
 import type {
   Assertion,
   Change,
   ChangePage,
+  DroppedLink,
   Evidence,
   Link,
   LinkPage,
@@ -44,8 +45,8 @@ export interface Undone {
   readonly changeId: ChangeId | null;
   /** The shortest way that still holds the two sides together; null when they are apart. */
   readonly stillJoinedBy: readonly PathLink[] | null;
-  /** Links that stay removed because a rule forbids them by now. */
-  readonly dropped: readonly { readonly from: Identifier; readonly to: Identifier; readonly rule: DropRule }[];
+  /** Links that stay removed because a rule forbids them by now, 1,000 at most. */
+  readonly dropped: readonly DroppedLink[];
   readonly before: readonly ProfileRef[];
   readonly after: readonly ProfileRef[];
 }

@@ -31,6 +31,13 @@ export interface Rules {
   readonly priorityOf: (namespace: string) => number;
 }
 
+/** What a revert would have restored, and a rule forbids by now. */
+export interface DroppedLink {
+  readonly from: Identifier;
+  readonly to: Identifier;
+  readonly rule: DropRule;
+}
+
 /** `partial`: a rule dropped identifiers. `refused`: a rule forbids the alias, and nothing changed. */
 export type Outcome = "created" | "linked" | "merged" | "unchanged" | "partial" | "refused";
 /** `forbidden`: the pair was apart already and may not be joined any more. `lifted`: it may be again. */
@@ -203,7 +210,8 @@ export interface Change {
   /** Ids of the profiles touched, before and after; sorted. `before` is empty when all was new. */
   readonly before: readonly ProfileId[];
   readonly after: readonly ProfileId[];
-  readonly dropped: readonly DroppedIdentifier[];
+  /** Of a revert: links that a rule kept removed, 1,000 at most. */
+  readonly dropped: readonly (DroppedIdentifier | DroppedLink)[];
   /** Of a refusal. */
   readonly rule: DropRule | null;
   /** The change that a revert takes back. */

@@ -1,4 +1,4 @@
-import { identifierKey, type DroppedIdentifier, type DropRule, type Identifier } from "../core/event.js";
+import { identifierKey, type DropRule, type Identifier } from "../core/event.js";
 import type { ChangeId, IdentifierKey, KeyId, ProfileId, Uid, WorkspaceId } from "../core/ids.js";
 import type { Change, Evidence, Source } from "../core/identity.js";
 import { whole, type Row } from "./neo4j-client.js";
@@ -20,7 +20,7 @@ export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: I
     identifiers: identifiers.map(nameOf),
     before,
     after,
-    dropped: dropped.length === 0 ? null : dropped.map(({ identifier, rule }) => `${rule} ${nameOf(identifier)}`),
+    dropped: dropped.length === 0 ? null : dropped.map(textOf),
     rule,
     reverts,
     about: [...new Set([...named, ...before, ...after])].slice(0, SUBJECTS_MAX),
@@ -41,7 +41,18 @@ function named(name: string): Identifier {
   return { namespace: name.slice(0, colon), value: name.slice(colon + 1) };
 }
 
-function droppedOf(text: string): DroppedIdentifier {
+type Dropped = Change["dropped"][number];
+
+const textOf = (one: Dropped): string =>
+  "identifier" in one
+    ? `${one.rule} ${nameOf(one.identifier)}`
+    : JSON.stringify([one.rule, nameOf(one.from), nameOf(one.to)]);
+
+function droppedOf(text: string): Dropped {
+  if (text.startsWith("[")) {
+    const [rule, from, to] = JSON.parse(text) as [DropRule, string, string];
+    return { from: named(from), to: named(to), rule };
+  }
   const space = text.indexOf(" ");
   return { identifier: named(text.slice(space + 1)), rule: text.slice(0, space) as DropRule };
 }

@@ -62,6 +62,10 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
         dropped: strange.map((identifier, i) => ({ identifier, rule: RULES[i % RULES.length]! })),
       }),
       aChange({ outcome: "refused", rule: "never_link", identifiers: [ann, bob] }),
+      aChange({
+        outcome: "reverted",
+        dropped: strange.map((from, i) => ({ from, to: strange[0]!, rule: RULES[i % RULES.length]! })),
+      }),
       ...(["identify", "alias", "unlink", "revert", "lift"] as const).map((source) =>
         aChange({ outcome: "reverted", reverts: newId<ChangeId>(), evidence: { ...EVIDENCE, source } }),
       ),

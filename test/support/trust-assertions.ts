@@ -82,6 +82,10 @@ const othersOf = (state: TrustState, names: readonly Name[], name: Name): readon
 const touchedOf = (state: TrustState, name: Name): ReadonlySet<Name> =>
   new Set(limitedOf(state, [...linkedTo(state, name), ...(state.touches.get(name) ?? [])]));
 
+/** By the limit of now, whatever was found before. */
+export const isConnector = (state: TrustState, name: Name): boolean =>
+  state.connectors.has(name) && touchedOf(state, name).size > (state.rules.connectorLimit ?? Infinity);
+
 type Touched = ReadonlyMap<Name, ReadonlySet<Name>>;
 
 function connectorsOf(state: TrustState, names: readonly Name[], touched: Touched): ReadonlySet<Name> {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Identity } from "../../core/identity-api.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Change, ProfileRef } from "../../core/identity.js";
+import { isConnector } from "./trust-assertions.js";
 import {
   historyOf,
   idOf,
@@ -48,7 +49,7 @@ async function checkProfile(identity: Identity, workspace: WorkspaceId, state: T
   const members = await identity.members(workspace, anyId, ALL);
   assert.deepEqual(
     members.map((one) => [one.uid, nameOf(one.identifier), one.isConnector]),
-    names.map((one) => [state.uidOf(one), one, state.connectors.has(one)]).toSorted(byUid),
+    names.map((one) => [state.uidOf(one), one, isConnector(state, one)]).toSorted(byUid),
   );
   const at = new Map(names.map((one) => [state.uidOf(one), one]));
   const links = await identity.links(workspace, anyId, ALL);
@@ -82,8 +83,7 @@ async function checkLists(identity: Identity, workspace: WorkspaceId, state: Tru
   const connectors = await identity.connectors(workspace, ALL);
   assert.deepEqual(
     connectors.map(({ identifier }) => nameOf(identifier)).toSorted(),
-    // Without a limit none of them is one, whatever was found before.
-    state.rules.connectorLimit === null ? [] : [...state.connectors].toSorted(),
+    [...state.connectors].filter((name) => isConnector(state, name)).toSorted(),
     "connectors",
   );
   const changes = await identity.changes(workspace, null, NEWEST);
@@ -95,6 +95,11 @@ async function checkLists(identity: Identity, workspace: WorkspaceId, state: Tru
 type Named = Pick<ModelChange, "names" | "standing">;
 const withoutStanding = (change: ModelChange): ModelChange => ({ ...change, standing: [] });
 
+const showDropped = (one: Change["dropped"][number]): string =>
+  "identifier" in one
+    ? `${nameOf(one.identifier)} ${one.rule}`
+    : `${pairName([nameOf(one.from), nameOf(one.to)])} ${one.rule}`;
+
 const showChange = (change: Change): ModelChange => ({
   changeId: change.changeId,
   names: change.identifiers.map(nameOf),
@@ -102,7 +107,7 @@ const showChange = (change: Change): ModelChange => ({
   outcome: change.outcome,
   before: change.before,
   after: change.after,
-  dropped: change.dropped.map(({ identifier, rule }) => `${nameOf(identifier)} ${rule}`).toSorted(),
+  dropped: change.dropped.map(showDropped).toSorted(),
   rule: change.rule,
   reverts: change.reverts,
 });
