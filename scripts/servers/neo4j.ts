@@ -78,6 +78,7 @@ dbms.usage_report.enabled=false
 client.allow_telemetry=false
 db.lock.acquisition.timeout=2s
 dbms.cypher.min_replan_interval=1h
+db.checkpoint.interval.time=1m
 server.memory.pagecache.size=256m
 db.tx_log.rotation.size=32m
 db.tx_log.rotation.retention_policy=keep_none
