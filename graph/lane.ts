@@ -50,6 +50,7 @@ interface Alone {
   readonly call: Call;
   /** Never rejects. */
   readonly work: () => Promise<void>;
+  readonly fail: (error: unknown) => void;
 }
 
 type Waiting = Sharing | Alone;
@@ -73,7 +74,7 @@ export function createLane(deps: LaneDeps, options: Partial<LaneOptions> = {}): 
     while (queue.length > 0) {
       const [first] = queue;
       if (first!.kind === "sharing") await runStep(deps, workspace, takeStep(queue, lookupsPerStep));
-      else if (!(queue.shift() as Alone).call.expired) await (first as Alone).work();
+      else await runAlone(queue.shift() as Alone);
     }
     queues.delete(workspace);
   };
@@ -111,12 +112,14 @@ export function createLane(deps: LaneDeps, options: Partial<LaneOptions> = {}): 
     alone: (workspace, work, call) => {
       if (!hasRoom(workspace, 1)) return Promise.reject(full());
       return new Promise((resolve, reject) => {
-        enter(workspace, { kind: "alone", call, work: () => work().then(resolve, reject) });
+        enter(workspace, { kind: "alone", call, work: () => work().then(resolve, reject), fail: reject });
       });
     },
   };
 }
 
+/** Nobody waits for the answer, but whoever called may hold a turn until there is one. */
+const late = (): AppError => new AppError("unavailable", "The identity change was not begun in time.");
 const full = (): AppError => new AppError("unavailable", "Too many identity changes of this workspace are waiting.");
 
 /** Those at the head of the queue that fit into one step; at least one, however much it looks at. */
@@ -133,9 +136,12 @@ function takeStep(queue: Waiting[], lookupsMax: number): readonly Sharing[] {
   return taken;
 }
 
+const runAlone = async ({ call, work, fail }: Alone): Promise<void> => (call.expired ? fail(late()) : work());
+
 /** Never rejects: an error goes to those in the step, and only to them. */
 async function runStep(deps: LaneDeps, workspace: WorkspaceId, taken: readonly Sharing[]): Promise<void> {
   const { graph, rulesOf, newChangeId } = deps;
+  for (const { call, fail } of taken) if (call.expired) fail(late());
   const waiting = taken.filter(({ call }) => !call.expired);
   if (waiting.length === 0) return;
   const asked = waiting.flatMap(({ requests }) => requests);

@@ -171,14 +171,31 @@ describe("The lane", () => {
     const first = asserting(lane, workspace, "a");
     await settled();
     const call = { expired: false };
-    void lane.assert(workspace, [aRequest(workspace, anAssertion("b"))], call);
+    const left = lane.assert(workspace, [aRequest(workspace, anAssertion("b"))], call);
     const last = asserting(lane, workspace, "c");
     call.expired = true;
     gate.next().go();
     await settled();
     gate.next().go();
-    await Promise.all([first, last]);
+    await Promise.all([first, last, assert.rejects(left)]);
     assert.deepEqual(gate.steps, ["a", "c"]);
+  });
+
+  it("tells those that it leaves out: they may hold what others wait for", async () => {
+    const { gate, lane, workspace } = aLane();
+    const first = asserting(lane, workspace, "a");
+    await settled();
+    const call = { expired: false };
+    const { keys } = aRequest(workspace, anAssertion("a"));
+    const left = [
+      lane.alone(workspace, async () => assert.fail("it is left out"), call),
+      lane.look(workspace, wantOf(keys), call),
+    ];
+    call.expired = true;
+    gate.next().go();
+    await first;
+    for (const one of left) await assert.rejects(one, /not begun in time/);
+    assert.equal(lane.busy(), 0);
   });
 
   it("looks between the steps, so that it sees all that was answered before", async () => {
