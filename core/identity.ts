@@ -150,6 +150,7 @@ export interface LinkPlan {
 /** An active link that is taken back. Its record stays. */
 export interface RemovePlan {
   readonly pair: KeyPair;
+  /** Of this plan, or left by an earlier one of what goes in several steps. */
   readonly changeId: ChangeId;
   readonly at: number;
 }
@@ -157,6 +158,7 @@ export interface RemovePlan {
 /** A link that was taken back stands again, with the evidence and the change that it first had. */
 export interface RestorePlan {
   readonly pair: KeyPair;
+  /** As that of a removal. */
   readonly changeId: ChangeId;
 }
 

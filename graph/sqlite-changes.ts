@@ -1,7 +1,7 @@
 import type { Database } from "../core/database.js";
 import type { Identifier } from "../core/event.js";
 import type { ChangeId, KeyId, Uid, WorkspaceId } from "../core/ids.js";
-import type { Change, Source } from "../core/identity.js";
+import type { Change, Plan, Source } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { prepareInsert } from "./sqlite-insert.js";
 import { bytesBefore, changeBytes, changeIdOf } from "./sqlite-sight.js";
@@ -36,10 +36,11 @@ const recordOf = ({ at, evidence, identifiers, before, after, dropped, rule, rev
   return Buffer.from(JSON.stringify(record));
 };
 
-/** Writes the records, and answers the keys of their rows, by id. */
+/** Writes the records, and answers the keys of their rows, by id; and of those that stand already and take or restore links. */
 export function prepareChangeWriter(database: Database) {
   const insert = prepareInsert(database, "INTO changes (id, ws, outcome, source, key_id, at, record)", 7);
-  return (workspace: WorkspaceId, changes: readonly Change[]): ReadonlyMap<ChangeId, Buffer> => {
+  const exists = database.prepare("SELECT 1 FROM changes WHERE id = ? AND ws = ?");
+  return (workspace: WorkspaceId, { changes, removes, restores }: Plan): ReadonlyMap<ChangeId, Buffer> => {
     const keys = new Map(changes.map(({ changeId }) => [changeId, changeBytes(changeId)]));
     insert(
       changes.map((change) => {
@@ -48,6 +49,10 @@ export function prepareChangeWriter(database: Database) {
         return [key, workspace, outcome, evidence.source, evidence.keyId, evidence.at, recordOf(change)];
       }),
     );
+    for (const changeId of new Set([...removes, ...restores].map((one) => one.changeId))) {
+      const key = changeBytes(changeId);
+      if (!keys.has(changeId) && exists.get([key, workspace]) !== undefined) keys.set(changeId, key);
+    }
     return keys;
   };
 }

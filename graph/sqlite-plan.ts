@@ -25,7 +25,7 @@ export function preparePlanWriter(database: Database) {
   const insertIdentifiers = prepareInsert(database, "INTO identifiers (key, uid, component)", 3);
 
   return (workspace: WorkspaceId, plan: Plan, sight: Sight): void => {
-    const changes = writeChanges(workspace, plan.changes);
+    const changes = writeChanges(workspace, plan);
     const written = joinComponents(workspace, plan.components);
     const rows = insertIdentifiers(
       plan.creates.map(({ key, uid, component }) => [

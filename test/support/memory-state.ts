@@ -198,10 +198,12 @@ export function requireFits(state: MemoryState, plan: Plan, workspace: Workspace
   const removedAt = ([a, b]: KeyPair): number | null | undefined => state.links.get(pairKey(a, b))?.removedAt;
   const owned = (component: Component): boolean => state.components.get(Number(component))?.workspace === workspace;
   const components = plan.components.flatMap(({ into, absorbed }) => (into === null ? absorbed : [into, ...absorbed]));
-  const marked = [...plan.links, ...plan.removes, ...plan.restores, ...plan.unlinked, ...plan.forbids];
+  const marked = [...plan.links, ...plan.unlinked, ...plan.forbids];
+  const stands = (id: ChangeId): boolean => changes.has(id) || state.changes.get(id)?.workspace === workspace;
   const facts: readonly boolean[] = [
     changes.size === plan.changes.length,
     marked.every(({ changeId }) => changes.has(changeId)),
+    [...plan.removes, ...plan.restores].every(({ changeId }) => stands(changeId)),
     [...components, ...plan.splits.map(({ component }) => component)].every(owned),
     plan.creates.every(({ uid, component }) => !uids.has(uid) && plan.components[component] !== undefined),
     plan.links.every(({ from, to, revives }) => {
