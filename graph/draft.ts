@@ -61,7 +61,7 @@ export const createDraft = (picture: Picture): Draft => ({
 export function groupOf(draft: Draft, key: IdentifierKey): Group | null {
   const known = draft.picture.identifiers.get(key);
   const group = known === undefined ? draft.created.get(key)?.group : groupFor(draft, known.component);
-  return group === undefined ? null : last(group);
+  return group === undefined ? null : endOf(group);
 }
 
 export function groupFor(draft: Draft, component: Component): Group {
@@ -71,10 +71,11 @@ export function groupFor(draft: Draft, component: Component): Group {
     group = { joinedInto: null, origins: [component], profileId, size, counts, never, changed: false };
     draft.groups.set(component, group);
   }
-  return last(group);
+  return endOf(group);
 }
 
-function last(group: Group): Group {
+/** What it is part of by now. */
+export function endOf(group: Group): Group {
   let end = group;
   while (end.joinedInto !== null) end = end.joinedInto;
   return end;
@@ -155,23 +156,31 @@ export const EMPTY_PLAN: Plan = {
 export function planOf(draft: Draft): Plan | null {
   if (draft.changes.length === 0 && draft.touches.size === 0) return null;
   const creates = [...draft.created.values()];
-  const ends = [...draft.groups.values(), ...creates.map(({ group }) => group)].map(last);
-  const groups = [...new Set(ends)].filter(({ changed }) => changed);
+  const groups = changedGroups(draft);
   const positions = new Map(groups.map((group, position) => [group, position]));
   return {
     ...EMPTY_PLAN,
-    components: groups.map((group) => componentPlan(draft.picture, group)),
+    components: componentPlans(draft),
     creates: creates.map(({ key, identifier, uid, group }) => ({
       key,
       identifier,
       uid,
-      component: positions.get(last(group))!,
+      component: positions.get(endOf(group))!,
     })),
     links: draft.links,
     changes: draft.changes,
     touches: [...draft.touches.values()],
   };
 }
+
+function changedGroups({ groups, created }: Draft): readonly Group[] {
+  const ends = [...groups.values(), ...Array.from(created.values(), ({ group }) => group)].map(endOf);
+  return [...new Set(ends)].filter(({ changed }) => changed);
+}
+
+/** Those that are written. */
+export const componentPlans = (draft: Draft): readonly ComponentPlan[] =>
+  changedGroups(draft).map((group) => componentPlan(draft.picture, group));
 
 /** Small into large: then n identifiers move n log n times in all, whatever the order of the merges. */
 function componentPlan(picture: Picture, { origins, size, profileId, counts, never }: Group): ComponentPlan {

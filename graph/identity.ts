@@ -23,7 +23,12 @@ export interface IdentityDeps {
   readonly longTimeoutMs?: number;
   /** What the workspace demands of its profiles by now; nothing when it is left out. */
   readonly rulesOf?: (workspace: WorkspaceId) => Promise<Rules>;
-  /** Told while a large profile is read. */
+  /**
+   * Links that an undo takes or restores in one step; what is more goes in several, and others come in between. All in one when it is
+   * left out: for a graph whose steps stop nobody else.
+   */
+  readonly linksPerStep?: number;
+  /** Told while a large profile is read, and while it is taken apart or put together again. */
   readonly onProgress?: (progress: Progress) => void;
   readonly lane?: Partial<LaneOptions>;
   /** The uid that an identifier gets if it was never seen. */
@@ -41,9 +46,14 @@ const EXPLAINED_LINKS_MAX = 1_000_000;
 /** The only public face of `graph/`: repeats and look-ups from a read without a lock, all else through the lane. */
 export function createIdentity(deps: IdentityDeps): Identity {
   const { graph, timeoutMs, longTimeoutMs = timeoutMs, newUid = newId<Uid>, newChangeId = newId<ChangeId> } = deps;
-  const { rulesOf = async () => NO_RULES, onProgress = () => undefined, now = Date.now } = deps;
+  const {
+    rulesOf = async () => NO_RULES,
+    onProgress = () => undefined,
+    now = Date.now,
+    linksPerStep = Infinity,
+  } = deps;
   const lane = createLane({ graph, rulesOf, newChangeId }, deps.lane);
-  const undo = createUndo({ graph, lane, rulesOf, newChangeId, now, onProgress });
+  const undo = createUndo({ graph, lane, rulesOf, newChangeId, now, onProgress, linksPerStep });
   const within = createDeadline(timeoutMs, LATE);
   const withinLong = createDeadline(longTimeoutMs, LATE);
   const turns = createTurns(WHOLE_PROFILES_AT_ONCE, WHOLE_PROFILES_WAITING);

@@ -9,8 +9,9 @@ import { createWebBuilder, type Web } from "./web.js";
 export interface Progress {
   readonly workspace: WorkspaceId;
   readonly profileId: ProfileId;
-  readonly what: "identifiers" | "links";
-  readonly read: number;
+  /** Those are read; these are written. */
+  readonly what: "identifiers" | "links" | "removed links" | "restored links";
+  readonly done: number;
 }
 
 export interface ReadWebOptions {
@@ -44,7 +45,7 @@ export async function readWeb(
     members += page.length;
     after = page.at(-1)?.uid ?? null;
     isMore = page.length === PAGE;
-    onProgress({ workspace, profileId, what: "identifiers", read: members });
+    onProgress({ workspace, profileId, what: "identifiers", done: members });
     requireCaller();
   }
   let links = 0;
@@ -55,7 +56,7 @@ export async function readWeb(
     if (links > linksMax) return null;
     after = page.at(-1) ?? null;
     isMore = page.length === PAGE;
-    onProgress({ workspace, profileId, what: "links", read: links });
+    onProgress({ workspace, profileId, what: "links", done: links });
     requireCaller();
   }
   return web.build();

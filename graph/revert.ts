@@ -7,24 +7,24 @@ import {
   type LinkState,
   type Never,
   type Picture,
-  type Plan,
+  type KeyPair,
   type ProfileRef,
-  type RestorePlan,
   type Rules,
-  type SplitPlan,
-  type UnlinkedPlan,
 } from "../core/identity.js";
 import type { IdentifierKey } from "../core/ids.js";
 import { breaks } from "./breaks.js";
-import { createDraft, EMPTY_PLAN, groupOf, join, planOf, refOf, touch } from "./draft.js";
-import { explainedPath, fallApart, partsByMember, removesOf, splitPlan, type Part } from "./splits.js";
-import { idsOf, undone, type Ruling, type Undoing } from "./undone.js";
+import { componentPlans, createDraft, endOf, groupOf, join, refOf, touch, type Group } from "./draft.js";
+import { forEachInTurns, inPortions } from "./in-turns.js";
+import { explainedPath, lastAt, partsByMember, remnantsOf, type Remnant } from "./splits.js";
+import { tearApart } from "./tear.js";
+import { idsOf, noMarks, undone, type Ruling, type Step, type Undoing } from "./undone.js";
 import type { UnlinkMark } from "./unlink-mark.js";
-import { linkBetween, type Gone, type Web } from "./web.js";
+import { linkBetween, type Web } from "./web.js";
 
 /** A profile that loses links, as it stands in the picture. */
-export interface Torn {
-  readonly component: Component;
+export interface Losing {
+  /** Of an identifier in it. */
+  readonly key: IdentifierKey;
   readonly web: Web;
   /** Forbidden pairs that have a side in it. */
   readonly nevers: readonly Never[];
@@ -36,12 +36,12 @@ export interface Revert extends Undoing {
   readonly states: readonly LinkState[];
   /** The identifier that the change took from all others, or put back. */
   readonly unlinked: UnlinkMark | null;
-  readonly torn: readonly Torn[];
+  readonly losing: readonly Losing[];
   readonly rules: Rules;
 }
 
-/** Pure: takes back what a change asserted or restored, or restores what it removed. */
-export function decideRevert(picture: Picture, asked: Revert): Ruling {
+/** Pure: takes back what a change asserted or restored, or restores what it removed. In turns, because it may be much. */
+export async function decideRevert(picture: Picture, asked: Revert): Promise<Ruling> {
   // In an order of their own: which of two links a rule keeps out must not hang on the backend.
   const states = asked.states.map(sided).toSorted(byPair);
   const active = states.filter(({ isActive }) => isActive);
@@ -54,7 +54,8 @@ export function decideRevert(picture: Picture, asked: Revert): Ruling {
 
 const nothing = (picture: Picture, asked: Revert): Ruling => {
   const refs = profilesOf(picture, asked);
-  return { plan: null, undone: undone(refs, refs) };
+  const keys = keysOf(asked).filter((key) => picture.identifiers.has(key));
+  return { keys, work: null, undone: undone(refs, refs) };
 };
 
 const keysOf = ({ workspace, reverted }: Revert): readonly IdentifierKey[] =>
@@ -68,25 +69,33 @@ const profilesOf = (picture: Picture, asked: Revert, without: readonly Component
     return [refOf(picture.components.get(seat.component)!)];
   });
 
-function remove(picture: Picture, asked: Revert, active: readonly LinkState[]): Ruling {
-  const torn = asked.torn.map((one) => tear(picture, one, active));
-  const components = asked.torn.map(({ component }) => component);
+async function remove(picture: Picture, asked: Revert, active: readonly LinkState[]): Promise<Ruling> {
+  const { workspace, changeId } = asked;
+  const torn: Fallen[] = [];
+  for (const one of asked.losing) torn.push(await tear(picture, one, active));
+  const holders = asked.losing.map(({ key }) => key);
+  const components = holders.map((key) => picture.identifiers.get(key)!.component);
   const whole = profilesOf(picture, asked, components);
   const before = [...components.map((component) => refOf(picture.components.get(component)!)), ...whole];
-  const after = [...torn.flatMap(({ parts }) => parts.map(refOf)), ...whole];
-  const change = asked.change({ outcome: "reverted", before, after });
-  const { changeId } = change;
-  const removes = torn.flatMap(({ web, gone }) => removesOf(asked.workspace, web, gone, change));
-  const splits = torn.flatMap(({ split }) => (split === null ? [] : [split]));
+  const after = [...torn.flatMap(({ parts }) => parts), ...whole];
   const uids = new Set(keysOf(asked).map((key) => picture.identifiers.get(key)?.uid));
   const named = torn.flatMap(({ web, parts }) =>
     parts.filter(({ members }) => members.some((position) => uids.has(web.members[position]!.uid))),
   );
-  // What was restored had been an unlink, which counts again.
-  const at = removes.reduce((last, { at }) => Math.max(last, at), change.at);
-  const unlinked = asked.unlinked === null ? [] : [{ key: asked.unlinked.key, at, changeId }];
+  const { unlinked } = asked;
   return {
-    plan: { ...EMPTY_PLAN, removes, splits, unlinked, changes: [change] },
+    keys: [...holders, ...keysOf(asked).filter((key) => picture.identifiers.has(key))],
+    work: {
+      what: "removed links",
+      change: asked.change({ outcome: "reverted", before, after }),
+      // What was restored had been an unlink, which counts again.
+      marks: ({ at }) => {
+        if (unlinked === null) return {};
+        const last = torn.reduce((most, { web, gone }) => lastAt(web, gone, most), at);
+        return { unlinked: [{ key: unlinked.key, at: last, changeId }] };
+      },
+      steps: tearApart(workspace, torn, asked.linksPerStep),
+    },
     undone: {
       ...undone(before, after),
       outcome: "reverted",
@@ -97,27 +106,25 @@ function remove(picture: Picture, asked: Revert, active: readonly LinkState[]): 
   };
 }
 
-interface Fallen {
-  readonly web: Web;
-  readonly gone: Gone;
-  readonly parts: readonly Part[];
-  readonly split: SplitPlan | null;
+interface Fallen extends Losing {
+  readonly gone: readonly number[];
+  readonly parts: readonly Remnant[];
   /** Where the two ends of each link stand that went. */
   readonly lost: ReadonlyMap<LinkState, readonly [number, number]>;
 }
 
-function tear(picture: Picture, { component, web, nevers }: Torn, active: readonly LinkState[]): Fallen {
-  const gone = new Set<number>();
+async function tear(picture: Picture, losing: Losing, active: readonly LinkState[]): Promise<Fallen> {
+  const { web } = losing;
+  const gone: number[] = [];
   const lost = new Map<LinkState, readonly [number, number]>();
-  for (const state of active) {
+  await forEachInTurns(active, (state) => {
     const [a, b] = state.pair.map((key) => web.positionOf.get(picture.identifiers.get(key)!.uid));
     const link = a === undefined || b === undefined ? undefined : linkBetween(web, a, b);
-    if (link === undefined) continue;
-    gone.add(link);
+    if (link === undefined) return;
+    gone.push(link);
     lost.set(state, [a!, b!]);
-  }
-  const parts = fallApart(web, gone, nevers);
-  return { web, gone, parts, split: splitPlan(component, web, parts), lost };
+  });
+  return { ...losing, gone, parts: remnantsOf(web, new Set(gone)), lost };
 }
 
 /** The way that still holds the first of the pairs together that lost their link. */
@@ -131,38 +138,72 @@ function heldBy(torn: readonly Fallen[], active: readonly LinkState[]): readonly
       const ends = lost.get(state);
       return ends !== undefined && partAt[ends[0]] === partAt[ends[1]];
     });
-    return held === undefined ? [] : [{ held, path: () => explainedPath(web, ...lost.get(held)!, gone) }];
+    return held === undefined ? [] : [{ held, path: () => explainedPath(web, ...lost.get(held)!, new Set(gone)) }];
   });
   return found.toSorted((a, b) => byPair(a.held, b.held))[0]?.path() ?? null;
 }
 
 /** One by one, as if each were asserted now: what a rule forbids by now stays removed. */
-function restore(picture: Picture, asked: Revert, removed: readonly LinkState[]): Ruling {
+async function restore(picture: Picture, asked: Revert, removed: readonly LinkState[]): Promise<Ruling> {
   const draft = createDraft(picture);
-  const keys = [...keysOf(asked), ...removed.flatMap(({ pair }) => pair)];
-  const before = [...new Set(keys.map((key) => groupOf(draft, key)))].flatMap((group) => (group ? [refOf(group)] : []));
-  const changeId = asked.change({ outcome: "reverted", before, after: [] }).changeId;
-  const restores: RestorePlan[] = [];
+  // Many are checked by the steps that restore them.
+  const isMany = removed.length > asked.linksPerStep;
+  const named = keysOf(asked).filter((key) => picture.identifiers.has(key));
+  const keys = isMany ? named : [...new Set([...named, ...removed.flatMap(({ pair }) => pair)])];
+  const namedGroups = named.map((key) => groupOf(draft, key)!);
+  const sides: (readonly [LinkState, Group, Group])[] = [];
+  await forEachInTurns(removed, (state) => {
+    const [x, y] = state.pair;
+    sides.push([state, groupOf(draft, x)!, groupOf(draft, y)!]);
+  });
+  const groups = [...new Set([...namedGroups, ...sides.flatMap(([, one, other]) => [one, other])])];
+  const before = groups.map(refOf);
+  const pairs: KeyPair[] = [];
   const dropped: Undone["dropped"][number][] = [];
-  for (const { pair } of removed) {
-    const [one, other] = [groupOf(draft, pair[0])!, groupOf(draft, pair[1])!];
+  await forEachInTurns(sides, ([{ pair }, ...both]) => {
+    const [one, other] = both.map(endOf) as [Group, Group];
     const rule: DropRule | null = one === other ? null : breaks(one, other, asked.rules);
-    if (rule !== null) {
-      dropped.push({ from: identifierOf(pair[0]), to: identifierOf(pair[1]), rule });
-      continue;
-    }
-    touch(join(one === other ? [one] : [one, other]));
-    restores.push({ pair, changeId });
-  }
-  const after = [...new Set(keys.map((key) => groupOf(draft, key)))].flatMap((group) => (group ? [refOf(group)] : []));
-  const named = keysOf(asked).flatMap((key) => groupOf(draft, key) ?? []);
-  const result = { ...undone(before, after), profileIds: idsOf(named), dropped };
-  const unlinked: UnlinkedPlan[] = asked.unlinked?.isLast ? [{ key: asked.unlinked.key, at: null, changeId }] : [];
-  if (restores.length === 0 && unlinked.length === 0) return { plan: null, undone: result };
-  draft.changes.push(asked.change({ outcome: "reverted", before, after }));
-  const plan: Plan = { ...planOf(draft)!, restores, unlinked };
-  return { plan, undone: { ...result, outcome: "reverted", changeId } };
+    if (rule !== null) return void dropped.push({ from: identifierOf(pair[0]), to: identifierOf(pair[1]), rule });
+    joinBoth(one, other);
+    pairs.push(pair);
+  });
+  const after = [...new Set(groups.map(endOf))].map(refOf);
+  const result = {
+    ...undone(before, after),
+    profileIds: idsOf(namedGroups.map((group) => refOf(endOf(group)))),
+    dropped,
+  };
+  const unlinked = asked.unlinked?.isLast ? asked.unlinked : null;
+  if (pairs.length === 0 && unlinked === null) return { keys, work: null, undone: result };
+  const { changeId } = asked;
+  return {
+    keys,
+    work: {
+      what: "restored links",
+      change: asked.change({ outcome: "reverted", before, after }),
+      marks: unlinked === null ? noMarks : () => ({ unlinked: [{ key: unlinked.key, at: null, changeId }] }),
+      steps: pairs.length === 0 ? [restoring([])] : putBack(pairs, asked.linksPerStep),
+    },
+    undone: { ...result, outcome: "reverted", changeId },
+  };
 }
+
+/** Also what was one already is written: it has a link more. */
+const joinBoth = (one: Group, other: Group): void => touch(join(one === other ? [one] : [one, other]));
+
+function* putBack(pairs: readonly KeyPair[], linksPerStep: number): Generator<Step> {
+  for (const some of inPortions(pairs, linksPerStep)) yield restoring(some);
+}
+
+const restoring = (pairs: readonly KeyPair[]): Step => ({
+  keys: [...new Set(pairs.flat())],
+  links: pairs.length,
+  plan: (now, { changeId }) => {
+    const draft = createDraft(now);
+    for (const [x, y] of pairs) joinBoth(groupOf(draft, x)!, groupOf(draft, y)!);
+    return { components: componentPlans(draft), restores: pairs.map((pair) => ({ pair, changeId })) };
+  },
+});
 
 const sided = (state: LinkState): LinkState => {
   const [a, b] = state.pair;

@@ -14,14 +14,11 @@ import type {
 } from "../core/identity.js";
 import { shortestPath, partsOf, type Gone, type Web } from "./web.js";
 
-export interface Part extends Summary, ProfileRef {
-  /** Positions in the web. */
-  readonly members: readonly number[];
-}
+export interface Part extends Remnant, Summary {}
 
 /** What a component falls into without some of its links, the largest part first. `nevers` are those that have a side in it. */
-export function fallApart(web: Web, gone: Gone, nevers: readonly Never[]): readonly Part[] {
-  const parts = partsOf(web, gone);
+export function fallApart(web: Web, gone: Gone, nevers: readonly Never[], among?: readonly number[]): readonly Part[] {
+  const parts = partsOf(web, gone, among);
   const idsOf = neversOfParts(web, parts, nevers);
   return parts
     .map((members, position) => partOf(web, members, idsOf[position]!.toSorted()))
@@ -30,13 +27,26 @@ export function fallApart(web: Web, gone: Gone, nevers: readonly Never[]): reado
 
 function partOf(web: Web, members: readonly number[], never: readonly NeverId[]): Part {
   const counts = new Map<string, number>();
-  let profileId = web.members[members[0]!]!.uid;
   for (const position of members) {
-    const { uid, identifier } = web.members[position]!;
-    if (uid < profileId) profileId = uid;
-    counts.set(identifier.namespace, (counts.get(identifier.namespace) ?? 0) + 1);
+    const { namespace } = web.members[position]!.identifier;
+    counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
   }
-  return { profileId, size: members.length, counts, never, members };
+  return { ...remnantOf(web, members), counts, never };
+}
+
+/** What is left of a component, and no more than an answer tells of it. */
+export interface Remnant extends ProfileRef {
+  /** Positions in the web. */
+  readonly members: readonly number[];
+}
+
+export const remnantsOf = (web: Web, gone: Gone): readonly Remnant[] =>
+  partsOf(web, gone).map((members) => remnantOf(web, members));
+
+function remnantOf({ members: all }: Web, members: readonly number[]): Remnant {
+  let profileId = all[members[0]!]!.uid;
+  for (const position of members) if (all[position]!.uid < profileId) profileId = all[position]!.uid;
+  return { profileId, size: members.length, members };
 }
 
 function neversOfParts(
@@ -44,16 +54,17 @@ function neversOfParts(
   parts: readonly (readonly number[])[],
   nevers: readonly Never[],
 ): readonly NeverId[][] {
-  const ids = parts.map((): NeverId[] => []);
-  if (nevers.length === 0) return ids;
-  const partAt = partsByMember(web, parts);
-  const positions = new Map(web.members.map(({ identifier }, position) => [nameOf(identifier), position]));
+  if (nevers.length === 0) return parts.map(() => []);
+  const idsAt = new Map<string, NeverId[]>();
   for (const { neverId, from, to } of nevers)
-    for (const side of [from, to]) {
-      const position = positions.get(nameOf(side));
-      if (position !== undefined) ids[partAt[position]!]!.push(neverId);
+    for (const side of [from, to].map(nameOf)) {
+      const ids = idsAt.get(side);
+      if (ids === undefined) idsAt.set(side, [neverId]);
+      else ids.push(neverId);
     }
-  return ids;
+  return parts.map((members) =>
+    members.flatMap((position) => idsAt.get(nameOf(web.members[position]!.identifier)) ?? []),
+  );
 }
 
 /** The number of the part that each member is in. */
@@ -91,17 +102,17 @@ const summaryOf = ({ profileId, size, counts, never }: Part): Summary & ProfileR
 });
 
 /** The part that holds the member. */
-export const partWith = (parts: readonly Part[], position: number): Part =>
+export const partWith = <T extends Remnant>(parts: readonly T[], position: number): T =>
   parts.find(({ members }) => members.includes(position))!;
 
 /** Not before the link itself came to stand, whatever the clocks of two gateways say. */
 export const removesOf = (
   workspace: WorkspaceId,
   { members, links, ends }: Web,
-  gone: Gone,
+  gone: readonly number[],
   { changeId, at }: Change,
 ): readonly RemovePlan[] =>
-  [...gone].map((link) => ({
+  gone.map((link) => ({
     pair: [
       identifierKey(workspace, members[ends[2 * link]!]!.identifier),
       identifierKey(workspace, members[ends[2 * link + 1]!]!.identifier),
@@ -109,6 +120,10 @@ export const removesOf = (
     changeId,
     at: Math.max(at, links[link]!.evidence.at),
   }));
+
+/** When the last of them went. */
+export const lastAt = ({ links }: Web, gone: readonly number[], at: number): number =>
+  gone.reduce((last, link) => Math.max(last, links[link]!.evidence.at), at);
 
 /** With the evidence of each link, in the order of the way; null when there is no way. */
 export function explainedPath(web: Web, from: number, to: number, gone?: Gone): readonly PathLink[] | null {

@@ -5,15 +5,16 @@ import {
   pairKey,
   type Component,
   type ComponentPlan,
+  type Link,
   type Never,
   type Picture,
-  type Plan,
   type SeenComponent,
 } from "../core/identity.js";
-import { EMPTY_PLAN, refOf } from "./draft.js";
-import { explainedPath, fallApart, partWith, removesOf, splitPlan, type Part } from "./splits.js";
-import { idsOf, undone, type Ruling, type Undoing } from "./undone.js";
-import { linkBetween, type Gone, type Web } from "./web.js";
+import { refOf } from "./draft.js";
+import { explainedPath, lastAt, partWith, remnantsOf } from "./splits.js";
+import { tearApart } from "./tear.js";
+import { idsOf, undone, type Ruling, type Step, type Undoing } from "./undone.js";
+import { linkBetween, type Web } from "./web.js";
 
 /** What is to be taken apart; `web` is the profile that holds it, as it stands in the picture. */
 export interface UnlinkPair extends Undoing {
@@ -39,14 +40,23 @@ export function decideUnlinkPair(picture: Picture, asked: UnlinkPair): Ruling {
 
 /** There is no link to take; but the pair may be forbidden. */
 function decideApart(picture: Picture, asked: UnlinkPair): Ruling {
-  const { from, to, never } = asked;
-  const sides = [from, to].map(({ key }) => seatOf(picture, key));
-  const refs = sides.map(([, profile]) => refOf(profile));
-  if (never === null || sides[0]![1].never.includes(never.neverId)) return { plan: null, undone: undone(refs, refs) };
-  const components = sides.map(([component, profile]) => withNever(component, profile, never));
+  const { from, to, never, changeId } = asked;
+  const keys = [from.key, to.key];
+  const profiles = keys.map((key) => seatOf(picture, key)[1]);
+  const refs = profiles.map(refOf);
+  if (never === null || profiles[0]!.never.includes(never.neverId))
+    return { keys, work: null, undone: undone(refs, refs) };
+  const step: Step = {
+    keys,
+    links: 0,
+    plan: (now) => ({ components: keys.map((key) => withNever(...seatOf(now, key), never)) }),
+  };
   const change = asked.change({ outcome: "forbidden", before: refs, after: refs });
-  const plan: Plan = { ...EMPTY_PLAN, components, forbids: [{ ...never, at: change.at }], changes: [change] };
-  return { plan, undone: { ...undone(refs, refs), outcome: "forbidden", changeId: change.changeId } };
+  return {
+    keys,
+    work: { what: "removed links", change, marks: ({ at }) => ({ forbids: [{ ...never, at }] }), steps: [step] },
+    undone: { ...undone(refs, refs), outcome: "forbidden", changeId },
+  };
 }
 
 const withNever = (component: Component, profile: SeenComponent, { neverId }: Never): ComponentPlan => ({
@@ -58,39 +68,34 @@ const withNever = (component: Component, profile: SeenComponent, { neverId }: Ne
 });
 
 function decideWithin(picture: Picture, asked: UnlinkPair, web: Web): Ruling {
-  const { workspace, from, to, never } = asked;
-  const [component, profile] = seatOf(picture, from.key);
+  const { workspace, changeId, from, to, never } = asked;
+  const keys = [from.key, to.key];
+  const [, profile] = seatOf(picture, from.key);
   const [start, end] = [positionOf(picture, web, from.key), positionOf(picture, web, to.key)];
   const isLinked = picture.linked.has(pairKey(from.key, to.key));
-  const gone: Gone = new Set(isLinked ? [linkBetween(web, start, end)!] : []);
-  const path = explainedPath(web, start, end, gone);
+  const gone = isLinked ? [linkBetween(web, start, end)!] : [];
+  const path = explainedPath(web, start, end, new Set(gone));
   if (path !== null && never !== null)
     throw new AppError("still_joined", "Other links still hold the two together, so the pair cannot be forbidden.", {
       members: { stillJoinedBy: path },
     });
   const before = [refOf(profile)];
-  if (!isLinked) return { plan: null, undone: { ...undone(before, before), stillJoinedBy: path } };
+  if (!isLinked) return { keys, work: null, undone: { ...undone(before, before), stillJoinedBy: path } };
 
-  const parts = fallApart(web, gone, never === null ? asked.nevers : [...asked.nevers, never]);
-  const after = parts.map(refOf);
-  const change = asked.change({ outcome: "unlinked", before, after });
-  const { changeId } = change;
-  const removes = removesOf(workspace, web, gone, change);
-  const split = splitPlan(component, web, parts);
-  const plan: Plan = {
-    ...EMPTY_PLAN,
-    removes,
-    splits: split === null ? [] : [split],
-    forbids: never === null ? [] : [{ ...never, at: change.at }],
-    changes: [change],
-  };
-  const sides: readonly Part[] = [partWith(parts, start), partWith(parts, end)];
+  const after = remnantsOf(web, new Set(gone));
+  const torn = { web, gone, nevers: never === null ? asked.nevers : [...asked.nevers, never] };
   return {
-    plan,
+    keys,
+    work: {
+      what: "removed links",
+      change: asked.change({ outcome: "unlinked", before, after }),
+      marks: ({ at }) => (never === null ? {} : { forbids: [{ ...never, at }] }),
+      steps: tearApart(workspace, [torn], asked.linksPerStep),
+    },
     undone: {
       ...undone(before, after),
       outcome: "unlinked",
-      profileIds: idsOf(sides),
+      profileIds: idsOf([partWith(after, start), partWith(after, end)]),
       changeId,
       stillJoinedBy: path,
     },
@@ -101,30 +106,37 @@ export interface UnlinkIdentifier extends Undoing {
   readonly side: Side;
   readonly web: Web;
   readonly nevers: readonly Never[];
+  /** The profile as it stood when the first links went: what was linked since stays. Null as long as none went. */
+  readonly begun: Web | null;
 }
 
 /** Takes all links of one identifier; what only it held together falls apart. */
 export function decideUnlinkIdentifier(picture: Picture, asked: UnlinkIdentifier): Ruling {
-  const { workspace, side, web, nevers } = asked;
-  const [component, profile] = seatOf(picture, side.key);
-  const before = [refOf(profile)];
+  const { workspace, changeId, side, web, nevers, begun } = asked;
+  const keys = [side.key];
+  const before = [refOf(seatOf(picture, side.key)[1])];
   const position = positionOf(picture, web, side.key);
-  const gone: Gone = new Set(web.around.subarray(web.starts[position], web.starts[position + 1]));
-  if (gone.size === 0) return { plan: null, undone: undone(before, before) };
-  const parts = fallApart(web, gone, nevers);
-  const after = parts.map(refOf);
-  const change = asked.change({ outcome: "unlinked", before, after });
-  const { changeId } = change;
-  const split = splitPlan(component, web, parts);
-  const removes = removesOf(workspace, web, gone, change);
-  const plan: Plan = {
-    ...EMPTY_PLAN,
-    removes,
-    splits: split === null ? [] : [split],
-    unlinked: [{ key: side.key, at: removes.reduce((last, { at }) => Math.max(last, at), change.at), changeId }],
-    changes: [change],
+  const links = [...web.around.subarray(web.starts[position], web.starts[position + 1])];
+  const gone = begun === null ? links : links.filter((link) => stoodIn(begun, web.links[link]!));
+  if (gone.length === 0) return { keys, work: null, undone: undone(before, before) };
+  const after = remnantsOf(web, new Set(gone));
+  return {
+    keys,
+    work: {
+      what: "removed links",
+      change: asked.change({ outcome: "unlinked", before, after }),
+      marks: ({ at }) => ({ unlinked: [{ key: side.key, at: lastAt(web, gone, at), changeId }] }),
+      steps: tearApart(workspace, [{ web, nevers, gone }], asked.linksPerStep),
+    },
+    undone: { ...undone(before, after), outcome: "unlinked", changeId },
   };
-  return { plan, undone: { ...undone(before, after), outcome: "unlinked", changeId } };
+}
+
+/** Nobody asserted it anew since. */
+function stoodIn(web: Web, { from, to, changeId }: Link): boolean {
+  const [one, other] = [web.positionOf.get(from), web.positionOf.get(to)];
+  const link = one === undefined || other === undefined ? undefined : linkBetween(web, one, other);
+  return link !== undefined && web.links[link]!.changeId === changeId;
 }
 
 function seatOf(picture: Picture, key: IdentifierKey): readonly [Component, SeenComponent] {

@@ -77,11 +77,15 @@ export function shortestPath(web: Web, from: number, to: number, gone: Gone = NO
   return path.toReversed();
 }
 
-/** The members that hang together, part by part. */
-export function partsOf(web: Web, gone: Gone = NONE): readonly (readonly number[])[] {
+/** Those of the members that hang together, part by part. No link that is left leads away from them. */
+export function partsOf(
+  web: Web,
+  gone: Gone = NONE,
+  among: Iterable<number> = web.members.keys(),
+): readonly (readonly number[])[] {
   const seen = new Uint8Array(web.members.length);
   const parts: (readonly number[])[] = [];
-  for (let member = 0; member < seen.length; member++) {
+  for (const member of among) {
     if (seen[member] === 1) continue;
     const part = spread(web, member, gone, seen);
     parts.push(part);
