@@ -55,17 +55,7 @@ export function testLargeProfile(backend: Backend<IdentityGraph>, sizes: LargePr
     });
     after(() => close?.());
 
-    /** Runs work on the profiles, and holds what others wait meanwhile to its limit. */
-    const undisturbed = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
-      const probed = await whileAsking(ASK_EVERY_MS, probes, work);
-      const told = [...probed.latencies].map(
-        ([name, { count, p50, p99, max }]) => `${count} ${name} p50 ${ms(p50)}, p99 ${ms(p99)}, max ${ms(max)}`,
-      );
-      console.log(`    ${what} took ${ms(probed.ms)}; ${told.join("; ")}`);
-      for (const [name, { p99 }] of probed.latencies)
-        await assertWithin(WAIT_MS_MAX, () => p99, `p99 of ${name} while ${what} went on`);
-      return probed.result;
-    };
+    const undisturbed = <T>(what: string, work: () => Promise<T>): Promise<T> => undisturbedBy(probes)(what, work);
     const identify = (...identifiers: readonly Identifier[]) => identifyIn(identity, workspace, ...identifiers);
     const lastOf = ({ size, identifierAt }: LargeProfile): Identifier => identifierAt(size - 1);
     const refsOf = async (...profiles: readonly LargeProfile[]) => {
@@ -169,15 +159,29 @@ export function testLargeProfile(backend: Backend<IdentityGraph>, sizes: LargePr
   });
 }
 
+/** Runs work on the profiles, and holds what others wait meanwhile to its limit. */
+export const undisturbedBy =
+  (probes: readonly Probe[]) =>
+  async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    const probed = await whileAsking(ASK_EVERY_MS, probes, work);
+    const told = [...probed.latencies].map(
+      ([name, { count, p50, p99, max }]) => `${count} ${name} p50 ${ms(p50)}, p99 ${ms(p99)}, max ${ms(max)}`,
+    );
+    console.log(`    ${what} took ${ms(probed.ms)}; ${told.join("; ")}`);
+    for (const [name, { p99 }] of probed.latencies)
+      await assertWithin(WAIT_MS_MAX, () => p99, `p99 of ${name} while ${what} went on`);
+    return probed.result;
+  };
+
 const ms = (time: number): string => `${time.toFixed(0)} ms`;
 const refOf = ({ profileId }: LargeProfile, size: number) => ({ profileId, size });
 const whatOf = ({ outcome, profileIds, stillJoinedBy }: Undone) => [outcome, profileIds, stillJoinedBy];
 
-const identifyIn = (identity: Identity, workspace: WorkspaceId, ...identifiers: readonly Identifier[]) =>
+export const identifyIn = (identity: Identity, workspace: WorkspaceId, ...identifiers: readonly Identifier[]) =>
   identity.assert(workspace, { identifiers, evidence: evidence("identify") });
 
 /** Of any link of the profile. */
-function repeatsIn(identity: Identity, { workspace, profileId, edges, identifierAt }: LargeProfile): Probe {
+export function repeatsIn(identity: Identity, { workspace, profileId, edges, identifierAt }: LargeProfile): Probe {
   const random = createRandom(SEED);
   const ask = async (): Promise<void> => {
     const [from, to] = random.pick(edges);
@@ -187,7 +191,7 @@ function repeatsIn(identity: Identity, { workspace, profileId, edges, identifier
   return { name: "repeats", ask };
 }
 
-function newcomersIn(identity: Identity, workspace: WorkspaceId): Probe {
+export function newcomersIn(identity: Identity, workspace: WorkspaceId): Probe {
   let asked = 0;
   const seen = new Set<ProfileId>();
   const ask = async (): Promise<void> => {

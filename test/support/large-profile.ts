@@ -18,6 +18,8 @@ export interface Shape {
   /** Its first members: each is linked to the next one, and all others hang on the last. */
   readonly chain: number;
   readonly seed: number;
+  /** All others hang on the first, and nothing else links them. */
+  readonly isStar?: boolean;
 }
 
 /** Members are numbered by age. */
@@ -37,7 +39,8 @@ const STEP = { first: 250, most: 2_000 } as const;
 const EVIDENCE: Evidence = { source: "identify", keyId: "key0000001" as KeyId, at: 1_700_000_000_000 };
 
 /** Behind the chain each hangs on any of those before it: no way is long there, and many have a way around. */
-function edgesOf({ size, chain, seed }: Shape): readonly Edge[] {
+function edgesOf({ size, chain, seed, isStar = false }: Shape): readonly Edge[] {
+  if (isStar) return Array.from({ length: size - 1 }, (_, n): Edge => [n + 1, 0]);
   const random = createRandom(seed);
   const last = chain - 1;
   const edges: Edge[] = [];

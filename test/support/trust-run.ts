@@ -42,7 +42,7 @@ function uidsOf(random: Random): (name: Name) => Uid {
   return (name) => `${base}${ranks.indexOf(name).toString(16).padStart(2, "0")}` as Uid;
 }
 
-function createBench(graph: IdentityGraph, random: Random): Bench {
+function createBench(graph: IdentityGraph, random: Random, linksPerStep: readonly number[]): Bench {
   const workspace = newId<WorkspaceId>();
   const state = createTrustState(uidsOf(random), NO_RULES);
   const clock = { now: 0 };
@@ -55,13 +55,19 @@ function createBench(graph: IdentityGraph, random: Random): Bench {
     newUid: (key) => state.uidOf(nameOf(identifierOf(key))),
     now: () => clock.now,
     lane,
+    linksPerStep: random.pick(linksPerStep),
   });
   return { workspace, identity, state, clock, made: [] };
 }
 
 /** Runs the program on the graph and on the model, and compares each answer and at last all that stands. Throws where they differ. */
-export async function runProgram(graph: IdentityGraph, program: Program, random: Random): Promise<void> {
-  const bench = createBench(graph, random);
+export async function runProgram(
+  graph: IdentityGraph,
+  program: Program,
+  random: Random,
+  linksPerStep: readonly number[],
+): Promise<void> {
+  const bench = createBench(graph, random, linksPerStep);
   for (const operation of program) {
     bench.clock.now = operation.time;
     try {

@@ -1,0 +1,331 @@
+import assert from "node:assert/strict";
+import { AppError } from "../core/errors.js";
+import { identifierKey, type Identifier } from "../core/event.js";
+import type { Identity, Undone } from "../core/identity-api.js";
+import type { EventId, KeyId, Uid, WorkspaceId } from "../core/ids.js";
+import type { Evidence, Plan, Source } from "../core/identity.js";
+import type { IdentityGraph } from "../core/ports.js";
+import { createIdentity } from "../graph/identity.js";
+import { graphBackends } from "./support/backends.js";
+import { aWorkspace, anIdentifier } from "./support/identity-fixtures.js";
+import { normal, readPartition, type Partition } from "./support/identity-model.js";
+import { ALL, NEWEST, wanting, wantingRules } from "./support/identity-sights.js";
+
+const LINKS_PER_STEP = 2;
+const hub = anIdentifier("hub", "device_id");
+const people = ["a", "b", "c", "d", "e", "f", "g"].map((value) => anIdentifier(value));
+const [a, b, c, d] = people as [Identifier, Identifier, Identifier, Identifier];
+const stranger = anIdentifier("stranger");
+const EVERYBODY = [hub, ...people, stranger];
+/** What is left of them without the hub: a and e belong together, and so do b and f. */
+const APART = [["a", "e"], ["b", "f"], ["c"], ["d"], ["g"], ["hub"], ["stranger"]];
+const TOGETHER = [["a", "b", "c", "d", "e", "f", "g", "hub"], ["stranger"]];
+/** Two in each, and one in the last. */
+const STEPS = 4;
+
+/** Called before a step that writes; what it throws fails the step. */
+type Before = (number: number, plan: Plan) => void;
+
+interface Bench {
+  readonly graph: IdentityGraph;
+  readonly identity: Identity;
+  readonly workspace: WorkspaceId;
+  readonly now: { at: number };
+  /** From now on, counted from 1. */
+  readonly beforeStep: (before: Before) => void;
+  readonly steps: () => number;
+}
+
+describe("An undo of more links than a step may take", () => {
+  let drop: () => Promise<void>;
+  let opened: IdentityGraph;
+  before(async () => {
+    const place = await graphBackends[0]!.place();
+    drop = () => place.drop();
+    opened = await place.open();
+  });
+  after(async () => {
+    await opened.close();
+    await drop();
+  });
+
+  const evidence = (source: Source, at: number): Evidence => ({ source, keyId: "key0000001" as KeyId, at });
+
+  async function aBench(longTimeoutMs = 60_000): Promise<Bench> {
+    const now = { at: 1_000 };
+    let before: Before = () => undefined;
+    let steps = 0;
+    const graph: IdentityGraph = {
+      ...opened,
+      update: (workspace, want, decide) =>
+        opened.update(workspace, want, (picture) => {
+          const decided = decide(picture);
+          if (decided.plan !== null) before((steps += 1), decided.plan);
+          return decided;
+        }),
+    };
+    const identity = createIdentity({
+      graph,
+      timeoutMs: 60_000,
+      longTimeoutMs,
+      linksPerStep: LINKS_PER_STEP,
+      now: () => now.at,
+    });
+    const bench: Bench = {
+      graph: opened,
+      identity,
+      workspace: aWorkspace(),
+      now,
+      beforeStep: (next) => {
+        before = next;
+        steps = 0;
+      },
+      steps: () => steps,
+    };
+    for (const one of people) await identify(bench, hub, one);
+    await identify(bench, a, people[4]!);
+    await identify(bench, people[5]!, b);
+    await identify(bench, stranger);
+    await identity.unlink(bench.workspace, { from: c, to: stranger, never: true }, evidence("unlink", now.at));
+    bench.beforeStep(() => undefined);
+    now.at += 100;
+    return bench;
+  }
+
+  const identify = ({ identity, workspace, now }: Bench, ...identifiers: readonly Identifier[]) =>
+    identity.assert(workspace, { identifiers, evidence: evidence("identify", now.at) });
+  const deliver = ({ identity, workspace }: Bench, at: number, ...identifiers: readonly Identifier[]) =>
+    identity.assert(workspace, {
+      identifiers,
+      evidence: evidence("00000000-0000-7000-8000-000000000001" as EventId, at),
+    });
+  const unlinkHub = ({ identity, workspace, now }: Bench, dryRun = false): Promise<Undone> =>
+    identity.unlink(workspace, { identifier: hub }, evidence("unlink", now.at), { dryRun });
+  const revert = ({ identity, workspace, now }: Bench, { changeId }: Pick<Undone, "changeId">): Promise<Undone> =>
+    identity.revert(workspace, changeId!, evidence("revert", now.at));
+  const linksOf = async ({ graph, workspace }: Bench, one: Identifier): Promise<number> => {
+    const seen = await graph.read(workspace, wanting(workspace, one));
+    const { uid } = seen.identifiers.get(identifierKey(workspace, one))!;
+    return (await graph.links(workspace, uid, ALL)).filter(({ from, to }) => from === uid || to === uid).length;
+  };
+
+  /** Profiles are what hangs together by active links, and their sums are right. Answers them. */
+  async function checkRight({ graph, workspace }: Bench, everybody = EVERYBODY): Promise<Partition> {
+    const partition = await readPartition(graph, workspace, everybody);
+    const seen = await graph.read(workspace, wantingRules(wanting(workspace, ...everybody)));
+    const joined = new Map<Uid, Set<string>>();
+    const nevers = await graph.nevers(workspace, ALL);
+    for (const { profileId, counts, never } of seen.components.values()) {
+      const members = await graph.members(workspace, profileId, ALL);
+      for (const { uid, identifier } of members) joined.set(uid, new Set([identifier.value]));
+      for (const { from, to } of await graph.links(workspace, profileId, ALL)) {
+        const both = new Set([...joined.get(from)!, ...joined.get(to)!]);
+        for (const [uid, set] of joined) if ([...set].some((value) => both.has(value))) joined.set(uid, both);
+      }
+      const found = new Map<string, number>();
+      for (const { identifier } of members) found.set(identifier.namespace, (found.get(identifier.namespace) ?? 0) + 1);
+      assert.deepEqual(new Map([...counts].toSorted()), new Map([...found].toSorted()), "counts");
+      const values = members.map(({ identifier }) => identifier.value);
+      const sides = nevers.filter(({ from, to }) => values.includes(from.value) || values.includes(to.value));
+      assert.deepEqual(
+        never,
+        sides.map(({ neverId }) => neverId),
+        "forbidden pairs",
+      );
+    }
+    assert.deepEqual(normal([...new Set(joined.values())].map((set) => [...set])), partition, "connected by links");
+    return partition;
+  }
+
+  const shapeOf = ({ outcome, profileIds, before: was, after: is }: Undone) => ({
+    outcome,
+    profiles: profileIds.length,
+    before: was.map(({ size }) => size).toSorted(),
+    after: is.map(({ size }) => size).toSorted(),
+  });
+
+  it("goes in steps of so many links, leaves one record, and answers as one step would", async () => {
+    const bench = await aBench();
+    const plans: Plan[] = [];
+    bench.beforeStep((_, plan) => void plans.push(plan));
+    const tried = await unlinkHub(bench, true);
+    assert.deepEqual([plans.length, tried.changeId], [0, null]);
+    const undone = await unlinkHub(bench);
+    assert.deepEqual(shapeOf(undone), {
+      outcome: "unlinked",
+      profiles: 6,
+      before: [8],
+      after: [1, 1, 1, 1, 2, 2],
+    });
+    assert.deepEqual({ ...undone, changeId: null }, tried);
+    assert.deepEqual(await checkRight(bench), APART);
+    const restored = await revert(bench, undone);
+    assert.deepEqual(shapeOf(restored), { outcome: "reverted", profiles: 1, before: [1, 1, 1, 1, 2, 2], after: [8] });
+    assert.deepEqual(await checkRight(bench), TOGETHER);
+    const again = await revert(bench, restored);
+    assert.deepEqual(shapeOf(again), { ...shapeOf(undone), outcome: "reverted", profiles: 1 });
+    assert.deepEqual(await checkRight(bench), APART);
+    assert.deepEqual(
+      plans.map(({ removes, restores, changes }) => [removes.length, restores.length, changes.length]),
+      [
+        ...[
+          [2, 0, 1],
+          [2, 0, 0],
+          [2, 0, 0],
+          [1, 0, 0],
+        ],
+        ...[
+          [0, 2, 1],
+          [0, 2, 0],
+          [0, 2, 0],
+          [0, 1, 0],
+        ],
+        ...[
+          [2, 0, 1],
+          [2, 0, 0],
+          [2, 0, 0],
+          [1, 0, 0],
+        ],
+      ],
+    );
+    const changes = await bench.identity.changes(bench.workspace, null, NEWEST);
+    assert.deepEqual(
+      changes.slice(0, 3).map(({ changeId }) => changeId),
+      [again.changeId, restored.changeId, undone.changeId],
+    );
+  });
+
+  /** The call fails at that step, and leaves a graph that is right; the same call then does the rest. */
+  async function failingAt(bench: Bench, failing: number, call: () => Promise<Undone>): Promise<Undone> {
+    bench.beforeStep((number) => {
+      if (number === failing) throw new AppError("unavailable", "the power went");
+    });
+    await assert.rejects(call, /the power went/);
+    await checkRight(bench);
+    bench.beforeStep(() => undefined);
+    const undone = await call();
+    assert.equal(bench.steps(), STEPS - failing + 1, "only the rest");
+    return undone;
+  }
+
+  for (let failing = 1; failing <= STEPS; failing++) {
+    it(`that fails at step ${failing} leaves a graph that is right, and the same call does the rest`, async () => {
+      const bench = await aBench();
+      const sent = bench.now.at - 1;
+      const rest = await failingAt(bench, failing, () => unlinkHub(bench));
+      assert.deepEqual(await checkRight(bench), APART);
+      assert.equal((await deliver(bench, sent, hub, d)).changeId, null, "what was sent before it stays out");
+      assert.deepEqual(await checkRight(bench), APART);
+      const records = await bench.identity.changes(bench.workspace, "unlinked", NEWEST);
+      assert.equal(records.length, failing > 1 ? 2 : 1);
+      assert.equal(records[0]!.changeId, rest.changeId);
+      for (const record of records) await revert(bench, record);
+      assert.deepEqual(await checkRight(bench), TOGETHER);
+    });
+
+    it(`and so does a revert that fails at step ${failing}, and the revert of that`, async () => {
+      const bench = await aBench();
+      const undone = await unlinkHub(bench);
+      await failingAt(bench, failing, () => revert(bench, undone));
+      assert.deepEqual(await checkRight(bench), TOGETHER);
+      const restored = await bench.identity.changes(bench.workspace, "reverted", NEWEST);
+      for (const record of restored) await revert(bench, record);
+      assert.deepEqual(await checkRight(bench), APART);
+      const sent = bench.now.at - 1;
+      const whole = await aBench();
+      const back = await revert(whole, await unlinkHub(whole));
+      await failingAt(whole, failing, () => revert(whole, back));
+      assert.equal((await deliver(whole, sent, hub, d)).changeId, null, "unlinked again, as it was");
+      assert.deepEqual(await checkRight(whole), APART);
+    });
+  }
+
+  it("keeps older events out from its first step on", async () => {
+    const bench = await aBench();
+    const sent = bench.now.at - 1;
+    const late: Promise<unknown>[] = [];
+    bench.beforeStep((number) => {
+      if (number === 1) late.push(deliver(bench, sent, hub, anIdentifier("late")));
+    });
+    await unlinkHub(bench);
+    await Promise.all(late);
+    assert.deepEqual(await checkRight(bench), APART);
+  });
+
+  it("takes what stood when it began: what others link and merge meanwhile stays, and it comes to an end", async () => {
+    const bench = await aBench();
+    await identify(bench, anIdentifier("far"), anIdentifier("away"));
+    const [near, far] = [anIdentifier("near"), anIdentifier("far")];
+    const meanwhile: Promise<unknown>[] = [];
+    bench.beforeStep((_, { removes }) => {
+      const [gone] = removes;
+      if (gone === undefined) return;
+      const taken = people.find((one) => gone.pair.includes(identifierKey(bench.workspace, one)))!;
+      // In each step: a new one for the hub, a merge of one whose link goes just then, and that link again.
+      bench.now.at += 1;
+      meanwhile.push(identify(bench, hub, anIdentifier(`new-${meanwhile.length}`)));
+      if (meanwhile.length === 1) meanwhile.push(identify(bench, hub, near), identify(bench, d, far));
+      if (meanwhile.length === 3) meanwhile.push(identify(bench, hub, taken));
+    });
+    const undone = await unlinkHub(bench);
+    await Promise.all(meanwhile);
+    assert.equal(undone.outcome, "unlinked");
+    bench.beforeStep(() => undefined);
+    const others = ["near", "far", "away"].map((value) => anIdentifier(value));
+    const news = meanwhile.map((_, n) => anIdentifier(`new-${n}`));
+    const partition = await checkRight(bench, [...EVERYBODY, ...others, ...news]);
+    const withHub = partition.find((values) => values.includes("hub"))!;
+    assert.ok(withHub.includes("near") && withHub.includes("new-0"), withHub.join());
+    assert.deepEqual(
+      partition.find((values) => values.includes("d")),
+      ["away", "d", "far"],
+    );
+    assert.ok(
+      partition.some((values) => values.join() === "c" || values.join() === "g"),
+      "old links are gone",
+    );
+    const unlinked = await bench.identity.changes(bench.workspace, "unlinked", NEWEST);
+    assert.deepEqual(
+      unlinked.map(({ changeId }) => changeId),
+      [undone.changeId],
+    );
+  });
+
+  it("restores around what others link meanwhile, and once", async () => {
+    const bench = await aBench();
+    const undone = await unlinkHub(bench);
+    const meanwhile: Promise<unknown>[] = [];
+    bench.beforeStep((_, { restores }) => {
+      if (restores.length === 0) return;
+      meanwhile.push(identify(bench, hub, people[6]!, anIdentifier(`new-${meanwhile.length + 1}`)));
+    });
+    const restored = await revert(bench, undone);
+    await Promise.all(meanwhile);
+    assert.equal(restored.outcome, "reverted");
+    bench.beforeStep(() => undefined);
+    const news = meanwhile.map((_, n) => anIdentifier(`new-${n + 1}`));
+    await checkRight(bench, [...EVERYBODY, ...news]);
+    for (const one of people) {
+      const { connected } = await bench.identity.explain(bench.workspace, hub, one);
+      assert.ok(connected, one.value);
+    }
+    assert.equal((await revert(bench, undone)).outcome, "unchanged");
+  });
+
+  it("stops when nobody waits for it any more, and keeps nobody from the next one", async () => {
+    const bench = await aBench(100);
+    for (let calls = 1; calls <= 3; calls++) {
+      bench.beforeStep(() => {
+        for (const until = performance.now() + 150; performance.now() < until;);
+      });
+      await assert.rejects(unlinkHub(bench), /did not answer in time/);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.equal(bench.steps(), 1);
+      assert.equal(await linksOf(bench, hub), people.length - LINKS_PER_STEP * calls);
+      await checkRight(bench);
+    }
+    bench.beforeStep(() => undefined);
+    await unlinkHub(bench);
+    assert.deepEqual(await checkRight(bench), APART);
+  });
+});
