@@ -163,9 +163,10 @@ async function restore(picture: Picture, asked: Revert, removed: readonly LinkSt
   await forEachInTurns(sides, ([{ pair }, ...both]) => {
     const [one, other] = both.map(endOf) as [Group, Group];
     const rule: DropRule | null = one === other ? null : breaks(one, other, asked.rules);
-    if (rule !== null) return void dropped.push({ from: identifierOf(pair[0]), to: identifierOf(pair[1]), rule });
-    joinBoth(one, other);
-    pairs.push(pair);
+    if (rule === null) {
+      joinBoth(one, other);
+      pairs.push(pair);
+    } else dropped.push({ from: identifierOf(pair[0]), to: identifierOf(pair[1]), rule });
   });
   const after = [...new Set(groups.map(endOf))].map(refOf);
   const result = {

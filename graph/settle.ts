@@ -165,12 +165,9 @@ const planOf = (step: Step, { marks }: Work, now: Picture, change: Change, isFir
 
 /** Of a dry run, and of what writes nothing. */
 function keysOf({ keys, work }: Ruling): readonly IdentifierKey[] {
-  const first = work === null ? null : [...inFirst(work.steps)];
-  return first === null ? keys : [...new Set([...keys, ...first.flatMap((step) => step.keys)])];
-}
-
-function* inFirst<T>(all: Iterable<T>): Generator<T> {
-  for (const one of all) return yield one;
+  if (work === null) return keys;
+  const { value: first } = work.steps[Symbol.iterator]().next() as IteratorYieldResult<Step>;
+  return [...new Set([...keys, ...first.keys])];
 }
 
 /** All of the profiles, and nothing of what only an assertion asks for. */

@@ -21,9 +21,10 @@ export interface Torn {
 export function* tearApart(workspace: WorkspaceId, torn: readonly Torn[], linksPerStep: number): Generator<Step> {
   const all = torn.map((one) => ({ ...one, pieces: createPieces(workspace, one) }));
   const links = all.reduce((sum, { gone }) => sum + gone.length, 0);
-  if (links <= linksPerStep) return yield stepOf(workspace, all);
-  for (const one of all)
-    for (const gone of inPortions(one.gone, linksPerStep)) yield stepOf(workspace, [{ ...one, gone }]);
+  if (links <= linksPerStep) yield stepOf(workspace, all);
+  else
+    for (const one of all)
+      for (const gone of inPortions(one.gone, linksPerStep)) yield stepOf(workspace, [{ ...one, gone }]);
 }
 
 interface Taking extends Torn {
@@ -31,13 +32,15 @@ interface Taking extends Torn {
 }
 
 function stepOf(workspace: WorkspaceId, takings: readonly Taking[]): Step {
-  const falls = takings.flatMap(({ web, pieces, gone }) => pieces.take(gone).map((fall) => ({ web, ...fall })));
+  const falls = takings.flatMap(({ web, pieces, gone }) => pieces.take(gone).map((fall) => ({ web, fall })));
   return {
-    keys: falls.map(({ key }) => key),
+    keys: falls.map(({ fall }) => fall.key),
     links: takings.reduce((sum, { gone }) => sum + gone.length, 0),
     plan: (now, change) => ({
       removes: takings.flatMap(({ web, gone }) => removesOf(workspace, web, gone, change)),
-      splits: falls.flatMap(({ key, web, parts }) => splitPlan(now.identifiers.get(key)!.component, web, parts) ?? []),
+      splits: falls.flatMap(
+        ({ web, fall: { key, parts } }) => splitPlan(now.identifiers.get(key)!.component, web, parts) ?? [],
+      ),
     }),
   };
 }

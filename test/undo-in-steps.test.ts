@@ -124,9 +124,9 @@ describe("An undo of more links than a step may take", () => {
       }
       const found = new Map<string, number>();
       for (const { identifier } of members) found.set(identifier.namespace, (found.get(identifier.namespace) ?? 0) + 1);
-      assert.deepEqual(new Map([...counts].toSorted()), new Map([...found].toSorted()), "counts");
-      const values = members.map(({ identifier }) => identifier.value);
-      const sides = nevers.filter(({ from, to }) => values.includes(from.value) || values.includes(to.value));
+      assert.deepEqual(Object.fromEntries(counts), Object.fromEntries(found), "counts");
+      const values = new Set(members.map(({ identifier }) => identifier.value));
+      const sides = nevers.filter(({ from, to }) => values.has(from.value) || values.has(to.value));
       assert.deepEqual(
         never,
         sides.map(({ neverId }) => neverId),
@@ -140,8 +140,8 @@ describe("An undo of more links than a step may take", () => {
   const shapeOf = ({ outcome, profileIds, before: was, after: is }: Undone) => ({
     outcome,
     profiles: profileIds.length,
-    before: was.map(({ size }) => size).toSorted(),
-    after: is.map(({ size }) => size).toSorted(),
+    before: was.map(({ size }) => size).toSorted((x, y) => x - y),
+    after: is.map(({ size }) => size).toSorted((x, y) => x - y),
   });
 
   it("goes in steps of so many links, leaves one record, and answers as one step would", async () => {
@@ -165,28 +165,12 @@ describe("An undo of more links than a step may take", () => {
     const again = await revert(bench, restored);
     assert.deepEqual(shapeOf(again), { ...shapeOf(undone), outcome: "reverted", profiles: 1 });
     assert.deepEqual(await checkRight(bench), APART);
+    const shapes = plans.map(({ removes, restores, changes }) => [removes.length, restores.length, changes.length]);
+    const removing = ["2 0 1", "2 0 0", "2 0 0", "1 0 0"];
+    const restoring = ["0 2 1", "0 2 0", "0 2 0", "0 1 0"];
     assert.deepEqual(
-      plans.map(({ removes, restores, changes }) => [removes.length, restores.length, changes.length]),
-      [
-        ...[
-          [2, 0, 1],
-          [2, 0, 0],
-          [2, 0, 0],
-          [1, 0, 0],
-        ],
-        ...[
-          [0, 2, 1],
-          [0, 2, 0],
-          [0, 2, 0],
-          [0, 1, 0],
-        ],
-        ...[
-          [2, 0, 1],
-          [2, 0, 0],
-          [2, 0, 0],
-          [1, 0, 0],
-        ],
-      ],
+      shapes.map((shape) => shape.join(" ")),
+      [...removing, ...restoring, ...removing],
     );
     const changes = await bench.identity.changes(bench.workspace, null, NEWEST);
     assert.deepEqual(

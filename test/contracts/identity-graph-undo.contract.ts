@@ -17,7 +17,7 @@ import {
   type Pair,
 } from "../support/identity-plans.js";
 import { readPartition } from "../support/identity-model.js";
-import { ALL, ann, bob, cat, dan, hostileValues, standing, valuesOf } from "../support/identity-sights.js";
+import { ALL, NEWEST, ann, bob, cat, dan, hostileValues, standing, valuesOf } from "../support/identity-sights.js";
 
 const partition = (port: IdentityGraph, workspace: WorkspaceId) => readPartition(port, workspace, EVERYBODY);
 
@@ -65,6 +65,43 @@ export const identityGraphUndo: Contract<IdentityGraph> = {
     };
     await check(port);
     await check(await reopen());
+  },
+
+  "update takes back links and restores them for a change that an earlier step left": async ({ port, reopen }) => {
+    const workspace = await aChain(port);
+    const change = aChange({ identifiers: [cat] });
+    const { changeId, at } = change;
+    const [first, second] = [keysOf(workspace, [bob, cat]), keysOf(workspace, [cat, dan])];
+    await step(port, workspace, anAssertion(bob, dan));
+    await write(port, workspace, EVERYBODY, () => ({
+      changes: [change],
+      removes: [{ pair: first, changeId, at }],
+    }));
+    await write(port, workspace, [ann, cat], ({ seat, profile }) => {
+      const { uid, component } = seat(cat);
+      const counts = profile(cat).counts;
+      return {
+        removes: [{ pair: second, changeId, at }],
+        splits: [
+          {
+            component,
+            stays: { ...profile(ann), size: 3 },
+            parts: [{ profileId: uid, size: 1, counts, never: [], members: [uid] }],
+          },
+        ],
+      };
+    });
+    const graph = await reopen();
+    assert.deepEqual(await partition(graph, workspace), [["ann", "bob", "dan"], ["cat"]]);
+    const states = await graph.linksOfChange(workspace, change);
+    assert.deepEqual(
+      states.map(({ by, isActive }) => [by, isActive]),
+      [
+        [changeId, false],
+        [changeId, false],
+      ],
+    );
+    assert.equal((await graph.changes(workspace, "unlinked", NEWEST)).length, 1);
   },
 
   "update takes back links, and moves members, that the step did not look at": async ({ port }) => {
