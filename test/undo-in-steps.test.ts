@@ -1,40 +1,33 @@
 import assert from "node:assert/strict";
 import { AppError } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event.js";
-import type { Identity, Undone } from "../core/identity-api.js";
-import type { EventId, KeyId, Uid, WorkspaceId } from "../core/ids.js";
-import type { Evidence, Plan, Source } from "../core/identity.js";
+import type { Undone } from "../core/identity-api.js";
+import type { Plan } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
-import { createIdentity } from "../graph/identity.js";
 import { graphBackends } from "./support/backends.js";
-import { aWorkspace, anIdentifier } from "./support/identity-fixtures.js";
-import { normal, readPartition, type Partition } from "./support/identity-model.js";
-import { ALL, NEWEST, wanting, wantingRules } from "./support/identity-sights.js";
+import { anIdentifier } from "./support/identity-fixtures.js";
+import { NEWEST } from "./support/identity-sights.js";
+import {
+  anUndoBench,
+  checkRight,
+  deliver,
+  EVERYBODY,
+  hub,
+  identify,
+  linksOf,
+  LINKS_PER_STEP,
+  people,
+  revert,
+  unlinkHub,
+  type UndoBench,
+} from "./support/undo-bench.js";
 
-const LINKS_PER_STEP = 2;
-const hub = anIdentifier("hub", "device_id");
-const people = ["a", "b", "c", "d", "e", "f", "g"].map((value) => anIdentifier(value));
-const [a, b, c, d] = people as [Identifier, Identifier, Identifier, Identifier];
-const stranger = anIdentifier("stranger");
-const EVERYBODY = [hub, ...people, stranger];
+const d: Identifier = people[3]!;
 /** What is left of them without the hub: a and e belong together, and so do b and f. */
 const APART = [["a", "e"], ["b", "f"], ["c"], ["d"], ["g"], ["hub"], ["stranger"]];
 const TOGETHER = [["a", "b", "c", "d", "e", "f", "g", "hub"], ["stranger"]];
 /** Two in each, and one in the last. */
 const STEPS = 4;
-
-/** Called before a step that writes; what it throws fails the step. */
-type Before = (number: number, plan: Plan) => void;
-
-interface Bench {
-  readonly graph: IdentityGraph;
-  readonly identity: Identity;
-  readonly workspace: WorkspaceId;
-  readonly now: { at: number };
-  /** From now on, counted from 1. */
-  readonly beforeStep: (before: Before) => void;
-  readonly steps: () => number;
-}
 
 describe("An undo of more links than a step may take", () => {
   let drop: () => Promise<void>;
@@ -49,94 +42,7 @@ describe("An undo of more links than a step may take", () => {
     await drop();
   });
 
-  const evidence = (source: Source, at: number): Evidence => ({ source, keyId: "key0000001" as KeyId, at });
-
-  async function aBench(longTimeoutMs = 60_000): Promise<Bench> {
-    const now = { at: 1_000 };
-    let before: Before = () => undefined;
-    let steps = 0;
-    const graph: IdentityGraph = {
-      ...opened,
-      update: (workspace, want, decide) =>
-        opened.update(workspace, want, (picture) => {
-          const decided = decide(picture);
-          if (decided.plan !== null) before((steps += 1), decided.plan);
-          return decided;
-        }),
-    };
-    const identity = createIdentity({
-      graph,
-      timeoutMs: 60_000,
-      longTimeoutMs,
-      linksPerStep: LINKS_PER_STEP,
-      now: () => now.at,
-    });
-    const bench: Bench = {
-      graph: opened,
-      identity,
-      workspace: aWorkspace(),
-      now,
-      beforeStep: (next) => {
-        before = next;
-        steps = 0;
-      },
-      steps: () => steps,
-    };
-    for (const one of people) await identify(bench, hub, one);
-    await identify(bench, a, people[4]!);
-    await identify(bench, people[5]!, b);
-    await identify(bench, stranger);
-    await identity.unlink(bench.workspace, { from: c, to: stranger, never: true }, evidence("unlink", now.at));
-    bench.beforeStep(() => undefined);
-    now.at += 100;
-    return bench;
-  }
-
-  const identify = ({ identity, workspace, now }: Bench, ...identifiers: readonly Identifier[]) =>
-    identity.assert(workspace, { identifiers, evidence: evidence("identify", now.at) });
-  const deliver = ({ identity, workspace }: Bench, at: number, ...identifiers: readonly Identifier[]) =>
-    identity.assert(workspace, {
-      identifiers,
-      evidence: evidence("00000000-0000-7000-8000-000000000001" as EventId, at),
-    });
-  const unlinkHub = ({ identity, workspace, now }: Bench, dryRun = false): Promise<Undone> =>
-    identity.unlink(workspace, { identifier: hub }, evidence("unlink", now.at), { dryRun });
-  const revert = ({ identity, workspace, now }: Bench, { changeId }: Pick<Undone, "changeId">): Promise<Undone> =>
-    identity.revert(workspace, changeId!, evidence("revert", now.at));
-  const linksOf = async ({ graph, workspace }: Bench, one: Identifier): Promise<number> => {
-    const seen = await graph.read(workspace, wanting(workspace, one));
-    const { uid } = seen.identifiers.get(identifierKey(workspace, one))!;
-    return (await graph.links(workspace, uid, ALL)).filter(({ from, to }) => from === uid || to === uid).length;
-  };
-
-  /** Profiles are what hangs together by active links, and their sums are right. Answers them. */
-  async function checkRight({ graph, workspace }: Bench, everybody = EVERYBODY): Promise<Partition> {
-    const partition = await readPartition(graph, workspace, everybody);
-    const seen = await graph.read(workspace, wantingRules(wanting(workspace, ...everybody)));
-    const joined = new Map<Uid, Set<string>>();
-    const nevers = await graph.nevers(workspace, ALL);
-    for (const { profileId, counts, never } of seen.components.values()) {
-      const members = await graph.members(workspace, profileId, ALL);
-      for (const { uid, identifier } of members) joined.set(uid, new Set([identifier.value]));
-      for (const { from, to } of await graph.links(workspace, profileId, ALL)) {
-        const both = new Set([...joined.get(from)!, ...joined.get(to)!]);
-        for (const [uid, set] of joined) if ([...set].some((value) => both.has(value))) joined.set(uid, both);
-      }
-      const found = new Map<string, number>();
-      for (const { identifier } of members) found.set(identifier.namespace, (found.get(identifier.namespace) ?? 0) + 1);
-      assert.deepEqual(Object.fromEntries(counts), Object.fromEntries(found), "counts");
-      const values = new Set(members.map(({ identifier }) => identifier.value));
-      const sides = nevers.filter(({ from, to }) => values.has(from.value) || values.has(to.value));
-      assert.deepEqual(
-        never,
-        sides.map(({ neverId }) => neverId),
-        "forbidden pairs",
-      );
-    }
-    assert.deepEqual(normal([...new Set(joined.values())].map((set) => [...set])), partition, "connected by links");
-    return partition;
-  }
-
+  const aBench = (longTimeoutMs?: number): Promise<UndoBench> => anUndoBench(opened, longTimeoutMs);
   const shapeOf = ({ outcome, profileIds, before: was, after: is }: Undone) => ({
     outcome,
     profiles: profileIds.length,
@@ -180,7 +86,7 @@ describe("An undo of more links than a step may take", () => {
   });
 
   /** The call fails at that step, and leaves a graph that is right; the same call then does the rest. */
-  async function failingAt(bench: Bench, failing: number, call: () => Promise<Undone>): Promise<Undone> {
+  async function failingAt(bench: UndoBench, failing: number, call: () => Promise<Undone>): Promise<Undone> {
     bench.beforeStep((number) => {
       if (number === failing) throw new AppError("unavailable", "the power went");
     });
@@ -253,7 +159,12 @@ describe("An undo of more links than a step may take", () => {
     });
     const undone = await unlinkHub(bench);
     await Promise.all(meanwhile);
-    assert.equal(undone.outcome, "unlinked");
+    assert.deepEqual(shapeOf(undone), {
+      outcome: "unlinked",
+      profiles: 6,
+      before: [8],
+      after: [1, 1, 1, 1, 2, 2],
+    });
     bench.beforeStep(() => undefined);
     const others = ["near", "far", "away"].map((value) => anIdentifier(value));
     const news = meanwhile.map((_, n) => anIdentifier(`new-${n}`));
@@ -294,6 +205,35 @@ describe("An undo of more links than a step may take", () => {
       assert.ok(connected, one.value);
     }
     assert.equal((await revert(bench, undone)).outcome, "unchanged");
+  });
+
+  /** Whenever the hub's profile is read it is another one before the next step. */
+  const disturb = (bench: UndoBench): readonly Promise<unknown>[] => {
+    const meanwhile: Promise<unknown>[] = [];
+    bench.onRead(() => void meanwhile.push(identify(bench, hub, anIdentifier(`new-${meanwhile.length}`))));
+    return meanwhile;
+  };
+
+  it("keeps the others waiting at last, when they change the profile each time before it can write", async () => {
+    const bench = await aBench();
+    const meanwhile = disturb(bench);
+    assert.equal((await unlinkHub(bench)).outcome, "unlinked");
+    bench.onRead(() => undefined);
+    await Promise.all(meanwhile);
+    assert.equal(meanwhile.length, 4);
+    assert.equal(await linksOf(bench, hub), 1, "of the one that had to wait");
+    await checkRight(bench, [...EVERYBODY, ...meanwhile.map((_, n) => anIdentifier(`new-${n}`))]);
+  });
+
+  it("does not keep them waiting when nobody waits for it any more", async () => {
+    const bench = await aBench(100);
+    const meanwhile = disturb(bench);
+    bench.beforeStep((_, { removes }) => {
+      if (removes.length > 0) for (const until = performance.now() + 150; performance.now() < until;);
+    });
+    await assert.rejects(unlinkHub(bench), /did not answer in time/);
+    await Promise.all(meanwhile);
+    assert.equal(await linksOf(bench, hub), people.length + meanwhile.length - LINKS_PER_STEP);
   });
 
   it("stops when nobody waits for it any more, and keeps nobody from the next one", async () => {
