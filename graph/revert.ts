@@ -17,7 +17,7 @@ import { componentPlans, createDraft, endOf, groupOf, join, refOf, touch, type G
 import { forEachInTurns, inPortions } from "./in-turns.js";
 import { explainedPath, lastAt, partsByMember, remnantsOf, type Remnant } from "./splits.js";
 import { tearApart } from "./tear.js";
-import { idsOf, noMarks, undone, type Ruling, type Step, type Undoing } from "./undone.js";
+import { noMarks, undone, type Ruling, type Step, type Undoing } from "./undone.js";
 import type { UnlinkMark } from "./unlink-mark.js";
 import { linkBetween, type Web } from "./web.js";
 
@@ -70,7 +70,7 @@ const profilesOf = (picture: Picture, asked: Revert, without: readonly Component
   });
 
 async function remove(picture: Picture, asked: Revert, active: readonly LinkState[]): Promise<Ruling> {
-  const { workspace, changeId } = asked;
+  const { workspace } = asked;
   const torn: Fallen[] = [];
   for (const one of asked.losing) torn.push(await tear(picture, one, active));
   const holders = asked.losing.map(({ key }) => key);
@@ -78,10 +78,6 @@ async function remove(picture: Picture, asked: Revert, active: readonly LinkStat
   const whole = profilesOf(picture, asked, components);
   const before = [...components.map((component) => refOf(picture.components.get(component)!)), ...whole];
   const after = [...torn.flatMap(({ parts }) => parts), ...whole];
-  const uids = new Set(keysOf(asked).map((key) => picture.identifiers.get(key)?.uid));
-  const named = torn.flatMap(({ web, parts }) =>
-    parts.filter(({ members }) => members.some((position) => uids.has(web.members[position]!.uid))),
-  );
   const { unlinked } = asked;
   return {
     keys: [...holders, ...keysOf(asked).filter((key) => picture.identifiers.has(key))],
@@ -89,20 +85,14 @@ async function remove(picture: Picture, asked: Revert, active: readonly LinkStat
       what: "removed links",
       change: asked.change({ outcome: "reverted", before, after }),
       // What was restored had been an unlink, which counts again.
-      marks: ({ at }) => {
+      marks: ({ at, changeId }) => {
         if (unlinked === null) return {};
         const last = torn.reduce((most, { web, gone }) => lastAt(web, gone, most), at);
         return { unlinked: [{ key: unlinked.key, at: last, changeId }] };
       },
       steps: tearApart(workspace, torn, asked.linksPerStep),
     },
-    undone: {
-      ...undone(before, after),
-      outcome: "reverted",
-      profileIds: idsOf([...named, ...whole]),
-      changeId,
-      stillJoinedBy: heldBy(torn, active),
-    },
+    undone: { ...undone(before, after), outcome: "reverted", stillJoinedBy: heldBy(torn, active) },
   };
 }
 
@@ -143,6 +133,9 @@ function heldBy(torn: readonly Fallen[], active: readonly LinkState[]): readonly
   return found.toSorted((a, b) => byPair(a.held, b.held))[0]?.path() ?? null;
 }
 
+/** Nobody reads more of them. */
+const DROPPED_MAX = 1_000;
+
 /** One by one, as if each were asserted now: what a rule forbids by now stays removed. */
 async function restore(picture: Picture, asked: Revert, removed: readonly LinkState[]): Promise<Ruling> {
   const draft = createDraft(picture);
@@ -169,23 +162,21 @@ async function restore(picture: Picture, asked: Revert, removed: readonly LinkSt
     } else dropped.push({ from: identifierOf(pair[0]), to: identifierOf(pair[1]), rule });
   });
   const after = [...new Set(groups.map(endOf))].map(refOf);
-  const result = {
-    ...undone(before, after),
-    profileIds: idsOf(namedGroups.map((group) => refOf(endOf(group)))),
-    dropped,
-  };
+  const result = { ...undone(before, after), dropped: dropped.slice(0, DROPPED_MAX) };
   const unlinked = asked.unlinked?.isLast ? asked.unlinked : null;
-  if (pairs.length === 0 && unlinked === null) return { keys, work: null, undone: result };
-  const { changeId } = asked;
+  // When a rule keeps out all that would come back, the unlink goes on to count.
+  const isNothing = pairs.length === 0 && (dropped.length > 0 || unlinked === null);
+  if (isNothing) return { keys, work: null, undone: result };
   return {
     keys,
     work: {
       what: "restored links",
-      change: asked.change({ outcome: "reverted", before, after }),
-      marks: unlinked === null ? noMarks : () => ({ unlinked: [{ key: unlinked.key, at: null, changeId }] }),
+      change: asked.change({ outcome: "reverted", before, after, dropped: result.dropped }),
+      marks:
+        unlinked === null ? noMarks : ({ changeId }) => ({ unlinked: [{ key: unlinked.key, at: null, changeId }] }),
       steps: pairs.length === 0 ? [restoring([])] : putBack(pairs, asked.linksPerStep),
     },
-    undone: { ...result, outcome: "reverted", changeId },
+    undone: { ...result, outcome: "reverted" },
   };
 }
 

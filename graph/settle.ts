@@ -94,11 +94,15 @@ async function attempt(
   if (work === null && state.begun !== null) return answerOf(state.begun, undone);
   if (work !== null && !dryRun) return writeAll(deps, call, task, state, { run, revs, ruling, work });
   const isStill = await run(() => check(deps, task.workspace, keysOf(ruling), revs));
-  return isStill ? { ...undone, changeId: null } : "changed";
+  return isStill ? undone : "changed";
 }
 
 /** As it was decided when it began; but what a rule kept out since then is told. */
-const answerOf = ({ undone }: Begun, { dropped }: Undone): Undone => ({ ...undone, dropped });
+const answerOf = ({ undone, change: { changeId } }: Begun, { dropped }: Undone): Undone => ({
+  ...undone,
+  changeId,
+  dropped,
+});
 
 /** What was read is of several moments. A decision that fails is one only if nothing changed from the first to the last. */
 async function decided(

@@ -16,8 +16,16 @@ import { shortestPath, partsOf, type Gone, type Web } from "./web.js";
 
 export interface Part extends Remnant, Summary {}
 
+/** Two that may not come into one profile. */
+export type ForbiddenPair = Pick<Never, "neverId" | "from" | "to">;
+
 /** What a component falls into without some of its links, the largest part first. `nevers` are those that have a side in it. */
-export function fallApart(web: Web, gone: Gone, nevers: readonly Never[], among?: readonly number[]): readonly Part[] {
+export function fallApart(
+  web: Web,
+  gone: Gone,
+  nevers: readonly ForbiddenPair[],
+  among?: readonly number[],
+): readonly Part[] {
   const parts = partsOf(web, gone, among);
   const idsOf = neversOfParts(web, parts, nevers);
   return parts
@@ -52,7 +60,7 @@ function remnantOf({ members: all }: Web, members: readonly number[]): Remnant {
 function neversOfParts(
   web: Web,
   parts: readonly (readonly number[])[],
-  nevers: readonly Never[],
+  nevers: readonly ForbiddenPair[],
 ): readonly NeverId[][] {
   if (nevers.length === 0) return parts.map(() => []);
   const idsAt = new Map<string, NeverId[]>();
@@ -100,10 +108,6 @@ const summaryOf = ({ profileId, size, counts, never }: Part): Summary & ProfileR
   counts,
   never,
 });
-
-/** The part that holds the member. */
-export const partWith = <T extends Remnant>(parts: readonly T[], position: number): T =>
-  parts.find(({ members }) => members.includes(position))!;
 
 /** Not before the link itself came to stand, whatever the clocks of two gateways say. */
 export const removesOf = (

@@ -1,8 +1,7 @@
 import { identifierKey } from "../core/event.js";
 import type { IdentifierKey, WorkspaceId } from "../core/ids.js";
-import type { Never } from "../core/identity.js";
 import { inPortions } from "./in-turns.js";
-import { fallApart, removesOf, splitPlan, type Part } from "./splits.js";
+import { fallApart, removesOf, splitPlan, type ForbiddenPair, type Part } from "./splits.js";
 import type { Step } from "./undone.js";
 import type { Web } from "./web.js";
 
@@ -10,7 +9,7 @@ import type { Web } from "./web.js";
 export interface Torn {
   readonly web: Web;
   /** Forbidden pairs that have a side in it. */
-  readonly nevers: readonly Never[];
+  readonly nevers: readonly ForbiddenPair[];
   readonly gone: readonly number[];
 }
 

@@ -52,10 +52,8 @@ function unlinkPair(
   const from = sideOf(workspace, asked.from);
   const to = sideOf(workspace, asked.to);
   const undoing = undoingOf(deps, workspace, call, [asked.from, asked.to]);
-  const { changeId } = undoing;
-  const { keyId, at } = call.evidence;
   const neverId = neverIdFor(workspace, pairKey(from.key, to.key));
-  const never: Never | null = asked.never ? { neverId, from: asked.from, to: asked.to, changeId, keyId, at } : null;
+  const never = asked.never ? { neverId, from: asked.from, to: asked.to } : null;
   const want: Want = { keys: [from.key, to.key], pairs: [[from.key, to.key]] };
   return settle(deps, call, {
     workspace,
@@ -142,12 +140,7 @@ async function lift(
   });
 }
 
-function decideLift(
-  picture: Picture,
-  keys: readonly IdentifierKey[],
-  { neverId }: Never,
-  { change, changeId }: Undoing,
-): Ruling {
+function decideLift(picture: Picture, keys: readonly IdentifierKey[], { neverId }: Never, { change }: Undoing): Ruling {
   const seen = (now: Picture) =>
     keys.map((key) => {
       const { component } = now.identifiers.get(key)!;
@@ -173,7 +166,7 @@ function decideLift(
       marks: () => ({ lifts: [neverId] }),
       steps: [{ keys, links: 0, plan: (now) => ({ components: components(now) }) }],
     },
-    undone: { ...undone(refs, refs), outcome: "lifted", changeId },
+    undone: { ...undone(refs, refs), outcome: "lifted" },
   };
 }
 
@@ -204,7 +197,10 @@ function requireSeen(picture: Picture, { key }: Side, path: string) {
   return seen;
 }
 
-/** Its time is that of the step, not of the call: what was asserted up to here is older, also when it is delivered again. */
+/**
+ * Time and id are those of the step, not of the call: what was asserted up to here is older, also when it is delivered again, and
+ * stands before it in every list.
+ */
 function undoingOf(
   { newChangeId, now, linksPerStep }: UndoDeps,
   workspace: WorkspaceId,
@@ -212,15 +208,13 @@ function undoingOf(
   identifiers: readonly Identifier[],
   reverts: ChangeId | null = null,
 ): Undoing {
-  const changeId = newChangeId();
   return {
     workspace,
-    changeId,
     linksPerStep,
-    change: ({ outcome, before, after }) => {
+    change: ({ outcome, before, after, dropped = [] }) => {
       const ids = { before: idsOf(before), after: idsOf(after) };
-      const what = { changeId, evidence, identifiers, outcome, ...ids, dropped: [], rule: null, reverts };
-      return () => ({ ...what, at: Math.max(evidence.at, now()) });
+      const what = { evidence, identifiers, outcome, ...ids, dropped, rule: null, reverts };
+      return () => ({ ...what, changeId: newChangeId(), at: Math.max(evidence.at, now()) });
     },
   };
 }

@@ -1,11 +1,10 @@
 import type { Undone } from "../core/identity-api.js";
-import type { ChangeId, IdentifierKey, ProfileId, WorkspaceId } from "../core/ids.js";
+import type { IdentifierKey, ProfileId, WorkspaceId } from "../core/ids.js";
 import type { Change, Picture, Plan, ProfileRef } from "../core/identity.js";
 
 /** What every decision that takes something back begins with. */
 export interface Undoing {
   readonly workspace: WorkspaceId;
-  readonly changeId: ChangeId;
   /** Links that one step takes or restores at most. */
   readonly linksPerStep: number;
   /** Makes the record of it, once its time has come. */
@@ -13,6 +12,7 @@ export interface Undoing {
     readonly outcome: Change["outcome"];
     readonly before: readonly ProfileRef[];
     readonly after: readonly ProfileRef[];
+    readonly dropped?: Change["dropped"];
   }) => () => Change;
 }
 
@@ -21,7 +21,8 @@ export interface Ruling {
   readonly keys: readonly IdentifierKey[];
   /** Null when nothing is to be written. */
   readonly work: Work | null;
-  readonly undone: Undone;
+  /** The record's id is only known once it is written. */
+  readonly undone: Undone & { readonly changeId: null };
 }
 
 /** What is to be written, step by step; after each of them the graph is right. The first one leaves the record of all. */
@@ -52,7 +53,7 @@ export const idsOf = (refs: readonly ProfileRef[]): readonly ProfileId[] =>
   shown(refs).map(({ profileId }) => profileId);
 
 /** Nothing done. */
-export function undone(before: readonly ProfileRef[], after: readonly ProfileRef[]): Undone {
+export function undone(before: readonly ProfileRef[], after: readonly ProfileRef[]): Ruling["undone"] {
   const are = shown(after);
   return {
     outcome: "unchanged",

@@ -3,6 +3,7 @@ import type { Identifier } from "../core/event.js";
 import type { IdentifierKey } from "../core/ids.js";
 import {
   pairKey,
+  type Change,
   type Component,
   type ComponentPlan,
   type Link,
@@ -11,9 +12,9 @@ import {
   type SeenComponent,
 } from "../core/identity.js";
 import { refOf } from "./draft.js";
-import { explainedPath, lastAt, partWith, remnantsOf } from "./splits.js";
+import { explainedPath, lastAt, remnantsOf, type ForbiddenPair } from "./splits.js";
 import { tearApart } from "./tear.js";
-import { idsOf, undone, type Ruling, type Step, type Undoing } from "./undone.js";
+import { undone, type Ruling, type Step, type Undoing } from "./undone.js";
 import { linkBetween, type Web } from "./web.js";
 
 /** What is to be taken apart; `web` is the profile that holds it, as it stands in the picture. */
@@ -21,11 +22,11 @@ export interface UnlinkPair extends Undoing {
   readonly from: Side;
   readonly to: Side;
   /** Forbids the pair from now on. */
-  readonly never: Never | null;
+  readonly never: ForbiddenPair | null;
   /** Null when the two are apart. */
   readonly web: Web | null;
   /** Forbidden pairs that have a side in the profile. */
-  readonly nevers: readonly Never[];
+  readonly nevers: readonly ForbiddenPair[];
 }
 
 export interface Side {
@@ -40,7 +41,7 @@ export function decideUnlinkPair(picture: Picture, asked: UnlinkPair): Ruling {
 
 /** There is no link to take; but the pair may be forbidden. */
 function decideApart(picture: Picture, asked: UnlinkPair): Ruling {
-  const { from, to, never, changeId } = asked;
+  const { from, to, never } = asked;
   const keys = [from.key, to.key];
   const profiles = keys.map((key) => seatOf(picture, key)[1]);
   const refs = profiles.map(refOf);
@@ -54,12 +55,19 @@ function decideApart(picture: Picture, asked: UnlinkPair): Ruling {
   const change = asked.change({ outcome: "forbidden", before: refs, after: refs });
   return {
     keys,
-    work: { what: "removed links", change, marks: ({ at }) => ({ forbids: [{ ...never, at }] }), steps: [step] },
-    undone: { ...undone(refs, refs), outcome: "forbidden", changeId },
+    work: { what: "removed links", change, marks: (made) => ({ forbids: [forbidden(never, made)] }), steps: [step] },
+    undone: { ...undone(refs, refs), outcome: "forbidden" },
   };
 }
 
-const withNever = (component: Component, profile: SeenComponent, { neverId }: Never): ComponentPlan => ({
+const forbidden = (pair: ForbiddenPair, { changeId, at, evidence: { keyId } }: Change): Never => ({
+  ...pair,
+  changeId,
+  keyId,
+  at,
+});
+
+const withNever = (component: Component, profile: SeenComponent, { neverId }: ForbiddenPair): ComponentPlan => ({
   ...refOf(profile),
   into: component,
   absorbed: [],
@@ -68,7 +76,7 @@ const withNever = (component: Component, profile: SeenComponent, { neverId }: Ne
 });
 
 function decideWithin(picture: Picture, asked: UnlinkPair, web: Web): Ruling {
-  const { workspace, changeId, from, to, never } = asked;
+  const { workspace, from, to, never } = asked;
   const keys = [from.key, to.key];
   const [, profile] = seatOf(picture, from.key);
   const [start, end] = [positionOf(picture, web, from.key), positionOf(picture, web, to.key)];
@@ -89,16 +97,10 @@ function decideWithin(picture: Picture, asked: UnlinkPair, web: Web): Ruling {
     work: {
       what: "removed links",
       change: asked.change({ outcome: "unlinked", before, after }),
-      marks: ({ at }) => (never === null ? {} : { forbids: [{ ...never, at }] }),
+      marks: (made) => (never === null ? {} : { forbids: [forbidden(never, made)] }),
       steps: tearApart(workspace, [torn], asked.linksPerStep),
     },
-    undone: {
-      ...undone(before, after),
-      outcome: "unlinked",
-      profileIds: idsOf([partWith(after, start), partWith(after, end)]),
-      changeId,
-      stillJoinedBy: path,
-    },
+    undone: { ...undone(before, after), outcome: "unlinked", stillJoinedBy: path },
   };
 }
 
@@ -112,7 +114,7 @@ export interface UnlinkIdentifier extends Undoing {
 
 /** Takes all links of one identifier; what only it held together falls apart. */
 export function decideUnlinkIdentifier(picture: Picture, asked: UnlinkIdentifier): Ruling {
-  const { workspace, changeId, side, web, nevers, begun } = asked;
+  const { workspace, side, web, nevers, begun } = asked;
   const keys = [side.key];
   const before = [refOf(seatOf(picture, side.key)[1])];
   const position = positionOf(picture, web, side.key);
@@ -125,10 +127,10 @@ export function decideUnlinkIdentifier(picture: Picture, asked: UnlinkIdentifier
     work: {
       what: "removed links",
       change: asked.change({ outcome: "unlinked", before, after }),
-      marks: ({ at }) => ({ unlinked: [{ key: side.key, at: lastAt(web, gone, at), changeId }] }),
+      marks: ({ at, changeId }) => ({ unlinked: [{ key: side.key, at: lastAt(web, gone, at), changeId }] }),
       steps: tearApart(workspace, [{ web, nevers, gone }], asked.linksPerStep),
     },
-    undone: { ...undone(before, after), outcome: "unlinked", changeId },
+    undone: { ...undone(before, after), outcome: "unlinked" },
   };
 }
 

@@ -10,7 +10,7 @@ import { makeLargeProfile, type LargeProfile } from "./support/large-profile.js"
 import { newcomersIn, repeatsIn, undisturbedBy } from "./support/large-profile-tests.js";
 import { SEED } from "./support/random.js";
 
-const LINKS = Number(process.env["LARGE_HUB"] ?? 100_000);
+const LINKS = Number(process.env["LARGE_HUB"] ?? 20_000);
 /** As the service has it. */
 const LINKS_PER_STEP = 500;
 

@@ -56,6 +56,30 @@ describe("POST /v1/changes/{id}/revert", () => {
     assert.notEqual(await calls.profileOf(ada), await calls.profileOf(phone));
   });
 
+  it("of which a rule keeps a part out says so in its record too, and lists all profiles after it", async () => {
+    await calls.identify(ada, phone);
+    await calls.identify(tablet, phone);
+    const undone = await calls.unlink({ identifier: phone });
+    await calls.unlink({ from: ada, to: phone, never: true });
+    const { body } = await calls.revert(undone.body["change_id"]);
+    const record = (await calls.get(`changes/${textAt(body, "change_id")}`)).body;
+    assert.equal(listAt(body, "dropped").length, 1);
+    assert.deepEqual(record["dropped"], body["dropped"]);
+    assert.deepEqual(body["profile_ids"], record["after"]);
+    const again = await calls.revert(body["change_id"]);
+    const ids = await Promise.all([phone, tablet].map((one) => calls.profileOf(one)));
+    assert.deepEqual(again.body["profile_ids"], ids.map(String).toSorted());
+  });
+
+  it("of an unlink from which a rule keeps out every link is unchanged: what was removed stays removed", async () => {
+    await calls.identify(ada, phone);
+    const undone = await calls.unlink({ identifier: phone });
+    await calls.unlink({ from: ada, to: phone, never: true });
+    const { body } = await calls.revert(undone.body["change_id"]);
+    assert.deepEqual([body["outcome"], body["change_id"], listAt(body, "dropped").length], ["unchanged", null, 1]);
+    assert.equal((await calls.changes()).length, 3);
+  });
+
   it("says by which links the identifiers are still joined", async () => {
     const made = await calls.identify(ada, phone);
     await calls.identify(ada, tablet);

@@ -69,7 +69,7 @@ describe("An undo of more links than a step may take", () => {
     assert.deepEqual(shapeOf(restored), { outcome: "reverted", profiles: 1, before: [1, 1, 1, 1, 2, 2], after: [8] });
     assert.deepEqual(await checkRight(bench), TOGETHER);
     const again = await revert(bench, restored);
-    assert.deepEqual(shapeOf(again), { ...shapeOf(undone), outcome: "reverted", profiles: 1 });
+    assert.deepEqual(shapeOf(again), { ...shapeOf(undone), outcome: "reverted" });
     assert.deepEqual(await checkRight(bench), APART);
     const shapes = plans.map(({ removes, restores, changes }) => [removes.length, restores.length, changes.length]);
     const removing = ["2 0 1", "2 0 0", "2 0 0", "1 0 0"];

@@ -54,14 +54,12 @@ interface About {
   readonly names: readonly Name[];
   /** Also in `before` and `after`. */
   readonly others?: readonly Name[];
-  /** Whose profiles the answer lists; those of the names unless it is said. */
-  readonly listed?: readonly Name[];
   readonly reverts?: ChangeId;
 }
 
 /** Profiles before and after some work on them, and its record if it did anything. */
 function around(state: TrustState, about: About, { changeId }: Moment, work: () => Work): ExpectedUndone {
-  const { names, others = [], listed = names, reverts = null } = about;
+  const { names, others = [], reverts = null } = about;
   const concerned = [...names, ...others].filter((name) => state.seen.has(name));
   const members = concerned.flatMap((name) => [...membersOf(state, name)]);
   const before = profilesOf(state, concerned);
@@ -73,12 +71,12 @@ function around(state: TrustState, about: About, { changeId }: Moment, work: () 
     names,
     before: idsOf(before),
     after: idsOf(after),
-    dropped: [],
+    dropped,
     rule: null,
     reverts,
   };
   if (isRecorded) record(state, { ...change, outcome });
-  return { outcome, profileIds: idsOf(profilesOf(state, listed)), isRecorded, stillJoined, dropped, before, after };
+  return { outcome, profileIds: idsOf(after), isRecorded, stillJoined, dropped, before, after };
 }
 
 /** Not before it was asserted, whatever the clocks say. Answers when. */
@@ -94,8 +92,7 @@ const unseen = (path: string): ExpectedError => ({ error: "not_found", detail: p
 export function unlinkIdentifier(state: TrustState, identifier: Identifier, moment: Moment): Expected {
   const name = nameOf(identifier);
   if (!state.seen.has(name)) return unseen("identifier");
-  const listed = [...membersOf(state, name)];
-  return around(state, { names: [name], listed }, moment, () => {
+  return around(state, { names: [name] }, moment, () => {
     const neighbours = linkedTo(state, name);
     if (neighbours.length === 0) return { outcome: "unchanged" };
     const times = neighbours.map((other) => removeLink(state, [name, other], moment));
@@ -154,12 +151,13 @@ export function revert(state: TrustState, reverted: ChangeId, moment: Moment): E
     const times = pairs(asserted).map((pair) => removeLink(state, pair, moment));
     const dropped = pairs(removed).flatMap((pair) => restore(state, pair, moment.changeId));
     const freed = [...state.unlinked].filter(([, { by }]) => by === reverted);
-    for (const [name] of freed) state.unlinked.delete(name);
+    const isKept = removed.length > 0 && dropped.length === removed.length;
+    if (!isKept) for (const [name] of freed) state.unlinked.delete(name);
     const [name] = found.names;
     // What was restored had been an unlink, which counts again.
     if (asserted.length > 0 && isUnlink(state, found))
       state.unlinked.set(name!, { at: Math.max(moment.at, ...times), by: moment.changeId });
-    const isDone = asserted.length > 0 || removed.length > dropped.length || freed.length > 0;
+    const isDone = asserted.length > 0 || removed.length > dropped.length || (freed.length > 0 && !isKept);
     const held = pairs(asserted).map(([a, b]) => distance(state, a, b));
     return {
       outcome: isDone ? "reverted" : "unchanged",
