@@ -41,9 +41,11 @@ export function pipelineOf({ config, log, now, backends }: Parts, isDraining: ()
 }
 
 /** The routes under `/v1`. */
-export const apiRoutes = async (parts: Parts): Promise<readonly Route[]> => createRoutes(await routesDeps(parts));
+export const apiRoutes = async (parts: RouteParts): Promise<readonly Route[]> => createRoutes(await routesDeps(parts));
 
-async function routesDeps({ config, backends, identity, validator }: Parts): Promise<RoutesDeps> {
+export type RouteParts = Pick<Parts, "config" | "backends" | "identity" | "validator">;
+
+async function routesDeps({ config, backends, identity, validator }: RouteParts): Promise<RoutesDeps> {
   const { catalog, queue, events, profiles } = backends;
   const cursors = createCursors(await catalog.secret());
   const limits = { identifiersMax: config.IDENTIFIERS_MAX, namespacesMax: config.NAMESPACES_MAX };

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { Connection, Publisher, ReturnedMessage } from "rabbitmq-client";
 import { AppError } from "../../core/errors.js";
 import type { CopyHeaders } from "./headers.js";
@@ -16,6 +17,7 @@ export interface ConfirmChannel {
 export function createConfirmChannel(connection: Connection): ConfirmChannel {
   const returned = new Set<string>();
   const afterReturns = createAfterReturns();
+  const sendTogether = createSendTogether(connection);
   let lastId = 0;
 
   const open = (): Publisher => {
@@ -38,7 +40,9 @@ export function createConfirmChannel(connection: Connection): ConfirmChannel {
         contentType: "application/octet-stream",
       };
       try {
-        await publisher.send(headers === null ? envelope : { ...envelope, headers }, message);
+        await sendTogether(message.length, () =>
+          publisher.send(headers === null ? envelope : { ...envelope, headers }, message),
+        );
       } catch (error) {
         if (codeOf(error) === "NACK") return "full";
         throw new AppError("unavailable", "The queue is away.", { cause: error });
@@ -53,6 +57,44 @@ export function createConfirmChannel(connection: Connection): ConfirmChannel {
     },
     close: () => publisher.close(),
   };
+}
+
+/** Less than the socket takes before it asks to wait. */
+const TOGETHER_BYTES = 12 * 1_024;
+/** Of a message, beside its body. */
+const ENVELOPE_BYTES = 256;
+
+interface Sending {
+  readonly bytes: number;
+  readonly start: () => void;
+}
+
+/**
+ * The library makes a system call for each message, which costs more than all else it does with it. What is sent in one turn of the
+ * event loop goes out at its end, many in one; where the library keeps its socket elsewhere one day, only the speed is lost.
+ */
+function createSendTogether(connection: Connection): <T>(bytes: number, send: () => Promise<T>) => Promise<T> {
+  let waiting: Sending[] = [];
+  const flush = (): void => {
+    const all = waiting;
+    waiting = [];
+    for (let next = 0; next < all.length;) {
+      // No longer than this loop: the library takes a corked socket for one that is blocked.
+      const { _socket: socket } = connection as unknown as { readonly _socket?: Socket };
+      socket?.cork();
+      let bytes = 0;
+      do {
+        bytes += all[next]!.bytes;
+        all[next++]!.start();
+      } while (next < all.length && bytes + all[next]!.bytes <= TOGETHER_BYTES);
+      socket?.uncork();
+    }
+  };
+  return (bytes, send) =>
+    new Promise((resolve, reject) => {
+      const start = (): void => void send().then(resolve, reject);
+      if (waiting.push({ bytes: bytes + ENVELOPE_BYTES, start }) === 1) setImmediate(flush);
+    });
 }
 
 /**

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { Connection } from "rabbitmq-client";
 import type { Input, LoopResult } from "../protocol.js";
+import { keepInFlight } from "./in-flight.js";
 import { serveParent } from "./serve-parent.js";
 
 const queue = `onym.bench.${randomUUID()}`;
@@ -11,22 +12,12 @@ await connection.queueDeclare({ queue, durable: true, arguments: { "x-queue-type
 const publisher = connection.createPublisher({ confirm: true, maxAttempts: 1 });
 const envelope = { routingKey: queue, durable: true, mandatory: true };
 
-async function loop({ rowBytes, inFlight, seconds }: Input<"loop">): Promise<LoopResult> {
+async function loop({ rowBytes, ...window }: Input<"loop">): Promise<LoopResult> {
   const body = Buffer.alloc(rowBytes, "x");
-  const latenciesMs: number[] = [];
-  const start = performance.now();
-  const until = start + seconds * 1_000;
-  const lane = async (): Promise<void> => {
-    for (let now = performance.now(); now < until; now = performance.now()) {
-      await publisher.send(envelope, body);
-      latenciesMs.push(performance.now() - now);
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, lane));
-  const elapsed = (performance.now() - start) / 1_000;
+  const result = await keepInFlight(window, () => publisher.send(envelope, body));
   // A long queue is slower, and nobody consumes here.
   await connection.queuePurge({ queue });
-  return { operations: latenciesMs.length, seconds: elapsed, latenciesMs };
+  return result;
 }
 
 serveParent({ port: 0 }, { loop }, async () => {

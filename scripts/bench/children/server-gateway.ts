@@ -2,9 +2,16 @@
 import { randomUUID } from "node:crypto";
 import { MongoClient } from "mongodb";
 import { Connection } from "rabbitmq-client";
+import { apiRoutes } from "../../../app/gateway.js";
 import { createLog } from "../../../app/logger.js";
 import { startService } from "../../../app/service.js";
+import type { KeyRecord } from "../../../core/catalog.js";
 import { readConfig } from "../../../core/config.js";
+import type { KeyId, WorkspaceId } from "../../../core/ids.js";
+import { openValidator } from "../../../core/schema/validator.js";
+import { collectBodies } from "../bodies.js";
+import type { Input, LoopResult } from "../protocol.js";
+import { keepInFlight } from "./in-flight.js";
 import { serveParent } from "./serve-parent.js";
 
 const place = `onym-bench-${randomUUID().slice(0, 8)}`;
@@ -27,20 +34,62 @@ const answer = await fetch(new URL("/v1/workspaces", service.url), {
   headers: { Authorization: `Bearer ${config.OPERATOR_KEY}`, "Content-Type": "application/json" },
   body: JSON.stringify({ name: "bench" }),
 });
-const { key } = (await answer.json()) as { readonly key: string };
+const { key, workspace_id: workspace } = (await answer.json()) as {
+  readonly key: string;
+  readonly workspace_id: WorkspaceId;
+};
+
+const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
+const routes = await apiRoutes({ config, backends: service.backends, identity: service.identity, validator });
+const collect = routes.find(({ path }) => path === "/v1/collect")!;
+const broker = new Connection({ url: config.RABBITMQ_URL });
+/** A key as it stands before the work of a route. */
+const caller: KeyRecord = {
+  keyId: "benchkey00" as KeyId,
+  workspace,
+  role: "editor",
+  ingestOnly: false,
+  name: null,
+  hash: "",
+  createdAt: Date.now(),
+  expiresAt: null,
+  successor: null,
+};
+
+/** What collect does behind its HTTP: everything from the body's bytes to the confirm. */
+async function loop({ rowBytes, ...window }: Input<"loop">): Promise<LoopResult> {
+  const bodyOf = collectBodies(rowBytes, new Date().toISOString());
+  const bodies = Array.from({ length: 1_000 }, (_, person) => Buffer.from(bodyOf(person)));
+  let sent = 0;
+  const once = () =>
+    collect.handle({
+      workspace,
+      key: caller,
+      params: {},
+      query: {},
+      body: bodies[sent++ % bodies.length]!,
+      now: Date.now(),
+      idempotencyKey: null,
+      ifMatch: null,
+    });
+  const result = await keepInFlight(window, once);
+  // A long queue is slower, and nobody consumes here.
+  await broker.queuePurge({ queue: place });
+  return result;
+}
 
 /** Takes away what only this run used. */
 async function clean(): Promise<void> {
-  const connection = new Connection({ url: config.RABBITMQ_URL });
   for (const queue of [place, `${place}.retry`, `${place}.suspects`, `${place}.dead`, `${place}.owner`])
-    await connection.queueDelete({ queue });
-  await connection.close();
+    await broker.queueDelete({ queue });
+  await broker.close();
   const client = new MongoClient(config.MONGODB_URL);
   await client.db().dropDatabase();
   await client.close();
 }
 
-serveParent({ port: Number(new URL(service.url).port), key }, {}, async () => {
+serveParent({ port: Number(new URL(service.url).port), key }, { loop }, async () => {
+  await validator.close();
   await service.close();
   await clean();
 });
