@@ -15,10 +15,9 @@ import { whole, type Parameters } from "./neo4j-client.js";
 import { linkKey } from "./neo4j-look.js";
 
 /** What the writing statement takes as `$q`. */
-export function writeParameters(ws: WorkspaceId, plan: Plan, picture: Picture, moves: readonly Move[]): Parameters {
-  const { components, creates } = plan;
-  const members = components.map((): CreatePlan[] => []);
-  for (const create of creates) members[create.component]?.push(create);
+export function writeParameters(ws: WorkspaceId, plan: Plan, picture: Picture, moves: readonly Move[]) {
+  const { components } = plan;
+  const members = membersOf(plan);
   const placed = components.map((component, position) => ({ ...component, members: members[position]! }));
   const uidOf = uidsOf(plan, picture);
   return {
@@ -37,6 +36,30 @@ export function writeParameters(ws: WorkspaceId, plan: Plan, picture: Picture, m
     links: plan.links.map(linkOf),
     changes: plan.changes.map((change) => changeParameters(ws, change, uidOf)),
   };
+}
+
+/** Of each component, those that are created in it. */
+function membersOf({ components, creates }: Plan): readonly (readonly CreatePlan[])[] {
+  const members = components.map((): CreatePlan[] => []);
+  for (const create of creates) members[create.component]?.push(create);
+  return members;
+}
+
+const NOTHING: Picture = { identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() };
+
+/**
+ * The same for a plan whose names are all created by it: links and changes name them by their positions among those that are created,
+ * so that nothing has to be looked for. Null when a change is about anything else.
+ */
+export function newParameters(ws: WorkspaceId, plan: Plan): Parameters | null {
+  const parameters = writeParameters(ws, plan, NOTHING, []);
+  const created = membersOf(plan).flat();
+  const byKey = new Map(created.map(({ key }, n) => [key, whole(n)]));
+  const byUid = new Map<string, unknown>(created.map(({ uid }, n) => [uid, whole(n)]));
+  const links = parameters.links.map((link) => ({ ...link, from: byKey.get(link.from), to: byKey.get(link.to) }));
+  const changes = parameters.changes.map((change) => ({ ...change, about: change.about.map((uid) => byUid.get(uid)) }));
+  const isKnown = changes.every(({ about }) => !about.includes(undefined));
+  return isKnown ? { ...parameters, links, changes } : null;
 }
 
 const memberOf = ({ key, uid, identifier }: CreatePlan) => ({

@@ -118,13 +118,14 @@ RETURN c.id`;
 
 const NEW_IDENTIFIER = "(:Identifier {key: m.key, uid: m.uid, ws: $q.ws, ns: m.ns, value: m.value})";
 
-const FRESH = `
-CALL () {
+const FRESH = (scope: string, then: string): string => `
+CALL (${scope}) {
   UNWIND $q.fresh AS f
   CREATE (p:Profile {ws: $q.ws, id: f.id, hub: f.id, size: f.size, rev: 1, counts: f.counts, never: f.never})
   WITH p, f
   UNWIND f.members AS m
-  CREATE ${NEW_IDENTIFIER}-[:OF {hub: f.id, uid: m.uid}]->(p)
+  CREATE (i${NEW_IDENTIFIER.slice(1)}-[:OF {hub: f.id, uid: m.uid}]->(p)
+  ${then}
 }`;
 
 /** The absorbed profiles go before the others take their ids over; no `rev` falls behind one that was handed out. */
@@ -158,23 +159,27 @@ CALL () {
   CREATE ${NEW_IDENTIFIER}-[:OF {hub: p.hub, uid: m.uid}]->(p)
 }`;
 
+const NEW_LINK = `(a)-[:LINKED {
+    key: l.key, change: l.change, source: l.source, event: l.event, key_id: l.key_id, at: datetime({epochMillis: l.at})
+  }]->(b)`;
+
+const NEW_CHANGE = `(change:Change {
+    id: c.id, ws: $q.ws, at: datetime({epochMillis: c.at}),
+    asked_at: CASE WHEN c.asked_at IS NULL THEN null ELSE datetime({epochMillis: c.asked_at}) END,
+    outcome: c.outcome, source: c.source, event: c.event, key_id: c.key_id, identifiers: c.identifiers,
+    before: c.before, after: c.after, dropped: c.dropped, rule: c.rule, reverts: c.reverts
+  })`;
+
 const LINKS_AND_CHANGES = `
 CALL () {
   UNWIND $q.links AS l
   MATCH (a:Identifier {key: l.from}) USING INDEX SEEK a:Identifier(key)
   MATCH (b:Identifier {key: l.to}) USING INDEX SEEK b:Identifier(key)
-  CREATE (a)-[:LINKED {
-    key: l.key, change: l.change, source: l.source, event: l.event, key_id: l.key_id, at: datetime({epochMillis: l.at})
-  }]->(b)
+  CREATE ${NEW_LINK}
 }
 CALL () {
   UNWIND $q.changes AS c
-  CREATE (change:Change {
-    id: c.id, ws: $q.ws, at: datetime({epochMillis: c.at}),
-    asked_at: CASE WHEN c.asked_at IS NULL THEN null ELSE datetime({epochMillis: c.asked_at}) END,
-    outcome: c.outcome, source: c.source, event: c.event, key_id: c.key_id, identifiers: c.identifiers,
-    before: c.before, after: c.after, dropped: c.dropped, rule: c.rule, reverts: c.reverts
-  })
+  CREATE ${NEW_CHANGE}
   WITH change, c
   UNWIND c.about AS uid
   MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
@@ -182,10 +187,26 @@ CALL () {
 }`;
 
 /** Writes a plan whose names all stand in the picture that was read behind the lock. */
-export const WRITE = `CYPHER replan=skip ${FRESH} ${MOVES} ${GROWN} ${LINKS_AND_CHANGES}`;
+export const WRITE = `CYPHER replan=skip ${FRESH("", "")} ${MOVES} ${GROWN} ${LINKS_AND_CHANGES}`;
 
-/** Lock and plan in one, for identifiers that are all new: the constraint on their keys refuses it when one is not. */
-export const WRITE_NEW = `CYPHER replan=skip ${TAKE_LOCK} ${FRESH.replace("()", "(w)")} ${LINKS_AND_CHANGES}`;
+/**
+ * Lock and plan in one, for identifiers that are all new: the constraint on their keys refuses it when one is not. Links and changes
+ * name them by their positions.
+ */
+export const WRITE_NEW = `CYPHER replan=skip ${TAKE_LOCK} ${FRESH("w", "RETURN collect(i) AS made")}
+CALL (made) {
+  UNWIND $q.links AS l
+  WITH l, made[l.from] AS a, made[l.to] AS b
+  CREATE ${NEW_LINK}
+}
+CALL (made) {
+  UNWIND $q.changes AS c
+  CREATE ${NEW_CHANGE}
+  WITH change, c, made
+  UNWIND c.about AS n
+  WITH change, made[n] AS i
+  CREATE (change)-[:ABOUT]->(i)
+}`;
 
 /** An identifier without a profile is one that a merge moves just then: its id and size come back as null. */
 export const RESOLVE = `CYPHER replan=skip

@@ -6,7 +6,7 @@ import { createDeadline } from "./deadline.js";
 import { letGo, setAside, type Aside, type Tidying } from "./neo4j-annex.js";
 import { STEP_MS, type Client, type Step } from "./neo4j-client.js";
 import { isConstraint, isOutOfMemory } from "./neo4j-failure.js";
-import { requireKnown, writeParameters } from "./neo4j-plan.js";
+import { newParameters, requireKnown } from "./neo4j-plan.js";
 import { FIND_CHANGE, WRITE_NEW } from "./neo4j-statements.js";
 import { inStep } from "./neo4j-step.js";
 import { seeInStep } from "./neo4j-step-look.js";
@@ -94,9 +94,11 @@ async function writeAsNew<T>(task: Task<T>): Promise<Ending<T> | null> {
   // What it would not create could stand there unseen.
   if (decided.plan.creates.length !== want.keys.length || !isPlain(decided.plan)) return null;
   requireKnown(decided.plan, NOTHING);
+  const parameters = newParameters(workspace, decided.plan);
+  if (parameters === null) return null;
   note(doubts, decided.plan, decided);
   try {
-    await client.write(WRITE_NEW, writeParameters(workspace, decided.plan, NOTHING, []));
+    await client.write(WRITE_NEW, parameters);
     return decided;
   } catch (error) {
     if (!isConstraint(error)) throw error;

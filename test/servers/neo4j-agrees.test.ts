@@ -29,10 +29,19 @@ interface Side {
 }
 
 function sideOf(graph: IdentityGraph, rules: Rules, ids: (n: number) => string, now: () => number): Side {
-  let minted = 0;
-  const next = <Id>(): Id => ids(minted++) as Id;
-  const deps = { graph, timeoutMs: 30_000, rulesOf: async () => rules, now };
-  return { graph, identity: createIdentity({ ...deps, newUid: next<Uid>, newChangeId: next<ChangeId> }) };
+  let [uids, changes] = [0, 0];
+  // A backend may ask again within a step, and must get the same ids.
+  const update: IdentityGraph["update"] = (workspace, want, decide) => {
+    const before = changes;
+    return graph.update(workspace, want, (picture) => {
+      changes = before;
+      return decide(picture);
+    });
+  };
+  const deps = { graph: { ...graph, update }, timeoutMs: 30_000, rulesOf: async () => rules, now };
+  const newUid = (): Uid => ids(2 * uids++) as Uid;
+  const newChangeId = (): ChangeId => ids(2 * changes++ + 1) as ChangeId;
+  return { graph, identity: createIdentity({ ...deps, newUid, newChangeId }) };
 }
 
 /** What it came to: an answer, or the code of a refusal. */
