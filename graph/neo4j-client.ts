@@ -81,7 +81,8 @@ export const connect = ({ url, user, password }: ClientOptions): Driver =>
 export function createClient(options: ClientOptions, first: Driver, onReturn: (driver: Driver) => void): Client {
   const within = deadlineOf(STEP_MS);
   let driver = first;
-  let isTold = false;
+  /** When the outage was told that goes on; null when there is none. */
+  let toldAt: number | null = null;
   let isInDoubt = false;
   let nextProbe: number | null = null;
 
@@ -91,15 +92,17 @@ export function createClient(options: ClientOptions, first: Driver, onReturn: (d
     if (now < nextProbe) throw away();
     nextProbe = now + PROBE_EVERY_MS;
   };
-  const onAnswer = (used: Driver): void => {
-    if (isTold) onReturn(used);
-    isTold = false;
+  const onAnswer = (used: Driver, askedAt: number): void => {
     nextProbe = null;
+    // What was asked before may have been answered before, and only read now.
+    if (toldAt === null || askedAt < toldAt) return;
+    toldAt = null;
+    onReturn(used);
   };
   const onFailure = (used: Driver, error: unknown): void => {
     if (failureOf(error) !== "away") return;
-    if (!isTold) options.onError("The identity graph is not available.", error);
-    isTold = true;
+    if (toldAt === null) options.onError("The identity graph is not available.", error);
+    toldAt ??= performance.now();
     if (error instanceof AppError) void onLate(used);
   };
   /** One step may take long, a merge of very large profiles for example, while the server answers all others. */
@@ -117,9 +120,10 @@ export function createClient(options: ClientOptions, first: Driver, onReturn: (d
   const ask = async <T>(deadline: Deadline, work: (driver: Driver, call: Call) => Promise<T>): Promise<T> => {
     refuseWhileSilent();
     const used = driver;
+    const askedAt = performance.now();
     try {
       const answer = await deadline((call) => work(used, call));
-      onAnswer(used);
+      onAnswer(used, askedAt);
       return answer;
     } catch (raised) {
       const error = ofDriver(raised);

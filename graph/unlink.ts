@@ -81,7 +81,7 @@ function decideWithin(picture: Picture, asked: UnlinkPair, web: Web): Ruling {
   const [, profile] = seatOf(picture, from.key);
   const [start, end] = [positionOf(picture, web, from.key), positionOf(picture, web, to.key)];
   const isLinked = picture.linked.has(pairKey(from.key, to.key));
-  const gone = isLinked ? [linkBetween(web, start, end)!] : [];
+  const gone = isLinked ? [requireRead(linkBetween(web, start, end))] : [];
   const path = explainedPath(web, start, end, new Set(gone));
   if (path !== null && never !== null)
     throw new AppError("still_joined", "Other links still hold the two together, so the pair cannot be forbidden.", {
@@ -147,4 +147,10 @@ function seatOf(picture: Picture, key: IdentifierKey): readonly [Component, Seen
 }
 
 const positionOf = (picture: Picture, web: Web, key: IdentifierKey): number =>
-  web.positionOf.get(picture.identifiers.get(key)!.uid)!;
+  requireRead(web.positionOf.get(picture.identifiers.get(key)!.uid));
+
+/** The web is read after the picture: when somebody wrote between them, all is read again. */
+function requireRead(position: number | undefined): number {
+  if (position === undefined) throw new Error("The profile is not the one that was seen.");
+  return position;
+}

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { AppError } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event.js";
 import type { Undone } from "../core/identity-api.js";
+import type { KeyId } from "../core/ids.js";
 import type { Plan } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
+import { createIdentity } from "../graph/identity.js";
 import { graphBackends } from "./support/backends.js";
 import { anIdentifier } from "./support/identity-fixtures.js";
 import { NEWEST } from "./support/identity-sights.js";
@@ -184,6 +186,24 @@ describe("An undo of more links than a step may take", () => {
       unlinked.map(({ changeId }) => changeId),
       [undone.changeId],
     );
+  });
+
+  it("is decided anew when the link goes between the look and the reading of the profile", async () => {
+    const { graph, workspace, now } = await aBench();
+    const pair = { from: hub, to: d, never: false };
+    const evidence = { source: "unlink", keyId: "key0000001" as KeyId, at: now.at } as const;
+    const other = createIdentity({ graph, timeoutMs: 60_000 });
+    let isFirst = true;
+    const links: IdentityGraph["links"] = async (...asked) => {
+      if (isFirst) {
+        isFirst = false;
+        await other.unlink(workspace, pair, evidence);
+      }
+      return graph.links(...asked);
+    };
+    const late = createIdentity({ graph: { ...graph, links }, timeoutMs: 60_000 });
+    const { outcome, profileIds } = await late.unlink(workspace, pair, evidence);
+    assert.deepEqual([isFirst, outcome, profileIds.length], [false, "unchanged", 2]);
   });
 
   it("restores around what others link meanwhile, and once", async () => {
