@@ -128,8 +128,8 @@ CALL (${scope}) {
   ${then}
 }`;
 
-/** The absorbed profiles go before the others take their ids over; no `rev` falls behind one that was handed out. */
-const MOVES = `
+/** Of the absorbed profiles. */
+export const MOVE_MEMBERS = `
 CALL () {
   UNWIND $q.moves AS move
   MATCH (into:Profile {id: move.into}) USING INDEX SEEK into:Profile(id)
@@ -137,7 +137,10 @@ CALL () {
   MATCH (m)-[old:OF]->(gone)
   DELETE old
   CREATE (m)-[:OF {hub: into.hub, uid: m.uid}]->(into)
-}
+}`;
+
+/** The absorbed profiles go before the others take their ids over; no `rev` falls behind one that was handed out. */
+const MOVES = `${MOVE_MEMBERS}
 CALL () {
   UNWIND $q.moves AS move
   MATCH (into:Profile {id: move.into}) USING INDEX SEEK into:Profile(id)

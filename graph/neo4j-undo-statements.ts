@@ -3,16 +3,10 @@
  * answers in one row how many things it wrote; when that is fewer than it was given, something that the plan names does not exist.
  */
 
+import { MOVE_MEMBERS } from "./neo4j-statements.js";
+
 /** Of a plan with very many of them, before the rest. */
-export const MOVE = `CYPHER replan=skip
-CALL () {
-  UNWIND $q.moves AS move
-  MATCH (into:Profile {id: move.into}) USING INDEX SEEK into:Profile(id)
-  MATCH (gone:Profile {id: move.gone}) USING INDEX SEEK gone:Profile(id)
-  MATCH (m)-[old:OF]->(gone)
-  DELETE old
-  CREATE (m)-[:OF {hub: into.hub, uid: m.uid}]->(into)
-}
+export const MOVE = `CYPHER replan=skip ${MOVE_MEMBERS}
 CALL () {
   UNWIND $q.moves AS move
   MATCH (into:Profile {id: move.into}) USING INDEX SEEK into:Profile(id)

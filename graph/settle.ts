@@ -144,7 +144,7 @@ async function writeAll(
       throw new AppError("unavailable", "There was no time left for all of it: the same call does the rest.");
     const keys = [...new Set([...checked, ...step.keys])];
     const written = await run(() =>
-      graph.update(workspace, wantOf(keys), (now) => {
+      graph.update(workspace, wantProfilesOf(keys), (now) => {
         if (!revs.hold(keys, now)) return { plan: null, result: null };
         const change = state.begun?.change ?? work.change();
         const plan = planOf(step, work, now, change, state.begun === null);
@@ -175,7 +175,7 @@ function keysOf({ keys, work }: Ruling): readonly IdentifierKey[] {
 }
 
 /** All of the profiles, and nothing of what only an assertion asks for. */
-const wantOf = (keys: readonly IdentifierKey[]): Want => wantWith({ keys, pairs: [] }, NO_RULES);
+const wantProfilesOf = (keys: readonly IdentifierKey[]): Want => wantWith({ keys, pairs: [] }, NO_RULES);
 
 const check = ({ graph }: SettleDeps, workspace: WorkspaceId, keys: readonly IdentifierKey[], revs: Revs) =>
-  graph.update(workspace, wantOf(keys), (now) => ({ plan: null, result: revs.hold(keys, now) }));
+  graph.update(workspace, wantProfilesOf(keys), (now) => ({ plan: null, result: revs.hold(keys, now) }));

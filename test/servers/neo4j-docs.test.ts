@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import neo4j, { type Driver, type Plan, type QueryResult } from "neo4j-driver";
+import neo4j, { type Driver, type QueryResult } from "neo4j-driver";
 import { isUnavailable } from "../../core/errors.js";
 import { newId, type ChangeId, type EventId, type KeyId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { Identity } from "../../core/identity-api.js";
@@ -10,7 +10,7 @@ import { openNeo4jGraph } from "../../graph/neo4j-graph.js";
 import { DAMAGES } from "../support/graph-damages.js";
 import { aWorkspace } from "../support/identity-fixtures.js";
 import { blocksOf, pageOf, parametersOf, styleRulesOf } from "../support/docs-page.js";
-import { neo4jUnderTest } from "../support/neo4j-backend.js";
+import { neo4jUnderTest, stepsOf } from "../support/neo4j-backend.js";
 
 const page = await pageOf("neo4j-browser.md");
 const blocks = blocksOf(page);
@@ -278,7 +278,8 @@ describe("the page on Neo4j Browser", () => {
       }
       byIndex += 1;
       const { summary } = await ask(`EXPLAIN ${text}`);
-      const steps = stepsOf(summary.plan as Plan);
+      assert.ok(summary.plan);
+      const steps = stepsOf(summary.plan);
       for (const { operator } of steps) assert.doesNotMatch(operator, /Scan/, `${name}: ${operator}`);
       const used = steps.map(({ details }) => details).join("\n");
       for (const index of named) assert.ok(used.includes(index), `${name}: uses no index on ${index}: ${used}`);
@@ -288,14 +289,8 @@ describe("the page on Neo4j Browser", () => {
 
   it("styles labels, types and properties that exist", async () => {
     const rules = styleRulesOf(await pageOf("neo4j-browser.grass"));
-    assert.deepEqual(rules.map(({ name }) => name).toSorted(), [
-      "Change",
-      "Identifier",
-      "LINKED",
-      "OF",
-      "Profile",
-      "Workspace",
-    ]);
+    const styled = rules.map(({ name }) => name).toSorted();
+    assert.deepEqual(styled, ["Change", "Identifier", "LINKED", "OF", "Profile", "Workspace"]);
     for (const { kind, name, shown } of rules) {
       const pattern = kind === "node" ? `(x:${name})` : `()-[x:${name}]->()`;
       const { records } = await ask(`MATCH ${pattern} RETURN keys(x) AS keys LIMIT 1`);
@@ -304,13 +299,3 @@ describe("the page on Neo4j Browser", () => {
     }
   });
 });
-
-interface PlanStep {
-  readonly operator: string;
-  readonly details: string;
-}
-
-const stepsOf = (plan: Plan): readonly PlanStep[] => [
-  { operator: plan.operatorType, details: plan.arguments["Details"] ?? "" },
-  ...plan.children.flatMap(stepsOf),
-];

@@ -1,4 +1,4 @@
-import neo4j, { type Driver } from "neo4j-driver";
+import neo4j, { type Driver, type Plan } from "neo4j-driver";
 import type { IdentityGraph } from "../../core/ports.js";
 import { openNeo4jGraph } from "../../graph/neo4j-graph.js";
 import type { Client, Step } from "../../graph/neo4j-client.js";
@@ -78,3 +78,14 @@ export const withFaults = (client: Client, faults: Faults): Client => ({
 export const lostConnection = (): Error => new neo4j.Neo4jError("lost", "ServiceUnavailable", "", "");
 export const deadlock = (): Error =>
   new neo4j.Neo4jError("deadlock", "Neo.TransientError.Transaction.DeadlockDetected", "", "");
+
+export interface PlanStep {
+  readonly operator: string;
+  readonly details: string;
+}
+
+/** The operators of a plan, each before those that feed it. */
+export const stepsOf = (plan: Plan): readonly PlanStep[] => [
+  { operator: plan.operatorType, details: plan.arguments["Details"] ?? "" },
+  ...plan.children.flatMap(stepsOf),
+];
