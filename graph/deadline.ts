@@ -36,8 +36,15 @@ export function createDeadline(timeoutMs: number, message: string): Deadline {
       const call: Pending = { expired: false, due: performance.now() + timeoutMs, reject };
       pending.add(call);
       if (timer === null) arm(timeoutMs);
-      work(call)
-        .then(resolve, reject)
-        .finally(() => pending.delete(call));
+      work(call).then(
+        (result) => {
+          pending.delete(call);
+          resolve(result);
+        },
+        (error: unknown) => {
+          pending.delete(call);
+          reject(error as Error);
+        },
+      );
     });
 }

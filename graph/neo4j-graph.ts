@@ -72,7 +72,7 @@ const READY_MS = 900;
 /** Brought over in one step, while the workspace waits. */
 const TIDY_ROWS = 1_000;
 /** Waiting reads of the whole process share these round trips, of so many lookups each. */
-const SHARED = { atOnceMax: 2, weightMax: 4_096, weightWorth: 1_024, waitingMax: 10_000 };
+const SHARED = { atOnceMax: 2, weightMax: 4_096, weightWorth: 384, waitingMax: 10_000 };
 
 /** More than may wait for a change. */
 const UNSEEN_MAX = 20_000;

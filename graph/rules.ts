@@ -74,10 +74,18 @@ export function repeated(picture: Picture, keys: readonly IdentifierKey[]): Verd
 
 function unchanged(profile: ProfileRef): Verdict {
   const refs = [refOf(profile)];
-  return { ...NOTHING, profileId: profile.profileId, before: refs, after: refs };
+  const { profileId } = profile;
+  return {
+    profileId,
+    outcome: "unchanged",
+    mergedProfileIds: [],
+    dropped: [],
+    changeId: null,
+    rule: null,
+    before: refs,
+    after: refs,
+  };
 }
-
-const NOTHING = { outcome: "unchanged", mergedProfileIds: [], dropped: [], changeId: null, rule: null } as const;
 
 function apply(draft: Draft, request: Request, rules: Rules): Verdict {
   const known = groupOf(draft, request.keys[0]!);
