@@ -4,7 +4,7 @@ import type { Call } from "./lane.js";
 interface Pending extends Call {
   expired: boolean;
   readonly due: number;
-  readonly reject: (error: AppError) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** Runs work; after `timeoutMs` its caller is answered `unavailable`, and the work is told that nobody waits for it any more. */
@@ -31,20 +31,20 @@ export function createDeadline(timeoutMs: number, message: string): Deadline {
     timer.unref();
   };
 
+  const run = async <T>(work: (call: Call) => Promise<T>, call: Pending, resolve: (result: T) => void) => {
+    try {
+      resolve(await work(call));
+    } catch (error) {
+      call.reject(error);
+    }
+    pending.delete(call);
+  };
+
   return <T>(work: (call: Call) => Promise<T>) =>
     new Promise<T>((resolve, reject) => {
       const call: Pending = { expired: false, due: performance.now() + timeoutMs, reject };
       pending.add(call);
       if (timer === null) arm(timeoutMs);
-      work(call).then(
-        (result) => {
-          pending.delete(call);
-          resolve(result);
-        },
-        (error: unknown) => {
-          pending.delete(call);
-          reject(error as Error);
-        },
-      );
+      void run(work, call, resolve);
     });
 }
