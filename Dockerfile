@@ -40,4 +40,5 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # The image's own entry point is a shell script; the signals are to reach the process itself.
 ENTRYPOINT []
-CMD ["node", "--enable-source-maps", "dist/app/main.js"]
+# A request lives for milliseconds: in the default of 16 MB many outlive their generation and are copied for nothing.
+CMD ["node", "--enable-source-maps", "--max-semi-space-size=32", "dist/app/main.js"]

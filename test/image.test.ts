@@ -50,7 +50,7 @@ describe("Dockerfile", () => {
 
   it("starts node itself, for production, with source maps", () => {
     assert.equal(last("ENTRYPOINT"), "ENTRYPOINT []");
-    assert.equal(last("CMD"), 'CMD ["node", "--enable-source-maps", "dist/app/main.js"]');
+    assert.equal(last("CMD"), 'CMD ["node", "--enable-source-maps", "--max-semi-space-size=32", "dist/app/main.js"]');
     assert.match(last("ENV"), /\bNODE_ENV=production\b/);
     assert.match(dockerfile, /^HEALTHCHECK .*\/healthz/m);
   });

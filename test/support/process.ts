@@ -20,7 +20,9 @@ export interface Program {
 /** Starts the program with nothing of this process's environment but the path of its tools, and patience for a busy machine. */
 export function run(settings: Readonly<Record<string, string>>): Program {
   const environment = { PATH: process.env["PATH"] ?? "", PORT: "0", SCHEMA_COMPILE_MS: "5000", ...settings };
-  const child: ChildProcess = spawn(process.execPath, ["--enable-source-maps", MAIN], { env: environment });
+  const child: ChildProcess = spawn(process.execPath, ["--enable-source-maps", "--max-semi-space-size=32", MAIN], {
+    env: environment,
+  });
   let stdout = "";
   let stderr = "";
   child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString("utf8")));

@@ -156,8 +156,9 @@ async function joinAndPart(side: Side, half: number, rounds: number): Promise<re
   const times: (readonly [number, number])[] = [];
   for (let round = 0; round <= rounds; round++) {
     const joined = await timeOf(() => side.join(pair));
+    await side.rest();
     await requireProfile(side, half, { size: 2 * half, oldest: 0 });
-    const parted = await timeOf(() => side.part(pair));
+    const parted = await timeOf(() => side.part(pair).then(() => side.rest()));
     for (const oldest of [0, half]) await requireProfile(side, oldest + 1, { size: half, oldest });
     times.push([joined, parted]);
   }

@@ -17,7 +17,10 @@ const assertionOf = (source: "identify" | "alias", ...numbers: readonly number[]
 });
 
 /** By the face that the gateway uses, one call after the other. Each `make` takes a workspace of its own. */
-export function createOurs(graph: IdentityGraph): { readonly side: Side; readonly workspaces: readonly WorkspaceId[] } {
+export function createOurs(
+  graph: IdentityGraph,
+  rest = async (): Promise<void> => undefined,
+): { readonly side: Side; readonly workspaces: readonly WorkspaceId[] } {
   const identity = createIdentity({ graph, timeoutMs: 60_000, longTimeoutMs: 60_000 });
   const workspaces: WorkspaceId[] = [];
   const workspace = (): WorkspaceId => workspaces.at(-1)!;
@@ -47,6 +50,7 @@ export function createOurs(graph: IdentityGraph): { readonly side: Side; readonl
       const { outcome, profileIds } = await identity.unlink(workspace(), asked, evidenceOf("unlink"));
       if (outcome !== "unlinked" || profileIds.length !== 2) throw new Error(`an unlink that splits was ${outcome}`);
     },
+    rest,
     profileOf: async (number) => {
       const [found] = await identity.lookup(workspace(), [identifierOf(number)]);
       const { profileId, size } = found!;

@@ -41,7 +41,8 @@ export function identityTable(rows: readonly IdentityRow[]): string {
 
 const NOTES = [
   "each: an alias of a history, an identifier of a merge or a split. growth: the cost over that of half the aliases, divided by what",
-  "n log n gives; of merges and splits the cost of an identifier over that in the smaller profile.",
+  "n log n gives; of merges and splits the cost of an identifier over that in the smaller profile;",
+  "merges to their answer: what a large one brings over behind it, in portions with pauses, is over before the split begins.",
 ];
 
 const isStopped = ({ ours, naive }: IdentityRow): boolean => naive.operations < ours.operations;

@@ -7,6 +7,8 @@ export interface Side {
   join(pair: Pair): Promise<void>;
   /** Takes the one link between them back. */
   part(pair: Pair): Promise<void>;
+  /** Waits until nothing is left of what goes on behind the answers. */
+  rest(): Promise<void>;
   profileOf(identifier: number): Promise<Profile>;
 }
 

@@ -74,6 +74,7 @@ function createNaive(database: Database): Side {
         const leaving = reachedFrom(b, linksOf.all([component]) as unknown as readonly Pair[]);
         leave.run([b, JSON.stringify(leaving)]);
       }),
+    rest: async () => undefined,
     profileOf: async (number) => {
       const [size, oldest] = database.read(() => summarize.get([nodeOf(number)[1]])) as [number, number];
       return { size, oldest };

@@ -17,6 +17,7 @@ export interface BareCreates {
   takePair(): Pair;
   /** One that does not stand yet. */
   newPair(): Pair;
+  /** What `fill` made begins anew after it. */
   drop(): Promise<void>;
 }
 
@@ -69,7 +70,10 @@ export function createBareCreates(driver: Driver, workspace: WorkspaceId): BareC
       if (taken === made) throw new Error("all pairs are merged: take shorter windows");
       return pairOf(`made-${taken++}`);
     },
-    drop: () => run(DROP, {}),
+    drop: async () => {
+      await run(DROP, {});
+      [made, taken] = [0, 0];
+    },
   };
 }
 

@@ -66,10 +66,13 @@ export async function benchGraph(options: GraphBenchOptions): Promise<readonly S
     const rows: ServerBenchRow[] = [];
     for (const { inFlight, goal } of REPEATS) rows.push(...(await benchRepeats(bench, inFlight, goal)));
     for (const { inFlight, goal } of NEW_PAIRS) rows.push(...(await benchNewPairs(bench, inFlight, goal)));
-    const small = await costs(bench);
+    // Before and after: a machine that becomes faster or slower meanwhile does so for both sizes.
+    const before = await costs(bench);
     await bench.bare.fill(LARGE_PAIRS);
     const large = await costs(bench);
-    return [...rows, ...Object.keys(OPERATIONS).map((name) => growth(name as Operation, small, large))];
+    await bench.bare.drop();
+    const small = meanOf(before, await costs(bench));
+    return [...rows, ...OPERATION_NAMES.map((name) => growth(name, small, large))];
   } finally {
     await bench.bare.drop();
     await bench.graph.close();
@@ -117,8 +120,14 @@ async function requireSmall(driver: Driver): Promise<void> {
 /** What is measured is a service that runs, not one whose programs are still being compiled on both sides. */
 async function warmUp(bench: Bench): Promise<void> {
   const { bare, options } = bench;
-  const operations = [() => repeat(bench), () => readOne(bench), () => newPair(bench), () => bare.create(1)];
-  for (const inFlight of [16, 1])
+  const operations = [
+    () => repeat(bench),
+    () => readOne(bench),
+    () => newPair(bench),
+    () => bare.create(1),
+    () => bench.graph.ready(),
+  ];
+  for (const inFlight of [GROWTH_IN_FLIGHT, 1])
     for (const operation of operations) await rateOf(inFlight, WARM_UP_WINDOWS * options.seconds, operation);
 }
 
@@ -232,6 +241,10 @@ async function mergePairs({ identity, workspace, bare }: Bench): Promise<void> {
 const OPERATIONS = { repeat, "new pair": newPair, merge: mergePairs } as const;
 type Operation = keyof typeof OPERATIONS;
 type Costs = Readonly<Record<Operation, number>>;
+const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly Operation[];
+
+const meanOf = (one: Costs, other: Costs): Costs =>
+  Object.fromEntries(OPERATION_NAMES.map((name) => [name, (one[name] + other[name]) / 2])) as Costs;
 
 /** What each operation costs, in round trips of a statement that touches nothing: the machine's own pace falls out. */
 async function costs(bench: Bench): Promise<Costs> {
