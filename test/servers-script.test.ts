@@ -8,7 +8,7 @@ import { settings, status } from "../scripts/servers/commands.js";
 import { controlServers } from "../scripts/servers/control.js";
 import { exclusively } from "../scripts/servers/exclusive.js";
 import { installed, run } from "../scripts/servers/install.js";
-import { createInstance, findInstance } from "../scripts/servers/instance.js";
+import { createInstance, findInstance, newPassword } from "../scripts/servers/instance.js";
 import { KINDS } from "../scripts/servers/lifecycle.js";
 import { readOptions } from "../scripts/servers/options.js";
 import { cacheFolder, SOURCE } from "../scripts/servers/paths.js";
@@ -68,6 +68,14 @@ describe("the servers' script", () => {
       const made = [await createInstance("one"), await createInstance("two")];
       const values = made.flatMap(({ ports, passwords }) => [...Object.values(ports), ...Object.values(passwords)]);
       assert.equal(new Set(values).size, values.length);
+    });
+
+    it("has passwords that no command line takes for an option", () => {
+      const passwords = Array.from({ length: 1_000 }, newPassword);
+      assert.deepEqual(
+        passwords.filter((password) => !/^[0-9a-z]{32,}$/.test(password)),
+        [],
+      );
     });
 
     it("has ports that no outgoing connection is given, and that are free", async () => {

@@ -43,13 +43,15 @@ export function findInstance(name: string): Instance | null {
 export async function createInstance(name: string): Promise<Instance> {
   const folder = instanceFolder(requireName(name));
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const password = (): string => randomBytes(PASSWORD_BYTES).toString("base64url");
-  const kept = { ports: await choosePorts(), passwords: { rabbitmq: password(), neo4j: password() } };
+  const kept = { ports: await choosePorts(), passwords: { rabbitmq: newPassword(), neo4j: newPassword() } };
   // Renamed when whole, so that a kill leaves no half of it.
   writeFileSync(`${fileOf(folder)}.new`, JSON.stringify(kept, null, 2), { mode: 0o600 });
   renameSync(`${fileOf(folder)}.new`, fileOf(folder));
   return { name, folder, ...kept };
 }
+
+/** Letters and digits alone: a command line would take a leading - for an option. */
+export const newPassword = (): string => randomBytes(PASSWORD_BYTES).toString("hex");
 
 const fileOf = (folder: string): string => path.join(folder, "instance.json");
 
