@@ -240,6 +240,8 @@ export interface CatalogStore extends Port {
 export interface IdentityGraph extends Port {
   /** Without a lock: what stands there of all that is wanted. */
   read(workspace: WorkspaceId, want: Want): Promise<Picture>;
+  /** Without a lock, of each set of keys the profile that holds it, if each two of them are linked; null if not, or in any doubt. */
+  repeats(workspace: WorkspaceId, sets: readonly (readonly IdentifierKey[])[]): Promise<readonly (ProfileRef | null)[]>;
   /**
    * One atomic step: reads, asks `decide` once for each try, writes its plan. Nothing changes if `decide` throws or the plan is null.
    * `decide` is pure and may be asked again after a write conflict; the ids in its plan are minted outside. Every component whose

@@ -2,7 +2,7 @@ import { AppError } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event.js";
 import type { Identity } from "../core/identity-api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
-import type { Assertion, Picture, ProfileRef, Rules, Verdict, Want } from "../core/identity.js";
+import type { Assertion, Picture, ProfileRef, Rules, Verdict } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { createConnectors } from "./connectors.js";
 import { createDeadline } from "./deadline.js";
@@ -10,10 +10,10 @@ import { refOf } from "./draft.js";
 import { explainSides } from "./explain.js";
 import { createLane, type Call, type LaneOptions } from "./lane.js";
 import type { Progress } from "./read-web.js";
-import { decide, NO_RULES, repeated, type Asked } from "./rules.js";
+import { decide, NO_RULES, unchanged, type Asked } from "./rules.js";
 import { createTurns } from "./turns.js";
 import { createUndo } from "./undo.js";
-import { lookupsOf, wantOf, wantOfAll, wantWith } from "./want.js";
+import { lookupsOfSet, wantOf, wantWith } from "./want.js";
 
 export interface IdentityDeps {
   readonly graph: IdentityGraph;
@@ -69,7 +69,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   });
   const assertAll = async (workspace: WorkspaceId, assertions: readonly Assertion[], call: Call) => {
     const keys = assertions.map(({ identifiers }) => identifiers.map((one) => identifierKey(workspace, one)));
-    const answered = await readRepeats(graph, workspace, keys.map(wantOf));
+    const answered = await readRepeats(graph, workspace, keys);
     const left = assertions.slice(answered.length).map((one, i) => request(one, keys[answered.length + i]!));
     return left.length === 0 ? answered : [...answered, ...(await lane.assert(workspace, left, call))];
   };
@@ -117,21 +117,22 @@ export function createIdentity(deps: IdentityDeps): Identity {
   };
 }
 
+type KeySet = readonly IdentifierKey[];
+
 const LATE = "The identity graph did not answer in time.";
 
 /** The verdicts on the repeats in front of the first change: a repeat behind it must see it. */
 async function readRepeats(
-  graph: Pick<IdentityGraph, "read">,
+  graph: Pick<IdentityGraph, "repeats">,
   workspace: WorkspaceId,
-  wants: readonly Want[],
+  sets: readonly KeySet[],
 ): Promise<readonly Verdict[]> {
   const verdicts: Verdict[] = [];
-  while (verdicts.length < wants.length) {
-    const step = headOf(wants, verdicts.length);
-    const repeats = leadingRepeats(await graph.read(workspace, wantOfAll(step)), step);
-    verdicts.push(...repeats);
-    if (repeats.length < step.length) break;
-  }
+  while (verdicts.length < sets.length)
+    for (const profile of await graph.repeats(workspace, headOf(sets, verdicts.length))) {
+      if (profile === null) return verdicts;
+      verdicts.push(unchanged(profile));
+    }
   return verdicts;
 }
 
@@ -167,24 +168,14 @@ function unknown(path: string): never {
 /** A read looks at no more than this, so that it blocks nobody for long. */
 const LOOKUPS_PER_READ = 2_048;
 
-/** The wants from a position on that one read may cover; at least one. */
-function headOf(wants: readonly Want[], from: number): readonly Want[] {
+/** The sets from a position on that one read may cover; at least one. */
+function headOf(sets: readonly KeySet[], from: number): readonly KeySet[] {
   let end = from + 1;
-  for (let lookups = lookupsOf(wants[from]!); end < wants.length; end++) {
-    lookups += lookupsOf(wants[end]!);
+  for (let lookups = lookupsOfSet(sets[from]!); end < sets.length; end++) {
+    lookups += lookupsOfSet(sets[end]!);
     if (lookups > LOOKUPS_PER_READ) break;
   }
-  return wants.slice(from, end);
-}
-
-function leadingRepeats(picture: Picture, wants: readonly Want[]): readonly Verdict[] {
-  const verdicts: Verdict[] = [];
-  for (const { keys } of wants) {
-    const verdict = repeated(picture, keys);
-    if (verdict === null) break;
-    verdicts.push(verdict);
-  }
-  return verdicts;
+  return sets.slice(from, end);
 }
 
 const profilesOf = (picture: Picture, keys: readonly IdentifierKey[]): readonly (ProfileRef | null)[] =>

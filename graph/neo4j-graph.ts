@@ -1,20 +1,20 @@
 import { AppError } from "../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../core/ids.js";
-import type { Picture, ProfileRef } from "../core/identity.js";
+import type { ProfileRef } from "../core/identity.js";
 import type { IdentityGraph } from "../core/ports.js";
 import { createDeadline } from "./deadline.js";
 import { createTidying } from "./neo4j-annex.js";
 import type { Client, ClientOptions, Row } from "./neo4j-client.js";
-import { lookParameters, lookupsOfWant, pictureOf, sightOf, type Lookups, type Sight } from "./neo4j-look.js";
 import { openClient } from "./neo4j-open.js";
+import { createNovelty } from "./neo4j-novelty.js";
 import { createProfileReads } from "./neo4j-profile-reads.js";
+import { createRead } from "./neo4j-read.js";
 import { createRecords } from "./neo4j-records.js";
-import { hasRules, seeWithRules, type RulesWant } from "./neo4j-rules-look.js";
-import { createShared } from "./neo4j-shared.js";
-import { LOOK, PING, RESOLVE, RULES } from "./neo4j-statements.js";
+import { createRepeats } from "./neo4j-repeats.js";
+import { createShared, READS } from "./neo4j-shared.js";
+import { PING, RESOLVE } from "./neo4j-statements.js";
 import { readLocked } from "./neo4j-step.js";
 import { inTwoTries } from "./neo4j-tries.js";
-import { createUnseen, type Unseen } from "./neo4j-unseen.js";
 import { createUpdate, type UpdateOptions } from "./neo4j-update.js";
 import { upgrade } from "./neo4j-upgrade.js";
 import { PART_ROWS } from "./neo4j-write.js";
@@ -36,14 +36,15 @@ export interface GraphOptions extends UpdateOptions {
 
 /** The graph over connections that are open already; they end with it. */
 export function createNeo4jGraph(client: Client, options: GraphOptions = {}): IdentityGraph {
-  const unseen = createUnseen(UNSEEN_MAX);
-  const read = createReads(client, unseen);
+  const novelty = createNovelty(NOVELTY);
+  const read = createRead(client);
+  const repeats = createRepeats({ client, novelty, read });
   const resolve = createResolve(client);
   const reads = { ...createProfileReads(client), ...createRecords(client) };
   const { tidyAfterMs = 100, movesMax = PART_ROWS, locks = true } = options;
   const max = Math.min(TIDY_ROWS, Math.max(movesMax, 1));
   const tidying = createTidying(client, { max, pauseMs: tidyAfterMs });
-  const update = createUpdate({ client, unseen, tidying, movesMax, locks });
+  const update = createUpdate({ client, novelty, tidying, movesMax, locks });
   const promptly = createDeadline(READY_MS, "The identity graph did not answer in time.");
   const { whileOpen, close } = createGate(client);
   tidying.tidyAll();
@@ -51,6 +52,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Id
   return {
     ready: () => whileOpen(() => promptly(async () => void (await inTwoTries(() => client.read(PING, {}))))),
     read: (workspace, want) => whileOpen(() => read(workspace, want)),
+    repeats: (workspace, sets) => whileOpen(() => repeats(workspace, sets)),
     update: (workspace, want, decide) => whileOpen(() => update(workspace, want, decide)),
     resolve: (workspace, profileId) => whileOpen(() => resolve(workspace, profileId)),
     members: (workspace, profileId, page) => whileOpen(() => reads.members(workspace, profileId, page)),
@@ -71,70 +73,14 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Id
 const READY_MS = 900;
 /** Brought over in one step, while the workspace waits. */
 const TIDY_ROWS = 1_000;
-/** Waiting reads of the whole process share these round trips, of so many lookups each. */
-const SHARED = { atOnceMax: 2, weightMax: 4_096, weightWorth: 384, waitingMax: 10_000 };
-
-/** More than may wait for a change. */
-const UNSEEN_MAX = 20_000;
-
-function createReads(client: Client, unseen: Unseen): IdentityGraph["read"] {
-  const share = createShared<Lookups, Sight>({
-    ...SHARED,
-    weightOf: ({ keys, pairs }) => keys.length + pairs.length,
-    ask: async (asks) => {
-      const keys = asks.flatMap(({ keys }) => keys);
-      const pairs = asks.flatMap(({ pairs }) => pairs);
-      const all = sightOf(await inTwoTries(() => client.read(LOOK, lookParameters({ keys, pairs }))));
-      return split(asks, all);
-    },
-  });
-  const withRules = createRulesRead(client);
-  return async (workspace, want) => {
-    if (hasRules(want)) return withRules({ workspace, want });
-    const lookups = lookupsOfWant(workspace, want);
-    const picture = pictureOf(lookups, await share(lookups));
-    for (const key of lookups.keys) if (!picture.identifiers.has(key)) unseen.add(key);
-    return picture;
-  };
-}
-
-/** Each goes alone: only who asks what would be needs this much. */
-function createRulesRead(client: Client) {
-  const ask = (statement: string, q: object) => inTwoTries(() => client.read(statement, { ...q }));
-  return createShared<{ readonly workspace: WorkspaceId; readonly want: RulesWant }, Picture>({
-    ...SHARED,
-    weightMax: 1,
-    weightWorth: 1,
-    weightOf: () => 1,
-    ask: async ([one]) => {
-      const { workspace, want } = one!;
-      return [(await seeWithRules(ask, RULES, workspace, want)).picture];
-    },
-  });
-}
-
-/** To each its own part of what all saw together, by the positions in its own lookups. Rows come in their order. */
-function split(asks: readonly Lookups[], { found, linked }: Sight): readonly Sight[] {
-  let [keysBefore, pairsBefore, nextFound, nextLinked] = [0, 0, 0, 0];
-  return asks.map(({ keys, pairs }) => {
-    const own = { found: [] as Sight["found"][number][], linked: [] as number[] };
-    for (; nextFound < found.length && found[nextFound]![0] < keysBefore + keys.length; nextFound++) {
-      const [position, uid, profileId, size] = found[nextFound]!;
-      own.found.push([position - keysBefore, uid, profileId, size]);
-    }
-    for (; nextLinked < linked.length && linked[nextLinked]! < pairsBefore + pairs.length; nextLinked++)
-      own.linked.push(linked[nextLinked]! - pairsBefore);
-    keysBefore += keys.length;
-    pairsBefore += pairs.length;
-    return own;
-  });
-}
+/** More keys than may wait for a change. A wrong guess costs three round trips more, a right one saves one. */
+const NOVELTY = { max: 20_000, stepsOfRun: 16 };
 
 type ProfileRow = readonly [n: number, ws: WorkspaceId, profileId: ProfileId | null, size: number | null];
 
 function createResolve(client: Client): IdentityGraph["resolve"] {
   const share = createShared<ProfileId, ProfileRow | undefined>({
-    ...SHARED,
+    ...READS,
     weightOf: () => 1,
     ask: async (uids) => {
       const rows = profileRows(await inTwoTries(() => client.read(RESOLVE, { uids })));

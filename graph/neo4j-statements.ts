@@ -62,6 +62,31 @@ RETURN found, linked`;
 
 export const LOOK = `CYPHER replan=skip ${LOOK_PARTS("")}`;
 
+/**
+ * Of couples of keys and their links: id and size of the profile that holds both, the positions of those that are no repeats, and which
+ * of these have an end that stands. The profile of each end is read before its link is found to stand: what an unlink takes apart
+ * meanwhile never looks whole.
+ */
+export const REPEATS = `CYPHER replan=skip
+CALL () {
+  UNWIND range(0, size($q.links) - 1) AS n
+  OPTIONAL MATCH (a)-[l:LINKED {key: $q.links[n]}]->(b) USING INDEX SEEK l:LINKED(key)
+  OPTIONAL MATCH (a)-[:OF]->(p)
+  OPTIONAL MATCH (b)-[:OF]->(o)
+  RETURN collect(coalesce(p.id, "")) AS ids, collect(coalesce(p.size, 0)) AS sizes,
+    collect([n, l, coalesce(o = p OR o.id = p.id, false)]) AS seen
+}
+WITH ids, sizes, [
+  s IN seen WHERE NOT s[2] OR s[1].change IS NULL OR s[1].removed_at IS NOT NULL | s[0]
+] AS missed
+CALL (missed) {
+  UNWIND missed AS n
+  UNWIND [2 * n, 2 * n + 1] AS end
+  MATCH (i:Identifier {key: $q.ends[end]}) USING INDEX SEEK i:Identifier(key)
+  RETURN collect(n) AS known
+}
+RETURN ids, sizes, missed, known`;
+
 export const LOCK = `CYPHER replan=skip ${TAKE_LOCK} RETURN w.seq`;
 
 export const LOCK_AND_LOOK = `CYPHER replan=skip ${TAKE_LOCK} ${LOOK_PARTS("w")}`;

@@ -6,12 +6,12 @@ import { createDeadline } from "./deadline.js";
 import { letGo, setAside, type Aside, type Tidying } from "./neo4j-annex.js";
 import { STEP_MS, type Client, type Step } from "./neo4j-client.js";
 import { isConstraint, isOutOfMemory } from "./neo4j-failure.js";
+import type { Novelty } from "./neo4j-novelty.js";
 import { newParameters, requireKnown } from "./neo4j-plan.js";
 import { FIND_CHANGE, WRITE_NEW } from "./neo4j-statements.js";
 import { inStep } from "./neo4j-step.js";
 import { seeInStep } from "./neo4j-step-look.js";
 import { inTries } from "./neo4j-tries.js";
-import type { Unseen } from "./neo4j-unseen.js";
 import { isPlain, layoutOf, PART_ROWS, writePlan } from "./neo4j-write.js";
 
 export interface UpdateOptions {
@@ -24,7 +24,7 @@ export interface UpdateOptions {
 interface UpdateDeps extends Required<UpdateOptions> {
   readonly client: Client;
   readonly tidying: Tidying;
-  readonly unseen: Unseen;
+  readonly novelty: Novelty;
 }
 
 /** Below the time that a caller of `Identity` waits. */
@@ -38,7 +38,7 @@ export function createUpdate(deps: UpdateDeps): IdentityGraph["update"] {
   const within = createDeadline(UPDATE_MS, "The identity graph did not take the change in time.");
   return async <T>(workspace: WorkspaceId, want: Want, decide: Decide<T>) => {
     const task: Task<T> = { ...deps, workspace, want, decide, doubts: { last: null } };
-    const isNew = deps.unseen.takeAll(want.keys) && deps.locks;
+    const isNew = deps.novelty.takeAll(want.keys) && deps.locks;
     const ending = await within((call) =>
       inTries(createAttempt(task, isNew), { awayMax: AWAY_TRIES_MAX, isOver: () => call.expired }),
     );
@@ -80,6 +80,8 @@ function createAttempt<T>(task: Task<T>, isNew: boolean): () => Promise<Ending<T
     const isFirst = mayBeNew;
     mayBeNew = false;
     const ending = isFirst ? await writeAsNew(task) : null;
+    if (ending !== null) task.novelty.confirm(task.workspace);
+    else task.novelty.deny(task.workspace);
     return ending ?? writeInStep(task, SHORT);
   };
 }

@@ -60,19 +60,8 @@ export function decide(picture: Picture, requests: readonly Request[], rules: Ru
   return { plan: planOf(draft), verdicts };
 }
 
-/** The verdict on a repeat, seen in a picture alone; null when there is something to write, or any doubt. */
-export function repeated(picture: Picture, keys: readonly IdentifierKey[]): Verdict | null {
-  const component = picture.identifiers.get(keys[0]!)?.component;
-  const profile = component === undefined ? undefined : picture.components.get(component);
-  if (profile === undefined) return null;
-  for (let i = 1; i < keys.length; i++) {
-    if (picture.identifiers.get(keys[i]!)?.component !== component) return null;
-    for (let j = 0; j < i; j++) if (!picture.linked.has(pairKey(keys[j]!, keys[i]!))) return null;
-  }
-  return unchanged(profile);
-}
-
-function unchanged(profile: ProfileRef): Verdict {
+/** The verdict on a request that leaves nothing to write. */
+export function unchanged(profile: ProfileRef): Verdict {
   const refs = [refOf(profile)];
   const { profileId } = profile;
   return {

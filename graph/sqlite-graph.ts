@@ -1,6 +1,7 @@
 import type { Database } from "../core/database.js";
 import { AppError } from "../core/errors.js";
 import type { IdentityGraph } from "../core/ports.js";
+import { repeatIn } from "./repeats.js";
 import { createChangeList, prepareFindChange } from "./sqlite-changes.js";
 import { createHistory } from "./sqlite-history.js";
 import { createChangeTraces } from "./sqlite-link-states.js";
@@ -9,6 +10,7 @@ import { prepareLook } from "./sqlite-look.js";
 import { createNeverReads } from "./sqlite-nevers.js";
 import { preparePlanWriter } from "./sqlite-plan.js";
 import { createProfileReads } from "./sqlite-profiles.js";
+import { wantOf, wantOfAll } from "./want.js";
 
 /** The graph in the embedded store. The tables stand already (`GRAPH_MIGRATIONS`); the database stays open after `close`. */
 export function createSqliteGraph({ database }: { readonly database: Database }): IdentityGraph {
@@ -28,6 +30,13 @@ export function createSqliteGraph({ database }: { readonly database: Database })
     read: async (workspace, want) => {
       if (closed) throw closedError();
       return database.readTogether(() => look(workspace, want));
+    },
+    repeats: async (workspace, sets) => {
+      if (closed) throw closedError();
+      return database.readTogether(() => {
+        const sight = look(workspace, wantOfAll(sets.map(wantOf)));
+        return sets.map((keys) => repeatIn(sight, keys));
+      });
     },
     update: async (workspace, want, decide) => {
       if (closed) throw closedError();

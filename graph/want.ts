@@ -35,3 +35,6 @@ export function wantOfAll(wants: readonly Want[]): Want {
 
 /** Look-ups that a want costs: what a step is measured by. */
 export const lookupsOf = ({ keys, pairs }: Want): number => keys.length + pairs.length;
+
+/** The same for all of a set and each two of it. */
+export const lookupsOfSet = ({ length }: readonly IdentifierKey[]): number => (length * (length + 1)) / 2;

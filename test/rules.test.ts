@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { ChangeId, IdentifierKey, Uid } from "../core/ids.js";
 import { pairKey, type Component, type Picture, type Plan } from "../core/identity.js";
-import { decide, NO_RULES, repeated, type Decision, type Request } from "../graph/rules.js";
+import { repeatIn } from "../graph/repeats.js";
+import { decide, NO_RULES, unchanged, type Decision, type Request } from "../graph/rules.js";
 import { anAssertion, lettersOf } from "./support/identity-fixtures.js";
 
 /** Identifiers are single letters; `uid` and key follow from the letter. */
@@ -62,7 +63,7 @@ const planned = ({ plan }: Decision): Plan => {
 const linksOf = (plan: Plan): readonly string[] => plan.links.map(({ from, to }) => `${from.at(-1)}${to.at(-1)}`);
 
 const isRepeat = (picture: Picture, letters: string): boolean =>
-  repeated(picture, lettersOf(letters).map(key)) !== null;
+  repeatIn(picture, lettersOf(letters).map(key)) !== null;
 
 describe("The identity rules", () => {
   describe("for one assertion", () => {
@@ -244,7 +245,8 @@ describe("The identity rules", () => {
   describe("on a repeat seen without a lock", () => {
     it("answer when one profile holds all and every pair is linked", () => {
       const picture = seeing({ abc: 1 }, "ab", "bc", "ac");
-      assert.deepEqual(repeated(picture, lettersOf("bca").map(key)), one(picture, "bca").verdict);
+      const profile = repeatIn(picture, lettersOf("bca").map(key));
+      assert.deepEqual(unchanged(profile!), one(picture, "bca").verdict);
       assert.ok(isRepeat(seeing({ a: 1 }), "a"));
     });
 

@@ -27,6 +27,7 @@ import { identityGraphChanges } from "./identity-graph-changes.contract.js";
 import { identityGraphLinks } from "./identity-graph-links.contract.js";
 import { identityGraphMarks } from "./identity-graph-marks.contract.js";
 import { identityGraphReads } from "./identity-graph-reads.contract.js";
+import { identityGraphRepeats } from "./identity-graph-repeats.contract.js";
 import { identityGraphRevs } from "./identity-graph-revs.contract.js";
 import { identityGraphRules } from "./identity-graph-rules.contract.js";
 import { identityGraphUndo } from "./identity-graph-undo.contract.js";
@@ -34,6 +35,7 @@ import { identityGraphWhole } from "./identity-graph-whole.contract.js";
 
 export const identityGraphContract: Contract<IdentityGraph> = {
   ...identityGraphReads,
+  ...identityGraphRepeats,
   ...identityGraphRules,
   ...identityGraphUndo,
   ...identityGraphWhole,

@@ -174,33 +174,6 @@ describe("The identity graph in Neo4j", () => {
     assert.ok(asked <= 4, `${asked} statements for 50 reads`);
   });
 
-  it("writes new identifiers in one round trip after a read that saw none, and any others behind the lock", async () => {
-    const counts = { write: 0, run: 0 };
-    const counted = await open({
-      write: (go) => (statement, q) => {
-        counts.write += 1;
-        return go(statement, q);
-      },
-      run: (go) => (statement, q) => {
-        counts.run += 1;
-        return go(statement, q);
-      },
-    });
-    const workspace = aWorkspace();
-    await counted.read(workspace, wanting(workspace, ann, bob));
-    const [first] = await step(counted, workspace, anAssertion(ann, bob));
-    assert.deepEqual([first!.outcome, counts], ["created", { write: 1, run: 0 }]);
-    // Seen as new, and made by somebody else since.
-    const cat = anIdentifier("cat");
-    await counted.read(workspace, wanting(workspace, cat));
-    const [theirs] = await step(graph, workspace, anAssertion(cat));
-    const [ours] = await step(counted, workspace, anAssertion(cat));
-    assert.deepEqual([ours!.outcome, ours!.profileId], ["unchanged", theirs!.profileId]);
-    assert.deepEqual(counts, { write: 2, run: 1 });
-    const [merged] = await step(counted, workspace, anAssertion(ann, cat));
-    assert.deepEqual([merged!.outcome, counts], ["merged", { write: 2, run: 3 }]);
-  });
-
   it("refuses more than 10,000 waiting reads at once, with unavailable", async () => {
     const silent = new Promise<never>(() => {});
     const client = { read: () => silent, write: () => silent, begin: () => silent, close: async () => undefined };

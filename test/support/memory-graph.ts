@@ -3,6 +3,8 @@ import { identifierKey } from "../../core/event.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Change, Member, Want } from "../../core/identity.js";
 import type { IdentityGraph } from "../../core/ports.js";
+import { repeatIn } from "../../graph/repeats.js";
+import { wantOf, wantOfAll } from "../../graph/want.js";
 import type { Backend } from "./contract.js";
 import {
   applyPlan,
@@ -38,6 +40,11 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
     ready: () => open(() => undefined),
     close: async () => void (closed = true),
     read: (workspace, want) => open(() => lookAt(state, ownPart(workspace, want))),
+    repeats: (workspace, sets) =>
+      open(() => {
+        const picture = lookAt(state, ownPart(workspace, wantOfAll(sets.map(wantOf))));
+        return sets.map((keys) => repeatIn(picture, keys));
+      }),
     update: (workspace, want, decide) =>
       open(() => {
         const { plan, result } = decide(lookAt(state, ownPart(workspace, want)));

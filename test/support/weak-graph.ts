@@ -10,6 +10,8 @@ import {
   type Want,
 } from "../../core/identity.js";
 import type { IdentityGraph } from "../../core/ports.js";
+import { repeatIn } from "../../graph/repeats.js";
+import { wantOf, wantOfAll } from "../../graph/want.js";
 import { createMemoryGraph } from "./memory-graph.js";
 import { applyPlan, componentOf, lookAt, seenOf, type MemoryState } from "./memory-state.js";
 import type { Random } from "./random.js";
@@ -32,6 +34,10 @@ export function createWeakGraph({ state, random, pause }: WeakGraphOptions): Ide
   return {
     ...createMemoryGraph(state),
     read: (_, want) => read(want),
+    repeats: async (_, sets) => {
+      const picture = await read(wantOfAll(sets.map(wantOf)));
+      return sets.map((keys) => repeatIn(picture, keys));
+    },
     update: async (workspace, want, decide) => {
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         const { plan, result } = decide(await read(want));
