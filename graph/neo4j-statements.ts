@@ -77,7 +77,7 @@ CALL () {
     collect([n, l, coalesce(o = p OR o.id = p.id, false)]) AS seen
 }
 WITH ids, sizes, [
-  s IN seen WHERE NOT s[2] OR s[1].change IS NULL OR s[1].removed_at IS NOT NULL | s[0]
+  s IN seen WHERE NOT s[2] OR s[1].key IS NULL OR s[1].removed_at IS NOT NULL | s[0]
 ] AS missed
 CALL (missed) {
   UNWIND missed AS n
