@@ -73,7 +73,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Id
 const READY_MS = 900;
 /** Brought over in one step, while the workspace waits. */
 const TIDY_ROWS = 1_000;
-/** More keys than may wait for a change. A wrong guess costs three round trips more, a right one saves one. */
+/** Keys of 10,000 requests that name two. A wrong guess costs three round trips more, a right one saves one. */
 const NOVELTY = { max: 20_000, stepsOfRun: 16 };
 
 type ProfileRow = readonly [n: number, ws: WorkspaceId, profileId: ProfileId | null, size: number | null];

@@ -8,7 +8,7 @@ export interface Novelty {
   takeAll(keys: readonly IdentifierKey[]): boolean;
   /** All that a step wrote was new. */
   confirm(workspace: WorkspaceId): void;
-  /** Something stood there already. */
+  /** Something stood there already: a run is over, and what was taken for new by it alone is not any more. */
   deny(workspace: WorkspaceId): void;
   /** Whether all was new for so many steps that a look would be a waste: an import, mostly. */
   isRun(workspace: WorkspaceId): boolean;
@@ -23,6 +23,7 @@ export interface NoveltyOptions {
 export function createNovelty({ max, stepsOfRun }: NoveltyOptions): Novelty {
   const missed = new Set<IdentifierKey>();
   const steps = new Map<WorkspaceId, number>();
+  const isRun = (workspace: WorkspaceId): boolean => (steps.get(workspace) ?? 0) >= stepsOfRun;
   return {
     miss: (keys) => {
       if (missed.size + keys.length > max) missed.clear();
@@ -37,7 +38,13 @@ export function createNovelty({ max, stepsOfRun }: NoveltyOptions): Novelty {
       if (steps.size >= max) steps.clear();
       steps.set(workspace, (steps.get(workspace) ?? 0) + 1);
     },
-    deny: (workspace) => void steps.delete(workspace),
-    isRun: (workspace) => (steps.get(workspace) ?? 0) >= stepsOfRun,
+    deny: (workspace) => {
+      const wasRun = isRun(workspace);
+      steps.delete(workspace);
+      if (!wasRun) return;
+      // Nobody looked for them, so what still waits would each find out anew that the run is over.
+      for (const key of missed) if (key.startsWith(`${workspace}:`)) missed.delete(key);
+    },
+    isRun,
   };
 }

@@ -60,8 +60,9 @@ export function createRepeats({ client, novelty, read }: RepeatsDeps): IdentityG
 
 const LOOKUPS_PER_COUPLE = 3;
 
-/** Positions are those of the couples. */
+/** Positions are those of the couples; one may come twice, while its link is replaced. */
 type RepeatsRow = readonly [
+  at: readonly number[],
   ids: readonly (ProfileId | "")[],
   sizes: readonly number[],
   missed: readonly number[],
@@ -71,8 +72,9 @@ type RepeatsRow = readonly [
 async function seeCouples(client: Client, novelty: Novelty, couples: readonly Couple[]) {
   const links = couples.map(([a, b]) => linkKey(pairKey(a, b)));
   const [row] = await inTwoTries(() => client.read(REPEATS, { links, ends: couples.flat() }));
-  const [ids, sizes, missed, known] = row as unknown as RepeatsRow;
-  const found: (ProfileRef | null)[] = ids.map((profileId, n) => refOf(profileId, sizes[n]!));
+  const [at, ids, sizes, missed, known] = row as unknown as RepeatsRow;
+  const found = couples.map((): ProfileRef | null => null);
+  for (const [i, n] of at.entries()) found[n] = refOf(ids[i]!, sizes[i]!);
   for (const n of missed) found[n] = null;
   const isKnown = new Set(known);
   for (const n of missed) if (!isKnown.has(n)) novelty.miss(couples[n]!);

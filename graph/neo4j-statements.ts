@@ -63,9 +63,10 @@ RETURN found, linked`;
 export const LOOK = `CYPHER replan=skip ${LOOK_PARTS("")}`;
 
 /**
- * Of couples of keys and their links: id and size of the profile that holds both, the positions of those that are no repeats, and which
- * of these have an end that stands. The profile of each end is read before its link is found to stand: what an unlink takes apart
- * meanwhile never looks whole.
+ * Of couples of keys and their links, each at its position: id and size of the profile that holds both, the positions of those that are
+ * no repeats, and which of these have an end that stands. The profile of each end is read before its link is found to stand, so that
+ * what an unlink of the two takes apart meanwhile never looks whole. A link that is just replaced may be met twice: no row stands for
+ * another's position.
  */
 export const REPEATS = `CYPHER replan=skip
 CALL () {
@@ -73,10 +74,10 @@ CALL () {
   OPTIONAL MATCH (a)-[l:LINKED {key: $q.links[n]}]->(b) USING INDEX SEEK l:LINKED(key)
   OPTIONAL MATCH (a)-[:OF]->(p)
   OPTIONAL MATCH (b)-[:OF]->(o)
-  RETURN collect(coalesce(p.id, "")) AS ids, collect(coalesce(p.size, 0)) AS sizes,
+  RETURN collect(n) AS at, collect(coalesce(p.id, "")) AS ids, collect(coalesce(p.size, 0)) AS sizes,
     collect([n, l, coalesce(o = p OR o.id = p.id, false)]) AS seen
 }
-WITH ids, sizes, [
+WITH at, ids, sizes, [
   s IN seen WHERE NOT s[2] OR s[1].key IS NULL OR s[1].removed_at IS NOT NULL | s[0]
 ] AS missed
 CALL (missed) {
@@ -85,7 +86,7 @@ CALL (missed) {
   MATCH (i:Identifier {key: $q.ends[end]}) USING INDEX SEEK i:Identifier(key)
   RETURN collect(n) AS known
 }
-RETURN ids, sizes, missed, known`;
+RETURN at, ids, sizes, missed, known`;
 
 export const LOCK = `CYPHER replan=skip ${TAKE_LOCK} RETURN w.seq`;
 

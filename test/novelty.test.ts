@@ -39,6 +39,17 @@ describe("The guess at what is new", () => {
     assert.ok(!novelty.isRun(workspace), "it begins anew");
   });
 
+  it("takes nothing for new any more that a run alone took for it, once the run is over", () => {
+    const novelty = aNovelty();
+    const elsewhere = identifierKey(aWorkspace(), anIdentifier("a"));
+    novelty.miss([...keys("ab"), elsewhere]);
+    novelty.deny(workspace);
+    assert.ok(novelty.takeAll(keys("a")), "it was looked for: there was no run");
+    for (let step = 0; step < 3; step++) novelty.confirm(workspace);
+    novelty.deny(workspace);
+    assert.deepEqual([novelty.takeAll(keys("b")), novelty.takeAll([elsewhere])], [false, true]);
+  });
+
   it("forgets rather than grows", () => {
     const novelty = aNovelty(2);
     novelty.miss(keys("ab"));
