@@ -41,13 +41,18 @@ export function movesOf({ components }: Pick<Plan, "components">, picture: Pictu
   return fitting(all, ({ gone }) => picture.components.get(gone)!.size, max);
 }
 
-/** Parts that leave by an annex. */
-const asideParts = ({ splits }: Pick<Plan, "splits">, max: number) =>
-  fitting(
-    splits.flatMap(({ component, parts }) => parts.map((part) => ({ component, ...part }))),
-    ({ size }) => size,
-    max,
-  ).rest;
+/**
+ * Parts that leave by an annex: those that are too much for the step, and all whose leaving gives the profile another id. A commit
+ * shows bit by bit to who reads without the lock: such a part would be seen with the new id and not yet gone, as somebody else's.
+ */
+function asideParts({ splits }: Pick<Plan, "splits">, max: number) {
+  const parts = splits.flatMap(({ component, stays, parts }) =>
+    parts.map((part) => ({ component, isRenamed: stays.profileId !== component, ...part })),
+  );
+  const renamed = parts.filter(({ isRenamed }) => isRenamed);
+  const others = parts.filter(({ isRenamed }) => !isRenamed);
+  return [...renamed, ...fitting(others, ({ size }) => size, max).rest];
+}
 
 export const isAside = ({ splits }: Pick<Plan, "splits">, aside: Aside, max: number): boolean =>
   asideParts({ splits }, max).every(({ profileId }) => aside.has(profileId));
