@@ -14,7 +14,7 @@ export interface SharedOptions<Ask, Answer> {
   readonly waitingMax: number;
 }
 
-/** For the reads of the whole process. Two at once keep the server busy; below 384 look-ups the second costs more than it brings. */
+/** For the reads of the whole process. Two at once keep the server busy; what is no more than 384 look-ups goes in one. */
 export const READS = { atOnceMax: 2, weightMax: 4_096, weightWorth: 384, waitingMax: 10_000 } as const;
 
 interface Waiting<Ask, Answer> {

@@ -88,7 +88,10 @@ function createAttempt<T>(task: Task<T>, isNew: boolean): () => Promise<Ending<T
 
 const NOTHING: Picture = { identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() };
 
-/** In one round trip instead of four, when a read saw none of it or a run of new ones goes on. Null when there is more to it: then the lock has the word. */
+/**
+ * In one round trip instead of four, when a read saw none of it or a run of new ones goes on. Null when there is more to it: then the
+ * lock has the word.
+ */
 async function writeAsNew<T>(task: Task<T>): Promise<Ending<T> | null> {
   const { client, workspace, want, decide, doubts } = task;
   const decided = ask(decide, NOTHING);

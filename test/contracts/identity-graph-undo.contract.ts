@@ -10,6 +10,7 @@ import {
   aChange,
   EVERYBODY,
   giveBack,
+  IN_HALVES,
   joined,
   keysOf,
   takeApart,
@@ -147,15 +148,7 @@ export const identityGraphUndo: Contract<IdentityGraph> = {
     const workspace = await aChain(port);
     const [before, id] = [await standing(port, workspace, ...EVERYBODY), await uidOf(port, workspace, ann)];
     const links = await port.links(workspace, id, ALL);
-    await takeApart(
-      port,
-      workspace,
-      [[bob, cat]],
-      [
-        [ann, bob],
-        [cat, dan],
-      ],
-    );
+    await takeApart(port, workspace, ...IN_HALVES);
     await giveBack(port, workspace, [cat, bob]);
     const again = await reopen();
     assert.deepEqual(await partition(again, workspace), [["ann", "bob", "cat", "dan"]]);

@@ -17,6 +17,7 @@ import {
   write,
   type Pair,
   type Standing,
+  IN_HALVES,
 } from "../support/identity-plans.js";
 import { readPartition } from "../support/identity-model.js";
 import { ALL, ann, bob, cat, dan, NEWEST, standing } from "../support/identity-sights.js";
@@ -117,15 +118,7 @@ export const identityGraphWhole: Contract<IdentityGraph> = {
   "update that takes back keeps workspaces apart": async ({ port }) => {
     const [one, other] = [await aChain(port), await aChain(port)];
     const before = await standing(port, other, ...EVERYBODY);
-    await takeApart(
-      port,
-      one,
-      [[bob, cat]],
-      [
-        [ann, bob],
-        [cat, dan],
-      ],
-    );
+    await takeApart(port, one, ...IN_HALVES);
     const never = await forbid(port, one, [bob, cat]);
     assert.deepEqual(await standing(port, other, ...EVERYBODY), before);
     const foreign: Readonly<Record<string, (changeId: ChangeId) => Partial<Plan>>> = {

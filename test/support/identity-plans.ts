@@ -29,6 +29,15 @@ export async function aChain(graph: IdentityGraph): Promise<WorkspaceId> {
 
 export type Pair = readonly [Identifier, Identifier];
 
+/** The chain without its middle: what `takeApart` takes. */
+export const IN_HALVES: readonly [links: readonly Pair[], parts: readonly Pair[]] = [
+  [[bob, cat]],
+  [
+    [ann, bob],
+    [cat, dan],
+  ],
+];
+
 /** A record that says nothing in particular, with an id of its own. */
 export const aChange = (parts: Partial<Change> = {}): Change => ({
   changeId: newId<ChangeId>(),
