@@ -1,16 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import {
-  addKey,
-  closeScope,
-  decodeKey,
-  HASH_START,
-  hashOf,
-  hashStep,
-  openScope,
-  type KeyScope,
-  type KeyStack,
-} from "./json-keys.js";
+import { decodeKey, keyText } from "./json-keys.js";
 import { escapeAt } from "./json-escape.js";
+import { plainMembers, type Member } from "./json-plain.js";
 import { DIGITS_ALWAYS_KEPT, isNumberByte, isUnsafeNumber } from "./json-number.js";
 
 /** The first four make a body that readers of JSON may read differently; the others are JSON that cannot be stored as sent. */
@@ -31,13 +22,6 @@ export interface ScanProblem {
   readonly message: string;
 }
 
-/** One member of the top-level object: `body.subarray(start, end)` is its value as sent. */
-export interface Member {
-  readonly name: string;
-  readonly start: number;
-  readonly end: number;
-}
-
 export interface Scan {
   readonly problem: ScanProblem | null;
   /** Null when the top is not an object or was not read to its end. */
@@ -53,6 +37,12 @@ const PATH_KEY_CHARACTERS_MAX = 128;
  * cannot be stored. Numbers and literals are left to JSON.parse, which must follow.
  */
 export function scanJson(body: Buffer, depthMax: number): Scan {
+  const members = isUtf8(body) ? plainMembers(body, depthMax) : null;
+  return members === null ? scanCarefully(body, depthMax) : { problem: null, members };
+}
+
+/** The same of any body, slower. */
+export function scanCarefully(body: Buffer, depthMax: number): Scan {
   const { fatal, found, members } = walk(body, depthMax, 1);
   const first = fatal ?? found[0];
   return { problem: first === undefined ? null : toProblem(first), members: fatal === null ? members : null };
@@ -84,17 +74,16 @@ const toProblem = ({ kind, path }: Found): ScanProblem => ({
   message: MESSAGES[kind],
 });
 
-/** State of one pass. The functions below answer false to end it, having set `fatal`. */
+/** State of one pass. The readers below answer where they ended; STOPPED, having set `fatal`, ends it. */
 interface Walk {
   readonly body: Buffer;
   readonly depthMax: number;
   readonly problemsMax: number;
-  at: number;
-  readonly keys: KeyStack;
   fatal: Found | null;
   readonly found: Found[];
   members: Member[] | null;
 }
+const STOPPED = -1;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -107,175 +96,140 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const SMALL_E = 0x65;
 
-/** Used by one pass at a time: a pass never waits. */
-const SLOTS: number[] = [];
-
 function walk(body: Buffer, depthMax: number, problemsMax: number): Walk {
-  const keys = { slots: SLOTS, top: 0 };
-  const state: Walk = { body, depthMax, problemsMax, at: 0, keys, fatal: null, found: [], members: null };
+  const state: Walk = { body, depthMax, problemsMax, fatal: null, found: [], members: null };
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) stop(state, "bom");
   else if (!isUtf8(body)) stop(state, "invalid_utf8");
   else {
-    skipSpace(state);
-    if (readValue(state, 1)) {
-      skipSpace(state);
-      if (state.at < body.length) stop(state, "malformed");
-    }
+    const end = readValue(state, skipSpace(body, 0), 1);
+    if (end !== STOPPED && skipSpace(body, end) < body.length) stop(state, "malformed");
   }
   return state;
 }
 
-function stop(state: Walk, kind: ScanProblemKind): false {
+function stop(state: Walk, kind: ScanProblemKind): typeof STOPPED {
   state.fatal = { kind, path: [] };
-  return false;
+  return STOPPED;
 }
 
 function note(state: Walk, kind: ScanProblemKind): void {
   if (state.found.length < state.problemsMax) state.found.push({ kind, path: [] });
 }
 
-function skipSpace(state: Walk): void {
-  const { body } = state;
-  while (state.at < body.length && isSpace(body[state.at]!)) state.at += 1;
-}
 const isSpace = (byte: number): boolean => byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** `depth` is that of the value if it is an object or array. */
-function readValue(state: Walk, depth: number): boolean {
-  const byte = state.body[state.at];
-  if (byte === QUOTE) return readString(state);
-  if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-    if (depth > state.depthMax) return stop(state, "too_deep");
-    return byte === OPEN_BRACE ? readObject(state, depth) : readArray(state, depth);
-  }
-  return readScalar(state);
-}
-
-function readArray(state: Walk, depth: number): boolean {
-  state.at += 1;
-  skipSpace(state);
-  if (state.body[state.at] === CLOSE_BRACKET) return ends(state);
-  for (let index = 0; ; index += 1) {
-    const before = state.found.length;
-    const going = readValue(state, depth + 1);
-    if (!going || state.found.length > before) addToPaths(state, before, String(index));
-    if (!going) return false;
-    skipSpace(state);
-    if (state.body[state.at] === CLOSE_BRACKET) return ends(state);
-    if (state.body[state.at] !== COMMA) return stop(state, "malformed");
-    state.at += 1;
-    skipSpace(state);
-  }
-}
-
-function readObject(state: Walk, depth: number): boolean {
-  state.at += 1;
-  if (depth === 1) state.members = [];
-  skipSpace(state);
-  if (state.body[state.at] === CLOSE_BRACE) return ends(state);
-  const scope = openScope(state.keys);
-  for (;;) {
-    if (!readMember(state, scope, depth)) return false;
-    skipSpace(state);
-    if (state.body[state.at] === CLOSE_BRACE) break;
-    if (state.body[state.at] !== COMMA) return stop(state, "malformed");
-    state.at += 1;
-    skipSpace(state);
-  }
-  closeScope(state.keys, scope);
-  return ends(state);
-}
-
-const ends = (state: Walk): true => {
-  state.at += 1;
-  return true;
-};
-
-function readMember(state: Walk, scope: KeyScope, depth: number): boolean {
-  const { body } = state;
-  const before = state.found.length;
-  if (body[state.at] !== QUOTE) return stop(state, "malformed");
-  const keyStart = state.at + 1;
-  const isNew = readKey(state, scope);
-  if (state.fatal !== null) return false;
-  const keyEnd = state.at - 1;
-  const going = isNew ? readMemberValue(state, depth, keyStart, keyEnd) : stop(state, "duplicate_key");
-  if (!going || state.found.length > before) addToPaths(state, before, pathKey(body, keyStart, keyEnd));
-  return going;
-}
-
-function readMemberValue(state: Walk, depth: number, keyStart: number, keyEnd: number): boolean {
-  skipSpace(state);
-  if (state.body[state.at] !== COLON) return stop(state, "malformed");
-  state.at += 1;
-  skipSpace(state);
-  const start = state.at;
-  const going = readValue(state, depth + 1);
-  if (depth === 1) state.members?.push({ name: decodeKey(state.body, keyStart, keyEnd), start, end: state.at });
-  return going;
-}
-
-/** False, without `fatal`, for a key that the object has already. */
-function readKey(state: Walk, scope: KeyScope): boolean {
-  const { body } = state;
-  const start = state.at + 1;
+function skipSpace(body: Buffer, start: number): number {
   let at = start;
-  let hash = HASH_START;
+  while (at < body.length && isSpace(body[at]!)) at += 1;
+  return at;
+}
+
+/** `depth` is that of the value if it is an object or array. */
+function readValue(state: Walk, start: number, depth: number): number {
+  const byte = state.body[start];
+  if (byte === QUOTE) return readString(state, start + 1);
+  if (byte !== OPEN_BRACE && byte !== OPEN_BRACKET) return readScalar(state, start);
+  if (depth > state.depthMax) return stop(state, "too_deep");
+  return byte === OPEN_BRACE ? readObject(state, start + 1, depth) : readArray(state, start + 1, depth);
+}
+
+function readArray(state: Walk, start: number, depth: number): number {
+  const { body, found } = state;
+  let at = skipSpace(body, start);
+  if (body[at] === CLOSE_BRACKET) return at + 1;
+  for (let index = 0; ; index += 1) {
+    const before = found.length;
+    const end = readValue(state, at, depth + 1);
+    if (end === STOPPED || found.length > before) addToPaths(state, before, String(index));
+    if (end === STOPPED) return STOPPED;
+    at = skipSpace(body, end);
+    if (body[at] === CLOSE_BRACKET) return at + 1;
+    if (body[at] !== COMMA) return stop(state, "malformed");
+    at = skipSpace(body, at + 1);
+  }
+}
+
+function readObject(state: Walk, start: number, depth: number): number {
+  const { body } = state;
+  if (depth === 1) state.members = [];
+  let at = skipSpace(body, start);
+  if (body[at] === CLOSE_BRACE) return at + 1;
+  const keys = new Set<string>();
+  for (;;) {
+    const end = readMember(state, at, keys, depth);
+    if (end === STOPPED) return STOPPED;
+    at = skipSpace(body, end);
+    if (body[at] === CLOSE_BRACE) return at + 1;
+    if (body[at] !== COMMA) return stop(state, "malformed");
+    at = skipSpace(body, at + 1);
+  }
+}
+
+/** `keys` are those that its object has before it. */
+function readMember(state: Walk, start: number, keys: Set<string>, depth: number): number {
+  const { body, found } = state;
+  if (body[start] !== QUOTE) return stop(state, "malformed");
+  const before = found.length;
+  const afterKey = readString(state, start + 1);
+  if (afterKey === STOPPED) return STOPPED;
+  const key = keyText(body, start + 1, afterKey - 1);
+  if (key.includes("\0")) note(state, "nul_in_key");
+  const isNew = keys.size < keys.add(key).size;
+  const end = isNew ? readMemberValue(state, start, afterKey, depth) : stop(state, "duplicate_key");
+  if (end === STOPPED || found.length > before) addToPaths(state, before, pathKey(body, start + 1, afterKey - 1));
+  return end;
+}
+
+function readMemberValue(state: Walk, keyStart: number, keyEnd: number, depth: number): number {
+  const { body } = state;
+  const colon = skipSpace(body, keyEnd);
+  if (body[colon] !== COLON) return stop(state, "malformed");
+  const start = skipSpace(body, colon + 1);
+  const end = readValue(state, start, depth + 1);
+  if (depth === 1) state.members?.push({ name: decodeKey(body, keyStart + 1, keyEnd - 1), start, end });
+  return end;
+}
+
+/** Where the next byte is that ends a string or means more than itself, or the body ends. */
+function skipPlain(body: Buffer, start: number): number {
+  let at = start;
   for (; at < body.length; at += 1) {
     const byte = body[at]!;
     if (byte === QUOTE || byte === BACKSLASH || byte < SPACE) break;
-    hash = hashStep(hash, byte);
   }
-  if (body[at] === QUOTE) {
-    state.at = at + 1;
-    return addKey(state.keys, scope, body, hash, start, at);
-  }
-  if (!readString(state)) return false;
-  const end = state.at - 1;
-  if (decodeKey(body, start, end).includes("\0")) note(state, "nul_in_key");
-  return addKey(state.keys, scope, body, hashOf(body, start, end), start, end);
+  return at;
 }
 
-function readString(state: Walk): boolean {
+/** A string from behind its first quote to behind its last. */
+function readString(state: Walk, start: number): number {
   const { body } = state;
-  let at = state.at + 1;
-  for (; at < body.length; at += 1) {
-    const byte = body[at]!;
-    if (byte === QUOTE) {
-      state.at = at + 1;
-      return true;
-    }
-    if (byte < SPACE) break;
-    if (byte === BACKSLASH) {
-      const escape = escapeAt(body, at);
-      if (escape === null) break;
-      if (escape.isLone) note(state, "lone_surrogate");
-      at += escape.length - 1;
-    }
+  let at = skipPlain(body, start);
+  while (body[at] === BACKSLASH) {
+    const escape = escapeAt(body, at);
+    if (escape === null) return stop(state, "malformed");
+    if (escape.isLone) note(state, "lone_surrogate");
+    at = skipPlain(body, at + escape.length);
   }
-  return stop(state, "malformed");
+  return body[at] === QUOTE ? at + 1 : stop(state, "malformed");
 }
 
 /** A number, or one of the words, which JSON.parse tells apart. */
-function readScalar(state: Walk): boolean {
+function readScalar(state: Walk, start: number): number {
   const { body } = state;
-  const start = state.at;
   let at = start;
   let isShort = true;
   for (; at < body.length && isNumberByte(body[at]!); at += 1) if ((body[at]! | 0x20) === SMALL_E) isShort = false;
-  if (at === start) return readWord(state);
-  state.at = at;
-  if (isShort && at - start <= DIGITS_ALWAYS_KEPT) return true;
+  if (at === start) return readWord(state, start);
+  if (isShort && at - start <= DIGITS_ALWAYS_KEPT) return at;
   if (state.found.length < state.problemsMax && isUnsafeNumber(body.toString("latin1", start, at)))
     note(state, "unsafe_number");
-  return true;
+  return at;
 }
 
-function readWord(state: Walk): boolean {
-  const length = WORD_LENGTHS.get(state.body[state.at] ?? 0);
-  if (length === undefined || state.at + length > state.body.length) return stop(state, "malformed");
-  state.at += length;
-  return true;
+function readWord(state: Walk, start: number): number {
+  const length = WORD_LENGTHS.get(state.body[start] ?? 0);
+  if (length === undefined || start + length > state.body.length) return stop(state, "malformed");
+  return start + length;
 }
 /** true, false, null: by their first letter. */
 const WORD_LENGTHS: ReadonlyMap<number, number> = new Map([

@@ -38,7 +38,7 @@ export interface CollectDeps {
   readonly namespacesMax: number;
 }
 
-/** A submission whose envelope is right: the payload parsed, and its bytes as they came. */
+/** What came in an envelope that is right: the payload parsed, and its bytes as they came. */
 interface Submission {
   readonly schemaId: SchemaId;
   readonly timestamp: string;
@@ -89,8 +89,14 @@ const NOTHING = Buffer.alloc(0);
 const isUnstorable = (kind: string): boolean =>
   kind === "lone_surrogate" || kind === "nul_in_key" || kind === "unsafe_number";
 
-/** Every problem of the envelope, one item per field. */
-function envelopeProblems(fields: Readonly<Record<string, unknown>>, now: number): readonly ErrorItem[] {
+interface Envelope {
+  /** Every problem, one item per field. */
+  readonly errors: readonly ErrorItem[];
+  /** Null when there is a problem. */
+  readonly submission: Submission | null;
+}
+
+function readEnvelope({ fields, bytes }: Opened, now: number): Envelope {
   const errors: ErrorItem[] = [];
   for (const name of ENVELOPE) if (!Object.hasOwn(fields, name)) errors.push({ path: name, message: "is required" });
   for (const name of Object.keys(fields))
@@ -98,29 +104,19 @@ function envelopeProblems(fields: Readonly<Record<string, unknown>>, now: number
   const { schema_id: schemaId, timestamp, payload } = fields;
   if (schemaId !== undefined && typeof schemaId !== "string")
     errors.push({ path: "schema_id", message: "must be a string" });
-  if (timestamp !== undefined) {
-    const instant = typeof timestamp === "string" ? parseTimestamp(timestamp) : null;
-    if (instant === null)
-      errors.push({
-        path: "timestamp",
-        message:
-          "must be a real date-time in UTC of the years 1970-9999 with a trailing Z, such as 2026-01-31T12:00:00Z",
-      });
-    else if (isFarAhead(instant, now))
-      errors.push({ path: "timestamp", message: "must not be more than 24 hours ahead" });
-  }
-  if (payload !== undefined && (typeof payload !== "object" || payload === null || Array.isArray(payload)))
-    errors.push({ path: "payload", message: "must be an object" });
-  return errors;
+  const instant = typeof timestamp === "string" ? parseTimestamp(timestamp) : null;
+  if (timestamp !== undefined && instant === null)
+    errors.push({
+      path: "timestamp",
+      message: "must be a real date-time in UTC of the years 1970-9999 with a trailing Z, such as 2026-01-31T12:00:00Z",
+    });
+  if (instant !== null && isFarAhead(instant, now))
+    errors.push({ path: "timestamp", message: "must not be more than 24 hours ahead" });
+  if (payload !== undefined && !isObject(payload)) errors.push({ path: "payload", message: "must be an object" });
+  if (errors.length > 0 || instant === null) return { errors, submission: null };
+  const submission = { schemaId: schemaId as SchemaId, timestamp: timestamp as string, instant, payload, bytes };
+  return { errors, submission };
 }
-
-const submissionOf = ({ fields, bytes }: Opened): Submission => ({
-  schemaId: fields["schema_id"] as SchemaId,
-  timestamp: fields["timestamp"] as string,
-  instant: parseTimestamp(fields["timestamp"] as string)!,
-  payload: fields["payload"],
-  bytes,
-});
 
 const UNKNOWN_SCHEMA: ErrorItem = { path: "schema_id", message: "is not a schema of this workspace" };
 
@@ -152,9 +148,8 @@ function createAcceptance(deps: CollectDeps): (context: Context) => Promise<Repl
     const fingerprint = idempotencyKey === null ? null : hash("sha256", body, "base64");
     if (fingerprint !== null && (await remember.isStored(workspace, eventId, fingerprint))) return accepted(eventId);
 
-    const problems = envelopeProblems(opened.fields, now);
-    if (problems.length > 0) throw mismatch(problems);
-    const submission = submissionOf(opened);
+    const { errors: problems, submission } = readEnvelope(opened, now);
+    if (submission === null) throw mismatch(problems);
     const schema = await deps.catalog.findSchema(workspace, submission.schemaId, null);
     if (schema === null)
       throw new AppError("unknown_schema", "schema_id: is not a schema of this workspace.", {
@@ -231,7 +226,7 @@ function createIdempotency(events: Pick<EventStore, "find">) {
 /** The inline mode: the same checks, all problems at once, and nothing is queued or registered. */
 async function validateInline(deps: CollectDeps, { workspace, body, now }: Context): Promise<Reply> {
   const opened = open(deps, body, false);
-  const errors: ErrorItem[] = [...envelopeProblems(opened.fields, now)];
+  const errors: ErrorItem[] = [...readEnvelope(opened, now).errors];
   for (const { path, message } of scanAll(body, deps.depthMax + 1)) errors.push({ path: relative(path), message });
   const { schema_id: schemaId, payload } = opened.fields;
   if (typeof schemaId === "string") {

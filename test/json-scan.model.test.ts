@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { isUnsafeNumber } from "../core/json-number.js";
-import { scanJson, type Scan } from "../core/json-scan.js";
+import { scanCarefully, scanJson, type Scan } from "../core/json-scan.js";
 import { createRandom, SEED, type Random } from "./support/random.js";
 
 const DEPTH_MAX = 64;
@@ -62,9 +62,11 @@ describe(`The scan beside JSON.parse (seed ${SEED})`, () => {
     fc.assert(
       fc.property(anyObject, fc.nat(), (object, seed) => {
         const body = Buffer.from(write(object, createRandom(seed)));
-        const result = scanJson(body, DEPTH_MAX);
-        assert.equal(result.problem, null);
-        assertMembers(body, result);
+        for (const scan of [scanJson, scanCarefully]) {
+          const result = scan(body, DEPTH_MAX);
+          assert.equal(result.problem, null);
+          assertMembers(body, result);
+        }
       }),
       { seed: SEED, numRuns: 400 },
     );
@@ -78,8 +80,10 @@ describe(`The scan beside JSON.parse (seed ${SEED})`, () => {
         const members = rest.map(([other, item]) => `${writeString(other, random)}:${write(item, random)}`);
         for (let twin = 0; twin < 2; twin += 1)
           members.splice(random.below(members.length + 1), 0, `${writeString(name, random)}:${write(value, random)}`);
-        const { problem } = scanJson(Buffer.from(`{"in":[{${members.join()}}]}`), DEPTH_MAX);
-        assert.deepEqual([problem?.kind, problem?.path], ["duplicate_key", `in.0.${name}`]);
+        for (const scan of [scanJson, scanCarefully]) {
+          const { problem } = scan(Buffer.from(`{"in":[{${members.join()}}]}`), DEPTH_MAX);
+          assert.deepEqual([problem?.kind, problem?.path], ["duplicate_key", `in.0.${name}`]);
+        }
       }),
       { seed: SEED, numRuns: 400 },
     );
@@ -92,12 +96,24 @@ describe(`The scan beside JSON.parse (seed ${SEED})`, () => {
         const body = Buffer.from(write(object, random));
         for (let flip = 0; flip <= random.below(3); flip += 1) body[random.below(body.length)] = random.pick(BYTES);
         for (const bytes of [body, body.subarray(0, random.below(body.length + 1))]) {
-          const result = scanJson(bytes, DEPTH_MAX);
+          const result = scanCarefully(bytes, DEPTH_MAX);
+          assert.deepEqual(scanJson(bytes, DEPTH_MAX), result);
           if (result.problem?.kind === "malformed") assert.equal(isJson(bytes), false);
           if (result.problem === null && isJson(bytes)) assertMembers(bytes, result);
         }
       }),
       { seed: SEED, numRuns: 600 },
+    );
+  });
+
+  it("says the same in its short way, whatever stands among ordinary values", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }), fc.boolean(), (pieces, isArray) => {
+        const inside = pieces.map((piece, at) => (isArray ? piece : `"k${at % 7}":${piece}`)).join();
+        const body = Buffer.from(`{"a":${isArray ? `[${inside}]` : `{${inside}}`},"z" : 1}`);
+        assert.deepEqual(scanJson(body, SHALLOW), scanCarefully(body, SHALLOW));
+      }),
+      { seed: SEED, numRuns: 3_000 },
     );
   });
 
@@ -118,6 +134,64 @@ describe(`The scan beside JSON.parse (seed ${SEED})`, () => {
     );
   });
 });
+
+const SHALLOW = 4;
+/** Of every kind that either way treats by itself. */
+const PIECES: readonly string[] = [
+  "1",
+  "-1.5",
+  "123456789012345",
+  "1234567890123456",
+  "9007199254740993",
+  "0.12345678901234567",
+  "1e5",
+  "1E400",
+  "-",
+  "01",
+  "true",
+  "false",
+  "null",
+  "tru",
+  "nulls",
+  "x",
+  "",
+  '"x"',
+  '""',
+  '"\\n"',
+  '"\\u00e9"',
+  '"\\ud800"',
+  '"\\ud83d\\ude00"',
+  '"\\x"',
+  '"\\u00g0"',
+  '"\0"',
+  '"\t"',
+  '"é"',
+  '"',
+  "[]",
+  "{}",
+  "[ ]",
+  "{ }",
+  "[1,]",
+  "[1 2]",
+  "[1}",
+  "{]",
+  '{"b":1,}',
+  '{"b" 1}',
+  '{"b":1]',
+  "[[[]]]",
+  '{"b":{"b":[]}}',
+  '[{"b":[1]}]',
+  '{"b":1,"b":2}',
+  '{"b":1,"\\u0062":2}',
+  '{"Aa":1,"BB":2}',
+  '{"b\\u0000":1}',
+  '{"b\\:1}',
+  '{"b";1}',
+  '{"b\n:1}',
+  '{"b\\":1}',
+  '{"b\0":1}',
+  '{"ü":1,"b":[{"b":1}]}',
+];
 
 /** The digits of a large double as JavaScript prints them, without an exponent. */
 const printed = (value: number): string => value.toLocaleString("en", { useGrouping: false, maximumFractionDigits: 0 });
