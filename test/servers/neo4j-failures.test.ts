@@ -30,12 +30,16 @@ const openGraph = async (faults: Faults, options: { readonly locks?: boolean } =
 
 describe("The identity graph in Neo4j, when a reply is lost", () => {
   let isLosing = false;
-  let lost = "nothing";
+  const lost: string[] = [];
+  const refusals: unknown[] = [];
   const losing = async (what: string, done: Promise<void>): Promise<void> => {
-    await done;
+    await done.catch((error: unknown) => {
+      refusals.push(error);
+      throw error;
+    });
     if (!isLosing) return;
     isLosing = false;
-    lost = what;
+    lost.push(what);
     throw lostConnection();
   };
   const { rows, close } = openCypher(access);
@@ -55,7 +59,7 @@ describe("The identity graph in Neo4j, when a reply is lost", () => {
     await step(graph, workspace, anAssertion(ann), anAssertion(bob));
     isLosing = true;
     const [verdict] = await step(graph, workspace, anAssertion(ann, bob));
-    assert.equal(lost, "a commit");
+    assert.deepEqual(lost, ["a commit"]);
     assert.equal(verdict!.outcome, "merged");
     assert.deepEqual((await changesOf(workspace)).at(-1), [verdict!.changeId, "merged"]);
     assert.equal((await changesOf(workspace)).length, 3);
@@ -63,12 +67,16 @@ describe("The identity graph in Neo4j, when a reply is lost", () => {
   });
 
   it("does so for identifiers that are all new", async () => {
-    const workspace = aWorkspace();
-    await graph.repeats(workspace, [wanting(workspace, ann, bob).keys]);
-    isLosing = true;
-    const [verdict] = await step(graph, workspace, anAssertion(ann, bob));
-    assert.deepEqual([verdict!.outcome, lost], ["created", "a write"]);
-    assert.deepEqual(await changesOf(workspace), [[verdict!.changeId, "created"]]);
+    // A busy server may refuse a write that meets nobody: then it is the step's commit that is lost, and another pair has to show it.
+    for (let tries = 1; !lost.includes("a write") && tries <= 5; tries += 1) {
+      const workspace = aWorkspace();
+      await graph.repeats(workspace, [wanting(workspace, ann, bob).keys]);
+      isLosing = true;
+      const [verdict] = await step(graph, workspace, anAssertion(ann, bob));
+      assert.equal(verdict!.outcome, "created");
+      assert.deepEqual(await changesOf(workspace), [[verdict!.changeId, "created"]]);
+    }
+    assert.equal(lost.at(-1), "a write", `refused: ${refusals.map(String).join("; ")}`);
   });
 
   it("tries again when the lost step does not stand", async () => {
