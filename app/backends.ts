@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { cacheCatalog } from "../core/cached-catalog.js";
+import { cacheCatalog } from "../store/cached-catalog.js";
 import type { Config } from "../core/config.js";
 import { describeError, type Log } from "../core/log.js";
 import type { CatalogStore, EventQueue, EventStore, IdentityGraph, ProfileStore } from "../core/ports.js";
 import type { RateWindows } from "../core/rate-windows.js";
-import { createMemoryWindows } from "../gateway/rate-windows.js";
+import { createMemoryWindows } from "../gateway/access/rate-windows.js";
 import { openEmbeddedPorts, type EmbeddedPorts } from "./embedded.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { Documents } from "./documents.js";
@@ -87,7 +87,7 @@ async function openStores({ config, lifecycle, onError, embedded }: Opening): Pr
 async function openGraph({ config, lifecycle, onError, embedded }: Opening): Promise<IdentityGraph> {
   const { NEO4J_URL: url, NEO4J_USER: user, NEO4J_PASSWORD: password } = config;
   const open = async (): Promise<IdentityGraph> => {
-    const { openNeo4jGraph } = await import("../graph/neo4j-graph.js");
+    const { openNeo4jGraph } = await import("../graph/neo4j/graph.js");
     return openNeo4jGraph({ url, user, password, onError });
   };
   const graph = url === "" ? embedded!.graph() : await open();

@@ -1,12 +1,12 @@
 import type { Config } from "../core/config.js";
 import type { CatalogStore, EventQueue, EventStore, IdentityGraph, ProfileStore } from "../core/ports.js";
-import { createSqliteGraph } from "../graph/sqlite-graph.js";
-import { GRAPH_MIGRATIONS } from "../graph/sqlite-schema.js";
-import { createEmbeddedCatalog } from "../store/embedded/catalog.js";
-import { createEmbeddedEventStore } from "../store/embedded/events.js";
+import { createSqliteGraph } from "../graph/sqlite/graph.js";
+import { GRAPH_MIGRATIONS } from "../graph/sqlite/schema.js";
+import { createEmbeddedCatalog } from "../store/embedded/catalog/catalog.js";
+import { createEmbeddedEventStore } from "../store/embedded/events/events.js";
 import { openEmbedded, type EmbeddedOptions } from "../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
-import { createEmbeddedQueue } from "../store/embedded/queue.js";
+import { createEmbeddedQueue } from "../store/embedded/queue/queue.js";
 import { migrate } from "../store/embedded/schema.js";
 import type { Lifecycle } from "./lifecycle.js";
 

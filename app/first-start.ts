@@ -1,5 +1,5 @@
 import type { Backends } from "./backends.js";
-import { createWorkspace } from "../gateway/workspaces.js";
+import { createWorkspace } from "../gateway/routes/workspaces.js";
 
 /** With an empty store: makes the workspace `default` and answers its owner key, which exists nowhere else. Else null. */
 export async function firstStart(catalog: Backends["catalog"], now: number): Promise<string | null> {

@@ -1,12 +1,12 @@
 import type { WorkspaceId } from "../core/ids.js";
-import { incompatibilities } from "../core/schema/compatibility.js";
+import { incompatibilities } from "../core/schema/compatibility/compatibility.js";
 import { extract } from "../core/schema/plan.js";
 import { examineSchema } from "../core/schema/register.js";
-import { createAuthenticator } from "../gateway/authenticate.js";
-import type { CollectDeps } from "../gateway/collect.js";
-import { createCursors } from "../gateway/cursor.js";
-import { createPipeline, type Pipeline } from "../gateway/pipeline.js";
-import { createLimiter } from "../gateway/rate-limit.js";
+import { createAuthenticator } from "../gateway/access/authenticate.js";
+import type { CollectDeps } from "../gateway/routes/collect.js";
+import { createCursors } from "../gateway/shapes/cursor.js";
+import { createPipeline, type Pipeline } from "../gateway/http/pipeline.js";
+import { createLimiter } from "../gateway/access/rate-limit.js";
 import type { Route } from "../gateway/route.js";
 import { createRoutes, type RoutesDeps } from "../gateway/routes.js";
 import type { Parts } from "./parts.js";

@@ -1,7 +1,7 @@
 import type { Config } from "../core/config.js";
-import type { Identity } from "../core/identity-api.js";
+import type { Identity } from "../core/identity/api.js";
 import type { Log } from "../core/log.js";
-import type { Validator } from "../core/schema/validator.js";
+import type { Validator } from "../core/schema/validation/validator.js";
 import type { Backends } from "./backends.js";
 import type { Lifecycle } from "./lifecycle.js";
 

@@ -1,4 +1,4 @@
-import type { Readiness } from "../gateway/health.js";
+import type { Readiness } from "../gateway/routes/health.js";
 
 const PERIOD_MS = 500;
 const TIMEOUT_MS = 1_000;

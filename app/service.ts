@@ -1,12 +1,12 @@
 import { ConfigError, type Config } from "../core/config.js";
-import type { Identity } from "../core/identity-api.js";
-import { rulesOf } from "../core/identity-rules.js";
+import type { Identity } from "../core/identity/api.js";
+import { rulesOf } from "../core/identity/rules.js";
 import type { WorkspaceId } from "../core/ids.js";
 import type { Log } from "../core/log.js";
-import { openValidator } from "../core/schema/validator.js";
-import { createApp } from "../gateway/app.js";
-import { healthRoutes } from "../gateway/health.js";
-import { createServer } from "../gateway/server.js";
+import { openValidator } from "../core/schema/validation/validator.js";
+import { createApp } from "../gateway/http/app.js";
+import { healthRoutes } from "../gateway/routes/health.js";
+import { createServer } from "../gateway/http/server.js";
 import { createIdentity } from "../graph/identity.js";
 import { openBackends, type Backends } from "./backends.js";
 import { firstStart } from "./first-start.js";

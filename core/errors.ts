@@ -4,7 +4,7 @@ export interface ErrorItem {
   readonly message: string;
 }
 
-/** Every failure that a caller may see. `gateway/error-response.ts` gives each its HTTP status; without one it does not compile. */
+/** Every failure that a caller may see. `gateway/http/error-response.ts` gives each its HTTP status; without one it does not compile. */
 export type ErrorCode =
   | "bad_request"
   | "invalid_json"

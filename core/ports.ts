@@ -12,9 +12,9 @@ import type {
   Namespace,
   SchemaVersion,
   Workspace,
-} from "./catalog.js";
-import type { DroppedIdentifier, Instant, StoredEvent, EventRecord } from "./event.js";
-import type { Facet } from "./facet.js";
+} from "./catalog/catalog.js";
+import type { DroppedIdentifier, Instant, StoredEvent, EventRecord } from "./event/event.js";
+import type { Facet } from "./profile/facet.js";
 import type {
   ChangeId,
   DatasetId,
@@ -40,7 +40,7 @@ import type {
   Plan,
   ProfileRef,
   Want,
-} from "./identity.js";
+} from "./identity/model.js";
 
 interface Port {
   /** Resolves when the backend answers; rejects with `unavailable` when it does not. */

@@ -1,5 +1,5 @@
 import type { Request } from "express";
-import type { KeyRecord, Role } from "../core/catalog.js";
+import type { KeyRecord, Role } from "../core/catalog/catalog.js";
 import type { WorkspaceId } from "../core/ids.js";
 
 /** Who may call. A route without it does not compile. `ingest`: also keys that may only send. */

@@ -1,19 +1,19 @@
-import { changeRoutes, type ChangesDeps } from "./changes.js";
-import { collectRoutes, type CollectDeps } from "./collect.js";
-import { datasetRoutes, type DatasetsDeps } from "./datasets.js";
-import { deadLetterRoutes, type DeadLettersDeps } from "./dead-letters.js";
-import { eventRoutes, type EventsDeps } from "./events.js";
-import { explainRoutes, type ExplainDeps } from "./explain.js";
-import { identifyRoutes, type IdentifyDeps } from "./identify.js";
-import { identitySettingsRoutes, type IdentitySettingsDeps } from "./identity-settings.js";
-import { keyRoutes, type KeysDeps } from "./keys.js";
-import { namespaceRoutes, type NamespacesDeps } from "./namespaces.js";
-import { profileGraphRoutes, type ProfileGraphDeps } from "./profile-graph.js";
-import { profileRoutes, type ProfilesDeps } from "./profiles.js";
+import { changeRoutes, type ChangesDeps } from "./routes/changes.js";
+import { collectRoutes, type CollectDeps } from "./routes/collect.js";
+import { datasetRoutes, type DatasetsDeps } from "./routes/datasets.js";
+import { deadLetterRoutes, type DeadLettersDeps } from "./routes/dead-letters.js";
+import { eventRoutes, type EventsDeps } from "./routes/events.js";
+import { explainRoutes, type ExplainDeps } from "./routes/explain.js";
+import { identifyRoutes, type IdentifyDeps } from "./routes/identify.js";
+import { identitySettingsRoutes, type IdentitySettingsDeps } from "./routes/identity-settings.js";
+import { keyRoutes, type KeysDeps } from "./routes/keys.js";
+import { namespaceRoutes, type NamespacesDeps } from "./routes/namespaces.js";
+import { profileGraphRoutes, type ProfileGraphDeps } from "./routes/profile-graph.js";
+import { profileRoutes, type ProfilesDeps } from "./routes/profiles.js";
 import type { Route } from "./route.js";
-import { schemaRoutes, type SchemasDeps } from "./schemas.js";
-import { undoRoutes, type UndoDeps } from "./undo.js";
-import { workspaceRoutes, type WorkspacesDeps } from "./workspaces.js";
+import { schemaRoutes, type SchemasDeps } from "./routes/schemas.js";
+import { undoRoutes, type UndoDeps } from "./routes/undo.js";
+import { workspaceRoutes, type WorkspacesDeps } from "./routes/workspaces.js";
 
 export interface RoutesDeps {
   readonly collect: CollectDeps;

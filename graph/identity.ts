@@ -1,19 +1,19 @@
 import { AppError } from "../core/errors.js";
-import { identifierKey, type Identifier } from "../core/event.js";
-import type { Identity } from "../core/identity-api.js";
+import { identifierKey, type Identifier } from "../core/event/event.js";
+import type { Identity } from "../core/identity/api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
-import type { Assertion, Picture, ProfileRef, Rules, Verdict } from "../core/identity.js";
+import type { Assertion, Picture, ProfileRef, Rules, Verdict } from "../core/identity/model.js";
 import type { IdentityGraph } from "../core/ports.js";
-import { createConnectors } from "./connectors.js";
-import { createDeadline } from "./deadline.js";
-import { refOf } from "./draft.js";
-import { explainSides } from "./explain.js";
-import { createLane, type Call, type LaneOptions } from "./lane.js";
-import type { Progress } from "./read-web.js";
-import { decide, NO_RULES, unchanged, type Asked } from "./rules.js";
-import { createTurns } from "./turns.js";
-import { createUndo } from "./undo.js";
-import { lookupsOfSet, wantOf, wantWith } from "./want.js";
+import { createConnectors } from "./rules/current-shared-identifiers.js";
+import { createDeadline } from "./scheduling/deadline.js";
+import { refOf } from "./rules/working-state.js";
+import { explainSides } from "./undo/explain.js";
+import { createLane, type Call, type LaneOptions } from "./workspace-queue.js";
+import type { Progress } from "./undo/read-component.js";
+import { decide, NO_RULES, unchanged, type Asked } from "./rules/assert.js";
+import { createTurns } from "./scheduling/limiter.js";
+import { createUndo } from "./undo/prepare.js";
+import { lookupsOfSet, wantOf, wantWith } from "./rules/read-set.js";
 
 export interface IdentityDeps {
   readonly graph: IdentityGraph;

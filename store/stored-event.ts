@@ -1,8 +1,8 @@
 import { crc32 } from "node:zlib";
 import { AppError } from "../core/errors.js";
-import type { DroppedIdentifier, EventRecord, StoredEvent } from "../core/event.js";
+import type { DroppedIdentifier, EventRecord, StoredEvent } from "../core/event/event.js";
 import type { ProfileId, WorkspaceId } from "../core/ids.js";
-import { decodeMessage } from "../core/message.js";
+import { decodeMessage } from "../core/event/message.js";
 
 /** What every backend keeps of an event: envelope and payload as they travel, under one checksum, and what became of it. */
 export type EventRow = readonly [

@@ -1,7 +1,7 @@
 import { AppError } from "../core/errors.js";
-import { facetIdentifier, identifierKey, type StoredEvent } from "../core/event.js";
-import { facetOf } from "../core/fold.js";
-import type { Assertion, Verdict } from "../core/identity.js";
+import { facetIdentifier, identifierKey, type StoredEvent } from "../core/event/event.js";
+import { facetOf } from "../core/profile/fold.js";
+import type { Assertion, Verdict } from "../core/identity/model.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
 import type { FoldMark } from "../core/ports.js";
 import { mismatchLetter, type Item } from "./dead-letter.js";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../core/errors.js";
-import { facetIdentifier, type EventRecord } from "../core/event.js";
+import { facetIdentifier, type EventRecord } from "../core/event/event.js";
 import { deadLetterIdFor, type EventId } from "../core/ids.js";
 import type { DeadLetter, Delivery } from "../core/ports.js";
 

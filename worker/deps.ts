@@ -1,6 +1,6 @@
-import type { SchemaVersion } from "../core/catalog.js";
-import type { Contribution } from "../core/facet.js";
-import type { Identity } from "../core/identity-api.js";
+import type { SchemaVersion } from "../core/catalog/catalog.js";
+import type { Contribution } from "../core/profile/facet.js";
+import type { Identity } from "../core/identity/api.js";
 import type { Log } from "../core/log.js";
 import type { CatalogStore, EventQueue, EventStore, ProfileStore } from "../core/ports.js";
 

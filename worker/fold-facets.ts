@@ -1,6 +1,6 @@
 import { AppError } from "../core/errors.js";
-import type { Facet } from "../core/facet.js";
-import { emptyFacet, joinFacets } from "../core/fold.js";
+import type { Facet } from "../core/profile/facet.js";
+import { emptyFacet, joinFacets } from "../core/profile/fold.js";
 import type { IdentifierKey, WorkspaceId } from "../core/ids.js";
 import type { FacetSave, ProfileStore } from "../core/ports.js";
 

@@ -1,7 +1,7 @@
 import { isUnavailable } from "../core/errors.js";
 import { describeError } from "../core/log.js";
 import type { WorkspaceId } from "../core/ids.js";
-import { decodeMessage } from "../core/message.js";
+import { decodeMessage } from "../core/event/message.js";
 import type { DeadLetter, Delivery } from "../core/ports.js";
 import { completeEvents } from "./complete-events.js";
 import { eventLetter, reasonOf, strangeLetter, type Item } from "./dead-letter.js";

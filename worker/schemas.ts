@@ -1,6 +1,6 @@
-import type { SchemaVersion } from "../core/catalog.js";
+import type { SchemaVersion } from "../core/catalog/catalog.js";
 import { AppError } from "../core/errors.js";
-import type { EventRecord } from "../core/event.js";
+import type { EventRecord } from "../core/event/event.js";
 import type { CatalogStore } from "../core/ports.js";
 
 const KEPT_MAX = 500;

@@ -1,5 +1,5 @@
 import { AppError } from "../errors.js";
-import type { Merge } from "../catalog.js";
+import type { Merge } from "../catalog/catalog.js";
 import { isObject, type SchemaObject } from "./keywords.js";
 
 /** What one schema object says beyond JSON Schema. */

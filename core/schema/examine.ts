@@ -1,13 +1,13 @@
 import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import type { Merge } from "../catalog.js";
+import type { Merge } from "../catalog/catalog.js";
 import { AppError, type ErrorItem } from "../errors.js";
-import { compileSchema } from "./engine.js";
+import { compileSchema } from "./validation/engine.js";
 import { draftOf, type Draft, type SchemaObject } from "./keywords.js";
-import { limitProblems } from "./limits.js";
-import { isLinear } from "./linear.js";
+import { limitProblems } from "./limits/limits.js";
+import { isLinear } from "./limits/linear.js";
 import { compilePlan, traitsOf } from "./plan.js";
-import { allProblems } from "./problems.js";
+import { allProblems } from "./validation/problems.js";
 
 export type Examination =
   | { readonly kind: "fine"; readonly linear: boolean; readonly traits: readonly (readonly [string, Merge])[] }

@@ -1,6 +1,6 @@
 import { AppError, type ErrorItem } from "../errors.js";
-import type { Merge } from "../catalog.js";
-import type { Scalar } from "../facet.js";
+import type { Merge } from "../catalog/catalog.js";
+import type { Scalar } from "../profile/facet.js";
 import { annotationsOf, type Annotations } from "./annotations.js";
 import { openDocument, type SchemaDocument } from "./document.js";
 import { edgePath, edgesOf, isObject, type Edge, type Schema, type SchemaObject } from "./keywords.js";

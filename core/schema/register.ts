@@ -1,8 +1,8 @@
-import type { Merge } from "../catalog.js";
+import type { Merge } from "../catalog/catalog.js";
 import { AppError, type ErrorItem } from "../errors.js";
 import type { Examination } from "./examine.js";
-import { SCHEMA_BYTES_MAX, shapeProblems } from "./limits.js";
-import type { ValidationThread } from "./thread.js";
+import { SCHEMA_BYTES_MAX, shapeProblems } from "./limits/limits.js";
+import type { ValidationThread } from "./thread/thread.js";
 
 export interface ExaminedSchema {
   /** May be validated in the event loop. */

@@ -1,6 +1,6 @@
-import { identifierKey, type Identifier } from "../../core/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import { admit, namespaceTable } from "../../core/namespaces.js";
+import { admit, namespaceTable } from "../../core/identity/namespaces.js";
 import { keyValue, type Key } from "./keys.js";
 import type { CsvRecord } from "./records.js";
 

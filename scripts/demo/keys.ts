@@ -1,4 +1,4 @@
-import { NAMESPACE_NAME } from "../../core/namespaces.js";
+import { NAMESPACE_NAME } from "../../core/identity/namespaces.js";
 import type { CsvRecord } from "./records.js";
 
 /** Columns that together identify a person, the payload field that carries their value, and its namespace. */

@@ -1,4 +1,4 @@
-import type { Identifier } from "../../core/event.js";
+import type { Identifier } from "../../core/event/event.js";
 import { inParallel, type Client } from "./client.js";
 import { nameOf } from "./expected.js";
 

@@ -1,5 +1,5 @@
 import { nameOf } from "./expected.js";
-import type { Identifier } from "../../core/event.js";
+import type { Identifier } from "../../core/event/event.js";
 import type { FoundProfile, FoundProfiles } from "./profiles.js";
 
 export interface Summary {

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { embeddedScene, serversScene, type Scene } from "./scene.js";
-import type { ServersKills } from "./dooms.js";
+import { embeddedScene, serversScene, type Scene } from "./crash/scene.js";
+import type { ServersKills } from "./crash/dooms.js";
 
 export const HELP = `npm run drill -- [options]
 Kills the service and checks that nothing acknowledged is lost and nothing is there twice.

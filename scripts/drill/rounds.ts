@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkAll } from "./checks.js";
-import { describeKill, type Doom } from "./dooms.js";
-import { andThen } from "./finally.js";
-import { createFindings } from "./findings.js";
-import type { History } from "./history.js";
-import { startLoad } from "./load.js";
-import { createPlan } from "./operation.js";
-import { createRandom } from "./random.js";
-import type { Scene } from "./scene.js";
-import { createSite, type Site } from "./site.js";
-import { OPERATOR_KEY, type Target } from "./target.js";
+import { checkAll } from "./check/checks.js";
+import { describeKill, type Doom } from "./crash/dooms.js";
+import { andThen } from "./load/finally.js";
+import { createFindings } from "./check/findings.js";
+import type { History } from "./check/history.js";
+import { startLoad } from "./load/load.js";
+import { createPlan } from "./load/operation.js";
+import { createRandom } from "./load/random.js";
+import type { Scene } from "./crash/scene.js";
+import { createSite, type Site } from "./process/site.js";
+import { OPERATOR_KEY, type Target } from "./process/target.js";
 
 export interface Counters {
   readonly attempted: number;

@@ -1,5 +1,5 @@
 import type { Database } from "../../core/database.js";
-import { facetFromJson, facetToJson } from "../../core/facet-json.js";
+import { facetFromJson, facetToJson } from "../../core/profile/facet-json.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports.js";
 import { isOwnKey, ownKey } from "../own-key.js";

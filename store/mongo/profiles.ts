@@ -1,9 +1,9 @@
 import type { AnyBulkWriteOperation, Collection } from "mongodb";
-import { facetFromJson, facetToJson } from "../../core/facet-json.js";
+import { facetFromJson, facetToJson } from "../../core/profile/facet-json.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports.js";
 import { isOwnKey, ownKey } from "../own-key.js";
-import { batchesOf, slicesOf } from "./batches.js";
+import { batchesOf, slicesOf } from "./events/batches.js";
 import { duplicatesOf, isDuplicateKey } from "./failure.js";
 import type { Mongo } from "./open.js";
 import { createSession, type Session } from "./session.js";

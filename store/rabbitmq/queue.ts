@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../core/errors.js";
 import type { Consumer, EventQueue } from "../../core/ports.js";
 import { closeConnection, openConnection, type OnError } from "./connection.js";
-import { startConsumer, type RunningConsumer } from "./consumer.js";
-import { createRabbitPublisher } from "./publisher.js";
+import { startConsumer, type RunningConsumer } from "./consumer/consumer.js";
+import { createRabbitPublisher } from "./publisher/publisher.js";
 import { createTopology, declarationProblem, isMissing, namesOf } from "./topology.js";
 import { within } from "./within.js";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { EventRecord, StoredEvent } from "../../core/event.js";
+import type { EventRecord, StoredEvent } from "../../core/event/event.js";
 import { newId, type EventId, type KeyId, type ProfileId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import type { EventStore } from "../../core/ports.js";
 import { aDeadLetter, anEvent, aKeyOf, aMark, HOSTILE_TEXTS } from "../support/builders.js";

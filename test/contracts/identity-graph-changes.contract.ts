@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { DropRule, Identifier } from "../../core/event.js";
+import type { DropRule, Identifier } from "../../core/event/event.js";
 import { newId, type ChangeId, type EventId, type KeyId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import type { Change } from "../../core/identity.js";
+import type { Change } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
 import {
@@ -12,9 +12,9 @@ import {
   EVIDENCE,
   step,
   stepOf,
-} from "../support/identity-fixtures.js";
-import { aChange, giveBack, record, takeApart } from "../support/identity-plans.js";
-import { ann, bob, cat, dan, hostileValues, idOf, inPages, NEWEST, standing } from "../support/identity-sights.js";
+} from "../support/identity/fixtures.js";
+import { aChange, giveBack, record, takeApart } from "../support/identity/plans.js";
+import { ann, bob, cat, dan, hostileValues, idOf, inPages, NEWEST, standing } from "../support/identity/snapshots.js";
 
 const idsOf = (changes: readonly Change[]) => changes.map(({ changeId }) => changeId);
 const newestFirst = (ids: readonly ChangeId[]) => ids.toSorted().toReversed();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { identifierKey, type Identifier } from "../../core/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import { newId, type ChangeId, type EventId, type KeyId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import { pairKey, type Change, type Evidence, type Link, type LinkState } from "../../core/identity.js";
+import { pairKey, type Change, type Evidence, type Link, type LinkState } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
 import {
@@ -12,9 +12,9 @@ import {
   EVIDENCE,
   step,
   stepOf,
-} from "../support/identity-fixtures.js";
-import { aChange, giveBack, keysOf, takeApart, write, type Pair } from "../support/identity-plans.js";
-import { ALL, ann, bob, cat, dan, hostileValues, idOf, inPages, standing } from "../support/identity-sights.js";
+} from "../support/identity/fixtures.js";
+import { aChange, giveBack, keysOf, takeApart, write, type Pair } from "../support/identity/plans.js";
+import { ALL, ann, bob, cat, dan, hostileValues, idOf, inPages, standing } from "../support/identity/snapshots.js";
 import { createRandom, SEED, shuffled } from "../support/random.js";
 
 const byEnds = (x: Link, y: Link): number => (`${x.from} ${x.to}` < `${y.from} ${y.to}` ? -1 : 1);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { identifierKey, type Identifier } from "../../core/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import { newId, type ChangeId, type NeverId, type WorkspaceId } from "../../core/ids.js";
-import type { Member, Never } from "../../core/identity.js";
+import type { Member, Never } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
-import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity-fixtures.js";
-import { aChange, forbid, lift, takeApart, write } from "../support/identity-plans.js";
-import { ALL, ann, bob, cat, dan, hostileValues, idOf, inPages } from "../support/identity-sights.js";
+import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity/fixtures.js";
+import { aChange, forbid, lift, takeApart, write } from "../support/identity/plans.js";
+import { ALL, ann, bob, cat, dan, hostileValues, idOf, inPages } from "../support/identity/snapshots.js";
 
 const valuesOf = (members: readonly Member[]) => members.map(({ identifier }) => identifier.value);
 const byId = (x: Never, y: Never): number => (x.neverId < y.neverId ? -1 : 1);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { identifierKey, type Identifier } from "../../core/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import { newId, type ProfileId, type Uid } from "../../core/ids.js";
-import { pairKey, type Member } from "../../core/identity.js";
+import { pairKey, type Member } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
-import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity-fixtures.js";
+import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity/fixtures.js";
 import {
   ALL,
   ann,
@@ -16,7 +16,7 @@ import {
   standing,
   valuesOf,
   wanting,
-} from "../support/identity-sights.js";
+} from "../support/identity/snapshots.js";
 
 /** What `read`, `resolve` and `members` promise. */
 export const identityGraphReads: Contract<IdentityGraph> = {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { identifierKey, type Identifier } from "../../core/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
-import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity-fixtures.js";
-import { aChain, EVERYBODY, giveBack, IN_HALVES, takeApart } from "../support/identity-plans.js";
-import { ann, bob, cat, dan, hostileValues, idOf } from "../support/identity-sights.js";
+import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity/fixtures.js";
+import { aChain, EVERYBODY, giveBack, IN_HALVES, takeApart } from "../support/identity/plans.js";
+import { ann, bob, cat, dan, hostileValues, idOf } from "../support/identity/snapshots.js";
 
 const ask = (port: IdentityGraph, workspace: WorkspaceId, ...sets: readonly (readonly Identifier[])[]) =>
   port.repeats(

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { identifierKey, type Identifier } from "../../core/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
-import { aWorkspace, anAssertion, EVIDENCE, step } from "../support/identity-fixtures.js";
-import { aChange, EVERYBODY, forbid, giveBack, keysOf, lift, takeApart, write } from "../support/identity-plans.js";
-import { ann, bob, cat, dan, wanting, wantingRules } from "../support/identity-sights.js";
+import { aWorkspace, anAssertion, EVIDENCE, step } from "../support/identity/fixtures.js";
+import { aChange, EVERYBODY, forbid, giveBack, keysOf, lift, takeApart, write } from "../support/identity/plans.js";
+import { ann, bob, cat, dan, wanting, wantingRules } from "../support/identity/snapshots.js";
 
 /** The rev of the profile that each is in. */
 async function revsOf(port: IdentityGraph, workspace: WorkspaceId, ...identifiers: readonly Identifier[]) {

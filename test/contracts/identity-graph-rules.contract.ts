@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { identifierKey, type Identifier } from "../../core/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import { pairKey, type Want } from "../../core/identity.js";
+import { pairKey, type Want } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
-import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity-fixtures.js";
-import { aChange, forbid, keysOf, takeApart, write } from "../support/identity-plans.js";
-import { ann, bob, cat, dan, hostileValues, wanting, wantingRules } from "../support/identity-sights.js";
+import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity/fixtures.js";
+import { aChange, forbid, keysOf, takeApart, write } from "../support/identity/plans.js";
+import { ann, bob, cat, dan, hostileValues, wanting, wantingRules } from "../support/identity/snapshots.js";
 
 const mail = (value: string): Identifier => anIdentifier(value, "email");
 const cookie = (value: string): Identifier => anIdentifier(value, "cookie_id");

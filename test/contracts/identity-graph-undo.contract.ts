@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { identifierKey, type Identifier } from "../../core/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { Uid, WorkspaceId } from "../../core/ids.js";
-import { pairKey } from "../../core/identity.js";
+import { pairKey } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
-import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity-fixtures.js";
+import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity/fixtures.js";
 import {
   aChain,
   aChange,
@@ -16,9 +16,9 @@ import {
   takeApart,
   write,
   type Pair,
-} from "../support/identity-plans.js";
-import { readPartition } from "../support/identity-model.js";
-import { ALL, NEWEST, ann, bob, cat, dan, hostileValues, standing, valuesOf } from "../support/identity-sights.js";
+} from "../support/identity/plans.js";
+import { readPartition } from "../support/identity/model.js";
+import { ALL, NEWEST, ann, bob, cat, dan, hostileValues, standing, valuesOf } from "../support/identity/snapshots.js";
 
 const partition = (port: IdentityGraph, workspace: WorkspaceId) => readPartition(port, workspace, EVERYBODY);
 

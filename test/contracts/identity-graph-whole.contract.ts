@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { identifierKey, type Identifier } from "../../core/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import { newId, type ChangeId, type NeverId, type Uid } from "../../core/ids.js";
-import type { Plan } from "../../core/identity.js";
+import type { Plan } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
-import { anIdentifier, EVIDENCE } from "../support/identity-fixtures.js";
+import { anIdentifier, EVIDENCE } from "../support/identity/fixtures.js";
 import {
   aChain,
   aChange,
@@ -18,9 +18,9 @@ import {
   type Pair,
   type Standing,
   IN_HALVES,
-} from "../support/identity-plans.js";
-import { readPartition } from "../support/identity-model.js";
-import { ALL, ann, bob, cat, dan, NEWEST, standing } from "../support/identity-sights.js";
+} from "../support/identity/plans.js";
+import { readPartition } from "../support/identity/model.js";
+import { ALL, ann, bob, cat, dan, NEWEST, standing } from "../support/identity/snapshots.js";
 
 /** What `update` does with a plan that does not fit what stands there. */
 export const identityGraphWhole: Contract<IdentityGraph> = {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { isUnavailable } from "../../core/errors.js";
-import { identifierKey } from "../../core/event.js";
+import { identifierKey } from "../../core/event/event.js";
 import { newId, type ChangeId, type NeverId, type Uid } from "../../core/ids.js";
-import type { Plan } from "../../core/identity.js";
+import type { Plan } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
-import { decide, NO_RULES } from "../../graph/rules.js";
-import { wantOf, wantWith } from "../../graph/want.js";
+import { decide, NO_RULES } from "../../graph/rules/assert.js";
+import { wantOf, wantWith } from "../../graph/rules/read-set.js";
 import type { Contract } from "../support/contract.js";
-import { aRequest, aWorkspace, anAssertion, anIdentifier, step, stepOf } from "../support/identity-fixtures.js";
-import { aChange } from "../support/identity-plans.js";
-import { closureOf, readPartition } from "../support/identity-model.js";
+import { aRequest, aWorkspace, anAssertion, anIdentifier, step, stepOf } from "../support/identity/fixtures.js";
+import { aChange } from "../support/identity/plans.js";
+import { closureOf, readPartition } from "../support/identity/model.js";
 import {
   ALL,
   ann,
@@ -22,7 +22,7 @@ import {
   NOTHING,
   standing,
   wanting,
-} from "../support/identity-sights.js";
+} from "../support/identity/snapshots.js";
 import { identityGraphChanges } from "./identity-graph-changes.contract.js";
 import { identityGraphLinks } from "./identity-graph-links.contract.js";
 import { identityGraphMarks } from "./identity-graph-marks.contract.js";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Facet, Scalar, Trait } from "../../core/facet.js";
+import type { Facet, Scalar, Trait } from "../../core/profile/facet.js";
 import { newId, type EventId, type IdentifierKey, type WorkspaceId } from "../../core/ids.js";
 import type { ProfileStore } from "../../core/ports.js";
 import { aKeyOf, HOSTILE_TEXTS } from "../support/builders.js";

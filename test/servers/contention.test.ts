@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { createPartition, type Partition } from "../../scripts/drill/partition.js";
-import { at, listAt, textAt, until, type Answer, type TestWorkspace } from "../support/app.js";
-import { deploy, through, type Deployment } from "../support/deployment.js";
+import { createPartition, type Partition } from "../../scripts/drill/check/partition.js";
+import { at, listAt, textAt, until, type Answer, type TestWorkspace } from "../support/service/app.js";
+import { deploy, through, type Deployment } from "../support/service/deployment.js";
 import { createRandom, SEED, type Random } from "../support/random.js";
-import { inGroups } from "../support/traffic.js";
+import { inGroups } from "../support/service/traffic.js";
 
 interface Identifier {
   readonly namespace: string;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { controlServers, type ServerControl } from "../../scripts/servers/control.js";
-import { send, type TestWorkspace } from "../support/app.js";
+import { send, type TestWorkspace } from "../support/service/app.js";
 import {
   deploy,
   makeWorkspace,
@@ -12,8 +12,8 @@ import {
   whileDown,
   whileSilent,
   type Deployment,
-} from "../support/deployment.js";
-import { assertRefusal, assertTook, startTraffic, type Traffic } from "../support/traffic.js";
+} from "../support/service/deployment.js";
+import { assertRefusal, assertTook, startTraffic, type Traffic } from "../support/service/traffic.js";
 
 const MEGABYTE = 1_048_576;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { controlServers, type ServerControl } from "../../scripts/servers/control.js";
-import { at, listAt, textAt, until, type Answer, type TestWorkspace } from "../support/app.js";
+import { at, listAt, textAt, until, type Answer, type TestWorkspace } from "../support/service/app.js";
 import {
   deploy,
   memoryOf,
@@ -11,8 +11,8 @@ import {
   whileDown,
   whileSilent,
   type Deployment,
-} from "../support/deployment.js";
-import { assertRefusal, assertTook, inGroups, startTraffic, type Traffic } from "../support/traffic.js";
+} from "../support/service/deployment.js";
+import { assertRefusal, assertTook, inGroups, startTraffic, type Traffic } from "../support/service/traffic.js";
 
 const MEGABYTE = 1_048_576;
 const CLIENTS = 4;

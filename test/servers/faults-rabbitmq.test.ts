@@ -6,7 +6,7 @@ import { Connection } from "rabbitmq-client";
 import { controlServers, type ServerControl } from "../../scripts/servers/control.js";
 import { findInstance } from "../../scripts/servers/instance.js";
 import { KINDS } from "../../scripts/servers/lifecycle.js";
-import type { TestWorkspace } from "../support/app.js";
+import type { TestWorkspace } from "../support/service/app.js";
 import {
   deploy,
   memoryOf,
@@ -16,9 +16,9 @@ import {
   whileDown,
   whileSilent,
   type Deployment,
-} from "../support/deployment.js";
+} from "../support/service/deployment.js";
 import { eventually } from "../support/eventually.js";
-import { assertRefusal, assertTook, startTraffic, type Traffic } from "../support/traffic.js";
+import { assertRefusal, assertTook, startTraffic, type Traffic } from "../support/service/traffic.js";
 
 const INSTANCE = process.env["ONYM_SERVERS_NAME"] ?? "default";
 const MEGABYTE = 1_048_576;

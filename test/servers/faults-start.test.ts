@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import net, { type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Settings } from "../support/app.js";
-import { run, type Program } from "../support/process.js";
-import { ownPlaces, serversUnderTest } from "../support/servers.js";
-import { assertTook, inGroups } from "../support/traffic.js";
+import type { Settings } from "../support/service/app.js";
+import { run, type Program } from "../support/service/process.js";
+import { ownPlaces, serversUnderTest } from "../support/servers/servers.js";
+import { assertTook, inGroups } from "../support/service/traffic.js";
 
 const CANARY = "canary4711";
 const SERVER_URLS = ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"] as const;

@@ -1,5 +1,5 @@
-import { testLargeProfile } from "../support/large-profile-tests.js";
-import { neo4jBackend, neo4jUnderTest } from "../support/neo4j-backend.js";
+import { testLargeProfile } from "../support/service/large-profile-tests.js";
+import { neo4jBackend, neo4jUnderTest } from "../support/servers/neo4j-backend.js";
 
 /** `LARGE_PROFILE=100000 npm run test:servers` is what a release is tried with. */
 const large = Number(process.env["LARGE_PROFILE"] ?? 30_000);

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { MongoNetworkError, type Collection, type Db } from "mongodb";
 import { newId, type WorkspaceId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports.js";
-import { createMongoCatalog } from "../../store/mongo/catalog.js";
+import { createMongoCatalog } from "../../store/mongo/catalog/catalog.js";
 import { openMongo, type Mongo } from "../../store/mongo/open.js";
 import { aDataset, aKey, aKeyId, aNamespace, aSchema, aWorkspace, putNamespace } from "../support/builders.js";
 import { isAppError } from "../support/errors.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
-import { aDatabaseUrl, dropMongo, withDatabase } from "../support/mongo-backend.js";
-import { openMongoProxy } from "../support/mongo-faults.js";
-import { serversUnderTest } from "../support/servers.js";
+import { aDatabaseUrl, dropMongo, withDatabase } from "../support/servers/mongo-backend.js";
+import { openMongoProxy } from "../support/servers/mongo-faults.js";
+import { serversUnderTest } from "../support/servers/servers.js";
 
 const { MONGODB_URL } = serversUnderTest();
 const ALL = { limit: 100, after: null };

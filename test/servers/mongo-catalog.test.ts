@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import type { Merge } from "../../core/catalog.js";
+import type { Merge } from "../../core/catalog/catalog.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports.js";
-import { createMongoCatalog } from "../../store/mongo/catalog.js";
-import type { CatalogDocument } from "../../store/mongo/catalog-document.js";
+import { createMongoCatalog } from "../../store/mongo/catalog/catalog.js";
+import type { CatalogDocument } from "../../store/mongo/catalog/document.js";
 import { aDataset, aKey, aNamespace, aSchema, aWorkspace, putNamespace } from "../support/builders.js";
 import { isAppError } from "../support/errors.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";
-import { withDatabase } from "../support/mongo-backend.js";
-import { serversUnderTest } from "../support/servers.js";
+import { withDatabase } from "../support/servers/mongo-backend.js";
+import { serversUnderTest } from "../support/servers/servers.js";
 
 const { MONGODB_URL } = serversUnderTest();
 const isConflict = isAppError("conflict");

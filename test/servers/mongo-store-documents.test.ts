@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { AppError } from "../../core/errors.js";
 import { newId, type EventId, type WorkspaceId } from "../../core/ids.js";
 import type { FacetSave } from "../../core/ports.js";
-import { createMongoEventStore } from "../../store/mongo/events.js";
+import { createMongoEventStore } from "../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../store/mongo/profiles.js";
 import { aDeadLetter, anEvent, aKeyOf, aMark } from "../support/builders.js";
-import { withDatabase } from "../support/mongo-backend.js";
-import { serversUnderTest } from "../support/servers.js";
+import { withDatabase } from "../support/servers/mongo-backend.js";
+import { serversUnderTest } from "../support/servers/servers.js";
 
 const { MONGODB_URL } = serversUnderTest();
 const isDamaged = (error: unknown): boolean => error instanceof AppError && error.code === "damaged";

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import type { Document } from "mongodb";
 import { newId, type WorkspaceId } from "../../core/ids.js";
 import type { EventStore } from "../../core/ports.js";
-import { createMongoEventStore } from "../../store/mongo/events.js";
+import { createMongoEventStore } from "../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../store/mongo/profiles.js";
 import { openMongo, type Mongo } from "../../store/mongo/open.js";
 import { aDeadLetter, anEvent, aKeyOf, aMark } from "../support/builders.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
-import { aDatabaseUrl, dropMongo, openTestMongo } from "../support/mongo-backend.js";
-import { openFakeMongo, openMongoProxy, type MongoProxy } from "../support/mongo-faults.js";
-import { serversUnderTest } from "../support/servers.js";
+import { aDatabaseUrl, dropMongo, openTestMongo } from "../support/servers/mongo-backend.js";
+import { openFakeMongo, openMongoProxy, type MongoProxy } from "../support/servers/mongo-faults.js";
+import { serversUnderTest } from "../support/servers/servers.js";
 
 const { MONGODB_URL } = serversUnderTest();
 const SILENCE_LIMIT_MS = 4_000;

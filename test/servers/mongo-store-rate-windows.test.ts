@@ -12,8 +12,8 @@ import type { Mongo } from "../../store/mongo/open.js";
 import { createMongoRateWindows } from "../../store/mongo/rate-windows.js";
 import { rateWindowsContract } from "../contracts/rate-windows.contract.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";
-import { withDatabase } from "../support/mongo-backend.js";
-import { serversUnderTest } from "../support/servers.js";
+import { withDatabase } from "../support/servers/mongo-backend.js";
+import { serversUnderTest } from "../support/servers/servers.js";
 
 const { MONGODB_URL } = serversUnderTest();
 const MINUTE_MS = 60_000;

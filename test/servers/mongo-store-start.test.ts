@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createServer, type AddressInfo } from "node:net";
 import { ConfigError } from "../../core/config.js";
 import { openMongo } from "../../store/mongo/open.js";
-import { openFakeMongo } from "../support/mongo-faults.js";
-import { withDatabase } from "../support/mongo-backend.js";
-import { serversUnderTest } from "../support/servers.js";
+import { openFakeMongo } from "../support/servers/mongo-faults.js";
+import { withDatabase } from "../support/servers/mongo-backend.js";
+import { serversUnderTest } from "../support/servers/servers.js";
 
 const { MONGODB_URL } = serversUnderTest();
 const PASSWORD = "s3cret-pass";

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../core/errors.js";
-import { identifierKey, type Identifier } from "../../core/event.js";
-import type { Identity } from "../../core/identity-api.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
+import type { Identity } from "../../core/identity/api.js";
 import { newId, type ChangeId, type EventId, type KeyId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import type { Change, Evidence, Link, Member, Never, Rules, Source } from "../../core/identity.js";
+import type { Change, Evidence, Link, Member, Never, Rules, Source } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
-import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j-graph.js";
-import { openClient } from "../../graph/neo4j-open.js";
-import { wantOf, wantWith } from "../../graph/want.js";
+import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j/graph.js";
+import { openClient } from "../../graph/neo4j/open.js";
+import { wantOf, wantWith } from "../../graph/rules/read-set.js";
 import { graphBackends } from "../support/backends.js";
-import { aWorkspace, anIdentifier } from "../support/identity-fixtures.js";
-import { neo4jUnderTest, throwError } from "../support/neo4j-backend.js";
+import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
+import { neo4jUnderTest, throwError } from "../support/servers/neo4j-backend.js";
 import { createRandom, SEED, shuffled, type Random } from "../support/random.js";
 
 /** Few enough that they meet all the time: two values that one person has alone, devices of two at most, and what has no limit. */

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import neo4j from "neo4j-driver";
 import type { KeyId, ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { Evidence, Member, MemberPage } from "../../core/identity.js";
+import type { Evidence, Member, MemberPage } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
-import { BRING_OVER, SET_ASIDE } from "../../graph/neo4j-annex-statements.js";
-import { createNeo4jGraph, type GraphOptions } from "../../graph/neo4j-graph.js";
-import { openClient } from "../../graph/neo4j-open.js";
-import { STAY } from "../../graph/neo4j-undo-statements.js";
+import { BRING_OVER, SET_ASIDE } from "../../graph/neo4j/cypher/staging.js";
+import { createNeo4jGraph, type GraphOptions } from "../../graph/neo4j/graph.js";
+import { openClient } from "../../graph/neo4j/open.js";
+import { STAY } from "../../graph/neo4j/cypher/undo.js";
 import { eventually } from "../support/eventually.js";
-import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity-fixtures.js";
-import { makeLargeProfile, type LargeProfile } from "../support/large-profile.js";
-import { neo4jUnderTest, openCypher, throwError, withFaults, type Faults } from "../support/neo4j-backend.js";
-import { inPages } from "../support/pages.js";
+import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity/fixtures.js";
+import { makeLargeProfile, type LargeProfile } from "../support/service/large-profile.js";
+import { neo4jUnderTest, openCypher, throwError, withFaults, type Faults } from "../support/servers/neo4j-backend.js";
+import { inPages } from "../support/house/pages.js";
 import { SEED } from "../support/random.js";
 
 const SIZE = 60;

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { KeyId } from "../../core/ids.js";
-import type { Identity } from "../../core/identity-api.js";
-import type { Evidence, Rules } from "../../core/identity.js";
+import type { Identity } from "../../core/identity/api.js";
+import type { Evidence, Rules } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
-import { openNeo4jGraph } from "../../graph/neo4j-graph.js";
-import { blocksOf, pageOf } from "../support/docs-page.js";
-import { aWorkspace, anIdentifier } from "../support/identity-fixtures.js";
-import { neo4jUnderTest, openCypher } from "../support/neo4j-backend.js";
+import { openNeo4jGraph } from "../../graph/neo4j/graph.js";
+import { blocksOf, pageOf } from "../support/house/docs-page.js";
+import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
+import { neo4jUnderTest, openCypher } from "../support/servers/neo4j-backend.js";
 
 const queries = blocksOf(await pageOf("neo4j-browser.md")).filter(({ language }) => language === "cypher");
 const evidence: Evidence = { source: "identify", keyId: "docskey001" as KeyId, at: 1_700_000_000_000 };

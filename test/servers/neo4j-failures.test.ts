@@ -4,14 +4,14 @@ import { createServer, type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigError } from "../../core/config.js";
 import { isUnavailable } from "../../core/errors.js";
-import type { Assertion } from "../../core/identity.js";
+import type { Assertion } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
-import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j-graph.js";
-import { openClient } from "../../graph/neo4j-open.js";
+import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j/graph.js";
+import { openClient } from "../../graph/neo4j/open.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";
-import { aWorkspace, anAssertion, step } from "../support/identity-fixtures.js";
-import { closureOf, IDENTIFIERS, readPartition, type Partition } from "../support/identity-model.js";
-import { ann, bob, cat, idOf, wanting } from "../support/identity-sights.js";
+import { aWorkspace, anAssertion, step } from "../support/identity/fixtures.js";
+import { closureOf, IDENTIFIERS, readPartition, type Partition } from "../support/identity/model.js";
+import { ann, bob, cat, idOf, wanting } from "../support/identity/snapshots.js";
 import {
   deadlock,
   lostConnection,
@@ -20,9 +20,9 @@ import {
   throwError,
   withFaults,
   type Faults,
-} from "../support/neo4j-backend.js";
+} from "../support/servers/neo4j-backend.js";
 import { createRandom, SEED, shuffled } from "../support/random.js";
-import { openBrokerProxy } from "../support/rabbitmq-proxy.js";
+import { openBrokerProxy } from "../support/servers/rabbitmq-proxy.js";
 
 const access = neo4jUnderTest();
 const openGraph = async (faults: Faults, options: { readonly locks?: boolean } = {}): Promise<IdentityGraph> =>

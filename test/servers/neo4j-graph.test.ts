@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
-import { identifierKey } from "../../core/event.js";
+import { identifierKey } from "../../core/event/event.js";
 import { newId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import { pairKey, type Plan } from "../../core/identity.js";
+import { pairKey, type Plan } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
-import { EMPTY_PLAN } from "../../graph/draft.js";
-import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j-graph.js";
-import { linkKey } from "../../graph/neo4j-look.js";
-import { openClient } from "../../graph/neo4j-open.js";
-import * as annex from "../../graph/neo4j-annex-statements.js";
-import * as reads from "../../graph/neo4j-read-statements.js";
-import * as statements from "../../graph/neo4j-statements.js";
-import * as undo from "../../graph/neo4j-undo-statements.js";
-import { aRequest, aWorkspace, anAssertion, anIdentifier, step, stepOf } from "../support/identity-fixtures.js";
-import { anAssertionSchedule } from "../support/identity-model.js";
-import { ann, bob, standing, wanting } from "../support/identity-sights.js";
-import { neo4jUnderTest, openCypher, throwError, withFaults, type Faults } from "../support/neo4j-backend.js";
+import { EMPTY_PLAN } from "../../graph/rules/working-state.js";
+import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j/graph.js";
+import { linkKey } from "../../graph/neo4j/snapshot.js";
+import { openClient } from "../../graph/neo4j/open.js";
+import * as annex from "../../graph/neo4j/cypher/staging.js";
+import * as reads from "../../graph/neo4j/cypher/reads.js";
+import * as statements from "../../graph/neo4j/cypher/writes.js";
+import * as undo from "../../graph/neo4j/cypher/undo.js";
+import { aRequest, aWorkspace, anAssertion, anIdentifier, step, stepOf } from "../support/identity/fixtures.js";
+import { anAssertionSchedule } from "../support/identity/model.js";
+import { ann, bob, standing, wanting } from "../support/identity/snapshots.js";
+import { neo4jUnderTest, openCypher, throwError, withFaults, type Faults } from "../support/servers/neo4j-backend.js";
 import { createRandom, SEED } from "../support/random.js";
 
 describe("The identity graph in Neo4j", () => {

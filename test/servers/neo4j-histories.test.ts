@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
-import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j-graph.js";
-import { openClient } from "../../graph/neo4j-open.js";
-import { findingsOf, type Entry } from "../support/history-checker.js";
-import { readHistory, runClients, type ClientsPlan } from "../support/history-clients.js";
-import { aWorkspace } from "../support/identity-fixtures.js";
-import { neo4jUnderTest, throwError } from "../support/neo4j-backend.js";
+import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j/graph.js";
+import { openClient } from "../../graph/neo4j/open.js";
+import { findingsOf, type Entry } from "../support/identity/history-checker.js";
+import { readHistory, runClients, type ClientsPlan } from "../support/identity/history-clients.js";
+import { aWorkspace } from "../support/identity/fixtures.js";
+import { neo4jUnderTest, throwError } from "../support/servers/neo4j-backend.js";
 import { SEED } from "../support/random.js";
 
 const PROCESSES = 2;
@@ -28,7 +28,7 @@ const planOf = (workspace: ClientsPlan["workspace"], part: number, unlinks = fal
 
 /** Both begin together. */
 async function inProcesses(plans: readonly ClientsPlan[]): Promise<readonly Entry[]> {
-  const script = fileURLToPath(new URL("../support/history-child.js", import.meta.url));
+  const script = fileURLToPath(new URL("../support/identity/history-child.js", import.meta.url));
   const children = plans.map((plan) => fork(script, [JSON.stringify(plan)], { serialization: "advanced" }));
   const ended = children.map((child) => once(child, "exit"));
   const next = () =>

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { identifierKey } from "../../core/event.js";
+import { identifierKey } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
-import { createNeo4jGraph } from "../../graph/neo4j-graph.js";
-import type { Parameters } from "../../graph/neo4j-client.js";
-import { openClient } from "../../graph/neo4j-open.js";
-import { aWorkspace, anAssertion, step } from "../support/identity-fixtures.js";
-import { neo4jUnderTest, throwError, withFaults } from "../support/neo4j-backend.js";
+import { createNeo4jGraph } from "../../graph/neo4j/graph.js";
+import type { Parameters } from "../../graph/neo4j/client.js";
+import { openClient } from "../../graph/neo4j/open.js";
+import { aWorkspace, anAssertion, step } from "../support/identity/fixtures.js";
+import { neo4jUnderTest, throwError, withFaults } from "../support/servers/neo4j-backend.js";
 
 const RUN = 16;
 

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { identifierKey, type Identifier } from "../../core/event.js";
-import type { Identity } from "../../core/identity-api.js";
-import type { Assertion } from "../../core/identity.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
+import type { Identity } from "../../core/identity/api.js";
+import type { Assertion } from "../../core/identity/model.js";
 import type { ProfileId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
-import { openNeo4jGraph } from "../../graph/neo4j-graph.js";
-import { aWorkspace, anAssertion, anIdentifier, EVIDENCE } from "../support/identity-fixtures.js";
-import { neo4jUnderTest, throwError } from "../support/neo4j-backend.js";
+import { openNeo4jGraph } from "../../graph/neo4j/graph.js";
+import { aWorkspace, anAssertion, anIdentifier, EVIDENCE } from "../support/identity/fixtures.js";
+import { neo4jUnderTest, throwError } from "../support/servers/neo4j-backend.js";
 
 const FOR_MS = 6_000;
 /** Seen before what leaves was taken aside: three or four wrong answers in a second. */

@@ -1,8 +1,8 @@
 import type { IdentityGraph } from "../../core/ports.js";
-import { openNeo4jGraph } from "../../graph/neo4j-graph.js";
-import { neo4jUnderTest, throwError } from "../support/neo4j-backend.js";
+import { openNeo4jGraph } from "../../graph/neo4j/graph.js";
+import { neo4jUnderTest, throwError } from "../support/servers/neo4j-backend.js";
 import { SCALE, SEED } from "../support/random.js";
-import { checkPrograms } from "../support/trust-programs.js";
+import { checkPrograms } from "../support/trust/programs.js";
 
 const PROGRAMS = 50 * SCALE;
 

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { identifierKey, type Identifier } from "../../core/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import { newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import { pairKey, type Evidence } from "../../core/identity.js";
+import { pairKey, type Evidence } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
-import { openNeo4jGraph } from "../../graph/neo4j-graph.js";
+import { openNeo4jGraph } from "../../graph/neo4j/graph.js";
 import { eventually } from "../support/eventually.js";
-import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity-fixtures.js";
-import { ann, bob, cat, dan, NEWEST, wanting, wantingRules } from "../support/identity-sights.js";
-import { neo4jUnderTest, openCypher, throwError } from "../support/neo4j-backend.js";
+import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity/fixtures.js";
+import { ann, bob, cat, dan, NEWEST, wanting, wantingRules } from "../support/identity/snapshots.js";
+import { neo4jUnderTest, openCypher, throwError } from "../support/servers/neo4j-backend.js";
 
 const evidence: Evidence = { source: "unlink", keyId: "key0000001" as KeyId, at: 1_700_000_000_000 };
 

@@ -3,15 +3,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { send, until, workspaceOf, textAt, OPERATOR_KEY } from "../support/app.js";
+import { send, until, workspaceOf, textAt, OPERATOR_KEY } from "../support/service/app.js";
 import { eventually } from "../support/eventually.js";
 import { profileOf } from "../support/faults.js";
-import { dropPlaces } from "../support/places.js";
-import { deploy, readiness, through, type Deployment } from "../support/deployment.js";
-import { run } from "../support/process.js";
-import { openRaw } from "../support/raw.js";
-import { ownPlaces, serversUnderTest } from "../support/servers.js";
-import { assertTook, startTraffic } from "../support/traffic.js";
+import { dropPlaces } from "../support/house/places.js";
+import { deploy, readiness, through, type Deployment } from "../support/service/deployment.js";
+import { run } from "../support/service/process.js";
+import { openRaw } from "../support/service/raw.js";
+import { ownPlaces, serversUnderTest } from "../support/servers/servers.js";
+import { assertTook, startTraffic } from "../support/service/traffic.js";
 
 const SERVER_URLS = ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"] as const;
 

@@ -3,10 +3,10 @@ import type { Delivery, EventQueue } from "../../core/ports.js";
 import { openRabbitQueue } from "../../store/rabbitmq/queue.js";
 import { eventually } from "../support/eventually.js";
 import { DONE, listen, numbered, publishAll, texts } from "../support/queue.js";
-import { aQueueName, dropQueues } from "../support/rabbitmq-backend.js";
-import { killRabbitChildren, startRabbitChild, type Told } from "../support/rabbitmq-process.js";
-import { openBrokerProxy, type BrokerProxy } from "../support/rabbitmq-proxy.js";
-import { serversUnderTest } from "../support/servers.js";
+import { aQueueName, dropQueues } from "../support/servers/rabbitmq-backend.js";
+import { killRabbitChildren, startRabbitChild, type Told } from "../support/servers/rabbitmq-process.js";
+import { openBrokerProxy, type BrokerProxy } from "../support/servers/rabbitmq-proxy.js";
+import { serversUnderTest } from "../support/servers/servers.js";
 
 describe("The queue on RabbitMQ, when a process dies", () => {
   const url = serversUnderTest().RABBITMQ_URL;

@@ -8,9 +8,9 @@ import { openRabbitQueue } from "../../store/rabbitmq/queue.js";
 import { namesOf } from "../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 import { listen, numbered, publishAll } from "../support/queue.js";
-import { aQueueName, connectToRabbit, dropQueues } from "../support/rabbitmq-backend.js";
-import { openBrokerProxy, type BrokerProxy } from "../support/rabbitmq-proxy.js";
-import { serversUnderTest } from "../support/servers.js";
+import { aQueueName, connectToRabbit, dropQueues } from "../support/servers/rabbitmq-backend.js";
+import { openBrokerProxy, type BrokerProxy } from "../support/servers/rabbitmq-proxy.js";
+import { serversUnderTest } from "../support/servers/servers.js";
 
 const url = serversUnderTest().RABBITMQ_URL;
 const onError = (): void => {};

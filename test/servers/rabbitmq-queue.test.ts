@@ -7,8 +7,8 @@ import { openRabbitQueue, type RabbitQueueOptions } from "../../store/rabbitmq/q
 import { namesOf } from "../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 import { DONE, listen, numbered, publishAll, texts } from "../support/queue.js";
-import { aQueueName, connectToRabbit, dropQueues } from "../support/rabbitmq-backend.js";
-import { serversUnderTest } from "../support/servers.js";
+import { aQueueName, connectToRabbit, dropQueues } from "../support/servers/rabbitmq-backend.js";
+import { serversUnderTest } from "../support/servers/servers.js";
 
 describe("The queue on RabbitMQ", () => {
   const url = serversUnderTest().RABBITMQ_URL;

@@ -1,19 +1,19 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { cacheCatalog } from "../../core/cached-catalog.js";
+import { cacheCatalog } from "../../store/cached-catalog.js";
 import type { Database } from "../../core/database.js";
 import type { CatalogStore, EventQueue, EventStore, IdentityGraph, ProfileStore } from "../../core/ports.js";
-import { createSqliteGraph } from "../../graph/sqlite-graph.js";
-import { GRAPH_MIGRATIONS } from "../../graph/sqlite-schema.js";
-import { createEmbeddedCatalog } from "../../store/embedded/catalog.js";
-import { createEmbeddedEventStore } from "../../store/embedded/events.js";
+import { createSqliteGraph } from "../../graph/sqlite/graph.js";
+import { GRAPH_MIGRATIONS } from "../../graph/sqlite/schema.js";
+import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
+import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
 import { openEmbedded } from "../../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
-import { createEmbeddedQueue } from "../../store/embedded/queue.js";
+import { createEmbeddedQueue } from "../../store/embedded/queue/queue.js";
 import { migrate } from "../../store/embedded/schema.js";
 import type { Backend } from "./contract.js";
-import { SERVERS } from "./servers.js";
+import { SERVERS } from "./servers/servers.js";
 
 /** What a queue that takes no more is opened with; the contract publishes more than that. */
 export const QUEUE_LENGTH_MAX = 2_000;
@@ -49,7 +49,7 @@ export const embedded = <P extends { close(): Promise<void> }>(
 });
 
 /** On the real servers, where this run has them. Loaded only then: the drivers take their time. */
-const onServers = SERVERS === null ? null : (await import("./server-backends.js")).serverBackends(SERVERS);
+const onServers = SERVERS === null ? null : (await import("./servers/backends.js")).serverBackends(SERVERS);
 
 export const queueBackends: readonly Backend<EventQueue>[] = [
   embedded("SQLite", (database) => createEmbeddedQueue({ database, lengthMax: QUEUE_LENGTH_MAX, onError: () => {} })),

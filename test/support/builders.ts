@@ -1,5 +1,5 @@
-import type { Dataset, KeyRecord, Namespace, SchemaVersion, Workspace } from "../../core/catalog.js";
-import { identifierKey, type EventRecord } from "../../core/event.js";
+import type { Dataset, KeyRecord, Namespace, SchemaVersion, Workspace } from "../../core/catalog/catalog.js";
+import { identifierKey, type EventRecord } from "../../core/event/event.js";
 import {
   newId,
   type DatasetId,

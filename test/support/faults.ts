@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Backends } from "../../app/backends.js";
 import type { ServiceOptions } from "../../app/service.js";
-import { placesOf, SERVERS } from "./servers.js";
-import { startApp, type App, type Settings, type TestWorkspace } from "./app.js";
+import { placesOf, SERVERS } from "./servers/servers.js";
+import { startApp, type App, type Settings, type TestWorkspace } from "./service/app.js";
 
 /** Starts a service for one test and closes it whatever happens. */
 export async function withApp(
@@ -27,7 +27,7 @@ export async function withFolder(use: (folder: string) => Promise<void>): Promis
   try {
     await use(folder);
   } finally {
-    if (SERVERS !== null) await (await import("./places.js")).dropPlaces(placesOf(folder));
+    if (SERVERS !== null) await (await import("./house/places.js")).dropPlaces(placesOf(folder));
     await rm(folder, { recursive: true, force: true });
   }
 }

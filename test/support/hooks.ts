@@ -1,5 +1,5 @@
 import type { RootHookObject } from "mocha";
-import { closeSharedApp } from "./app.js";
+import { closeSharedApp } from "./service/app.js";
 
 /** What mocha runs around everything; `.mocharc.json` names this file. */
 export const mochaHooks: RootHookObject = { afterAll: closeSharedApp };

@@ -1,7 +1,7 @@
-import type { SchemaVersion } from "../../core/catalog.js";
+import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import { AppError, type ErrorItem } from "../../core/errors.js";
 import type { SchemaId, WorkspaceId } from "../../core/ids.js";
-import { isLinear } from "../../core/schema/linear.js";
+import { isLinear } from "../../core/schema/limits/linear.js";
 
 /** A registered version, as the catalog would answer it. */
 export const aSchema = (schema: object, over: Partial<SchemaVersion> = {}): SchemaVersion => ({

@@ -5,17 +5,17 @@ import {
   type EventRecord,
   type Identifier,
   type StoredEvent,
-} from "../../core/event.js";
-import type { Contribution, Facet } from "../../core/facet.js";
-import { facetToJson } from "../../core/facet-json.js";
-import { emptyFacet, foldEvent } from "../../core/fold.js";
+} from "../../core/event/event.js";
+import type { Contribution, Facet } from "../../core/profile/facet.js";
+import { facetToJson } from "../../core/profile/facet-json.js";
+import { emptyFacet, foldEvent } from "../../core/profile/fold.js";
 import type { EventId, IdentifierKey, KeyId, SchemaId, WorkspaceId } from "../../core/ids.js";
 import type { Log } from "../../core/log.js";
-import { encodeMessage } from "../../core/message.js";
+import { encodeMessage } from "../../core/event/message.js";
 import type { DeadLetter, Delivery } from "../../core/ports.js";
 import type { WorkerDeps } from "../../worker/deps.js";
 import { createProcessBatch, type ProcessBatch, type Result } from "../../worker/process-batch.js";
-import { createMemoryPorts, partitionOf, type Hook, type MemoryPorts, type MemoryState } from "./memory-ports.js";
+import { createMemoryPorts, partitionOf, type Hook, type MemoryPorts, type MemoryState } from "./memory/ports.js";
 
 export const WORKSPACES = [
   "11111111-1111-4111-8111-111111111111",

@@ -2,7 +2,7 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import express, { type Request, type Response } from "express";
-import { graftExpress } from "../../../gateway/fast-express.js";
+import { graftExpress } from "../../../gateway/http/fast-express.js";
 import { serveParent } from "./serve-parent.js";
 
 const ANSWER = '{"event_id":"00000000-0000-7000-8000-000000000000","status":"accepted"}';

@@ -1,4 +1,4 @@
-import { createRandom, shuffled } from "../../drill/random.js";
+import { createRandom, shuffled } from "../../drill/load/random.js";
 
 /** Numbers of two identifiers that an alias joins, the anonymous one first. */
 export type Pair = readonly [number, number];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import neo4j, { type Driver } from "neo4j-driver";
-import { openNeo4jGraph } from "../../../graph/neo4j-graph.js";
+import { openNeo4jGraph } from "../../../graph/neo4j/graph.js";
 import type { Pair } from "./histories.js";
 import { createOurs } from "./ours.js";
 import { reachedFrom } from "./reached.js";

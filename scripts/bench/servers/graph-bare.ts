@@ -1,7 +1,7 @@
 import neo4j, { type Driver } from "neo4j-driver";
-import { identifierKey, type Identifier } from "../../../core/event.js";
+import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
-import { pairKey } from "../../../core/identity.js";
+import { pairKey } from "../../../core/identity/model.js";
 
 type Pair = readonly [Identifier, Identifier];
 

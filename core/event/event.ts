@@ -1,0 +1,75 @@
+import type { EventId, IdentifierKey, KeyId, ProfileId, SchemaId, WorkspaceId } from "../ids.js";
+
+/** A normalised identifier: what is stored, compared and linked. */
+export interface Identifier {
+  readonly namespace: string;
+  readonly value: string;
+}
+
+/**
+ * `blocked`: a value that stands for nobody. `limit`: more values of a namespace than one profile may have. `never_link`: a forbidden
+ * pair. `connector`: an identifier that touches too many people. `unlinked`: taken apart since, and the assertion is older.
+ */
+export type DropRule = "blocked" | "limit" | "never_link" | "connector" | "unlinked";
+
+/** An identifier that was sent and not linked, with the rule that said so. */
+export interface DroppedIdentifier {
+  readonly identifier: Identifier;
+  readonly rule: DropRule;
+}
+
+/** A point in time as `YYYY-MM-DDTHH:MM:SS.nnnnnnnnnZ`, UTC, always nine fraction digits: comparing the text compares the time. */
+export type Instant = string;
+
+/**
+ * An accepted event with all that the gateway pinned, so that no retry and no later setting changes what it does.
+ * It is what travels through the queue and what the event store keeps.
+ */
+export interface EventRecord {
+  readonly workspace: WorkspaceId;
+  readonly eventId: EventId;
+  readonly schemaId: SchemaId;
+  readonly schemaVersion: number;
+  /** As the client sent it. */
+  readonly timestamp: string;
+  /** Milliseconds since 1970, the gateway's clock. */
+  readonly receivedAt: number;
+  /** min(timestamp, received_at + 5 min): a wrong client clock cannot pin a trait for ever. */
+  readonly effectiveTs: Instant;
+  /** Whether a dataset of its schema was enabled for unified profile when it was accepted. */
+  readonly folds: boolean;
+  /** Without blocked ones, each once, by (priority, namespace, value): the first is the facet's. */
+  readonly identifiers: readonly Identifier[];
+  readonly dropped: readonly DroppedIdentifier[];
+  readonly keyId: KeyId;
+  /** Of the request's raw body, when it came with an Idempotency-Key; else null. */
+  readonly fingerprint: string | null;
+  /** The payload's bytes as received: JSON, UTF-8. */
+  readonly payload: Buffer;
+}
+
+export type EventStatus = "stored" | "folded" | "dead";
+
+/** An event as the store holds it. The facet is known once it is folded. */
+export interface StoredEvent extends EventRecord {
+  readonly status: EventStatus;
+  /** The profile at the moment of the fold; null until then and for events that do not fold. */
+  readonly profileIdThen: ProfileId | null;
+  /** Why it is dead, else null. */
+  readonly reason: string | null;
+}
+
+/** The one place that knows how an identifier becomes a key. */
+export const identifierKey = (workspace: WorkspaceId, { namespace, value }: Identifier): IdentifierKey =>
+  `${workspace}:${namespace}:${value}` as IdentifierKey;
+
+/** Undoes `identifierKey`; the caller knows that the key is of its workspace. */
+export const identifierOf = (key: IdentifierKey): Identifier => {
+  const first = key.indexOf(":");
+  const second = key.indexOf(":", first + 1);
+  return { namespace: key.slice(first + 1, second), value: key.slice(second + 1) };
+};
+
+/** The identifier whose facet the event folds into, or null when it folds nowhere. */
+export const facetIdentifier = (event: EventRecord): Identifier | null =>
+  event.folds ? (event.identifiers[0] ?? null) : null;

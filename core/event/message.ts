@@ -1,0 +1,117 @@
+import type { EventRecord, DroppedIdentifier, Identifier, Instant } from "./event.js";
+import type { EventId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
+import { isUuid } from "../ids.js";
+
+/**
+ * The one message kind: a line of JSON that we wrote, a line feed, then the payload's bytes as received.
+ * The payload is never parsed and written again, so it comes back as it came.
+ */
+const VERSION = 1;
+const LF = 0x0a;
+
+interface Header {
+  readonly v: number;
+  readonly ws: WorkspaceId;
+  readonly id: EventId;
+  readonly schema: SchemaId;
+  readonly sv: number;
+  readonly ts: string;
+  readonly at: number;
+  readonly eff: Instant;
+  readonly folds: boolean;
+  readonly ids: readonly (readonly [string, string])[];
+  readonly drop?: readonly (readonly [string, string, DroppedIdentifier["rule"]])[];
+  readonly key: KeyId;
+  readonly fp: string | null;
+}
+
+const pair = ({ namespace, value }: Identifier): readonly [string, string] => [namespace, value];
+
+export function encodeMessage(event: EventRecord): Buffer {
+  const header: Header = {
+    v: VERSION,
+    ws: event.workspace,
+    id: event.eventId,
+    schema: event.schemaId,
+    sv: event.schemaVersion,
+    ts: event.timestamp,
+    at: event.receivedAt,
+    eff: event.effectiveTs,
+    folds: event.folds,
+    ids: event.identifiers.map(pair),
+    key: event.keyId,
+    fp: event.fingerprint,
+    ...(event.dropped.length > 0 && {
+      drop: event.dropped.map(({ identifier, rule }) => [...pair(identifier), rule] as const),
+    }),
+  };
+  const line = JSON.stringify(header) + "\n";
+  const length = Buffer.byteLength(line);
+  const message = Buffer.allocUnsafe(length + event.payload.length);
+  message.write(line, 0, "utf8");
+  event.payload.copy(message, length);
+  return message;
+}
+
+export type Decoded =
+  | { readonly kind: "event"; readonly event: EventRecord }
+  /** Not ours, or of a version that this build does not know. */
+  | { readonly kind: "foreign"; readonly reason: string };
+
+/** Never throws: a message can be anything that somebody put into the queue. */
+export function decodeMessage(message: Buffer): Decoded {
+  const end = message.indexOf(LF);
+  if (end < 0) return { kind: "foreign", reason: "not_an_onym_message" };
+  let header: unknown;
+  try {
+    header = JSON.parse(message.toString("utf8", 0, end));
+  } catch {
+    return { kind: "foreign", reason: "not_an_onym_message" };
+  }
+  if (typeof header !== "object" || header === null) return { kind: "foreign", reason: "not_an_onym_message" };
+  if ((header as Partial<Header>).v !== VERSION) return { kind: "foreign", reason: "unknown_message_version" };
+  if (!isHeader(header)) return { kind: "foreign", reason: "not_an_onym_message" };
+  return { kind: "event", event: toEvent(header, message.subarray(end + 1)) };
+}
+
+function toEvent(header: Header, payload: Buffer): EventRecord {
+  return {
+    workspace: header.ws,
+    eventId: header.id,
+    schemaId: header.schema,
+    schemaVersion: header.sv,
+    timestamp: header.ts,
+    receivedAt: header.at,
+    effectiveTs: header.eff,
+    folds: header.folds,
+    identifiers: header.ids.map(([namespace, value]) => ({ namespace, value })),
+    dropped: (header.drop ?? []).map(([namespace, value, rule]) => ({ identifier: { namespace, value }, rule })),
+    keyId: header.key,
+    fingerprint: header.fp,
+    payload,
+  };
+}
+
+const isStrings = (value: unknown, length: number): boolean =>
+  Array.isArray(value) && value.length === length && value.every((part) => typeof part === "string");
+
+function isHeader(value: object): value is Header {
+  const header = value as Partial<Record<keyof Header, unknown>>;
+  return (
+    typeof header.ws === "string" &&
+    isUuid(header.ws) &&
+    typeof header.id === "string" &&
+    isUuid(header.id) &&
+    typeof header.schema === "string" &&
+    Number.isSafeInteger(header.sv) &&
+    typeof header.ts === "string" &&
+    Number.isSafeInteger(header.at) &&
+    typeof header.eff === "string" &&
+    typeof header.folds === "boolean" &&
+    Array.isArray(header.ids) &&
+    header.ids.every((id) => isStrings(id, 2)) &&
+    (header.drop === undefined || (Array.isArray(header.drop) && header.drop.every((item) => isStrings(item, 3)))) &&
+    typeof header.key === "string" &&
+    (header.fp === null || typeof header.fp === "string")
+  );
+}

@@ -1,0 +1,95 @@
+import type { Identifier } from "../event/event.js";
+import type { ChangeId, NeverId, ProfileId, WorkspaceId } from "../ids.js";
+import type {
+  Assertion,
+  Change,
+  ChangePage,
+  DroppedLink,
+  Evidence,
+  Link,
+  LinkPage,
+  Member,
+  MemberPage,
+  Never,
+  ProfileRef,
+  UndoOutcome,
+  Verdict,
+} from "./model.js";
+
+export interface PathLink {
+  readonly from: Identifier;
+  readonly to: Identifier;
+  readonly changeId: ChangeId;
+  readonly evidence: Evidence;
+}
+
+/** Why two identifiers are one person, or that they are not. */
+export interface Explanation {
+  readonly connected: boolean;
+  /** Of both; null when they are apart. */
+  readonly profileId: ProfileId | null;
+  /** A shortest way from one to the other; empty for one and the same. Null: the profile has more links than are searched. */
+  readonly path: readonly PathLink[] | null;
+  /** The links of the path whose removal alone would part the two. */
+  readonly bridges: readonly PathLink[] | null;
+}
+
+export type UnlinkRequest =
+  { readonly identifier: Identifier } | { readonly from: Identifier; readonly to: Identifier; readonly never: boolean };
+
+/** What taking back did. */
+export interface Undone {
+  readonly outcome: UndoOutcome;
+  /** Ids of the profiles after it, sorted. */
+  readonly profileIds: readonly ProfileId[];
+  readonly changeId: ChangeId | null;
+  /** The shortest way that still holds the two sides together; null when they are apart. */
+  readonly stillJoinedBy: readonly PathLink[] | null;
+  /** Links that stay removed because a rule forbids them by now, 1,000 at most. */
+  readonly dropped: readonly DroppedLink[];
+  readonly before: readonly ProfileRef[];
+  readonly after: readonly ProfileRef[];
+}
+
+export interface CallOptions {
+  /** The same decision, and nothing is written: the answer's `changeId` is null. */
+  readonly dryRun?: boolean;
+}
+
+/** The public face of the identity graph: what gateway and worker use. Made by `graph/identity.ts`. */
+export interface Identity {
+  /** Links what is asserted, pairwise, and answers the profile. Repeats take no lock and write nothing. */
+  assert(workspace: WorkspaceId, assertion: Assertion, options?: CallOptions): Promise<Verdict>;
+  /** The same for many at once: one verdict each, in order, as if asserted one after the other. */
+  assertAll(workspace: WorkspaceId, assertions: readonly Assertion[]): Promise<readonly Verdict[]>;
+  /** The live profile that any id, current or retired, names; null for an unknown one. */
+  resolve(workspace: WorkspaceId, profileId: ProfileId): Promise<ProfileRef | null>;
+  /** Never creates: the profile of each identifier, null where it is unknown. */
+  lookup(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly (ProfileRef | null)[]>;
+  /** Members by uid (age), after `after`; follows retired ids. Empty for an unknown profile. */
+  members(workspace: WorkspaceId, profileId: ProfileId, page: MemberPage): Promise<readonly Member[]>;
+  /** Active links between members, by (from, to); follows retired ids. Empty for an unknown profile. */
+  links(workspace: WorkspaceId, profileId: ProfileId, page: LinkPage): Promise<readonly Link[]>;
+  /** Throws `not_found` that names the side which was never seen; so do `unlink` and `revert`. */
+  explain(workspace: WorkspaceId, from: Identifier, to: Identifier): Promise<Explanation>;
+  /** Throws `still_joined`, and changes nothing, when other links hold a pair together that is to be forbidden. */
+  unlink(workspace: WorkspaceId, request: UnlinkRequest, evidence: Evidence, options?: CallOptions): Promise<Undone>;
+  /** Takes back what the change did: removes the links that it was first to assert, or restores those that it removed. */
+  revert(workspace: WorkspaceId, changeId: ChangeId, evidence: Evidence, options?: CallOptions): Promise<Undone>;
+  /** Forbidden pairs by id. */
+  nevers(
+    workspace: WorkspaceId,
+    page: { readonly limit: number; readonly after: NeverId | null },
+  ): Promise<readonly Never[]>;
+  /** Allows the pair again. Throws `not_found` when it is not forbidden. */
+  lift(workspace: WorkspaceId, neverId: NeverId, evidence: Evidence): Promise<Undone>;
+  findChange(workspace: WorkspaceId, changeId: ChangeId): Promise<Change | null>;
+  /** Newest first. */
+  changes(workspace: WorkspaceId, outcome: Change["outcome"] | null, page: ChangePage): Promise<readonly Change[]>;
+  /** Changes that touched the profile or any of its identifiers, newest first; follows retired ids. */
+  history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
+  /** Identifiers beyond the connector limit, by uid. */
+  connectors(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
+  /** Whether any identifier of the namespace was ever seen. */
+  hasIdentifiers(workspace: WorkspaceId, namespace: string): Promise<boolean>;
+}

@@ -1,0 +1,203 @@
+import { parsePhoneNumberFromString } from "libphonenumber-js/min";
+import type { Namespace, NamespaceKind, Normalization } from "../catalog/catalog.js";
+import type { ErrorItem } from "../errors.js";
+import type { DroppedIdentifier, Identifier } from "../event/event.js";
+
+export const NAMESPACE_NAME = /^[a-z][a-z0-9_.-]{0,63}$/;
+export const NAMESPACE_NAME_RULE = "must be 1-64 characters: a lower-case letter, then a-z 0-9 _ . -";
+const VALUE_CHARACTERS_MAX = 1_024;
+
+const builtIn = (name: string, priority: number, kind: NamespaceKind, normalization: Normalization): Namespace => ({
+  name,
+  kind,
+  normalization,
+  limit: null,
+  priority,
+  blocked: [],
+  registeredItself: false,
+});
+
+/** Priorities leave room between them for those that a workspace sets. */
+export const BUILT_IN_NAMESPACES: readonly Namespace[] = [
+  builtIn("user_id", 700, "person", "none"),
+  builtIn("customer_id", 600, "person", "none"),
+  builtIn("email", 500, "person", "email"),
+  builtIn("phone", 400, "person", "phone"),
+  builtIn("device_id", 300, "device", "none"),
+  builtIn("anonymous_id", 200, "device", "none"),
+  builtIn("cookie_id", 100, "device", "none"),
+];
+
+/** What a new name starts from: the lowest priority, no limit. */
+export const newNamespace = (name: string): Namespace => ({
+  name,
+  kind: "person",
+  normalization: "none",
+  limit: null,
+  priority: 0,
+  blocked: [],
+  registeredItself: false,
+});
+const selfRegistered = (name: string): Namespace => ({ ...newNamespace(name), registeredItself: true });
+
+export type NamespaceTable = ReadonlyMap<string, Namespace>;
+
+const tables = new WeakMap<readonly Namespace[], NamespaceTable>();
+
+/** Built-ins overlaid with what the workspace stored. The same stored list gives the same table without work. */
+export function namespaceTable(stored: readonly Namespace[]): NamespaceTable {
+  let table = tables.get(stored);
+  if (table === undefined) {
+    table = new Map([...BUILT_IN_NAMESPACES, ...stored].map((namespace) => [namespace.name, namespace]));
+    tables.set(stored, table);
+  }
+  return table;
+}
+
+/** Values that stand for "nobody": they would join strangers. Compared trimmed, unquoted and without case. */
+const JUNK = new Set([
+  "",
+  "null",
+  "(null)",
+  "undefined",
+  "none",
+  "nil",
+  "nan",
+  "n/a",
+  "na",
+  "unknown",
+  "anonymous",
+  "guest",
+  "true",
+  "false",
+  "-1",
+  "[]",
+  "{}",
+  "[object object]",
+  "id",
+  "email",
+  "distinct_id",
+  "anonymous_id",
+  "user_id",
+  "not_authenticated",
+]);
+/** `0`, `000`, `---`, and the all-zero UUID. */
+const ZEROS_AND_DASHES = /^[0-]+$/;
+const QUOTES = new Set(['"', "'", "`"]);
+
+function comparable(value: string): string {
+  let text = value.trim();
+  while (text.length >= 2 && QUOTES.has(text[0]!) && text.at(-1) === text[0]) text = text.slice(1, -1).trim();
+  return text.toLowerCase();
+}
+
+const blockedTexts = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** Made once of each list: a workspace may block a thousand long values, and every identifier is compared with them. */
+function textsOf(blocked: readonly string[]): ReadonlySet<string> {
+  let texts = blockedTexts.get(blocked);
+  if (texts === undefined) {
+    texts = new Set(blocked.map(comparable));
+    blockedTexts.set(blocked, texts);
+  }
+  return texts;
+}
+
+export function isBlocked(value: string, { blocked }: Namespace): boolean {
+  const text = comparable(value);
+  return JUNK.has(text) || ZEROS_AND_DASHES.test(text) || (blocked.length > 0 && textsOf(blocked).has(text));
+}
+
+const NORMALIZE: Readonly<Record<Normalization, (value: string) => string>> = {
+  none: (value) => value,
+  email: (value) => value.trim().toLowerCase(),
+  // Without a country code a number is ambiguous, so it stays as it was sent.
+  phone: (value) => {
+    const parsed = parsePhoneNumberFromString(value);
+    return parsed?.isPossible() === true ? parsed.number : value.trim();
+  },
+};
+
+export interface GivenIdentifier {
+  /** Where it stood in the request or payload, for the error. */
+  readonly path: string;
+  readonly namespace: string;
+  readonly value: string;
+}
+
+export interface Unregistered {
+  readonly path: string;
+  readonly namespace: Namespace;
+}
+
+export interface Admission {
+  /** Normalised, each once, without blocked ones, by (priority, namespace, value): the first names the facet. */
+  readonly identifiers: readonly Identifier[];
+  readonly dropped: readonly DroppedIdentifier[];
+  /** Namespaces seen for the first time, and where; they are registered before anything is stored. */
+  readonly unregistered: readonly Unregistered[];
+  readonly errors: readonly ErrorItem[];
+}
+
+const tooLong = (value: string): boolean =>
+  value.length > VALUE_CHARACTERS_MAX && Array.from(value).length > VALUE_CHARACTERS_MAX;
+
+/** Pure: what becomes of the identifiers that a request or an event holds. */
+export function admit(given: readonly GivenIdentifier[], table: NamespaceTable): Admission {
+  const kept: { readonly identifier: Identifier; readonly priority: number }[] = [];
+  const seen = new Set<string>();
+  const dropped: DroppedIdentifier[] = [];
+  const unregistered = new Map<string, Unregistered>();
+  const errors: ErrorItem[] = [];
+  for (const { path, namespace: name, value } of given) {
+    if (!NAMESPACE_NAME.test(name)) {
+      errors.push({ path, message: NAMESPACE_NAME_RULE });
+      continue;
+    }
+    if (tooLong(value)) {
+      errors.push({ path, message: `must have at most ${VALUE_CHARACTERS_MAX} characters to be an identifier` });
+      continue;
+    }
+    const namespace = table.get(name) ?? unregistered.get(name)?.namespace ?? selfRegistered(name);
+    if (isBlocked(value, namespace)) {
+      dropped.push({ identifier: { namespace: name, value }, rule: "blocked" });
+      continue;
+    }
+    if (!table.has(name) && !unregistered.has(name)) unregistered.set(name, { path, namespace });
+    const identifier = { namespace: name, value: NORMALIZE[namespace.normalization](value) };
+    const once = `${name}:${identifier.value}`;
+    if (seen.has(once)) continue;
+    seen.add(once);
+    kept.push({ identifier, priority: namespace.priority });
+  }
+  if (kept.length > 1) kept.sort((a, b) => b.priority - a.priority || compare(a.identifier, b.identifier));
+  return {
+    identifiers: kept.map(({ identifier }) => identifier),
+    dropped,
+    unregistered: [...unregistered.values()],
+    errors,
+  };
+}
+
+/**
+ * The values with which a request has more of a namespace than one profile may have: without them it would be within the limits.
+ * A value counts once, however it is written, and a blocked one does not count.
+ */
+export function beyondLimits(given: readonly GivenIdentifier[], table: NamespaceTable): readonly ErrorItem[] {
+  const within = new Map<string, Set<string>>();
+  return given.flatMap(({ path, namespace: name, value }) => {
+    const namespace = table.get(name);
+    if (namespace === undefined || namespace.limit === null || isBlocked(value, namespace)) return [];
+    const values = within.get(name) ?? new Set();
+    within.set(name, values);
+    const normalized = NORMALIZE[namespace.normalization](value);
+    if (!values.has(normalized) && values.size >= namespace.limit)
+      return [{ path, message: `is beyond the limit of namespace ${name}: ${namespace.limit} in one profile` }];
+    values.add(normalized);
+    return [];
+  });
+}
+
+const compare = (a: Identifier, b: Identifier): number =>
+  a.namespace === b.namespace ? order(a.value, b.value) : order(a.namespace, b.namespace);
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,125 @@
+import type { Merge } from "../catalog/catalog.js";
+import type { Contribution, Facet, Scalar, Trait } from "./facet.js";
+import { compareScalars } from "./scalar.js";
+
+/** A bounded union keeps the greatest, never the first to come: only so is it a join. */
+const UNION_MAX = 100;
+
+export const emptyFacet: Facet = { traits: new Map(), firstSeen: null, lastSeen: null };
+
+export const foldEvent = (facet: Facet, contribution: Contribution): Facet => joinFacets(facet, facetOf(contribution));
+
+/** What one event alone makes: the facet that it adds to any other. */
+export function facetOf({ eventId, effectiveTs, traits }: Contribution): Facet {
+  const own = new Map<string, Trait>();
+  for (const { name, merge, value } of traits) {
+    const trait = traitOf(merge, value === 0 ? 0 : value, { ts: effectiveTs, eventId });
+    const before = own.get(name);
+    if (trait === null) continue;
+    own.set(name, before === undefined || isTimed(trait) ? trait : joinTraits(before, trait));
+  }
+  return { traits: own, firstSeen: effectiveTs, lastSeen: effectiveTs };
+}
+
+type Timed = Extract<Trait, { merge: "latest" | "first" }>;
+const isTimed = (trait: Trait): trait is Timed => trait.merge === "latest" || trait.merge === "first";
+
+/** Null says that a value is absent, which `latest` can tell and an order of values cannot. */
+function traitOf(merge: Merge, value: Scalar, when: Pick<Timed, "ts" | "eventId">): Trait | null {
+  if (merge === "latest" || merge === "first") return { merge, value, ...when };
+  if (value === null) return null;
+  return merge === "union" ? { merge, values: [value] } : { merge, value };
+}
+
+/** Associative, commutative and idempotent. Answers `a` itself when `b` adds nothing. */
+export function joinFacets(a: Facet, b: Facet): Facet {
+  const traits = joinTraitMaps(a.traits, b.traits);
+  const firstSeen = earlier(a.firstSeen, b.firstSeen);
+  const lastSeen = later(a.lastSeen, b.lastSeen);
+  if (traits === a.traits && firstSeen === a.firstSeen && lastSeen === a.lastSeen) return a;
+  return { traits, firstSeen, lastSeen };
+}
+
+const earlier = (a: string | null, b: string | null): string | null => (a === null || (b !== null && b < a) ? b : a);
+const later = (a: string | null, b: string | null): string | null => (a === null || (b !== null && b > a) ? b : a);
+
+function joinTraitMaps(a: Facet["traits"], b: Facet["traits"]): Facet["traits"] {
+  let joined: Map<string, Trait> | null = null;
+  for (const [name, trait] of b) {
+    const before = a.get(name);
+    const after = before === undefined ? trait : joinTraits(before, trait);
+    if (after === before) continue;
+    joined ??= new Map(a);
+    joined.set(name, after);
+  }
+  return joined ?? a;
+}
+
+const MERGE_ORDER: Readonly<Record<Merge, number>> = { latest: 0, first: 1, min: 2, max: 3, union: 4 };
+
+/** Answers `a` itself when `b` adds nothing. A name has one merge per workspace; should it ever have two, the later of a fixed order stands. */
+function joinTraits(a: Trait, b: Trait): Trait {
+  if (a.merge !== b.merge) return MERGE_ORDER[a.merge] > MERGE_ORDER[b.merge] ? a : b;
+  switch (a.merge) {
+    case "latest":
+      return compareTimed(a, b as Timed) >= 0 ? a : b;
+    case "first":
+      return compareTimed(a, b as Timed) <= 0 ? a : b;
+    case "min":
+      return compareScalars(a.value, (b as typeof a).value) <= 0 ? a : b;
+    case "max":
+      return compareScalars(a.value, (b as typeof a).value) >= 0 ? a : b;
+    case "union":
+      break;
+  }
+  return joinUnions(a, b as Union);
+}
+
+/** By time, then event id: without the id, events of one instant would count in the order of their arrival. */
+function compareTimed(a: Timed, b: Timed): number {
+  if (a.ts !== b.ts) return a.ts < b.ts ? -1 : 1;
+  if (a.eventId !== b.eventId) return a.eventId < b.eventId ? -1 : 1;
+  return compareScalars(a.value, b.value);
+}
+
+type Union = Extract<Trait, { merge: "union" }>;
+
+/** Values stand greatest first, each once. */
+function joinUnions(a: Union, b: Union): Union {
+  const values: Scalar[] = [];
+  let inA = 0;
+  let inB = 0;
+  let isNew = false;
+  while (values.length < UNION_MAX && (inA < a.values.length || inB < b.values.length)) {
+    const order = compareHeads(a.values[inA], b.values[inB]);
+    values.push(order >= 0 ? a.values[inA]! : b.values[inB]!);
+    if (order >= 0) inA += 1;
+    if (order <= 0) inB += 1;
+    if (order < 0) isNew = true;
+  }
+  return isNew ? { merge: "union", values } : a;
+}
+
+const compareHeads = (a: Scalar | undefined, b: Scalar | undefined): number =>
+  a === undefined ? -1 : b === undefined ? 1 : compareScalars(a, b);
+
+export function sameFacet(a: Facet, b: Facet): boolean {
+  if (a === b) return true;
+  if (a.firstSeen !== b.firstSeen || a.lastSeen !== b.lastSeen || a.traits.size !== b.traits.size) return false;
+  for (const [name, trait] of a.traits) {
+    const other = b.traits.get(name);
+    if (other === undefined || !sameTrait(trait, other)) return false;
+  }
+  return true;
+}
+
+function sameTrait(a: Trait, b: Trait): boolean {
+  if (a.merge === "union")
+    return (
+      b.merge === "union" &&
+      a.values.length === b.values.length &&
+      a.values.every((value, at) => value === b.values[at])
+    );
+  if (a.merge !== b.merge || a.value !== b.value) return false;
+  return !isTimed(a) || (isTimed(b) && a.ts === b.ts && a.eventId === b.eventId);
+}

@@ -1,0 +1,86 @@
+import type { Comparison } from "./comparison.js";
+import { memberOf } from "../validation/equality.js";
+import type { SchemaObject } from "../keywords.js";
+
+/** The keywords that judge a value by itself: its type, its listed values, its bounds. */
+export function boundProblems(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+  const refuse = (keyword: string, message: string): void => comparison.refuse(`${path}.${keyword}`, message);
+  typeProblems(previous, next, refuse);
+  valueProblems(previous, next, refuse);
+  rangeProblems(previous, next, refuse);
+  for (const keyword of ["maxLength", "maxItems", "maxProperties", "maxContains"])
+    if (numberOr(next[keyword], Infinity) < numberOr(previous[keyword], Infinity)) refuse(keyword, "is lower");
+  for (const keyword of ["minLength", "minItems", "minProperties"])
+    if (numberOr(next[keyword], 0) > numberOr(previous[keyword], 0)) refuse(keyword, "is higher");
+  if (next["contains"] !== undefined && numberOr(next["minContains"], 1) > numberOr(previous["minContains"], 1))
+    refuse("minContains", "is higher");
+  for (const keyword of ["pattern", "format"])
+    if (next[keyword] !== undefined && next[keyword] !== previous[keyword]) refuse(keyword, "changes");
+  if (next["uniqueItems"] === true && previous["uniqueItems"] !== true) refuse("uniqueItems", "is new");
+  if (!isMultiple(previous["multipleOf"], next["multipleOf"])) refuse("multipleOf", "narrows");
+}
+
+type Refuse = (keyword: string, message: string) => void;
+
+const numberOr = (value: unknown, fallback: number): number => (typeof value === "number" ? value : fallback);
+
+const TYPES = ["string", "number", "integer", "boolean", "null", "object", "array"];
+
+/** Integers are numbers. */
+function typesOf({ type }: SchemaObject): ReadonlySet<unknown> {
+  const named: readonly unknown[] = type === undefined ? TYPES : Array.isArray(type) ? type : [type];
+  return new Set(named.includes("number") ? [...named, "integer"] : named);
+}
+
+function typeProblems(previous: SchemaObject, next: SchemaObject, refuse: Refuse): void {
+  const after = typesOf(next);
+  const lost = [...typesOf(previous)].filter((type) => !after.has(type));
+  if (lost.length > 0) refuse("type", `no longer takes ${lost.join(", ")}`);
+}
+
+/** What `enum` and `const` leave; null for everything. */
+function listed({ enum: values, const: value }: SchemaObject, hasConst: boolean): readonly unknown[] | null {
+  if (hasConst) return [value];
+  return Array.isArray(values) ? (values as readonly unknown[]) : null;
+}
+
+function valueProblems(previous: SchemaObject, next: SchemaObject, refuse: Refuse): void {
+  const before = listed(previous, "const" in previous);
+  for (const keyword of ["enum", "const"]) {
+    if (!(keyword in next)) continue;
+    const after = listed(next, keyword === "const") ?? [];
+    const isKept = memberOf(after);
+    const lost = before?.filter((value) => !isKept(value));
+    if (lost === undefined) refuse(keyword, "is new");
+    else if (lost.length > 0) refuse(keyword, `no longer has ${JSON.stringify(lost[0]).slice(0, 100)}`);
+  }
+}
+
+/** A bound and whether the bound itself is outside; `maximum` and `exclusiveMaximum` may both be given. */
+interface Bound {
+  readonly at: number;
+  readonly isOutside: boolean;
+}
+
+function boundOf(inside: unknown, outside: unknown, sign: 1 | -1): Bound {
+  const closed = sign * numberOr(inside, sign * Infinity);
+  const open = sign * numberOr(outside, sign * Infinity);
+  return open <= closed ? { at: open, isOutside: true } : { at: closed, isOutside: false };
+}
+
+/** Both seen as upper bounds: the lower ones with their sign turned. */
+const isTighter = (previous: Bound, next: Bound): boolean =>
+  next.at < previous.at || (next.at === previous.at && next.isOutside && !previous.isOutside);
+
+const upper = (schema: SchemaObject): Bound => boundOf(schema["maximum"], schema["exclusiveMaximum"], 1);
+const lower = (schema: SchemaObject): Bound => boundOf(schema["minimum"], schema["exclusiveMinimum"], -1);
+
+function rangeProblems(previous: SchemaObject, next: SchemaObject, refuse: Refuse): void {
+  if (isTighter(upper(previous), upper(next))) refuse("maximum", "is lower");
+  if (isTighter(lower(previous), lower(next))) refuse("minimum", "is higher");
+}
+
+function isMultiple(previous: unknown, next: unknown): boolean {
+  if (next === undefined || next === previous) return true;
+  return typeof previous === "number" && typeof next === "number" && Number.isInteger(previous / next);
+}

@@ -1,0 +1,116 @@
+import type { ErrorItem } from "../../errors.js";
+import { openDocument } from "../document.js";
+import { isObject, type Schema, type SchemaObject } from "../keywords.js";
+
+export interface Pair {
+  readonly previous: Schema;
+  readonly next: Schema;
+  readonly path: string;
+}
+
+/** The state of comparing two versions: what was found, and which pairs need no second look. */
+export interface Comparison {
+  readonly problems: readonly ErrorItem[];
+  refuse(path: string, message: string): void;
+  /** Puts a pair on the list of those to compare: recursion could outrun the stack. */
+  add(pair: Pair): void;
+  /** The next pair, without references that stand alone; each pair of schemas once. Null when all are compared. */
+  take(): Pair | null;
+  /** The same to the letter, and so is all that they refer to. */
+  isSame(previous: unknown, next: unknown): boolean;
+}
+
+const PROBLEMS_MAX = 100;
+/** Two recursive schemas can be paired in as many ways as the product of their parts. */
+const PAIRS_MAX = 20_000;
+
+/** Keywords that judge nothing. */
+const SILENT = new Set(
+  "$id $schema $anchor $dynamicAnchor $comment $defs definitions title description default examples deprecated readOnly writeOnly x-identity x-trait".split(
+    " ",
+  ),
+);
+const judges = (schema: SchemaObject): boolean =>
+  Object.keys(schema).some((keyword) => keyword !== "$ref" && !SILENT.has(keyword));
+
+export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObject): Comparison {
+  const documents = { previous: openDocument(previousRoot), next: openDocument(nextRoot) };
+  const problems: ErrorItem[] = [];
+  const seen = new Map<object, Set<object>>();
+  const sameSoFar = new Map<object, Set<object>>();
+  const waiting: Pair[] = [];
+  let taken = 0;
+  let isFull = false;
+
+  const refuse = (path: string, message: string): void => {
+    if (problems.length < PROBLEMS_MAX) problems.push({ path, message });
+  };
+
+  /** Follows a reference that stands alone, as far as it leads. */
+  const target = (schema: Schema, side: "previous" | "next"): Schema => {
+    let reached = schema;
+    for (let steps = 0; isObject(reached) && reached["$ref"] !== undefined && !judges(reached); steps += 1) {
+      const next = documents[side].resolve(reached["$ref"]);
+      if (next === undefined || steps > PAIRS_MAX) break;
+      reached = next;
+    }
+    return reached;
+  };
+
+  const add = (given: Pair): void => {
+    const pair = { ...given, previous: target(given.previous, "previous"), next: target(given.next, "next") };
+    const { previous, next } = pair;
+    if (isObject(previous) && isObject(next) && !addPair(seen, previous, next)) return;
+    if (waiting.length < PAIRS_MAX) waiting.push(pair);
+    if (waiting.length === PAIRS_MAX && !isFull) {
+      isFull = true;
+      refuse("schema", "is too entangled to compare");
+    }
+  };
+
+  const take = (): Pair | null => {
+    const pair = waiting[taken];
+    if (pair === undefined) return null;
+    taken += 1;
+    if (isObject(pair.next)) refuseChangedReferences(pair.previous, pair.next, pair.path);
+    return pair;
+  };
+
+  const refuseChangedReferences = (previous: Schema, next: SchemaObject, path: string): void => {
+    const references = [isObject(previous) ? previous : {}, next];
+    for (const keyword of ["$ref", "$dynamicRef"])
+      if (
+        references.some((schema) => keyword in schema) &&
+        !isSame(references[0]![keyword], references[1]![keyword], true)
+      )
+        refuse(`${path}.${keyword}`, "changes beside other keywords");
+  };
+
+  const isSame = (previous: unknown, next: unknown, isReference = false): boolean => {
+    if (isReference && typeof previous === "string" && previous === next)
+      return isSame(documents.previous.resolve(previous), documents.next.resolve(next));
+    if (typeof previous !== "object" || typeof next !== "object" || previous === null || next === null)
+      return previous === next;
+    // A pair that was found to differ made a problem then, so it need not make another.
+    if (!addPair(sameSoFar, previous, next)) return true;
+    if (Array.isArray(previous) !== Array.isArray(next)) return false;
+    const keys = Object.keys(previous);
+    if (keys.length !== Object.keys(next).length) return false;
+    return keys.every(
+      (key) =>
+        Object.hasOwn(next, key) &&
+        isSame((previous as SchemaObject)[key], (next as SchemaObject)[key], key === "$ref" || key === "$dynamicRef"),
+    );
+  };
+
+  return { problems, refuse, add, take, isSame: (previous, next) => isSame(previous, next) };
+}
+
+/** False when the pair was there before. */
+function addPair(pairs: Map<object, Set<object>>, previous: object, next: object): boolean {
+  const known = pairs.get(previous);
+  if (known?.has(next) === true) return false;
+  if (known === undefined) pairs.set(previous, new Set([next]));
+  else known.add(next);
+  return true;
+}

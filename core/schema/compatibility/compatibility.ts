@@ -1,0 +1,179 @@
+import type { ErrorItem } from "../../errors.js";
+import { boundProblems } from "./bounds.js";
+import { createComparison, type Comparison, type Pair } from "./comparison.js";
+import { draftOf, isObject, isSchema, stringsOf, type Schema, type SchemaObject } from "../keywords.js";
+
+/**
+ * What of the next schema would refuse events that the previous one takes; empty when nothing would. A new optional property counts as
+ * compatible. Where the answer would need reasoning (other combinators, other patterns) it is "incompatible". Paths are the next schema's.
+ */
+export function incompatibilities(previous: object, next: object): ErrorItem[] {
+  const comparison = createComparison(previous as SchemaObject, next as SchemaObject);
+  if (draftOf(previous as SchemaObject) !== draftOf(next as SchemaObject))
+    comparison.refuse("schema.$schema", "is another draft");
+  comparison.add({ previous: previous as SchemaObject, next: next as SchemaObject, path: "schema" });
+  for (let pair = comparison.take(); pair !== null; pair = comparison.take()) compare(comparison, pair);
+  return [...comparison.problems];
+}
+
+function compare(comparison: Comparison, { previous, next, path }: Pair): void {
+  if (next === true || previous === false) return;
+  if (next === false) {
+    comparison.refuse(path, "takes nothing any more");
+    return;
+  }
+  const before = previous === true ? ANYTHING : previous;
+  boundProblems(comparison, before, next, path);
+  compareObjects(comparison, before, next, path);
+  compareArrays(comparison, before, next, path);
+  compareCombinators(comparison, before, next, path);
+}
+
+const ANYTHING: SchemaObject = {};
+
+const schemaOr = (value: unknown, fallback: Schema): Schema => (isSchema(value) ? value : fallback);
+const mapOf = (value: unknown): SchemaObject => (isObject(value) ? value : {});
+const heldBy = (map: SchemaObject, name: string): Schema | undefined =>
+  Object.hasOwn(map, name) && isSchema(map[name]) ? map[name] : undefined;
+
+function compareObjects(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+  compareRequired(comparison, previous, next, path);
+  compareProperties(comparison, previous, next, path);
+  for (const keyword of ["additionalProperties", "unevaluatedProperties", "propertyNames"])
+    compareOne(comparison, previous, next, path, keyword);
+  compareDependencies(comparison, previous, next, path);
+}
+
+/** A schema that judges the rest, or the names, in both versions; absent it takes everything. */
+function compareOne(
+  comparison: Comparison,
+  previous: SchemaObject,
+  next: SchemaObject,
+  path: string,
+  keyword: string,
+): void {
+  if (next[keyword] === undefined) return;
+  const pair = { previous: schemaOr(previous[keyword], true), next: schemaOr(next[keyword], true) };
+  comparison.add({ ...pair, path: `${path}.${keyword}` });
+}
+
+function compareRequired(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+  const before = new Set(stringsOf(previous["required"]));
+  for (const name of stringsOf(next["required"]))
+    if (!before.has(name)) comparison.refuse(`${path}.required`, `makes ${name} required`);
+}
+
+function compareProperties(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+  for (const keyword of ["properties", "patternProperties"] as const) {
+    const before = mapOf(previous[keyword]);
+    const after = mapOf(next[keyword]);
+    for (const name of Object.keys(before)) {
+      const was = heldBy(before, name) ?? true;
+      const now = heldBy(after, name);
+      const at = now === undefined ? path : `${path}.${keyword}.${name}`;
+      if (now !== undefined) comparison.add({ previous: was, next: now, path: at });
+      else compareRemoved(comparison, was, next, path, name);
+    }
+    for (const name of Object.keys(after))
+      if (!Object.hasOwn(before, name))
+        compareAdded(comparison, previous, heldBy(after, name) ?? true, keyword, path, name);
+  }
+}
+
+/** A property that is no longer listed is judged by what judges the rest. */
+function compareRemoved(comparison: Comparison, was: Schema, next: SchemaObject, path: string, name: string): void {
+  for (const keyword of ["additionalProperties", "unevaluatedProperties"]) {
+    const rest = schemaOr(next[keyword], true);
+    if (rest === false && was !== false) comparison.refuse(`${path}.properties.${name}`, "is no longer allowed");
+    else comparison.add({ previous: was, next: rest, path: `${path}.${keyword}` });
+  }
+}
+
+/** A new optional property is compatible, unless the rest was judged by a schema of its own, which it must then take. */
+function compareAdded(
+  comparison: Comparison,
+  previous: SchemaObject,
+  now: Schema,
+  keyword: "properties" | "patternProperties",
+  path: string,
+  name: string,
+): void {
+  const rest = schemaOr(previous["additionalProperties"], true);
+  const at = `${path}.${keyword}.${name}`;
+  if (keyword === "patternProperties" && rest !== false) comparison.add({ previous: rest, next: now, path: at });
+  else if (isObject(rest)) comparison.add({ previous: rest, next: now, path: at });
+}
+
+function compareDependencies(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+  for (const keyword of ["dependentRequired", "dependentSchemas", "dependencies"]) {
+    const before = mapOf(previous[keyword]);
+    const after = mapOf(next[keyword]);
+    for (const name of Object.keys(after)) {
+      const was = Object.hasOwn(before, name) ? before[name] : undefined;
+      const now = after[name];
+      const at = `${path}.${keyword}.${name}`;
+      if (!isSchema(now)) {
+        const known = new Set(stringsOf(was));
+        if (stringsOf(now).some((one) => !known.has(one))) comparison.refuse(at, "requires more");
+      } else comparison.add({ previous: schemaOr(was, true), next: now, path: at });
+    }
+  }
+}
+
+interface Tuple {
+  readonly first: readonly Schema[];
+  readonly rest: Schema;
+}
+
+/** `prefixItems` and `items` of 2020-12, `items` and `additionalItems` of draft-07, in one form. */
+function tupleOf({ items, prefixItems, additionalItems }: SchemaObject): Tuple {
+  if (Array.isArray(items)) return { first: items.filter(isSchema), rest: schemaOr(additionalItems, true) };
+  const first = Array.isArray(prefixItems) ? prefixItems.filter(isSchema) : [];
+  return { first, rest: schemaOr(items, true) };
+}
+
+function compareArrays(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+  const before = tupleOf(previous);
+  const after = tupleOf(next);
+  for (let at = 0; at < Math.max(before.first.length, after.first.length); at += 1) {
+    const pair = { previous: before.first[at] ?? before.rest, next: after.first[at] ?? after.rest };
+    comparison.add({ ...pair, path: `${path}.items.${at}` });
+  }
+  comparison.add({ previous: before.rest, next: after.rest, path: `${path}.items` });
+  compareOne(comparison, previous, next, path, "unevaluatedItems");
+  // With an upper bound on its matches a wider `contains` refuses more, so it must stay the same.
+  if (next["maxContains"] === undefined) compareContains(comparison, previous, next, path);
+  else if (!comparison.isSame(previous["contains"], next["contains"])) comparison.refuse(`${path}.contains`, "changes");
+}
+
+function compareContains(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+  if (next["contains"] === undefined || next["minContains"] === 0) return;
+  if (previous["contains"] === undefined) comparison.refuse(`${path}.contains`, "is new");
+  else compareOne(comparison, previous, next, path, "contains");
+}
+
+/** `if` stands for what depends on it. */
+const COMBINATORS: readonly (readonly string[])[] = [["anyOf"], ["oneOf"], ["not"], ["if", "then", "else"]];
+
+function compareCombinators(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+  compareAllOf(comparison, previous, next, path);
+  // What a combinator evaluated is no longer evaluated without it.
+  const isOpen = next["unevaluatedProperties"] === undefined && next["unevaluatedItems"] === undefined;
+  for (const group of COMBINATORS) {
+    if (isOpen && group.every((keyword) => next[keyword] === undefined)) continue;
+    for (const keyword of group)
+      if (!comparison.isSame(previous[keyword], next[keyword])) comparison.refuse(`${path}.${keyword}`, "changes");
+  }
+}
+
+function compareAllOf(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+  const before = Array.isArray(previous["allOf"]) ? previous["allOf"].filter(isSchema) : [];
+  const after = Array.isArray(next["allOf"]) ? next["allOf"].filter(isSchema) : [];
+  if (before.length !== after.length) {
+    if (after.length > 0 || next["unevaluatedProperties"] !== undefined)
+      comparison.refuse(`${path}.allOf`, "has another number of schemas");
+    return;
+  }
+  for (const [at, schema] of after.entries())
+    comparison.add({ previous: before[at]!, next: schema, path: `${path}.allOf.${at}` });
+}

@@ -1,0 +1,32 @@
+import type { ErrorItem } from "../../errors.js";
+import type { Examination } from "../examine.js";
+
+/** What the thread is asked; `id` names the request in its answers. */
+export type Request =
+  | { readonly id: number; readonly kind: "examine"; readonly schema: string }
+  | {
+      readonly id: number;
+      readonly kind: "validate";
+      /** Names the compiled schema for ever: the same name never stands for another text. */
+      readonly name: string;
+      /** Null when the thread was told before; it may have forgotten it. */
+      readonly schema: string | null;
+      /** JSON, UTF-8. */
+      readonly payload: Uint8Array;
+      /** Every problem instead of the first one. */
+      readonly all: boolean;
+    };
+
+export type Answer =
+  | { readonly kind: "ready" }
+  /** The request's next step begins, and with it the time that it may take. */
+  | { readonly kind: "step"; readonly id: number }
+  | { readonly kind: "needs_schema"; readonly id: number }
+  | { readonly kind: "examined"; readonly id: number; readonly examination: Examination }
+  | { readonly kind: "validated"; readonly id: number; readonly errors: readonly ErrorItem[] }
+  /** It threw: nested too deeply for the stack. */
+  | { readonly kind: "failed"; readonly id: number };
+
+export const PROBLEMS_MAX = 100;
+/** Compiled schemas that the thread keeps. */
+export const COMPILED_MAX = 500;

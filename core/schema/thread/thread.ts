@@ -1,0 +1,97 @@
+import { LRUCache } from "lru-cache";
+import type { ErrorItem } from "../../errors.js";
+import type { Examination } from "../examine.js";
+import { createJobTable, type Task } from "./jobs.js";
+import { createLine } from "./queue.js";
+import { COMPILED_MAX, type Answer } from "./protocol.js";
+
+export interface ThreadOptions {
+  /** Milliseconds for compiling a schema. */
+  readonly compileMs: number;
+  /** Milliseconds for one validation. */
+  readonly validationMs: number;
+  /** Milliseconds that a job may wait besides. */
+  readonly waitMs?: number;
+}
+
+export interface ValidationRequest {
+  /** The workspace that it is for; see `ValidationThread`. */
+  readonly owner?: string;
+  /** Names the schema for ever: the same key never stands for another text. */
+  readonly key: string;
+  /** JSON text. */
+  readonly schema: string;
+  /** JSON, UTF-8; copied. */
+  readonly payload: Buffer;
+  /** Every problem (at most 100 and one item that says that there are more) instead of the first one. */
+  readonly all: boolean;
+}
+
+/**
+ * One thread for everything that a client's schema could make slow. It starts at first need and is killed when a job passes its
+ * deadline; jobs that waited behind it are run again by its successor. Idle, it does not keep the process alive.
+ * Owners take turns, so that one waits for about one job of each other, however many they have waiting. Without an owner a job
+ * shares the turns of all those that have none.
+ * Both reject with `schema_too_expensive` past the deadline with `unavailable` when too much waits, or waits too long, and
+ * with `rate_limited` when too much of its owner does.
+ */
+export interface ValidationThread {
+  /** Examines the JSON text of a schema that has passed `shapeProblems`. */
+  examine(schema: string, owner?: string): Promise<Examination>;
+  validate(request: ValidationRequest): Promise<readonly ErrorItem[]>;
+  /** Refuses what waits and ends the thread. */
+  close(): Promise<void>;
+}
+
+/** Time to try a new schema on the empty object. */
+const TRIAL_MS = 50;
+/** Time to look at a new schema: our own code, whose work is bounded. */
+const LOOK_MS = 2_000;
+const WAIT_MS = 3_000;
+
+export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS }: ThreadOptions): ValidationThread {
+  /** What the thread was told. It forgets some; then it asks, and the job goes behind what the thread holds. */
+  const told = new LRUCache<string, true>({ max: COMPILED_MAX });
+  const jobs = createJobTable();
+  const line = createLine(jobs, () => told.clear());
+  const run = (task: Task): Promise<Answer> => jobs.submit(task, (job) => line.enter(job));
+
+  const examination = (schema: string, owner: string): Task => ({
+    owner,
+    bytes: schema.length,
+    patienceMs: waitMs + compileMs,
+    prepare: (id) => ({
+      request: { id, kind: "examine", schema },
+      transfer: [],
+      steps: [LOOK_MS, compileMs, TRIAL_MS],
+    }),
+  });
+
+  const validation = ({ owner = "", key, schema, payload, all }: ValidationRequest): Task => ({
+    owner,
+    bytes: payload.length,
+    patienceMs: waitMs + compileMs + validationMs,
+    prepare: (id, isKnown) => {
+      const name = all ? `${key}:all` : key;
+      const isTold = isKnown && told.get(name) === true;
+      told.set(name, true);
+      const copy = new Uint8Array(payload);
+      return {
+        request: { id, kind: "validate", name, schema: isTold ? null : schema, payload: copy, all },
+        transfer: [copy.buffer],
+        steps: isTold ? [validationMs] : [compileMs, validationMs],
+      };
+    },
+  });
+
+  return {
+    examine: async (schema, owner = "") => expectKind(await run(examination(schema, owner)), "examined").examination,
+    validate: async (request) => expectKind(await run(validation(request)), "validated").errors,
+    close: () => line.close(),
+  };
+}
+
+function expectKind<Kind extends Answer["kind"]>(answer: Answer, kind: Kind): Extract<Answer, { kind: Kind }> {
+  if (answer.kind !== kind) throw new Error(`the validation thread answered ${answer.kind} instead of ${kind}`);
+  return answer as Extract<Answer, { kind: Kind }>;
+}

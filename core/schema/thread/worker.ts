@@ -1,0 +1,48 @@
+import { workerData, type MessagePort } from "node:worker_threads";
+import type { ValidateFunction } from "ajv";
+import { LRUCache } from "lru-cache";
+import { compileSchema } from "../validation/engine.js";
+import { examine } from "../examine.js";
+import type { SchemaObject } from "../keywords.js";
+import { allProblems, firstProblem } from "../validation/problems.js";
+import { COMPILED_MAX, PROBLEMS_MAX, type Answer, type Request } from "./protocol.js";
+
+const { port } = workerData as { readonly port: MessagePort };
+const compiled = new LRUCache<string, ValidateFunction>({ max: COMPILED_MAX });
+const decoder = new TextDecoder();
+
+const answer = (message: Answer): void => port.postMessage(message);
+
+function handle(request: Request): Answer {
+  const { id } = request;
+  if (request.kind === "examine") {
+    const schema = JSON.parse(request.schema) as SchemaObject;
+    return { kind: "examined", id, examination: examine(schema, () => answer({ kind: "step", id })) };
+  }
+  const validate = validatorFor(request);
+  if (validate === null) return { kind: "needs_schema", id };
+  if (validate(JSON.parse(decoder.decode(request.payload)))) return { kind: "validated", id, errors: [] };
+  const errors = validate.errors ?? [];
+  return { kind: "validated", id, errors: request.all ? allProblems(errors, PROBLEMS_MAX) : firstProblem(errors) };
+}
+
+function validatorFor({ id, name, schema, all }: Request & { kind: "validate" }): ValidateFunction | null {
+  const known = compiled.get(name);
+  if (known === undefined && schema === null) return null;
+  const validate = known ?? compileSchema(JSON.parse(schema!) as SchemaObject, { allErrors: all });
+  if (known === undefined) compiled.set(name, validate);
+  if (schema !== null) answer({ kind: "step", id });
+  return validate;
+}
+
+port.on("message", (request: Request) => {
+  try {
+    answer(handle(request));
+  } catch {
+    answer({ kind: "failed", id: request.id });
+  }
+});
+// The meta-schemas compile now, on nobody's time.
+for (const $schema of ["http://json-schema.org/draft-07/schema#", undefined])
+  examine($schema === undefined ? {} : { $schema }, () => {});
+answer({ kind: "ready" });

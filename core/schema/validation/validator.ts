@@ -1,0 +1,165 @@
+import type { ValidateFunction } from "ajv";
+import { LRUCache } from "lru-cache";
+import type { SchemaVersion } from "../../catalog/catalog.js";
+import { AppError, type ErrorItem } from "../../errors.js";
+import { compileSchema } from "./engine.js";
+import { OUT_OF_FUEL, withFuel } from "../limits/fuel.js";
+import type { SchemaObject } from "../keywords.js";
+import { linearCost, type LinearCost } from "../limits/linear.js";
+import { compilePlan, type AnnotationPlan } from "../plan.js";
+import { firstProblem, moreThan } from "./problems.js";
+import { openValidationThread, type ValidationRequest, type ValidationThread } from "../thread/thread.js";
+
+export type { ValidationThread } from "../thread/thread.js";
+
+export interface ValidatorOptions {
+  /** Milliseconds for compiling a schema in the thread. */
+  readonly compileMs: number;
+  /** Milliseconds for one validation in the thread. */
+  readonly validationMs: number;
+  /** Compiled schemas kept. */
+  readonly cacheMax?: number;
+}
+
+/** Validates payloads against registered schemas; nothing that it does changes the data. */
+export interface Validator {
+  /**
+   * The first problem only; empty when the payload matches. `bytes` are the payload's own. At once for a schema found linear, else by
+   * the thread, which throws `schema_too_expensive` past the deadline. After three of those a version is refused at once.
+   */
+  check(schema: SchemaVersion, payload: unknown, bytes: Buffer): readonly ErrorItem[] | Promise<readonly ErrorItem[]>;
+  /**
+   * Every problem, at most 100 and then one item with an empty path that says that there are more. Always by the thread; past its
+   * deadline the first problem alone and such an item.
+   */
+  checkAll(schema: SchemaVersion, bytes: Buffer): Promise<readonly ErrorItem[]>;
+  /** Where the schema's annotations stand. */
+  plan(schema: SchemaVersion): AnnotationPlan;
+  readonly thread: ValidationThread;
+  close(): Promise<void>;
+}
+
+/** The longest that a validation may hold the event loop, in nanoseconds, as far as can be told before. */
+const LOOP_NS_MAX = 30_000_000;
+const CACHE_MAX = 2_000;
+/** Of all texts together: what is compiled takes some ten times as much memory. */
+const CACHE_CHARACTERS_MAX = 16 * 1_048_576;
+const STRIKES_MAX = 3;
+const STRIKES_KEPT = 10_000;
+const VALID: readonly ErrorItem[] = [];
+
+/** One schema version; what it is asked for first is made first. */
+interface Entry {
+  readonly key: string;
+  here: Here | null;
+  plan: AnnotationPlan | null;
+}
+
+/** What validation in the event loop needs. */
+interface Here {
+  readonly cost: LinearCost;
+  readonly validate: Pick<ValidateFunction, "errors"> & ((payload: unknown) => unknown);
+}
+
+export function openValidator({ compileMs, validationMs, cacheMax = CACHE_MAX }: ValidatorOptions): Validator {
+  const entries = new LRUCache<string, Entry>({ max: cacheMax, maxSize: CACHE_CHARACTERS_MAX });
+  const thread = openValidationThread({ compileMs, validationMs });
+  const guard = createGuard(thread);
+  const entryOf = ({ workspace, schemaId, version, schema }: SchemaVersion): Entry => {
+    const key = `${workspace}:${schemaId}:${version}`;
+    let entry = entries.get(key);
+    if (entry === undefined) {
+      entry = { key, here: null, plan: null };
+      entries.set(key, entry, { size: schema.length });
+    }
+    return entry;
+  };
+  const first = (schema: SchemaVersion, bytes: Buffer): Promise<readonly ErrorItem[]> =>
+    guard.validate({ owner: schema.workspace, key: entryOf(schema).key, schema: schema.schema, payload: bytes });
+  return {
+    check: (schema, payload, bytes) =>
+      (schema.linear ? checkHere(entryOf(schema), schema, payload, bytes.length) : null) ?? first(schema, bytes),
+    checkAll: async (schema, bytes) => {
+      const { key } = entryOf(schema);
+      guard.requireTrusted(key);
+      try {
+        return await thread.validate({
+          owner: schema.workspace,
+          key,
+          schema: schema.schema,
+          payload: bytes,
+          all: true,
+        });
+      } catch (error) {
+        if (!isTooExpensive(error)) throw error;
+        const problems = await first(schema, bytes);
+        return problems.length === 0 ? problems : [...problems, moreThan(problems.length)];
+      }
+    },
+    plan: (schema) => (entryOf(schema).plan ??= compilePlan(JSON.parse(schema.schema) as SchemaObject)),
+    thread,
+    close: () => thread.close(),
+  };
+}
+
+/** Null when the payload is too long for the event loop, by the schema's cost or by its patterns and formats. */
+function checkHere(
+  entry: Entry,
+  { schema }: SchemaVersion,
+  payload: unknown,
+  bytes: number,
+): readonly ErrorItem[] | null {
+  const { validate, cost } = (entry.here ??= prepareHere(JSON.parse(schema) as SchemaObject));
+  if (cost.ns + cost.nsPerByte * bytes > LOOP_NS_MAX) return null;
+  try {
+    return withFuel(LOOP_NS_MAX, () => validate(payload)) ? VALID : firstProblem(validate.errors ?? []);
+  } catch (error) {
+    if (error === OUT_OF_FUEL) return null;
+    if (error instanceof RangeError) throw new AppError("schema_too_expensive", "The payload is nested too deeply.");
+    throw error;
+  }
+}
+
+/** Only for the thread: registered as linear by a build that judged otherwise, or its code needs the thread's larger stack. */
+const NEVER_HERE: Here = { cost: { ns: Infinity, nsPerByte: 0 }, validate: () => false };
+
+function prepareHere(schema: SchemaObject): Here {
+  const cost = linearCost(schema);
+  if (cost === null) return NEVER_HERE;
+  try {
+    return { cost, validate: compileSchema(schema) };
+  } catch (error) {
+    if (error instanceof RangeError) return NEVER_HERE;
+    throw error;
+  }
+}
+
+const isTooExpensive = (error: unknown): boolean => error instanceof AppError && error.code === "schema_too_expensive";
+
+interface Guard {
+  /** Throws when the version passed the deadline three times. */
+  requireTrusted(key: string): void;
+  validate(request: Omit<ValidationRequest, "all">): Promise<readonly ErrorItem[]>;
+}
+
+/** First-problem validation in the thread, which counts how often a version was too slow. */
+function createGuard(thread: ValidationThread): Guard {
+  const strikes = new LRUCache<string, number>({ max: STRIKES_KEPT });
+  const requireTrusted = (key: string): void => {
+    if ((strikes.get(key) ?? 0) >= STRIKES_MAX)
+      throw new AppError("schema_too_expensive", `The schema took too long ${STRIKES_MAX} times and is refused.`);
+  };
+  return {
+    requireTrusted,
+    validate: async (request) => {
+      const { key } = request;
+      requireTrusted(key);
+      try {
+        return await thread.validate({ ...request, all: false });
+      } catch (error) {
+        if (isTooExpensive(error)) strikes.set(key, (strikes.get(key) ?? 0) + 1);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { LRUCache } from "lru-cache";
+import type { RateWindow, RateWindows } from "../../core/rate-windows.js";
+
+const KEYS_MAX = 10_000;
+
+/** Windows of this process alone, in a bounded table: an attacker with many addresses takes no memory. */
+export function createMemoryWindows(now: () => number = Date.now): RateWindows {
+  const windows = new LRUCache<string, { hits: number; readonly resetAt: number }>({ max: KEYS_MAX });
+  return {
+    hit: async (key, windowMs) => {
+      const known = windows.get(key);
+      const at = now();
+      const window = known !== undefined && known.resetAt > at ? known : { hits: 0, resetAt: at + windowMs };
+      if (window.hits++ === 0) windows.set(key, window);
+      return { hits: window.hits, resetAt: window.resetAt };
+    },
+  };
+}
+
+/** A request waits no longer than this for the shared count. */
+const PATIENCE_MS = 250;
+/** After a failure nobody asks for so long, so that an outage does not slow each request. */
+const REST_MS = 1_000;
+
+export interface SharedWindowsDeps {
+  readonly shared: RateWindows;
+  readonly local: RateWindows;
+  readonly onError: (error: unknown) => void;
+  readonly now?: () => number;
+}
+
+/** Counts in the shared windows; while they do not answer each process counts for itself: a limit never opens and never closes. */
+export function createSharedWindows({ shared, local, onError, now = Date.now }: SharedWindowsDeps): RateWindows {
+  let restsUntil = 0;
+  const rest = (error: unknown): void => {
+    restsUntil = now() + REST_MS;
+    onError(error);
+  };
+  return {
+    hit: async (key, windowMs) => {
+      // Counted here too, so that an outage does not begin with empty windows.
+      const own = await local.hit(key, windowMs);
+      if (now() < restsUntil) return own;
+      return patiently(shared.hit(key, windowMs)).catch((error: unknown) => {
+        rest(error);
+        return own;
+      });
+    },
+  };
+}
+
+function patiently(asked: Promise<RateWindow>): Promise<RateWindow> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("the shared windows are slow")), PATIENCE_MS);
+    asked.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

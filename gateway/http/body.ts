@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AppError } from "../../core/errors.js";
+import { hasBody } from "./respond.js";
+
+const JSON_CONTENT = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
+
+export interface BodyLimit {
+  readonly bytesMax: number;
+  /** The limit that the caller is told: of the payload alone, where the body may have a little more. */
+  readonly toldMax: number;
+  /** What is too large beyond it: an event's payload, or the body as a whole. */
+  readonly path: "payload" | "";
+}
+
+/** Refuses by head alone what would not be read: media type, encoding, announced length. */
+export function checkBodyHead(request: IncomingMessage, limit: BodyLimit): void {
+  const type = request.headers["content-type"];
+  if (type !== "application/json" && (type === undefined || !JSON_CONTENT.test(type)))
+    throw new AppError("unsupported_media_type", "Send Content-Type: application/json in UTF-8.");
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity")
+    throw new AppError("unsupported_media_type", "A Content-Encoding is not taken here.");
+  if (Number(request.headers["content-length"] ?? 0) > limit.bytesMax) throw tooLarge(limit);
+}
+
+export const tooLarge = ({ toldMax, path }: Pick<BodyLimit, "toldMax" | "path">): AppError =>
+  new AppError("payload_too_large", `${path || "body"}: must have at most ${toldMax} bytes.`, {
+    errors: [{ path, message: `must have at most ${toldMax} bytes` }],
+  });
+
+const EMPTY = Buffer.alloc(0);
+
+/** The body's bytes. Stops at the limit; rejects when the client goes away. */
+export function readBody(request: IncomingMessage, response: ServerResponse, limit: BodyLimit): Promise<Buffer> {
+  if (!hasBody(request)) return Promise.resolve(EMPTY);
+  // Only now: a client that asked first is told to go on once its head was accepted.
+  if (request.headers.expect !== undefined) response.writeContinue();
+  return new Promise((resolve, reject) => {
+    let first: Buffer | null = null;
+    let more: Buffer[] | null = null;
+    let length = 0;
+    const stop = (): void => {
+      request.off("data", onData);
+      request.off("end", onEnd);
+      request.off("error", onGone);
+      request.off("close", onGone);
+    };
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length > limit.bytesMax) {
+        stop();
+        reject(tooLarge(limit));
+      } else if (first === null) first = chunk;
+      else (more ??= [first]).push(chunk);
+    };
+    const onEnd = (): void => {
+      stop();
+      resolve(more === null ? (first ?? EMPTY) : Buffer.concat(more, length));
+    };
+    const onGone = (): void => {
+      stop();
+      reject(new AppError("bad_request", "The request ended before its body did."));
+    };
+    request.on("data", onData);
+    request.on("end", onEnd);
+    request.on("error", onGone);
+    request.on("close", onGone);
+  });
+}

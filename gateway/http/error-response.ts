@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { AppError, type ErrorCode, type ErrorItem } from "../../core/errors.js";
+
+interface Kind {
+  readonly status: number;
+  readonly title: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The one place that knows HTTP. A new code without a row does not compile. */
+const KINDS: Readonly<Record<ErrorCode, Kind>> = {
+  bad_request: { status: 400, title: "Bad request" },
+  invalid_json: { status: 400, title: "The body is not valid JSON" },
+  invalid_parameter: { status: 400, title: "A query parameter or header is wrong" },
+  invalid_cursor: { status: 400, title: "The cursor is wrong" },
+  unauthenticated: {
+    status: 401,
+    title: "The API key is missing or not valid",
+    headers: { "WWW-Authenticate": 'Bearer realm="onym"' },
+  },
+  insufficient_scope: { status: 403, title: "The key may not do this" },
+  not_found: { status: 404, title: "Not found" },
+  method_not_allowed: { status: 405, title: "Method not allowed" },
+  not_acceptable: { status: 406, title: "Only JSON is answered" },
+  request_timeout: { status: 408, title: "The request came too slowly" },
+  conflict: { status: 409, title: "Conflict" },
+  incompatible_schema: { status: 409, title: "The schema version is not compatible" },
+  merge_refused: { status: 409, title: "The merge is refused" },
+  still_joined: { status: 409, title: "Other links still hold the two together" },
+  precondition_failed: { status: 412, title: "It is not as If-Match says" },
+  unsupported_media_type: {
+    status: 415,
+    title: "Unsupported media type",
+    headers: { Accept: "application/json", "Accept-Encoding": "identity" },
+  },
+  expectation_failed: { status: 417, title: "The expectation cannot be met" },
+  headers_too_large: { status: 431, title: "The request head is too large" },
+  validation_failed: { status: 422, title: "The request does not match" },
+  unknown_schema: { status: 422, title: "Unknown schema" },
+  payload_too_large: { status: 422, title: "The payload is too large" },
+  invalid_schema: { status: 422, title: "The schema is not accepted" },
+  schema_too_expensive: { status: 422, title: "The schema takes too long to evaluate" },
+  idempotency_mismatch: { status: 422, title: "The Idempotency-Key was used with another body" },
+  blocked_identifier: { status: 422, title: "No identifier is left" },
+  rate_limited: { status: 429, title: "Too many requests" },
+  unavailable: { status: 503, title: "A dependency is away", headers: { "Retry-After": "2" } },
+  damaged: { status: 500, title: "A stored record is damaged" },
+  internal: { status: 500, title: "Internal error" },
+};
+
+export interface Problem {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly requestId: string;
+  readonly json: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const FIXED_DETAIL: Partial<Record<ErrorCode, string>> = { internal: "The cause is in the log under this request_id." };
+
+/** RFC 9457. What is not an `AppError` is answered with fixed text only: its own could quote data. */
+export function problemOf(error: unknown): Problem {
+  const known = error instanceof AppError ? error : new AppError("internal", "");
+  const { code, message, errors, headers, members } = known;
+  return makeProblem(code, FIXED_DETAIL[code] ?? message, errors, headers, members);
+}
+
+export function makeProblem(
+  code: ErrorCode,
+  detail: string,
+  errors?: readonly ErrorItem[],
+  headers: Readonly<Record<string, string>> = {},
+  members: Readonly<Record<string, unknown>> = {},
+): Problem {
+  const { status, title, headers: usual } = KINDS[code];
+  const requestId = randomUUID();
+  const known = { type: `urn:onym:error:${code}`, title, status, detail, code, request_id: requestId };
+  const body = status === 422 ? { ...known, errors: errors ?? [] } : errors ? { ...known, errors } : known;
+  return {
+    status,
+    code,
+    requestId,
+    // Twice: the first time for their place, the second so that no other member takes it.
+    json: JSON.stringify({ ...body, ...members, ...body }),
+    headers: { ...usual, ...headers },
+  };
+}

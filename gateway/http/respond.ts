@@ -1,0 +1,98 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Problem } from "./error-response.js";
+import type { Reply } from "../route.js";
+
+/** On every answer. No page may frame or run what we answer, and no cache may keep it. */
+export const SECURITY_HEADERS = {
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "X-Content-Type-Options": "nosniff",
+  "Cache-Control": "no-store",
+} as const;
+
+const JSON_TYPE = "application/json; charset=utf-8";
+const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
+
+/** The hottest answer of all: two fixed pieces around an id of fixed length, headers made once. */
+const ACCEPTED_HEAD = '{"event_id":"';
+const ACCEPTED_TAIL = '","status":"accepted"}';
+const EVENT_ID_LENGTH = 36;
+export const acceptedJson = (eventId: string): string => ACCEPTED_HEAD + eventId + ACCEPTED_TAIL;
+const ACCEPTED_HEADERS = {
+  "Content-Type": JSON_TYPE,
+  "Content-Length": ACCEPTED_HEAD.length + EVENT_ID_LENGTH + ACCEPTED_TAIL.length,
+  ...SECURITY_HEADERS,
+};
+
+const LARGE_BYTES = 65_536;
+/** The connection is closed when nothing of a large answer moved for so long. */
+const STALLED_MS = 15_000;
+
+export function sendReply(response: ServerResponse, { status, json, headers }: Reply, lastOfConnection: boolean): void {
+  if (response.headersSent || response.destroyed) return;
+  if (
+    status === 202 &&
+    !lastOfConnection &&
+    headers === undefined &&
+    json.length === ACCEPTED_HEADERS["Content-Length"]
+  ) {
+    response.writeHead(202, ACCEPTED_HEADERS);
+    response.end(json);
+    return;
+  }
+  const body = Buffer.from(json);
+  // Pages of events can have 25 MB; a client that does not read its own would keep it in our memory for ever.
+  if (body.length > LARGE_BYTES) response.setTimeout(STALLED_MS);
+  response.writeHead(status, {
+    "Content-Type": JSON_TYPE,
+    ...(status === 204 ? {} : { "Content-Length": body.length }),
+    ...SECURITY_HEADERS,
+    ...headers,
+    ...(lastOfConnection && { Connection: "close" }),
+  });
+  response.end(status === 204 ? undefined : body);
+}
+
+const DRAIN_BYTES_MAX = 64 * 1_048_576;
+const DRAIN_MS_MAX = 5_000;
+
+/**
+ * A refusal. If the body is still coming, the whole answer goes out first and the rest is read and thrown away: closing at once
+ * would reset the connection under the client's answer.
+ */
+export function sendProblem(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
+  if (response.headersSent || response.destroyed) return;
+  const body = Buffer.from(problem.json);
+  const unread = hasBody(request) && !request.complete;
+  response.writeHead(problem.status, {
+    "Content-Type": PROBLEM_TYPE,
+    "Content-Length": body.length,
+    ...SECURITY_HEADERS,
+    ...problem.headers,
+    ...(unread && { Connection: "close" }),
+  });
+  if (!unread || request.method === "HEAD") return void response.end(request.method === "HEAD" ? undefined : body);
+  response.write(body);
+  drain(request, () => response.end());
+}
+
+export const hasBody = (request: IncomingMessage): boolean =>
+  request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
+
+function drain(request: IncomingMessage, done: () => void): void {
+  let bytes = 0;
+  // A client that waits for 100-continue sends nothing more; then there is nothing to wait for.
+  const patience = setTimeout(() => finish(), request.headers.expect === undefined ? DRAIN_MS_MAX : 0);
+  const finish = (): void => {
+    clearTimeout(patience);
+    request.removeAllListeners("data");
+    done();
+  };
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > DRAIN_BYTES_MAX) finish();
+  });
+  request.once("end", finish);
+  request.once("close", finish);
+  request.once("error", finish);
+  request.resume();
+}

@@ -1,0 +1,97 @@
+import http from "node:http";
+import type { Socket } from "node:net";
+import type { Express, Request, Response } from "express";
+import { AppError, type ErrorCode } from "../../core/errors.js";
+import type { Log } from "../../core/log.js";
+import { makeProblem } from "./error-response.js";
+import { graftExpress } from "./fast-express.js";
+import { refuse } from "./pipeline.js";
+import { SECURITY_HEADERS } from "./respond.js";
+
+export interface ServerOptions {
+  readonly app: Express;
+  readonly headerBytesMax: number;
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly log: Log;
+}
+
+/** The HTTP server with limits on everything that a client can make slow or large. It does not listen yet. */
+export function createServer({
+  app,
+  headerBytesMax,
+  headersTimeoutMs,
+  requestTimeoutMs,
+  log,
+}: ServerOptions): http.Server {
+  const server = http.createServer(
+    {
+      ...graftExpress(app),
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      // The default of 30 s would let a slow head live six times its limit.
+      connectionsCheckingInterval: 1_000,
+      // Longer than the idle time of the usual load balancers, so that they close first and no request meets a closed socket.
+      keepAliveTimeout: 65_000,
+      insecureHTTPParser: false,
+      // Checked by us, so that its answer is a problem too.
+      requireHostHeader: false,
+      noDelay: true,
+    },
+    app,
+  );
+  // A client that asks first gets 100 only after its key was accepted: see readBody.
+  server.on("checkContinue", app);
+  server.on("checkExpectation", (request: Request, response: Response) =>
+    refuse(log, request, response, new AppError("expectation_failed", "Only Expect: 100-continue is known."), null),
+  );
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket));
+  return server;
+}
+
+const CODE_BY_ERROR: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: "headers_too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
+};
+
+const closing = new WeakSet<Socket>();
+
+/** Each further piece of what is broken comes here again. */
+function closeAfter(underWay: http.ServerResponse, socket: Socket): void {
+  if (closing.has(socket)) return;
+  closing.add(socket);
+  underWay.once("close", () => socket.destroy());
+}
+
+const DETAIL_BY_CODE: Partial<Record<ErrorCode, string>> = {
+  headers_too_large:
+    "The request line and headers are larger than this server takes (HEADER_BYTES_MAX, 16 KiB by default).",
+  request_timeout: "The request was not complete in time.",
+};
+
+/** Time for the client to read the answer before what it still sends is met with a reset. */
+const LINGER_MS = 1_000;
+
+/** What is not HTTP never reaches Express; its answer is written by hand, in the same form as all others. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  // Node keeps the answer under way here; a second one after its head would be read as its body.
+  const underWay = Reflect.get(socket, "_httpMessage") as http.ServerResponse | null | undefined;
+  if (error.code === "ECONNRESET" || !socket.writable || underWay?.headersSent === true) return void socket.destroy();
+  // A whole request is being handled and what follows it is broken: an answer now would be taken for the first one's.
+  if (underWay?.req.complete === true) return closeAfter(underWay, socket);
+  const code = CODE_BY_ERROR[error.code ?? ""] ?? "bad_request";
+  const problem = makeProblem(code, DETAIL_BY_CODE[code] ?? "The request is not valid HTTP.");
+  const headers = {
+    "Content-Type": "application/problem+json; charset=utf-8",
+    "Content-Length": String(Buffer.byteLength(problem.json)),
+    ...SECURITY_HEADERS,
+    ...problem.headers,
+    Connection: "close",
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const status = `HTTP/1.1 ${problem.status} ${http.STATUS_CODES[problem.status] ?? ""}\r\n`;
+  socket.end(`${status}${head.join("")}\r\n${problem.json}`);
+  // The server's sockets stay half open, so a client that never closes its side would keep this one for ever.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}

@@ -1,0 +1,78 @@
+import { Type } from "typebox";
+import type { Namespace } from "../../core/catalog/catalog.js";
+import { AppError, type ErrorItem } from "../../core/errors.js";
+import type { Identifier } from "../../core/event/event.js";
+import {
+  admit,
+  beyondLimits,
+  namespaceTable,
+  type Admission,
+  type GivenIdentifier,
+  type NamespaceTable,
+  type Unregistered,
+} from "../../core/identity/namespaces.js";
+import { mismatch } from "./shape.js";
+
+export const IDENTIFIER = Type.Object(
+  { namespace: Type.String(), value: Type.String({ minLength: 1, maxLength: 1_024 }) },
+  { additionalProperties: false },
+);
+
+/** Value lengths are checked by the body's shape, so what is left is the name. */
+export const atNamespace = ({ path, message }: ErrorItem): ErrorItem => ({ path: `${path}.namespace`, message });
+
+/**
+ * Those that go together: by priority, without blocked ones. At least one must be left, and of no namespace more values than one
+ * profile may have.
+ */
+export function admitAll(given: readonly GivenIdentifier[], table: NamespaceTable): Admission {
+  const admitted = admit(given, table);
+  if (admitted.errors.length > 0) throw mismatch(admitted.errors.map(atNamespace));
+  if (admitted.identifiers.length === 0) throw blocked(given);
+  const beyond = beyondLimits(given, table);
+  if (beyond.length > 0) throw mismatch(beyond);
+  return admitted;
+}
+
+export interface Named {
+  readonly identifiers: readonly Identifier[];
+  /** Names seen for the first time, each once. */
+  readonly unregistered: readonly Unregistered[];
+}
+
+/** Each is needed, so none may be blocked. In the order given: by priority it could not be told which is which. */
+export function admitEach(given: readonly GivenIdentifier[], table: NamespaceTable): Named {
+  const admissions = given.map((one) => admit([one], table));
+  const errors = admissions.flatMap((admission) => admission.errors);
+  if (errors.length > 0) throw mismatch(errors.map(atNamespace));
+  const nobodies = given.filter((_, i) => admissions[i]!.dropped.length > 0);
+  if (nobodies.length > 0) throw blocked(nobodies);
+  const unregistered = new Map<string, Unregistered>();
+  for (const one of admissions.flatMap((admission) => admission.unregistered))
+    if (!unregistered.has(one.namespace.name)) unregistered.set(one.namespace.name, one);
+  return {
+    identifiers: admissions.flatMap(({ identifiers }) => identifiers),
+    unregistered: [...unregistered.values()],
+  };
+}
+
+/** For what is only named, not linked: it may have been linked before its value was blocked. */
+export const withoutBlocked = (stored: readonly Namespace[]): NamespaceTable =>
+  namespaceTable(stored.map((namespace) => ({ ...namespace, blocked: [] })));
+
+/** Two different ones. */
+export function admitPair(
+  sides: readonly [GivenIdentifier, GivenIdentifier],
+  table: NamespaceTable,
+): Named & { readonly identifiers: readonly [Identifier, Identifier] } {
+  const { identifiers, unregistered } = admitEach(sides, table);
+  const [first, second] = identifiers as readonly [Identifier, Identifier];
+  if (first.namespace === second.namespace && first.value === second.value)
+    throw mismatch([{ path: sides[1].path, message: `is the same identifier as ${sides[0].path}` }]);
+  return { identifiers: [first, second], unregistered };
+}
+
+const blocked = (given: readonly GivenIdentifier[]): AppError =>
+  new AppError("blocked_identifier", "These values stand for nobody and never link.", {
+    errors: given.map(({ path }) => ({ path, message: "is a blocked value" })),
+  });

@@ -1,0 +1,28 @@
+import { hash } from "node:crypto";
+import { invalidParameter } from "../../core/errors.js";
+import type { Reply } from "../route.js";
+
+/** A strong ETag: the same for the same JSON text, and for no other. */
+const etagOf = (json: string): string => `"${hash("sha256", json, "base64url")}"`;
+
+export const withEtag = (answer: Reply): Reply => ({
+  ...answer,
+  headers: { ...answer.headers, ETag: etagOf(answer.json) },
+});
+
+const TAG = String.raw`(?:W/)?"[!\x23-\x7e\x80-\xff]*"`;
+const TAGS = new RegExp(TAG, "g");
+const LIST_OF_TAGS = new RegExp(`^[ \\t]*${TAG}(?:[ \\t]*,[ \\t]*${TAG})*[ \\t]*$`);
+
+/**
+ * Reads If-Match: whether what stands there as this JSON text (null: there is nothing) may be changed. Throws `invalid_parameter`
+ * for what is neither `*` nor a list of ETags, because a typing error must not look like somebody else's change.
+ */
+export function readIfMatch(header: string | null): (json: string | null) => boolean {
+  if (header === null) return () => true;
+  if (header.trim() === "*") return (json) => json !== null;
+  if (!LIST_OF_TAGS.test(header)) throw invalidParameter("If-Match", "must be * or a list of ETags in double quotes");
+  // Compared as strong ones, so that W/"..." matches nothing.
+  const tags = new Set(header.match(TAGS));
+  return (json) => json !== null && tags.has(etagOf(json));
+}

@@ -1,0 +1,92 @@
+import { identifierKey, type DropRule, type Identifier } from "../../core/event/event.js";
+import type { ChangeId, IdentifierKey, KeyId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Change, Evidence, Source } from "../../core/identity/model.js";
+import { whole, type Row } from "./client.js";
+
+/** A change that touched more is listed with the first of them and no more. */
+const SUBJECTS_MAX = 1_000;
+
+/** The record, and whom it is about as far as the step saw them. */
+export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: IdentifierKey) => Uid | undefined) {
+  const { changeId, at, evidence, identifiers, outcome, before, after, dropped, rule, reverts } = change;
+  const named = identifiers.flatMap((identifier) => uidOf(identifierKey(ws, identifier)) ?? []);
+  return {
+    id: changeId,
+    at: whole(at),
+    asked_at: evidence.at === at ? null : whole(evidence.at),
+    outcome,
+    ...sourceOf(evidence),
+    key_id: evidence.keyId,
+    identifiers: identifiers.map(nameOf),
+    before,
+    after,
+    dropped: dropped.length === 0 ? null : dropped.map(textOf),
+    rule,
+    reverts,
+    about: [...new Set([...named, ...before, ...after])].slice(0, SUBJECTS_MAX),
+  };
+}
+
+/** An event's id stands beside it: as the caption of a link it could not be read. */
+export const sourceOf = ({ source }: Evidence) =>
+  NAMED.has(source) ? { source, event: null } : { source: "event", event: source };
+
+const NAMED: ReadonlySet<string> = new Set(["identify", "alias", "unlink", "revert", "lift"]);
+
+/** As a person reads it; injective, since no namespace holds a colon, and no rule a space. */
+const nameOf = ({ namespace, value }: Identifier): string => `${namespace}:${value}`;
+
+function named(name: string): Identifier {
+  const colon = name.indexOf(":");
+  return { namespace: name.slice(0, colon), value: name.slice(colon + 1) };
+}
+
+type Dropped = Change["dropped"][number];
+
+const textOf = (one: Dropped): string =>
+  "identifier" in one
+    ? `${one.rule} ${nameOf(one.identifier)}`
+    : JSON.stringify([one.rule, nameOf(one.from), nameOf(one.to)]);
+
+function droppedOf(text: string): Dropped {
+  if (text.startsWith("[")) {
+    const [rule, from, to] = JSON.parse(text) as [DropRule, string, string];
+    return { from: named(from), to: named(to), rule };
+  }
+  const space = text.indexOf(" ");
+  return { identifier: named(text.slice(space + 1)), rule: text.slice(0, space) as DropRule };
+}
+
+type ChangeRow = readonly [
+  changeId: ChangeId,
+  at: number,
+  askedAt: number | null,
+  outcome: Change["outcome"],
+  source: Source,
+  keyId: KeyId,
+  identifiers: readonly string[],
+  before: readonly ProfileId[],
+  /** A version wrote the only one there was. */
+  after: readonly ProfileId[] | ProfileId,
+  dropped: readonly string[] | null,
+  rule: DropRule | null,
+  reverts: ChangeId | null,
+];
+
+export const changesOf = (found: readonly Row[]): readonly Change[] => (found as unknown as ChangeRow[]).map(changeOf);
+
+function changeOf(row: ChangeRow): Change {
+  const [changeId, at, askedAt, outcome, source, keyId, identifiers, before, after, dropped, rule, reverts] = row;
+  return {
+    changeId,
+    at,
+    evidence: { source, keyId, at: askedAt ?? at },
+    identifiers: identifiers.map(named),
+    outcome,
+    before,
+    after: typeof after === "string" ? [after] : after,
+    dropped: (dropped ?? []).map(droppedOf),
+    rule,
+    reverts,
+  };
+}

@@ -1,0 +1,54 @@
+import neo4j from "neo4j-driver";
+import { AppError, isUnavailable } from "../../core/errors.js";
+
+/**
+ * What an error of the driver means. `conflict`: the server undid the step and says that another try may go through. `away`: no
+ * server, no connection or no time. `refused`: the server looked at it and said no, as it would again.
+ */
+export type Failure = "conflict" | "away" | "refused";
+
+/** The server gave up a step for its length; a second try would be as long. */
+const TOO_LONG = /\.Transaction\.(TransactionTimedOut|TransactionTimedOutClientConfiguration|Terminated)$/;
+/** It is a matter of what was asked, whenever it is asked. All else has its reason in the server, which may be on its way down or up. */
+const OURS = /^Neo\.ClientError\.(Statement|Procedure|Schema\.Constraint)/;
+/** What a read without a lock came upon when a step took it away. */
+const GONE = "Neo.ClientError.Statement.EntityNotFound";
+
+/** Codes of the server begin with "Neo."; all others are the driver's own, of connections. */
+const isOfServer = (code: string): boolean => code.startsWith("Neo.");
+
+export const codeOf = (error: unknown): string => (error instanceof neo4j.Neo4jError ? error.code : "");
+
+export function failureOf(error: unknown): Failure {
+  if (isUnavailable(error)) return "away";
+  if (!(error instanceof neo4j.Neo4jError)) return "refused";
+  if (!isOfServer(error.code) || TOO_LONG.test(error.code)) return "away";
+  if (neo4j.isRetryableError(error) || error.code === GONE) return "conflict";
+  return OURS.test(error.code) ? "refused" : "away";
+}
+
+/** What the driver ended in. A connection that dies while it is being made can end in any error of the runtime. */
+export function ofDriver(error: unknown): unknown {
+  if (error instanceof neo4j.Neo4jError || isUnavailable(error)) return error;
+  const cause = error instanceof Error ? error : new Error(String(error));
+  return new neo4j.Neo4jError(`The connection broke: ${cause.message}`, "ServiceUnavailable", "", "", undefined, cause);
+}
+
+/** What the step counted on is not so any more. */
+export const changedMeanwhile = (): Error =>
+  new neo4j.Neo4jError("The profile changed meanwhile.", "Neo.TransientError.Transaction.Outdated", "", "");
+
+/** Something that must be unique stands already. */
+export const isConstraint = (error: unknown): boolean =>
+  codeOf(error) === "Neo.ClientError.Schema.ConstraintValidationFailed";
+
+export const isOutOfMemory = (error: unknown): boolean => /OutOfMemory|MemoryLimit/.test(codeOf(error));
+
+/** What callers see. The server's own text can quote an identifier, so of a refusal only the code is kept. */
+export function translated(error: unknown): unknown {
+  if (isUnavailable(error) || !(error instanceof neo4j.Neo4jError)) return error;
+  return failureOf(error) === "refused" ? new Error(`The graph refused: ${error.code}`) : away(error);
+}
+
+export const away = (cause?: unknown): AppError =>
+  new AppError("unavailable", "The identity graph is not available.", { cause });

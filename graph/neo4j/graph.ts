@@ -1,0 +1,124 @@
+import { AppError } from "../../core/errors.js";
+import type { ProfileId, WorkspaceId } from "../../core/ids.js";
+import type { ProfileRef } from "../../core/identity/model.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import { createDeadline } from "../scheduling/deadline.js";
+import { createTidying } from "./staging.js";
+import type { Client, ClientOptions, Row } from "./client.js";
+import { openClient } from "./open.js";
+import { createNovelty } from "./new-key-guess.js";
+import { createProfileReads } from "./pages.js";
+import { createRead } from "./read.js";
+import { createRecords } from "./records.js";
+import { createRepeats } from "./repeats.js";
+import { createShared, READS } from "./batcher.js";
+import { PING, RESOLVE } from "./cypher/writes.js";
+import { readLocked } from "./step.js";
+import { inTwoTries } from "./retry.js";
+import { createUpdate, type UpdateOptions } from "./transaction.js";
+import { upgrade } from "./upgrade.js";
+import { PART_ROWS } from "./write.js";
+
+/**
+ * The graph on a Neo4j server: logs in, makes constraints and indexes if they are not there. Rejects within 10 s with a
+ * `ConfigError` that names `NEO4J_URL`, `NEO4J_USER` or `NEO4J_PASSWORD`.
+ */
+export async function openNeo4jGraph(options: ClientOptions): Promise<IdentityGraph> {
+  const client = await openClient(options);
+  void upgrade(client);
+  return createNeo4jGraph(client);
+}
+
+export interface GraphOptions extends UpdateOptions {
+  /** What a large profile was given is brought over so much later, part by part. */
+  readonly tidyAfterMs?: number;
+}
+
+/** The graph over connections that are open already; they end with it. */
+export function createNeo4jGraph(client: Client, options: GraphOptions = {}): IdentityGraph {
+  const novelty = createNovelty(NOVELTY);
+  const read = createRead(client);
+  const repeats = createRepeats({ client, novelty, read });
+  const resolve = createResolve(client);
+  const reads = { ...createProfileReads(client), ...createRecords(client) };
+  const { tidyAfterMs = 100, movesMax = PART_ROWS, locks = true } = options;
+  const max = Math.min(TIDY_ROWS, Math.max(movesMax, 1));
+  const tidying = createTidying(client, { max, pauseMs: tidyAfterMs });
+  const update = createUpdate({ client, novelty, tidying, movesMax, locks });
+  const promptly = createDeadline(READY_MS, "The identity graph did not answer in time.");
+  const { whileOpen, close } = createGate(client);
+  tidying.tidyAll();
+
+  return {
+    ready: () => whileOpen(() => promptly(async () => void (await inTwoTries(() => client.read(PING, {}))))),
+    read: (workspace, want) => whileOpen(() => read(workspace, want)),
+    repeats: (workspace, sets) => whileOpen(() => repeats(workspace, sets)),
+    update: (workspace, want, decide) => whileOpen(() => update(workspace, want, decide)),
+    resolve: (workspace, profileId) => whileOpen(() => resolve(workspace, profileId)),
+    members: (workspace, profileId, page) => whileOpen(() => reads.members(workspace, profileId, page)),
+    links: (workspace, profileId, page) => whileOpen(() => reads.links(workspace, profileId, page)),
+    history: (workspace, profileId, page) => whileOpen(() => reads.history(workspace, profileId, page)),
+    linksOfChange: (workspace, change) => whileOpen(() => reads.linksOfChange(workspace, change)),
+    isUnlinkedBy: (workspace, key, changeId) => whileOpen(() => reads.isUnlinkedBy(workspace, key, changeId)),
+    findNevers: (workspace, neverIds) => whileOpen(() => reads.findNevers(workspace, neverIds)),
+    nevers: (workspace, page) => whileOpen(() => reads.nevers(workspace, page)),
+    findChange: (workspace, changeId) => whileOpen(() => reads.findChange(workspace, changeId)),
+    changes: (workspace, outcome, page) => whileOpen(() => reads.changes(workspace, outcome, page)),
+    connectors: (workspace, page) => whileOpen(() => reads.connectors(workspace, page)),
+    hasIdentifiers: (workspace, namespace) => whileOpen(() => reads.hasIdentifiers(workspace, namespace)),
+    close,
+  };
+}
+
+const READY_MS = 900;
+/** Brought over in one step, while the workspace waits. */
+const TIDY_ROWS = 1_000;
+/** Keys of 10,000 requests that name two. A wrong guess costs three round trips more, a right one saves one. */
+const NOVELTY = { max: 20_000, stepsOfRun: 16 };
+
+type ProfileRow = readonly [n: number, ws: WorkspaceId, profileId: ProfileId | null, size: number | null];
+
+function createResolve(client: Client): IdentityGraph["resolve"] {
+  const share = createShared<ProfileId, ProfileRow | undefined>({
+    ...READS,
+    weightOf: () => 1,
+    ask: async (uids) => {
+      const rows = profileRows(await inTwoTries(() => client.read(RESOLVE, { uids })));
+      const byPosition = new Map(rows.map((row) => [row[0], row]));
+      return uids.map((_, i) => byPosition.get(i));
+    },
+  });
+  return async (workspace, profileId) => {
+    const row = await share(profileId);
+    // An identifier never moves and never goes, so a uid that nobody has is unknown for sure.
+    if (row === undefined || row[1] !== workspace) return null;
+    if (row[2] !== null && row[3] !== null) return profileOf(row);
+    const [sure] = profileRows(await readLocked(client, workspace, RESOLVE, { uids: [profileId] }));
+    return sure === undefined ? null : profileOf(sure);
+  };
+}
+
+const profileRows = ([row]: readonly Row[]): readonly ProfileRow[] => row![0] as readonly ProfileRow[];
+
+const profileOf = ([, , profileId, size]: ProfileRow): ProfileRef | null =>
+  profileId === null || size === null ? null : { profileId, size };
+
+/** Lets what is under way end before the connections go, and nothing in behind it. */
+function createGate(client: Client) {
+  let closing: Promise<void> | null = null;
+  let underWay = 0;
+  let onIdle: (() => void) | null = null;
+
+  const whileOpen = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (closing !== null) throw new AppError("unavailable", "The identity graph is closed.");
+    underWay += 1;
+    try {
+      return await work();
+    } finally {
+      underWay -= 1;
+      if (underWay === 0) onIdle?.();
+    }
+  };
+  const idle = (): Promise<void> => (underWay === 0 ? Promise.resolve() : new Promise((resolve) => (onIdle = resolve)));
+  return { whileOpen, close: () => (closing ??= idle().then(() => client.close())) };
+}

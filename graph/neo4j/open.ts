@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import neo4j, { type Driver } from "neo4j-driver";
+import { ConfigError } from "../../core/config.js";
+import { connect, createClient, readOnce, writeOnce, type Client, type ClientOptions } from "./client.js";
+import { codeOf, failureOf, ofDriver } from "./failure.js";
+import { AWAIT_SCHEMA, SCHEMA } from "./cypher/writes.js";
+import { warmRest, warmUp } from "./plan-warm-up.js";
+
+/** All of the start: long enough for the indexes of an empty database, short enough to be seen. */
+const OPEN_MS = 9_500;
+
+/** A server that was started just now plans for seconds on a busy machine; what is not planned by then goes on behind the start. */
+const READY_MS = 12_500;
+
+/** Connects, logs in and makes the schema; several processes may do so at once. Throws `ConfigError` that names the variable. */
+export async function openClient(options: ClientOptions): Promise<Client> {
+  const begun = performance.now();
+  const driver = connectTo(options);
+  const tooLate = new AbortController();
+  try {
+    const late = sleep(OPEN_MS, "late" as const, { signal: tooLate.signal, ref: false });
+    const outcome = await Promise.race([prepare(driver), late]);
+    if (outcome === "late") throw new ConfigError("NEO4J_URL: the server there did not answer in time");
+  } catch (error) {
+    driver.close().catch(() => undefined);
+    throw explained(ofDriver(error), options);
+  } finally {
+    tooLate.abort();
+  }
+  await Promise.race([warmUp(driver), sleep(begun + READY_MS - performance.now(), undefined, { ref: false })]);
+  void warmRest(driver);
+  return createClient(options, driver, (back) => void warmUp(back));
+}
+
+function connectTo(options: ClientOptions): Driver {
+  try {
+    // The driver would pass it over in silence.
+    if (new URL(options.url).username === "") return connect(options);
+  } catch {
+    // Its text repeats the URL.
+    throw new ConfigError("NEO4J_URL: is no address of a Neo4j server, like bolt://host:7687");
+  }
+  throw new ConfigError("NEO4J_URL: must not hold a user or a password; they are NEO4J_USER and NEO4J_PASSWORD");
+}
+
+async function prepare(driver: Driver): Promise<void> {
+  await driver.verifyConnectivity({ database: "neo4j" });
+  for (const statement of SCHEMA) await makeOnce(driver, statement);
+  await readOnce(driver, AWAIT_SCHEMA, {});
+}
+
+/** Two processes that make the same at once may get in each other's way; then it stands the next time. */
+const SCHEMA_TRIES = 20;
+const BETWEEN_TRIES_MS = 100;
+
+async function makeOnce(driver: Driver, statement: string): Promise<void> {
+  for (let tries = 1; ; tries++)
+    try {
+      return void (await writeOnce(driver, statement, {}));
+    } catch (error) {
+      const isRace = failureOf(error) === "conflict" || codeOf(error).startsWith("Neo.ClientError.Schema.");
+      if (!isRace || tries === SCHEMA_TRIES) throw error;
+      await sleep(BETWEEN_TRIES_MS);
+    }
+}
+
+/** One line for the operator, which names the variable and never shows a password. */
+function explained(error: unknown, { url, user }: ClientOptions): unknown {
+  if (!(error instanceof neo4j.Neo4jError)) return error;
+  const { code } = error;
+  if (code.endsWith(".CredentialsExpired"))
+    return new ConfigError(`NEO4J_PASSWORD: user ${JSON.stringify(user)} must change the first password before use`);
+  if (/\.Security\.(Unauthorized|AuthenticationRateLimit)$/.test(code))
+    return new ConfigError(`NEO4J_PASSWORD: the server refused user ${JSON.stringify(user)} with this password`);
+  if (code.startsWith("Neo.ClientError.Security."))
+    return new ConfigError(`NEO4J_USER: user ${JSON.stringify(user)} may not do what is needed (${code})`);
+  if (!code.startsWith("Neo."))
+    return new ConfigError(`NEO4J_URL: no Neo4j server answers at ${new URL(url).host} by Bolt`);
+  return new ConfigError(`NEO4J_URL: the server is there but cannot be used (${code})`);
+}

@@ -1,0 +1,160 @@
+import type { ChangeId, KeyId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Link, Member, Source } from "../../core/identity/model.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import { changesOf } from "./changes.js";
+import { whole, type Client, type Parameters, type Row, type Step } from "./client.js";
+import {
+  PAGE_OF_HISTORY,
+  PAGE_OF_LINKS,
+  PAGE_OF_MEMBERS,
+  SEAT,
+  WHOLE_HISTORY,
+  WHOLE_LINKS,
+  WHOLE_MEMBERS,
+} from "./cypher/reads.js";
+import { inLock, readLocked } from "./step.js";
+import { inTwoTries } from "./retry.js";
+
+/** A page of what a profile holds. */
+interface Question {
+  /** Looks at all members, if they are not too many. */
+  readonly whole: string;
+  /** By the index, for any number of them. */
+  readonly page: string;
+  readonly q: Parameters;
+  /** Up to here it is cheap to look at all. */
+  readonly wholeMax: number;
+  /** As many rows as members are proof enough that none is missing. */
+  readonly isOfMembers: boolean;
+}
+
+type ProfileReads = Pick<IdentityGraph, "members" | "links" | "history">;
+
+/** A look at all members costs less than a second round trip. */
+const WHOLE_MAX = 1_000;
+/** So few are read in a moment, in which nobody writes twice. */
+const SURELY_MAX = 100;
+
+export function createProfileReads(client: Client): ProfileReads {
+  return {
+    members: async (workspace, profileId, { limit, after }) => {
+      const q = { limit: whole(limit), after: after ?? "" };
+      const wholeMax = after === null ? Math.max(limit, WHOLE_MAX) : WHOLE_MAX;
+      const question = { whole: WHOLE_MEMBERS, page: PAGE_OF_MEMBERS, q, wholeMax, isOfMembers: true };
+      return membersOf(await readPage(client, workspace, profileId, question));
+    },
+    links: async (workspace, profileId, { limit, after }) => {
+      const q = { limit: whole(limit), from: after?.from ?? "", to: after?.to ?? "" };
+      const question = { whole: WHOLE_LINKS, page: PAGE_OF_LINKS, q, wholeMax: WHOLE_MAX, isOfMembers: false };
+      return (await readPage(client, workspace, profileId, question)).map(linkOf);
+    },
+    history: async (workspace, profileId, { limit, before }) => {
+      const q = { limit: whole(limit), before: before ?? NEWEST };
+      const question = { whole: WHOLE_HISTORY, page: PAGE_OF_HISTORY, q, wholeMax: WHOLE_MAX, isOfMembers: false };
+      return changesOf(await readPage(client, workspace, profileId, question));
+    },
+  };
+}
+
+/** Behind every id. */
+export const NEWEST = "~";
+
+/** What tells a profile from all that it was before; it is in no place while a step takes the identifier away. */
+interface Seat {
+  readonly size: number | null;
+  readonly rev: number | null;
+  readonly stir: number | null;
+  /** Names of the places where its members stand. */
+  readonly hubs: readonly (string | null)[];
+}
+
+const isSame = (a: Seat, b: Seat): boolean =>
+  a.size === b.size && a.rev === b.rev && a.stir === b.stir && a.hubs.join() === b.hubs.join();
+
+const TRIES = 3;
+
+/**
+ * A read without a lock may miss what a step moves just then, also while the step becomes visible: that does not happen at once. A
+ * profile that is looked at as a whole is proven by the number of its members, and by its `rev` afterwards. Of a larger one the page
+ * is read between two moments in which nobody writes. Whoever has no luck with that reads in such a moment.
+ */
+async function readPage(client: Client, ws: WorkspaceId, uid: ProfileId, question: Question): Promise<readonly Row[]> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const found = await readWhole(client, ws, uid, question);
+    if (found === "large") return readBetween(client, ws, uid, question);
+    if (found !== "changed") return found;
+  }
+  return inLock(client, ws, (step) => readStill(step, ws, uid, question));
+}
+
+async function readWhole(
+  client: Client,
+  ws: WorkspaceId,
+  uid: ProfileId,
+  { whole: statement, q, wholeMax, isOfMembers }: Question,
+): Promise<readonly Row[] | "large" | "changed"> {
+  const [row] = await inTwoTries(() => client.read(statement, { ...q, ws, uid, wholeMax: whole(wholeMax) }));
+  // No identifier has this uid, and none that has one ever goes.
+  if (row === undefined) return [];
+  const [size, rev, stir, hubs, annexed, seen, found] = row as WholeRow;
+  if (annexed === true || (size !== null && size > wholeMax)) return "large";
+  if (size !== seen) return "changed";
+  if (isOfMembers && found.length === size && size <= SURELY_MAX) return found;
+  const after = seatOf(await inTwoTries(() => client.read(SEAT, { ws, uid })));
+  return isSame({ size, rev, stir, hubs }, after) ? found : "changed";
+}
+
+async function readBetween(
+  client: Client,
+  ws: WorkspaceId,
+  uid: ProfileId,
+  question: Question,
+): Promise<readonly Row[]> {
+  let before = seatOf(await readLocked(client, ws, SEAT, { uid }));
+  for (let tries = 0; tries < TRIES; tries++) {
+    const q = { ...question.q, hubs: before.hubs };
+    const found = pageOf(await inTwoTries(() => client.read(question.page, q)));
+    const after = seatOf(await readLocked(client, ws, SEAT, { uid }));
+    if (isSame(before, after)) return found;
+    before = after;
+  }
+  return inLock(client, ws, (step) => readStill(step, ws, uid, question));
+}
+
+/** While nobody writes. */
+async function readStill(step: Step, ws: WorkspaceId, uid: ProfileId, { page, q }: Question): Promise<readonly Row[]> {
+  const { hubs } = seatOf(await step.run(SEAT, { ws, uid }));
+  return pageOf(await step.run(page, { ...q, hubs }));
+}
+
+type SeatRow = readonly [
+  size: number | null,
+  rev: number | null,
+  stir: number | null,
+  hubs: readonly (string | null)[],
+];
+type WholeRow = readonly [...SeatRow, annexed: boolean | null, seen: number, found: readonly Row[]];
+
+const seatOf = ([row]: readonly Row[]): Seat => {
+  const [size, rev, stir, hubs] = row as SeatRow;
+  return { size, rev, stir, hubs };
+};
+
+const pageOf = ([row]: readonly Row[]): readonly Row[] => row![0] as readonly Row[];
+
+type MemberRow = readonly [uid: Uid, ns: string, value: string, isConnector: boolean];
+
+export const membersOf = (found: readonly Row[]): readonly Member[] => (found as unknown as MemberRow[]).map(memberOf);
+
+const memberOf = ([uid, namespace, value, isConnector]: MemberRow): Member => ({
+  uid,
+  identifier: { namespace, value },
+  isConnector,
+});
+
+type LinkRow = readonly [from: Uid, to: Uid, changeId: ChangeId, source: Source, keyId: KeyId, at: number];
+
+const linkOf = (row: Row): Link => {
+  const [from, to, changeId, source, keyId, at] = row as LinkRow;
+  return { from, to, changeId, evidence: { source, keyId, at } };
+};

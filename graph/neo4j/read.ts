@@ -1,0 +1,61 @@
+import type { WorkspaceId } from "../../core/ids.js";
+import type { Picture } from "../../core/identity/model.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import type { Client } from "./client.js";
+import { lookParameters, lookupsOfWant, pictureOf, sightOf, type Lookups, type Sight } from "./snapshot.js";
+import { hasRules, seeWithRules, type RulesWant } from "./rules-snapshot.js";
+import { createShared, READS } from "./batcher.js";
+import { LOOK, RULES } from "./cypher/writes.js";
+import { inTwoTries } from "./retry.js";
+
+/** Looks without a lock; whoever asks meanwhile shares the next round trip. */
+export function createRead(client: Client): IdentityGraph["read"] {
+  const share = createShared<Lookups, Sight>({
+    ...READS,
+    weightOf: ({ keys, pairs }) => keys.length + pairs.length,
+    ask: async (asks) => {
+      const keys = asks.flatMap(({ keys }) => keys);
+      const pairs = asks.flatMap(({ pairs }) => pairs);
+      const all = sightOf(await inTwoTries(() => client.read(LOOK, lookParameters({ keys, pairs }))));
+      return split(asks, all);
+    },
+  });
+  const withRules = createRulesRead(client);
+  return async (workspace, want) => {
+    if (hasRules(want)) return withRules({ workspace, want });
+    const lookups = lookupsOfWant(workspace, want);
+    return pictureOf(lookups, await share(lookups));
+  };
+}
+
+/** Each goes alone: only who asks what would be needs this much. */
+function createRulesRead(client: Client) {
+  const ask = (statement: string, q: object) => inTwoTries(() => client.read(statement, { ...q }));
+  return createShared<{ readonly workspace: WorkspaceId; readonly want: RulesWant }, Picture>({
+    ...READS,
+    weightMax: 1,
+    weightWorth: 1,
+    weightOf: () => 1,
+    ask: async ([one]) => {
+      const { workspace, want } = one!;
+      return [(await seeWithRules(ask, RULES, workspace, want)).picture];
+    },
+  });
+}
+
+/** To each its own part of what all saw together, by the positions in its own lookups. Rows come in their order. */
+function split(asks: readonly Lookups[], { found, linked }: Sight): readonly Sight[] {
+  let [keysBefore, pairsBefore, nextFound, nextLinked] = [0, 0, 0, 0];
+  return asks.map(({ keys, pairs }) => {
+    const own = { found: [] as Sight["found"][number][], linked: [] as number[] };
+    for (; nextFound < found.length && found[nextFound]![0] < keysBefore + keys.length; nextFound++) {
+      const [position, uid, profileId, size] = found[nextFound]!;
+      own.found.push([position - keysBefore, uid, profileId, size]);
+    }
+    for (; nextLinked < linked.length && linked[nextLinked]! < pairsBefore + pairs.length; nextLinked++)
+      own.linked.push(linked[nextLinked]! - pairsBefore);
+    keysBefore += keys.length;
+    pairsBefore += pairs.length;
+    return own;
+  });
+}

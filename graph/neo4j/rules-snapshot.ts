@@ -1,0 +1,111 @@
+import { identifierOf } from "../../core/event/event.js";
+import type { IdentifierKey, NeverId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Component, PairKey, Picture, SeenComponent, SeenIdentifier, Want } from "../../core/identity/model.js";
+import { whole, type Parameters, type Row } from "./client.js";
+import { lookParameters, lookupsOfWant, type Lookups } from "./snapshot.js";
+import { COUNT_MEMBERS } from "./cypher/writes.js";
+
+export type RulesWant = Want & { readonly rules: NonNullable<Want["rules"]> };
+export type Ask = (statement: string, q: Parameters) => Promise<readonly Row[]>;
+
+type Seat = readonly [
+  position: number,
+  uid: Uid,
+  unlinkedAt: number | null,
+  isConnector: boolean,
+  touched: readonly IdentifierKey[] | null,
+];
+/** The first two are null when a step takes the profile away just then, the others when nothing was ever written there. */
+type FoundRow = readonly [
+  profileId: ProfileId | null,
+  size: number | null,
+  rev: number | null,
+  counts: string | null,
+  never: readonly NeverId[] | null,
+  annexed: boolean | null,
+  seats: readonly Seat[],
+];
+type LinkRow = readonly [position: number, removedAt: number | null];
+type TouchedRow = readonly [position: number, keys: readonly IdentifierKey[]];
+
+export const hasRules = (want: Want): want is RulesWant => want.rules !== undefined;
+
+export interface RulesSight {
+  readonly picture: Picture;
+  /** Of the components, those that have annexes. */
+  readonly annexed: ReadonlySet<Component>;
+}
+
+/** All that is wanted and all that the rules need, by a statement that looks so. */
+export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId, want: RulesWant): Promise<RulesSight> {
+  const { rules } = want;
+  const lookups = lookupsOfWant(ws, want);
+  const touching = rules.limited.length === 0 ? [] : [...lookups.keys.keys()].map(whole);
+  const [row] = await ask(statement, { ws, ...lookParameters(lookups), touching, ...rules });
+  const [found, links, touched] = row as [readonly FoundRow[], readonly LinkRow[], readonly TouchedRow[]];
+  const components = await componentsOf(ask, found);
+  const { linked, removed } = linksOf(lookups, links);
+  const identifiers = identifiersOf(lookups, found, new Map(touched), rules);
+  const annexed = found.flatMap(([profileId, , , , , isAnnexed]) => (isAnnexed && profileId !== null ? profileId : []));
+  return { picture: { identifiers, components, linked, removed }, annexed: new Set(annexed) };
+}
+
+async function componentsOf(ask: Ask, found: readonly FoundRow[]): Promise<ReadonlyMap<ProfileId, SeenComponent>> {
+  const uncounted = found.filter(([profileId, , , counts]) => profileId !== null && counts === null);
+  const counted = await countMembers(
+    ask,
+    uncounted.map(([profileId]) => profileId!),
+  );
+  const components = new Map<ProfileId, SeenComponent>();
+  for (const [profileId, size, rev, counts, never] of found) {
+    if (profileId === null || size === null) continue;
+    components.set(profileId, {
+      profileId,
+      size,
+      rev: rev ?? 0,
+      counts: counts === null ? (counted.get(profileId) ?? new Map()) : countsOf(counts),
+      never: never ?? [],
+    });
+  }
+  return components;
+}
+
+const countsOf = (json: string): ReadonlyMap<string, number> =>
+  new Map(Object.entries(JSON.parse(json) as Readonly<Record<string, number>>));
+
+async function countMembers(ask: Ask, ids: readonly ProfileId[]) {
+  const counted = new Map<ProfileId, Map<string, number>>();
+  if (ids.length === 0) return counted;
+  const rows = (await ask(COUNT_MEMBERS, { ids })) as readonly (readonly [ProfileId, string, number])[];
+  for (const [id, namespace, members] of rows) {
+    const counts = counted.get(id) ?? new Map<string, number>();
+    counted.set(id, counts.set(namespace, members));
+  }
+  return counted;
+}
+
+function identifiersOf(
+  { keys }: Lookups,
+  found: readonly FoundRow[],
+  neighbours: ReadonlyMap<number, readonly IdentifierKey[]>,
+  { limited, touchedMax }: RulesWant["rules"],
+): ReadonlyMap<IdentifierKey, SeenIdentifier> {
+  const identifiers = new Map<IdentifierKey, SeenIdentifier>();
+  for (const [component, size, , , , , seats] of found)
+    for (const [position, uid, unlinkedAt, isConnector, stored] of seats) {
+      if (component === null || size === null) continue;
+      const kept = (stored ?? []).filter((key) => limited.includes(identifierOf(key).namespace));
+      const touched = [...new Set([...(neighbours.get(position) ?? []), ...kept])].slice(0, touchedMax);
+      identifiers.set(keys[position]!, { uid, component, unlinkedAt, touched, isConnector });
+    }
+  return identifiers;
+}
+
+function linksOf({ pairs }: Lookups, links: readonly LinkRow[]) {
+  const linked = new Set<PairKey>();
+  const removed = new Map<PairKey, number>();
+  for (const [position, removedAt] of links)
+    if (removedAt === null) linked.add(pairs[position]!);
+    else removed.set(pairs[position]!, removedAt);
+  return { linked, removed };
+}

@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import {
+  pairKey,
+  type PairKey,
+  type Picture,
+  type SeenComponent,
+  type SeenIdentifier,
+  type Want,
+} from "../../core/identity/model.js";
+import type { Parameters, Row } from "./client.js";
+
+/** What a statement looks at, by position. */
+export interface Lookups {
+  readonly keys: readonly IdentifierKey[];
+  readonly pairs: readonly PairKey[];
+}
+
+/** The last two are null when a step takes the profile away just then. */
+type FoundRow = readonly [position: number, uid: Uid, profileId: ProfileId | null, size: number | null];
+
+/** What came back, with the positions of the lookups. */
+export interface Sight {
+  readonly found: readonly FoundRow[];
+  readonly linked: readonly number[];
+}
+
+/** Only what is of the workspace: a key names its own. */
+export function lookupsOfWant(workspace: WorkspaceId, { keys, pairs }: Pick<Want, "keys" | "pairs">): Lookups {
+  const own = `${workspace}:`;
+  return {
+    keys: keys.filter((key) => key.startsWith(own)),
+    pairs: pairs.filter(([a, b]) => a.startsWith(own) && b.startsWith(own)).map(([a, b]) => pairKey(a, b)),
+  };
+}
+
+export const lookParameters = ({ keys, pairs }: Lookups): Parameters => ({ keys, pairs: pairs.map(linkKey) });
+
+export const sightOf = ([row]: readonly Row[]): Sight => {
+  const [found, linked] = row as [readonly FoundRow[], readonly number[]];
+  return { found, linked };
+};
+
+const NO_SUMMARY = { rev: 0, counts: new Map(), never: [] } as const;
+const NO_MARKS = { unlinkedAt: null, touched: [], isConnector: false } as const;
+
+/** A profile's own id names the component, so that what two reads saw before and after a merge never looks like one. */
+export function pictureOf({ keys, pairs }: Lookups, { found, linked }: Sight): Picture {
+  const identifiers = new Map<IdentifierKey, SeenIdentifier>();
+  const components = new Map<ProfileId, SeenComponent>();
+  for (const [position, uid, profileId, size] of found) {
+    if (profileId === null || size === null) continue;
+    identifiers.set(keys[position]!, { uid, component: profileId, ...NO_MARKS });
+    components.set(profileId, { profileId, size, ...NO_SUMMARY });
+  }
+  return { identifiers, components, linked: new Set(linked.map((position) => pairs[position]!)), removed: new Map() };
+}
+
+/** Neo4j indexes up to 8 KB; two long keys are more. No pair key begins with a letter. */
+const PAIR_KEY_CHARACTERS_MAX = 512;
+
+/** The key under which a link stands: injective, and short enough for the index. */
+export const linkKey = (pair: PairKey): string =>
+  pair.length <= PAIR_KEY_CHARACTERS_MAX ? pair : `sha256:${createHash("sha256").update(pair).digest("base64url")}`;

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import type { Component, ComponentPlan, Picture, Plan } from "../../core/identity/model.js";
+import { BRING_OVER, LEFT_BEHIND, LET_GO, SET_ASIDE } from "./cypher/staging.js";
+import { whole, type Client, type Step } from "./client.js";
+import { changedMeanwhile } from "./failure.js";
+import { leavesOf, type Leave } from "./move-batches.js";
+import { LOCK } from "./cypher/writes.js";
+import { inStep } from "./step.js";
+
+/** Where the members of a part stand already, if they were taken aside: the name of the annex. */
+export type Aside = ReadonlyMap<ProfileId, string>;
+
+/** A profile of its own costs the step as much memory as so many members that move. */
+const SMALL = 8;
+
+/**
+ * Those that fit into a step that may move so many identifiers, and those that are done another way. Small ones are always done within
+ * it: the other way would spare nothing.
+ */
+export function fitting<T>(all: readonly T[], sizeOf: (one: T) => number, max: number) {
+  const [fits, rest]: [T[], T[]] = [[], []];
+  let room = max;
+  for (const one of all.toSorted((a, b) => sizeOf(a) - sizeOf(b))) {
+    room -= sizeOf(one);
+    (room >= 0 || sizeOf(one) <= Math.min(SMALL, max) ? fits : rest).push(one);
+  }
+  return { fits, rest };
+}
+
+export interface Move {
+  readonly into: Component;
+  readonly gone: Component;
+}
+
+/** What the plan's components take in: brought over within the step, or left where it is. */
+export function movesOf({ components }: Pick<Plan, "components">, picture: Picture, max: number) {
+  const all = components.flatMap(({ into, absorbed }: ComponentPlan): Move[] =>
+    absorbed.map((gone) => ({ into: into!, gone })),
+  );
+  return fitting(all, ({ gone }) => picture.components.get(gone)!.size, max);
+}
+
+/**
+ * Parts that leave by an annex: those that are too much for the step, and all whose leaving gives the profile another id. A commit
+ * shows bit by bit to who reads without the lock: such a part would be seen with the new id and not yet gone, as somebody else's.
+ */
+function asideParts({ splits }: Pick<Plan, "splits">, max: number) {
+  const parts = splits.flatMap(({ component, stays, parts }) =>
+    parts.map((part) => ({ component, isRenamed: stays.profileId !== component, ...part })),
+  );
+  const renamed = parts.filter(({ isRenamed }) => isRenamed);
+  const others = parts.filter(({ isRenamed }) => !isRenamed);
+  return [...renamed, ...fitting(others, ({ size }) => size, max).rest];
+}
+
+export const isAside = ({ splits }: Pick<Plan, "splits">, aside: Aside, max: number): boolean =>
+  asideParts({ splits }, max).every(({ profileId }) => aside.has(profileId));
+
+export interface Leaving {
+  readonly plan: Pick<Plan, "splits">;
+  /** What the plan was made for. */
+  readonly picture: Picture;
+  /** So many leave in the step itself, and in each portion. */
+  readonly max: number;
+}
+
+/** So long nobody brings back what was taken aside. */
+const HELD_MS = 600_000;
+
+/** Takes aside, each portion in a step of its own, what is too much to leave in one. Fails when the profile changes meanwhile. */
+export async function setAside(
+  client: Client,
+  ws: WorkspaceId,
+  { plan, picture, max }: Leaving,
+  aside: Map<ProfileId, string>,
+): Promise<void> {
+  const parts = asideParts(plan, max);
+  for (const { profileId } of parts) aside.set(profileId, newId());
+  for (const component of new Set(parts.map(({ component }) => component))) {
+    const own = parts.filter((part) => part.component === component);
+    const q = { rev: whole(picture.components.get(component)!.rev), ms: whole(HELD_MS) };
+    for (const portion of leavesOf(own, Math.max(max, 1))) {
+      const leaves = portion.map(({ part, uids }) => ({ hub: aside.get(part)!, from: component, uids }));
+      const moved = await inStep(client, (step) => commitCount(step, ws, SET_ASIDE, { ...q, leaves }));
+      if (moved !== countOf(portion)) throw changedMeanwhile();
+    }
+  }
+}
+
+/** Of what was taken aside and did not become a profile. */
+export async function letGo(client: Client, aside: Aside): Promise<void> {
+  if (aside.size > 0) await client.write(LET_GO, { hubs: [...aside.values()] });
+}
+
+const countOf = (leaves: readonly Leave[]): number => leaves.reduce((sum, { uids }) => sum + uids.length, 0);
+
+async function commitCount(step: Step, ws: WorkspaceId, statement: string, q: object): Promise<number> {
+  await step.run(LOCK, { ws });
+  const [row] = await step.run(statement, { ws, ...q });
+  await step.commit();
+  return (row?.[0] ?? 0) as number;
+}
+
+const FAILURES_MAX = 10;
+
+export interface TidyingOptions {
+  /** So many are brought over in one step. */
+  readonly max: number;
+  /** Before each step: others are to come in between. */
+  readonly pauseMs: number;
+}
+
+export interface Tidying {
+  /** Brings over what the profile has in annexes, some time from now. */
+  readonly tidy: (ws: WorkspaceId, uid: Uid) => void;
+  /** The same for all that another process left behind. */
+  readonly tidyAll: () => void;
+}
+
+/** Never fails: what is not brought over is in nobody's way, and the next to come across it goes on with it. */
+export function createTidying(client: Client, { max, pauseMs }: TidyingOptions): Tidying {
+  const underWay = new Set<Uid>();
+  const bringOver = async (ws: WorkspaceId, uid: Uid): Promise<void> => {
+    const q = { uid, limit: whole(max) };
+    for (let failures = 0; failures < FAILURES_MAX;) {
+      await sleep(pauseMs, undefined, { ref: false });
+      const done = await inStep(client, (step) => commitCount(step, ws, BRING_OVER, q)).catch(() => null);
+      if (done === 0) return;
+      if (done === null) failures += 1;
+    }
+  };
+  const tidy = (ws: WorkspaceId, uid: Uid): void => {
+    if (underWay.has(uid)) return;
+    underWay.add(uid);
+    void bringOver(ws, uid).finally(() => underWay.delete(uid));
+  };
+  const tidyAll = async (): Promise<void> => {
+    const left = (await client.read(LEFT_BEHIND, {})) as readonly (readonly [WorkspaceId, Uid])[];
+    for (const [ws, uid] of left) tidy(ws, uid);
+  };
+  return { tidy, tidyAll: () => void tidyAll().catch(() => undefined) };
+}

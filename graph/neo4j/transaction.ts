@@ -1,0 +1,210 @@
+import { AppError } from "../../core/errors.js";
+import type { ChangeId, ProfileId, WorkspaceId } from "../../core/ids.js";
+import type { Picture, Plan, Want } from "../../core/identity/model.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import { createDeadline } from "../scheduling/deadline.js";
+import { letGo, setAside, type Aside, type Tidying } from "./staging.js";
+import { STEP_MS, type Client, type Step } from "./client.js";
+import { isConstraint, isOutOfMemory } from "./failure.js";
+import type { Novelty } from "./new-key-guess.js";
+import { newParameters, requireKnown } from "./parameters.js";
+import { FIND_CHANGE, WRITE_NEW } from "./cypher/writes.js";
+import { inStep } from "./step.js";
+import { seeInStep } from "./step-snapshot.js";
+import { inTries } from "./retry.js";
+import { isPlain, layoutOf, PART_ROWS, writePlan } from "./write.js";
+
+export interface UpdateOptions {
+  /** False only to show that nothing else keeps two processes apart. */
+  readonly locks?: boolean;
+  /** So many identifiers are moved in one step. */
+  readonly movesMax?: number;
+}
+
+interface UpdateDeps extends Required<UpdateOptions> {
+  readonly client: Client;
+  readonly tidying: Tidying;
+  readonly novelty: Novelty;
+}
+
+/** Below the time that a caller of `Identity` waits. */
+const UPDATE_MS = 7_500;
+/** Of what is known to take long: nobody may wait for it any more, and it is to come to stand all the same. */
+const LONG_MS = 600_000;
+const AWAY_TRIES_MAX = 4;
+
+/** The writing side: one transaction for each try, and the workspace's lock first in it. */
+export function createUpdate(deps: UpdateDeps): IdentityGraph["update"] {
+  const within = createDeadline(UPDATE_MS, "The identity graph did not take the change in time.");
+  return async <T>(workspace: WorkspaceId, want: Want, decide: Decide<T>) => {
+    const task: Task<T> = { ...deps, workspace, want, decide, doubts: { last: null } };
+    const isNew = deps.novelty.takeAll(want.keys) && deps.locks;
+    const ending = await within((call) =>
+      inTries(createAttempt(task, isNew), { awayMax: AWAY_TRIES_MAX, isOver: () => call.expired }),
+    );
+    const last = ending.kind === "long" ? await writeLong(task, ending) : ending;
+    if (last.kind === "threw") throw last.error;
+    return last.result;
+  };
+}
+
+type Decide<T> = (picture: Picture) => { readonly plan: Plan | null; readonly result: T };
+
+interface Task<T> extends UpdateDeps {
+  readonly workspace: WorkspaceId;
+  readonly want: Want;
+  readonly decide: Decide<T>;
+  readonly doubts: Doubts<T>;
+}
+
+/** How a try ended; what `decide` threw is no failure of the graph, and no reason to try again. */
+type Ending<T> = { readonly kind: "done"; readonly result: T } | { readonly kind: "threw"; readonly error: unknown };
+
+/** Nothing was written: it takes more than a short step. */
+interface Long {
+  readonly kind: "long";
+  readonly plan: Plan;
+  readonly picture: Picture;
+  readonly rows: number;
+}
+
+/** The last try whose commit may stand although its answer never came. */
+interface Doubts<T> {
+  last: { readonly changeId: ChangeId; readonly ending: Ending<T> } | null;
+}
+
+/** Each call is one try, which knows what the tries before it left open. */
+function createAttempt<T>(task: Task<T>, isNew: boolean): () => Promise<Ending<T> | Long> {
+  let mayBeNew = isNew;
+  return async () => {
+    const isFirst = mayBeNew;
+    mayBeNew = false;
+    const ending = isFirst ? await writeAsNew(task) : null;
+    if (ending !== null) task.novelty.confirm(task.workspace);
+    else task.novelty.deny(task.workspace);
+    return ending ?? writeInStep(task, SHORT);
+  };
+}
+
+const NOTHING: Picture = { identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() };
+
+/**
+ * In one round trip instead of four, when a read saw none of it or a run of new ones goes on. Null when there is more to it: then the
+ * lock has the word.
+ */
+async function writeAsNew<T>(task: Task<T>): Promise<Ending<T> | null> {
+  const { client, workspace, want, decide, doubts } = task;
+  const decided = ask(decide, NOTHING);
+  if (decided.kind === "threw" || decided.plan === null) return null;
+  // What it would not create could stand there unseen.
+  if (decided.plan.creates.length !== want.keys.length || !isPlain(decided.plan)) return null;
+  requireKnown(decided.plan, NOTHING);
+  const parameters = newParameters(workspace, decided.plan);
+  if (parameters === null) return null;
+  note(doubts, decided.plan, decided);
+  try {
+    await client.write(WRITE_NEW, parameters);
+    return decided;
+  } catch (error) {
+    if (!isConstraint(error)) throw error;
+    // It was undone for sure, and a change of this id that stands there is another's.
+    doubts.last = null;
+    return null;
+  }
+}
+
+/** What a step may write, and what was done for it before. */
+interface Room {
+  readonly rows: number;
+  readonly aside: Aside;
+}
+
+const SHORT: Room = { rows: 2 * PART_ROWS, aside: new Map() };
+/** Far more than what one takes on a busy machine. */
+const MS_PER_ROW = 1;
+
+async function writeInStep<T>(task: Task<T>, room: Room): Promise<Ending<T> | Long> {
+  const rows = Math.max(room.rows, task.want.keys.length);
+  const timeoutMs = rows <= SHORT.rows ? STEP_MS : STEP_MS + rows * MS_PER_ROW;
+  const { ending, annexed } = await inStep(task.client, (step) => writeLocked(task, step, room), timeoutMs);
+  for (const profileId of annexed) task.tidying.tidy(task.workspace, profileId);
+  return ending;
+}
+
+/** Again with the time that it takes, and with all taken aside that one step cannot move. After a failure it is decided anew. */
+async function writeLong<T>(task: Task<T>, first: Long): Promise<Ending<T>> {
+  const due = performance.now() + LONG_MS;
+  let known: Long | null = first;
+  const attempt = async (): Promise<Ending<T>> => {
+    for (;;) {
+      const long: Ending<T> | Long = known ?? (await writeInStep(task, SHORT));
+      known = null;
+      if (long.kind !== "long") return long;
+      const ending = await writeWithRoom(task, long).catch(endForMemory);
+      if (ending.kind !== "long") return ending;
+      known = ending;
+    }
+  };
+  return inTries(attempt, { awayMax: AWAY_TRIES_MAX, isOver: () => performance.now() > due });
+}
+
+/** The same would be too much again. */
+function endForMemory(error: unknown): never {
+  if (!isOutOfMemory(error)) throw error;
+  throw new AppError("unavailable", "The change is too large for the memory of the identity graph's server.", {
+    cause: error,
+  });
+}
+
+async function writeWithRoom<T>(task: Task<T>, { plan, picture, rows }: Long): Promise<Ending<T> | Long> {
+  const { client, workspace, movesMax, tidying } = task;
+  const aside = new Map<ProfileId, string>();
+  try {
+    await setAside(client, workspace, { plan, picture, max: movesMax }, aside);
+    return await writeInStep(task, { rows: 2 * rows, aside });
+  } finally {
+    // Whatever became no profile goes back.
+    await letGo(client, aside).catch(() => undefined);
+    for (const { component } of plan.splits) tidying.tidy(workspace, component as ProfileId);
+  }
+}
+
+interface Written<T> {
+  readonly ending: Ending<T> | Long;
+  /** Profiles that have annexes now. */
+  readonly annexed: readonly ProfileId[];
+}
+
+async function writeLocked<T>(task: Task<T>, step: Step, { rows, aside }: Room): Promise<Written<T>> {
+  const { workspace, want, decide, doubts, movesMax } = task;
+  const { picture, annexed } = await seeInStep(step, workspace, want, task.locks);
+  const unwritten = (ending: Ending<T> | Long): Written<T> => ({ ending, annexed: [] });
+  // Behind the lock: the transaction in doubt held it to its end.
+  const { last } = doubts;
+  if (last !== null && (await step.run(FIND_CHANGE, { ws: workspace, change: last.changeId })).length > 0)
+    return unwritten(last.ending);
+  const decided = ask(decide, picture);
+  if (decided.kind === "threw" || decided.plan === null) return unwritten(decided);
+  const { plan } = decided;
+  requireKnown(plan, picture);
+  const layout = layoutOf(plan, picture, aside, movesMax);
+  if (layout.rows > rows || !layout.isComplete) return unwritten({ kind: "long", plan, picture, rows: layout.rows });
+  const seen = { keys: new Set(want.keys), picture, annexed: await annexed() };
+  const profiles = await writePlan(step, workspace, plan, seen, layout);
+  note(doubts, plan, decided);
+  await step.commit();
+  return { ending: decided, annexed: profiles };
+}
+
+function ask<T>(decide: Decide<T>, picture: Picture) {
+  try {
+    return { kind: "done", ...decide(picture) } as const;
+  } catch (error) {
+    return { kind: "threw", error } as const;
+  }
+}
+
+function note<T>(doubts: Doubts<T>, plan: Plan, ending: Ending<T>): void {
+  const changeId = plan.changes[0]?.changeId;
+  doubts.last = changeId === undefined ? null : { changeId, ending };
+}

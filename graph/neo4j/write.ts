@@ -1,0 +1,208 @@
+import { identifierKey } from "../../core/event/event.js";
+import { newId, type IdentifierKey, type ProfileId, type WorkspaceId } from "../../core/ids.js";
+import { pairKey, type Component, type Picture, type Plan, type SplitPlan } from "../../core/identity/model.js";
+import { isAside, movesOf, type Aside, type Move } from "./staging.js";
+import { ANNEX, CATCH_UP, PART_ASIDE, REPOINT, SPREAD } from "./cypher/staging.js";
+import { whole, type Row, type Step } from "./client.js";
+import { changedMeanwhile } from "./failure.js";
+import { leavesOf } from "./move-batches.js";
+import { linkKey } from "./snapshot.js";
+import { profileOf, unknown, writeParameters } from "./parameters.js";
+import { WRITE } from "./cypher/writes.js";
+import {
+  CHANGE_ENDS,
+  DROP,
+  FORBID,
+  LEAVE,
+  LIFT,
+  MOVE,
+  NAME,
+  PART,
+  REMOVE,
+  RESTORE,
+  REVIVE,
+  STAY,
+  TOUCH,
+  UNLINK,
+} from "./cypher/undo.js";
+
+/** What one statement moves or marks at most: each is over in a second, and none holds much memory. */
+export const PART_ROWS = 5_000;
+
+/** Whether the writing statement is all that the plan needs. */
+export const isPlain = (plan: Plan): boolean =>
+  plan.removes.length === 0 &&
+  plan.restores.length === 0 &&
+  plan.splits.length === 0 &&
+  plan.unlinked.length === 0 &&
+  plan.touches.length === 0 &&
+  plan.forbids.length === 0 &&
+  plan.lifts.length === 0 &&
+  plan.links.every(({ revives }) => !revives);
+
+/** What a step looked at, and what stood there of it. */
+export interface Seen {
+  readonly keys: ReadonlySet<IdentifierKey>;
+  readonly picture: Picture;
+  /** Of its components, those that have annexes. */
+  readonly annexed: ReadonlySet<Component>;
+}
+
+/** How a plan is written: what it moves itself, and what it leaves to others. */
+export interface Layout {
+  readonly moves: readonly Move[];
+  readonly annexes: readonly Move[];
+  readonly aside: Aside;
+  /** All that is too much for the step was taken aside. */
+  readonly isComplete: boolean;
+  /** Things that it writes, beside what it creates: what its length goes by. */
+  readonly rows: number;
+}
+
+export function layoutOf(plan: Plan, picture: Picture, aside: Aside, movesMax: number): Layout {
+  const { fits, rest } = movesOf(plan, picture, movesMax);
+  const parts = plan.splits.flatMap(({ parts }) => parts);
+  const staying = parts.filter(({ profileId }) => !aside.has(profileId));
+  const leaving = staying.reduce((sum, { size }) => sum + size, 0);
+  const moving = fits.reduce((sum, { gone }) => sum + picture.components.get(gone)!.size, rest.length);
+  const rows = moving + leaving + parts.length + plan.removes.length + plan.restores.length;
+  return { moves: fits, annexes: rest, aside, isComplete: isAside(plan, aside, movesMax), rows };
+}
+
+/**
+ * Writes a plan that is known to fit the picture, and answers the profiles that have annexes by now. What it names beside that and does
+ * not exist undoes the step.
+ */
+export async function writePlan(
+  step: Step,
+  ws: WorkspaceId,
+  plan: Plan,
+  seen: Seen,
+  layout: Layout,
+): Promise<readonly ProfileId[]> {
+  const { picture, annexed } = seen;
+  const { moves, annexes } = layout;
+  if (!isPlain(plan)) await changeLinks(step, ws, plan);
+  const repointed = [...moves, ...annexes].filter(({ gone }) => annexed.has(gone));
+  if (repointed.length > 0) await step.run(REPOINT, { moves: repointed });
+  // All at once: each that has left its index makes the next portion's search in it slower.
+  if (annexes.length > 0) requireAll(await step.run(ANNEX, { moves: annexes }), annexes.length, "component");
+  const isMany = moves.length > PART_ROWS;
+  const left = isMany ? await moveMany(step, plan, moves) : [];
+  await step.run(WRITE, writeParameters(ws, plan, picture, isMany ? [] : moves));
+  await nameOthers(step, ws, plan, seen);
+  if (!isPlain(plan)) await writeRest(step, ws, plan, layout.aside);
+  const spread = new Set([...annexed, ...annexes.map(({ into }) => into)]);
+  const ids = [...new Set([...spread].map((component) => idAfter(plan, component)))];
+  if (left.length > 0) await step.run(DROP, { ids: left });
+  if (ids.length > 0) for (const statement of [CATCH_UP, SPREAD]) await step.run(statement, { ids });
+  return ids;
+}
+
+/** Answers those that are empty and still there. */
+async function moveMany(step: Step, { components }: Plan, moves: readonly Move[]): Promise<readonly Component[]> {
+  for (const portion of portions(moves)) await step.run(MOVE, { moves: portion });
+  const taken = new Set<Component>(components.map(({ profileId }) => profileId));
+  const ids = moves.map(({ gone }) => gone);
+  await step.run(DROP, { ids: ids.filter((id) => taken.has(id)) });
+  return ids.filter((id) => !taken.has(id));
+}
+
+/** The profile that a component is in the end. */
+function idAfter({ components, splits }: Plan, component: Component): ProfileId {
+  const split = splits.find((one) => one.component === component);
+  const joined = components.find(({ into, absorbed }) => into === component || absorbed.includes(component));
+  return split?.stays.profileId ?? joined?.profileId ?? (component as ProfileId);
+}
+
+/** A change may be about identifiers that the step did not look at. */
+async function nameOthers(step: Step, ws: WorkspaceId, { changes, creates }: Plan, { keys }: Seen): Promise<void> {
+  const created = new Set<IdentifierKey>(creates.map(({ key }) => key));
+  const isUnseen = (key: IdentifierKey): boolean => !keys.has(key) && !created.has(key);
+  const named = changes
+    .map(({ changeId, identifiers }) => ({
+      change: changeId,
+      keys: identifiers.map((identifier) => identifierKey(ws, identifier)).filter(isUnseen),
+    }))
+    .filter(({ keys }) => keys.length > 0);
+  if (named.length > 0) await step.run(NAME, { named });
+}
+
+/** Before anything moves: what stands in the transaction already slows it down. What the profiles become goes on from their `rev`. */
+async function changeLinks(step: Step, ws: WorkspaceId, plan: Plan): Promise<void> {
+  const removes = plan.removes.map(({ pair, changeId, at }) => ({
+    key: linkKey(pairKey(...pair)),
+    change: changeId,
+    at: whole(at),
+  }));
+  await inParts(step, REMOVE, removes, (removes) => ({ ws, removes }), "link");
+  const restores = plan.restores.map(({ pair, changeId }) => ({ key: linkKey(pairKey(...pair)), change: changeId }));
+  await inParts(step, RESTORE, restores, (restores) => ({ ws, restores }), "link");
+  const changed = [...removes, ...restores].map(({ key }) => key);
+  for (const pairs of portions(changed)) await step.run(CHANGE_ENDS, { pairs });
+  const revived = plan.links.filter(({ revives }) => revives).map(({ from, to }) => linkKey(pairKey(from, to)));
+  await inParts(step, REVIVE, revived, (pairs) => ({ pairs }), "link");
+}
+
+async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, aside: Aside): Promise<void> {
+  for (const split of plan.splits) await writeSplit(step, ws, split, aside);
+  const unlinked = plan.unlinked.map(({ key, at, changeId }) => ({
+    key,
+    at: at === null ? null : whole(at),
+    change: at === null ? null : changeId,
+  }));
+  await inParts(step, UNLINK, unlinked, (unlinked) => ({ ws, unlinked }), "identifier");
+  await inParts(step, TOUCH, plan.touches, (touches) => ({ ws, touches }), "identifier");
+  const forbids = plan.forbids.map(({ neverId, from, to, changeId, keyId, at }) => ({
+    id: neverId,
+    from: identifierKey(ws, from),
+    to: identifierKey(ws, to),
+    change: changeId,
+    key_id: keyId,
+    at: whole(at),
+  }));
+  await inParts(step, FORBID, forbids, (forbids) => ({ ws, forbids }), "identifier");
+  await inParts(step, LIFT, plan.lifts, (lifts) => ({ ws, lifts }), "forbidden pair");
+}
+
+async function writeSplit(step: Step, ws: WorkspaceId, split: SplitPlan, aside: Aside): Promise<void> {
+  const { component: was, stays, parts } = split;
+  const from = stays.profileId;
+  await inParts(step, STAY, [{ was, ...profileOf(stays) }], (stays) => ({ stays }), "component");
+  const made = parts.flatMap((part) => {
+    const hub = aside.get(part.profileId);
+    return hub === undefined ? [] : { from, hub, ...profileOf(part) };
+  });
+  if (made.length > 0) {
+    const [row] = await step.run(PART_ASIDE, { parts: made });
+    if (row?.[0] !== made.length) throw changedMeanwhile();
+  }
+  const leaving = parts.filter(({ profileId }) => !aside.has(profileId));
+  // Its id may be the name of another by now.
+  const fresh = leaving.map((part) => ({ from, hub: newId(), ...profileOf(part) }));
+  await inParts(step, PART, fresh, (parts) => ({ ws, parts }), "component");
+  for (const leaves of leavesOf(leaving, PART_ROWS)) {
+    const uids = leaves.reduce((sum, { uids }) => sum + uids.length, 0);
+    const rows = await step.run(LEAVE, { leaves: leaves.map((leave) => Object.assign({ from, was }, leave)) });
+    requireAll(rows, uids, "member");
+  }
+}
+
+function portions<T>(all: readonly T[]): readonly (readonly T[])[] {
+  const count = Math.ceil(all.length / PART_ROWS);
+  return Array.from({ length: count }, (_, n) => all.slice(n * PART_ROWS, (n + 1) * PART_ROWS));
+}
+
+async function inParts<T>(
+  step: Step,
+  statement: string,
+  all: readonly T[],
+  parametersOf: (part: readonly T[]) => Readonly<Record<string, unknown>>,
+  what: string,
+): Promise<void> {
+  for (const part of portions(all)) requireAll(await step.run(statement, parametersOf(part)), part.length, what);
+}
+
+function requireAll([row]: readonly Row[], expected: number, what: string): void {
+  if (row?.[0] !== expected) throw unknown(what);
+}

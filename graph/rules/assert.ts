@@ -1,0 +1,201 @@
+import type { DroppedIdentifier } from "../../core/event/event.js";
+import type { ChangeId, IdentifierKey, Uid } from "../../core/ids.js";
+import {
+  pairKey,
+  type Assertion,
+  type Change,
+  type LinkPlan,
+  type Picture,
+  type Plan,
+  type ProfileRef,
+  type Rules,
+  type Verdict,
+} from "../../core/identity/model.js";
+import {
+  addLinks,
+  createDraft,
+  createIn,
+  groupOf,
+  isLinked,
+  join,
+  planOf,
+  refOf,
+  type Draft,
+  type Group,
+} from "./working-state.js";
+import { isStale, select, selectFacetAlone, type Selection } from "./select.js";
+import { connectorsOf, recordTouches } from "./shared-identifiers.js";
+
+export { NO_RULES } from "./violation.js";
+
+/** An assertion as it waits for its step. */
+export interface Asked {
+  readonly assertion: Assertion;
+  /** Of the assertion's identifiers, in their order. */
+  readonly keys: readonly IdentifierKey[];
+  /** The uid that each identifier gets if it was never seen, in the same order. */
+  readonly uids: readonly Uid[];
+}
+
+/** With all that is minted outside. */
+export interface Request extends Asked {
+  /** Minted within the step: changes are listed by their ids, so these must stand in the order in which they were made. */
+  readonly changeId: ChangeId;
+}
+
+export interface Decision {
+  /** Null when nothing is to be written. */
+  readonly plan: Plan | null;
+  /** One for each request, in order. */
+  readonly verdicts: readonly Verdict[];
+}
+
+/**
+ * Applies the requests one after the other, as if each were committed alone, and answers the net effect as one plan.
+ * Pure: the picture stays as it is. It must show all keys of the requests and all their pairs, with all that rules need.
+ */
+export function decide(picture: Picture, requests: readonly Request[], rules: Rules): Decision {
+  const draft = createDraft(picture);
+  const verdicts = requests.map((request) => apply(draft, request, rules));
+  return { plan: planOf(draft), verdicts };
+}
+
+/** The verdict on a request that leaves nothing to write. */
+export function unchanged(profile: ProfileRef): Verdict {
+  const refs = [refOf(profile)];
+  const { profileId } = profile;
+  return {
+    profileId,
+    outcome: "unchanged",
+    mergedProfileIds: [],
+    dropped: [],
+    changeId: null,
+    rule: null,
+    before: refs,
+    after: refs,
+  };
+}
+
+function apply(draft: Draft, request: Request, rules: Rules): Verdict {
+  const known = groupOf(draft, request.keys[0]!);
+  // Whatever the rules say by now: what stands stands.
+  if (known !== null && isRepeat(draft, request, known)) return unchanged(known);
+  const { source } = request.assertion.evidence;
+  if (source !== "identify" && source !== "alias" && isStale(draft, request))
+    return keep(draft, request, selectFacetAlone(draft, request));
+  const connectors = connectorsOf(draft, request, rules);
+  const selection = select(draft, request, rules, connectors);
+  const verdict =
+    source === "alias" && selection.dropped.length > 0
+      ? refuse(draft, request, selection.dropped)
+      : keep(draft, request, selection);
+  recordTouches(draft, request, rules, connectors);
+  return verdict;
+}
+
+function isRepeat(draft: Draft, { keys }: Request, group: Group): boolean {
+  for (let i = 1; i < keys.length; i++) {
+    if (groupOf(draft, keys[i]!) !== group) return false;
+    for (let j = 0; j < i; j++) if (!isLinked(draft, pairKey(keys[j]!, keys[i]!))) return false;
+  }
+  return true;
+}
+
+/** Links those that were kept. Silence would hide what was dropped, so a request that asked for it leaves a record of that too. */
+function keep(draft: Draft, request: Request, { kept, dropped }: Selection): Verdict {
+  const found = kept.map((position) => groupOf(draft, request.keys[position]!));
+  const touched = [...new Set(found.filter((group) => group !== null))];
+  const before = touched.map(refOf).toSorted(byId);
+  const links = missingLinks(draft, request, kept);
+  const isWritten = links.length > 0 || touched.length !== 1 || found.includes(null);
+  if (!isWritten && dropped.length === 0) return unchanged(touched[0]!);
+
+  const group = join(touched);
+  for (const [i, position] of kept.entries()) if (found[i] === null) create(draft, request, position, group);
+  addLinks(draft, links, group);
+
+  const { profileId } = group;
+  const made = touched.length === 0 ? "created" : touched.length === 1 ? "linked" : "merged";
+  // Nobody needs to be told that an old event links nothing.
+  const isRuled = dropped.some(({ rule }) => rule !== "unlinked");
+  const outcome = isRuled ? "partial" : isWritten ? made : "unchanged";
+  const { source } = request.assertion.evidence;
+  const isRecorded = isWritten || source === "identify" || source === "alias";
+  if (isRecorded) draft.changes.push(changeOf(request, { outcome, before, after: [group], dropped }));
+  return {
+    profileId,
+    outcome,
+    mergedProfileIds: before.map((ref) => ref.profileId).filter((id) => id !== profileId),
+    dropped,
+    changeId: isRecorded ? request.changeId : null,
+    rule: null,
+    before,
+    after: [refOf(group)],
+  };
+}
+
+/** All or nothing: an alias has no lesser half. */
+function refuse(draft: Draft, request: Request, dropped: readonly DroppedIdentifier[]): Verdict {
+  const groups = request.keys.map((key) => groupOf(draft, key)).filter((group) => group !== null);
+  const refs = [...new Set(groups)].map(refOf).toSorted(byId);
+  const { rule } = dropped[0]!;
+  draft.changes.push({ ...changeOf(request, { outcome: "refused", before: refs, after: refs, dropped: [] }), rule });
+  const { changeId } = request;
+  return {
+    profileId: null,
+    outcome: "refused",
+    mergedProfileIds: [],
+    dropped: [],
+    changeId,
+    rule,
+    before: refs,
+    after: refs,
+  };
+}
+
+function changeOf(
+  { assertion: { evidence, identifiers }, changeId }: Request,
+  what: {
+    readonly outcome: Change["outcome"];
+    readonly before: readonly ProfileRef[];
+    readonly after: readonly ProfileRef[];
+    readonly dropped: readonly DroppedIdentifier[];
+  },
+): Change {
+  const { outcome, dropped } = what;
+  const [before, after] = [idsOf(what.before), idsOf(what.after)];
+  return {
+    changeId,
+    at: evidence.at,
+    evidence,
+    identifiers,
+    outcome,
+    before,
+    after,
+    dropped,
+    rule: null,
+    reverts: null,
+  };
+}
+
+const idsOf = (refs: readonly ProfileRef[]) => refs.map(({ profileId }) => profileId).toSorted();
+const byId = (a: ProfileRef, b: ProfileRef): number => (a.profileId < b.profileId ? -1 : 1);
+
+function create(draft: Draft, { assertion, keys, uids }: Request, position: number, group: Group): void {
+  const [key, uid] = [keys[position]!, uids[position]!];
+  createIn(draft, { key, identifier: assertion.identifiers[position]!, uid, group });
+}
+
+/** A link for each pair that has none, also within one profile: it is evidence, and holds when another link goes. */
+function missingLinks(draft: Draft, request: Request, kept: readonly number[]): readonly LinkPlan[] {
+  const { assertion, changeId } = request;
+  const keys = kept.map((position) => request.keys[position]!);
+  const links: LinkPlan[] = [];
+  for (const [i, from] of keys.entries())
+    for (const to of keys.slice(i + 1)) {
+      const pair = pairKey(from, to);
+      if (isLinked(draft, pair)) continue;
+      links.push({ from, to, changeId, evidence: assertion.evidence, revives: draft.picture.removed.has(pair) });
+    }
+  return links;
+}

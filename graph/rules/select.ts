@@ -1,0 +1,94 @@
+import type { DroppedIdentifier, DropRule } from "../../core/event/event.js";
+import { pairKey, type Rules, type Summary } from "../../core/identity/model.js";
+import { breaks, joined, summaryOfOne } from "./violation.js";
+import { groupOf, isLinked, type Draft, type Group } from "./working-state.js";
+import type { Request } from "./assert.js";
+
+/** Which of a request's identifiers are linked, by position in their order, and what becomes of the others. */
+export interface Selection {
+  readonly kept: readonly number[];
+  readonly dropped: readonly DroppedIdentifier[];
+}
+
+/**
+ * An event that is older than an unlink says nothing about it: its pair was removed since, or one of its identifiers unlinked. Then it
+ * links nothing at all, or a third identifier would join them again.
+ */
+export function isStale(draft: Draft, { assertion, keys }: Request): boolean {
+  const { picture } = draft;
+  const { at } = assertion.evidence;
+  for (const key of keys) if ((picture.identifiers.get(key)?.unlinkedAt ?? -Infinity) >= at) return true;
+  if (picture.removed.size === 0) return false;
+  for (const [i, from] of keys.entries())
+    for (const to of keys.slice(i + 1)) {
+      const pair = pairKey(from, to);
+      if (!isLinked(draft, pair) && (picture.removed.get(pair) ?? -Infinity) >= at) return true;
+    }
+  return false;
+}
+
+/** Only the facet's identifier; the others are dropped where they are not in its profile anyway. */
+export function selectFacetAlone(draft: Draft, request: Request): Selection {
+  const facet = groupOf(draft, request.keys[0]!);
+  const apart = (position: number): boolean => facet === null || groupOf(draft, request.keys[position]!) !== facet;
+  const positions = [...request.keys.keys()].slice(1).filter(apart);
+  return { kept: [0], dropped: positions.map((position) => drop(request, position, "unlinked")) };
+}
+
+/** Takes them one by one in their order; each is kept if it joins those before it without breaking a rule. */
+export function select(draft: Draft, request: Request, rules: Rules, connectors: ReadonlySet<number>): Selection {
+  if (isFree(draft, request, rules)) return { kept: [...request.keys.keys()], dropped: [] };
+  const { candidates, dropped } = withoutConnectors(request, inOrder(request, rules), connectors);
+  const kept: number[] = [];
+  const groups = new Set<Group>();
+  let union: Summary | null = null;
+  for (const position of candidates) {
+    const group = groupOf(draft, request.keys[position]!);
+    const side = group ?? summaryOfOne(request.assertion.identifiers[position]!.namespace);
+    const isIn = group !== null && groups.has(group);
+    const rule = union === null || isIn ? null : breaks(union, side, rules);
+    if (rule !== null) {
+      dropped.push(drop(request, position, rule));
+      continue;
+    }
+    kept.push(position);
+    if (isIn) continue;
+    if (group !== null) groups.add(group);
+    union = union === null ? side : joined([union, side]);
+  }
+  return { kept: kept.toSorted((a, b) => a - b), dropped };
+}
+
+/** No rule can touch it: then all are kept, in any order. */
+const isFree = (draft: Draft, { keys }: Request, { limits }: Rules): boolean =>
+  limits.size === 0 && keys.every((key) => (groupOf(draft, key)?.never.length ?? 0) === 0);
+
+/** By priority, (namespace, value) deciding between equals; what an alias or the facet of an event says comes first. */
+function inOrder({ assertion: { identifiers, evidence } }: Request, { priorityOf }: Rules): readonly number[] {
+  const positions = [...identifiers.keys()];
+  if (evidence.source === "alias") return positions;
+  const pinned = evidence.source === "identify" ? 0 : 1;
+  const order = (a: number, b: number): number => {
+    const [one, other] = [identifiers[a]!, identifiers[b]!];
+    const byName = one.namespace === other.namespace ? 0 : one.namespace < other.namespace ? -1 : 1;
+    return priorityOf(other.namespace) - priorityOf(one.namespace) || byName || (one.value < other.value ? -1 : 1);
+  };
+  return [...positions.slice(0, pinned), ...positions.slice(pinned).toSorted(order)];
+}
+
+/** They link to nobody. One stays where there is nobody else; an event's facet stays, and then alone. */
+function withoutConnectors(request: Request, order: readonly number[], connectors: ReadonlySet<number>) {
+  const dropped: DroppedIdentifier[] = [];
+  if (connectors.size === 0 || order.length === 1) return { candidates: order, dropped };
+  const isEvent = !["identify", "alias"].includes(request.assertion.evidence.source);
+  const others = order.filter((position) => !connectors.has(position));
+  const first = order[0]!;
+  const candidates = others.length === 0 || (isEvent && connectors.has(first)) ? [first] : others;
+  for (const position of order) if (!candidates.includes(position)) dropped.push(drop(request, position, "connector"));
+  return { candidates, dropped };
+}
+
+const drop = ({ assertion }: Request, position: number, rule: DropRule): DroppedIdentifier => ({
+  identifier: assertion.identifiers[position]!,
+  rule,
+});

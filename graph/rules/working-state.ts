@@ -1,0 +1,190 @@
+import type { Identifier } from "../../core/event/event.js";
+import type { IdentifierKey, NeverId, Uid } from "../../core/ids.js";
+import {
+  pairKey,
+  type Change,
+  type Component,
+  type ComponentPlan,
+  type LinkPlan,
+  type PairKey,
+  type Picture,
+  type Plan,
+  type ProfileRef,
+  type Summary,
+  type TouchPlan,
+} from "../../core/identity/model.js";
+
+/** A component on its way through the draft. It ends in another one once the two are joined. */
+export interface Group extends Summary {
+  joinedInto: Group | null;
+  /** The components of the picture that it stands for; none when all of it is new. */
+  readonly origins: Component[];
+  profileId: Uid;
+  size: number;
+  counts: ReadonlyMap<string, number>;
+  never: readonly NeverId[];
+  changed: boolean;
+}
+
+interface Create {
+  readonly key: IdentifierKey;
+  readonly identifier: Identifier;
+  readonly uid: Uid;
+  readonly group: Group;
+}
+
+/** What a step writes, while it is being decided: requests see what those before them did. */
+export interface Draft {
+  readonly picture: Picture;
+  readonly groups: Map<Component, Group>;
+  readonly created: Map<IdentifierKey, Create>;
+  readonly linked: Set<PairKey>;
+  readonly links: LinkPlan[];
+  readonly changes: Change[];
+  /** What identifiers touched since the picture was taken. */
+  readonly touched: Map<IdentifierKey, Set<IdentifierKey>>;
+  readonly touches: Map<IdentifierKey, TouchPlan>;
+}
+
+export const createDraft = (picture: Picture): Draft => ({
+  picture,
+  groups: new Map(),
+  created: new Map(),
+  linked: new Set(),
+  links: [],
+  changes: [],
+  touched: new Map(),
+  touches: new Map(),
+});
+
+/** Of an identifier, as the draft has it by now; null when it was never seen. */
+export function groupOf(draft: Draft, key: IdentifierKey): Group | null {
+  const known = draft.picture.identifiers.get(key);
+  const group = known === undefined ? draft.created.get(key)?.group : groupFor(draft, known.component);
+  return group === undefined ? null : endOf(group);
+}
+
+export function groupFor(draft: Draft, component: Component): Group {
+  let group = draft.groups.get(component);
+  if (group === undefined) {
+    const { profileId, size, counts, never } = draft.picture.components.get(component)!;
+    group = { joinedInto: null, origins: [component], profileId, size, counts, never, changed: false };
+    draft.groups.set(component, group);
+  }
+  return endOf(group);
+}
+
+/** What it is part of by now. */
+export function endOf(group: Group): Group {
+  let end = group;
+  while (end.joinedInto !== null) end = end.joinedInto;
+  return end;
+}
+
+/** One group out of those touched; a new one, still without an id, when there are none. The largest takes the others in. */
+export function join(touched: readonly Group[]): Group {
+  if (touched.length === 0)
+    return { joinedInto: null, origins: [], profileId: NO_ID, size: 0, counts: new Map(), never: [], changed: true };
+  const into = touched.reduce((most, group) => (group.origins.length > most.origins.length ? group : most));
+  for (const part of touched) if (part !== into) absorb(into, part);
+  return into;
+}
+
+function absorb(into: Group, part: Group): void {
+  own(into);
+  for (const origin of part.origins) into.origins.push(origin);
+  for (const [namespace, count] of part.counts) addCount(into, namespace, count);
+  if (part.never.length > 0) into.never = [...new Set([...into.never, ...part.never])].toSorted();
+  into.profileId = smaller(into.profileId, part.profileId);
+  into.size += part.size;
+  part.joinedInto = into;
+}
+
+/** It is written, also when nothing but its links change. */
+export const touch = (group: Group): void => own(group);
+
+/** What came from the picture is copied before the first change of it. */
+function own(group: Group): void {
+  if (group.changed) return;
+  group.counts = new Map(group.counts);
+  group.changed = true;
+}
+
+const addCount = ({ counts }: Group, namespace: string, count: number): void =>
+  void (counts as Map<string, number>).set(namespace, (counts.get(namespace) ?? 0) + count);
+
+/** Greater than every uid. */
+const NO_ID = "~" as Uid;
+const smaller = (a: Uid, b: Uid): Uid => (a < b ? a : b);
+
+export function createIn(draft: Draft, create: Create): void {
+  const { group, identifier, uid } = create;
+  draft.created.set(create.key, create);
+  own(group);
+  group.size += 1;
+  group.profileId = smaller(group.profileId, uid);
+  addCount(group, identifier.namespace, 1);
+}
+
+export const isLinked = ({ picture, linked }: Draft, pair: PairKey): boolean =>
+  picture.linked.has(pair) || linked.has(pair);
+
+export function addLinks(draft: Draft, links: readonly LinkPlan[], group: Group): void {
+  if (links.length === 0) return;
+  draft.links.push(...links);
+  for (const { from, to } of links) draft.linked.add(pairKey(from, to));
+  own(group);
+}
+
+export const refOf = ({ profileId, size }: ProfileRef): ProfileRef => ({ profileId, size });
+
+export const EMPTY_PLAN: Plan = {
+  components: [],
+  creates: [],
+  links: [],
+  changes: [],
+  removes: [],
+  restores: [],
+  splits: [],
+  unlinked: [],
+  touches: [],
+  forbids: [],
+  lifts: [],
+};
+
+/** Null when there is nothing to write. */
+export function planOf(draft: Draft): Plan | null {
+  if (draft.changes.length === 0 && draft.touches.size === 0) return null;
+  const creates = [...draft.created.values()];
+  const groups = changedGroups(draft);
+  const positions = new Map(groups.map((group, position) => [group, position]));
+  return {
+    ...EMPTY_PLAN,
+    components: componentPlans(draft),
+    creates: creates.map(({ key, identifier, uid, group }) => ({
+      key,
+      identifier,
+      uid,
+      component: positions.get(endOf(group))!,
+    })),
+    links: draft.links,
+    changes: draft.changes,
+    touches: [...draft.touches.values()],
+  };
+}
+
+function changedGroups({ groups, created }: Draft): readonly Group[] {
+  const ends = [...groups.values(), ...Array.from(created.values(), ({ group }) => group)].map(endOf);
+  return [...new Set(ends)].filter(({ changed }) => changed);
+}
+
+/** Those that are written. */
+export const componentPlans = (draft: Draft): readonly ComponentPlan[] =>
+  changedGroups(draft).map((group) => componentPlan(draft.picture, group));
+
+/** Small into large: then n identifiers move n log n times in all, whatever the order of the merges. */
+function componentPlan(picture: Picture, { origins, size, profileId, counts, never }: Group): ComponentPlan {
+  const sizeOf = (component: Component): number => picture.components.get(component)!.size;
+  const [into, ...absorbed] = origins.toSorted((a, b) => sizeOf(b) - sizeOf(a));
+  return { into: into ?? null, absorbed, size, profileId, counts, never };
+}

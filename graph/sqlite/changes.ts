@@ -1,0 +1,119 @@
+import type { Database } from "../../core/database.js";
+import type { Identifier } from "../../core/event/event.js";
+import type { ChangeId, KeyId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Change, Plan, Source } from "../../core/identity/model.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import { prepareInsert } from "./insert.js";
+import { bytesBefore, changeBytes, changeIdOf } from "./encoding.js";
+import { inTurns, type Read } from "./pages.js";
+
+type Named = readonly [namespace: string, value: string];
+
+/** What a record holds beside the columns: short, since each step writes one, and without what is mostly empty. */
+interface ChangeRecord {
+  /** Of the first step: an object each. */
+  readonly identifiers: readonly (Named | Identifier)[];
+  readonly before?: Change["before"];
+  /** Of the first step: one. */
+  readonly after: Change["after"] | Uid;
+  readonly dropped?: Change["dropped"];
+  readonly rule?: NonNullable<Change["rule"]>;
+  readonly reverts?: ChangeId;
+  /** When it is not the evidence's time. */
+  readonly at?: number;
+}
+
+const recordOf = ({ at, evidence, identifiers, before, after, dropped, rule, reverts }: Change): Buffer => {
+  const record: ChangeRecord = {
+    identifiers: identifiers.map(({ namespace, value }): Named => [namespace, value]),
+    ...(before.length > 0 && { before }),
+    after,
+    ...(dropped.length > 0 && { dropped }),
+    ...(rule !== null && { rule }),
+    ...(reverts !== null && { reverts }),
+    ...(at !== evidence.at && { at }),
+  };
+  return Buffer.from(JSON.stringify(record));
+};
+
+/** Writes the records, and answers the keys of their rows, by id; and of those that stand already and take or restore links. */
+export function prepareChangeWriter(database: Database) {
+  const insert = prepareInsert(database, "INTO changes (id, ws, outcome, source, key_id, at, record)", 7);
+  const exists = database.prepare("SELECT 1 FROM changes WHERE id = ? AND ws = ?");
+  return (workspace: WorkspaceId, { changes, removes, restores }: Plan): ReadonlyMap<ChangeId, Buffer> => {
+    const keys = new Map(changes.map(({ changeId }) => [changeId, changeBytes(changeId)]));
+    insert(
+      changes.map((change) => {
+        const { outcome, evidence } = change;
+        const key = keys.get(change.changeId)!;
+        return [key, workspace, outcome, evidence.source, evidence.keyId, evidence.at, recordOf(change)];
+      }),
+    );
+    for (const changeId of new Set([...removes, ...restores].map((one) => one.changeId))) {
+      const key = changeBytes(changeId);
+      if (!keys.has(changeId) && exists.get([key, workspace]) !== undefined) keys.set(changeId, key);
+    }
+    return keys;
+  };
+}
+
+const COLUMNS = "id, outcome, source, key_id, at, record";
+type ChangeRow = readonly [id: Buffer, Change["outcome"], Source, KeyId, number, Buffer];
+
+const changeOf = ([id, outcome, source, keyId, at, blob]: ChangeRow): Change => {
+  const record = JSON.parse(blob.toString()) as ChangeRecord;
+  const { after } = record;
+  return {
+    changeId: changeIdOf(id.toString("hex")),
+    at: record.at ?? at,
+    evidence: { source, keyId, at },
+    identifiers: record.identifiers.map((one) => ("value" in one ? one : { namespace: one[0], value: one[1] })),
+    outcome,
+    before: record.before ?? [],
+    after: typeof after === "string" ? [after] : after,
+    dropped: record.dropped ?? [],
+    rule: record.rule ?? null,
+    reverts: record.reverts ?? null,
+  };
+};
+
+export type FindChange = (workspace: WorkspaceId, changeId: ChangeId) => Change | null;
+
+export function prepareFindChange(database: Database): FindChange {
+  const find = database.prepare(`SELECT ${COLUMNS} FROM changes WHERE id = ? AND ws = ?`);
+  return (workspace, changeId) => {
+    const row = find.get([changeBytes(changeId), workspace]);
+    return row === undefined ? null : changeOf(row as ChangeRow);
+  };
+}
+
+/** All there are; the compiler holds the list to them. */
+const OUTCOMES = Object.keys({
+  created: true,
+  linked: true,
+  merged: true,
+  unchanged: true,
+  partial: true,
+  refused: true,
+  unlinked: true,
+  forbidden: true,
+  reverted: true,
+  lifted: true,
+} satisfies Record<Change["outcome"], true>);
+
+const ofOutcome = (outcome: string): string =>
+  `SELECT ${COLUMNS} FROM changes WHERE ws = ?1 AND outcome = ${outcome} AND id < ?2`;
+/** One index serves both: those of any outcome are the lists of all outcomes, merged. */
+const OF_ONE = `${ofOutcome("?3")} ORDER BY id DESC LIMIT ?4`;
+const OF_ANY = `${OUTCOMES.map((outcome) => ofOutcome(`'${outcome}'`)).join(" UNION ALL ")} ORDER BY id DESC LIMIT ?3`;
+
+export function createChangeList(database: Database, read: Read): IdentityGraph["changes"] {
+  const [ofOne, ofAny] = [database.prepare(OF_ONE), database.prepare(OF_ANY)];
+  return (workspace, outcome, { limit, before }) =>
+    inTurns(read, limit, (last: Change | undefined, most) => {
+      const below = bytesBefore(last?.changeId ?? before);
+      const rows =
+        outcome === null ? ofAny.all([workspace, below, most]) : ofOne.all([workspace, below, outcome, most]);
+      return (rows as readonly ChangeRow[]).map(changeOf);
+    });
+}

@@ -1,0 +1,50 @@
+import type { ChangeId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { Component, PairKey, Picture, SeenComponent, SeenIdentifier, Summary } from "../../core/identity/model.js";
+
+/** A picture with the rows behind it. */
+export interface Sight extends Picture {
+  /** Those that a step creates join them as they are written. */
+  readonly rowIds: Map<IdentifierKey, number>;
+  readonly identifiers: Map<IdentifierKey, SeenIdentifier & { readonly component: number }>;
+  readonly components: Map<Component, SeenComponent>;
+  readonly linked: Set<PairKey>;
+  readonly removed: Map<PairKey, number>;
+}
+
+/** A key holds what a client chose. */
+export const keyBlob = (key: IdentifierKey): Buffer => Buffer.from(key);
+export const keyOf = (blob: Buffer): IdentifierKey => blob.toString() as IdentifierKey;
+/** What the keys of a workspace begin with. */
+export const keyPrefix = (workspace: WorkspaceId): string => `${workspace}:`;
+
+/** A change's id as its row has it: 16 bytes, which compare as its text does. */
+export const changeBytes = (changeId: ChangeId): Buffer => Buffer.from(changeId.replaceAll("-", ""), "hex");
+/** Where a page of older changes begins: behind that one, or behind all. */
+export const bytesBefore = (changeId: ChangeId | null): Buffer =>
+  changeId === null ? Buffer.alloc(17, 0xff) : changeBytes(changeId);
+/** Of hexadecimal digits: what SQL's `hex` makes of the bytes. */
+export const changeIdOf = (hex: string): ChangeId => {
+  const id = hex.toLowerCase();
+  return `${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}` as ChangeId;
+};
+
+/** A summary as its columns hold it: `user_id,email=2`, since no namespace holds these signs and most have one value. */
+export function countsText({ counts }: Summary): string {
+  let text = "";
+  for (const [namespace, count] of counts) text += `${text && ","}${namespace}${count === 1 ? "" : `=${count}`}`;
+  return text;
+}
+export const countsOf = (text: string): Summary["counts"] =>
+  new Map(
+    text.split(",").map((one) => {
+      const [namespace, count] = one.split("=");
+      return [namespace!, Number(count ?? 1)];
+    }),
+  );
+export const neverText = ({ never }: Summary): string | null => (never.length === 0 ? null : JSON.stringify(never));
+export const neverOf = (text: string | null): Summary["never"] =>
+  text === null ? [] : (JSON.parse(text) as Summary["never"]);
+
+export const touchedBlob = (keys: Iterable<IdentifierKey>): Buffer => Buffer.from(JSON.stringify([...keys]));
+export const touchedOf = (blob: Buffer | null): readonly IdentifierKey[] =>
+  blob === null ? [] : (JSON.parse(blob.toString()) as readonly IdentifierKey[]);

@@ -1,0 +1,66 @@
+import type { Database } from "../../core/database.js";
+import { AppError } from "../../core/errors.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import { repeatIn } from "../rules/repeats.js";
+import { createChangeList, prepareFindChange } from "./changes.js";
+import { createHistory } from "./history.js";
+import { createChangeTraces } from "./link-states.js";
+import { createLinks } from "./links.js";
+import { prepareLook } from "./snapshot.js";
+import { createNeverReads } from "./forbidden-pairs.js";
+import { preparePlanWriter } from "./write.js";
+import { createProfileReads } from "./profiles.js";
+import { wantOf, wantOfAll } from "../rules/read-set.js";
+
+/** The graph in the embedded store. The tables stand already (`GRAPH_MIGRATIONS`); the database stays open after `close`. */
+export function createSqliteGraph({ database }: { readonly database: Database }): IdentityGraph {
+  const look = prepareLook(database);
+  const writePlan = preparePlanWriter(database);
+  const findChange = prepareFindChange(database);
+  let closed = false;
+
+  /** What throws becomes a rejection, so that a caller has one way to fail. */
+  const read = async <T>(work: () => T): Promise<T> => {
+    if (closed) throw closedError();
+    return database.read(work);
+  };
+
+  return {
+    ready: () => read(() => database.check()),
+    read: async (workspace, want) => {
+      if (closed) throw closedError();
+      return database.readTogether(() => look(workspace, want));
+    },
+    repeats: async (workspace, sets) => {
+      if (closed) throw closedError();
+      return database.readTogether(() => {
+        const sight = look(workspace, wantOfAll(sets.map(wantOf)));
+        return sets.map((keys) => repeatIn(sight, keys));
+      });
+    },
+    update: async (workspace, want, decide) => {
+      if (closed) throw closedError();
+      return database.write(() => {
+        const sight = look(workspace, want);
+        const { plan, result } = decide(sight);
+        if (plan !== null) writePlan(workspace, plan, sight);
+        return result;
+      });
+    },
+    ...createProfileReads(database, read),
+    links: createLinks(database, read),
+    ...createChangeTraces(database, read),
+    ...createNeverReads(database, read),
+    findChange: (workspace, changeId) => read(() => findChange(workspace, changeId)),
+    changes: createChangeList(database, read),
+    history: createHistory(database, read),
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      // Writes commit in their order, so behind this one nothing of ours is under way; a closed store has nothing left.
+      await database.write(() => undefined).catch(() => undefined);
+    },
+  };
+}
+
+const closedError = (): AppError => new AppError("unavailable", "The identity graph is closed.");

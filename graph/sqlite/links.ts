@@ -1,0 +1,148 @@
+import type { Database } from "../../core/database.js";
+import type { KeyId, Uid } from "../../core/ids.js";
+import type { Link, Source } from "../../core/identity/model.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import { prepareFindProfile } from "./profiles.js";
+import { changeIdOf } from "./encoding.js";
+import { nextTurn, ROWS_PER_TURN, type Read } from "./pages.js";
+
+/** How far a reader came: through all members up to `from`; with `to` set, of that one only to the links up to it. */
+interface Place {
+  readonly from: Uid;
+  readonly to: Uid | null;
+}
+
+/** What one turn reads, and the place behind it; null when there is nothing more. */
+interface Part {
+  readonly links: readonly Link[];
+  readonly place: Place;
+}
+
+/** Each link is looked at from both of its ends. */
+const LOOKED_AT_MAX = 2 * ROWS_PER_TURN;
+/** A reader of few links must not take a turn for each member that has none. */
+const MEMBERS_MIN = 250;
+/** A member with more links is read by its profile's members in their order; for one with fewer, all its links are sorted. */
+const SORTED_MAX = 10_000;
+
+export function createLinks(database: Database, read: Read): IdentityGraph["links"] {
+  const findProfile = prepareFindProfile(database);
+  const readPart = prepareParts(database);
+
+  return async (workspace, profileId, { limit, after }) => {
+    const links: Link[] = [];
+    let place: Place = after ?? { from: "" as Uid, to: null };
+    while (links.length < limit) {
+      const most = Math.min(limit - links.length, ROWS_PER_TURN);
+      const part = await read(() => {
+        const profile = findProfile(workspace, profileId);
+        return profile === null ? null : readPart(profile.component, place, most);
+      });
+      if (part === null) break;
+      links.push(...part.links);
+      place = part.place;
+      await nextTurn();
+    }
+    return links.slice(0, limit);
+  };
+}
+
+function prepareParts(database: Database) {
+  const membersAfter = database.prepare(
+    "SELECT uid, id FROM identifiers WHERE component = ? AND uid > ? ORDER BY uid LIMIT ?",
+  );
+  const findMember = database.prepare("SELECT id FROM identifiers WHERE component = ? AND uid = ?");
+  const countOfMembers = prepareCount(database, "f.component = ? AND f.uid > ? AND f.uid <= ?");
+  const countOfOne = prepareCount(database, "f.id = ?");
+  const { ofMembers, ofOne, toMembers } = prepareRows(database);
+
+  const readMembers = (component: number, { from }: Place, most: number): Part | null => {
+    const members = membersAfter.all([component, from, Math.max(most, MEMBERS_MIN)]) as readonly (readonly [Uid])[];
+    const upTo = (some: number) => [component, from, members[some - 1]![0]] as const;
+    let some = members.length;
+    if (some === 0) return null;
+    while (countOfMembers(upTo(some), LOOKED_AT_MAX) > LOOKED_AT_MAX) {
+      if (some === 1) return { links: [], place: { from: members[0]![0], to: "" as Uid } };
+      some = Math.ceil(some / 2);
+    }
+    const links = ofMembers(upTo(some)).toSorted(byEnds);
+    return { links, place: { from: members[some - 1]![0], to: null } };
+  };
+
+  const readOne = (component: number, from: Uid, to: Uid, most: number): Part => {
+    const end: Place = { from, to: null };
+    const row = findMember.get([component, from])?.[0] as number | undefined;
+    if (row === undefined) return { links: [], place: end };
+    if (countOfOne([row], SORTED_MAX) <= SORTED_MAX) {
+      const links = ofOne([row, to, most]).toSorted(byEnds).slice(0, most);
+      return { links, place: links.length < most ? end : { from, to: links.at(-1)!.to } };
+    }
+    const last = membersAfter.all([component, to, ROWS_PER_TURN]).at(-1)?.[0] as Uid | undefined;
+    if (last === undefined) return { links: [], place: end };
+    return { links: toMembers([row, component, to, last]).toSorted(byEnds), place: { from, to: last } };
+  };
+
+  return (component: number, place: Place, most: number): Part | null =>
+    place.to === null ? readMembers(component, place, most) : readOne(component, place.from, place.to, most);
+}
+
+type Parameters = readonly (string | number)[];
+
+/** Counts the links of members on both sides, removed ones too, to no more than one beyond the bound. */
+function prepareCount(database: Database, members: string) {
+  const sides = ["a", "b"].map((side) =>
+    database.prepare(
+      `SELECT count(*) FROM (SELECT 1 FROM identifiers f CROSS JOIN links l ON l.${side} = f.id WHERE ${members} LIMIT ?)`,
+    ),
+  );
+  return (parameters: Parameters, max: number): number =>
+    sides.reduce((sum, side) => sum + (side.get([...parameters, max + 1])![0] as number), 0);
+}
+
+type LinkRow = readonly [from: Uid, to: Uid, changeHex: string, Source, KeyId, at: number];
+
+const withEvidence = (rows: string): string =>
+  `SELECT from_uid, to_uid, hex(c.id), c.source, c.key_id, c.at
+   FROM (${rows}) found CROSS JOIN changes c ON c.id = found.change`;
+
+const active = (forward: number): string => `l.forward = ${forward} AND l.removed_at IS NULL`;
+
+/** Active links as they were asserted, from members to members. A link stands once, so each is looked for both ways round. */
+function prepareRows(database: Database) {
+  const bothWays = (sql: (from: string, to: string, forward: number) => string) => {
+    const ways = [database.prepare(sql("a", "b", 1)), database.prepare(sql("b", "a", 0))];
+    return (parameters: Parameters): readonly Link[] =>
+      ways.flatMap((way) => (way.all(parameters) as readonly LinkRow[]).map(linkOf));
+  };
+  const columns = "f.uid AS from_uid, t.uid AS to_uid, l.change";
+  return {
+    ofMembers: bothWays((from, to, forward) =>
+      withEvidence(
+        `SELECT ${columns} FROM identifiers f CROSS JOIN links l ON l.${from} = f.id CROSS JOIN identifiers t ON t.id = l.${to}
+         WHERE f.component = ? AND f.uid > ? AND f.uid <= ? AND ${active(forward)}`,
+      ),
+    ),
+    ofOne: bothWays((from, to, forward) =>
+      withEvidence(
+        `SELECT ${columns} FROM identifiers f CROSS JOIN links l ON l.${from} = f.id CROSS JOIN identifiers t ON t.id = l.${to}
+         WHERE f.id = ? AND t.uid > ? AND ${active(forward)} ORDER BY to_uid LIMIT ?`,
+      ),
+    ),
+    toMembers: bothWays((from, to, forward) =>
+      withEvidence(
+        `SELECT ${columns} FROM identifiers f CROSS JOIN identifiers t CROSS JOIN links l ON l.${from} = f.id AND l.${to} = t.id
+         WHERE f.id = ? AND t.component = ? AND t.uid > ? AND t.uid <= ? AND ${active(forward)}`,
+      ),
+    ),
+  };
+}
+
+const linkOf = ([from, to, hex, source, keyId, at]: LinkRow): Link => ({
+  from,
+  to,
+  changeId: changeIdOf(hex),
+  evidence: { source, keyId, at },
+});
+
+const byEnds = (x: Link, y: Link): number =>
+  x.from === y.from ? Number(x.to > y.to) - Number(x.to < y.to) : x.from > y.from ? 1 : -1;

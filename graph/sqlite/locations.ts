@@ -1,0 +1,62 @@
+import type { Database } from "../../core/database.js";
+import type { IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Component, Plan } from "../../core/identity/model.js";
+import { keyBlob, keyPrefix, type Sight } from "./encoding.js";
+
+/** An identifier that a plan names: its row, and the component that it is in, or was in before a split that this plan makes. */
+export interface Seat {
+  readonly row: number;
+  readonly uid: Uid;
+  readonly component: number;
+}
+
+export interface Seats {
+  find(key: IdentifierKey): Seat | undefined;
+  /** Throws when there is no such identifier. */
+  require(key: IdentifierKey): Seat;
+}
+
+/** What became of the components that a plan names. */
+export interface Written {
+  /** Of `Plan.components`, by position. */
+  readonly rows: readonly number[];
+  /** An absorbed component -> the one that it is part of now. */
+  readonly movedTo: ReadonlyMap<Component, number>;
+  /** Those that have a higher rev by now. */
+  readonly raised: Set<number>;
+}
+
+/** What the step saw or created is known; the rest is found by its key. */
+export function prepareSeats(database: Database) {
+  const findSeat = database.prepare("SELECT id, uid, component FROM identifiers WHERE key = ?");
+  const findByKey = (workspace: WorkspaceId, key: IdentifierKey): Seat | undefined => {
+    if (!key.startsWith(keyPrefix(workspace))) return undefined;
+    const found = findSeat.get([keyBlob(key)]) as readonly [number, Uid, number] | undefined;
+    return found === undefined ? undefined : { row: found[0], uid: found[1], component: found[2] };
+  };
+
+  return (workspace: WorkspaceId, { creates }: Plan, sight: Sight, { rows, movedTo }: Written): Seats => {
+    const created = new Map(creates.map(({ key, uid, component }) => [key, { uid, component: rows[component]! }]));
+    const found = new Map<IdentifierKey, Seat | undefined>();
+    const seatOf = (key: IdentifierKey): Seat | undefined => {
+      const seat = sight.identifiers.get(key) ?? created.get(key);
+      if (seat === undefined) return findByKey(workspace, key);
+      const { uid, component } = seat;
+      return { row: sight.rowIds.get(key)!, uid, component: movedTo.get(component) ?? component };
+    };
+    const find = (key: IdentifierKey): Seat | undefined => {
+      if (!found.has(key)) found.set(key, seatOf(key));
+      return found.get(key);
+    };
+    return { find, require: (key) => existing(find(key), "identifier") };
+  };
+}
+
+/** A plan that names what is not there is a fault of its maker: the step ends, and with it all that it wrote. */
+export function existing<T>(found: T | undefined, what: string): T {
+  if (found === undefined) throw new Error(`The plan names a ${what} that does not exist.`);
+  return found;
+}
+
+export const requireOne = ({ changes }: { readonly changes: number }, what: string): void =>
+  void existing(changes === 1 ? true : undefined, what);

@@ -1,0 +1,50 @@
+import type { Database } from "../../core/database.js";
+import { identifierOf } from "../../core/event/event.js";
+import type { IdentifierKey } from "../../core/ids.js";
+import type { Want } from "../../core/identity/model.js";
+import { keyOf, touchedOf, type Sight } from "./encoding.js";
+
+/** Of an identifier with more links, the newest on each side are looked through: a step must not wait for a giant. */
+const SCANNED_MAX = 1_000;
+
+/** Neighbours of a row on one side, of the namespaces in a JSON list. */
+const neighbours = (own: "a" | "b", other: "a" | "b"): string => `
+  SELECT i.key
+  FROM (SELECT ${other} AS other, removed_at FROM links WHERE ${own} = ? ORDER BY ${other} DESC LIMIT ${SCANNED_MAX}) l
+  JOIN identifiers i ON i.id = l.other
+  WHERE l.removed_at IS NULL
+    AND CAST(substr(i.key, 38, instr(substr(i.key, 38), X'3A') - 1) AS TEXT) IN (SELECT value FROM json_each(?))
+  LIMIT ?`;
+
+/** Adds to each identifier in sight the values of limited namespaces that it was sent with. */
+export function prepareTouched(database: Database) {
+  const stored = database.prepare("SELECT touched FROM identifiers WHERE id = ? AND touched IS NOT NULL");
+  const sides = [database.prepare(neighbours("a", "b")), database.prepare(neighbours("b", "a"))];
+
+  return (sight: Sight, { limited, touchedMax }: NonNullable<Want["rules"]>): void => {
+    const [namespaces, list] = [new Set(limited), JSON.stringify(limited)];
+    for (const [key, seen] of sight.identifiers) {
+      const row = sight.rowIds.get(key)!;
+      const touched = new Set(storedOf(stored.get([row])).filter((one) => namespaces.has(namespaceOf(one))));
+      const linkedMax = hasLimited(sight, key, namespaces) ? touchedMax : 0;
+      for (const side of sides) {
+        if (touched.size >= linkedMax) break;
+        for (const [blob] of side.all([row, list, touchedMax])) touched.add(keyOf(blob as Buffer));
+      }
+      if (touched.size > 0) sight.identifiers.set(key, { ...seen, touched: [...touched].slice(0, touchedMax) });
+    }
+  };
+}
+
+const storedOf = (row: readonly unknown[] | undefined): readonly IdentifierKey[] =>
+  touchedOf((row?.[0] ?? null) as Buffer | null);
+
+const namespaceOf = (key: IdentifierKey): string => identifierOf(key).namespace;
+
+/** Whether its profile holds any value of these namespaces beside itself: most hold none, and their links need no look. */
+function hasLimited(sight: Sight, key: IdentifierKey, namespaces: ReadonlySet<string>): boolean {
+  const { counts } = sight.components.get(sight.identifiers.get(key)!.component)!;
+  let held = namespaces.has(namespaceOf(key)) ? -1 : 0;
+  for (const namespace of namespaces) held += counts.get(namespace) ?? 0;
+  return held > 0;
+}

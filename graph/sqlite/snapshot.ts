@@ -1,0 +1,128 @@
+import type { Database } from "../../core/database.js";
+import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import { pairKey, type KeyPair, type Summary, type Want } from "../../core/identity/model.js";
+import { countsOf, keyBlob, keyPrefix, neverOf, type Sight } from "./encoding.js";
+import { prepareTouched } from "./seen-with.js";
+
+const seat = (i: string, c: string): string => `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size`;
+/** What only the rules ask for. */
+const depth = (i: string, c: string): string => `${i}.unlinked_at, ${i}.connector, ${c}.rev, ${c}.counts, ${c}.never`;
+
+const findOne = (isDeep: boolean): string => `
+  SELECT ${seat("i", "c")} ${isDeep ? `, ${depth("i", "c")}` : ""}
+  FROM identifiers i JOIN components c ON c.id = i.component
+  WHERE i.key = ?`;
+
+/** Always one row: what is not there is null. A third faster than asking for the three one by one. */
+const findPair = (isDeep: boolean): string => `
+  SELECT ${seat("x", "cx")}, ${seat("y", "cy")}, l.a
+  ${isDeep ? `, l.removed_at, ${depth("x", "cx")}, ${depth("y", "cy")}` : ""}
+  FROM (SELECT 1)
+  LEFT JOIN identifiers x ON x.key = ?
+  LEFT JOIN identifiers y ON y.key = ?
+  LEFT JOIN components cx ON cx.id = x.component
+  LEFT JOIN components cy ON cy.id = y.component
+  LEFT JOIN links l ON l.a = min(x.id, y.id) AND l.b = max(x.id, y.id) ${isDeep ? "" : "AND l.removed_at IS NULL"}`;
+
+/** Columns where the parts of a row begin. */
+const PAIR = { x: 0, y: 5, link: 10, deepX: 12, deepY: 17 } as const;
+const ONE = { seat: 0, deep: 5 } as const;
+const LINK = 0;
+
+/** What stands there of all that is wanted. A pair of keys not seen yet costs one statement; else each key and each pair does. */
+export function prepareLook(database: Database) {
+  const prepareBoth = (sql: (isDeep: boolean) => string) => ({
+    shallow: database.prepare(sql(false)),
+    deep: database.prepare(sql(true)),
+  });
+  const [one, pair] = [prepareBoth(findOne), prepareBoth(findPair)];
+  const link = database.prepare("SELECT a, removed_at FROM links WHERE a = ? AND b = ?");
+  const addTouched = prepareTouched(database);
+
+  /** Sees both sides and their link at once. */
+  const seePair = (sight: Sight, [x, y]: KeyPair, isDeep: boolean): void => {
+    const row = (isDeep ? pair.deep : pair.shallow).get([keyBlob(x), keyBlob(y)])!;
+    see(sight, x, row, PAIR.x, isDeep ? PAIR.deepX : null);
+    see(sight, y, row, PAIR.y, isDeep ? PAIR.deepY : null);
+    seeLinkRow(sight, [x, y], row, PAIR.link, isDeep);
+  };
+  const seeOne = (sight: Sight, key: IdentifierKey, isDeep: boolean): void => {
+    const row = (isDeep ? one.deep : one.shallow).get([keyBlob(key)]);
+    if (row !== undefined) see(sight, key, row, ONE.seat, isDeep ? ONE.deep : null);
+  };
+  const seeLink = (sight: Sight, keys: KeyPair, isDeep: boolean): void => {
+    const [a, b] = [sight.rowIds.get(keys[0]), sight.rowIds.get(keys[1])];
+    if (a === undefined || b === undefined) return;
+    const row = link.get(a < b ? [a, b] : [b, a]);
+    if (row !== undefined) seeLinkRow(sight, keys, row, LINK, isDeep);
+  };
+
+  return (workspace: WorkspaceId, { keys, pairs, rules }: Want): Sight => {
+    const sight = emptySight();
+    const isDeep = rules !== undefined;
+    const own = keyPrefix(workspace);
+    const unseen = new Set(keys.filter((key) => key.startsWith(own)));
+    const apart: KeyPair[] = [];
+    for (const pair of pairs) {
+      const [x, y] = pair;
+      if (unseen.has(x) && unseen.has(y)) {
+        seePair(sight, pair, isDeep);
+        unseen.delete(x);
+        unseen.delete(y);
+      } else apart.push(pair);
+    }
+    for (const key of unseen) seeOne(sight, key, isDeep);
+    for (const pair of apart) seeLink(sight, pair, isDeep);
+    if (rules !== undefined && rules.limited.length > 0) addTouched(sight, rules);
+    return sight;
+  };
+}
+
+const emptySight = (): Sight => ({
+  rowIds: new Map(),
+  identifiers: new Map(),
+  components: new Map(),
+  linked: new Set(),
+  removed: new Map(),
+});
+
+type Row = readonly unknown[];
+const NOBODY: Summary & { readonly rev: number } = { counts: new Map(), never: [], rev: 0 };
+const NONE: readonly IdentifierKey[] = [];
+
+/** What the row says of the identifier from the column `at` on, and what the rules need of it from `deepAt` on. */
+function see(sight: Sight, key: IdentifierKey, row: Row, at: number, deepAt: number | null): void {
+  const id = row[at] as number | null;
+  if (id === null) return;
+  const [uid, component] = [row[at + 1] as Uid, row[at + 2] as number];
+  sight.rowIds.set(key, id);
+  sight.identifiers.set(key, {
+    uid,
+    component,
+    unlinkedAt: deepAt === null ? null : (row[deepAt] as number | null),
+    isConnector: deepAt !== null && row[deepAt + 1] !== null,
+    touched: NONE,
+  });
+  if (sight.components.has(component)) return;
+  const { counts, never, rev } = deepAt === null ? NOBODY : summaryOf(row, deepAt);
+  sight.components.set(component, {
+    profileId: row[at + 3] as ProfileId,
+    size: row[at + 4] as number,
+    counts,
+    never,
+    rev,
+  });
+}
+
+const summaryOf = (row: Row, deepAt: number): typeof NOBODY => ({
+  rev: row[deepAt + 2] as number,
+  counts: countsOf(row[deepAt + 3] as string),
+  never: neverOf(row[deepAt + 4] as string | null),
+});
+
+function seeLinkRow(sight: Sight, [x, y]: KeyPair, row: Row, at: number, isDeep: boolean): void {
+  if (row[at] === null) return;
+  const removedAt = (row[at + 1] ?? null) as number | null;
+  if (removedAt === null) sight.linked.add(pairKey(x, y));
+  else if (isDeep) sight.removed.set(pairKey(x, y), removedAt);
+}

@@ -1,0 +1,47 @@
+import type { Database } from "../../core/database.js";
+import { identifierKey } from "../../core/event/event.js";
+import type { WorkspaceId } from "../../core/ids.js";
+import type { Plan } from "../../core/identity/model.js";
+import { prepareChangeWriter } from "./changes.js";
+import { prepareComponentWriter } from "./components.js";
+import { prepareSubjects } from "./history.js";
+import { prepareInsert } from "./insert.js";
+import { prepareLinkWriter } from "./write-links.js";
+import { prepareMarkWriter } from "./write-marks.js";
+import { existing, prepareSeats } from "./locations.js";
+import { keyBlob, type Sight } from "./encoding.js";
+
+/**
+ * Writes a plan, within a transaction that undoes all of it when a part does not fit what stands there. Joins come before splits, so
+ * that a plan may take apart what it joined.
+ */
+export function preparePlanWriter(database: Database) {
+  const writeChanges = prepareChangeWriter(database);
+  const { joinComponents, splitComponents, raiseRevs } = prepareComponentWriter(database);
+  const seatsOf = prepareSeats(database);
+  const writeLinks = prepareLinkWriter(database);
+  const writeMarks = prepareMarkWriter(database);
+  const writeSubjects = prepareSubjects(database);
+  const insertIdentifiers = prepareInsert(database, "INTO identifiers (key, uid, component)", 3);
+
+  return (workspace: WorkspaceId, plan: Plan, sight: Sight): void => {
+    const changes = writeChanges(workspace, plan);
+    const written = joinComponents(workspace, plan.components);
+    const rows = insertIdentifiers(
+      plan.creates.map(({ key, uid, component }) => [
+        keyBlob(key),
+        uid,
+        existing(written.rows[component], "component"),
+      ]),
+    );
+    for (const [i, { key }] of plan.creates.entries()) sight.rowIds.set(key, rows[i]!);
+    splitComponents(workspace, plan.splits, written);
+    const seats = seatsOf(workspace, plan, sight, written);
+    writeLinks(plan, seats, changes);
+    raiseRevs(workspace, plan, seats, written);
+    writeMarks(workspace, plan, seats, changes);
+    writeSubjects(plan.changes, ({ identifiers }) =>
+      identifiers.flatMap((one) => seats.find(identifierKey(workspace, one)) ?? []),
+    );
+  };
+}

@@ -1,0 +1,63 @@
+import { AppError } from "../../core/errors.js";
+import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Link, Member } from "../../core/identity/model.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import type { Call } from "../workspace-queue.js";
+import { createWebBuilder, type Web } from "./component-graph.js";
+
+/** What takes long says how far it is. */
+export interface Progress {
+  readonly workspace: WorkspaceId;
+  readonly profileId: ProfileId;
+  /** Those are read; these are written. */
+  readonly what: "identifiers" | "links" | "removed links" | "restored links";
+  readonly done: number;
+}
+
+export interface ReadWebOptions {
+  /** More links than these are not read. */
+  readonly linksMax: number;
+  readonly onProgress: (progress: Progress) => void;
+  /** Nobody waits for it any more: it throws `unavailable`. */
+  readonly call: Call;
+}
+
+const PAGE = 10_000;
+
+/**
+ * All members and active links of a profile, read page by page: whoever writes from it checks that nothing changed meanwhile. Null
+ * when there are more links than allowed.
+ */
+export async function readWeb(
+  graph: Pick<IdentityGraph, "members" | "links">,
+  workspace: WorkspaceId,
+  profileId: ProfileId,
+  { linksMax, onProgress, call }: ReadWebOptions,
+): Promise<Web | null> {
+  const web = createWebBuilder();
+  const requireCaller = (): void => {
+    if (call.expired) throw new AppError("unavailable", "The profile was not read in time.");
+  };
+  let members = 0;
+  for (let after: Uid | null = null, isMore = true; isMore;) {
+    const page: readonly Member[] = await graph.members(workspace, profileId, { limit: PAGE, after });
+    web.addMembers(page);
+    members += page.length;
+    after = page.at(-1)?.uid ?? null;
+    isMore = page.length === PAGE;
+    onProgress({ workspace, profileId, what: "identifiers", done: members });
+    requireCaller();
+  }
+  let links = 0;
+  for (let after: Link | null = null, isMore = true; isMore;) {
+    const page: readonly Link[] = await graph.links(workspace, profileId, { limit: PAGE, after });
+    web.addLinks(page);
+    links += page.length;
+    if (links > linksMax) return null;
+    after = page.at(-1) ?? null;
+    isMore = page.length === PAGE;
+    onProgress({ workspace, profileId, what: "links", done: links });
+    requireCaller();
+  }
+  return web.build();
+}

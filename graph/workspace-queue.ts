@@ -1,0 +1,160 @@
+import { AppError } from "../core/errors.js";
+import type { ChangeId, WorkspaceId } from "../core/ids.js";
+import type { Picture, Rules, Verdict, Want } from "../core/identity/model.js";
+import type { IdentityGraph } from "../core/ports.js";
+import { decide, type Asked } from "./rules/assert.js";
+import { lookupsOf, wantOf, wantOfAll, wantWith } from "./rules/read-set.js";
+
+export interface LaneOptions {
+  /** A step looks at no more than this, so that it blocks nobody for long; what is more waits for the next one. */
+  readonly lookupsPerStep: number;
+  /** Calls that may wait in one workspace; those beyond are refused with `unavailable`. */
+  readonly waitingMax: number;
+}
+
+const DEFAULTS: LaneOptions = { lookupsPerStep: 2_048, waitingMax: 10_000 };
+
+/** The call that somebody waits for. Once it is expired nobody does, and what has not begun is left out. */
+export interface Call {
+  readonly expired: boolean;
+}
+
+/** The identity writes of each workspace, one step after the other. */
+export interface Lane {
+  /** One verdict for each request, in order, as if asserted one after the other. */
+  assert(workspace: WorkspaceId, requests: readonly Asked[], call: Call): Promise<readonly Verdict[]>;
+  /** What stands there when no other step is under way. */
+  look(workspace: WorkspaceId, want: Want, call: Call): Promise<Picture>;
+  /** Runs work while no other step of the workspace is under way in this process. */
+  alone<T>(workspace: WorkspaceId, work: () => Promise<T>, call: Call): Promise<T>;
+  /** Workspaces that have work under way; the others hold no memory. */
+  busy(): number;
+}
+
+interface Step {
+  readonly picture: Picture;
+  readonly verdicts: ReadonlyMap<Asked, Verdict>;
+}
+
+interface Sharing {
+  readonly kind: "sharing";
+  readonly want: Want;
+  readonly requests: readonly Asked[];
+  readonly call: Call;
+  readonly settle: (step: Step) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+interface Alone {
+  readonly kind: "alone";
+  readonly call: Call;
+  /** Never rejects. */
+  readonly work: () => Promise<void>;
+  readonly fail: (error: unknown) => void;
+}
+
+type Waiting = Sharing | Alone;
+
+export interface LaneDeps {
+  readonly graph: Pick<IdentityGraph, "update">;
+  /** As they are when the step begins. */
+  readonly rulesOf: (workspace: WorkspaceId) => Promise<Rules>;
+  readonly newChangeId: () => ChangeId;
+}
+
+/** Whoever waits while a step of the workspace is under way shares the next one: one read, one decision, one commit. */
+export function createLane(deps: LaneDeps, options: Partial<LaneOptions> = {}): Lane {
+  const { lookupsPerStep, waitingMax } = { ...DEFAULTS, ...options };
+  /** A workspace is in here while it has work, and no longer. */
+  const queues = new Map<WorkspaceId, Waiting[]>();
+
+  const run = async (workspace: WorkspaceId, queue: Waiting[]): Promise<void> => {
+    // All that arrive in this turn share the first step, without a timer.
+    await Promise.resolve();
+    while (queue.length > 0) {
+      const [first] = queue;
+      if (first!.kind === "sharing") await runStep(deps, workspace, takeStep(queue, lookupsPerStep));
+      else await runAlone(queue.shift() as Alone);
+    }
+    queues.delete(workspace);
+  };
+  const enter = (workspace: WorkspaceId, waiting: Waiting): void => {
+    const queue = queues.get(workspace);
+    if (queue !== undefined) return void queue.push(waiting);
+    const started = [waiting];
+    queues.set(workspace, started);
+    void run(workspace, started);
+  };
+  const hasRoom = (workspace: WorkspaceId, calls: number): boolean => {
+    const length = queues.get(workspace)?.length ?? 0;
+    return length === 0 || length + calls <= waitingMax;
+  };
+
+  return {
+    busy: () => queues.size,
+    assert: (workspace, requests, call) => {
+      if (!hasRoom(workspace, requests.length)) return Promise.reject(full());
+      const ask = (request: Asked): Promise<Verdict> =>
+        new Promise((resolve, reject) => {
+          const settle = ({ verdicts }: Step): void => resolve(verdicts.get(request)!);
+          const want = wantOf(request.keys);
+          enter(workspace, { kind: "sharing", want, requests: [request], call, settle, fail: reject });
+        });
+      return Promise.all(requests.map(ask));
+    },
+    look: (workspace, want, call) => {
+      if (!hasRoom(workspace, 1)) return Promise.reject(full());
+      return new Promise((resolve, reject) => {
+        const settle = ({ picture }: Step): void => resolve(picture);
+        enter(workspace, { kind: "sharing", want, requests: [], call, settle, fail: reject });
+      });
+    },
+    alone: (workspace, work, call) => {
+      if (!hasRoom(workspace, 1)) return Promise.reject(full());
+      return new Promise((resolve, reject) => {
+        enter(workspace, { kind: "alone", call, work: () => work().then(resolve, reject), fail: reject });
+      });
+    },
+  };
+}
+
+/** Nobody waits for the answer, but whoever called may hold a turn until there is one. */
+const late = (): AppError => new AppError("unavailable", "The identity change was not begun in time.");
+const full = (): AppError => new AppError("unavailable", "Too many identity changes of this workspace are waiting.");
+
+/** Those at the head of the queue that fit into one step; at least one, however much it looks at. */
+function takeStep(queue: Waiting[], lookupsMax: number): readonly Sharing[] {
+  let lookups = 0;
+  const taken: Sharing[] = [];
+  for (const waiting of queue) {
+    if (waiting.kind === "alone") break;
+    lookups += lookupsOf(waiting.want);
+    if (taken.length > 0 && lookups > lookupsMax) break;
+    taken.push(waiting);
+  }
+  queue.splice(0, taken.length);
+  return taken;
+}
+
+const runAlone = async ({ call, work, fail }: Alone): Promise<void> => (call.expired ? fail(late()) : work());
+
+/** Never rejects: an error goes to those in the step, and only to them. */
+async function runStep(deps: LaneDeps, workspace: WorkspaceId, taken: readonly Sharing[]): Promise<void> {
+  const { graph, rulesOf, newChangeId } = deps;
+  for (const { call, fail } of taken) if (call.expired) fail(late());
+  const waiting = taken.filter(({ call }) => !call.expired);
+  if (waiting.length === 0) return;
+  const asked = waiting.flatMap(({ requests }) => requests);
+  try {
+    const rules = await rulesOf(workspace);
+    const want = wantWith(wantOfAll(waiting.map(({ want }) => want)), rules);
+    const step = await graph.update(workspace, want, (picture) => {
+      const requests = asked.map((one) => ({ ...one, changeId: newChangeId() }));
+      const { plan, verdicts } = decide(picture, requests, rules);
+      return { plan, result: { picture, verdicts: new Map(asked.map((one, i) => [one, verdicts[i]!])) } };
+    });
+    for (const { settle } of waiting) settle(step);
+  } catch (error) {
+    for (const { fail } of waiting) fail(error);
+  }
+}

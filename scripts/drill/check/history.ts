@@ -1,0 +1,82 @@
+import { createWriteStream, mkdtempSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Operation } from "../load/operation.js";
+
+/** What a client knows of one operation. */
+export interface Entry {
+  readonly operation: Operation;
+  /** Of the last try. `unknown`: no answer, or a 503; it may have been applied or not. */
+  result: "unknown" | "acknowledged";
+  /** As answered to an acknowledged event. */
+  eventId: string | null;
+  /** As answered to an acknowledged identify or alias. */
+  profileId: string | null;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly eventId?: string;
+  readonly profileId?: string;
+  readonly retired?: readonly string[];
+}
+
+/** All that the clients did and saw, in memory for the checks and in a file for people. */
+export interface History {
+  readonly file: string;
+  invoked(operation: Operation): void;
+  /** Answers the event id of an earlier acknowledgement, or null. */
+  acknowledged(operation: Operation, answered: Answered): string | null;
+  unknown(operation: Operation, why: string): void;
+  entries(): readonly Entry[];
+  /** Every profile id that was ever answered, with the site that it was answered to. */
+  profileIds(): ReadonlyMap<string, number>;
+  /** Keeps what the service wrote, beside the file. */
+  keepLog(log: string): void;
+  /** Writes what is not written. */
+  close(): Promise<void>;
+  /** Closes and removes the file. */
+  drop(): Promise<void>;
+}
+
+export function openHistory(): History {
+  const folder = mkdtempSync(path.join(tmpdir(), "onym-drill-history-"));
+  const file = path.join(folder, "history.jsonl");
+  const stream = createWriteStream(file);
+  const entries = new Map<number, Entry>();
+  const profileIds = new Map<string, number>();
+  const write = (what: string, operation: Operation, fields: object): void =>
+    void stream.write(`${JSON.stringify({ at: performance.now(), what, id: operation.id, ...fields })}\n`);
+
+  const close = (): Promise<void> => new Promise((resolve) => stream.end(resolve));
+  return {
+    file,
+    invoked: (operation) => {
+      const { site, path, body } = operation;
+      write("invoked", operation, { site, path, body });
+      if (!entries.has(operation.id))
+        entries.set(operation.id, { operation, result: "unknown", eventId: null, profileId: null });
+    },
+    acknowledged: (operation, answered) => {
+      write("acknowledged", operation, answered);
+      const entry = entries.get(operation.id)!;
+      const earlier = entry.eventId;
+      entry.result = "acknowledged";
+      entry.eventId = answered.eventId ?? null;
+      entry.profileId = answered.profileId ?? null;
+      for (const profileId of [answered.profileId, ...(answered.retired ?? [])])
+        if (profileId !== undefined) profileIds.set(profileId, operation.site);
+      return earlier;
+    },
+    unknown: (operation, why) => write("unknown", operation, { why }),
+    entries: () => [...entries.values()],
+    profileIds: () => profileIds,
+    keepLog: (log) => writeFileSync(path.join(folder, "service.log"), log),
+    close,
+    drop: async () => {
+      await close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from "node:util";
+import type { CheckDeps } from "./checks.js";
+import { each } from "../load/each.js";
+import type { Entry } from "./history.js";
+import { createPartition } from "./partition.js";
+import { nameOf, readTimeline, type Picture, type ShownProfile, type TimelineEvent } from "./read-profiles.js";
+
+/** Links that the service must hold, or may: all its identifiers stand in one profile. */
+const isApplied = ({ operation }: Entry, { profileOf }: Picture): boolean => {
+  const profiles = operation.identifiers.map((identifier) => profileOf.get(nameOf(identifier)));
+  return profiles[0] !== undefined && profiles.every((profile) => profile === profiles[0]);
+};
+
+const links = ({ operation }: Entry): boolean => operation.kind === "link" || operation.folds;
+
+/**
+ * The profiles of a workspace must be the union-find of its acknowledged operations; those with an unknown outcome may be in as a
+ * whole, or out. Answers the acknowledged operations that hold.
+ */
+export function checkPartition(
+  { findings }: CheckDeps,
+  entries: readonly Entry[],
+  picture: Picture,
+): ReadonlySet<number> {
+  const wanted = createPartition();
+  const sound = new Set<number>();
+  for (const entry of entries.filter(links)) {
+    const { id, identifiers } = entry.operation;
+    const applied = isApplied(entry, picture);
+    if (applied || entry.result === "acknowledged") wanted.join(identifiers.map(nameOf));
+    if (applied) sound.add(id);
+    else if (entry.result === "acknowledged") findings.lost(`operation ${id}: its identifiers are not in one profile`);
+  }
+  const partOf = new Map<string, string>();
+  for (const [name, profileId] of picture.profileOf) {
+    const part = wanted.find(name);
+    const known = partOf.get(profileId);
+    if (part === null) findings.unexpected(`an identifier that no whole operation brought is in profile ${profileId}`);
+    else if (known !== undefined && known !== part)
+      findings.unexpected(`profile ${profileId} joins what nothing joined`);
+    else partOf.set(profileId, part);
+  }
+  checkMembers({ findings }, picture);
+  return sound;
+}
+
+/** Each profile lists exactly the identifiers that name it. */
+function checkMembers({ findings }: Pick<CheckDeps, "findings">, { profiles, profileOf }: Picture): void {
+  const members = new Map<string, string[]>([...profiles.keys()].map((id) => [id, []]));
+  for (const [name, profileId] of profileOf) members.get(profileId)!.push(name);
+  for (const [profileId, { identifiers }] of profiles)
+    if (!isDeepStrictEqual(identifiers.map(nameOf).toSorted(), members.get(profileId)!.toSorted()))
+      findings.unexpected(`profile ${profileId} lists other identifiers than those that name it`);
+}
+
+/**
+ * Every folded event counts in exactly one profile, exactly once, and the traits are what the profile's own events say.
+ * Answers the events found, as operation ids.
+ */
+export async function checkCounts(
+  deps: CheckDeps,
+  site: number,
+  entries: readonly Entry[],
+  picture: Picture,
+): Promise<ReadonlySet<number>> {
+  const { findings } = deps;
+  const operations = new Map(entries.map((entry) => [entry.operation.id, entry]));
+  const seen = new Map<number, string>();
+  await each(picture.profiles.values(), deps.width, async (profile) => {
+    const timeline = await readTimeline(deps, site, profile.profile_id);
+    checkProfile(deps, profile, timeline);
+    for (const { event_id, payload } of timeline) {
+      const entry = operations.get(payload.op);
+      const acknowledgedAs = entry?.eventId ?? event_id;
+      if (entry === undefined || !links(entry))
+        findings.unexpected(`event ${event_id} is of no operation of this workspace that folds`);
+      else if (seen.has(payload.op))
+        findings.duplicated(`operation ${payload.op}: ${seen.get(payload.op)} and ${event_id}`);
+      else if (acknowledgedAs !== event_id)
+        findings.unexpected(`operation ${payload.op}: ${event_id} is not ${acknowledgedAs}`);
+      else if (picture.profileOf.get(nameOf(entry.operation.identifiers[0]!)) !== profile.profile_id)
+        findings.unexpected(`event ${event_id} counts in a profile that does not hold its identifiers`);
+      seen.set(payload.op, event_id);
+    }
+  });
+  for (const { operation, result } of entries)
+    if (operation.kind === "event" && operation.folds && result === "acknowledged" && !seen.has(operation.id))
+      findings.lost(`operation ${operation.id}: its event counts in no profile`);
+  return new Set(seen.keys());
+}
+
+function checkProfile({ findings }: CheckDeps, profile: ShownProfile, timeline: readonly TimelineEvent[]): void {
+  const { profile_id, event_count, traits } = profile;
+  if (event_count > timeline.length)
+    findings.duplicated(`profile ${profile_id} counts ${event_count} of ${timeline.length} events`);
+  if (event_count < timeline.length)
+    findings.lost(`profile ${profile_id} counts ${event_count} of ${timeline.length} events`);
+  const wanted = traitsOf(timeline);
+  if (!isDeepStrictEqual({ ...traits }, wanted))
+    findings.unexpected(
+      `profile ${profile_id} has traits ${JSON.stringify(traits)}, its events say ${JSON.stringify(wanted)}`,
+    );
+}
+
+/** The four merges, computed in the plainest way. The timestamps are of one width and in the past, so their text is the order. */
+function traitsOf(timeline: readonly TimelineEvent[]): Readonly<Record<string, unknown>> {
+  const positionOf = ({ timestamp, event_id }: TimelineEvent): string => `${timestamp} ${event_id}`;
+  const payloads = timeline.toSorted((a, b) => (positionOf(a) < positionOf(b) ? -1 : 1)).map(({ payload }) => payload);
+  const cities = payloads.flatMap(({ city }) => city ?? []);
+  const sources = payloads.flatMap(({ source }) => source ?? []);
+  const scores = payloads.flatMap(({ score }) => score ?? []);
+  const floors = payloads.flatMap(({ floor }) => floor ?? []);
+  return {
+    ...(cities.length > 0 && { city: cities.at(-1) }),
+    ...(sources.length > 0 && { source: sources[0] }),
+    ...(scores.length > 0 && { score: Math.max(...scores) }),
+    ...(floors.length > 0 && { floor: Math.min(...floors) }),
+  };
+}

@@ -1,0 +1,98 @@
+import type { Backends } from "../../../app/backends.js";
+import type { EventId } from "../../../core/ids.js";
+
+/** The steps of a message and of an identify, each a call of a port. `take`: the worker has it; `settle`: it says what became of it. */
+export const STEPS = ["publish", "take", "insert", "link", "fold", "mark", "bury", "settle"] as const;
+export type Step = (typeof STEPS)[number];
+
+/** Before the step; all written and no COMMIT yet; COMMIT returned and nobody told; after the step. */
+export const EMBEDDED_MOMENTS = ["before", "uncommitted", "committed", "after"] as const;
+/** A server commits where nobody here sees it: `during` is when it was asked and has not answered. */
+export const SERVERS_MOMENTS = ["before", "during", "after"] as const;
+export type Moment = (typeof EMBEDDED_MOMENTS | typeof SERVERS_MOMENTS)[number];
+
+/** Where a process is to kill itself: at the `call`-th time (from 1) of a step, or whenever it is to store one event. */
+export type KillPoint =
+  | { readonly kind: "step"; readonly step: Step; readonly moment: Moment; readonly call: number }
+  | { readonly kind: "event"; readonly eventId: EventId };
+
+export interface Killer {
+  /** From now on the calls of this point's step are counted. */
+  readonly aim: (point: KillPoint) => void;
+  readonly wrap: (backends: Backends) => Backends;
+  readonly commit: (commit: () => void) => void;
+}
+
+/** Puts a point between the product's parts, so that the product itself knows nothing of it. */
+export function createKiller(die: () => void): Killer {
+  let point: KillPoint | null = null;
+  let calls = 0;
+  let atCommit: "uncommitted" | "committed" | null = null;
+
+  /** Answers what to do when the step is over. */
+  const enter = (step: Step): (() => void) => {
+    if (point?.kind !== "step" || point.step !== step) return GO_ON;
+    calls += 1;
+    if (calls !== point.call) return GO_ON;
+    const { moment } = point;
+    if (moment === "before") die();
+    // By then the request is written, and no answer can have been read.
+    if (moment === "during") setImmediate(die);
+    // The step's write is in the next group that is committed: whoever waits is in it.
+    if (moment === "uncommitted" || moment === "committed") atCommit = moment;
+    return moment === "after" ? die : GO_ON;
+  };
+  const around = async <T>(step: Step, call: () => Promise<T>): Promise<T> => {
+    const leave = enter(step);
+    const answer = await call();
+    leave();
+    return answer;
+  };
+  const isFatal = (eventId: EventId): boolean => point?.kind === "event" && point.eventId === eventId;
+
+  return {
+    aim: (aimed) => {
+      point = aimed;
+      calls = 0;
+    },
+    commit: (commit) => {
+      if (atCommit === "uncommitted") die();
+      commit();
+      if (atCommit === "committed") die();
+    },
+    wrap: ({ catalog, queue, events, profiles, graph, windows }) => ({
+      catalog,
+      windows,
+      queue: {
+        ...queue,
+        publish: (message) => around("publish", () => queue.publish(message)),
+        consume: (batchMax, handler) =>
+          queue.consume(batchMax, async (batch) => {
+            enter("take")();
+            const outcomes = await handler(batch);
+            const leave = enter("settle");
+            // The queue settles once it has the outcomes, and tells nobody when.
+            if (leave !== GO_ON) setTimeout(leave, SETTLED_MS);
+            return outcomes;
+          }),
+      },
+      events: {
+        ...events,
+        insert: (workspace, inserted) => {
+          if (inserted.some(({ eventId }) => isFatal(eventId))) die();
+          return around("insert", () => events.insert(workspace, inserted));
+        },
+        markFolded: (workspace, marks) => around("mark", () => events.markFolded(workspace, marks)),
+        bury: (letter) => around("bury", () => events.bury(letter)),
+      },
+      profiles: { ...profiles, save: (workspace, saves) => around("fold", () => profiles.save(workspace, saves)) },
+      graph: {
+        ...graph,
+        update: (workspace, want, decide) => around("link", () => graph.update(workspace, want, decide)),
+      },
+    }),
+  };
+}
+
+const GO_ON = (): void => {};
+const SETTLED_MS = 100;

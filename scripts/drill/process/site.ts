@@ -1,0 +1,52 @@
+import type { WorkspaceId } from "../../../core/ids.js";
+import { requireAnswer, type Client } from "../load/client.js";
+
+/** A workspace that is ready for load. */
+export interface Site {
+  readonly workspace: WorkspaceId;
+  /** Of its owner. */
+  readonly key: string;
+}
+
+/** Events of this schema fold. */
+export const FOLDING = "drill";
+/** Events of this schema are stored and do not fold: it has no dataset. */
+export const STORED = "drill-stored";
+
+/** One trait of each merge, identifiers of several priorities, and several of one namespace. */
+const SCHEMA = {
+  type: "object",
+  required: ["op"],
+  properties: {
+    op: { type: "integer" },
+    user: { type: "string", "x-identity": { namespace: "user_id" } },
+    email: { type: "string", "x-identity": { namespace: "email" } },
+    crm: { type: "string", "x-identity": { namespace: "crm.id" } },
+    cookies: { type: "array", items: { type: "string", "x-identity": { namespace: "cookie_id" } } },
+    city: { type: "string", "x-trait": { name: "city" } },
+    source: { type: "string", "x-trait": { name: "source", merge: "first" } },
+    score: { type: "integer", "x-trait": { name: "score", merge: "max" } },
+    floor: { type: "integer", "x-trait": { name: "floor", merge: "min" } },
+  },
+};
+
+/** Registers what events need. */
+async function prepareSite(client: Client, { key }: Site): Promise<void> {
+  const post = (path: string, body: unknown): Promise<unknown> =>
+    requireAnswer(client, 201, { method: "POST", path, key, body: JSON.stringify(body) });
+  await post("/v1/schemas", { schema_id: FOLDING, schema: SCHEMA });
+  await post("/v1/schemas", { schema_id: STORED, schema: { type: "object" } });
+  await post("/v1/datasets", { name: "drill", schema_id: FOLDING, unified_profile: true });
+}
+
+export async function createSite(client: Client, operatorKey: string, name: string): Promise<Site> {
+  const made = await requireAnswer<{ readonly workspace_id: WorkspaceId; readonly key: string }>(client, 201, {
+    method: "POST",
+    path: "/v1/workspaces",
+    key: operatorKey,
+    body: JSON.stringify({ name }),
+  });
+  const site = { workspace: made.workspace_id, key: made.key };
+  await prepareSite(client, site);
+  return site;
+}

@@ -1,0 +1,190 @@
+import { LRUCache } from "lru-cache";
+import { isUnavailable } from "../core/errors.js";
+import { isSchemaId, type KeyId, type SchemaId, type WorkspaceId } from "../core/ids.js";
+import type { CatalogStore } from "../core/ports.js";
+
+/** Entries per kind: the memory is bounded whatever comes. */
+const ENTRIES_MAX = 10_000;
+/** Fewer, because a schema's text may have 64 KB. */
+const SCHEMAS_MAX = 1_000;
+const FOR_EVER = Infinity;
+
+export interface CacheOptions {
+  /** Age at which another process's change is seen, milliseconds; 0 keeps nothing but numbered schema versions. */
+  readonly ttlMs: number;
+  /** Age up to which an answer is still given while the store is away, milliseconds. */
+  readonly staleMs: number;
+  /** Other processes write to the store: that something is not there is asked each time, because it may come just then. */
+  readonly isShared: boolean;
+}
+
+/**
+ * The catalog with its hot look-ups kept in memory. Changes made through it show at once; those of other processes after `ttlMs`.
+ * Concurrent misses of one thing share one look-up, and an error is never kept. What is known outlives an outage of the store.
+ */
+export function cacheCatalog(store: CatalogStore, options: CacheOptions): CatalogStore {
+  const caches = createCaches(store, options);
+  const { findWorkspace, findKey, latest, numbered, isUnified, namespaces, identitySettings } = caches;
+  return {
+    ...store,
+    findWorkspace: findWorkspace.get,
+    findKey: findKey.get,
+    findSchema: (workspace, schemaId, version) => {
+      // A client may name anything, of any length; only what can be a schema's id is looked up and remembered.
+      if (!isSchemaId(schemaId)) return Promise.resolve(null);
+      return version === null ? latest.get(workspace, schemaId) : numbered.get(workspace, schemaId, version);
+    },
+    isUnified: isUnified.get,
+    namespaces: namespaces.get,
+    identitySettings: identitySettings.get,
+    createWorkspace: (workspace, ownerKey) =>
+      forgetAfter(store.createWorkspace(workspace, ownerKey), () => {
+        findWorkspace.forget(workspace.workspaceId);
+        findKey.forget(ownerKey.keyId);
+      }),
+    createKey: (key) => forgetAfter(store.createKey(key), () => findKey.forget(key.keyId)),
+    deleteKey: (workspace, keyId) => forgetAfter(store.deleteKey(workspace, keyId), () => findKey.forget(keyId)),
+    rotateKey: (workspace, keyId, successor, oldExpiresAt) =>
+      forgetAfter(store.rotateKey(workspace, keyId, successor, oldExpiresAt), () => {
+        findKey.forget(keyId);
+        findKey.forget(successor.keyId);
+      }),
+    putSchema: (schema) =>
+      forgetAfter(store.putSchema(schema), () => {
+        latest.forget(schema.workspace, schema.schemaId);
+        numbered.forget(schema.workspace, schema.schemaId, schema.version);
+      }),
+    // Forgets all: the dataset may have left another schema, and this is rare.
+    putDataset: (dataset) => forgetAfter(store.putDataset(dataset), isUnified.clear),
+    changeDataset: (workspace, datasetId, change) =>
+      forgetAfter(store.changeDataset(workspace, datasetId, change), isUnified.clear),
+    changeNamespace: (workspace, name, change) =>
+      forgetAfter(store.changeNamespace(workspace, name, change), () => namespaces.forget(workspace)),
+    registerNamespaces: (workspace, added, max) =>
+      forgetAfter(store.registerNamespaces(workspace, added, max), () => namespaces.forget(workspace)),
+    putIdentitySettings: (workspace, settings) =>
+      forgetAfter(store.putIdentitySettings(workspace, settings), () => identitySettings.forget(workspace)),
+    close: () => {
+      for (const cache of Object.values(caches)) cache.clear();
+      return store.close();
+    },
+  };
+}
+
+/** A write that failed may have happened all the same: what is kept is forgotten either way. */
+const forgetAfter = <T>(write: Promise<T>, forget: () => void): Promise<T> => write.finally(forget);
+
+const keepsAll = (): boolean => true;
+const isThere = (value: unknown): boolean => value !== null && value !== false;
+
+/** Neither workspace nor schema id can hold a colon, so the names are injective. */
+function createCaches(store: CatalogStore, options: CacheOptions) {
+  const rest = { ...options, max: ENTRIES_MAX, keeps: options.isShared ? isThere : keepsAll };
+  return {
+    findWorkspace: createCache({ ...rest, nameOf: (id: WorkspaceId) => id, load: (id) => store.findWorkspace(id) }),
+    findKey: createCache({ ...rest, nameOf: (id: KeyId) => id, load: (id) => store.findKey(id) }),
+    latest: createCache({
+      ...rest,
+      max: SCHEMAS_MAX,
+      nameOf: (workspace: WorkspaceId, id: SchemaId) => `${workspace}:${id}`,
+      load: (workspace, id) => store.findSchema(workspace, id, null),
+    }),
+    /** A version that is there never changes; one that is not there may come. */
+    numbered: createCache({
+      max: SCHEMAS_MAX,
+      ttlMs: FOR_EVER,
+      staleMs: 0,
+      keeps: isThere,
+      nameOf: (workspace: WorkspaceId, id: SchemaId, version: number) => `${workspace}:${version}:${id}`,
+      load: (workspace, id, version) => store.findSchema(workspace, id, version),
+    }),
+    isUnified: createCache({
+      ...rest,
+      keepsForOutage: true,
+      nameOf: (workspace: WorkspaceId, schema: SchemaId) => `${workspace}:${schema}`,
+      load: (workspace, schema) => store.isUnified(workspace, schema),
+    }),
+    namespaces: createCache({ ...rest, nameOf: (id: WorkspaceId) => id, load: (id) => store.namespaces(id) }),
+    identitySettings: createCache({
+      ...rest,
+      nameOf: (id: WorkspaceId) => id,
+      load: (id) => store.identitySettings(id),
+    }),
+  };
+}
+
+interface CacheDeps<Args extends readonly unknown[], V> {
+  readonly max: number;
+  readonly ttlMs: number;
+  readonly staleMs: number;
+  readonly nameOf: (...args: Args) => string;
+  readonly load: (...args: Args) => Promise<V>;
+  /** Whether an answer may be kept. */
+  readonly keeps: (value: V) => boolean;
+  /** One that may not be kept is asked each time, and yet given while the store is away. */
+  readonly keepsForOutage?: boolean;
+}
+
+interface Entry<V> {
+  readonly answer: Promise<V>;
+  /** On the monotonic clock, milliseconds; `Infinity` while the look-up is under way. */
+  readonly freshUntil: number;
+  readonly staleUntil: number;
+  /** How long a new look-up may take before this is answered instead. */
+  readonly patienceMs: number;
+}
+
+/** Keeps promises, so that a hit costs nothing but the look-up and a miss under way is joined. */
+function createCache<Args extends readonly unknown[], V>(deps: CacheDeps<Args, V>) {
+  const { max, ttlMs, staleMs, nameOf, load, keeps, keepsForOutage = false } = deps;
+  const entries = new LRUCache<string, Entry<V>>({ max });
+
+  const keep = (value: V, answer: Promise<V>): Entry<V> | null => {
+    const freshUntil = performance.now() + ttlMs;
+    const entry = { answer, freshUntil, staleUntil: freshUntil + staleMs, patienceMs: PATIENCE_MS };
+    if (ttlMs > 0 && keeps(value)) return entry;
+    return keepsForOutage && staleMs > 0 ? { ...entry, freshUntil: 0, patienceMs: Infinity } : null;
+  };
+  const keepStale = (error: unknown, stale: Entry<V> | null): Entry<V> | null =>
+    stale !== null && isUnavailable(error) ? { ...stale, freshUntil: performance.now() + ttlMs } : null;
+
+  const refresh = (name: string, args: Args, old: Entry<V> | undefined): Promise<V> => {
+    const stale = old !== undefined && performance.now() < old.staleUntil ? old : null;
+    const loading = load(...args);
+    const answer = stale === null ? loading : orStale(loading, stale);
+    const underWay: Entry<V> = { answer, freshUntil: Infinity, staleUntil: 0, patienceMs: Infinity };
+    entries.set(name, underWay);
+    const settle = (next: Entry<V> | null): void => {
+      // Whoever wrote meanwhile has forgotten this look-up: it may be from before.
+      if (entries.peek(name) !== underWay) return;
+      if (next === null) entries.delete(name);
+      else entries.set(name, next);
+    };
+    loading.then(
+      (value) => settle(keep(value, loading)),
+      (error: unknown) => settle(keepStale(error, stale)),
+    );
+    return answer;
+  };
+  return {
+    get: (...args: Args): Promise<V> => {
+      const name = nameOf(...args);
+      const entry = entries.get(name);
+      return entry !== undefined && performance.now() < entry.freshUntil ? entry.answer : refresh(name, args, entry);
+    },
+    forget: (...args: Args): void => void entries.delete(nameOf(...args)),
+    clear: (): void => entries.clear(),
+  };
+}
+
+/** A store that takes longer than this may be away; what was known a moment ago is answered meanwhile. */
+const PATIENCE_MS = 250;
+
+function orStale<V>(loading: Promise<V>, { answer, patienceMs }: Entry<V>): Promise<V> {
+  return new Promise((resolve, reject) => {
+    const timer = patienceMs === Infinity ? null : setTimeout(() => resolve(answer), patienceMs);
+    loading
+      .then(resolve, (error: unknown) => (isUnavailable(error) ? resolve(answer) : reject(error)))
+      .finally(() => timer !== null && clearTimeout(timer));
+  });
+}

@@ -1,0 +1,55 @@
+import type { Database } from "../../../core/database.js";
+import type { Dataset } from "../../../core/catalog/catalog.js";
+import type { DatasetId, SchemaId, WorkspaceId } from "../../../core/ids.js";
+import type { CatalogStore } from "../../../core/ports.js";
+import type { Session } from "../session.js";
+
+/** What becomes of a schema's events. */
+export function createDatasets(
+  database: Database,
+  session: Session,
+): Pick<CatalogStore, "putDataset" | "changeDataset" | "findDataset" | "datasets" | "isUnified"> {
+  const put = database.prepare(
+    `INSERT OR REPLACE INTO datasets (ws, id, schema_id, unified, retention_days, created_at, name) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const find = database.prepare(`${SELECT} WHERE ws = ? AND id = ?`);
+  const page = database.prepare(`${SELECT} WHERE ws = ? AND id > ? ORDER BY id LIMIT ?`);
+  const unified = database.prepare("SELECT 1 FROM datasets WHERE ws = ? AND schema_id = ? AND unified = 1 LIMIT 1");
+  const write = (dataset: Dataset): void => {
+    const { workspace, datasetId, name, schemaId, unifiedProfile, retentionDays, createdAt } = dataset;
+    const wanted = Number(unifiedProfile);
+    put.run([workspace, datasetId, schemaId, wanted, retentionDays, createdAt, Buffer.from(name)]);
+  };
+  return {
+    putDataset: (dataset) => session.write(() => write(dataset)),
+    changeDataset: (workspace, datasetId, change) =>
+      session.write(() => {
+        const row = find.get([workspace, datasetId]);
+        if (row === undefined) return null;
+        const changed = { ...toDataset(row as Row), ...change };
+        write(changed);
+        return changed;
+      }),
+    findDataset: async (workspace, datasetId) => {
+      const row = await session.read(() => find.get([workspace, datasetId]));
+      return row ? toDataset(row as Row) : null;
+    },
+    datasets: async (workspace, { limit, after }) => {
+      const rows = await session.read(() => page.all([workspace, after ?? "", limit]));
+      return rows.map((row) => toDataset(row as Row));
+    },
+    isUnified: (workspace, schemaId) => session.read(() => unified.get([workspace, schemaId]) !== undefined),
+  };
+}
+
+const SELECT = "SELECT ws, id, schema_id, unified, retention_days, created_at, name FROM datasets";
+type Row = readonly [WorkspaceId, DatasetId, SchemaId, number, number | null, number, Buffer];
+const toDataset = ([workspace, datasetId, schemaId, unified, retentionDays, createdAt, name]: Row): Dataset => ({
+  workspace,
+  datasetId,
+  name: name.toString(),
+  schemaId,
+  unifiedProfile: unified === 1,
+  retentionDays,
+  createdAt,
+});

@@ -1,0 +1,126 @@
+import type { Database, SqlValue } from "../../../core/database.js";
+import type { KeyRecord, Role, Workspace } from "../../../core/catalog/catalog.js";
+import { AppError } from "../../../core/errors.js";
+import type { KeyId, WorkspaceId } from "../../../core/ids.js";
+import type { CatalogStore } from "../../../core/ports.js";
+import type { Session } from "../session.js";
+
+type KeyMethods = Pick<
+  CatalogStore,
+  "createWorkspace" | "findWorkspace" | "workspaces" | "createKey" | "findKey" | "keys" | "deleteKey" | "rotateKey"
+>;
+
+/** Workspaces and their API keys. */
+export function createKeys(database: Database, session: Session): KeyMethods {
+  const insertWorkspace = database.prepare(
+    "INSERT INTO workspaces (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
+  );
+  const workspace = database.prepare("SELECT id, name, created_at FROM workspaces WHERE id = ?");
+  const workspaces = database.prepare("SELECT id, name, created_at FROM workspaces WHERE id > ? ORDER BY id LIMIT ?");
+  const insertKey = database.prepare(
+    `INSERT INTO keys (id, ws, role, ingest_only, name, hash, created_at, expires_at, successor)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO NOTHING`,
+  );
+  const key = database.prepare(`${SELECT_KEY} WHERE id = ?`);
+  const keys = database.prepare(`${SELECT_KEY} WHERE ws = ? AND id > ? ORDER BY id LIMIT ?`);
+  const otherOwner = database.prepare(
+    "SELECT 1 FROM keys WHERE ws = ? AND id <> ? AND role = 'owner' AND expires_at IS NULL LIMIT 1",
+  );
+  const removeKey = database.prepare("DELETE FROM keys WHERE id = ?");
+  const retireKey = database.prepare(
+    "UPDATE keys SET expires_at = min(coalesce(expires_at, ?), ?), successor = ? WHERE id = ?",
+  );
+
+  const findKey = (keyId: KeyId): KeyRecord | null => {
+    const row = key.get([keyId]);
+    return row ? toKey(row as KeyRow) : null;
+  };
+  const putKey = (record: KeyRecord): void => requireNew(insertKey.run(keyParameters(record)).changes, "key");
+
+  return {
+    createWorkspace: (created, ownerKey) =>
+      session.write(() => {
+        const { workspaceId, name, createdAt } = created;
+        requireNew(insertWorkspace.run([workspaceId, Buffer.from(name), createdAt]).changes, "workspace");
+        putKey(ownerKey);
+      }),
+    findWorkspace: async (workspaceId) => {
+      const row = await session.read(() => workspace.get([workspaceId]));
+      return row ? toWorkspace(row as WorkspaceRow) : null;
+    },
+    workspaces: async ({ limit, after }) => {
+      const rows = await session.read(() => workspaces.all([after ?? "", limit]));
+      return rows.map((row) => toWorkspace(row as WorkspaceRow));
+    },
+    createKey: (record) => session.write(() => putKey(record)),
+    findKey: (keyId) => session.read(() => findKey(keyId)),
+    keys: async (workspaceId, { limit, after }) => {
+      const rows = await session.read(() => keys.all([workspaceId, after ?? "", limit]));
+      return rows.map((row) => toKey(row as KeyRow));
+    },
+    deleteKey: (workspaceId, keyId) =>
+      session.write(() => {
+        const found = findKey(keyId);
+        if (found?.workspace !== workspaceId) return "not_found";
+        if (found.role === "owner" && !otherOwner.get([workspaceId, keyId])) return "last_owner";
+        removeKey.run([keyId]);
+        return "deleted";
+      }),
+    rotateKey: (workspaceId, keyId, successor, oldExpiresAt) =>
+      session.write(() => {
+        const old = findKey(keyId);
+        if (old?.workspace !== workspaceId) return "not_found";
+        if (old.successor !== null) return "already_rotated";
+        putKey(successor);
+        retireKey.run([oldExpiresAt, oldExpiresAt, successor.keyId, keyId]);
+        return "rotated";
+      }),
+  };
+}
+
+type WorkspaceRow = readonly [WorkspaceId, Buffer, number];
+const toWorkspace = ([workspaceId, name, createdAt]: WorkspaceRow): Workspace => ({
+  workspaceId,
+  name: name.toString(),
+  createdAt,
+});
+
+const SELECT_KEY = "SELECT id, ws, role, ingest_only, name, hash, created_at, expires_at, successor FROM keys";
+type KeyRow = readonly [KeyId, WorkspaceId, Role, number, Buffer | null, string, number, number | null, KeyId | null];
+const toKey = ([
+  keyId,
+  workspace,
+  role,
+  ingestOnly,
+  name,
+  hash,
+  createdAt,
+  expiresAt,
+  successor,
+]: KeyRow): KeyRecord => ({
+  keyId,
+  workspace,
+  role,
+  ingestOnly: ingestOnly === 1,
+  name: name === null ? null : name.toString(),
+  hash,
+  createdAt,
+  expiresAt,
+  successor,
+});
+const keyParameters = (key: KeyRecord): readonly SqlValue[] => [
+  key.keyId,
+  key.workspace,
+  key.role,
+  Number(key.ingestOnly),
+  key.name === null ? null : Buffer.from(key.name),
+  key.hash,
+  key.createdAt,
+  key.expiresAt,
+  key.successor,
+];
+
+function requireNew(changes: number, what: string): void {
+  if (changes === 0) throw new AppError("conflict", `This ${what} id is taken.`);
+}

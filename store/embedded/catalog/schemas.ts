@@ -1,0 +1,95 @@
+import type { Database } from "../../../core/database.js";
+import type { Compatibility, Merge, SchemaVersion } from "../../../core/catalog/catalog.js";
+import type { SchemaId, WorkspaceId } from "../../../core/ids.js";
+import type { CatalogStore, PutSchemaResult } from "../../../core/ports.js";
+import type { Session } from "../session.js";
+
+/** Schemas, their immutable versions, and the one merge that each trait name has in a workspace. */
+export function createSchemas(
+  database: Database,
+  session: Session,
+): Pick<CatalogStore, "putSchema" | "findSchema" | "schemas" | "schemaVersions"> {
+  const insert = database.prepare(
+    `INSERT INTO schemas (ws, id, version, compatibility, linear, created_at, traits, schema) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const latestVersion = database.prepare("SELECT max(version) FROM schemas WHERE ws = ? AND id = ?");
+  const latest = database.prepare(`${SELECT} WHERE ws = ? AND id = ? ORDER BY version DESC LIMIT 1`);
+  const numbered = database.prepare(`${SELECT} WHERE ws = ? AND id = ? AND version = ?`);
+  const versions = database.prepare(`${SELECT} WHERE ws = ? AND id = ? AND version > ? ORDER BY version LIMIT ?`);
+  const page = database.prepare(
+    `${SELECT} JOIN (SELECT id AS latest_id, max(version) AS latest_version FROM schemas WHERE ws = ? AND id > ?
+       GROUP BY id ORDER BY id LIMIT ?) ON id = latest_id AND version = latest_version
+     WHERE ws = ? ORDER BY id`,
+  );
+  const mergeOf = database.prepare("SELECT merge FROM traits WHERE ws = ? AND name = ?");
+  const insertTrait = database.prepare(
+    "INSERT INTO traits (ws, name, merge) VALUES (?, ?, ?) ON CONFLICT (ws, name) DO NOTHING",
+  );
+
+  const conflictOf = ({ workspace, traits }: SchemaVersion): PutSchemaResult | null => {
+    for (const [trait, merge] of Object.entries(traits)) {
+      const standing = mergeOf.get([workspace, Buffer.from(trait)])?.[0] as Merge | undefined;
+      if (standing !== undefined && standing !== merge) return { kind: "trait_conflict", trait, merge: standing };
+    }
+    return null;
+  };
+  const put = (schema: SchemaVersion): PutSchemaResult => {
+    const { workspace, schemaId, version, traits } = schema;
+    const standing = (latestVersion.get([workspace, schemaId])![0] as number | null) ?? 0;
+    if (version !== standing + 1) return { kind: "version_taken" };
+    const conflict = conflictOf(schema);
+    if (conflict) return conflict;
+    insert.run([
+      workspace,
+      schemaId,
+      version,
+      schema.compatibility,
+      Number(schema.linear),
+      schema.createdAt,
+      JSON.stringify(Object.entries(traits)),
+      Buffer.from(schema.schema),
+    ]);
+    for (const [trait, merge] of Object.entries(traits)) insertTrait.run([workspace, Buffer.from(trait), merge]);
+    return { kind: "created" };
+  };
+
+  return {
+    putSchema: (schema) => session.write(() => put(schema)),
+    findSchema: async (workspace, schemaId, version) => {
+      const row = await session.read(() =>
+        version === null ? latest.get([workspace, schemaId]) : numbered.get([workspace, schemaId, version]),
+      );
+      return row ? toSchema(row as Row) : null;
+    },
+    schemas: async (workspace, { limit, after }) => {
+      const rows = await session.read(() => page.all([workspace, after ?? "", limit, workspace]));
+      return rows.map((row) => toSchema(row as Row));
+    },
+    schemaVersions: async (workspace, schemaId, { limit, after }) => {
+      const rows = await session.read(() => versions.all([workspace, schemaId, after ?? 0, limit]));
+      return rows.map((row) => toSchema(row as Row));
+    },
+  };
+}
+
+const SELECT = "SELECT ws, id, version, compatibility, linear, created_at, traits, schema FROM schemas";
+type Row = readonly [WorkspaceId, SchemaId, number, Compatibility, number, number, string, Buffer];
+const toSchema = ([
+  workspace,
+  schemaId,
+  version,
+  compatibility,
+  linear,
+  createdAt,
+  traits,
+  schema,
+]: Row): SchemaVersion => ({
+  workspace,
+  schemaId,
+  version,
+  schema: schema.toString(),
+  compatibility,
+  linear: linear === 1,
+  traits: Object.fromEntries(JSON.parse(traits) as readonly (readonly [string, Merge])[]),
+  createdAt,
+});

@@ -1,0 +1,66 @@
+import type { Database } from "../../../core/database.js";
+import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
+import type { DeadLetter, DeadLetterPage, EventStore } from "../../../core/ports.js";
+import { createEventKeys } from "./rows.js";
+import type { Session } from "../session.js";
+
+type Row = readonly [
+  id: DeadLetterId,
+  ws: WorkspaceId | null,
+  eventId: EventId | null,
+  at: number,
+  killsEvent: number,
+  reason: Buffer,
+  message: Buffer,
+];
+
+/** Newest first: by time, and those of one millisecond by id. */
+export function createDeadLetters(database: Database, session: Session): Pick<EventStore, "bury" | "deadLetters"> {
+  const insert = database.prepare(
+    `INSERT INTO dead_letters (id, ws, event_id, at, kills_event, reason, message) VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO NOTHING`,
+  );
+  const kill = database.prepare("UPDATE events SET reason = ? WHERE id = ?");
+
+  const bury = async (letter: DeadLetter): Promise<void> => {
+    const { deadLetterId, workspace, eventId, at, killsEvent, message } = letter;
+    const reason = Buffer.from(letter.reason);
+    await session.write(() => {
+      insert.run([deadLetterId, workspace, eventId, at, Number(killsEvent), reason, message]);
+      // A reason on a folded event says nothing: its fold makes it folded, whenever that comes.
+      if (killsEvent && workspace && eventId) kill.run([reason, createEventKeys(workspace)(eventId)]);
+    });
+  };
+
+  const deadLetters = async (workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]> => {
+    const { before, eventId, reason, limit } = page;
+    const filters: readonly (readonly [sql: string, parameters: readonly (string | Buffer)[]])[] = [
+      ["ws = ?", [workspace]],
+      ...(before === null ? [] : [[BEFORE, [before, workspace]] as const]),
+      ...(eventId === null ? [] : [["event_id = ?", [eventId]] as const]),
+      ...(reason === null ? [] : [["reason = ?", [Buffer.from(reason)]] as const]),
+    ];
+    const where = filters.map(([sql]) => sql).join(" AND ");
+    const rows = await session.read(() =>
+      database
+        .prepare(`${SELECT} WHERE ${where} ORDER BY at DESC, id DESC LIMIT ?`)
+        .all([...filters.flatMap(([, parameters]) => parameters), limit]),
+    );
+    return rows.map((row) => toLetter(row as Row));
+  };
+
+  return { bury, deadLetters };
+}
+
+const SELECT = "SELECT id, ws, event_id, at, kills_event, reason, message FROM dead_letters";
+const BEFORE = "(at, id) < (SELECT at, id FROM dead_letters WHERE id = ? AND ws = ?)";
+
+const toLetter = ([deadLetterId, workspace, eventId, at, killsEvent, reason, message]: Row): DeadLetter => ({
+  deadLetterId,
+  workspace,
+  eventId,
+  reason: reason.toString(),
+  at,
+  message,
+  killsEvent: killsEvent === 1,
+});

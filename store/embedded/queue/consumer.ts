@@ -1,0 +1,148 @@
+import type { Delivery, Outcome } from "../../../core/ports.js";
+import type { QueueRow, QueueRows, Settlement } from "./rows.js";
+import { now, type Later, type Schedule, type Source } from "./schedule.js";
+import type { Session } from "../session.js";
+
+export interface ConsumerDeps {
+  readonly session: Session;
+  readonly rows: QueueRows;
+  readonly schedule: Schedule;
+  readonly batchMax: number;
+  readonly handler: (batch: readonly Delivery[]) => Promise<readonly Outcome[]>;
+  readonly onError: (message: string, error: unknown) => void;
+  /** The last position published. */
+  readonly tail: () => number;
+  /** Told how many messages are done, once that is on disk. */
+  readonly removed: (messages: number) => void;
+}
+
+export interface RunningConsumer {
+  /** Something was published. */
+  readonly wake: () => void;
+  readonly close: () => Promise<void>;
+}
+
+const DELAY_MIN_MS = 100;
+const DELAY_MAX_MS = 5_000;
+const backOff = (failures: number): number => Math.min(DELAY_MAX_MS, DELAY_MIN_MS * 2 ** Math.min(failures, 10));
+
+/** One batch at a time. What became of it, the next batch and its lease are one write: one fsync per batch. */
+export function startConsumer(deps: ConsumerDeps): RunningConsumer {
+  const { session, rows, schedule, batchMax, onError, tail, removed } = deps;
+  const alarm = createAlarm();
+  let closing = false;
+
+  const take = (source: Source | null): readonly QueueRow[] => {
+    if (source === null) return [];
+    return source.kind === "fresh" ? rows.after(source.after, batchMax) : rows.listed(source.seqs);
+  };
+  /** Settles the batch before and leases the next one. */
+  const step = (settlement: Settlement | null, source: Source | null): Promise<readonly QueueRow[]> =>
+    session.write(() => {
+      if (settlement) rows.settle(settlement);
+      const batch = take(source);
+      rows.lease(batch);
+      return batch;
+    });
+  const deliver = async (batch: readonly QueueRow[], source: Source): Promise<Settlement> => {
+    const outcomes = await outcomesOf(deps, batch);
+    schedule.putBack(batch.flatMap((row, index) => laterOf(row, outcomes[index]!)));
+    const pauseMs = sharedPostpone(outcomes);
+    if (pauseMs !== null) schedule.pause(pauseMs);
+    return settlementOf(batch, outcomes, source);
+  };
+
+  const run = async (): Promise<void> => {
+    let settlement: Settlement | null = null;
+    let failures = 0;
+    for (;;) {
+      const seen = tail();
+      const source = closing ? null : schedule.next(seen);
+      if (source === null && settlement === null) {
+        if (closing) return;
+        await alarm.sleep(schedule.idleMs());
+        continue;
+      }
+      try {
+        const batch = await step(settlement, source);
+        failures = 0;
+        if (settlement) removed(settlement.done.length);
+        settlement = null;
+        if (source) schedule.taken(source, batch, seen);
+        if (source && batch.length > 0) settlement = await deliver(batch, source);
+      } catch (error) {
+        onError("the queue cannot write", error);
+        // What is not settled is delivered again by the next process.
+        if (closing) return;
+        await alarm.sleep(backOff(failures));
+        failures += 1;
+      }
+    }
+  };
+
+  const running = run();
+  return {
+    wake: alarm.ring,
+    close: () => {
+      closing = true;
+      alarm.ring();
+      return running;
+    },
+  };
+}
+
+/** Never rejects: a handler that throws asks for a retry of all. */
+async function outcomesOf(
+  { handler, onError }: Pick<ConsumerDeps, "handler" | "onError">,
+  batch: readonly QueueRow[],
+): Promise<readonly Outcome[]> {
+  try {
+    const outcomes = await handler(batch.map(({ message, attempts, crashes }) => ({ message, attempts, crashes })));
+    if (outcomes.length === batch.length) return outcomes;
+    throw new Error(`The handler answered ${outcomes.length} outcomes for ${batch.length} messages.`);
+  } catch (error) {
+    onError("the handler of a batch failed", error);
+    return batch.map(({ attempts }) => ({ kind: "retry", delayMs: backOff(attempts) }));
+  }
+}
+
+function settlementOf(batch: readonly QueueRow[], outcomes: readonly Outcome[], source: Source): Settlement {
+  const of = (kind: Outcome["kind"]): readonly number[] =>
+    batch.filter((_, index) => outcomes[index]!.kind === kind).map(({ seq }) => seq);
+  const done = of("done");
+  return { done, retry: of("retry"), wholeRange: source.kind === "fresh" && done.length === batch.length };
+}
+
+const laterOf = ({ seq, crashes }: QueueRow, outcome: Outcome): readonly Later[] =>
+  outcome.kind === "done" ? [] : [{ seq, dueAt: now() + outcome.delayMs, alone: crashes > 0 }];
+
+/** The shortest delay if the whole batch was postponed, else null. */
+function sharedPostpone(outcomes: readonly Outcome[]): number | null {
+  let shortest = Infinity;
+  for (const outcome of outcomes) {
+    if (outcome.kind !== "postpone") return null;
+    shortest = Math.min(shortest, outcome.delayMs);
+  }
+  return shortest;
+}
+
+/** The longest time that a timer takes. */
+const SLEEP_MAX_MS = 2 ** 31 - 1;
+
+/** A sleep that ends after a time, or when rung; null sleeps until then. */
+function createAlarm() {
+  let wake: (() => void) | null = null;
+  const ring = (): void => wake?.();
+  return {
+    ring,
+    sleep: (ms: number | null) =>
+      new Promise<void>((resolve) => {
+        const timer = ms === null ? null : setTimeout(ring, Math.min(Math.ceil(ms), SLEEP_MAX_MS));
+        wake = () => {
+          if (timer) clearTimeout(timer);
+          wake = null;
+          resolve();
+        };
+      }),
+  };
+}

@@ -1,0 +1,54 @@
+import type { QueueRows } from "./rows.js";
+import type { Session } from "../session.js";
+
+interface Group {
+  readonly rows: (readonly [number, Buffer])[];
+  readonly resolve: (() => void)[];
+  readonly reject: ((error: unknown) => void)[];
+}
+
+/**
+ * All messages published in one turn of the loop are one write of a few statements.
+ * `published` is told the last position of each group that is on disk, `refused` the size of one that is not.
+ */
+export function createPublisher(
+  session: Session,
+  rows: QueueRows,
+  last: number,
+  published: (last: number) => void,
+  refused: (messages: number) => void,
+): (message: Buffer) => Promise<void> {
+  let open: Group | null = null;
+  let position = last;
+
+  /** Nobody may join a group that is being written: its newcomers would be told of a commit that they were not in. */
+  const shut = (group: Group): void => {
+    if (open === group) open = null;
+  };
+  const write = async (group: Group): Promise<void> => {
+    try {
+      await session.write(() => {
+        shut(group);
+        rows.insert(group.rows);
+      });
+    } catch (error) {
+      shut(group);
+      refused(group.rows.length);
+      return group.reject.forEach((reject) => reject(error));
+    }
+    published(group.rows.at(-1)![0]);
+    for (const resolve of group.resolve) resolve();
+  };
+
+  return (message) =>
+    new Promise((resolve, reject) => {
+      if (open === null) {
+        open = { rows: [], resolve: [], reject: [] };
+        void write(open);
+      }
+      position += 1;
+      open.rows.push([position, message]);
+      open.resolve.push(resolve);
+      open.reject.push(reject);
+    });
+}

@@ -1,0 +1,78 @@
+import type { Database } from "../../../core/database.js";
+import { AppError } from "../../../core/errors.js";
+import type { Consumer, EventQueue } from "../../../core/ports.js";
+import { startConsumer, type RunningConsumer } from "./consumer.js";
+import { createPublisher } from "./publisher.js";
+import { createQueueRows } from "./rows.js";
+import { createSchedule } from "./schedule.js";
+import { atOnce } from "../schema.js";
+import { createSession } from "../session.js";
+
+export interface EmbeddedQueueDeps {
+  readonly database: Database;
+  /** Messages that are not done, beyond which `publish` rejects. */
+  readonly lengthMax: number;
+  readonly onError: (message: string, error: unknown) => void;
+}
+
+/**
+ * The queue as a table. One process owns the file, so who holds what is known in memory; on disk stands one row that names the
+ * batch in hand, for the next process to know what this one died on. Counts the table once, at the start.
+ */
+export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQueueDeps): EventQueue {
+  const session = createSession(database);
+  const rows = createQueueRows(database);
+  atOnce(database, rows.recover);
+  let { count, last: tail } = rows.size();
+  let consumer: RunningConsumer | null = null;
+  const publish = createPublisher(
+    session,
+    rows,
+    tail,
+    (last) => {
+      tail = last;
+      consumer?.wake();
+    },
+    (messages) => {
+      count -= messages;
+    },
+  );
+
+  return {
+    ready: session.ready,
+    publish: (message) => {
+      if (count >= lengthMax) return Promise.reject(new AppError("unavailable", "The queue is full."));
+      count += 1;
+      return publish(message);
+    },
+    consume: (batchMax, handler): Consumer => {
+      session.requireOpen();
+      if (consumer !== null) throw new AppError("internal", "The queue has one consumer at a time.");
+      const schedule = createSchedule(batchMax, database.read(rows.crashed));
+      const running = startConsumer({
+        session,
+        rows,
+        schedule,
+        batchMax,
+        handler,
+        onError,
+        tail: () => tail,
+        removed: (messages) => {
+          count -= messages;
+        },
+      });
+      consumer = running;
+      return {
+        close: async () => {
+          await running.close();
+          if (consumer === running) consumer = null;
+        },
+      };
+    },
+    depth: () => session.read(() => count),
+    close: async () => {
+      await consumer?.close();
+      await session.close();
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { BSON } from "mongodb";
+import type { Compatibility, Merge, NamespaceKind, Normalization, Role } from "../../../core/catalog/catalog.js";
+import { AppError } from "../../../core/errors.js";
+import type { DatasetId, KeyId, SchemaId, WorkspaceId } from "../../../core/ids.js";
+
+export interface KeyRow {
+  readonly key_id: KeyId;
+  readonly role: Role;
+  readonly ingest_only: boolean;
+  readonly name: string | null;
+  readonly hash: string;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly successor: KeyId | null;
+}
+
+export interface SchemaRow {
+  readonly schema_id: SchemaId;
+  /** The `_id` in `schema_versions` of version 1, 2, 3, ... */
+  readonly versions: readonly string[];
+}
+
+export interface TraitRow {
+  readonly name: string;
+  readonly merge: Merge;
+}
+
+export interface DatasetRow {
+  readonly dataset_id: DatasetId;
+  readonly name: string;
+  readonly schema_id: SchemaId;
+  readonly unified_profile: boolean;
+  readonly retention_days: number | null;
+  readonly created_at: number;
+}
+
+export interface NamespaceRow {
+  readonly name: string;
+  readonly kind: NamespaceKind;
+  readonly normalization: Normalization;
+  readonly limit: number | null;
+  readonly priority: number;
+  readonly blocked: readonly string[];
+  readonly registered_itself: boolean;
+}
+
+export interface IdentitySettingsRow {
+  readonly connector_limit: number | null;
+}
+
+/** What changes together stands together. Names that clients choose are values here, never names of fields. */
+export interface Sections {
+  /** Null when there are settings of a workspace that nobody created. */
+  readonly workspace: { readonly name: string; readonly created_at: number } | null;
+  readonly keys: readonly KeyRow[];
+  readonly schemas: readonly SchemaRow[];
+  readonly traits: readonly TraitRow[];
+  readonly datasets: readonly DatasetRow[];
+  readonly namespaces: readonly NamespaceRow[];
+  /** Null when nothing was set; absent in documents from before there were any. */
+  readonly identity_settings: IdentitySettingsRow | null;
+}
+
+/** One per workspace, so that each step of the port is a write of one document. Times are milliseconds since 1970. */
+export interface CatalogDocument extends Sections {
+  readonly _id: WorkspaceId;
+  /** Counts the changes: a change is written only over the document that it was decided on. */
+  readonly rev: number;
+  /** The latest changes by name, so that one whose answer was lost is recognised as done. */
+  readonly ops: readonly string[];
+  /** The ids of `keys`, for a unique index. The workspace's own comes first, because that index takes one empty list only. */
+  readonly key_ids: readonly string[];
+}
+
+/** The text of a version is too long for the document; it counts once a document names it, and never changes. */
+export interface VersionDocument {
+  readonly _id: string;
+  readonly workspace: WorkspaceId;
+  readonly schema_id: SchemaId;
+  readonly version: number;
+  readonly schema: string;
+  readonly compatibility: Compatibility;
+  readonly linear: boolean;
+  readonly traits: readonly TraitRow[];
+  readonly created_at: number;
+}
+
+export const EMPTY: Sections = {
+  workspace: null,
+  keys: [],
+  schemas: [],
+  traits: [],
+  datasets: [],
+  namespaces: [],
+  identity_settings: null,
+};
+
+const MIB = 1_048_576;
+/**
+ * BSON bytes of each section. Together with `key_ids` (22 bytes a key) and `ops` they stay below the 16 MiB of a document, and no
+ * kind of thing takes the room of another: a workspace full of schemas still rotates its keys. That is room for about 20,000 keys,
+ * 60,000 versions of schemas, 30,000 traits and 12,000 datasets with names of ordinary length.
+ */
+const ROOM: Readonly<Record<keyof Sections, { readonly bytesMax: number; readonly what: string }>> = {
+  workspace: { bytesMax: MIB / 16, what: "name" },
+  keys: { bytesMax: 5 * MIB, what: "API keys" },
+  schemas: { bytesMax: 3 * MIB, what: "schemas" },
+  traits: { bytesMax: 2 * MIB, what: "traits" },
+  datasets: { bytesMax: 3 * MIB, what: "datasets" },
+  namespaces: { bytesMax: 2 * MIB, what: "namespaces" },
+  identity_settings: { bytesMax: MIB / 16, what: "settings" },
+};
+
+/** Throws `conflict` when a section would outgrow its room. */
+export function requireRoom(change: Partial<Sections>): void {
+  for (const [section, value] of Object.entries(change)) {
+    const { bytesMax, what } = ROOM[section as keyof Sections];
+    if (BSON.calculateObjectSize({ [section]: value }) > bytesMax)
+      throw new AppError("conflict", `The workspace has no room for more ${what}.`);
+  }
+}

@@ -1,0 +1,134 @@
+import type { Collection } from "mongodb";
+import type { KeyRecord, Workspace } from "../../../core/catalog/catalog.js";
+import { AppError } from "../../../core/errors.js";
+import type { WorkspaceId } from "../../../core/ids.js";
+import type { CatalogStore } from "../../../core/ports.js";
+import type { ChangeCatalog } from "./change.js";
+import type { CatalogDocument, KeyRow, Sections } from "./document.js";
+import { pageOf } from "./page.js";
+import type { Session } from "../session.js";
+
+type KeyMethods = Pick<
+  CatalogStore,
+  "createWorkspace" | "findWorkspace" | "workspaces" | "createKey" | "findKey" | "keys" | "deleteKey" | "rotateKey"
+>;
+type Keys = Sections["keys"];
+
+/** Workspaces and their API keys. */
+export function createKeys({
+  catalog,
+  session,
+  change,
+}: {
+  readonly catalog: Collection<CatalogDocument>;
+  readonly session: Session;
+  readonly change: ChangeCatalog;
+}): KeyMethods {
+  const projection = { workspace: 1 };
+  return {
+    createWorkspace: ({ workspaceId, name, createdAt }, ownerKey) =>
+      change(workspaceId, {
+        sections: ["workspace", "keys"],
+        decide: ({ workspace, keys }) => {
+          if (workspace !== null) throw new AppError("conflict", "This workspace id is taken.");
+          return {
+            change: { workspace: { name, created_at: createdAt }, keys: withNew(keys, ownerKey) },
+            result: undefined,
+          };
+        },
+      }),
+    findWorkspace: async (workspaceId) => {
+      const found = await session.call(() => catalog.findOne<Found>({ _id: workspaceId }, { projection }));
+      return found === null || found.workspace === null ? null : toWorkspace(found);
+    },
+    workspaces: async ({ limit, after }) => {
+      const filter = { workspace: { $ne: null }, ...(after !== null && { _id: { $gt: after } }) };
+      const found = await session.call(() =>
+        catalog.find<Found>(filter, { projection }).sort({ _id: 1 }).limit(limit).toArray(),
+      );
+      return found.map(toWorkspace);
+    },
+    createKey: (key) =>
+      change(key.workspace, {
+        sections: ["keys"],
+        decide: ({ keys }) => ({ change: { keys: withNew(keys, key) }, result: undefined }),
+      }),
+    findKey: async (keyId) => {
+      const found = await session.call(() =>
+        catalog.findOne<Pick<CatalogDocument, "_id" | "keys">>(
+          { key_ids: keyId },
+          { projection: { keys: { $elemMatch: { key_id: keyId } } } },
+        ),
+      );
+      if (found === null) return null;
+      const { _id: workspace, keys } = found;
+      const row = keys?.[0];
+      return row === undefined ? null : toKey(workspace, row);
+    },
+    keys: async (workspaceId, page) => {
+      const found = await session.call(() => catalog.findOne({ _id: workspaceId }, { projection: { keys: 1 } }));
+      return pageOf(found?.keys ?? [], ({ key_id }) => key_id, page).map((row) => toKey(workspaceId, row));
+    },
+    deleteKey: (workspaceId, keyId) =>
+      change(workspaceId, {
+        sections: ["keys"],
+        decide: ({ keys }) => {
+          const found = keys.find(({ key_id }) => key_id === keyId);
+          if (found === undefined) return { change: null, result: "not_found" as const };
+          const rest = keys.filter((key) => key !== found);
+          if (found.role === "owner" && !rest.some(isLasting)) return { change: null, result: "last_owner" as const };
+          return { change: { keys: rest }, result: "deleted" as const };
+        },
+      }),
+    rotateKey: (workspaceId, keyId, successor, oldExpiresAt) =>
+      change(workspaceId, {
+        sections: ["keys"],
+        decide: ({ keys }) => {
+          const old = keys.find(({ key_id }) => key_id === keyId);
+          if (old === undefined) return { change: null, result: "not_found" as const };
+          if (old.successor !== null) return { change: null, result: "already_rotated" as const };
+          const expires_at = Math.min(old.expires_at ?? oldExpiresAt, oldExpiresAt);
+          const retired = { ...old, expires_at, successor: successor.keyId };
+          const rest = keys.map((key) => (key === old ? retired : key));
+          return { change: { keys: withNew(rest, successor) }, result: "rotated" as const };
+        },
+      }),
+  };
+}
+
+const isLasting = ({ role, expires_at }: KeyRow): boolean => role === "owner" && expires_at === null;
+
+/** Whether another workspace has the id says the unique index. */
+function withNew(keys: Keys, key: KeyRecord): Keys {
+  if (keys.some(({ key_id }) => key_id === key.keyId)) throw new AppError("conflict", "This key id is taken.");
+  return [...keys, toRow(key)];
+}
+
+type Found = Pick<CatalogDocument, "_id" | "workspace">;
+const toWorkspace = ({ _id, workspace }: Found): Workspace => ({
+  workspaceId: _id,
+  name: workspace!.name,
+  createdAt: workspace!.created_at,
+});
+
+const toRow = (key: KeyRecord): KeyRow => ({
+  key_id: key.keyId,
+  role: key.role,
+  ingest_only: key.ingestOnly,
+  name: key.name,
+  hash: key.hash,
+  created_at: key.createdAt,
+  expires_at: key.expiresAt,
+  successor: key.successor,
+});
+const toKey = (workspace: WorkspaceId, row: KeyRow): KeyRecord => ({
+  keyId: row.key_id,
+  workspace,
+  role: row.role,
+  ingestOnly: row.ingest_only,
+  name: row.name,
+  hash: row.hash,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  successor: row.successor,
+});

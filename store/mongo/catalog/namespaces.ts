@@ -1,0 +1,95 @@
+import type { Collection } from "mongodb";
+import { DEFAULT_IDENTITY_SETTINGS, type Namespace } from "../../../core/catalog/catalog.js";
+import type { CatalogStore } from "../../../core/ports.js";
+import type { ChangeCatalog } from "./change.js";
+import type { CatalogDocument, NamespaceRow } from "./document.js";
+import type { Session } from "../session.js";
+
+type Methods = Pick<
+  CatalogStore,
+  "namespaces" | "changeNamespace" | "registerNamespaces" | "identitySettings" | "putIdentitySettings"
+>;
+
+interface Deps {
+  readonly catalog: Collection<CatalogDocument>;
+  readonly session: Session;
+  readonly change: ChangeCatalog;
+}
+
+/** What a workspace registered or changed, and what it set for identity. A name that registered itself goes on counting as such. */
+export const createNamespaces = (deps: Deps): Methods => ({ ...createNames(deps), ...createSettings(deps) });
+
+function createNames({
+  catalog,
+  session,
+  change,
+}: Deps): Pick<Methods, "namespaces" | "changeNamespace" | "registerNamespaces"> {
+  return {
+    namespaces: async (workspace) => {
+      const found = await session.call(() => catalog.findOne({ _id: workspace }, { projection: { namespaces: 1 } }));
+      return (found?.namespaces ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(toNamespace);
+    },
+    changeNamespace: (workspace, name, make) =>
+      change(workspace, {
+        sections: ["namespaces"],
+        decide: ({ namespaces }) => {
+          const old = namespaces.find((row) => row.name === name);
+          const made = make(old === undefined ? null : toNamespace(old));
+          const row = toRow({ ...made, name, registeredItself: old?.registered_itself ?? false });
+          const others = namespaces.filter((other) => other !== old);
+          return { change: { namespaces: [...others, row] }, result: toNamespace(row) };
+        },
+      }),
+    registerNamespaces: (workspace, given, max) =>
+      change(workspace, {
+        sections: ["namespaces"],
+        decide: ({ namespaces }) => {
+          const standing = new Set(namespaces.map(({ name }) => name));
+          const byName = new Map(given.map((namespace) => [namespace.name, namespace]));
+          const added = [...byName.values()].filter(({ name }) => !standing.has(name));
+          if (added.length === 0) return { change: null, result: true };
+          const count = namespaces.filter(({ registered_itself }) => registered_itself).length;
+          if (count + added.length > max) return { change: null, result: false };
+          const rows = added.map((namespace) => toRow({ ...namespace, registeredItself: true }));
+          return { change: { namespaces: [...namespaces, ...rows] }, result: true };
+        },
+      }),
+  };
+}
+
+const toRow = (namespace: Namespace): NamespaceRow => ({
+  name: namespace.name,
+  kind: namespace.kind,
+  normalization: namespace.normalization,
+  limit: namespace.limit,
+  priority: namespace.priority,
+  blocked: namespace.blocked,
+  registered_itself: namespace.registeredItself,
+});
+const toNamespace = (row: NamespaceRow): Namespace => ({
+  name: row.name,
+  kind: row.kind,
+  normalization: row.normalization,
+  limit: row.limit,
+  priority: row.priority,
+  blocked: row.blocked,
+  registeredItself: row.registered_itself,
+});
+
+const createSettings = ({
+  catalog,
+  session,
+  change,
+}: Deps): Pick<Methods, "identitySettings" | "putIdentitySettings"> => ({
+  identitySettings: async (workspace) => {
+    const projection = { identity_settings: 1 };
+    const found = await session.call(() => catalog.findOne({ _id: workspace }, { projection }));
+    const row = found?.identity_settings ?? null;
+    return row === null ? DEFAULT_IDENTITY_SETTINGS : { connectorLimit: row.connector_limit };
+  },
+  putIdentitySettings: (workspace, { connectorLimit }) =>
+    change(workspace, {
+      sections: ["identity_settings"],
+      decide: () => ({ change: { identity_settings: { connector_limit: connectorLimit } }, result: undefined }),
+    }),
+});

@@ -1,0 +1,126 @@
+import type { Collection } from "mongodb";
+import type { Merge, SchemaVersion } from "../../../core/catalog/catalog.js";
+import { AppError } from "../../../core/errors.js";
+import { newId, type SchemaId, type WorkspaceId } from "../../../core/ids.js";
+import type { CatalogStore, PutSchemaResult } from "../../../core/ports.js";
+import type { ChangeCatalog, Decision } from "./change.js";
+import type { CatalogDocument, SchemaRow, Sections, TraitRow, VersionDocument } from "./document.js";
+import { pageOf } from "./page.js";
+import { isDuplicateKey } from "../failure.js";
+import type { Session } from "../session.js";
+
+interface Deps {
+  readonly catalog: Collection<CatalogDocument>;
+  readonly versions: Collection<VersionDocument>;
+  readonly session: Session;
+  readonly change: ChangeCatalog;
+}
+
+/** Schemas, their immutable versions, and the one merge that each trait name has in a workspace. */
+export function createSchemas(
+  deps: Deps,
+): Pick<CatalogStore, "putSchema" | "findSchema" | "schemas" | "schemaVersions"> {
+  const { catalog, session, change } = deps;
+  const findRow = async (workspace: WorkspaceId, schemaId: SchemaId): Promise<SchemaRow | null> => {
+    const projection = { schemas: { $elemMatch: { schema_id: schemaId } } };
+    const found = await session.call(() => catalog.findOne({ _id: workspace }, { projection }));
+    return found?.schemas?.[0] ?? null;
+  };
+  return {
+    putSchema: (schema) => {
+      // Written before the document names it, under a name that no other call uses: without a document it is nothing.
+      const versionId = newId<string>();
+      return change(schema.workspace, {
+        sections: ["schemas", "traits"],
+        decide: (standing) => decidePut(standing, schema, versionId),
+        prepare: () => storeVersion(deps, versionId, schema),
+      });
+    },
+    findSchema: async (workspace, schemaId, version) => {
+      const row = await findRow(workspace, schemaId);
+      const versionId = version === null ? row?.versions.at(-1) : row?.versions[version - 1];
+      return versionId === undefined ? null : (await loadVersions(deps, [versionId]))[0]!;
+    },
+    schemas: async (workspace, page) => {
+      const found = await session.call(() => catalog.findOne({ _id: workspace }, { projection: { schemas: 1 } }));
+      const rows = pageOf(found?.schemas ?? [], ({ schema_id }) => schema_id, page);
+      return loadVersions(deps, rows.map(latestOf));
+    },
+    schemaVersions: async (workspace, schemaId, { limit, after }) => {
+      const row = await findRow(workspace, schemaId);
+      const begin = after ?? 0;
+      return loadVersions(deps, row?.versions.slice(begin, begin + limit) ?? []);
+    },
+  };
+}
+
+const latestOf = ({ versions }: SchemaRow): string => versions.at(-1)!;
+
+type SchemaSections = "schemas" | "traits";
+
+function decidePut(
+  { schemas, traits }: Pick<Sections, SchemaSections>,
+  { schemaId, version, traits: given }: SchemaVersion,
+  versionId: string,
+): Decision<SchemaSections, PutSchemaResult> {
+  const row = schemas.find(({ schema_id }) => schema_id === schemaId);
+  if (version !== (row?.versions.length ?? 0) + 1) return { change: null, result: { kind: "version_taken" } };
+  const merges = new Map<string, Merge>(traits.map(({ name, merge }) => [name, merge]));
+  const added: TraitRow[] = [];
+  for (const [trait, merge] of Object.entries(given)) {
+    const standing = merges.get(trait);
+    if (standing === undefined) added.push({ name: trait, merge });
+    else if (standing !== merge) return { change: null, result: { kind: "trait_conflict", trait, merge: standing } };
+  }
+  const next = { schema_id: schemaId, versions: [...(row?.versions ?? []), versionId] };
+  return {
+    change: {
+      schemas: row === undefined ? [...schemas, next] : schemas.map((schema) => (schema === row ? next : schema)),
+      ...(added.length > 0 && { traits: [...traits, ...added] }),
+    },
+    result: { kind: "created" },
+  };
+}
+
+async function storeVersion({ versions, session }: Deps, versionId: string, schema: SchemaVersion): Promise<void> {
+  try {
+    await session.call(() => versions.insertOne(toDocument(versionId, schema)));
+  } catch (error) {
+    // Then an earlier try of this very call stored it.
+    if (!isDuplicateKey(error)) throw error;
+  }
+}
+
+/** In the order asked for. Throws `damaged` when one that a document names is not there. */
+async function loadVersions({ versions, session }: Deps, ids: readonly string[]): Promise<readonly SchemaVersion[]> {
+  if (ids.length === 0) return [];
+  const found = await session.call(() => versions.find({ _id: { $in: ids } }).toArray());
+  const byId = new Map(found.map(({ _id, ...document }) => [_id, document]));
+  return ids.map((id) => {
+    const document = byId.get(id);
+    if (document === undefined) throw new AppError("damaged", "The text of a schema's version is missing.");
+    return toSchema(document);
+  });
+}
+
+const toDocument = (versionId: string, schema: SchemaVersion): VersionDocument => ({
+  _id: versionId,
+  workspace: schema.workspace,
+  schema_id: schema.schemaId,
+  version: schema.version,
+  schema: schema.schema,
+  compatibility: schema.compatibility,
+  linear: schema.linear,
+  traits: Object.entries(schema.traits).map(([name, merge]) => ({ name, merge })),
+  created_at: schema.createdAt,
+});
+const toSchema = (document: Omit<VersionDocument, "_id">): SchemaVersion => ({
+  workspace: document.workspace,
+  schemaId: document.schema_id,
+  version: document.version,
+  schema: document.schema,
+  compatibility: document.compatibility,
+  linear: document.linear,
+  traits: Object.fromEntries(document.traits.map(({ name, merge }) => [name, merge])),
+  createdAt: document.created_at,
+});

@@ -1,0 +1,100 @@
+import type { Collection, IndexDescription } from "mongodb";
+import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
+import type { DeadLetter, DeadLetterPage, EventStore } from "../../../core/ports.js";
+import { eventKey, type EventDocument } from "./documents.js";
+import { isDuplicateKey } from "../failure.js";
+import type { Session } from "../session.js";
+
+export interface DeadLetterDocument {
+  readonly _id: DeadLetterId;
+  /** Null for letters that no client sees: no filter asks for null. */
+  readonly ws: WorkspaceId | null;
+  readonly eventId: EventId | null;
+  readonly reason: string;
+  readonly at: number;
+  /** Time and id as one text, which orders by both. */
+  readonly position: string;
+  readonly killsEvent: boolean;
+  readonly message: Buffer;
+}
+
+/** One for each way that `deadLetters` is asked, newest first. */
+export const DEAD_LETTER_INDEXES: readonly IndexDescription[] = [
+  { name: "newest", key: { ws: 1, position: -1 } },
+  { name: "ofEvent", key: { ws: 1, eventId: 1, position: -1 } },
+  { name: "ofReason", key: { ws: 1, reason: 1, position: -1 } },
+];
+
+/** Digits of the largest time that a number holds exactly. */
+const TIME_DIGITS = 16;
+const positionOf = ({ at, deadLetterId }: DeadLetter): string => String(at).padStart(TIME_DIGITS, "0") + deadLetterId;
+
+export function createDeadLetters(
+  collections: {
+    readonly events: Collection<EventDocument>;
+    readonly letters: Collection<DeadLetterDocument>;
+  },
+  session: Session,
+): Pick<EventStore, "bury" | "deadLetters"> {
+  const { events, letters } = collections;
+
+  const keep = async (letter: DeadLetter): Promise<void> => {
+    try {
+      await session.call(() => letters.insertOne(toDocument(letter)));
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+  };
+
+  const bury = async (letter: DeadLetter): Promise<void> => {
+    const { workspace, eventId, killsEvent, reason } = letter;
+    await keep(letter);
+    if (!killsEvent || workspace === null || eventId === null) return;
+    // Also when the letter stood there: the process that kept it may have died before this. A fold outranks the reason.
+    await session.call(() => events.updateOne({ _id: eventKey(workspace, eventId) }, { $set: { reason } }));
+  };
+
+  /** Null when there is no such letter here. */
+  const positionBefore = async (workspace: WorkspaceId, before: DeadLetterId): Promise<string | null> => {
+    const filter = { _id: before, ws: workspace };
+    const found = await session.call(() => letters.findOne(filter, { projection: { position: 1 } }));
+    return found?.position ?? null;
+  };
+
+  const deadLetters = async (workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]> => {
+    const { before, eventId, reason, limit } = page;
+    const upper = before === null ? null : await positionBefore(workspace, before);
+    if (before !== null && upper === null) return [];
+    const filter = {
+      ws: workspace,
+      ...(upper !== null && { position: { $lt: upper } }),
+      ...(eventId !== null && { eventId }),
+      ...(reason !== null && { reason }),
+    };
+    const found = await session.call(() => letters.find(filter, { sort: { position: -1 }, limit }).toArray());
+    return found.map(toLetter);
+  };
+
+  return { bury, deadLetters };
+}
+
+const toDocument = (letter: DeadLetter): DeadLetterDocument => ({
+  _id: letter.deadLetterId,
+  ws: letter.workspace,
+  eventId: letter.eventId,
+  reason: letter.reason,
+  at: letter.at,
+  position: positionOf(letter),
+  killsEvent: letter.killsEvent,
+  message: letter.message,
+});
+
+const toLetter = ({ _id, ws, eventId, reason, at, killsEvent, message }: DeadLetterDocument): DeadLetter => ({
+  deadLetterId: _id,
+  workspace: ws,
+  eventId,
+  reason,
+  at,
+  message,
+  killsEvent,
+});

@@ -1,0 +1,57 @@
+import { crc32 } from "node:zlib";
+import { AppError } from "../../../core/errors.js";
+import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
+import type { EventId, IdentifierKey, ProfileId, WorkspaceId } from "../../../core/ids.js";
+import { encodeMessage } from "../../../core/event/message.js";
+import type { TimelinePosition } from "../../../core/ports.js";
+import { fromRow } from "../../stored-event.js";
+
+/**
+ * A stored event. What a client chose is inside `message`, as bytes, so that no key of its payload is ever a field's name; the
+ * typed fields beside it are ours and carry the indexes.
+ */
+export interface EventDocument {
+  /** `workspace:event id`: unique, and UUIDv7s of one workspace are inserted side by side. */
+  readonly _id: string;
+  /** effective_ts and event id as one text: comparing it compares them in turn, because the first has a fixed length. */
+  readonly position: string;
+  /** Of `message`. */
+  readonly crc: number;
+  /** Envelope and payload as they travel through the queue. */
+  readonly message: Buffer;
+  /** These three come with the fold. */
+  readonly facet?: IdentifierKey;
+  readonly profileId?: ProfileId | null;
+  /** JSON, or null when the fold dropped nothing. */
+  readonly dropped?: string | null;
+  /** Why it is dead; says nothing once it is folded. */
+  readonly reason?: string;
+}
+
+/** All of a document that `fromDocument` needs. */
+export const STORED = { crc: 1, message: 1, profileId: 1, dropped: 1, reason: 1 } as const;
+
+const INSTANT_LENGTH = "1970-01-01T00:00:00.000000000Z".length;
+
+export const eventKey = (workspace: WorkspaceId, eventId: string): string => `${workspace}:${eventId}`;
+export const positionOf = ({ effectiveTs, eventId }: TimelinePosition): string => effectiveTs + eventId;
+export const eventIdIn = (position: string): EventId => position.slice(INSTANT_LENGTH) as EventId;
+
+export function toDocument(workspace: WorkspaceId, event: EventRecord): EventDocument {
+  const message = encodeMessage(event);
+  return { _id: eventKey(workspace, event.eventId), position: positionOf(event), crc: crc32(message), message };
+}
+
+/** Throws `damaged` when the checksum does not hold or the document is not the one that was asked for. */
+export function fromDocument(workspace: WorkspaceId, document: EventDocument): StoredEvent {
+  const { _id, message, crc, reason, profileId, dropped } = document;
+  const event = fromRow(workspace, [
+    message,
+    crc,
+    reason === undefined ? null : Buffer.from(reason),
+    profileId ?? null,
+    dropped ?? null,
+  ]);
+  if (eventKey(workspace, event.eventId) !== _id) throw new AppError("damaged", "The stored event is damaged.");
+  return event;
+}

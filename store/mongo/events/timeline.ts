@@ -1,0 +1,68 @@
+import type { Collection, IndexDescription } from "mongodb";
+import type { IdentifierKey } from "../../../core/ids.js";
+import type { EventStore } from "../../../core/ports.js";
+import { isOwnKey } from "../../own-key.js";
+import { slicesOf } from "./batches.js";
+import { eventIdIn, eventKey, fromDocument, positionOf, STORED, type EventDocument } from "./documents.js";
+import type { Session } from "../session.js";
+
+export const TIMELINE_INDEXES: readonly IndexDescription[] = [
+  // `timeline` and `count`: both read the index alone. Partial, so that events not folded yet, or never, have no entry.
+  {
+    name: "timeline",
+    key: { facet: 1, position: -1 },
+    partialFilterExpression: { facet: { $exists: true } },
+  },
+];
+
+/** Up to so many the server merges one ordered scan for each facet; above it, it sorts all their events. */
+const FACETS_PER_PAGE = 200;
+const FACETS_PER_COUNT = 1_000;
+/** Above every position: those begin with a year. */
+const NEWEST = ":";
+
+/** Reads of folded events, by facet. Facets are asked only for what is newer than the worst of a full page. */
+export function createTimeline(
+  events: Collection<EventDocument>,
+  session: Session,
+): Pick<EventStore, "timeline" | "count"> {
+  const newest = async (facets: readonly IdentifierKey[], upper: string, lower: string, limit: number) => {
+    const found = await session.call(() =>
+      events
+        .find(
+          { facet: { $in: [...facets] }, position: { $lt: upper, $gt: lower } },
+          { projection: { _id: 0, position: 1 }, sort: { position: -1 }, limit, batchSize: limit },
+        )
+        .toArray(),
+    );
+    return found.map(({ position }) => position);
+  };
+
+  return {
+    timeline: async (workspace, facets, { limit, before }) => {
+      session.requireOpen();
+      const upper = before ? positionOf(before) : NEWEST;
+      const keys = [...new Set(facets)].filter((key) => isOwnKey(workspace, key));
+      let page: readonly string[] = [];
+      for (const some of slicesOf(keys, FACETS_PER_PAGE)) {
+        const lower = page.length === limit ? page.at(-1)! : "";
+        page = [...page, ...(await newest(some, upper, lower, limit))].toSorted().toReversed().slice(0, limit);
+      }
+      if (page.length === 0) return [];
+      const ids = page.map((position) => eventKey(workspace, eventIdIn(position)));
+      const found = await session.call(() => events.find({ _id: { $in: ids } }, { projection: STORED }).toArray());
+      // As the page is ordered: by position, which the events themselves give again.
+      return found
+        .map((document) => fromDocument(workspace, document))
+        .toSorted((a, b) => (positionOf(a) < positionOf(b) ? 1 : -1));
+    },
+    count: async (workspace, facets) => {
+      session.requireOpen();
+      const keys = [...new Set(facets)].filter((key) => isOwnKey(workspace, key));
+      let total = 0;
+      for (const some of slicesOf(keys, FACETS_PER_COUNT))
+        total += await session.call(() => events.countDocuments({ facet: { $in: [...some] } }));
+      return total;
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import type { Outcome } from "../../../core/ports.js";
+import { createAlarm } from "../alarm.js";
+import { closeConnection, createConnection, type OnError } from "../connection.js";
+import { createCopies } from "./copies.js";
+import { outcomesOf, sharedPostpone, type HandlerDeps } from "./outcomes.js";
+import type { RabbitPublisher } from "../publisher/publisher.js";
+import { createSchedule, now, type Held } from "./schedule.js";
+import { openSession, type Incoming, type Session } from "./session.js";
+import { keepSubscribed } from "./subscription.js";
+import type { QueueNames } from "../topology.js";
+import { within } from "../within.js";
+
+export interface ConsumerDeps extends HandlerDeps {
+  readonly url: string;
+  readonly names: QueueNames;
+  readonly batchMax: number;
+  readonly publisher: Pick<RabbitPublisher, "copy">;
+  /** Told that a queue is gone. */
+  readonly onMissing: () => void;
+  /** Longest time that a message is kept in hand without an outcome, milliseconds. */
+  readonly heldMsMax: number;
+  readonly onError: OnError;
+}
+
+export interface RunningConsumer {
+  isSubscribed(): boolean;
+  /** Messages that this process holds. Resolves once all are counted that the broker had handed out before. */
+  countHeld(): Promise<number>;
+  /** Messages that were replaced by a copy so far. */
+  copied(): number;
+  close(): Promise<void>;
+}
+
+/** One batch is handled while the next one lies ready. */
+const PREFETCH_MIN = 300;
+/** Messages that wait for their next try are held here, so they must not fill the window of the fresh ones. */
+const PREFETCH_RETRY = 500;
+/** What the broker gave up on, above every setting. */
+const CRASHES_GIVEN_UP = 1_000_000;
+const ANSWER_MS = 1_000;
+const GIVE_BACK_MS = 2_000;
+
+/** One batch at a time; what is delivered meanwhile makes up the next one. */
+export function startConsumer(deps: ConsumerDeps): RunningConsumer {
+  const { names, batchMax, publisher, heldMsMax, onError, onMissing } = deps;
+  const connection = createConnection(deps.url, "consumer", onError);
+  const closing = new AbortController();
+  const schedule = createSchedule();
+  const alarm = createAlarm();
+  const keep = (held: Held): void => {
+    if (held.session.isOpen()) schedule.hold(held);
+    alarm.ring();
+  };
+  const copies = createCopies({ names, publisher, keep, onMoved: () => alarm.ring(), closing: closing.signal });
+
+  const onMessage = (incoming: Incoming): void => {
+    const held = heldOf(incoming);
+    if (incoming.isRedelivered && incoming.source !== "dead") copies.move(held);
+    else keep(held);
+  };
+  const subscription = keepSubscribed({
+    open: () => openSession({ connection, names, prefetch: prefetchOf(batchMax), onMessage }),
+    onOpen: () => alarm.ring(),
+    onLost: () => void schedule.remove(),
+    onMissing,
+    onError,
+    closing: closing.signal,
+  });
+
+  const settle = (held: Held, outcome: Outcome): void => {
+    if (!held.session.isOpen()) return;
+    if (outcome.kind === "done") return held.session.ack(held.tag);
+    const dueAt = now() + outcome.delayMs;
+    if (outcome.kind === "postpone") schedule.hold({ ...held, dueAt });
+    else copies.toRetry({ ...held, attempts: held.attempts + 1, dueAt });
+  };
+  const handle = async (batch: readonly Held[]): Promise<void> => {
+    const outcomes = await outcomesOf(deps, batch);
+    const pauseMs = sharedPostpone(outcomes);
+    if (pauseMs !== null) schedule.pause(pauseMs);
+    for (const [index, held] of batch.entries()) settle(held, outcomes[index]!);
+  };
+  const run = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      const isSubscribed = subscription.current() !== null;
+      const batch = isSubscribed ? schedule.take(batchMax, !copies.isMoving()) : [];
+      if (batch.length > 0) {
+        await handle(batch);
+        continue;
+      }
+      await alarm.sleep(isSubscribed ? schedule.idleMs(!copies.isMoving()) : null);
+      // Messages come one by one; a turn later all of one network packet are there.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  const running = run();
+
+  /** Long before the broker takes it away, which would count as a crash. */
+  const refresh = setInterval(() => {
+    for (const held of schedule.remove(now() - heldMsMax)) copies.toRetry(held);
+  }, heldMsMax / 10);
+  refresh.unref();
+
+  const leave = async (session: Session): Promise<void> => {
+    await copies.settled();
+    // Only now, when nothing more comes from ourselves to the queue of the copies.
+    await session.cancel(["retry", "suspects", "dead"]);
+    await copies.giveBack(schedule.remove());
+    await session.close();
+  };
+  const close = async (): Promise<void> => {
+    clearInterval(refresh);
+    closing.abort();
+    alarm.ring();
+    const session = await within(ANSWER_MS, subscription.next()).catch(() => null);
+    // First of all, so that nothing new is handed to a process that takes no more.
+    const isCancelled = await within(ANSWER_MS, session?.cancel(["main"]) ?? Promise.resolve()).then(
+      () => true,
+      () => false,
+    );
+    await running;
+    // A broker that does not answer now takes nothing back either; it hands all out again by itself.
+    if (session && isCancelled) await within(GIVE_BACK_MS, leave(session)).catch(() => undefined);
+    await closeConnection(connection);
+    await subscription.ended;
+  };
+  let closed: Promise<void> | null = null;
+  return {
+    isSubscribed: () => subscription.current() !== null,
+    countHeld: async () => {
+      const session = await subscription.next();
+      await session?.caughtUp();
+      return session?.unsettled() ?? 0;
+    },
+    copied: () => copies.forgotten(),
+    close: () => (closed ??= close()),
+  };
+}
+
+const prefetchOf = (batchMax: number) => ({
+  main: Math.max(PREFETCH_MIN, 2 * batchMax),
+  retry: PREFETCH_RETRY,
+  suspects: 1,
+  dead: 1,
+});
+
+function heldOf({ session, tag, source, message, headers, isRedelivered }: Incoming): Held {
+  const heldSince = now();
+  const crashes = source === "dead" ? CRASHES_GIVEN_UP : headers.crashes + (isRedelivered ? 1 : 0);
+  return { session, tag, message, attempts: headers.attempts, crashes, heldSince, dueAt: heldSince + headers.delayMs };
+}

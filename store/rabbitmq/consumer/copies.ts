@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RabbitPublisher } from "../publisher/publisher.js";
+import { now, type Held } from "./schedule.js";
+import type { QueueNames } from "../topology.js";
+
+export interface CopiesDeps {
+  readonly names: QueueNames;
+  readonly publisher: Pick<RabbitPublisher, "copy">;
+  /** Given back what could not be copied and still stands. */
+  readonly keep: (held: Held) => void;
+  /** Told when no move is under way any more: the copy may have come back before its confirm, and waits for that. */
+  readonly onMoved: () => void;
+  readonly closing: AbortSignal;
+}
+
+/** Nothing is changed in a queue: a message is replaced by a copy that says more, which is safe before the original is forgotten. */
+export interface Copies {
+  /** To the tail of the suspects, so that it keeps nobody back and only what was alone in hand is blamed again. */
+  move(held: Held): void;
+  /** To wait for its time in the queue of the copies. */
+  toRetry(held: Held): void;
+  /** All at once, and due at once: what the broker takes back by itself looks like a crash. */
+  giveBack(all: readonly Held[]): Promise<void>;
+  /** Whether a move is under way. */
+  isMoving(): boolean;
+  /** How many originals were forgotten so far. */
+  forgotten(): number;
+  /** Resolves when none is under way. */
+  settled(): Promise<unknown>;
+}
+
+const AGAIN_MS = 1_000;
+
+export function createCopies({ names, publisher, keep, onMoved, closing }: CopiesDeps): Copies {
+  const underWay = new Set<Promise<void>>();
+  let moves = 0;
+  let forgotten = 0;
+
+  const copy = (queue: string, { message, attempts, crashes }: Held, delayMs: number): Promise<boolean> =>
+    publisher.copy(queue, message, { attempts, crashes, delayMs: Math.max(0, Math.round(delayMs)) }).then(
+      () => true,
+      () => false,
+    );
+  const forget = ({ session, tag }: Held): void => {
+    forgotten += 1;
+    session.ack(tag);
+  };
+  const replace = async (queue: string, held: Held, delayMs: number): Promise<boolean> => {
+    const isCopied = await copy(queue, held, delayMs);
+    if (isCopied) forget(held);
+    return isCopied;
+  };
+  const move = async (held: Held): Promise<void> => {
+    moves += 1;
+    let isMoved = await replace(names.suspects, held, 0);
+    while (!isMoved && held.session.isOpen() && !closing.aborted) {
+      await sleep(AGAIN_MS, undefined, { signal: closing }).catch(() => undefined);
+      isMoved = await replace(names.suspects, held, 0);
+    }
+    moves -= 1;
+    if (!isMoved) keep(held);
+    if (moves === 0) onMoved();
+  };
+  const toRetry = async (held: Held): Promise<void> => {
+    if (!(await replace(names.retry, held, held.dueAt - now()))) keep(held);
+  };
+  const track = (work: Promise<void>): void => {
+    const tracked = work.finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+  };
+
+  return {
+    move: (held) => track(move(held)),
+    toRetry: (held) => track(toRetry(held)),
+    giveBack: async (all) => {
+      const areCopied = await Promise.all(all.map((held) => copy(names.retry, held, 0)));
+      // In one turn, so that it is one acknowledgement.
+      for (const [index, held] of all.entries()) if (areCopied[index]) forget(held);
+    },
+    isMoving: () => moves > 0,
+    forgotten: () => forgotten,
+    settled: () => Promise.all(underWay),
+  };
+}

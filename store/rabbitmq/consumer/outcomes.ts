@@ -1,0 +1,36 @@
+import type { Delivery, Outcome } from "../../../core/ports.js";
+import type { OnError } from "../connection.js";
+
+const DELAY_MS_MIN = 100;
+const DELAY_MS_MAX = 5_000;
+const backOff = (failures: number): number => Math.min(DELAY_MS_MAX, DELAY_MS_MIN * 2 ** Math.min(failures, 10));
+
+export interface HandlerDeps {
+  readonly handler: (batch: readonly Delivery[]) => Promise<readonly Outcome[]>;
+  readonly onError: OnError;
+}
+
+/** One outcome for each. Never rejects: a handler that throws asks for a retry of all. */
+export async function outcomesOf(
+  { handler, onError }: HandlerDeps,
+  batch: readonly Delivery[],
+): Promise<readonly Outcome[]> {
+  try {
+    const outcomes = await handler(batch.map(({ message, attempts, crashes }) => ({ message, attempts, crashes })));
+    if (outcomes.length === batch.length) return outcomes;
+    throw new Error(`The handler answered ${outcomes.length} outcomes for ${batch.length} messages.`);
+  } catch (error) {
+    onError("the handler of a batch failed", error);
+    return batch.map(({ attempts }) => ({ kind: "retry", delayMs: backOff(attempts) }));
+  }
+}
+
+/** The shortest delay if the whole batch was postponed, else null. */
+export function sharedPostpone(outcomes: readonly Outcome[]): number | null {
+  let shortestMs = Infinity;
+  for (const outcome of outcomes) {
+    if (outcome.kind !== "postpone") return null;
+    shortestMs = Math.min(shortestMs, outcome.delayMs);
+  }
+  return shortestMs;
+}

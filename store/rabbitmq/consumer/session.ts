@@ -1,0 +1,146 @@
+import type { AsyncMessage, Channel, Connection } from "rabbitmq-client";
+import { createAcks } from "./acks.js";
+import { readHeaders, type CopyHeaders } from "../publisher/headers.js";
+import type { QueueNames, QueueRole } from "../topology.js";
+
+/** One subscription to all four queues, as long as its channel lives. What it delivered can be acknowledged nowhere else. */
+export interface Session {
+  isOpen(): boolean;
+  /** Deliveries that are not acknowledged. */
+  unsettled(): number;
+  ack(tag: number): void;
+  /** Resolves when everything is delivered that the broker had sent before. */
+  caughtUp(): Promise<void>;
+  /** Resolves when these queues deliver nothing more. */
+  cancel(sources: readonly QueueRole[]): Promise<void>;
+  close(): Promise<void>;
+  /** Resolves when the channel is gone, by `close` or otherwise. */
+  readonly ended: Promise<void>;
+}
+
+export interface Incoming {
+  readonly session: Session;
+  readonly tag: number;
+  readonly source: QueueRole;
+  readonly message: Buffer;
+  readonly headers: CopyHeaders;
+  readonly isRedelivered: boolean;
+}
+
+export interface SessionDeps {
+  readonly connection: Connection;
+  readonly names: QueueNames;
+  readonly prefetch: Readonly<Record<QueueRole, number>>;
+  readonly onMessage: (incoming: Incoming) => void;
+}
+
+const NO_HEADERS = readHeaders(undefined);
+
+/**
+ * All queues on one channel, so that whatever ends it ends all: the library's own consumers would each be cut apart, and each waits
+ * for its unsettled handlers before it subscribes again.
+ */
+export async function openSession({ connection, names, prefetch, onMessage }: SessionDeps): Promise<Session> {
+  const channel = await connection.acquire();
+  keepDeliveries(channel);
+  const tags = new Map<QueueRole, string>();
+  const { session, delivered } = createSession(channel, tags);
+  const subscribe = async (source: QueueRole): Promise<void> => {
+    // Counts for the consumers that follow it on this channel.
+    await channel.basicQos({ prefetchCount: prefetch[source] });
+    const { consumerTag } = await channel.basicConsume({ queue: names[source] }, (message) => {
+      if (!session.isOpen()) return;
+      delivered(message.deliveryTag);
+      onMessage(incomingOf(session, source, message));
+    });
+    tags.set(source, consumerTag);
+  };
+  try {
+    await subscribe("main");
+    await subscribe("retry");
+    // What other processes died on has to be known before one of the suspects is handled.
+    await session.caughtUp();
+    await subscribe("suspects");
+    await subscribe("dead");
+    return session;
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+}
+
+function createSession(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
+  let isOpen = true;
+  const acks = createAcks(channel);
+  const ended = new Promise<void>((resolve) => {
+    channel.once("close", () => {
+      isOpen = false;
+      resolve();
+    });
+  });
+  // The queue was deleted, or its leader moved; the channel itself lives on.
+  channel.on("basic.cancel", () => void channel.close());
+  const session: Session = {
+    isOpen: () => isOpen,
+    unsettled: () => (isOpen ? acks.outstanding() : 0),
+    ack: (tag) => acks.ack(tag),
+    caughtUp: async () => {
+      // Any answer will do: it comes after the deliveries that were sent before it, and each of those is handed on a turn later.
+      await channel.basicQos({ prefetchCount: 1 });
+      await nextTurn();
+    },
+    cancel: async (sources) => {
+      // What is on its way to a queue's consumer while that is cancelled goes back to the queue and looks like a crash.
+      await session.caughtUp();
+      for (const source of sources) {
+        const tag = tags.get(source);
+        if (tag !== undefined) await channel.basicCancel(tag);
+      }
+      await session.caughtUp();
+    },
+    close: async () => {
+      acks.flush();
+      await channel.close();
+    },
+    ended,
+  };
+  return { session, delivered: (tag: number) => acks.delivered(tag) };
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function incomingOf(
+  session: Session,
+  source: QueueRole,
+  { deliveryTag, redelivered, headers, body }: AsyncMessage,
+): Incoming {
+  return {
+    session,
+    tag: deliveryTag,
+    source,
+    message: body as Buffer,
+    // What is published there has none of ours.
+    headers: source === "main" ? NO_HEADERS : readHeaders(headers),
+    isRedelivered: redelivered,
+  };
+}
+
+/** What the library does to a delivery; pinned by its exact version and by tests that fail without each of these. */
+interface Inner {
+  [ON_HEADER](frame: { readonly fields: { contentType?: string } }): void;
+  readonly [STATE]: { readonly consumers: Map<string, unknown> };
+}
+const ON_HEADER = "_onHeader";
+const STATE = "_state";
+
+function keepDeliveries(channel: Channel): void {
+  const inner = channel as unknown as Inner;
+  // A body that says it is JSON or text would be parsed, and its bytes be gone; without a type it stays as it came.
+  const onHeader = inner[ON_HEADER].bind(channel);
+  inner[ON_HEADER] = (frame) => {
+    delete frame.fields.contentType;
+    onHeader(frame);
+  };
+  // The broker may deliver after it has confirmed a cancel. What has no consumer would be dropped, and later look like a crash.
+  inner[STATE].consumers.delete = () => false;
+}

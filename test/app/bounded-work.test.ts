@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { cacheCatalog } from "../../store/cached-catalog.js";
+import type { SchemaVersion } from "../../core/catalog/catalog.js";
+import type { AppError } from "../../core/errors.js";
+import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
+import type { CatalogStore } from "../../core/ports.js";
+import { collectRoutes, type CollectDeps } from "../../gateway/routes/collect.js";
+import type { Context, Reply } from "../../gateway/route.js";
+import { errorPaths, listAt, now, submission, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
+import { aSchema } from "../support/builders.js";
+import { exchange } from "../support/service/raw.js";
+
+const list = <T>(length: number, item: (at: number) => T): T[] => Array.from({ length }, (_, at) => item(at));
+
+/** Few bytes that would make much work: one such request held the event loop for seconds, or took all memory. */
+describe("A request of few bytes", () => {
+  const app = useApp();
+  let workspace: TestWorkspace;
+  before(async () => {
+    workspace = await app().workspace();
+  });
+
+  it("with more annotated values than one event may hold is 422 at the first one too many, and inline a fail", async () => {
+    const namespaces = list(390, (at) => ({ "x-identity": { namespace: `n${at}` } }));
+    const items = { type: "string", allOf: namespaces };
+    const schemaId = await workspace.schema({ properties: { a: { type: "array", items } } });
+    const event = submission(schemaId, { a: list(80_000, () => "") });
+    const refused = await workspace.send("POST", "/v1/collect", event);
+    assert.equal(refused.status, 422);
+    assert.deepEqual(errorPaths(refused), ["a.2"]);
+    const inline = await workspace.send("POST", "/v1/collect?syncValidation=true", event);
+    assert.deepEqual([inline.status, inline.body["status"]], [200, "fail"]);
+    assert.equal(textAt(inline.body, "errors.0.path"), "a.2");
+  });
+
+  it("may not put a text of more than 1,024 characters into a profile, which keeps it for ever", async () => {
+    const tags = { type: "array", items: { type: "string", "x-trait": { name: "tags", merge: "union" } } };
+    const schemaId = await workspace.schema({ properties: { tags } });
+    const send = (length: number) =>
+      workspace.send("POST", "/v1/collect", submission(schemaId, { tags: ["short", "x".repeat(length)] }));
+    assert.equal((await send(1_024)).status, 202);
+    const refused = await send(1_025);
+    assert.deepEqual([refused.status, errorPaths(refused)], [422, ["tags.1"]]);
+  });
+
+  it("with hundreds of thousands of problems is told the first one", async () => {
+    const answer = await workspace.send("POST", "/v1/identify", { identifiers: list(300_000, () => ({})) });
+    assert.equal(answer.status, 422);
+    assert.equal(listAt(answer.body, "errors").length, 1);
+  });
+});
+
+describe("What follows a whole request on its connection", () => {
+  const app = useApp();
+
+  it("does not take that request's answer away when it is no HTTP", async () => {
+    const workspace = await app().workspace();
+    const schemaId = await workspace.schema();
+    const key = await workspace.key("editor");
+    const body = JSON.stringify({ schema_id: schemaId, timestamp: now(), payload: { email: "whole@example.com" } });
+    const lines = ["POST /v1/collect HTTP/1.1", "Host: a", `Authorization: Bearer ${key}`];
+    const head = [...lines, "Content-Type: application/json", `Content-Length: ${body.length}`].join("\r\n");
+    const answers = await exchange(app().url, `${head}\r\n\r\n${body}GARBAGE\r\n\r\n`);
+    assert.deepEqual(answers.match(/HTTP\/1\.1 \d{3}/g), ["HTTP/1.1 202"]);
+  });
+});
+
+describe("The cached catalog", () => {
+  it("neither looks up nor remembers what cannot be a schema's id", async () => {
+    const looked: string[] = [];
+    const findSchema = async (_: WorkspaceId, schemaId: string): Promise<null> => {
+      looked.push(schemaId);
+      return null;
+    };
+    const catalog = cacheCatalog({ findSchema } as unknown as CatalogStore, {
+      ttlMs: 1_000,
+      staleMs: 0,
+      isShared: false,
+    });
+    for (const schemaId of ["a".repeat(129), "é", "a:b", "", "a b"])
+      assert.equal(await catalog.findSchema(newId(), schemaId as SchemaId, null), null);
+    assert.deepEqual(looked, []);
+    await catalog.findSchema(newId(), "a".repeat(128) as SchemaId, null);
+    assert.equal(looked.length, 1);
+  });
+});
+
+describe("Two bodies at once under one Idempotency-Key", () => {
+  it("end in one 202 and one 422, also when both were validated before either was queued", async () => {
+    const schema: SchemaVersion = aSchema();
+    const validations: (() => void)[] = [];
+    const published: Buffer[] = [];
+    const deps = {
+      catalog: { findSchema: async () => schema, isUnified: async () => false, namespaces: async () => [] },
+      queue: { publish: async (message: Buffer) => void published.push(message) },
+      events: { find: async () => null },
+      validator: {
+        check: () => new Promise((resolve) => validations.push(() => resolve([]))),
+        extract: () => ({ identifiers: [], refused: null }),
+      },
+      payloadBytesMax: 262_144,
+      depthMax: 64,
+      identifiersMax: 20,
+      namespacesMax: 100,
+    } as unknown as CollectDeps;
+    const [route] = collectRoutes(deps);
+    const collect = (payload: unknown): Promise<Reply> =>
+      route!.handle({
+        workspace: schema.workspace,
+        key: { keyId: "k" },
+        query: {},
+        body: Buffer.from(JSON.stringify(submission(schema.schemaId, payload))),
+        now: Date.now(),
+        idempotencyKey: "once",
+      } as unknown as Context);
+    const answers = [collect({ v: 1 }), collect({ v: 2 })].map((answer) =>
+      answer.then(({ status }) => String(status)).catch((error: AppError) => error.code),
+    );
+    while (validations.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    for (const finish of validations) finish();
+    assert.deepEqual(await Promise.all(answers), ["202", "idempotency_mismatch"]);
+    assert.equal(published.length, 1);
+  });
+});

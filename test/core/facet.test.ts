@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import * as fc from "fast-check";
+import type { Merge } from "../../core/catalog/catalog.js";
+import type { Contribution, Facet, Scalar, Trait } from "../../core/profile/facet.js";
+import { facetFromJson, facetToJson } from "../../core/profile/facet-json.js";
+import { emptyFacet, facetOf, foldEvent, joinFacets, sameFacet } from "../../core/profile/fold.js";
+import type { EventId } from "../../core/ids.js";
+import { compareScalars } from "../../core/profile/scalar.js";
+import { createRandom, SEED, shuffled, type Random } from "../support/random.js";
+
+const at = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, "0")}.000000000Z`;
+const event = (id: string, second: number, ...traits: Contribution["traits"]): Contribution => ({
+  eventId: id as EventId,
+  effectiveTs: at(second),
+  traits,
+});
+const trait = (name: string, merge: Merge, value: Scalar): Contribution["traits"][number] => ({ name, merge, value });
+const fold = (events: readonly Contribution[]): Facet => events.reduce(foldEvent, emptyFacet);
+const valueOf = (facet: Facet, name: string): Scalar | readonly Scalar[] | undefined => {
+  const found = facet.traits.get(name);
+  return found?.merge === "union" ? found.values : found?.value;
+};
+
+describe("The fold of events into a facet", () => {
+  it("keeps of `latest` the value of the greatest time and of `first` that of the smallest", () => {
+    const facet = fold([
+      event("b", 2, trait("city", "latest", "Bern"), trait("origin", "first", "ad")),
+      event("c", 3, trait("city", "latest", "Rome"), trait("origin", "first", "mail")),
+      event("a", 1, trait("city", "latest", "Oslo"), trait("origin", "first", "walk")),
+    ]);
+    assert.equal(valueOf(facet, "city"), "Rome");
+    assert.equal(valueOf(facet, "origin"), "walk");
+  });
+
+  it("breaks a tie of time by event id, whichever arrives later", () => {
+    const one = event("a", 1, trait("city", "latest", "Oslo"), trait("origin", "first", "x"));
+    const two = event("b", 1, trait("city", "latest", "Bern"), trait("origin", "first", "y"));
+    for (const order of [
+      [one, two],
+      [two, one],
+    ]) {
+      assert.equal(valueOf(fold(order), "city"), "Bern");
+      assert.equal(valueOf(fold(order), "origin"), "x");
+    }
+  });
+
+  it("counts within one event the last value of a `latest` or `first` trait, and every value of the others", () => {
+    const facet = fold([
+      event(
+        "a",
+        1,
+        ...[2, 3, 1].flatMap((value) =>
+          (["latest", "first", "min", "max", "union"] as const).map((merge) => trait(merge, merge, value)),
+        ),
+      ),
+    ]);
+    const values = ["latest", "first", "min", "max", "union"].map((name) => valueOf(facet, name));
+    assert.deepEqual(values, [1, 1, 1, 3, [3, 2, 1]]);
+  });
+
+  it("takes null as a value for `latest` and `first`, and as nothing for `min`, `max` and `union`", () => {
+    const facet = fold([
+      event("a", 1, ...(["min", "max", "union"] as const).map((merge) => trait(merge, merge, 7))),
+      event("b", 2, trait("city", "latest", "Bern")),
+      event("c", 3, trait("city", "latest", null), trait("only", "max", null)),
+      event("d", 4, ...(["min", "max", "union"] as const).map((merge) => trait(merge, merge, null))),
+    ]);
+    assert.equal(valueOf(facet, "city"), null);
+    assert.equal(facet.traits.has("only"), false);
+    assert.deepEqual([valueOf(facet, "min"), valueOf(facet, "max"), valueOf(facet, "union")], [7, 7, [7]]);
+  });
+
+  it("orders false before true before numbers before strings by code unit, with -0 equal to 0", () => {
+    const sorted: Scalar[] = [
+      null,
+      false,
+      true,
+      -5,
+      0,
+      0.5,
+      10,
+      "",
+      "10",
+      "9",
+      "Z",
+      "a",
+      "ä",
+      "\ud83d\ude00",
+      "\uffff",
+    ];
+    assert.deepEqual(shuffled(sorted, createRandom(SEED)).toSorted(compareScalars), sorted);
+    assert.equal(compareScalars(-0, 0), 0);
+    assert.ok(Object.is(valueOf(fold([event("a", 1, trait("n", "min", -0))]), "n"), 0));
+  });
+
+  it("keeps in a union the 100 greatest values, not the first 100 to come", () => {
+    const events = Array.from({ length: 250 }, (_, n) => event(`e${n}`, 1, trait("tags", "union", n)));
+    assert.deepEqual(
+      valueOf(fold(events), "tags"),
+      Array.from({ length: 100 }, (_, n) => 249 - n),
+    );
+  });
+
+  it("takes first_seen and last_seen from the smallest and greatest time, also of events without traits", () => {
+    const facet = fold([event("b", 5), event("c", 9), event("a", 3)]);
+    assert.deepEqual([facet.firstSeen, facet.lastSeen], [at(3), at(9)]);
+    assert.deepEqual([emptyFacet.firstSeen, emptyFacet.lastSeen], [null, null]);
+  });
+
+  it("answers the very same facet when an event adds nothing, so that no store writes it again", () => {
+    const first = event("a", 1, trait("city", "latest", "Bern"), trait("tags", "union", "x"), trait("n", "min", 1));
+    const facet = fold([first, event("b", 2, trait("tags", "union", "y"))]);
+    assert.equal(foldEvent(facet, first), facet);
+    assert.equal(joinFacets(facet, emptyFacet), facet);
+  });
+
+  it("stands beside a map that it was folded from without changing it", () => {
+    const before = fold([event("a", 1, trait("city", "latest", "Bern"))]);
+    foldEvent(before, event("b", 2, trait("city", "latest", "Rome"), trait("n", "max", 1)));
+    assert.equal(valueOf(before, "city"), "Bern");
+    assert.equal(before.traits.size, 1);
+  });
+});
+
+const NAMES: readonly (readonly [string, Merge])[] = [
+  ["latest", "latest"],
+  ["first", "first"],
+  ["min", "min"],
+  ["max", "max"],
+  ["union", "union"],
+  ["__proto__", "latest"],
+];
+const POOL: readonly Scalar[] = [null, false, true, -1, 0, 1, 2.5, "", "a", "b", "ä"];
+
+/** Few times and values, so that ties are the rule. `mixed` gives one name several merges. */
+function randomEvent(random: Random, index: number, mixed: boolean): Contribution {
+  const traits = Array.from({ length: random.below(4) }, () => {
+    const [name, merge] = random.pick(NAMES);
+    return trait(mixed ? "any" : name, merge, random.pick(POOL));
+  });
+  return event(`e${index % 7}${index}`, random.below(3), ...traits);
+}
+
+/** Joins the parts in random groups: ((a b) (c (d e))) and so on. */
+function joinGrouped(parts: readonly Facet[], random: Random): Facet {
+  if (parts.length <= 1) return parts[0] ?? emptyFacet;
+  const cut = 1 + random.below(parts.length - 1);
+  return joinFacets(joinGrouped(parts.slice(0, cut), random), joinGrouped(parts.slice(cut), random));
+}
+
+/** Runs whose random order, repeats and grouping do not give what the plain order gives. */
+function mismatches(runs: number, mixed: boolean, join: (parts: readonly Facet[], random: Random) => Facet): number {
+  const random = createRandom(SEED);
+  let wrong = 0;
+  for (let run = 0; run < runs; run += 1) {
+    const parts = Array.from({ length: 1 + random.below(6) }, (_, i) => facetOf(randomEvent(random, i, mixed)));
+    const repeated = [...parts, ...parts.filter(() => random.below(2) === 0)];
+    if (!sameFacet(parts.reduce(joinFacets, emptyFacet), join(shuffled(repeated, random), random))) wrong += 1;
+  }
+  return wrong;
+}
+
+/** The obvious mistake: on equal time the later arrival wins. */
+function joinByArrival(a: Facet, b: Facet): Facet {
+  const joined = joinFacets(a, b);
+  const traits = new Map<string, Trait>(joined.traits);
+  for (const [name, theirs] of b.traits) {
+    const ours = a.traits.get(name);
+    if (theirs.merge === "latest" && ours?.merge === "latest" && theirs.ts === ours.ts) traits.set(name, theirs);
+  }
+  return { ...joined, traits };
+}
+const joinAllByArrival = (parts: readonly Facet[]): Facet => parts.reduce(joinByArrival, emptyFacet);
+
+describe(`The join of facets (seed ${SEED})`, () => {
+  it("gives one facet for any order, repetition and grouping: 20,000 random runs", () => {
+    assert.equal(mismatches(20_000, false, joinGrouped), 0);
+  });
+
+  it("stays a join when one name comes with different merges", () => {
+    assert.equal(mismatches(5_000, true, joinGrouped), 0);
+  });
+
+  it("would not without the event id: the same runs catch a join that lets the later arrival win a tie", () => {
+    assert.ok(mismatches(2_000, false, joinAllByArrival) > 0);
+  });
+
+  it("stays a join when unions overflow their bound", () => {
+    const values = fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 150 });
+    const facet = values.map((list) => facetOf(event("e", 1, ...list.map((value) => trait("tags", "union", value)))));
+    fc.assert(
+      fc.property(facet, facet, facet, (a, b, c) => {
+        assert.ok(sameFacet(joinFacets(joinFacets(a, b), c), joinFacets(a, joinFacets(b, c))));
+        assert.ok(sameFacet(joinFacets(a, b), joinFacets(b, a)));
+        assert.equal(joinFacets(a, a), a);
+      }),
+      { seed: SEED, numRuns: 300 },
+    );
+  });
+
+  it("tells facets apart by each of their parts", () => {
+    const base = [event("a", 1, trait("city", "latest", "Bern"), trait("tags", "union", "x"), trait("n", "min", 1))];
+    const others: readonly (readonly Contribution[])[] = [
+      [],
+      [event("a", 2, ...base[0]!.traits)],
+      [event("b", 1, ...base[0]!.traits)],
+      [event("a", 1, ...base[0]!.traits.slice(1))],
+      [event("a", 1, trait("city", "first", "Bern"), ...base[0]!.traits.slice(1))],
+      [...base, event("a", 1, trait("city", "latest", "Rome"))],
+      [...base, event("a", 1, trait("tags", "union", "y"))],
+      [...base, event("a", 1, trait("n", "min", 0))],
+    ];
+    assert.ok(sameFacet(fold(base), fold(base)));
+    for (const [index, other] of others.entries()) {
+      assert.equal(sameFacet(fold(base), fold(other)), false, `facet ${index}`);
+      assert.equal(sameFacet(fold(other), fold(base)), false, `facet ${index}, the other way round`);
+    }
+  });
+});
+
+describe("The stored text of a facet", () => {
+  it("reads back as the same facet, whatever its trait names and values are", () => {
+    const scalar = fc.oneof(
+      fc.constant(null),
+      fc.boolean(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.string(),
+    );
+    const traits = fc.array(
+      fc.record({
+        name: fc.oneof(fc.string({ unit: "grapheme" }), fc.constantFrom("__proto__", "constructor", "")),
+        merge: fc.constantFrom<Merge[]>("latest", "first", "min", "max", "union"),
+        value: scalar,
+      }),
+    );
+    fc.assert(
+      fc.property(traits, (list) => {
+        const facet = fold([event("a", 1, ...list)]);
+        assert.ok(sameFacet(facetFromJson(facetToJson(facet)), facet));
+      }),
+      { seed: SEED, numRuns: 500 },
+    );
+    assert.ok(sameFacet(facetFromJson(facetToJson(emptyFacet)), emptyFacet));
+  });
+});

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import * as fc from "fast-check";
+import type { EventRecord } from "../../core/event/event.js";
+import { newId, type KeyId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
+import { decodeMessage, encodeMessage } from "../../core/event/message.js";
+import { SEED } from "../support/random.js";
+
+const anEvent = (changes: Partial<EventRecord> = {}): EventRecord => ({
+  workspace: newId<WorkspaceId>(),
+  eventId: newId(),
+  schemaId: "signup" as SchemaId,
+  schemaVersion: 3,
+  timestamp: "2026-01-31T12:00:00Z",
+  receivedAt: 1_770_000_000_000,
+  effectiveTs: "2026-01-31T12:00:00.000000000Z",
+  folds: true,
+  identifiers: [{ namespace: "email", value: "ada@example.com" }],
+  dropped: [],
+  keyId: "0123456789" as KeyId,
+  fingerprint: null,
+  payload: Buffer.from('{"a":1}'),
+  ...changes,
+});
+
+const PLAIN = { noNullPrototype: true } as const;
+
+const decoded = (message: Buffer): EventRecord => {
+  const result = decodeMessage(message);
+  if (result.kind !== "event") assert.fail(result.reason);
+  return result.event;
+};
+
+/** The message with one member of its header replaced; undefined takes it away. */
+const forged = (name: string, value: unknown): Buffer => {
+  const message = encodeMessage(anEvent());
+  const end = message.indexOf(0x0a);
+  const header = JSON.parse(message.toString("utf8", 0, end)) as Record<string, unknown>;
+  return Buffer.concat([Buffer.from(JSON.stringify({ ...header, [name]: value })), message.subarray(end)]);
+};
+const reason = (message: Buffer): string => {
+  const result = decodeMessage(message);
+  return result.kind === "foreign" ? result.reason : "none";
+};
+
+describe("A queued message", () => {
+  it("carries all that the gateway pinned, whatever characters it holds", () => {
+    const text = fc.string({ unit: "grapheme" }).map((value) => value.replace(/\p{Surrogate}/gu, "?"));
+    const identifier = fc.record({ namespace: fc.constantFrom("email", "x.y"), value: text }, PLAIN);
+    const event = fc
+      .record({
+        identifiers: fc.array(identifier),
+        dropped: fc.array(fc.record({ identifier, rule: fc.constant("blocked" as const) }, PLAIN)),
+        folds: fc.boolean(),
+        fingerprint: fc.option(text),
+        payload: fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+      })
+      .map(anEvent);
+    fc.assert(
+      fc.property(event, (one) => {
+        assert.deepEqual(decoded(encodeMessage(one)), one);
+      }),
+      { seed: SEED, numRuns: 300 },
+    );
+  });
+
+  it("carries the payload's bytes as received, line feeds and all", () => {
+    const payload = Buffer.from('{\n "a" : 1.0,\n\t"\\u0061b": "\u2028\\n"}');
+    assert.ok(decoded(encodeMessage(anEvent({ payload }))).payload.equals(payload));
+  });
+
+  it("of another version is foreign, so that an older build does not guess", () => {
+    assert.equal(reason(forged("v", 2)), "unknown_message_version");
+    assert.equal(reason(forged("v", "1")), "unknown_message_version");
+  });
+
+  it("with a header that is not ours is foreign, and never thrown at the worker", () => {
+    const wrong: readonly (readonly [string, unknown])[] = [
+      ["ws", "not-a-uuid"],
+      ["ws", undefined],
+      ["id", 7],
+      ["id", "x"],
+      ["schema", null],
+      ["sv", 1.5],
+      ["sv", "1"],
+      ["ts", undefined],
+      ["at", null],
+      ["eff", 1],
+      ["folds", "true"],
+      ["ids", {}],
+      ["ids", [["email"]]],
+      ["ids", [["email", 1]]],
+      ["drop", [["email", "x"]]],
+      ["key", undefined],
+      ["fp", 7],
+    ];
+    for (const [name, value] of wrong)
+      assert.equal(reason(forged(name, value)), "not_an_onym_message", `${name}=${JSON.stringify(value)}`);
+  });
+
+  it("of any bytes at all is either an event or foreign", () => {
+    const texts = ["", "\n", "{}", "{}\n", "null\n", "[]\n", "7\n", '"x"\n{}', "{\n", "\xff\n"];
+    for (const text of texts) assert.equal(decodeMessage(Buffer.from(text, "latin1")).kind, "foreign", text);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        assert.equal(decodeMessage(Buffer.from(bytes)).kind, "foreign");
+      }),
+      { seed: SEED },
+    );
+  });
+});

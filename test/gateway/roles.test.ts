@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import type { Route } from "../../gateway/route.js";
+import { createRoutes, type RoutesDeps } from "../../gateway/routes.js";
+import { OPERATOR_KEY, useApp, type Caller, type TestWorkspace } from "../support/service/app.js";
+
+/** What the design says. The table of the code must say the same, and the service must do it. */
+const DECLARED: Readonly<Record<string, "viewer" | "editor" | "admin" | "owner" | "operator">> = {
+  "POST /v1/collect": "editor",
+  "POST /v1/identify": "editor",
+  "POST /v1/alias": "editor",
+  "POST /v1/profiles/lookup": "viewer",
+  "GET /v1/profiles/:id": "viewer",
+  "GET /v1/profiles/:id/events": "viewer",
+  "GET /v1/profiles/:id/identifiers": "viewer",
+  "GET /v1/profiles/:id/graph": "viewer",
+  "GET /v1/profiles/:id/history": "viewer",
+  "GET /v1/events/:id": "viewer",
+  "POST /v1/identity/explain": "viewer",
+  "GET /v1/identity/connectors": "viewer",
+  "POST /v1/identity/unlink": "admin",
+  "POST /v1/changes/:id/revert": "admin",
+  "GET /v1/identity/never": "viewer",
+  "DELETE /v1/identity/never/:id": "admin",
+  "GET /v1/changes": "viewer",
+  "GET /v1/changes/:id": "viewer",
+  "POST /v1/schemas": "admin",
+  "GET /v1/schemas": "viewer",
+  "GET /v1/schemas/:id": "viewer",
+  "POST /v1/schemas/:id/versions": "admin",
+  "GET /v1/schemas/:id/versions": "viewer",
+  "GET /v1/schemas/:id/versions/:version": "viewer",
+  "POST /v1/datasets": "admin",
+  "GET /v1/datasets": "viewer",
+  "GET /v1/datasets/:id": "viewer",
+  "PATCH /v1/datasets/:id": "admin",
+  "GET /v1/namespaces": "viewer",
+  "GET /v1/namespaces/:name": "viewer",
+  "PUT /v1/namespaces/:name": "admin",
+  "GET /v1/identity/settings": "viewer",
+  "PUT /v1/identity/settings": "admin",
+  "GET /v1/dead-letters": "admin",
+  "POST /v1/keys": "owner",
+  "GET /v1/keys": "owner",
+  "DELETE /v1/keys/:id": "owner",
+  "POST /v1/keys/:id/rotate": "owner",
+  "POST /v1/workspaces": "operator",
+  "GET /v1/workspaces": "operator",
+};
+const INGEST = new Set(["POST /v1/collect", "POST /v1/identify", "POST /v1/alias"]);
+const CALLERS = ["viewer", "editor", "admin", "owner", "ingest"] as const satisfies readonly Caller[];
+const RANK = ["viewer", "editor", "admin", "owner"];
+
+/** The table needs no ports until a route is called. */
+const limits = { identifiersMax: 20, namespacesMax: 100 };
+const routes: readonly Route[] = createRoutes({
+  collect: limits,
+  identify: limits,
+  profiles: {},
+  profileGraph: {},
+  events: {},
+  explain: {},
+  undo: {},
+  changes: {},
+  schemas: {},
+  datasets: {},
+  namespaces: {},
+  identitySettings: {},
+  deadLetters: {},
+  keys: {},
+  workspaces: {},
+} as unknown as RoutesDeps);
+const nameOf = ({ method, path }: Route): string => `${method.toUpperCase()} ${path}`;
+
+const expected = (name: string, caller: Caller | "operator" | "nobody"): "allowed" | 401 | 403 => {
+  const declared = DECLARED[name]!;
+  if (declared === "operator" || caller === "operator") return declared === caller ? "allowed" : 401;
+  if (caller === "nobody") return 401;
+  if (caller === "ingest") return INGEST.has(name) ? "allowed" : 403;
+  return RANK.indexOf(caller) >= RANK.indexOf(declared) ? "allowed" : 403;
+};
+
+describe("The table of routes", () => {
+  const app = useApp();
+  let workspace: TestWorkspace;
+  before(async () => {
+    workspace = await app().workspace();
+  });
+  /** With an id that nothing has, and a body that no route takes for good. */
+  const call = (route: Route, key: string | null) => {
+    const target = route.path.replace(":id", randomUUID()).replace(":name", "none").replace(":version", "1");
+    return app().send(route.method.toUpperCase(), target, { key, ...(route.body !== "none" && { body: "[]" }) });
+  };
+
+  it("declares for every route what the design says, and no route beside those", () => {
+    const shown = Object.fromEntries(
+      routes.map((route) => [nameOf(route), route.access.kind === "role" ? route.access.role : route.access.kind]),
+    );
+    assert.deepEqual(shown, DECLARED);
+    const ingest = routes.filter(({ access }) => access.kind === "role" && access.ingest === true).map(nameOf);
+    assert.deepEqual(new Set(ingest), INGEST);
+  });
+
+  it("puts every route under /v1", () => {
+    assert.deepEqual(routes.filter(({ path }) => !path.startsWith("/v1/")).map(nameOf), []);
+  });
+
+  for (const caller of [...CALLERS, "operator", "nobody"] as const)
+    it(`lets ${caller === "nobody" ? "a caller without a key" : `the ${caller} key`} do what is declared and nothing else`, async () => {
+      const key = caller === "nobody" ? null : caller === "operator" ? OPERATOR_KEY : await workspace.key(caller);
+      for (const route of routes) {
+        const name = nameOf(route);
+        const { status, body, headers } = await call(route, key);
+        const got = status === 401 || status === 403 ? status : "allowed";
+        assert.equal(got, expected(name, caller), `${name}: ${status}`);
+        if (got === "allowed") assert.ok(status < 500, `${name}: ${status}`);
+        if (got === 401) assert.match(String(headers["www-authenticate"]), /^Bearer/);
+        if (got === 403) assert.equal(body["code"], "insufficient_scope");
+      }
+    });
+
+  it("rejects a read-only key used for a write with 403: sending data needs the role editor or higher", async () => {
+    for (const target of ["/v1/collect", "/v1/identify", "/v1/alias"]) {
+      const answer = await workspace.as("viewer", "POST", target, {});
+      assert.deepEqual([answer.status, answer.body["code"]], [403, "insufficient_scope"], target);
+      for (const caller of ["editor", "admin", "owner"] as const)
+        assert.equal((await workspace.as(caller, "POST", target, {})).status, 422, target);
+    }
+  });
+
+  it("refuses by role before it looks at the body or tells whether an id exists", async () => {
+    const known = await workspace.send("GET", "/v1/keys");
+    const keyId = (known.body["keys"] as readonly { readonly key_id: string }[])[0]!.key_id;
+    const bodies = [keyId, "none"].map(async (id) => (await workspace.as("viewer", "DELETE", `/v1/keys/${id}`)).body);
+    const [real, unknown] = await Promise.all(bodies);
+    assert.deepEqual({ ...real, request_id: "" }, { ...unknown, request_id: "" });
+    assert.equal((await workspace.as("viewer", "POST", "/v1/collect", "{")).status, 403);
+  });
+});

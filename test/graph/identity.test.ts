@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { isUnavailable } from "../../core/errors.js";
+import type { Assertion } from "../../core/identity/model.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import { createIdentity } from "../../graph/identity.js";
+import { aWorkspace, anAssertion, anIdentifier, lettersOf } from "../support/identity/fixtures.js";
+import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";
+
+/** The graph in memory, with a count of its calls, and an identity in front of it. */
+function aBench(change: (graph: IdentityGraph) => Partial<IdentityGraph> = () => ({}), timeoutMs = 1_000) {
+  const calls = { read: 0, repeats: 0, update: 0 };
+  const memory = createMemoryGraph(createMemoryState());
+  const counted: IdentityGraph = {
+    ...memory,
+    read: (workspace, want) => {
+      calls.read += 1;
+      return memory.read(workspace, want);
+    },
+    repeats: (workspace, sets) => {
+      calls.repeats += 1;
+      return memory.repeats(workspace, sets);
+    },
+    update: (workspace, want, decide) => {
+      calls.update += 1;
+      return memory.update(workspace, want, decide);
+    },
+  };
+  const graph = { ...counted, ...change(counted) };
+  return { calls, identity: createIdentity({ graph, timeoutMs }), workspace: aWorkspace() };
+}
+
+const outcomesOf = (verdicts: readonly { readonly outcome: string }[]) => verdicts.map(({ outcome }) => outcome);
+const pairs = (...names: readonly string[]): readonly Assertion[] =>
+  names.map((name) => anAssertion(...lettersOf(name)));
+const never = (): Promise<never> => new Promise(() => undefined);
+
+describe("Identity", () => {
+  it("answers a repeat from one read, without a step", async () => {
+    const { calls, identity, workspace } = aBench();
+    const created = await identity.assert(workspace, anAssertion("a", "b"));
+    assert.deepEqual(calls, { read: 0, repeats: 1, update: 1 });
+    const again = await identity.assert(workspace, anAssertion("b", "a"));
+    assert.deepEqual(calls, { read: 0, repeats: 2, update: 1 });
+    assert.deepEqual(again, {
+      profileId: created.profileId,
+      outcome: "unchanged",
+      mergedProfileIds: [],
+      dropped: [],
+      changeId: null,
+      rule: null,
+      before: [{ profileId: created.profileId, size: 2 }],
+      after: [{ profileId: created.profileId, size: 2 }],
+    });
+  });
+
+  it("takes the lane when the read is in doubt", async () => {
+    const { calls, identity, workspace } = aBench(() => ({ repeats: async (_, sets) => sets.map(() => null) }));
+    const { profileId } = await identity.assert(workspace, anAssertion("a", "b"));
+    const again = await identity.assert(workspace, anAssertion("a", "b"));
+    assert.deepEqual([again.outcome, again.profileId], ["unchanged", profileId]);
+    assert.equal(calls.update, 2);
+  });
+
+  it("asserts many as if one after the other, in one read and one step", async () => {
+    const { calls, identity, workspace } = aBench();
+    const verdicts = await identity.assertAll(workspace, pairs("ab", "cd", "ab", "bc", "ad", "da"));
+    assert.deepEqual(outcomesOf(verdicts), ["created", "created", "unchanged", "merged", "linked", "unchanged"]);
+    assert.deepEqual(calls, { read: 0, repeats: 1, update: 1 });
+    assert.deepEqual(await identity.assertAll(workspace, []), []);
+    assert.deepEqual(calls, { read: 0, repeats: 1, update: 1 });
+  });
+
+  it("answers many repeats from one read", async () => {
+    const { calls, identity, workspace } = aBench();
+    const first = await identity.assertAll(workspace, pairs("ab", "cd"));
+    const again = await identity.assertAll(workspace, pairs("cd", "ab", "dc"));
+    assert.deepEqual(outcomesOf(again), ["unchanged", "unchanged", "unchanged"]);
+    assert.deepEqual(
+      again.map(({ profileId }) => profileId),
+      [1, 0, 1].map((i) => first[i]!.profileId),
+    );
+    assert.deepEqual(calls, { read: 0, repeats: 2, update: 1 });
+  });
+
+  it("reads many large repeats in several bounded reads, and answers each", async () => {
+    const { calls, identity, workspace } = aBench();
+    const large = Array.from({ length: 25 }, (_, n) =>
+      anAssertion(...Array.from({ length: 20 }, (_, i) => `${n}-${i}`)),
+    );
+    await identity.assertAll(workspace, large);
+    calls.repeats = 0;
+    calls.update = 0;
+    const again = await identity.assertAll(workspace, large);
+    assert.deepEqual(new Set(outcomesOf(again)), new Set(["unchanged"]));
+    assert.equal(again.length, large.length);
+    assert.deepEqual(calls, { read: 0, repeats: 3, update: 0 });
+  });
+
+  it("lets a repeat behind a change see the change", async () => {
+    const { identity, workspace } = aBench();
+    const [ab, cd] = await identity.assertAll(workspace, pairs("ab", "cd"));
+    const [before, merge, behind] = await identity.assertAll(workspace, pairs("cd", "ac", "cd"));
+    assert.deepEqual(outcomesOf([before!, merge!, behind!]), ["unchanged", "merged", "unchanged"]);
+    assert.equal(before!.profileId, cd!.profileId);
+    assert.equal(behind!.profileId, ab!.profileId);
+  });
+
+  it("looks profiles up in the order asked, without creating any", async () => {
+    const { calls, identity, workspace } = aBench();
+    const { profileId } = await identity.assert(workspace, anAssertion("a", "b"));
+    const ask = (...values: readonly string[]) =>
+      identity.lookup(
+        workspace,
+        values.map((value) => anIdentifier(value)),
+      );
+    assert.deepEqual(
+      await ask("b", "a", "b"),
+      Array.from({ length: 3 }, () => ({ profileId, size: 2 })),
+    );
+    assert.equal(calls.update, 1, "what is found needs no step");
+    assert.deepEqual(await ask("a", "x", "b"), [{ profileId, size: 2 }, null, { profileId, size: 2 }]);
+    assert.deepEqual(await ask("x"), [null]);
+    assert.deepEqual(await identity.lookup(aWorkspace(), [anIdentifier("a")]), [null]);
+  });
+
+  it("says unknown only after a look in the lane: a read without a lock may miss", async () => {
+    const { identity, workspace } = aBench(() => ({
+      read: async () => ({ identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() }),
+    }));
+    const { profileId } = await identity.assert(workspace, anAssertion("a"));
+    assert.deepEqual(await identity.lookup(workspace, [anIdentifier("a")]), [{ profileId, size: 1 }]);
+  });
+
+  it("resolves and lists members by retired ids too", async () => {
+    const { identity, workspace } = aBench();
+    const [kept, retired] = await identity.assertAll(workspace, pairs("a", "b"));
+    await identity.assert(workspace, anAssertion("b", "a"));
+    assert.deepEqual(await identity.resolve(workspace, retired!.profileId!), { profileId: kept!.profileId, size: 2 });
+    const members = await identity.members(workspace, retired!.profileId!, { limit: 10, after: null });
+    assert.deepEqual(
+      members.map(({ identifier }) => identifier),
+      [anIdentifier("a"), anIdentifier("b")],
+    );
+  });
+
+  it("answers unavailable when the graph does not answer in time, whatever was asked", async () => {
+    const asked = [anIdentifier("a")];
+    const stuck = aBench(() => ({ read: never, repeats: never, resolve: never, members: never }), 5);
+    const { identity, workspace } = stuck;
+    const id = (await aBench().identity.assert(workspace, anAssertion("a"))).profileId!;
+    await assert.rejects(identity.assert(workspace, anAssertion("a")), isUnavailable);
+    await assert.rejects(identity.assertAll(workspace, pairs("ab")), isUnavailable);
+    await assert.rejects(identity.lookup(workspace, asked), isUnavailable);
+    await assert.rejects(identity.resolve(workspace, id), isUnavailable);
+    await assert.rejects(identity.members(workspace, id, { limit: 1, after: null }), isUnavailable);
+  });
+
+  it("drops what waits in the lane once its time is over", async () => {
+    let release: (() => void) | undefined;
+    const { identity, workspace } = aBench(
+      (graph) => ({
+        update: async (workspace, want, decide) => {
+          if (release === undefined) await new Promise<void>((resolve) => (release = resolve));
+          return graph.update(workspace, want, decide);
+        },
+      }),
+      20,
+    );
+    const first = identity.assert(workspace, anAssertion("a"));
+    const firstLate = assert.rejects(first, isUnavailable);
+    await new Promise((resolve) => setImmediate(resolve));
+    await assert.rejects(identity.assert(workspace, anAssertion("b")), isUnavailable);
+    await firstLate;
+    release!();
+    await identity.assert(workspace, anAssertion("c"));
+    const found = await identity.lookup(workspace, [anIdentifier("b"), anIdentifier("c")]);
+    assert.deepEqual(
+      found.map((profile) => profile?.size ?? null),
+      [null, 1],
+    );
+  });
+
+  it("passes an error of the graph on", async () => {
+    const { identity, workspace } = aBench(() => ({ repeats: () => Promise.reject(new Error("broken")) }));
+    await assert.rejects(identity.assert(workspace, anAssertion("a")), /broken/);
+  });
+});

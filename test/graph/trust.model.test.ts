@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Database } from "../../core/database.js";
+import type { IdentityGraph } from "../../core/ports.js";
+import { createSqliteGraph } from "../../graph/sqlite/graph.js";
+import { openGraphDatabase } from "../support/identity/fixtures.js";
+import { SCALE, SEED } from "../support/random.js";
+import { checkPrograms } from "../support/trust/programs.js";
+
+const PROGRAMS = 2_000 * SCALE;
+/** So few that most undos of half the programs take several steps. */
+const LINKS_PER_STEP = [Infinity, Infinity, 1, 2];
+
+/** It forgets to take links away. */
+const broken = (graph: IdentityGraph): IdentityGraph => ({
+  ...graph,
+  update: (workspace, want, decide) =>
+    graph.update(workspace, want, (picture) => {
+      const { plan, result } = decide(picture);
+      return { plan: plan && { ...plan, removes: [] }, result };
+    }),
+});
+
+describe(`Identity on SQLite against a model that computes everything anew (seed ${SEED})`, () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "onym-trust-"));
+  let database: Database;
+  before(() => {
+    database = openGraphDatabase(path.join(folder, "onym.db"));
+  });
+  after(async () => {
+    await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it(`gives its answers, profiles, links, forbidden pairs and records for ${PROGRAMS} programs`, async function () {
+    this.timeout(60_000 * (1 + SCALE));
+    await checkPrograms(createSqliteGraph({ database }), PROGRAMS, LINKS_PER_STEP);
+  });
+
+  it("is found out when it is broken, by a program of at most three operations", async () => {
+    const graph = broken(createSqliteGraph({ database }));
+    await assert.rejects(checkPrograms(graph, 100), (error: Error) => {
+      const [, ...lines] = error.message.split("\n");
+      const program = lines.filter((line) => /^\d+ at \d+: /.test(line));
+      assert.ok(program.length > 0 && program.length <= 3, error.message);
+      return true;
+    });
+  });
+});

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "../../core/database.js";
+import { AppError } from "../../core/errors.js";
+import { openDatabase } from "../../store/embedded/database.js";
+import { temporaryFolder } from "../support/backends.js";
+import { rejectsAsUnavailable } from "../support/eventually.js";
+
+const sqliteError = (code: string): Error => Object.assign(new Error(code), { code });
+
+const findDamage = (): never => {
+  throw sqliteError("SQLITE_CORRUPT");
+};
+const mine = new Error("mine");
+
+describe("The embedded database", () => {
+  let folder: string;
+  let database: Database;
+  let commits: number;
+  let errors: string[];
+  /** Stands in for the disk: called instead of COMMIT, with what COMMIT would do. */
+  let disk: (commit: () => void) => void;
+  const open = (): Database => {
+    const opened = openDatabase({
+      file: join(folder, "test.db"),
+      checkpointMs: 1_000,
+      onError: (message) => errors.push(message),
+      commit: (commit) => disk(commit),
+    });
+    opened.prepare("CREATE TABLE IF NOT EXISTS rows (id INTEGER PRIMARY KEY, body BLOB)").run([]);
+    return opened;
+  };
+  const insert = (id: number, body = Buffer.alloc(0)): Promise<void> => {
+    const statement = database.prepare("INSERT INTO rows (id, body) VALUES (?, ?)");
+    return database.write(() => void statement.run([id, body]));
+  };
+  const ids = (): readonly unknown[] =>
+    database.read(() => database.prepare("SELECT id FROM rows ORDER BY id").all([])).map(([id]) => id);
+
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+    commits = 0;
+    errors = [];
+    disk = (commit) => {
+      commits += 1;
+      commit();
+    };
+    database = open();
+  });
+  afterEach(async () => {
+    await database.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it("takes every setting that durability rests on", () => {
+    const settings = ["journal_mode", "synchronous", "wal_autocheckpoint", "foreign_keys", "mmap_size"].map(
+      (name) => database.prepare(`PRAGMA ${name}`).get([])?.[0],
+    );
+    assert.deepEqual(settings, ["wal", 2, 0, 1, 0]);
+  });
+
+  it("commits all writes of one turn together", async () => {
+    await Promise.all(Array.from({ length: 50 }, (_, id) => insert(id)));
+    assert.equal(commits, 1);
+    await insert(50);
+    assert.equal(commits, 2);
+    assert.equal(ids().length, 51);
+  });
+
+  it("answers a write only after COMMIT has returned", async () => {
+    const order: string[] = [];
+    disk = (commit) => {
+      order.push("commit begins");
+      commit();
+      order.push("commit has returned");
+    };
+    await Promise.all([1, 2].map((id) => insert(id).then(() => order.push("answered"))));
+    assert.deepEqual(order, ["commit begins", "commit has returned", "answered", "answered"]);
+  });
+
+  it("lets a write that throws fail alone, and commits its neighbours once", async () => {
+    const results = await Promise.allSettled([
+      insert(1),
+      insert(2),
+      insert(2),
+      database.write(() => {
+        database.prepare("INSERT INTO rows (id) VALUES (9)").run([]);
+        throw mine;
+      }),
+      insert(3),
+    ]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ["fulfilled", "fulfilled", "rejected", "rejected", "fulfilled"],
+    );
+    assert.equal((results[3] as { reason?: unknown }).reason, mine);
+    assert.deepEqual(ids(), [1, 2, 3]);
+    assert.equal(commits, 1);
+  });
+
+  it("undoes a lone write that throws", async () => {
+    const work = (): void => {
+      database.prepare("INSERT INTO rows (id) VALUES (9)").run([]);
+      throw mine;
+    };
+    await assert.rejects(database.write(work), mine);
+    assert.deepEqual(ids(), []);
+    await insert(1);
+    assert.deepEqual(ids(), [1]);
+  });
+
+  it("shows nobody what is not committed", async () => {
+    const write = insert(1);
+    assert.deepEqual(ids(), []);
+    disk = () => {
+      throw sqliteError("SQLITE_FULL");
+    };
+    await rejectsAsUnavailable(() => write);
+    assert.deepEqual(ids(), []);
+  });
+
+  it("refuses writes as unavailable while the disk is full, goes on reading, and writes again when there is room", async () => {
+    await insert(1);
+    const pages = database.prepare("PRAGMA page_count").get([])![0] as number;
+    database.prepare(`PRAGMA max_page_count = ${pages + 2}`).get([]);
+    await rejectsAsUnavailable(() => insert(2, Buffer.alloc(100_000)));
+    await rejectsAsUnavailable(() => Promise.all([insert(3), insert(4, Buffer.alloc(100_000))]));
+    assert.deepEqual(ids(), [1]);
+    database.check();
+    database.prepare("PRAGMA max_page_count = 1000000").get([]);
+    await Promise.all([insert(2, Buffer.alloc(100_000)), insert(3)]);
+    assert.deepEqual(ids(), [1, 2, 3]);
+    assert.ok(errors.length > 0);
+  });
+
+  it("tries no write again after a write error, until it is opened again, and goes on reading", async () => {
+    await insert(1);
+    let tries = 0;
+    disk = () => {
+      tries += 1;
+      throw sqliteError("SQLITE_IOERR_FSYNC");
+    };
+    await rejectsAsUnavailable(() => insert(2));
+    await rejectsAsUnavailable(() => insert(3));
+    assert.equal(tries, 1);
+    assert.deepEqual(ids(), [1]);
+    assert.throws(() => database.check(), AppError);
+    await database.close();
+    disk = (commit) => commit();
+    database = open();
+    await insert(4);
+    assert.deepEqual(ids(), [1, 4]);
+  });
+
+  it("refuses also the writes that waited together with the one that met the write error", async () => {
+    disk = () => {
+      throw sqliteError("SQLITE_IOERR_WRITE");
+    };
+    const group = [insert(1), insert(2)];
+    const settled = await Promise.allSettled(group);
+    assert.deepEqual(
+      settled.map(({ status }) => status),
+      ["rejected", "rejected"],
+    );
+    assert.deepEqual(ids(), []);
+  });
+
+  it("says damaged when what the file holds is wrong", () => {
+    assert.throws(
+      () => database.read(findDamage),
+      (error) => error instanceof AppError && error.code === "damaged",
+    );
+    assert.throws(() => database.check(), AppError);
+  });
+
+  it("commits at its close what waits, and refuses everything after", async () => {
+    const last = insert(1);
+    await database.close();
+    await last;
+    await rejectsAsUnavailable(() => database.write(() => 1));
+    assert.throws(() => database.read(() => 1), AppError);
+    assert.throws(() => database.check(), AppError);
+    await database.close();
+    database = open();
+    assert.deepEqual(ids(), [1]);
+  });
+
+  it("writes the log back into the file from time to time, so that it does not grow for ever", async () => {
+    await database.close();
+    const file = join(folder, "short.db");
+    database = openDatabase({ file, checkpointMs: 5, onError: (message) => errors.push(message) });
+    database.prepare("CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)").run([]);
+    for (let id = 0; id < 60; id += 1) {
+      await insert(id, Buffer.alloc(50_000));
+      if (id % 10 === 0) await sleep(15);
+    }
+    const log = (await stat(`${file}-wal`)).size;
+    assert.ok(log < 1_500_000, `3 MB were written and the log has ${log} bytes`);
+  });
+});

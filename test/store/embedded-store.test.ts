@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { copyFile, mkdir, open as openFile, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { ConfigError } from "../../core/config.js";
+import { newId, type WorkspaceId } from "../../core/ids.js";
+import { encodeMessage } from "../../core/event/message.js";
+import { isAppError } from "../support/errors.js";
+import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
+import { openDatabase } from "../../store/embedded/database.js";
+import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
+import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
+import { openEmbedded, type EmbeddedStore } from "../../store/embedded/open.js";
+import { createEmbeddedQueue } from "../../store/embedded/queue/queue.js";
+import { migrate, STORE_MIGRATIONS } from "../../store/embedded/schema.js";
+import { onError, temporaryFolder } from "../support/backends.js";
+import { aNamespace, anEvent, aMark } from "../support/builders.js";
+import { killChildren, startChild } from "../support/service/child.js";
+import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
+
+const options = { checkpointMs: 60_000, onError };
+const FRAME_BYTES = 24 + 4_096;
+
+describe("The embedded store", () => {
+  let dataDir: string;
+  let opened: EmbeddedStore[];
+  const open = async (folder = dataDir): Promise<EmbeddedStore> => {
+    const store = await openEmbedded({ dataDir: folder, ...options });
+    opened.push(store);
+    return store;
+  };
+  beforeEach(async () => {
+    dataDir = join(await temporaryFolder(), "made", "at", "start");
+    opened = [];
+  });
+  afterEach(async () => {
+    await killChildren();
+    for (const store of opened) await store.close();
+    await rm(join(dataDir, "..", "..", ".."), { recursive: true });
+  });
+
+  it("makes its folder for its owner alone", async () => {
+    await open();
+    assert.equal((await stat(dataDir)).mode & 0o777, 0o700);
+  });
+
+  it("names the setting when the folder cannot be made or holds what is not its own", async () => {
+    const namesIt = (error: Error) => error instanceof ConfigError && error.message.startsWith("DATA_DIR: ");
+    await assert.rejects(open("/proc/onym/data"), namesIt);
+    for (const name of ["onym.db", "lock.db"]) {
+      const folder = join(dataDir, name);
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, name), "not a database, but longer than the header of one ".repeat(200));
+      await assert.rejects(open(folder), namesIt, name);
+    }
+    const file = join(dataDir, "file");
+    await writeFile(file, "");
+    await assert.rejects(open(file), namesIt);
+  });
+
+  it("refuses a second owner of the folder with a message that names the setting and the folder", async () => {
+    const store = await open();
+    await assert.rejects(
+      open(),
+      (error: Error) => error.message.includes("DATA_DIR") && error.message.includes(dataDir),
+    );
+    await store.close();
+    await (await open()).close();
+  });
+
+  it("refuses a second process, until the first is killed", async () => {
+    const first = startChild("hold", dataDir);
+    await eventually("the first process owns the folder", () => first.lines.includes("opened"));
+    const second = startChild("hold", dataDir);
+    await second.ended();
+    assert.match(second.lines.join(), /^failed DATA_DIR: .*another process/);
+    await assert.rejects(open(), /DATA_DIR/);
+    await first.kill();
+    await open();
+  });
+
+  it("frees the folder when its opening fails", async () => {
+    const store = await open();
+    migrate(store.database, "store", [...STORE_MIGRATIONS, "CREATE TABLE later (id INTEGER)"]);
+    await store.close();
+    for (let time = 0; time < 2; time += 1) await assert.rejects(open(), /newer version of Onym/);
+  });
+
+  it("takes a file of the first version over, with the namespaces in it", async () => {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    const database = openDatabase({ file: join(dataDir, "onym.db"), ...options });
+    migrate(database, "store", STORE_MIGRATIONS.slice(0, 1));
+    const workspace = newId<WorkspaceId>();
+    const { registeredItself: _, ...card } = aNamespace({ name: "card", limit: 3 });
+    const insert = database.prepare(
+      "INSERT INTO namespaces (ws, name, registered_itself, namespace) VALUES (?, ?, ?, ?)",
+    );
+    insert.run([workspace, "card", 1, JSON.stringify({ ...card, builtIn: false })]);
+    await database.close();
+    const catalog = createEmbeddedCatalog(await open());
+    assert.deepEqual(await catalog.namespaces(workspace), [{ ...card, registeredItself: true }]);
+    assert.deepEqual(await catalog.identitySettings(workspace), { connectorLimit: null });
+    await catalog.putIdentitySettings(workspace, { connectorLimit: 4 });
+    assert.deepEqual(await catalog.identitySettings(workspace), { connectorLimit: 4 });
+  });
+
+  it("runs each migration of each part once, and all of them or none", async () => {
+    const { database } = await open();
+    const tables = (): readonly unknown[] =>
+      database.prepare("SELECT name FROM sqlite_master WHERE name GLOB '[abc]' ORDER BY name").all([]).flat();
+    const steps = ["CREATE TABLE a (id INTEGER); CREATE INDEX c ON a (id)", "CREATE TABLE b (id INTEGER)"] as const;
+    migrate(database, "part", steps.slice(0, 1));
+    migrate(database, "part", steps);
+    migrate(database, "part", steps);
+    assert.deepEqual(tables(), ["a", "b", "c"]);
+    assert.throws(() => migrate(database, "part", steps.slice(0, 1)), /part 2, this one knows 1/);
+    assert.throws(() => migrate(database, "other", ["DROP TABLE b", "CREATE TABLE a (id INTEGER)"]));
+    assert.deepEqual(tables(), ["a", "b", "c"]);
+    migrate(database, "other", ["DROP TABLE b"]);
+    assert.deepEqual(tables(), ["a", "c"]);
+  });
+
+  it("refuses a port that was closed, and serves the others", async () => {
+    const { database } = await open();
+    const [profiles, other] = [createEmbeddedProfileStore({ database }), createEmbeddedProfileStore({ database })];
+    const ws = newId<WorkspaceId>();
+    await profiles.close();
+    await rejectsAsUnavailable(() => profiles.find(ws, []));
+    await rejectsAsUnavailable(() => profiles.save(ws, []));
+    await rejectsAsUnavailable(() => profiles.ready());
+    assert.deepEqual(await other.save(ws, []), []);
+    await other.ready();
+  });
+
+  it("loses nothing that it acknowledged when its process is killed", async () => {
+    const child = startChild("publish", dataDir);
+    await eventually("a thousand are acknowledged", () => child.lines.length > 1_000);
+    await child.kill();
+    const { database } = await open();
+    const stored = new Set(
+      database
+        .prepare("SELECT message FROM queue")
+        .all([])
+        .map(([message]) => String(message)),
+    );
+    const acknowledged = child.lines;
+    assert.deepEqual(
+      acknowledged.filter((name) => !stored.has(name)),
+      [],
+    );
+    assert.ok(stored.size <= acknowledged.length + 16, "at most one turn was stored and not acknowledged");
+  });
+
+  it("says damaged when a bit of a stored event has flipped", async () => {
+    const { database } = await open();
+    const events = createEmbeddedEventStore({ database });
+    const event = anEvent();
+    const mark = aMark(event);
+    const { workspace, eventId } = event;
+    await events.insert(workspace, [event]);
+    await events.markFolded(workspace, [mark]);
+    const [message] = database.prepare("SELECT message FROM events").get([]) as [Buffer];
+    for (const position of [5, message.length - 2]) {
+      const flipped = Buffer.from(message);
+      flipped[position]! ^= 1;
+      database.prepare("UPDATE events SET message = ?").run([flipped]);
+      await assert.rejects(events.find(workspace, eventId), isAppError("damaged"));
+      await assert.rejects(events.insert(workspace, [event]), isAppError("damaged"));
+      await assert.rejects(events.timeline(workspace, [mark.facet], { limit: 1, before: null }), isAppError("damaged"));
+    }
+    database.prepare("UPDATE events SET message = ?").run([message]);
+    assert.equal((await events.find(workspace, eventId))?.status, "folded");
+  });
+
+  it("says damaged when an event of another workspace stands where one of this should", async () => {
+    const { database } = await open();
+    const events = createEmbeddedEventStore({ database });
+    const [event, foreign] = [anEvent(), anEvent()];
+    await events.insert(event.workspace, [event]);
+    const message = encodeMessage({ ...foreign, eventId: event.eventId });
+    database.prepare("UPDATE events SET message = ?, crc = ?").run([message, crc32(message)]);
+    await assert.rejects(events.find(event.workspace, event.eventId), isAppError("damaged"));
+  });
+
+  describe("with a write-ahead log that a crash left", () => {
+    let copy: string;
+    let log: string;
+    const COMMITS = 20;
+    const messages = async (): Promise<number> => {
+      const store = await open(copy);
+      return createEmbeddedQueue({ database: store.database, lengthMax: 100, onError }).depth();
+    };
+    const flip = async (position: number): Promise<void> => {
+      const file = await openFile(log, "r+");
+      const { buffer } = await file.read(Buffer.alloc(1), 0, 1, position);
+      buffer[0]! ^= 1;
+      await file.write(buffer, 0, 1, position);
+      await file.close();
+    };
+    beforeEach(async () => {
+      const { database } = await open();
+      const queue = createEmbeddedQueue({ database, lengthMax: 100, onError });
+      for (let n = 0; n < COMMITS; n += 1) await queue.publish(Buffer.alloc(500, n));
+      copy = join(dataDir, "copy");
+      log = join(copy, "onym.db-wal");
+      await mkdir(copy);
+      for (const name of ["onym.db", "onym.db-wal"]) await copyFile(join(dataDir, name), join(copy, name));
+    });
+
+    it("reads it all when it is whole", async () => {
+      assert.equal(await messages(), COMMITS);
+    });
+
+    it("drops a torn end, which nobody was told of", async () => {
+      await truncate(log, (await stat(log)).size - 100);
+      assert.equal(await messages(), COMMITS - 1);
+    });
+
+    it("drops a last commit whose bytes are wrong, as a torn end", async () => {
+      await flip((await stat(log)).size - 50);
+      assert.equal(await messages(), COMMITS - 1);
+    });
+
+    it("refuses to start when its middle is damaged, and touches nothing", async () => {
+      const frames = Math.floor(((await stat(log)).size - 32) / FRAME_BYTES);
+      await flip(32 + Math.floor(frames / 2) * FRAME_BYTES + 1_000);
+      const before = await readFile(log);
+      await assert.rejects(messages(), /onym\.db-wal is damaged/);
+      assert.deepEqual(await readFile(log), before);
+    });
+  });
+});

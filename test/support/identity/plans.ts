@@ -1,0 +1,191 @@
+import { identifierKey, type Identifier } from "../../../core/event/event.js";
+import { neverIdFor, newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
+import {
+  pairKey,
+  type Change,
+  type Component,
+  type ComponentPlan,
+  type KeyPair,
+  type Never,
+  type PartPlan,
+  type Picture,
+  type Plan,
+  type SeenComponent,
+  type SeenIdentifier,
+} from "../../../core/identity/model.js";
+import type { IdentityGraph } from "../../../core/ports.js";
+import { EMPTY_PLAN } from "../../../graph/rules/working-state.js";
+import { aWorkspace, anAssertion, EVIDENCE, step } from "./fixtures.js";
+import { ann, bob, cat, dan, wantingRules } from "./snapshots.js";
+
+export const EVERYBODY: readonly Identifier[] = [ann, bob, cat, dan];
+
+/** A chain: ann - bob - cat - dan. */
+export async function aChain(graph: IdentityGraph): Promise<WorkspaceId> {
+  const workspace = aWorkspace();
+  await step(graph, workspace, anAssertion(ann, bob), anAssertion(bob, cat), anAssertion(cat, dan));
+  return workspace;
+}
+
+export type Pair = readonly [Identifier, Identifier];
+
+/** The chain without its middle: what `takeApart` takes. */
+export const IN_HALVES: readonly [links: readonly Pair[], parts: readonly Pair[]] = [
+  [[bob, cat]],
+  [
+    [ann, bob],
+    [cat, dan],
+  ],
+];
+
+/** A record that says nothing in particular, with an id of its own. */
+export const aChange = (parts: Partial<Change> = {}): Change => ({
+  changeId: newId<ChangeId>(),
+  at: EVIDENCE.at,
+  evidence: EVIDENCE,
+  identifiers: [],
+  outcome: "unlinked",
+  before: [],
+  after: [],
+  dropped: [],
+  rule: null,
+  reverts: null,
+  ...parts,
+});
+
+/** What a plan made by hand needs to know of what stands there. */
+export interface Standing {
+  readonly workspace: WorkspaceId;
+  readonly seat: (identifier: Identifier) => SeenIdentifier;
+  readonly profile: (identifier: Identifier) => SeenComponent;
+}
+
+/** One step of the graph whose plan the test makes: the port's laws hold whatever the rules are. */
+export const write = (
+  graph: IdentityGraph,
+  workspace: WorkspaceId,
+  identifiers: readonly Identifier[],
+  make: (standing: Standing) => Partial<Plan>,
+): Promise<void> => {
+  const keys = identifiers.map((one) => identifierKey(workspace, one));
+  return graph.update(workspace, wantingRules({ keys, pairs: [] }), (picture) => ({
+    plan: { ...EMPTY_PLAN, ...make(standingIn(workspace, picture)) },
+    result: undefined,
+  }));
+};
+
+function standingIn(workspace: WorkspaceId, { identifiers, components }: Picture): Standing {
+  const seat = (identifier: Identifier): SeenIdentifier => identifiers.get(identifierKey(workspace, identifier))!;
+  return { workspace, seat, profile: (identifier) => components.get(seat(identifier).component)! };
+}
+
+/** Writes records and nothing else. */
+export const record = (graph: IdentityGraph, workspace: WorkspaceId, ...changes: readonly Change[]): Promise<void> =>
+  write(graph, workspace, [], () => ({ changes }));
+
+export const keysOf = (workspace: WorkspaceId, [one, other]: Pair): KeyPair => [
+  identifierKey(workspace, one),
+  identifierKey(workspace, other),
+];
+
+const partOf = ({ seat }: Standing, identifiers: readonly Identifier[]): PartPlan => {
+  const members: Uid[] = identifiers.map((one) => seat(one).uid).toSorted();
+  const counts = new Map<string, number>();
+  for (const { namespace } of identifiers) counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
+  return { members, profileId: members[0]!, size: members.length, counts, never: [] };
+};
+
+/** Takes back the links and lets their profile fall into these parts, the first of which stays where it is. */
+export async function takeApart(
+  graph: IdentityGraph,
+  workspace: WorkspaceId,
+  links: readonly Pair[],
+  parts: readonly (readonly Identifier[])[],
+  change = aChange(),
+): Promise<Change> {
+  await write(graph, workspace, parts.flat(), (standing) => {
+    const [{ members: _, ...stays }, ...leaving] = parts.map((part) => partOf(standing, part)) as [
+      PartPlan,
+      ...PartPlan[],
+    ];
+    const { component } = standing.seat(parts[0]![0]!);
+    return {
+      changes: [change],
+      removes: links.map((pair) => ({ pair: keysOf(workspace, pair), changeId: change.changeId, at: change.at })),
+      splits: leaving.length === 0 ? [] : [{ component, stays, parts: leaving }],
+    };
+  });
+  return change;
+}
+
+/** Gives back a link that was taken: its two sides become one profile, if they are two. */
+export async function giveBack(
+  graph: IdentityGraph,
+  workspace: WorkspaceId,
+  pair: Pair,
+  change = aChange({ outcome: "reverted" }),
+): Promise<Change> {
+  await write(graph, workspace, pair, (standing) => ({
+    changes: [change],
+    components: joined(standing, pair),
+    restores: [{ pair: keysOf(workspace, pair), changeId: change.changeId }],
+  }));
+  return change;
+}
+
+/** The plan of one profile out of those of a pair; none when it is one already. */
+export function joined({ seat, profile }: Standing, [one, other]: Pair): readonly ComponentPlan[] {
+  const [into, absorbed] = [seat(one).component, seat(other).component];
+  if (into === absorbed) return [];
+  const [x, y] = [profile(one), profile(other)];
+  const counts = new Map(x.counts);
+  for (const [namespace, count] of y.counts) counts.set(namespace, (counts.get(namespace) ?? 0) + count);
+  const never = [...new Set([...x.never, ...y.never])].toSorted();
+  const profileId = x.profileId < y.profileId ? x.profileId : y.profileId;
+  return [{ into, absorbed: [absorbed], profileId, size: x.size + y.size, counts, never }];
+}
+
+export const aNever = (workspace: WorkspaceId, [from, to]: Pair, changeId: ChangeId): Never => ({
+  neverId: neverIdFor(workspace, pairKey(...keysOf(workspace, [from, to]))),
+  from,
+  to,
+  changeId,
+  keyId: "key0000002" as KeyId,
+  at: EVIDENCE.at + 1,
+});
+
+/** Forbids the pair; both profiles know of it. */
+export async function forbid(graph: IdentityGraph, workspace: WorkspaceId, pair: Pair): Promise<Never> {
+  const change = aChange({ outcome: "forbidden", identifiers: pair });
+  const never = aNever(workspace, pair, change.changeId);
+  await write(graph, workspace, pair, (standing) => ({
+    changes: [change],
+    components: withNever(standing, pair, (all) => [...all, never.neverId].toSorted()),
+    forbids: [never],
+  }));
+  return never;
+}
+
+export async function lift(graph: IdentityGraph, workspace: WorkspaceId, { neverId, from, to }: Never): Promise<void> {
+  await write(graph, workspace, [from, to], (standing) => ({
+    changes: [aChange({ outcome: "lifted", identifiers: [from, to] })],
+    components: withNever(standing, [from, to], (all) => all.filter((id) => id !== neverId)),
+    lifts: [neverId],
+  }));
+}
+
+function withNever(
+  { seat, profile }: Standing,
+  pair: Pair,
+  change: (all: SeenComponent["never"]) => SeenComponent["never"],
+): readonly ComponentPlan[] {
+  const components = new Map<Component, SeenComponent>(pair.map((one) => [seat(one).component, profile(one)]));
+  return [...components].map(([into, { profileId, size, counts, never }]) => ({
+    into,
+    absorbed: [],
+    profileId,
+    size,
+    counts,
+    never: change(never),
+  }));
+}

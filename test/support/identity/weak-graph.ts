@@ -1,0 +1,111 @@
+import { AppError } from "../../../core/errors.js";
+import type { IdentifierKey, WorkspaceId } from "../../../core/ids.js";
+import {
+  type Component,
+  type PairKey,
+  type Picture,
+  type Plan,
+  type SeenComponent,
+  type SeenIdentifier,
+  type Want,
+} from "../../../core/identity/model.js";
+import type { IdentityGraph } from "../../../core/ports.js";
+import { repeatIn } from "../../../graph/rules/repeats.js";
+import { wantOf, wantOfAll } from "../../../graph/rules/read-set.js";
+import { createMemoryGraph } from "../memory/graph.js";
+import { applyPlan, componentOf, lookAt, seenOf, type MemoryState } from "../memory/state.js";
+import type { Random } from "../random.js";
+
+export interface WeakGraphOptions {
+  readonly state: MemoryState;
+  readonly random: Random;
+  /** Others go on meanwhile: resolves when the scheduler picks this step. */
+  readonly pause: () => Promise<void>;
+}
+
+const TRIES_MAX = 20;
+
+/**
+ * A graph with the weaknesses of a real server and no lock of its own: every look-up is a step, so no read is a snapshot;
+ * transactions fail now and then, before the commit or with its reply lost, and now and then for good.
+ */
+export function createWeakGraph({ state, random, pause }: WeakGraphOptions): IdentityGraph {
+  const read = (want: Want): Promise<Picture> => readInSteps(state, want, pause);
+  return {
+    ...createMemoryGraph(state),
+    read: (_, want) => read(want),
+    repeats: async (_, sets) => {
+      const picture = await read(wantOfAll(sets.map(wantOf)));
+      return sets.map((keys) => repeatIn(picture, keys));
+    },
+    update: async (workspace, want, decide) => {
+      for (let tries = 0; tries < TRIES_MAX; tries++) {
+        const { plan, result } = decide(await read(want));
+        await pause();
+        if (plan === null) return result;
+        const fate = random.below(8);
+        const isApplied = fate > 0 && tryToApply(state, plan, workspace);
+        await pause();
+        // The reply is lost or says "deadlock", and both look the same from here: the record of the change tells.
+        if (fate === 1) throw new AppError("unavailable", "connection lost");
+        const [change] = plan.changes;
+        if (change === undefined ? isApplied : state.changes.has(change.changeId)) return result;
+      }
+      throw new AppError("unavailable", "too many conflicts");
+    },
+  };
+}
+
+/** A key that came to exist meanwhile fails the transaction: it leaves nothing. */
+function tryToApply(state: MemoryState, plan: Plan, workspace: WorkspaceId): boolean {
+  try {
+    applyPlan(state, plan, workspace);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function readInSteps(state: MemoryState, want: Want, pause: () => Promise<void>): Promise<Picture> {
+  const identifiers = new Map<IdentifierKey, SeenIdentifier>();
+  const components = new Map<Component, SeenComponent>();
+  const linked = new Set<PairKey>();
+  const removed = new Map<PairKey, number>();
+  for (const key of want.keys) {
+    await pause();
+    if (!state.identifiers.has(key)) continue;
+    const seen = seenOf(state, key, want.rules);
+    await pause();
+    // The profile was merged away between the two: the row is missing, as in a join.
+    if (!state.components.has(Number(seen.component))) continue;
+    identifiers.set(key, seen);
+    components.set(seen.component, componentOf(state, seen.component, want.rules));
+  }
+  for (const pair of want.pairs) {
+    await pause();
+    const seen = lookAt(state, { ...want, keys: [], pairs: [pair] });
+    for (const one of seen.linked) linked.add(one);
+    for (const [one, at] of seen.removed) removed.set(one, at);
+  }
+  return { identifiers, components, linked, removed };
+}
+
+/** Runs tasks that pause, one step at a time, in an order that the seed alone decides. */
+export function createScheduler(random: Random) {
+  const paused: (() => void)[] = [];
+  return {
+    pause: (): Promise<void> => new Promise((resolve) => paused.push(resolve)),
+    /** Resolves when all tasks have; rejects when one does, or when they wait for what never comes. */
+    run: async <T>(tasks: readonly Promise<T>[]): Promise<readonly T[]> => {
+      let done = false;
+      const all = Promise.all(tasks).finally(() => (done = true));
+      all.catch(() => undefined);
+      for (;;) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (done) return all;
+        if (paused.length === 0) throw new Error("all tasks wait and none can go on");
+        paused.splice(random.below(paused.length), 1)[0]!();
+      }
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import { AppError } from "../../../core/errors.js";
+import { identifierKey } from "../../../core/event/event.js";
+import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
+import type { Change, Member, Want } from "../../../core/identity/model.js";
+import type { IdentityGraph } from "../../../core/ports.js";
+import { repeatIn } from "../../../graph/rules/repeats.js";
+import { wantOf, wantOfAll } from "../../../graph/rules/read-set.js";
+import type { Backend } from "../contract.js";
+import {
+  applyPlan,
+  createMemoryState,
+  lookAt,
+  requireFits,
+  type MemoryLink,
+  type MemorySeat,
+  type MemoryState,
+} from "./state.js";
+
+export { applyPlan, createMemoryState, lookAt, type MemoryState } from "./state.js";
+
+/** Its state outlives the port, as a file does. */
+export const memoryBackend: Backend<IdentityGraph> = {
+  name: "memory",
+  place: async () => {
+    const state = createMemoryState();
+    return { open: async () => createMemoryGraph(state), drop: async () => undefined };
+  },
+};
+
+/** The whole state, read and changed at once: nothing comes in between. */
+export function createMemoryGraph(state: MemoryState): IdentityGraph {
+  let closed = false;
+  const open = async <T>(work: () => T): Promise<T> => {
+    if (closed) throw new AppError("unavailable", "The identity graph is closed.");
+    return work();
+  };
+  const { find, membersOf } = createReader(state);
+
+  return {
+    ready: () => open(() => undefined),
+    close: async () => void (closed = true),
+    read: (workspace, want) => open(() => lookAt(state, ownPart(workspace, want))),
+    repeats: (workspace, sets) =>
+      open(() => {
+        const picture = lookAt(state, ownPart(workspace, wantOfAll(sets.map(wantOf))));
+        return sets.map((keys) => repeatIn(picture, keys));
+      }),
+    update: (workspace, want, decide) =>
+      open(() => {
+        const { plan, result } = decide(lookAt(state, ownPart(workspace, want)));
+        if (plan !== null) {
+          requireFits(state, plan, workspace);
+          applyPlan(state, plan, workspace);
+        }
+        return result;
+      }),
+    resolve: (workspace, profileId) =>
+      open(() => {
+        const seat = find(workspace, profileId);
+        if (seat === null) return null;
+        const { profileId: live, size } = state.components.get(seat.component)!;
+        return { profileId: live, size };
+      }),
+    members: (workspace, profileId, { after, limit }) =>
+      open(() => pageOf(membersOf(workspace, profileId).map(memberOf), ({ uid }) => uid, after, limit)),
+    connectors: (workspace, { after, limit }) =>
+      open(() => {
+        const marked = [...state.identifiers.values()].filter(
+          (seat) => seat.workspace === workspace && seat.isConnector,
+        );
+        return pageOf(marked.map(memberOf), ({ uid }) => uid, after, limit);
+      }),
+    hasIdentifiers: (workspace, namespace) =>
+      open(() =>
+        [...state.identifiers.values()].some(
+          (seat) => seat.workspace === workspace && seat.identifier.namespace === namespace,
+        ),
+      ),
+    ...createLinkReads(state, open),
+    ...createRecordReads(state, open),
+  };
+}
+
+type Open = <T>(work: () => T) => Promise<T>;
+
+function createReader({ identifiers }: MemoryState) {
+  const find = (workspace: WorkspaceId, uid: Uid): MemorySeat | null =>
+    [...identifiers.values()].find((seat) => seat.uid === uid && seat.workspace === workspace) ?? null;
+  return {
+    find,
+    membersOf: (workspace: WorkspaceId, profileId: ProfileId): readonly MemorySeat[] => {
+      const component = find(workspace, profileId)?.component;
+      return [...identifiers.values()].filter((seat) => seat.component === component);
+    },
+  };
+}
+
+function ownPart(workspace: WorkspaceId, want: Want): Want {
+  const isOwn = (key: IdentifierKey): boolean => key.startsWith(`${workspace}:`);
+  return { ...want, keys: want.keys.filter(isOwn), pairs: want.pairs.filter((pair) => pair.every(isOwn)) };
+}
+
+const memberOf = ({ uid, identifier, isConnector }: MemorySeat): Member => ({ uid, identifier, isConnector });
+
+/** Those behind `after` in the order of their positions, so many. */
+function pageOf<T>(all: readonly T[], positionOf: (one: T) => string, after: string | null, limit: number): T[] {
+  return all
+    .filter((one) => positionOf(one) > (after ?? ""))
+    .toSorted((a, b) => (positionOf(a) < positionOf(b) ? -1 : 1))
+    .slice(0, limit);
+}
+
+function createLinkReads(state: MemoryState, open: Open): Pick<IdentityGraph, "links" | "linksOfChange"> {
+  const { membersOf } = createReader(state);
+  const position = ({ from, to }: { readonly from: Uid; readonly to: Uid }): string => `${from} ${to}`;
+  const stateOf = ({ plan, by, removedAt }: MemoryLink) => ({
+    pair: [plan.from, plan.to] as const,
+    changeId: plan.changeId,
+    by,
+    isActive: removedAt === null,
+  });
+  return {
+    links: (workspace, profileId, { after, limit }) =>
+      open(() => {
+        const uids = new Map(
+          membersOf(workspace, profileId).map(({ uid, identifier }) => [identifierKey(workspace, identifier), uid]),
+        );
+        const active = [...state.links.values()].filter(
+          ({ plan, removedAt }) => removedAt === null && uids.has(plan.from),
+        );
+        const links = active.map(({ plan: { from, to, changeId, evidence } }) => ({
+          from: uids.get(from)!,
+          to: uids.get(to)!,
+          changeId,
+          evidence,
+        }));
+        return pageOf(links, position, after === null ? null : position(after), limit);
+      }),
+    linksOfChange: (workspace, { changeId }) =>
+      open(() =>
+        state.changes.get(changeId)?.workspace === workspace
+          ? [...state.links.values()]
+              .filter(({ plan, by }) => plan.changeId === changeId || by === changeId)
+              .map(stateOf)
+          : [],
+      ),
+  };
+}
+
+type RecordReads = Pick<IdentityGraph, "isUnlinkedBy" | "findNevers" | "nevers" | "findChange" | "changes" | "history">;
+
+function createRecordReads(state: MemoryState, open: Open): RecordReads {
+  const { membersOf } = createReader(state);
+  const neversOf = (workspace: WorkspaceId) =>
+    [...state.nevers.values()].filter((one) => one.workspace === workspace).map(({ never }) => never);
+  const newest = (
+    workspace: WorkspaceId,
+    isWanted: (change: Change) => boolean,
+    { before, limit }: { readonly before: ChangeId | null; readonly limit: number },
+  ): readonly Change[] =>
+    [...state.changes.values()]
+      .filter((one) => one.workspace === workspace && isWanted(one.change))
+      .map(({ change }) => change)
+      .filter(({ changeId }) => before === null || changeId < before)
+      .toSorted((a, b) => (a.changeId > b.changeId ? -1 : 1))
+      .slice(0, limit);
+
+  return {
+    isUnlinkedBy: (workspace, key, changeId) =>
+      open(() => {
+        const seat = state.identifiers.get(key);
+        return seat?.workspace === workspace && seat.unlinked?.by === changeId;
+      }),
+    findNevers: (workspace, neverIds) =>
+      open(() => neversOf(workspace).filter(({ neverId }) => neverIds.includes(neverId))),
+    nevers: (workspace, { after, limit }) =>
+      open(() => pageOf(neversOf(workspace), ({ neverId }) => neverId, after, limit)),
+    findChange: (workspace, changeId) =>
+      open(() => {
+        const found = state.changes.get(changeId);
+        return found?.workspace === workspace ? found.change : null;
+      }),
+    changes: (workspace, outcome, page) =>
+      open(() => newest(workspace, (change) => outcome === null || change.outcome === outcome, page)),
+    history: (workspace, profileId, page) =>
+      open(() => {
+        const members = membersOf(workspace, profileId);
+        const uids = new Set(members.map(({ uid }) => uid));
+        const keys = new Set(members.map(({ identifier }) => identifierKey(workspace, identifier)));
+        const isAbout = ({ identifiers, before, after }: Change): boolean =>
+          identifiers.some((one) => keys.has(identifierKey(workspace, one))) ||
+          [...before, ...after].some((uid) => uids.has(uid));
+        return newest(workspace, isAbout, page);
+      }),
+  };
+}

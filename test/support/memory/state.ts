@@ -1,0 +1,229 @@
+import { identifierKey, type Identifier } from "../../../core/event/event.js";
+import type { ChangeId, IdentifierKey, NeverId, Uid, WorkspaceId } from "../../../core/ids.js";
+import {
+  pairKey,
+  type Change,
+  type Component,
+  type KeyPair,
+  type LinkPlan,
+  type Never,
+  type PairKey,
+  type Picture,
+  type Plan,
+  type SeenComponent,
+  type SeenIdentifier,
+  type Want,
+} from "../../../core/identity/model.js";
+
+export interface MemorySeat {
+  readonly uid: Uid;
+  readonly identifier: Identifier;
+  readonly workspace: WorkspaceId;
+  component: number;
+  unlinked: { readonly at: number; readonly by: ChangeId } | null;
+  touched: readonly IdentifierKey[];
+  isConnector: boolean;
+}
+
+export interface MemoryComponent extends SeenComponent {
+  readonly workspace: WorkspaceId;
+}
+
+export interface MemoryLink {
+  /** As it was asserted first. */
+  readonly plan: LinkPlan;
+  /** The change that made it what it is. */
+  readonly by: ChangeId;
+  readonly removedAt: number | null;
+}
+
+/** The graph in plain maps: what the rules decide is applied here without a database in between. */
+export interface MemoryState {
+  readonly identifiers: Map<IdentifierKey, MemorySeat>;
+  readonly components: Map<number, MemoryComponent>;
+  readonly links: Map<PairKey, MemoryLink>;
+  readonly changes: Map<ChangeId, { readonly workspace: WorkspaceId; readonly change: Change }>;
+  readonly nevers: Map<NeverId, { readonly workspace: WorkspaceId; readonly never: Never }>;
+  nextComponent: number;
+}
+
+export const createMemoryState = (): MemoryState => ({
+  identifiers: new Map(),
+  components: new Map(),
+  links: new Map(),
+  changes: new Map(),
+  nevers: new Map(),
+  nextComponent: 1,
+});
+
+const NO_SUMMARY = { counts: new Map<string, number>(), never: [], rev: 0 };
+
+export function lookAt(state: MemoryState, { keys, pairs, rules }: Want): Picture {
+  const known = keys.filter((key) => state.identifiers.has(key));
+  const identifiers = new Map(known.map((key) => [key, seenOf(state, key, rules)]));
+  const components = new Map(
+    [...identifiers.values()].map(({ component }) => [component, componentOf(state, component, rules)]),
+  );
+  const linked = new Set<PairKey>();
+  const removed = new Map<PairKey, number>();
+  for (const [a, b] of pairs) {
+    const link = state.links.get(pairKey(a, b));
+    if (link === undefined) continue;
+    if (link.removedAt === null) linked.add(pairKey(a, b));
+    else if (rules !== undefined) removed.set(pairKey(a, b), link.removedAt);
+  }
+  return { identifiers, components, linked, removed };
+}
+
+export function componentOf(state: MemoryState, component: Component, rules: Want["rules"]): SeenComponent {
+  // In a graph that lost it there is none, and the tests of that look at what comes of it.
+  const { profileId, size, ...seen } = { ...state.components.get(Number(component))! };
+  const { counts, never, rev } = rules === undefined ? NO_SUMMARY : seen;
+  return { profileId, size, counts, never, rev };
+}
+
+export function seenOf(state: MemoryState, key: IdentifierKey, rules: Want["rules"]): SeenIdentifier {
+  const { uid, component, unlinked, touched, isConnector } = state.identifiers.get(key)!;
+  if (rules === undefined) return { uid, component, unlinkedAt: null, touched: [], isConnector: false };
+  const limited = new Set(rules.limited);
+  const all = limited.size === 0 ? [] : [...neighboursOf(state, key), ...touched];
+  const wanted = all.filter((one) => limited.has(namespaceOf(one)));
+  return {
+    uid,
+    component,
+    unlinkedAt: unlinked?.at ?? null,
+    touched: [...new Set(wanted)].slice(0, rules.touchedMax),
+    isConnector,
+  };
+}
+
+const namespaceOf = (key: IdentifierKey): string => key.split(":")[1]!;
+
+const neighboursOf = ({ links }: MemoryState, key: IdentifierKey): readonly IdentifierKey[] =>
+  [...links.values()]
+    .filter(({ plan, removedAt }) => removedAt === null && (plan.from === key || plan.to === key))
+    .map(({ plan }) => (plan.from === key ? plan.to : plan.from));
+
+/** All or nothing, as a transaction with unique keys is; but a row that it names and that is gone is silently passed over. */
+export function applyPlan(state: MemoryState, plan: Plan, workspace: WorkspaceId): void {
+  if (plan.creates.some(({ key }) => state.identifiers.has(key))) throw new Error("the identifier exists");
+  if (plan.changes.some(({ changeId }) => state.changes.has(changeId))) throw new Error("the change exists");
+  const ids = applyJoins(state, plan, workspace);
+  for (const { key, identifier, uid, component } of plan.creates)
+    state.identifiers.set(key, {
+      uid,
+      identifier,
+      workspace,
+      component: ids[component]!,
+      unlinked: null,
+      touched: [],
+      isConnector: false,
+    });
+  const raised = new Set([...ids, ...applySplits(state, plan)]);
+  applyLinks(state, plan);
+  for (const { component } of endsOf(plan).flatMap((key) => state.identifiers.get(key) ?? []))
+    if (!raised.has(component)) raise(state, raised, component);
+  applyMarks(state, plan, workspace);
+  for (const change of plan.changes) state.changes.set(change.changeId, { workspace, change });
+}
+
+const endsOf = ({ links, removes, restores }: Plan): readonly IdentifierKey[] => [
+  ...links.flatMap(({ from, to }) => [from, to]),
+  ...[...removes, ...restores].flatMap(({ pair }) => pair),
+];
+
+function raise({ components }: MemoryState, raised: Set<number>, component: number): void {
+  raised.add(component);
+  const seen = components.get(component);
+  if (seen !== undefined) components.set(component, { ...seen, rev: seen.rev + 1 });
+}
+
+function applyJoins(state: MemoryState, { components }: Plan, workspace: WorkspaceId): readonly number[] {
+  return components.map(({ into, absorbed, size, profileId, counts, never }) => {
+    const id = into === null ? state.nextComponent++ : Number(into);
+    const revs = [id, ...absorbed].map((component) => state.components.get(Number(component))?.rev ?? 0);
+    if (into === null || state.components.has(id))
+      state.components.set(id, { profileId, size, counts, never, rev: Math.max(...revs) + 1, workspace });
+    for (const seat of state.identifiers.values()) if (absorbed.includes(seat.component)) seat.component = id;
+    for (const component of absorbed) state.components.delete(Number(component));
+    return id;
+  });
+}
+
+function applySplits(state: MemoryState, { splits }: Plan): readonly number[] {
+  const seats = new Map([...state.identifiers.values()].map((seat) => [seat.uid, seat]));
+  return splits.flatMap(({ component, stays, parts }) => {
+    const whole = Number(component);
+    const { workspace, rev } = state.components.get(whole)!;
+    return [{ id: whole, part: stays }, ...parts.map((part) => ({ id: state.nextComponent++, part }))].map(
+      ({ id, part }) => {
+        const { profileId, size, counts, never } = part;
+        state.components.set(id, { profileId, size, counts, never, rev: rev + 1, workspace });
+        if ("members" in part) for (const uid of part.members as readonly Uid[]) seats.get(uid)!.component = id;
+        return id;
+      },
+    );
+  });
+}
+
+function applyLinks({ links }: MemoryState, plan: Plan): void {
+  for (const link of plan.links)
+    links.set(pairKey(link.from, link.to), { plan: link, by: link.changeId, removedAt: null });
+  const put = ([a, b]: KeyPair, by: ChangeId, removedAt: number | null): void => {
+    const link = links.get(pairKey(a, b));
+    if (link !== undefined) links.set(pairKey(a, b), { plan: link.plan, by, removedAt });
+  };
+  for (const { pair, changeId, at } of plan.removes) put(pair, changeId, at);
+  for (const { pair, changeId } of plan.restores) put(pair, changeId, null);
+}
+
+function applyMarks(state: MemoryState, plan: Plan, workspace: WorkspaceId): void {
+  for (const { key, at, changeId } of plan.unlinked)
+    state.identifiers.get(key)!.unlinked = at === null ? null : { at, by: changeId };
+  for (const { key, touched, isConnector } of plan.touches) {
+    const seat = state.identifiers.get(key)!;
+    seat.touched = [...new Set([...seat.touched, ...touched])];
+    seat.isConnector = isConnector;
+  }
+  for (const never of plan.forbids) state.nevers.set(never.neverId, { workspace, never });
+  for (const neverId of plan.lifts) state.nevers.delete(neverId);
+}
+
+/** A plan that names what is not there is a fault of its maker. */
+export function requireFits(state: MemoryState, plan: Plan, workspace: WorkspaceId): void {
+  const isNew = (key: IdentifierKey): boolean => plan.creates.some((create) => create.key === key);
+  const isThere = (key: IdentifierKey): boolean => state.identifiers.get(key)?.workspace === workspace || isNew(key);
+  const changes = new Set(plan.changes.map(({ changeId }) => changeId));
+  const uids = new Set([...state.identifiers.values()].map(({ uid }) => uid));
+  const removedAt = ([a, b]: KeyPair): number | null | undefined => state.links.get(pairKey(a, b))?.removedAt;
+  const owned = (component: Component): boolean => state.components.get(Number(component))?.workspace === workspace;
+  const components = plan.components.flatMap(({ into, absorbed }) => (into === null ? absorbed : [into, ...absorbed]));
+  const marked = [...plan.links, ...plan.unlinked, ...plan.forbids];
+  const stands = (id: ChangeId): boolean => changes.has(id) || state.changes.get(id)?.workspace === workspace;
+  const facts: readonly boolean[] = [
+    changes.size === plan.changes.length,
+    marked.every(({ changeId }) => changes.has(changeId)),
+    [...plan.removes, ...plan.restores].every(({ changeId }) => stands(changeId)),
+    [...components, ...plan.splits.map(({ component }) => component)].every(owned),
+    plan.creates.every(({ uid, component }) => !uids.has(uid) && plan.components[component] !== undefined),
+    plan.links.every(({ from, to, revives }) => {
+      const was = removedAt([from, to]);
+      return isThere(from) && isThere(to) && (revives ? typeof was === "number" : was === undefined);
+    }),
+    plan.removes.every(({ pair }) => pair.every(isThere) && removedAt(pair) === null),
+    plan.restores.every(({ pair }) => pair.every(isThere) && typeof removedAt(pair) === "number"),
+    plan.splits.every(({ component, parts }) => {
+      const members = new Set(
+        [...state.identifiers.values()].filter((seat) => seat.component === component).map(({ uid }) => uid),
+      );
+      return parts.every((part) => part.members.every((uid) => members.has(uid)));
+    }),
+    [...plan.unlinked, ...plan.touches].every(({ key }) => isThere(key)),
+    plan.forbids.every(
+      ({ neverId, from, to }) =>
+        !state.nevers.has(neverId) && [from, to].every((one) => isThere(identifierKey(workspace, one))),
+    ),
+    plan.lifts.every((neverId) => state.nevers.get(neverId)?.workspace === workspace),
+  ];
+  if (facts.includes(false)) throw new Error(`The plan does not fit: fact ${facts.indexOf(false)}`);
+}

@@ -1,0 +1,27 @@
+import { cacheCatalog } from "../../../store/cached-catalog.js";
+import { createMongoCatalog } from "../../../store/mongo/catalog/catalog.js";
+import { createMongoEventStore } from "../../../store/mongo/events/events.js";
+import { createMongoProfileStore } from "../../../store/mongo/profiles.js";
+import { mongoBackend } from "./mongo-backend.js";
+import { neo4jBackend } from "./neo4j-backend.js";
+import { rabbitQueueBackend } from "./rabbitmq-backend.js";
+import type { ServersUnderTest } from "./servers.js";
+
+/** Every port on its server: what the contracts run on beside the embedded default. */
+export function serverBackends({ RABBITMQ_URL, MONGODB_URL, ...neo4j }: ServersUnderTest) {
+  return {
+    queue: [rabbitQueueBackend(RABBITMQ_URL)],
+    events: [mongoBackend(MONGODB_URL, createMongoEventStore)],
+    profiles: [mongoBackend(MONGODB_URL, createMongoProfileStore)],
+    catalog: [
+      mongoBackend(MONGODB_URL, createMongoCatalog),
+      {
+        ...mongoBackend(MONGODB_URL, async (deps) =>
+          cacheCatalog(await createMongoCatalog(deps), { ttlMs: 60_000, staleMs: 60_000, isShared: true }),
+        ),
+        name: "MongoDB behind the cache",
+      },
+    ],
+    graph: [neo4jBackend({ url: neo4j.NEO4J_URL, user: neo4j.NEO4J_USER, password: neo4j.NEO4J_PASSWORD })],
+  };
+}

@@ -1,0 +1,37 @@
+import { randomUUID } from "node:crypto";
+import { Connection } from "rabbitmq-client";
+import type { EventQueue } from "../../../core/ports.js";
+import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
+import { namesOf, ownerOf } from "../../../store/rabbitmq/topology.js";
+import type { Backend } from "../contract.js";
+
+/** What a queue that takes no more is opened with; the contract publishes more than that. */
+const QUEUE_LENGTH_MAX = 2_000;
+
+export const aQueueName = (): string => `t-${randomUUID().slice(0, 13)}`;
+
+/** A connection of the test's own, beside the queue's. */
+export async function connectToRabbit(url: string): Promise<Connection> {
+  const connection = new Connection({ url, acquireTimeout: 5_000, retryLow: 200, retryHigh: 1_000 });
+  connection.on("error", () => {});
+  await connection.onConnect(5_000);
+  return connection;
+}
+
+export async function dropQueues(url: string, name: string): Promise<void> {
+  const connection = await connectToRabbit(url);
+  for (const queue of [...Object.values(namesOf(name)), ownerOf(name)]) await connection.queueDelete({ queue });
+  await connection.close();
+}
+
+/** Queues of a name of their own for each place. */
+export const rabbitQueueBackend = (url: string): Backend<EventQueue> => ({
+  name: "RabbitMQ",
+  place: async () => {
+    const name = aQueueName();
+    return {
+      open: () => openRabbitQueue({ url, name, lengthMax: QUEUE_LENGTH_MAX, onError: () => {} }),
+      drop: () => dropQueues(url, name),
+    };
+  },
+});

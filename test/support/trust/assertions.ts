@@ -1,0 +1,203 @@
+import type { DropRule, Identifier } from "../../../core/event/event.js";
+import type { ChangeId, ProfileId } from "../../../core/ids.js";
+import type { Outcome, ProfileRef, Source } from "../../../core/identity/model.js";
+import {
+  forbids,
+  idOf,
+  idsOf,
+  isLinked,
+  linkedTo,
+  membersOf,
+  nameOf,
+  namespaceOf,
+  pairName,
+  pairsOf,
+  profilesOf,
+  record,
+  type Name,
+  type Pair,
+  type TrustState,
+} from "./model.js";
+
+export interface Claim {
+  readonly identifiers: readonly Identifier[];
+  readonly source: Source;
+  readonly at: number;
+}
+
+export interface ExpectedVerdict {
+  readonly outcome: Outcome;
+  readonly profileId: ProfileId | null;
+  readonly mergedProfileIds: readonly ProfileId[];
+  /** `namespace:value rule`, sorted. */
+  readonly dropped: readonly string[];
+  readonly rule: DropRule | null;
+  readonly isRecorded: boolean;
+  readonly before: readonly ProfileRef[];
+  readonly after: readonly ProfileRef[];
+}
+
+interface Selection {
+  readonly kept: readonly Name[];
+  readonly dropped: readonly (readonly [Name, DropRule])[];
+}
+
+const isEvent = ({ source }: Claim): boolean => source !== "identify" && source !== "alias";
+
+export function claim(state: TrustState, asked: Claim, changeId: ChangeId): ExpectedVerdict {
+  const names = asked.identifiers.map(nameOf);
+  if (names.every((name) => state.seen.has(name)) && pairsOf(names).every((pair) => isLinked(state, pair)))
+    return keep(state, asked, { kept: names, dropped: [] }, changeId);
+  if (isEvent(asked) && isOld(state, names, asked.at)) return keep(state, asked, facetAlone(state, names), changeId);
+  const before = new Map(names.map((name) => [name, touchedOf(state, name)]));
+  const connectors = connectorsOf(state, names, before);
+  const selection = select(state, asked, names, connectors);
+  const isRefused = asked.source === "alias" && selection.dropped.length > 0;
+  const verdict = isRefused
+    ? refuse(state, names, selection.dropped[0]![1], changeId)
+    : keep(state, asked, selection, changeId);
+  noteTouches(state, names, before, connectors);
+  return verdict;
+}
+
+/** Taken apart since, or at the same moment. */
+const isOld = ({ links, unlinked }: TrustState, names: readonly Name[], at: number): boolean =>
+  names.some((name) => (unlinked.get(name)?.at ?? -1) >= at) ||
+  pairsOf(names).some((pair) => {
+    const link = links.get(pairName(pair));
+    return link !== undefined && !link.isActive && link.removedAt >= at;
+  });
+
+function facetAlone(state: TrustState, [facet, ...others]: readonly Name[]): Selection {
+  const members = membersOf(state, facet!);
+  const apart = others.filter((name) => !members.has(name));
+  return { kept: [facet!], dropped: apart.map((name) => [name, "unlinked"]) };
+}
+
+const limitedOf = ({ rules }: TrustState, names: readonly Name[]): readonly Name[] =>
+  names.filter((name) => rules.limits.has(namespaceOf(name)));
+const othersOf = (state: TrustState, names: readonly Name[], name: Name): readonly Name[] =>
+  limitedOf(state, names).filter((other) => other !== name);
+
+const touchedOf = (state: TrustState, name: Name): ReadonlySet<Name> =>
+  new Set(limitedOf(state, [...linkedTo(state, name), ...(state.touches.get(name) ?? [])]));
+
+/** By the limit of now, whatever was found before. */
+export const isConnector = (state: TrustState, name: Name): boolean =>
+  state.connectors.has(name) && touchedOf(state, name).size > (state.rules.connectorLimit ?? Infinity);
+
+type Touched = ReadonlyMap<Name, ReadonlySet<Name>>;
+
+function connectorsOf(state: TrustState, names: readonly Name[], touched: Touched): ReadonlySet<Name> {
+  const { connectorLimit } = state.rules;
+  if (connectorLimit === null) return new Set();
+  const isBeyond = (name: Name): boolean =>
+    new Set([...touched.get(name)!, ...othersOf(state, names, name)]).size > connectorLimit;
+  return new Set(names.filter(isBeyond));
+}
+
+/** No more is noted than it takes to know that the limit is exceeded. */
+function noteTouches(state: TrustState, names: readonly Name[], before: Touched, connectors: ReadonlySet<Name>): void {
+  const { connectorLimit, limits } = state.rules;
+  if (connectorLimit === null || limits.size === 0) return;
+  for (const name of names.filter((one) => state.seen.has(one))) {
+    const touched = before.get(name)!;
+    const apart = othersOf(state, names, name).filter(
+      (other) => !touched.has(other) && !isLinked(state, [name, other]),
+    );
+    const noted = apart.slice(0, Math.max(connectorLimit + 1 - touched.size, 0));
+    state.touches.set(name, [...(state.touches.get(name) ?? []), ...noted]);
+    if (connectors.has(name)) state.connectors.add(name);
+    else state.connectors.delete(name);
+  }
+}
+
+function inOrder({ rules }: TrustState, { source }: Claim, names: readonly Name[]): readonly Name[] {
+  if (source === "alias") return names;
+  const rank = (name: Name): number => rules.priorityOf(namespaceOf(name));
+  const sort = (list: readonly Name[]) => list.toSorted((a, b) => rank(b) - rank(a) || (a < b ? -1 : 1));
+  return source === "identify" ? sort(names) : [names[0]!, ...sort(names.slice(1))];
+}
+
+function select(state: TrustState, asked: Claim, names: readonly Name[], connectors: ReadonlySet<Name>): Selection {
+  const order = inOrder(state, asked, names);
+  const [first] = order;
+  const free = order.filter((name) => !connectors.has(name));
+  const isFirstAlone = free.length === 0 || (isEvent(asked) && connectors.has(first!));
+  const candidates = names.length === 1 ? order : isFirstAlone ? [first!] : free;
+  const dropped = order
+    .filter((name) => !candidates.includes(name))
+    .map((name): Selection["dropped"][number] => [name, "connector"]);
+  const kept: Name[] = [];
+  let union: ReadonlySet<Name> = new Set();
+  for (const name of candidates) {
+    const own = membersOf(state, name);
+    const rule = kept.length === 0 || union.has(name) ? null : forbids(state, union, own);
+    if (rule !== null) {
+      dropped.push([name, rule]);
+      continue;
+    }
+    kept.push(name);
+    union = new Set([...union, ...own]);
+  }
+  return { kept, dropped };
+}
+
+function keep(state: TrustState, asked: Claim, { kept, dropped }: Selection, changeId: ChangeId): ExpectedVerdict {
+  const before = profilesOf(state, kept);
+  const created = kept.filter((name) => !state.seen.has(name));
+  const missing = pairsOf(kept).filter((pair) => !isLinked(state, pair));
+  for (const name of created) state.seen.add(name);
+  for (const pair of missing) assertLink(state, pair, asked.at, changeId);
+  const isWritten = created.length > 0 || missing.length > 0;
+  const made = before.length === 0 ? "created" : before.length === 1 ? "linked" : "merged";
+  const isRuled = dropped.some(([, rule]) => rule !== "unlinked");
+  const outcome = isRuled ? "partial" : isWritten ? made : "unchanged";
+  const after = profilesOf(state, kept);
+  const profileId = idOf(state, kept[0]!);
+  const expected: ExpectedVerdict = {
+    outcome,
+    profileId,
+    mergedProfileIds: idsOf(before).filter((id) => id !== profileId),
+    dropped: dropped.map(([name, rule]) => `${name} ${rule}`).toSorted(),
+    rule: null,
+    isRecorded: isWritten || (!isEvent(asked) && isRuled),
+    before,
+    after,
+  };
+  if (expected.isRecorded) leave(state, asked.identifiers.map(nameOf), expected, changeId);
+  return expected;
+}
+
+const assertLink = ({ links }: TrustState, pair: Pair, at: number, changeId: ChangeId): void =>
+  void links.set(pairName(pair), { sides: pair, isActive: true, change: changeId, by: changeId, at, removedAt: -1 });
+
+function refuse(state: TrustState, names: readonly Name[], rule: DropRule, changeId: ChangeId): ExpectedVerdict {
+  const refs = profilesOf(state, names);
+  const expected: ExpectedVerdict = {
+    outcome: "refused",
+    profileId: null,
+    mergedProfileIds: [],
+    dropped: [],
+    rule,
+    isRecorded: true,
+    before: refs,
+    after: refs,
+  };
+  leave(state, names, expected, changeId);
+  return expected;
+}
+
+function leave(state: TrustState, names: readonly Name[], expected: ExpectedVerdict, changeId: ChangeId): void {
+  const { outcome, before, after, dropped, rule } = expected;
+  record(state, {
+    changeId,
+    names,
+    outcome,
+    before: idsOf(before),
+    after: idsOf(after),
+    dropped,
+    rule,
+    reverts: null,
+  });
+}

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { AppError } from "../../../core/errors.js";
+import { identifierKey, identifierOf, type Identifier } from "../../../core/event/event.js";
+import type { Identity, PathLink, Undone } from "../../../core/identity/api.js";
+import { neverIdFor, newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
+import { pairKey, type Assertion, type Evidence, type Source, type Verdict } from "../../../core/identity/model.js";
+import type { IdentityGraph } from "../../../core/ports.js";
+import { createIdentity } from "../../../graph/identity.js";
+import { NO_RULES } from "../../../graph/rules/assert.js";
+import { claim, type Claim, type ExpectedVerdict } from "./assertions.js";
+import { checkAll } from "./checks.js";
+import {
+  copyOf,
+  createTrustState,
+  distance,
+  isLinked,
+  nameOf,
+  pairName,
+  type Name,
+  type TrustState,
+} from "./model.js";
+import { IDENTIFIERS, type IdentifierPair, type Operation, type Program } from "./program.js";
+import { lift, revert, unlinkIdentifier, unlinkPair, type Expected, type Moment } from "./undo.js";
+import { shuffled, type Random } from "../random.js";
+
+const KEY = "key0000001" as KeyId;
+
+/** The graph under test and the model beside it, in a workspace of their own. */
+interface Bench {
+  readonly workspace: WorkspaceId;
+  readonly identity: Identity;
+  readonly state: TrustState;
+  readonly clock: { now: number };
+  /** The changes that came to stand, each with the number of its operation. */
+  readonly made: { readonly number: number; readonly changeId: ChangeId }[];
+}
+
+/** Uids stay what they are when the program shrinks, and no other program has them. */
+function uidsOf(random: Random): (name: Name) => Uid {
+  const base = newId<Uid>().slice(0, -2);
+  const ranks = shuffled(IDENTIFIERS.map(nameOf), random);
+  return (name) => `${base}${ranks.indexOf(name).toString(16).padStart(2, "0")}` as Uid;
+}
+
+function createBench(graph: IdentityGraph, random: Random, linksPerStep: readonly number[]): Bench {
+  const workspace = newId<WorkspaceId>();
+  const state = createTrustState(uidsOf(random), NO_RULES);
+  const clock = { now: 0 };
+  // Small steps, so that a few assertions take several.
+  const lane = random.below(2) === 0 ? { lookupsPerStep: 6 } : {};
+  const identity = createIdentity({
+    graph,
+    timeoutMs: 60_000,
+    rulesOf: async () => state.rules,
+    newUid: (key) => state.uidOf(nameOf(identifierOf(key))),
+    now: () => clock.now,
+    lane,
+    linksPerStep: random.pick(linksPerStep),
+  });
+  return { workspace, identity, state, clock, made: [] };
+}
+
+/** Runs the program on the graph and on the model, and compares each answer and at last all that stands. Throws where they differ. */
+export async function runProgram(
+  graph: IdentityGraph,
+  program: Program,
+  random: Random,
+  linksPerStep: readonly number[],
+): Promise<void> {
+  const bench = createBench(graph, random, linksPerStep);
+  for (const operation of program) {
+    bench.clock.now = operation.time;
+    try {
+      await runOperation(bench, operation);
+    } catch (error) {
+      throw new Error(`operation ${operation.number}: ${String(error)}`, { cause: error });
+    }
+  }
+  await checkAll(bench.identity, bench.workspace, bench.state);
+}
+
+async function runOperation(bench: Bench, operation: Operation): Promise<void> {
+  const { number } = operation;
+  if (operation.kind === "claim") return runClaim(bench, number, operation.claim, operation.dryRun);
+  if (operation.kind === "claims") return runClaims(bench, number, operation.claims);
+  if (operation.kind === "explain") return explain(bench, operation.pair);
+  if (operation.kind !== "rules") return undo(bench, operation);
+  bench.state.rules = operation.rules;
+}
+
+const evidenceOf = (source: Source, at: number): Evidence => ({ source, keyId: KEY, at });
+const assertionOf = ({ identifiers, source, at }: Claim): Assertion => ({
+  identifiers,
+  evidence: evidenceOf(source, at),
+});
+
+async function runClaim(bench: Bench, number: number, asked: Claim, dryRun: boolean): Promise<void> {
+  const { identity, workspace } = bench;
+  const verdict = await identity.assert(workspace, assertionOf(asked), { dryRun });
+  const state = dryRun ? copyOf(bench.state) : bench.state;
+  compareVerdict(bench, number, verdict, claim(state, asked, verdict.changeId ?? UNTOLD), dryRun);
+}
+
+async function runClaims(bench: Bench, number: number, asked: readonly Claim[]): Promise<void> {
+  const { identity, workspace, state } = bench;
+  const verdicts = await identity.assertAll(workspace, asked.map(assertionOf));
+  for (const [i, verdict] of verdicts.entries())
+    compareVerdict(bench, number, verdict, claim(state, asked[i]!, verdict.changeId ?? UNTOLD), false);
+}
+
+const UNTOLD = "not told" as ChangeId;
+
+function compareVerdict(
+  { made }: Bench,
+  number: number,
+  verdict: Verdict,
+  { isRecorded, ...expected }: ExpectedVerdict,
+  dryRun: boolean,
+): void {
+  const { changeId, dropped, ...rest } = verdict;
+  const named = dropped.map(({ identifier, rule }) => `${nameOf(identifier)} ${rule}`).toSorted();
+  const profileId = dryRun && expected.before.length === 0 ? null : expected.profileId;
+  assert.deepEqual({ ...rest, dropped: named }, { ...expected, profileId });
+  assert.equal(changeId !== null, isRecorded && !dryRun, "a record is left");
+  if (changeId !== null) made.push({ number, changeId });
+}
+
+type Undoing = Extract<Operation, { readonly kind: "unlink" | "part" | "lift" | "revert" }>;
+
+async function undo(bench: Bench, operation: Undoing): Promise<void> {
+  const dryRun = "dryRun" in operation && operation.dryRun;
+  const change = operation.kind === "revert" ? lastChange(bench, operation.of) : NO_CHANGE;
+  const got = await attempt(() => callUndo(bench, operation, change, dryRun));
+  const moment = { at: bench.clock.now, changeId: ("changeId" in got && got.changeId) || UNTOLD };
+  const state = dryRun ? copyOf(bench.state) : bench.state;
+  const expected = expectUndo(state, operation, change, moment);
+  assert.deepEqual(showGot(got), showExpected(expected, dryRun));
+  if ("changeId" in got && got.changeId !== null) bench.made.push({ number: operation.number, changeId: got.changeId });
+}
+
+const NO_CHANGE = "00000000-0000-7000-8000-00000000dead" as ChangeId;
+const lastChange = ({ made }: Bench, of: number): ChangeId =>
+  made.findLast(({ number }) => number <= of)?.changeId ?? NO_CHANGE;
+
+/** An error that a caller may expect is an answer too. */
+const attempt = (call: () => Promise<Undone>): Promise<Undone | AppError> =>
+  call().catch((error: unknown) => {
+    if (error instanceof AppError && ["not_found", "still_joined"].includes(error.code)) return error;
+    throw error;
+  });
+
+function callUndo(bench: Bench, operation: Undoing, change: ChangeId, dryRun: boolean): Promise<Undone> {
+  const { identity, workspace, clock } = bench;
+  const evidence = (source: Source) => evidenceOf(source, clock.now - (operation.number % 2));
+  const options = { dryRun };
+  if (operation.kind === "revert") return identity.revert(workspace, change, evidence("revert"), options);
+  if (operation.kind === "lift")
+    return identity.lift(workspace, neverIdOf(workspace, operation.pair), evidence("lift"));
+  if (operation.kind === "unlink")
+    return identity.unlink(workspace, { identifier: operation.identifier }, evidence("unlink"), options);
+  const [from, to] = operation.pair;
+  return identity.unlink(workspace, { from, to, never: operation.never }, evidence("unlink"), options);
+}
+
+function expectUndo(state: TrustState, operation: Undoing, change: ChangeId, moment: Moment): Expected {
+  if (operation.kind === "revert") return revert(state, change, moment);
+  if (operation.kind === "lift") return lift(state, ...operation.pair, moment);
+  if (operation.kind === "unlink") return unlinkIdentifier(state, operation.identifier, moment);
+  return unlinkPair(state, ...operation.pair, operation.never, moment);
+}
+
+export const neverIdOf = (workspace: WorkspaceId, pair: readonly Identifier[]) => {
+  const [one, other] = pair.map((identifier) => identifierKey(workspace, identifier));
+  return neverIdFor(workspace, pairKey(one!, other!));
+};
+
+function showGot(got: Undone | AppError) {
+  if (got instanceof AppError) {
+    const path = got.members?.["stillJoinedBy"] as readonly PathLink[] | undefined;
+    return { error: got.code, detail: path === undefined ? (got.errors?.[0]?.path ?? "") : String(path.length) };
+  }
+  const { changeId, stillJoinedBy, dropped, ...rest } = got;
+  return {
+    ...rest,
+    isRecorded: changeId !== null,
+    stillJoined: stillJoinedBy?.length ?? null,
+    dropped: dropped.map(({ from, to, rule }) => `${pairName([nameOf(from), nameOf(to)])} ${rule}`).toSorted(),
+  };
+}
+
+const showExpected = (expected: Expected, dryRun: boolean) =>
+  "error" in expected ? expected : { ...expected, isRecorded: expected.isRecorded && !dryRun };
+
+async function explain({ identity, workspace, state }: Bench, pair: IdentifierPair): Promise<void> {
+  const [from, to] = pair.map(nameOf) as [Name, Name];
+  const unseen = ["from", "to"][[from, to].findIndex((name) => !state.seen.has(name))];
+  const asked = identity.explain(workspace, ...pair);
+  if (unseen !== undefined)
+    return assert.rejects(asked, (error: unknown) => error instanceof AppError && error.errors?.[0]?.path === unseen);
+  const { connected, path, bridges } = await asked;
+  const way = distance(state, from, to);
+  assert.deepEqual([connected, path?.length], [way !== null, way ?? 0]);
+  const namesOf = (links: readonly PathLink[]): readonly string[] =>
+    links.map((link) => pairName([nameOf(link.from), nameOf(link.to)])).toSorted();
+  for (const [i, link] of path!.entries()) {
+    assert.ok(isLinked(state, [nameOf(link.from), nameOf(link.to)]));
+    assert.equal(link.changeId, state.links.get(namesOf([link])[0]!)!.change, `link ${i}`);
+  }
+  assert.deepEqual(namesOf(bridges!), bridgesOf(state, from, to));
+}
+
+/** The links without which the two would be apart. */
+function bridgesOf(state: TrustState, from: Name, to: Name): readonly string[] {
+  if (distance(state, from, to) === null) return [];
+  const active = [...state.links.keys()].filter((pair) => state.links.get(pair)!.isActive);
+  const parts = (pair: string): boolean => {
+    const links = new Map(state.links);
+    links.delete(pair);
+    return distance({ ...state, links }, from, to) === null;
+  };
+  return active.filter(parts).toSorted();
+}
