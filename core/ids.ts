@@ -12,7 +12,7 @@ export type EventId = Branded<"EventId">;
 export type ChangeId = Branded<"ChangeId">;
 export type DeadLetterId = Branded<"DeadLetterId">;
 /** Names a forbidden pair of identifiers. */
-export type NeverId = Branded<"NeverId">;
+export type ForbiddenPairId = Branded<"ForbiddenPairId">;
 /** Names one identifier for ever. The smallest uid of a component is the id of its profile. */
 export type Uid = Branded<"Uid">;
 export type ProfileId = Uid;
@@ -59,7 +59,8 @@ export const deadLetterIdFor = (eventId: EventId, fingerprint: string): DeadLett
   v5(`dead:${fingerprint}`, eventId) as DeadLetterId;
 
 /** The same pair of identifiers always has the same name (UUIDv5), in whichever order it is given; `pair` is its `pairKey`. */
-export const neverIdFor = (workspace: WorkspaceId, pair: string): NeverId => v5(`never:${pair}`, workspace) as NeverId;
+export const forbiddenPairIdFor = (workspace: WorkspaceId, pair: string): ForbiddenPairId =>
+  v5(`forbidden:${pair}`, workspace) as ForbiddenPairId;
 
 /** What a schema's id may be, for a JSON Schema. */
 export const SCHEMA_ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";

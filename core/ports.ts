@@ -22,7 +22,7 @@ import type {
   EventId,
   IdentifierKey,
   KeyId,
-  NeverId,
+  ForbiddenPairId,
   ProfileId,
   SchemaId,
   WorkspaceId,
@@ -35,11 +35,11 @@ import type {
   LinkState,
   Member,
   MemberPage,
-  Never,
-  Picture,
+  ForbiddenPair,
+  Snapshot,
   Plan,
   ProfileRef,
-  Want,
+  ReadSet,
 } from "./identity/model.js";
 
 interface Port {
@@ -239,7 +239,7 @@ export interface CatalogStore extends Port {
 
 export interface IdentityGraph extends Port {
   /** Without a lock: what stands there of all that is wanted. */
-  read(workspace: WorkspaceId, want: Want): Promise<Picture>;
+  read(workspace: WorkspaceId, want: ReadSet): Promise<Snapshot>;
   /** Without a lock, of each set of keys the profile that holds it, if each two of them are linked; null if not, or in any doubt. */
   repeats(workspace: WorkspaceId, sets: readonly (readonly IdentifierKey[])[]): Promise<readonly (ProfileRef | null)[]>;
   /**
@@ -249,8 +249,8 @@ export interface IdentityGraph extends Port {
    */
   update<T>(
     workspace: WorkspaceId,
-    want: Want,
-    decide: (picture: Picture) => { readonly plan: Plan | null; readonly result: T },
+    want: ReadSet,
+    decide: (snapshot: Snapshot) => { readonly plan: Plan | null; readonly result: T },
   ): Promise<T>;
   /** The live profile that the uid of any identifier names. */
   resolve(workspace: WorkspaceId, profileId: ProfileId): Promise<ProfileRef | null>;
@@ -263,9 +263,12 @@ export interface IdentityGraph extends Port {
   /** Whether the change was what last marked the identifier as unlinked. */
   isUnlinkedBy(workspace: WorkspaceId, key: IdentifierKey, changeId: ChangeId): Promise<boolean>;
   /** The forbidden pairs of these ids that stand. */
-  findNevers(workspace: WorkspaceId, neverIds: readonly NeverId[]): Promise<readonly Never[]>;
+  findForbiddenPairs(
+    workspace: WorkspaceId,
+    forbiddenPairIds: readonly ForbiddenPairId[],
+  ): Promise<readonly ForbiddenPair[]>;
   /** Forbidden pairs by id. */
-  nevers(workspace: WorkspaceId, page: Page<NeverId>): Promise<readonly Never[]>;
+  forbiddenPairs(workspace: WorkspaceId, page: Page<ForbiddenPairId>): Promise<readonly ForbiddenPair[]>;
   /** The record of the change, or null. */
   findChange(workspace: WorkspaceId, changeId: ChangeId): Promise<Change | null>;
   /** Records of the outcome (null: of any), newest first. */
@@ -275,8 +278,8 @@ export interface IdentityGraph extends Port {
    * before or after, newest first; follows retired ids.
    */
   history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
-  /** Identifiers that a plan marked as connectors and none unmarked since, by uid. */
-  connectors(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
+  /** Identifiers that a plan marked as shared identifiers and none unmarked since, by uid. */
+  sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
   /** Whether any identifier of the namespace stands. */
   hasIdentifiers(workspace: WorkspaceId, namespace: string): Promise<boolean>;
 }

@@ -2,18 +2,18 @@ import { AppError } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { Identity } from "../core/identity/api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
-import type { Assertion, Picture, ProfileRef, Rules, Verdict } from "../core/identity/model.js";
+import type { Assertion, Snapshot, ProfileRef, Rules, AssertResult } from "../core/identity/model.js";
 import type { IdentityGraph } from "../core/ports.js";
-import { createConnectors } from "./rules/current-shared-identifiers.js";
+import { createCurrentSharedIdentifiers } from "./rules/current-shared-identifiers.js";
 import { createDeadline } from "./scheduling/deadline.js";
 import { refOf } from "./rules/working-state.js";
 import { explainSides } from "./undo/explain.js";
-import { createLane, type Call, type LaneOptions } from "./workspace-queue.js";
+import { createWorkspaceQueue, type Call, type WorkspaceQueueOptions } from "./workspace-queue.js";
 import type { Progress } from "./undo/read-component.js";
-import { decide, NO_RULES, unchanged, type Asked } from "./rules/assert.js";
-import { createTurns } from "./scheduling/limiter.js";
+import { decide, NO_RULES, unchanged, type PendingAssertion } from "./rules/assert.js";
+import { createLimiter } from "./scheduling/limiter.js";
 import { createUndo } from "./undo/prepare.js";
-import { lookupsOfSet, wantOf, wantWith } from "./rules/read-set.js";
+import { lookupsOfSet, readSetOf, readSetWith } from "./rules/read-set.js";
 
 export interface IdentityDeps {
   readonly graph: IdentityGraph;
@@ -30,7 +30,7 @@ export interface IdentityDeps {
   readonly linksPerStep?: number;
   /** Told while a large profile is read, and while it is taken apart or put together again. */
   readonly onProgress?: (progress: Progress) => void;
-  readonly lane?: Partial<LaneOptions>;
+  readonly workspaceQueue?: Partial<WorkspaceQueueOptions>;
   /** The uid that an identifier gets if it was never seen. */
   readonly newUid?: (key: IdentifierKey) => Uid;
   readonly newChangeId?: () => ChangeId;
@@ -43,7 +43,7 @@ const WHOLE_PROFILES_WAITING = 1_000;
 /** Of a profile that is explained; beyond it the answer says so. */
 const EXPLAINED_LINKS_MAX = 1_000_000;
 
-/** The only public face of `graph/`: repeats and look-ups from a read without a lock, all else through the lane. */
+/** The only public face of `graph/`: repeats and look-ups from a read without a lock, all else through the workspace queue. */
 export function createIdentity(deps: IdentityDeps): Identity {
   const { graph, timeoutMs, longTimeoutMs = timeoutMs, newUid = newId<Uid>, newChangeId = newId<ChangeId> } = deps;
   const {
@@ -52,17 +52,17 @@ export function createIdentity(deps: IdentityDeps): Identity {
     now = Date.now,
     linksPerStep = Infinity,
   } = deps;
-  const lane = createLane({ graph, rulesOf, newChangeId }, deps.lane);
-  const undo = createUndo({ graph, lane, rulesOf, newChangeId, now, onProgress, linksPerStep });
+  const workspaceQueue = createWorkspaceQueue({ graph, rulesOf, newChangeId }, deps.workspaceQueue);
+  const undo = createUndo({ graph, workspaceQueue, rulesOf, newChangeId, now, onProgress, linksPerStep });
   const within = createDeadline(timeoutMs, LATE);
   const withinLong = createDeadline(longTimeoutMs, LATE);
-  const turns = createTurns(WHOLE_PROFILES_AT_ONCE, WHOLE_PROFILES_WAITING);
+  const turns = createLimiter(WHOLE_PROFILES_AT_ONCE, WHOLE_PROFILES_WAITING);
   const inTurn = <T>(work: (call: Call) => Promise<T>): Promise<T> =>
     withinLong((call) => turns.take(call, () => work(call)));
-  const lookUp = createLookup(deps.graph, lane);
-  const connectors = createConnectors(graph, rulesOf);
+  const lookUp = createLookup(deps.graph, workspaceQueue);
+  const sharedIdentifiers = createCurrentSharedIdentifiers(graph, rulesOf);
 
-  const request = (assertion: Assertion, keys: readonly IdentifierKey[]): Asked => ({
+  const request = (assertion: Assertion, keys: readonly IdentifierKey[]): PendingAssertion => ({
     assertion,
     keys,
     uids: keys.map((key) => newUid(key)),
@@ -71,19 +71,19 @@ export function createIdentity(deps: IdentityDeps): Identity {
     const keys = assertions.map(({ identifiers }) => identifiers.map((one) => identifierKey(workspace, one)));
     const answered = await readRepeats(graph, workspace, keys);
     const left = assertions.slice(answered.length).map((one, i) => request(one, keys[answered.length + i]!));
-    return left.length === 0 ? answered : [...answered, ...(await lane.assert(workspace, left, call))];
+    return left.length === 0 ? answered : [...answered, ...(await workspaceQueue.assert(workspace, left, call))];
   };
-  const tryOut = async (workspace: WorkspaceId, assertion: Assertion): Promise<Verdict> => {
+  const tryOut = async (workspace: WorkspaceId, assertion: Assertion): Promise<AssertResult> => {
     const asked = request(
       assertion,
       assertion.identifiers.map((one) => identifierKey(workspace, one)),
     );
     const rules = await rulesOf(workspace);
-    const verdict = await graph.update(workspace, wantWith(wantOf(asked.keys), rules), (picture) => ({
+    const result = await graph.update(workspace, readSetWith(readSetOf(asked.keys), rules), (snapshot) => ({
       plan: null,
-      result: decide(picture, [{ ...asked, changeId: newChangeId() }], rules).verdicts[0]!,
+      result: decide(snapshot, [{ ...asked, changeId: newChangeId() }], rules).results[0]!,
     }));
-    return { ...verdict, changeId: null, profileId: verdict.before.length === 0 ? null : verdict.profileId };
+    return { ...result, changeId: null, profileId: result.before.length === 0 ? null : result.profileId };
   };
 
   return {
@@ -95,7 +95,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     resolve: (workspace, profileId) => within(() => graph.resolve(workspace, profileId)),
     lookup: (workspace, identifiers) => within((call) => lookUp.profiles(workspace, identifiers, call)),
     members: (workspace, profileId, page) =>
-      within(async () => connectors.marked(workspace, await graph.members(workspace, profileId, page))),
+      within(async () => sharedIdentifiers.marked(workspace, await graph.members(workspace, profileId, page))),
     links: (workspace, profileId, page) => within(() => graph.links(workspace, profileId, page)),
     explain: (workspace, from, to) =>
       inTurn((call) => {
@@ -106,13 +106,13 @@ export function createIdentity(deps: IdentityDeps): Identity {
       inTurn((call) => undo.unlink(workspace, asked, { evidence, dryRun, call })),
     revert: (workspace, changeId, evidence, { dryRun = false } = {}) =>
       inTurn((call) => undo.revert(workspace, changeId, { evidence, dryRun, call })),
-    lift: (workspace, neverId, evidence) =>
-      within((call) => undo.lift(workspace, neverId, { evidence, dryRun: false, call })),
-    nevers: (workspace, page) => within(() => graph.nevers(workspace, page)),
+    allow: (workspace, forbiddenPairId, evidence) =>
+      within((call) => undo.allow(workspace, forbiddenPairId, { evidence, dryRun: false, call })),
+    forbiddenPairs: (workspace, page) => within(() => graph.forbiddenPairs(workspace, page)),
     findChange: (workspace, changeId) => within(() => graph.findChange(workspace, changeId)),
     changes: (workspace, outcome, page) => within(() => graph.changes(workspace, outcome, page)),
     history: (workspace, profileId, page) => within(() => graph.history(workspace, profileId, page)),
-    connectors: (workspace, page) => within(() => connectors.list(workspace, page)),
+    sharedIdentifiers: (workspace, page) => within(() => sharedIdentifiers.list(workspace, page)),
     hasIdentifiers: (workspace, namespace) => within(() => graph.hasIdentifiers(workspace, namespace)),
   };
 }
@@ -121,27 +121,30 @@ type KeySet = readonly IdentifierKey[];
 
 const LATE = "The identity graph did not answer in time.";
 
-/** The verdicts on the repeats in front of the first change: a repeat behind it must see it. */
+/** The results on the repeats in front of the first change: a repeat behind it must see it. */
 async function readRepeats(
   graph: Pick<IdentityGraph, "repeats">,
   workspace: WorkspaceId,
   sets: readonly KeySet[],
-): Promise<readonly Verdict[]> {
-  const verdicts: Verdict[] = [];
-  while (verdicts.length < sets.length)
-    for (const profile of await graph.repeats(workspace, headOf(sets, verdicts.length))) {
-      if (profile === null) return verdicts;
-      verdicts.push(unchanged(profile));
+): Promise<readonly AssertResult[]> {
+  const results: AssertResult[] = [];
+  while (results.length < sets.length)
+    for (const profile of await graph.repeats(workspace, headOf(sets, results.length))) {
+      if (profile === null) return results;
+      results.push(unchanged(profile));
     }
-  return verdicts;
+  return results;
 }
 
-/** What identifiers stand for by now. A read without a lock may miss what a step moves just then, so only the lane says "unknown". */
-function createLookup(graph: Pick<IdentityGraph, "read">, lane: Pick<ReturnType<typeof createLane>, "look">) {
-  const look = async (workspace: WorkspaceId, keys: readonly IdentifierKey[], call: Call): Promise<Picture> => {
+/** What identifiers stand for by now. A read without a lock may miss what a step moves just then, so only the workspace queue says "unknown". */
+function createLookup(
+  graph: Pick<IdentityGraph, "read">,
+  workspaceQueue: Pick<ReturnType<typeof createWorkspaceQueue>, "look">,
+) {
+  const look = async (workspace: WorkspaceId, keys: readonly IdentifierKey[], call: Call): Promise<Snapshot> => {
     const want = { keys: [...new Set(keys)], pairs: [] };
     const seen = await graph.read(workspace, want);
-    return keys.every((key) => seen.identifiers.has(key)) ? seen : lane.look(workspace, want, call);
+    return keys.every((key) => seen.identifiers.has(key)) ? seen : workspaceQueue.look(workspace, want, call);
   };
   return {
     profiles: async (workspace: WorkspaceId, identifiers: readonly Identifier[], call: Call) => {
@@ -151,10 +154,10 @@ function createLookup(graph: Pick<IdentityGraph, "read">, lane: Pick<ReturnType<
     /** Null when the two are apart. */
     sides: async (workspace: WorkspaceId, from: Identifier, to: Identifier, call: Call) => {
       const keys = [from, to].map((one) => identifierKey(workspace, one));
-      const picture = await look(workspace, keys, call);
-      const [one, other] = keys.map((key, i) => picture.identifiers.get(key) ?? unknown(i === 0 ? "from" : "to"));
+      const snapshot = await look(workspace, keys, call);
+      const [one, other] = keys.map((key, i) => snapshot.identifiers.get(key) ?? unknown(i === 0 ? "from" : "to"));
       if (one!.component !== other!.component) return null;
-      return { profileId: picture.components.get(one!.component)!.profileId, from: one!.uid, to: other!.uid };
+      return { profileId: snapshot.components.get(one!.component)!.profileId, from: one!.uid, to: other!.uid };
     },
   };
 }
@@ -178,9 +181,9 @@ function headOf(sets: readonly KeySet[], from: number): readonly KeySet[] {
   return sets.slice(from, end);
 }
 
-const profilesOf = (picture: Picture, keys: readonly IdentifierKey[]): readonly (ProfileRef | null)[] =>
+const profilesOf = (snapshot: Snapshot, keys: readonly IdentifierKey[]): readonly (ProfileRef | null)[] =>
   keys.map((key) => {
-    const component = picture.identifiers.get(key)?.component;
-    const found = component === undefined ? undefined : picture.components.get(component);
+    const component = snapshot.identifiers.get(key)?.component;
+    const found = component === undefined ? undefined : snapshot.components.get(component);
     return found === undefined ? null : refOf(found);
   });

@@ -1,18 +1,18 @@
 import { AppError } from "../core/errors.js";
 import type { ChangeId, WorkspaceId } from "../core/ids.js";
-import type { Picture, Rules, Verdict, Want } from "../core/identity/model.js";
+import type { Snapshot, Rules, AssertResult, ReadSet } from "../core/identity/model.js";
 import type { IdentityGraph } from "../core/ports.js";
-import { decide, type Asked } from "./rules/assert.js";
-import { lookupsOf, wantOf, wantOfAll, wantWith } from "./rules/read-set.js";
+import { decide, type PendingAssertion } from "./rules/assert.js";
+import { lookupsOf, readSetOf, readSetOfAll, readSetWith } from "./rules/read-set.js";
 
-export interface LaneOptions {
+export interface WorkspaceQueueOptions {
   /** A step looks at no more than this, so that it blocks nobody for long; what is more waits for the next one. */
   readonly lookupsPerStep: number;
   /** Calls that may wait in one workspace; those beyond are refused with `unavailable`. */
   readonly waitingMax: number;
 }
 
-const DEFAULTS: LaneOptions = { lookupsPerStep: 2_048, waitingMax: 10_000 };
+const DEFAULTS: WorkspaceQueueOptions = { lookupsPerStep: 2_048, waitingMax: 10_000 };
 
 /** The call that somebody waits for. Once it is expired nobody does, and what has not begun is left out. */
 export interface Call {
@@ -20,11 +20,11 @@ export interface Call {
 }
 
 /** The identity writes of each workspace, one step after the other. */
-export interface Lane {
-  /** One verdict for each request, in order, as if asserted one after the other. */
-  assert(workspace: WorkspaceId, requests: readonly Asked[], call: Call): Promise<readonly Verdict[]>;
+export interface WorkspaceQueue {
+  /** One result for each request, in order, as if asserted one after the other. */
+  assert(workspace: WorkspaceId, requests: readonly PendingAssertion[], call: Call): Promise<readonly AssertResult[]>;
   /** What stands there when no other step is under way. */
-  look(workspace: WorkspaceId, want: Want, call: Call): Promise<Picture>;
+  look(workspace: WorkspaceId, want: ReadSet, call: Call): Promise<Snapshot>;
   /** Runs work while no other step of the workspace is under way in this process. */
   alone<T>(workspace: WorkspaceId, work: () => Promise<T>, call: Call): Promise<T>;
   /** Workspaces that have work under way; the others hold no memory. */
@@ -32,14 +32,14 @@ export interface Lane {
 }
 
 interface Step {
-  readonly picture: Picture;
-  readonly verdicts: ReadonlyMap<Asked, Verdict>;
+  readonly snapshot: Snapshot;
+  readonly results: ReadonlyMap<PendingAssertion, AssertResult>;
 }
 
 interface Sharing {
   readonly kind: "sharing";
-  readonly want: Want;
-  readonly requests: readonly Asked[];
+  readonly want: ReadSet;
+  readonly requests: readonly PendingAssertion[];
   readonly call: Call;
   readonly settle: (step: Step) => void;
   readonly fail: (error: unknown) => void;
@@ -48,14 +48,14 @@ interface Sharing {
 interface Alone {
   readonly kind: "alone";
   readonly call: Call;
-  /** Never rejects. */
+  /** ForbiddenPair rejects. */
   readonly work: () => Promise<void>;
   readonly fail: (error: unknown) => void;
 }
 
 type Waiting = Sharing | Alone;
 
-export interface LaneDeps {
+export interface WorkspaceQueueDeps {
   readonly graph: Pick<IdentityGraph, "update">;
   /** As they are when the step begins. */
   readonly rulesOf: (workspace: WorkspaceId) => Promise<Rules>;
@@ -63,7 +63,10 @@ export interface LaneDeps {
 }
 
 /** Whoever waits while a step of the workspace is under way shares the next one: one read, one decision, one commit. */
-export function createLane(deps: LaneDeps, options: Partial<LaneOptions> = {}): Lane {
+export function createWorkspaceQueue(
+  deps: WorkspaceQueueDeps,
+  options: Partial<WorkspaceQueueOptions> = {},
+): WorkspaceQueue {
   const { lookupsPerStep, waitingMax } = { ...DEFAULTS, ...options };
   /** A workspace is in here while it has work, and no longer. */
   const queues = new Map<WorkspaceId, Waiting[]>();
@@ -94,10 +97,10 @@ export function createLane(deps: LaneDeps, options: Partial<LaneOptions> = {}): 
     busy: () => queues.size,
     assert: (workspace, requests, call) => {
       if (!hasRoom(workspace, requests.length)) return Promise.reject(full());
-      const ask = (request: Asked): Promise<Verdict> =>
+      const ask = (request: PendingAssertion): Promise<AssertResult> =>
         new Promise((resolve, reject) => {
-          const settle = ({ verdicts }: Step): void => resolve(verdicts.get(request)!);
-          const want = wantOf(request.keys);
+          const settle = ({ results }: Step): void => resolve(results.get(request)!);
+          const want = readSetOf(request.keys);
           enter(workspace, { kind: "sharing", want, requests: [request], call, settle, fail: reject });
         });
       return Promise.all(requests.map(ask));
@@ -105,7 +108,7 @@ export function createLane(deps: LaneDeps, options: Partial<LaneOptions> = {}): 
     look: (workspace, want, call) => {
       if (!hasRoom(workspace, 1)) return Promise.reject(full());
       return new Promise((resolve, reject) => {
-        const settle = ({ picture }: Step): void => resolve(picture);
+        const settle = ({ snapshot }: Step): void => resolve(snapshot);
         enter(workspace, { kind: "sharing", want, requests: [], call, settle, fail: reject });
       });
     },
@@ -138,8 +141,8 @@ function takeStep(queue: Waiting[], lookupsMax: number): readonly Sharing[] {
 
 const runAlone = async ({ call, work, fail }: Alone): Promise<void> => (call.expired ? fail(late()) : work());
 
-/** Never rejects: an error goes to those in the step, and only to them. */
-async function runStep(deps: LaneDeps, workspace: WorkspaceId, taken: readonly Sharing[]): Promise<void> {
+/** ForbiddenPair rejects: an error goes to those in the step, and only to them. */
+async function runStep(deps: WorkspaceQueueDeps, workspace: WorkspaceId, taken: readonly Sharing[]): Promise<void> {
   const { graph, rulesOf, newChangeId } = deps;
   for (const { call, fail } of taken) if (call.expired) fail(late());
   const waiting = taken.filter(({ call }) => !call.expired);
@@ -147,11 +150,11 @@ async function runStep(deps: LaneDeps, workspace: WorkspaceId, taken: readonly S
   const asked = waiting.flatMap(({ requests }) => requests);
   try {
     const rules = await rulesOf(workspace);
-    const want = wantWith(wantOfAll(waiting.map(({ want }) => want)), rules);
-    const step = await graph.update(workspace, want, (picture) => {
+    const want = readSetWith(readSetOfAll(waiting.map(({ want }) => want)), rules);
+    const step = await graph.update(workspace, want, (snapshot) => {
       const requests = asked.map((one) => ({ ...one, changeId: newChangeId() }));
-      const { plan, verdicts } = decide(picture, requests, rules);
-      return { plan, result: { picture, verdicts: new Map(asked.map((one, i) => [one, verdicts[i]!])) } };
+      const { plan, results } = decide(snapshot, requests, rules);
+      return { plan, result: { snapshot, results: new Map(asked.map((one, i) => [one, results[i]!])) } };
     });
     for (const { settle } of waiting) settle(step);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { AppError } from "../core/errors.js";
 import { facetIdentifier, identifierKey, type StoredEvent } from "../core/event/event.js";
 import { facetOf } from "../core/profile/fold.js";
-import type { Assertion, Verdict } from "../core/identity/model.js";
+import type { Assertion, AssertResult } from "../core/identity/model.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
 import type { FoldMark } from "../core/ports.js";
 import { mismatchLetter, type Item } from "./dead-letter.js";
@@ -45,8 +45,8 @@ export async function completeEvents(
     event.status === "folded" ? [] : [{ event, fold: folds[index]! }],
   );
   const assertions = unmarked.map(({ event }) => assertionOf(event));
-  const verdicts = assertions.length === 0 ? [] : await deps.identity.assertAll(workspace, assertions);
-  const marks = unmarked.map(({ event, fold }, index) => markOf(event, fold, verdicts[index]!));
+  const results = assertions.length === 0 ? [] : await deps.identity.assertAll(workspace, assertions);
+  const marks = unmarked.map(({ event, fold }, index) => markOf(event, fold, results[index]!));
   // Together, so that a backend that can shows the traits and the count of an event at once; a redelivery does both again.
   const marking = marks.length === 0 ? null : deps.events.markFolded(workspace, marks);
   await Promise.all([foldFacets(deps.profiles, workspace, folds), marking]);
@@ -93,7 +93,7 @@ const assertionOf = ({ eventId, identifiers, keyId, receivedAt }: StoredEvent): 
 });
 
 /** What was dropped at acceptance stands in the event; the mark adds what the link dropped. No event is refused: it has a profile. */
-const markOf = ({ eventId }: StoredEvent, { facet }: Fold, { profileId, dropped }: Verdict): FoldMark => ({
+const markOf = ({ eventId }: StoredEvent, { facet }: Fold, { profileId, dropped }: AssertResult): FoldMark => ({
   eventId,
   facet,
   profileIdThen: profileId!,

@@ -79,8 +79,8 @@ export interface Namespace {
 /** What a workspace set for identity as a whole. */
 export interface IdentitySettings {
   /** An identifier that was sent with more distinct values of limited namespaces stops linking; null: off. */
-  readonly connectorLimit: number | null;
+  readonly sharedIdentifierLimit: number | null;
 }
 
 /** Of a workspace that set nothing. */
-export const DEFAULT_IDENTITY_SETTINGS: IdentitySettings = { connectorLimit: null };
+export const DEFAULT_IDENTITY_SETTINGS: IdentitySettings = { sharedIdentifierLimit: null };

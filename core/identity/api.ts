@@ -1,5 +1,5 @@
 import type { Identifier } from "../event/event.js";
-import type { ChangeId, NeverId, ProfileId, WorkspaceId } from "../ids.js";
+import type { ChangeId, ForbiddenPairId, ProfileId, WorkspaceId } from "../ids.js";
 import type {
   Assertion,
   Change,
@@ -10,10 +10,10 @@ import type {
   LinkPage,
   Member,
   MemberPage,
-  Never,
+  ForbiddenPair,
   ProfileRef,
   UndoOutcome,
-  Verdict,
+  AssertResult,
 } from "./model.js";
 
 export interface PathLink {
@@ -35,10 +35,11 @@ export interface Explanation {
 }
 
 export type UnlinkRequest =
-  { readonly identifier: Identifier } | { readonly from: Identifier; readonly to: Identifier; readonly never: boolean };
+  | { readonly identifier: Identifier }
+  | { readonly from: Identifier; readonly to: Identifier; readonly forbid: boolean };
 
 /** What taking back did. */
-export interface Undone {
+export interface UndoResult {
   readonly outcome: UndoOutcome;
   /** Ids of the profiles after it, sorted. */
   readonly profileIds: readonly ProfileId[];
@@ -59,12 +60,12 @@ export interface CallOptions {
 /** The public face of the identity graph: what gateway and worker use. Made by `graph/identity.ts`. */
 export interface Identity {
   /** Links what is asserted, pairwise, and answers the profile. Repeats take no lock and write nothing. */
-  assert(workspace: WorkspaceId, assertion: Assertion, options?: CallOptions): Promise<Verdict>;
-  /** The same for many at once: one verdict each, in order, as if asserted one after the other. */
-  assertAll(workspace: WorkspaceId, assertions: readonly Assertion[]): Promise<readonly Verdict[]>;
+  assert(workspace: WorkspaceId, assertion: Assertion, options?: CallOptions): Promise<AssertResult>;
+  /** The same for many at once: one result each, in order, as if asserted one after the other. */
+  assertAll(workspace: WorkspaceId, assertions: readonly Assertion[]): Promise<readonly AssertResult[]>;
   /** The live profile that any id, current or retired, names; null for an unknown one. */
   resolve(workspace: WorkspaceId, profileId: ProfileId): Promise<ProfileRef | null>;
-  /** Never creates: the profile of each identifier, null where it is unknown. */
+  /** ForbiddenPair creates: the profile of each identifier, null where it is unknown. */
   lookup(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly (ProfileRef | null)[]>;
   /** Members by uid (age), after `after`; follows retired ids. Empty for an unknown profile. */
   members(workspace: WorkspaceId, profileId: ProfileId, page: MemberPage): Promise<readonly Member[]>;
@@ -73,23 +74,28 @@ export interface Identity {
   /** Throws `not_found` that names the side which was never seen; so do `unlink` and `revert`. */
   explain(workspace: WorkspaceId, from: Identifier, to: Identifier): Promise<Explanation>;
   /** Throws `still_joined`, and changes nothing, when other links hold a pair together that is to be forbidden. */
-  unlink(workspace: WorkspaceId, request: UnlinkRequest, evidence: Evidence, options?: CallOptions): Promise<Undone>;
-  /** Takes back what the change did: removes the links that it was first to assert, or restores those that it removed. */
-  revert(workspace: WorkspaceId, changeId: ChangeId, evidence: Evidence, options?: CallOptions): Promise<Undone>;
-  /** Forbidden pairs by id. */
-  nevers(
+  unlink(
     workspace: WorkspaceId,
-    page: { readonly limit: number; readonly after: NeverId | null },
-  ): Promise<readonly Never[]>;
+    request: UnlinkRequest,
+    evidence: Evidence,
+    options?: CallOptions,
+  ): Promise<UndoResult>;
+  /** Takes back what the change did: removes the links that it was first to assert, or restores those that it removed. */
+  revert(workspace: WorkspaceId, changeId: ChangeId, evidence: Evidence, options?: CallOptions): Promise<UndoResult>;
+  /** Forbidden pairs by id. */
+  forbiddenPairs(
+    workspace: WorkspaceId,
+    page: { readonly limit: number; readonly after: ForbiddenPairId | null },
+  ): Promise<readonly ForbiddenPair[]>;
   /** Allows the pair again. Throws `not_found` when it is not forbidden. */
-  lift(workspace: WorkspaceId, neverId: NeverId, evidence: Evidence): Promise<Undone>;
+  allow(workspace: WorkspaceId, forbiddenPairId: ForbiddenPairId, evidence: Evidence): Promise<UndoResult>;
   findChange(workspace: WorkspaceId, changeId: ChangeId): Promise<Change | null>;
   /** Newest first. */
   changes(workspace: WorkspaceId, outcome: Change["outcome"] | null, page: ChangePage): Promise<readonly Change[]>;
   /** Changes that touched the profile or any of its identifiers, newest first; follows retired ids. */
   history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
-  /** Identifiers beyond the connector limit, by uid. */
-  connectors(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
+  /** Identifiers beyond the shared identifier limit, by uid. */
+  sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
   /** Whether any identifier of the namespace was ever seen. */
   hasIdentifiers(workspace: WorkspaceId, namespace: string): Promise<boolean>;
 }

@@ -1,8 +1,8 @@
-import type { ChangeId, EventId, IdentifierKey, KeyId, NeverId, ProfileId, Uid } from "../ids.js";
+import type { ChangeId, EventId, IdentifierKey, KeyId, ForbiddenPairId, ProfileId, Uid } from "../ids.js";
 import type { DroppedIdentifier, DropRule, Identifier } from "../event/event.js";
 
 /** What a request may do to the graph, or the event that linked. */
-export type Source = "identify" | "alias" | "unlink" | "revert" | "lift" | EventId;
+export type Source = "identify" | "alias" | "unlink" | "revert" | "allow" | EventId;
 
 /** Who did it: every link and every change carries it. */
 export interface Evidence {
@@ -26,7 +26,7 @@ export interface Rules {
   /** Namespace -> values in one profile; those without a limit are not here. */
   readonly limits: ReadonlyMap<string, number>;
   /** An identifier that was sent with more values of limited namespaces stops linking; null: off. */
-  readonly connectorLimit: number | null;
+  readonly sharedIdentifierLimit: number | null;
   /** Priority of a namespace: the higher number is kept. */
   readonly priorityOf: (namespace: string) => number;
 }
@@ -40,8 +40,8 @@ export interface DroppedLink {
 
 /** `partial`: a rule dropped identifiers. `refused`: a rule forbids the alias, and nothing changed. */
 export type Outcome = "created" | "linked" | "merged" | "unchanged" | "partial" | "refused";
-/** `forbidden`: the pair was apart already and may not be joined any more. `lifted`: it may be again. */
-export type UndoOutcome = "unlinked" | "forbidden" | "reverted" | "lifted" | "unchanged";
+/** `forbidden`: the pair was apart already and may not be joined any more. `allowed`: it may be again. */
+export type UndoOutcome = "unlinked" | "forbidden" | "reverted" | "allowed" | "unchanged";
 
 export interface ProfileRef {
   readonly profileId: ProfileId;
@@ -50,7 +50,7 @@ export interface ProfileRef {
 }
 
 /** What an assertion did. `mergedProfileIds` are the ids that it retired, sorted. */
-export interface Verdict {
+export interface AssertResult {
   /** Null for a refusal, and for a dry run that would create. */
   readonly profileId: ProfileId | null;
   readonly outcome: Outcome;
@@ -77,10 +77,10 @@ export const pairKey = (a: IdentifierKey, b: IdentifierKey): PairKey =>
 export type KeyPair = readonly [IdentifierKey, IdentifierKey];
 
 /** What to look at: the identifiers, and the pairs of them whose link matters. */
-export interface Want {
+export interface ReadSet {
   readonly keys: readonly IdentifierKey[];
   readonly pairs: readonly KeyPair[];
-  /** Also all that the rules need; without it `Picture` has none of that, and the look is cheaper. */
+  /** Also all that the rules need; without it `Snapshot` has none of that, and the look is cheaper. */
   readonly rules?: {
     /** Namespaces whose values count for `touched`; empty when nobody asks. */
     readonly limited: readonly string[];
@@ -94,7 +94,7 @@ export interface Summary {
   /** Identifiers of each namespace in it. */
   readonly counts: ReadonlyMap<string, number>;
   /** The forbidden pairs that have one side in it: two components that share one may not become one. Sorted. */
-  readonly never: readonly NeverId[];
+  readonly forbidden: readonly ForbiddenPairId[];
 }
 
 export interface SeenIdentifier {
@@ -104,8 +104,8 @@ export interface SeenIdentifier {
   readonly unlinkedAt: number | null;
   /** Values of limited namespaces that it was sent with: those linked to it now, and those that a rule kept apart. */
   readonly touched: readonly IdentifierKey[];
-  /** It is marked as one beyond the connector limit. */
-  readonly isConnector: boolean;
+  /** It is marked as one beyond the shared identifier limit. */
+  readonly isShared: boolean;
 }
 
 export interface SeenComponent extends Summary, ProfileRef {
@@ -114,7 +114,7 @@ export interface SeenComponent extends Summary, ProfileRef {
 }
 
 /** What stands in the graph of all that was wanted. What does not exist is absent. */
-export interface Picture {
+export interface Snapshot {
   readonly identifiers: ReadonlyMap<IdentifierKey, SeenIdentifier>;
   readonly components: ReadonlyMap<Component, SeenComponent>;
   /** The wanted pairs that have an active link. */
@@ -185,14 +185,14 @@ export interface UnlinkedPlan {
 export interface TouchPlan {
   readonly key: IdentifierKey;
   readonly touched: readonly IdentifierKey[];
-  /** It is beyond the connector limit now. */
-  readonly isConnector: boolean;
+  /** It is beyond the shared identifier limit now. */
+  readonly isShared: boolean;
 }
 
 /** A pair that may not come into one profile. */
-export interface Never {
-  /** Of the pair: see `neverIdFor`. */
-  readonly neverId: NeverId;
+export interface ForbiddenPair {
+  /** Of the pair: see `forbiddenPairIdFor`. */
+  readonly forbiddenPairId: ForbiddenPairId;
   readonly from: Identifier;
   readonly to: Identifier;
   readonly changeId: ChangeId;
@@ -220,7 +220,7 @@ export interface Change {
   readonly reverts: ChangeId | null;
 }
 
-/** All that one step writes, decided purely from a picture. */
+/** All that one step writes, decided purely from a snapshot. */
 export interface Plan {
   readonly components: readonly ComponentPlan[];
   readonly creates: readonly CreatePlan[];
@@ -231,15 +231,15 @@ export interface Plan {
   readonly splits: readonly SplitPlan[];
   readonly unlinked: readonly UnlinkedPlan[];
   readonly touches: readonly TouchPlan[];
-  readonly forbids: readonly Never[];
-  readonly lifts: readonly NeverId[];
+  readonly forbids: readonly ForbiddenPair[];
+  readonly allows: readonly ForbiddenPairId[];
 }
 
 export interface Member {
   readonly uid: Uid;
   readonly identifier: Identifier;
-  /** It was found beyond the connector limit. */
-  readonly isConnector: boolean;
+  /** It was found beyond the shared identifier limit. */
+  readonly isShared: boolean;
 }
 
 /** An active link between two members, as it was asserted. */

@@ -5,17 +5,17 @@ import { namespaceTable } from "./namespaces.js";
 const made = new WeakMap<readonly Namespace[], Rules>();
 
 /** What a workspace demands of its profiles. The same stored list and settings give the same rules without work. */
-export function rulesOf(stored: readonly Namespace[], { connectorLimit }: IdentitySettings): Rules {
+export function rulesOf(stored: readonly Namespace[], { sharedIdentifierLimit }: IdentitySettings): Rules {
   const before = made.get(stored);
-  if (before !== undefined && before.connectorLimit === connectorLimit) return before;
-  const rules = makeRules(stored, connectorLimit);
+  if (before !== undefined && before.sharedIdentifierLimit === sharedIdentifierLimit) return before;
+  const rules = makeRules(stored, sharedIdentifierLimit);
   made.set(stored, rules);
   return rules;
 }
 
-function makeRules(stored: readonly Namespace[], connectorLimit: number | null): Rules {
+function makeRules(stored: readonly Namespace[], sharedIdentifierLimit: number | null): Rules {
   const table = namespaceTable(stored);
   const limits = new Map<string, number>();
   for (const { name, limit } of table.values()) if (limit !== null) limits.set(name, limit);
-  return { limits, connectorLimit, priorityOf: (namespace) => table.get(namespace)?.priority ?? 0 };
+  return { limits, sharedIdentifierLimit, priorityOf: (namespace) => table.get(namespace)?.priority ?? 0 };
 }

@@ -23,7 +23,7 @@ const OUTCOMES: Readonly<Record<Change["outcome"], true>> = {
   unlinked: true,
   forbidden: true,
   reverted: true,
-  lifted: true,
+  allowed: true,
 };
 
 export function changeRoutes(deps: ChangesDeps): readonly Route[] {

@@ -11,7 +11,7 @@ import { shape } from "../shapes/shape.js";
 
 export interface ExplainDeps {
   readonly catalog: Pick<CatalogStore, "namespaces">;
-  readonly identity: Pick<Identity, "explain" | "connectors" | "lookup">;
+  readonly identity: Pick<Identity, "explain" | "sharedIdentifiers" | "lookup">;
   readonly cursors: Cursors;
 }
 
@@ -30,11 +30,11 @@ export function explainRoutes(deps: ExplainDeps): readonly Route[] {
     },
     {
       method: "get",
-      path: "/v1/identity/connectors",
+      path: "/v1/identity/shared-identifiers",
       access,
       body: "none",
       query: ["limit", "cursor"],
-      handle: (context) => connectors(deps, context),
+      handle: (context) => sharedIdentifiers(deps, context),
     },
   ];
 }
@@ -56,11 +56,13 @@ async function explain({ catalog, identity }: ExplainDeps, { workspace, body }: 
   });
 }
 
-async function connectors({ identity, cursors }: ExplainDeps, { workspace, query }: Context): Promise<Reply> {
-  const after = (cursors.read(workspace, "connectors", query)?.[0] ?? null) as Uid | null;
+async function sharedIdentifiers({ identity, cursors }: ExplainDeps, { workspace, query }: Context): Promise<Reply> {
+  const after = (cursors.read(workspace, "shared_identifiers", query)?.[0] ?? null) as Uid | null;
   const limit = readLimit(query);
-  const rows = await identity.connectors(workspace, { limit: limit + 1, after });
-  const { items, next_cursor } = pageOf(rows, limit, ({ uid }) => cursors.write(workspace, "connectors", [uid]));
+  const rows = await identity.sharedIdentifiers(workspace, { limit: limit + 1, after });
+  const { items, next_cursor } = pageOf(rows, limit, ({ uid }) =>
+    cursors.write(workspace, "shared_identifiers", [uid]),
+  );
   const refs = await identity.lookup(
     workspace,
     items.map(({ identifier }) => identifier),
@@ -70,5 +72,5 @@ async function connectors({ identity, cursors }: ExplainDeps, { workspace, query
     value,
     profile_id: refs[i]?.profileId ?? null,
   }));
-  return reply(200, { connectors: shown, next_cursor });
+  return reply(200, { shared_identifiers: shown, next_cursor });
 }

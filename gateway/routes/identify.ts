@@ -3,7 +3,7 @@ import type { Namespace } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
 import type { DroppedIdentifier, DropRule, Identifier } from "../../core/event/event.js";
 import type { Identity } from "../../core/identity/api.js";
-import type { ProfileRef, Verdict } from "../../core/identity/model.js";
+import type { ProfileRef, AssertResult } from "../../core/identity/model.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import { namespaceTable, type Unregistered } from "../../core/identity/namespaces.js";
 import type { CatalogStore } from "../../core/ports.js";
@@ -101,22 +101,22 @@ async function assert(deps: IdentifyDeps, context: Context, claim: Claim): Promi
   const { workspace, key, now } = context;
   const { source, dryRun, identifiers, dropped } = claim;
   const evidence = { source, keyId: key.keyId, at: now };
-  const verdict = await deps.identity.assert(workspace, { identifiers, evidence }, { dryRun });
-  if (verdict.outcome === "refused") throw await refusal(deps, workspace, identifiers, verdict);
-  const shown = showVerdict(verdict, dropped);
-  return reply(200, dryRun ? { ...shown, ...showTrial(verdict) } : shown);
+  const result = await deps.identity.assert(workspace, { identifiers, evidence }, { dryRun });
+  if (result.outcome === "refused") throw await refusal(deps, workspace, identifiers, result);
+  const shown = showVerdict(result, dropped);
+  return reply(200, dryRun ? { ...shown, ...showTrial(result) } : shown);
 }
 
-const showVerdict = (verdict: Verdict, dropped: readonly DroppedIdentifier[]) => ({
-  profile_id: verdict.profileId,
-  outcome: verdict.outcome,
-  merged_profile_ids: verdict.mergedProfileIds,
-  dropped: [...dropped, ...verdict.dropped],
-  change_id: verdict.changeId,
+const showVerdict = (result: AssertResult, dropped: readonly DroppedIdentifier[]) => ({
+  profile_id: result.profileId,
+  outcome: result.outcome,
+  merged_profile_ids: result.mergedProfileIds,
+  dropped: [...dropped, ...result.dropped],
+  change_id: result.changeId,
 });
 
 /** What a dry run answers besides. An id that would only be minted names nothing, so it is not told. */
-function showTrial({ profileId, before, after }: Verdict) {
+function showTrial({ profileId, before, after }: AssertResult) {
   const known = new Set<ProfileId | null>(before.map((ref) => ref.profileId));
   const showAfter = (ref: ProfileRef) => ({ ...showRef(ref), ...(!known.has(ref.profileId) && { profile_id: null }) });
   return {
@@ -130,8 +130,9 @@ function showTrial({ profileId, before, after }: Verdict) {
 /** Why, and where the caller can see what stands against it. */
 const REFUSED: Readonly<Partial<Record<DropRule, string>>> = {
   limit: "The profile would hold more values of a namespace than the workspace allows.",
-  never_link: "The two are forbidden to be one profile: GET /v1/identity/never lists such pairs.",
-  connector: "One side touches too many people to link: GET /v1/identity/connectors lists such identifiers.",
+  forbidden_pair: "The two are forbidden to be one profile: GET /v1/identity/forbidden-pairs lists such pairs.",
+  shared_identifier:
+    "One side touches too many people to link: GET /v1/identity/shared-identifiers lists such identifiers.",
 };
 
 /** With the profiles of both sides, null where a side is unknown, so that the caller can ask why. */
@@ -139,7 +140,7 @@ async function refusal(
   { identity }: IdentifyDeps,
   workspace: WorkspaceId,
   sides: readonly Identifier[],
-  { rule, changeId }: Verdict,
+  { rule, changeId }: AssertResult,
 ): Promise<AppError> {
   const refs = await identity.lookup(workspace, sides);
   const profileIds = refs.map((ref) => ref?.profileId ?? null);

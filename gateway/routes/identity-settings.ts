@@ -10,7 +10,7 @@ export interface IdentitySettingsDeps {
 
 const settingsBody = shape(
   Type.Object(
-    { connector_limit: Type.Unsafe<number | null>({ type: ["integer", "null"], minimum: 1, maximum: 100 }) },
+    { shared_identifier_limit: Type.Unsafe<number | null>({ type: ["integer", "null"], minimum: 1, maximum: 100 }) },
     { additionalProperties: false },
   ),
 );
@@ -32,7 +32,7 @@ export function identitySettingsRoutes({ catalog }: IdentitySettingsDeps): reado
       body: "json",
       query: [],
       handle: async ({ workspace, body }) => {
-        const settings = { connectorLimit: settingsBody(body).value.connector_limit };
+        const settings = { sharedIdentifierLimit: settingsBody(body).value.shared_identifier_limit };
         await catalog.putIdentitySettings(workspace, settings);
         return reply(200, shown(settings));
       },
@@ -40,4 +40,4 @@ export function identitySettingsRoutes({ catalog }: IdentitySettingsDeps): reado
   ];
 }
 
-const shown = ({ connectorLimit }: IdentitySettings) => ({ connector_limit: connectorLimit });
+const shown = ({ sharedIdentifierLimit }: IdentitySettings) => ({ shared_identifier_limit: sharedIdentifierLimit });

@@ -64,10 +64,10 @@ function positionOf(texts: readonly string[] | null): Position {
   return { node: node || null, link: from === undefined || to === undefined ? null : { from, to } };
 }
 
-const showNode = ({ uid, identifier, isConnector }: Member) => ({
+const showNode = ({ uid, identifier, isShared }: Member) => ({
   uid,
   ...identifier,
-  ...(isConnector && { connector: true }),
+  ...(isShared && { shared: true }),
 });
 
 const showGraphLink = (link: Link) => ({ from: link.from, to: link.to, ...showAsserted(link) });

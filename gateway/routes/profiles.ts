@@ -5,7 +5,14 @@ import type { Facet, Scalar, Trait } from "../../core/profile/facet.js";
 import { emptyFacet, joinFacets } from "../../core/profile/fold.js";
 import type { Identity } from "../../core/identity/api.js";
 import type { Member } from "../../core/identity/model.js";
-import { isUuid, type EventId, type IdentifierKey, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import {
+  isUuid,
+  type EventId,
+  type IdentifierKey,
+  type ProfileId,
+  type Uid,
+  type WorkspaceId,
+} from "../../core/ids.js";
 import { admit } from "../../core/identity/namespaces.js";
 import type { CatalogStore, EventStore, ProfileStore } from "../../core/ports.js";
 import { showInstant } from "../../core/event/time.js";
@@ -120,7 +127,7 @@ async function readProfile(
   ]);
   let joined: Facet = emptyFacet;
   for (const { facet } of facets.values()) joined = joinFacets(joined, facet);
-  const connectors = members.filter(({ isConnector }) => isConnector);
+  const sharedIdentifiers = members.filter(({ isShared }) => isShared);
   return {
     profile_id: profileId,
     identifiers: members.map(({ identifier }) => identifier),
@@ -129,7 +136,7 @@ async function readProfile(
     first_seen: joined.firstSeen === null ? null : showInstant(joined.firstSeen),
     last_seen: joined.lastSeen === null ? null : showInstant(joined.lastSeen),
     event_count: eventCount,
-    ...(connectors.length > 0 && { connectors: connectors.map(({ identifier }) => identifier) }),
+    ...(sharedIdentifiers.length > 0 && { shared_identifiers: sharedIdentifiers.map(({ identifier }) => identifier) }),
     ...(isPartial && { partial: true }),
   };
 }
@@ -142,7 +149,7 @@ function showTraits({ traits }: Facet): Readonly<Record<string, Scalar | readonl
 }
 const showTrait = (trait: Trait): Scalar | readonly Scalar[] => (trait.merge === "union" ? trait.values : trait.value);
 
-/** Never creates. The answer repeats identifiers as they were asked, so that the caller can match them. */
+/** ForbiddenPair creates. The answer repeats identifiers as they were asked, so that the caller can match them. */
 async function lookup(deps: ProfilesDeps, { workspace }: Context, asked: readonly Identifier[]): Promise<Reply> {
   const table = withoutBlocked(await deps.catalog.namespaces(workspace));
   const admissions = asked.map((identifier, i) => admit([{ path: `identifiers.${i}`, ...identifier }], table));

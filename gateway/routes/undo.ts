@@ -1,8 +1,8 @@
 import { Type, type Static } from "typebox";
 import { AppError, type ErrorItem } from "../../core/errors.js";
-import type { Identity, PathLink, Undone, UnlinkRequest } from "../../core/identity/api.js";
-import type { Evidence, Never } from "../../core/identity/model.js";
-import { isUuid, type ChangeId, type NeverId } from "../../core/ids.js";
+import type { Identity, PathLink, UndoResult, UnlinkRequest } from "../../core/identity/api.js";
+import type { Evidence, ForbiddenPair } from "../../core/identity/model.js";
+import { isUuid, type ChangeId, type ForbiddenPairId } from "../../core/ids.js";
 import type { NamespaceTable } from "../../core/identity/namespaces.js";
 import type { CatalogStore } from "../../core/ports.js";
 import { showTime } from "../../core/event/time.js";
@@ -15,7 +15,7 @@ import { mismatch, shape } from "../shapes/shape.js";
 
 export interface UndoDeps {
   readonly catalog: Pick<CatalogStore, "namespaces">;
-  readonly identity: Pick<Identity, "unlink" | "revert" | "nevers" | "lift">;
+  readonly identity: Pick<Identity, "unlink" | "revert" | "forbiddenPairs" | "allow">;
   readonly cursors: Cursors;
 }
 
@@ -40,19 +40,19 @@ export function undoRoutes(deps: UndoDeps): readonly Route[] {
     },
     {
       method: "get",
-      path: "/v1/identity/never",
+      path: "/v1/identity/forbidden-pairs",
       access: { kind: "role", role: "viewer" },
       body: "none",
       query: ["limit", "cursor"],
-      handle: (context) => nevers(deps, context),
+      handle: (context) => forbiddenPairs(deps, context),
     },
     {
       method: "delete",
-      path: "/v1/identity/never/:id",
+      path: "/v1/identity/forbidden-pairs/:id",
       access: admin,
       body: "none",
       query: [],
-      handle: (context) => lift(deps, context),
+      handle: (context) => allow(deps, context),
     },
   ];
 }
@@ -62,14 +62,14 @@ const UNLINK = Type.Object(
     identifier: Type.Optional(IDENTIFIER),
     from: Type.Optional(IDENTIFIER),
     to: Type.Optional(IDENTIFIER),
-    never: Type.Optional(Type.Boolean()),
+    forbid: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },
 );
 type UnlinkBody = Static<typeof UNLINK>;
 const unlinkBody = shape(UNLINK);
 
-const evidenceOf = (source: "unlink" | "revert" | "lift", { key, now }: Context): Evidence => ({
+const evidenceOf = (source: "unlink" | "revert" | "allow", { key, now }: Context): Evidence => ({
   source,
   keyId: key.keyId,
   at: now,
@@ -99,12 +99,12 @@ function requestOf(body: UnlinkBody, table: NamespaceTable): UnlinkRequest {
     { path: "to", ...body.to! },
   ] as const;
   const [from, to] = admitPair(sides, table).identifiers;
-  return { from, to, never: body.never ?? false };
+  return { from, to, forbid: body.forbid ?? false };
 }
 
 /** One identifier from all others, or two from each other: never both, for it would not be clear what is meant. */
-function formErrors({ identifier, from, to, never }: UnlinkBody): readonly ErrorItem[] {
-  const pair = { from, to, never };
+function formErrors({ identifier, from, to, forbid }: UnlinkBody): readonly ErrorItem[] {
+  const pair = { from, to, forbid };
   const given = Object.entries(pair).flatMap(([path, value]) => (value === undefined ? [] : [path]));
   if (identifier !== undefined) return given.map((path) => ({ path, message: "does not go with identifier" }));
   if (given.length === 0) return [{ path: "identifier", message: "is required, or from and to" }];
@@ -127,7 +127,7 @@ async function revert({ identity }: UndoDeps, context: Context): Promise<Reply> 
   return reply(200, showUndone(undone, dryRun));
 }
 
-const showUndone = (undone: Undone, dryRun: boolean) => ({
+const showUndone = (undone: UndoResult, dryRun: boolean) => ({
   outcome: undone.outcome,
   profile_ids: undone.profileIds,
   change_id: undone.changeId,
@@ -136,16 +136,18 @@ const showUndone = (undone: Undone, dryRun: boolean) => ({
   ...(dryRun && { dry_run: true, before: undone.before.map(showRef), after: undone.after.map(showRef) }),
 });
 
-async function nevers({ identity, cursors }: UndoDeps, { workspace, query }: Context): Promise<Reply> {
-  const after = (cursors.read(workspace, "never", query)?.[0] ?? null) as NeverId | null;
+async function forbiddenPairs({ identity, cursors }: UndoDeps, { workspace, query }: Context): Promise<Reply> {
+  const after = (cursors.read(workspace, "forbidden_pairs", query)?.[0] ?? null) as ForbiddenPairId | null;
   const limit = readLimit(query);
-  const rows = await identity.nevers(workspace, { limit: limit + 1, after });
-  const { items, next_cursor } = pageOf(rows, limit, ({ neverId }) => cursors.write(workspace, "never", [neverId]));
-  return reply(200, { never: items.map(showNever), next_cursor });
+  const rows = await identity.forbiddenPairs(workspace, { limit: limit + 1, after });
+  const { items, next_cursor } = pageOf(rows, limit, ({ forbiddenPairId }) =>
+    cursors.write(workspace, "forbidden_pairs", [forbiddenPairId]),
+  );
+  return reply(200, { forbidden_pairs: items.map(showForbiddenPair), next_cursor });
 }
 
-const showNever = ({ neverId, from, to, changeId, keyId, at }: Never) => ({
-  never_id: neverId,
+const showForbiddenPair = ({ forbiddenPairId, from, to, changeId, keyId, at }: ForbiddenPair) => ({
+  forbidden_pair_id: forbiddenPairId,
   from,
   to,
   change_id: changeId,
@@ -153,9 +155,13 @@ const showNever = ({ neverId, from, to, changeId, keyId, at }: Never) => ({
   at: showTime(at),
 });
 
-async function lift({ identity }: UndoDeps, context: Context): Promise<Reply> {
-  const neverId = context.params["id"] ?? "";
-  if (!isUuid(neverId)) throw new AppError("not_found", "There is no such forbidden pair.");
-  const undone = await identity.lift(context.workspace, neverId as NeverId, evidenceOf("lift", context));
+async function allow({ identity }: UndoDeps, context: Context): Promise<Reply> {
+  const forbiddenPairId = context.params["id"] ?? "";
+  if (!isUuid(forbiddenPairId)) throw new AppError("not_found", "There is no such forbidden pair.");
+  const undone = await identity.allow(
+    context.workspace,
+    forbiddenPairId as ForbiddenPairId,
+    evidenceOf("allow", context),
+  );
   return reply(200, showUndone(undone, false));
 }

@@ -60,11 +60,12 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Id
     history: (workspace, profileId, page) => whileOpen(() => reads.history(workspace, profileId, page)),
     linksOfChange: (workspace, change) => whileOpen(() => reads.linksOfChange(workspace, change)),
     isUnlinkedBy: (workspace, key, changeId) => whileOpen(() => reads.isUnlinkedBy(workspace, key, changeId)),
-    findNevers: (workspace, neverIds) => whileOpen(() => reads.findNevers(workspace, neverIds)),
-    nevers: (workspace, page) => whileOpen(() => reads.nevers(workspace, page)),
+    findForbiddenPairs: (workspace, forbiddenPairIds) =>
+      whileOpen(() => reads.findForbiddenPairs(workspace, forbiddenPairIds)),
+    forbiddenPairs: (workspace, page) => whileOpen(() => reads.forbiddenPairs(workspace, page)),
     findChange: (workspace, changeId) => whileOpen(() => reads.findChange(workspace, changeId)),
     changes: (workspace, outcome, page) => whileOpen(() => reads.changes(workspace, outcome, page)),
-    connectors: (workspace, page) => whileOpen(() => reads.connectors(workspace, page)),
+    sharedIdentifiers: (workspace, page) => whileOpen(() => reads.sharedIdentifiers(workspace, page)),
     hasIdentifiers: (workspace, namespace) => whileOpen(() => reads.hasIdentifiers(workspace, namespace)),
     close,
   };

@@ -142,14 +142,14 @@ const seatOf = ([row]: readonly Row[]): Seat => {
 
 const pageOf = ([row]: readonly Row[]): readonly Row[] => row![0] as readonly Row[];
 
-type MemberRow = readonly [uid: Uid, ns: string, value: string, isConnector: boolean];
+type MemberRow = readonly [uid: Uid, ns: string, value: string, isShared: boolean];
 
 export const membersOf = (found: readonly Row[]): readonly Member[] => (found as unknown as MemberRow[]).map(memberOf);
 
-const memberOf = ([uid, namespace, value, isConnector]: MemberRow): Member => ({
+const memberOf = ([uid, namespace, value, isShared]: MemberRow): Member => ({
   uid,
   identifier: { namespace, value },
-  isConnector,
+  isShared,
 });
 
 type LinkRow = readonly [from: Uid, to: Uid, changeId: ChangeId, source: Source, keyId: KeyId, at: number];

@@ -5,7 +5,7 @@ import {
   type ComponentPlan,
   type CreatePlan,
   type LinkPlan,
-  type Picture,
+  type Snapshot,
   type Plan,
   type Summary,
 } from "../../core/identity/model.js";
@@ -15,11 +15,11 @@ import { whole, type Parameters } from "./client.js";
 import { linkKey } from "./snapshot.js";
 
 /** What the writing statement takes as `$q`. */
-export function writeParameters(ws: WorkspaceId, plan: Plan, picture: Picture, moves: readonly Move[]) {
+export function writeParameters(ws: WorkspaceId, plan: Plan, snapshot: Snapshot, moves: readonly Move[]) {
   const { components } = plan;
   const members = membersOf(plan);
   const placed = components.map((component, position) => ({ ...component, members: members[position]! }));
-  const uidOf = uidsOf(plan, picture);
+  const uidOf = uidsOf(plan, snapshot);
   return {
     ws,
     fresh: placed
@@ -27,8 +27,8 @@ export function writeParameters(ws: WorkspaceId, plan: Plan, picture: Picture, m
       .map((component) => Object.assign({ members: component.members.map(memberOf) }, profileOf(component))),
     moves,
     grown: [
-      ...components.filter(({ into }) => into !== null).map((component) => grownOf(component, picture)),
-      ...linkedWithin(plan, picture),
+      ...components.filter(({ into }) => into !== null).map((component) => grownOf(component, snapshot)),
+      ...linkedWithin(plan, snapshot),
     ],
     joins: placed
       .filter(({ into }) => into !== null)
@@ -45,7 +45,7 @@ function membersOf({ components, creates }: Plan): readonly (readonly CreatePlan
   return members;
 }
 
-const NOTHING: Picture = { identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() };
+const NOTHING: Snapshot = { identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() };
 
 /**
  * The same for a plan whose names are all created by it: links and changes name them by their positions among those that are created,
@@ -74,18 +74,18 @@ export const profileOf = ({ profileId, size, ...summary }: Summary & Pick<Compon
   id: profileId,
   size: whole(size),
   counts: JSON.stringify(Object.fromEntries(summary.counts)),
-  never: summary.never.length === 0 ? null : summary.never,
+  forbidden: summary.forbidden.length === 0 ? null : summary.forbidden,
 });
 
 /** Null leaves what stands there: an empty list is written where there was none before only if it takes something away. */
-function grownOf(component: ComponentPlan, { components }: Picture) {
-  const { into, absorbed, never } = component;
-  const had = [into!, ...absorbed].some((one) => components.get(one)!.never.length > 0);
-  return { was: into, ...profileOf(component), never: had || never.length > 0 ? never : null };
+function grownOf(component: ComponentPlan, { components }: Snapshot) {
+  const { into, absorbed, forbidden } = component;
+  const had = [into!, ...absorbed].some((one) => components.get(one)!.forbidden.length > 0);
+  return { was: into, ...profileOf(component), forbidden: had || forbidden.length > 0 ? forbidden : null };
 }
 
 /** Components that get links between members that they have already, and nothing else. */
-function linkedWithin({ components, links }: Plan, { identifiers, components: seen }: Picture) {
+function linkedWithin({ components, links }: Plan, { identifiers, components: seen }: Snapshot) {
   const changed = new Set<Component>(components.flatMap(({ into, absorbed }) => [into ?? "", ...absorbed]));
   const within = new Set<Component>();
   for (const { from, to } of links)
@@ -93,10 +93,10 @@ function linkedWithin({ components, links }: Plan, { identifiers, components: se
       const component = identifiers.get(key)?.component;
       if (component !== undefined && !changed.has(component)) within.add(component);
     }
-  return [...within].map((was) => ({ was, id: was, size: whole(seen.get(was)!.size), counts: null, never: null }));
+  return [...within].map((was) => ({ was, id: was, size: whole(seen.get(was)!.size), counts: null, forbidden: null }));
 }
 
-const uidsOf = ({ creates }: Plan, { identifiers }: Picture) => {
+const uidsOf = ({ creates }: Plan, { identifiers }: Snapshot) => {
   const created = new Map<IdentifierKey, Uid>(creates.map(({ key, uid }) => [key, uid]));
   return (key: IdentifierKey): Uid | undefined => identifiers.get(key)?.uid ?? created.get(key);
 };
@@ -111,16 +111,16 @@ const linkOf = ({ from, to, changeId, evidence }: LinkPlan) => ({
   at: whole(evidence.at),
 });
 
-/** A plan that names what the picture does not show is a fault of its maker: nothing of it is written. */
-export function requireKnown({ components, creates, links, splits }: Plan, picture: Picture): void {
+/** A plan that names what the snapshot does not show is a fault of its maker: nothing of it is written. */
+export function requireKnown({ components, creates, links, splits }: Plan, snapshot: Snapshot): void {
   const known = new Set(creates.map(({ key }) => key));
   for (const { into, absorbed } of components)
     for (const component of into === null ? absorbed : [into, ...absorbed])
-      if (!picture.components.has(component)) throw unknown("component");
-  for (const { component } of splits) if (!picture.components.has(component)) throw unknown("component");
+      if (!snapshot.components.has(component)) throw unknown("component");
+  for (const { component } of splits) if (!snapshot.components.has(component)) throw unknown("component");
   for (const { component } of creates) if (components[component] === undefined) throw unknown("component");
   for (const { from, to } of links)
-    for (const key of [from, to]) if (!picture.identifiers.has(key) && !known.has(key)) throw unknown("identifier");
+    for (const key of [from, to]) if (!snapshot.identifiers.has(key) && !known.has(key)) throw unknown("identifier");
 }
 
 export const unknown = (what: string): Error => new Error(`The plan names a ${what} that does not exist.`);

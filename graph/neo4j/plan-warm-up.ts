@@ -1,6 +1,6 @@
 import neo4j, { type Driver } from "neo4j-driver";
 import type { WorkspaceId } from "../../core/ids.js";
-import type { Picture } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/model.js";
 import { EMPTY_PLAN } from "../rules/working-state.js";
 import * as annex from "./cypher/staging.js";
 import { DATABASE, type Parameters } from "./client.js";
@@ -13,7 +13,7 @@ import * as undo from "./cypher/undo.js";
 const PLAN_MS = 60_000;
 const NOWHERE = "warm-up" as WorkspaceId;
 
-const NO_PICTURE: Picture = {
+const NO_PICTURE: Snapshot = {
   identifiers: new Map(),
   components: new Map(),
   linked: new Set(),
@@ -39,7 +39,7 @@ const NOTHING = {
   to: "",
   before: "",
   outcomes: [],
-  nevers: [],
+  forbiddenPairs: [],
   key: "",
   prefix: "",
   rev: 0,
@@ -52,7 +52,7 @@ const NOTHING = {
   unlinked: [],
   touches: [],
   forbids: [],
-  lifts: [],
+  allows: [],
   named: [],
 } satisfies Parameters;
 
@@ -68,7 +68,7 @@ const REST = queriesOf(reads, undo, annex).filter((text) => !HOT.includes(text))
 
 /**
  * Has the server plan each statement once, on nothing, and takes it back. A server that was started just now needs seconds for
- * that on a busy machine, longer than a caller's transaction may last; each try of his would begin anew. Never rejects.
+ * that on a busy machine, longer than a caller's transaction may last; each try of his would begin anew. ForbiddenPair rejects.
  */
 export const warmUp = (driver: Driver): Promise<void> => planAll(driver, HOT);
 

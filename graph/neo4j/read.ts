@@ -1,8 +1,8 @@
 import type { WorkspaceId } from "../../core/ids.js";
-import type { Picture } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Client } from "./client.js";
-import { lookParameters, lookupsOfWant, pictureOf, sightOf, type Lookups, type Sight } from "./snapshot.js";
+import { lookParameters, lookupsOfWant, snapshotOf, sightOf, type Lookups, type Sight } from "./snapshot.js";
 import { hasRules, seeWithRules, type RulesWant } from "./rules-snapshot.js";
 import { createShared, READS } from "./batcher.js";
 import { LOOK, RULES } from "./cypher/writes.js";
@@ -24,21 +24,21 @@ export function createRead(client: Client): IdentityGraph["read"] {
   return async (workspace, want) => {
     if (hasRules(want)) return withRules({ workspace, want });
     const lookups = lookupsOfWant(workspace, want);
-    return pictureOf(lookups, await share(lookups));
+    return snapshotOf(lookups, await share(lookups));
   };
 }
 
 /** Each goes alone: only who asks what would be needs this much. */
 function createRulesRead(client: Client) {
   const ask = (statement: string, q: object) => inTwoTries(() => client.read(statement, { ...q }));
-  return createShared<{ readonly workspace: WorkspaceId; readonly want: RulesWant }, Picture>({
+  return createShared<{ readonly workspace: WorkspaceId; readonly want: RulesWant }, Snapshot>({
     ...READS,
     weightMax: 1,
     weightWorth: 1,
     weightOf: () => 1,
     ask: async ([one]) => {
       const { workspace, want } = one!;
-      return [(await seeWithRules(ask, RULES, workspace, want)).picture];
+      return [(await seeWithRules(ask, RULES, workspace, want)).snapshot];
     },
   });
 }

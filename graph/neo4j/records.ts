@@ -1,6 +1,6 @@
 import { identifierKey } from "../../core/event/event.js";
-import type { ChangeId, IdentifierKey, KeyId, NeverId, WorkspaceId } from "../../core/ids.js";
-import { pairKey, type Change, type LinkState, type Never, type PairKey } from "../../core/identity/model.js";
+import type { ChangeId, IdentifierKey, KeyId, ForbiddenPairId, WorkspaceId } from "../../core/ids.js";
+import { pairKey, type Change, type LinkState, type ForbiddenPair, type PairKey } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { changesOf } from "./changes.js";
 import { whole, type Client, type Parameters, type Row } from "./client.js";
@@ -9,12 +9,12 @@ import { membersOf, NEWEST } from "./pages.js";
 import {
   ANY_OF_NAMESPACE,
   CHANGES,
-  FIND_NEVERS,
+  FIND_FORBIDDEN_PAIRS,
   LINKS_OF_ONE,
   LINKS_OF_PAIRS,
   ONE_CHANGE,
   PAGE_OF_CONNECTORS,
-  PAGE_OF_NEVERS,
+  PAGE_OF_FORBIDDEN_PAIRS,
   UNLINKED_BY,
 } from "./cypher/reads.js";
 import { inTwoTries } from "./retry.js";
@@ -23,11 +23,11 @@ type Records = Pick<
   IdentityGraph,
   | "linksOfChange"
   | "isUnlinkedBy"
-  | "findNevers"
-  | "nevers"
+  | "findForbiddenPairs"
+  | "forbiddenPairs"
   | "findChange"
   | "changes"
-  | "connectors"
+  | "sharedIdentifiers"
   | "hasIdentifiers"
 >;
 
@@ -41,15 +41,16 @@ export function createRecords(client: Client): Records {
       return ((await read(statement, q)) as unknown as StateRow[]).map(stateOf);
     },
     isUnlinkedBy: async (ws, key, change) => (await read(UNLINKED_BY, { ws, key, change })).length > 0,
-    findNevers: async (ws, nevers) => neversOf(await list(FIND_NEVERS, { ws, nevers })),
-    nevers: async (ws, { limit, after }) =>
-      neversOf(await list(PAGE_OF_NEVERS, { ws, limit: whole(limit), after: after ?? "" })),
+    findForbiddenPairs: async (ws, forbiddenPairs) =>
+      forbiddenPairsOf(await list(FIND_FORBIDDEN_PAIRS, { ws, forbiddenPairs })),
+    forbiddenPairs: async (ws, { limit, after }) =>
+      forbiddenPairsOf(await list(PAGE_OF_FORBIDDEN_PAIRS, { ws, limit: whole(limit), after: after ?? "" })),
     findChange: async (ws, change) => changesOf(await list(ONE_CHANGE, { ws, change }))[0] ?? null,
     changes: async (ws, outcome, { limit, before }) => {
       const outcomes = outcome === null ? OUTCOMES : [outcome];
       return changesOf(await list(CHANGES, { ws, outcomes, limit: whole(limit), before: before ?? NEWEST }));
     },
-    connectors: async (ws, { limit, after }) =>
+    sharedIdentifiers: async (ws, { limit, after }) =>
       membersOf(await list(PAGE_OF_CONNECTORS, { ws, limit: whole(limit), after: after ?? "" })),
     hasIdentifiers: async (ws, namespace) =>
       (await read(ANY_OF_NAMESPACE, { prefix: identifierKey(ws, { namespace, value: "" }) })).length > 0,
@@ -67,7 +68,7 @@ const OUTCOMES = Object.keys({
   unlinked: true,
   forbidden: true,
   reverted: true,
-  lifted: true,
+  allowed: true,
 } satisfies Record<Change["outcome"], true>);
 
 /** A change of several identifiers has its links among them, one of a single identifier has them around it. */
@@ -90,8 +91,8 @@ const stateOf = ([from, to, changeId, by, isActive]: StateRow): LinkState => ({
   isActive,
 });
 
-type NeverRow = readonly [
-  neverId: NeverId,
+type ForbiddenPairRow = readonly [
+  forbiddenPairId: ForbiddenPairId,
   fromNamespace: string,
   fromValue: string,
   toNamespace: string,
@@ -101,9 +102,11 @@ type NeverRow = readonly [
   at: number,
 ];
 
-const neversOf = (found: readonly Row[]): readonly Never[] =>
-  (found as unknown as NeverRow[]).map(([neverId, fromNamespace, fromValue, toNamespace, toValue, ...rest]) => {
-    const [changeId, keyId, at] = rest;
-    const from = { namespace: fromNamespace, value: fromValue };
-    return { neverId, from, to: { namespace: toNamespace, value: toValue }, changeId, keyId, at };
-  });
+const forbiddenPairsOf = (found: readonly Row[]): readonly ForbiddenPair[] =>
+  (found as unknown as ForbiddenPairRow[]).map(
+    ([forbiddenPairId, fromNamespace, fromValue, toNamespace, toValue, ...rest]) => {
+      const [changeId, keyId, at] = rest;
+      const from = { namespace: fromNamespace, value: fromValue };
+      return { forbiddenPairId, from, to: { namespace: toNamespace, value: toValue }, changeId, keyId, at };
+    },
+  );

@@ -8,7 +8,7 @@ import { createShared, READS } from "./batcher.js";
 import { REPEATS } from "./cypher/writes.js";
 import { inTwoTries } from "./retry.js";
 import { repeatIn } from "../rules/repeats.js";
-import { wantOf, wantOfAll } from "../rules/read-set.js";
+import { readSetOf, readSetOfAll } from "../rules/read-set.js";
 
 type KeySet = readonly IdentifierKey[];
 /** What most requests name. Their link alone says nearly all, so it is what is looked for. */
@@ -32,10 +32,10 @@ export function createRepeats({ client, novelty, read }: RepeatsDeps): IdentityG
     },
   });
   const readOthers = async (workspace: WorkspaceId, sets: readonly KeySet[]) => {
-    const { keys, pairs } = wantOfAll(sets.map(wantOf));
-    const picture = await read(workspace, { keys, pairs });
-    novelty.miss(keys.filter((key) => !picture.identifiers.has(key)));
-    return sets.map((keys) => repeatIn(picture, keys));
+    const { keys, pairs } = readSetOfAll(sets.map(readSetOf));
+    const snapshot = await read(workspace, { keys, pairs });
+    novelty.miss(keys.filter((key) => !snapshot.identifiers.has(key)));
+    return sets.map((keys) => repeatIn(snapshot, keys));
   };
   const look = async (workspace: WorkspaceId, sets: readonly KeySet[]) => {
     const own = `${workspace}:`;

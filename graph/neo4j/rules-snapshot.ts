@@ -1,18 +1,25 @@
 import { identifierOf } from "../../core/event/event.js";
-import type { IdentifierKey, NeverId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
-import type { Component, PairKey, Picture, SeenComponent, SeenIdentifier, Want } from "../../core/identity/model.js";
+import type { IdentifierKey, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type {
+  Component,
+  PairKey,
+  Snapshot,
+  SeenComponent,
+  SeenIdentifier,
+  ReadSet,
+} from "../../core/identity/model.js";
 import { whole, type Parameters, type Row } from "./client.js";
 import { lookParameters, lookupsOfWant, type Lookups } from "./snapshot.js";
 import { COUNT_MEMBERS } from "./cypher/writes.js";
 
-export type RulesWant = Want & { readonly rules: NonNullable<Want["rules"]> };
+export type RulesWant = ReadSet & { readonly rules: NonNullable<ReadSet["rules"]> };
 export type Ask = (statement: string, q: Parameters) => Promise<readonly Row[]>;
 
 type Seat = readonly [
   position: number,
   uid: Uid,
   unlinkedAt: number | null,
-  isConnector: boolean,
+  isShared: boolean,
   touched: readonly IdentifierKey[] | null,
 ];
 /** The first two are null when a step takes the profile away just then, the others when nothing was ever written there. */
@@ -21,17 +28,17 @@ type FoundRow = readonly [
   size: number | null,
   rev: number | null,
   counts: string | null,
-  never: readonly NeverId[] | null,
+  forbidden: readonly ForbiddenPairId[] | null,
   annexed: boolean | null,
   seats: readonly Seat[],
 ];
 type LinkRow = readonly [position: number, removedAt: number | null];
 type TouchedRow = readonly [position: number, keys: readonly IdentifierKey[]];
 
-export const hasRules = (want: Want): want is RulesWant => want.rules !== undefined;
+export const hasRules = (want: ReadSet): want is RulesWant => want.rules !== undefined;
 
 export interface RulesSight {
-  readonly picture: Picture;
+  readonly snapshot: Snapshot;
   /** Of the components, those that have annexes. */
   readonly annexed: ReadonlySet<Component>;
 }
@@ -47,7 +54,7 @@ export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId,
   const { linked, removed } = linksOf(lookups, links);
   const identifiers = identifiersOf(lookups, found, new Map(touched), rules);
   const annexed = found.flatMap(([profileId, , , , , isAnnexed]) => (isAnnexed && profileId !== null ? profileId : []));
-  return { picture: { identifiers, components, linked, removed }, annexed: new Set(annexed) };
+  return { snapshot: { identifiers, components, linked, removed }, annexed: new Set(annexed) };
 }
 
 async function componentsOf(ask: Ask, found: readonly FoundRow[]): Promise<ReadonlyMap<ProfileId, SeenComponent>> {
@@ -57,14 +64,14 @@ async function componentsOf(ask: Ask, found: readonly FoundRow[]): Promise<Reado
     uncounted.map(([profileId]) => profileId!),
   );
   const components = new Map<ProfileId, SeenComponent>();
-  for (const [profileId, size, rev, counts, never] of found) {
+  for (const [profileId, size, rev, counts, forbidden] of found) {
     if (profileId === null || size === null) continue;
     components.set(profileId, {
       profileId,
       size,
       rev: rev ?? 0,
       counts: counts === null ? (counted.get(profileId) ?? new Map()) : countsOf(counts),
-      never: never ?? [],
+      forbidden: forbidden ?? [],
     });
   }
   return components;
@@ -92,11 +99,11 @@ function identifiersOf(
 ): ReadonlyMap<IdentifierKey, SeenIdentifier> {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   for (const [component, size, , , , , seats] of found)
-    for (const [position, uid, unlinkedAt, isConnector, stored] of seats) {
+    for (const [position, uid, unlinkedAt, isShared, stored] of seats) {
       if (component === null || size === null) continue;
       const kept = (stored ?? []).filter((key) => limited.includes(identifierOf(key).namespace));
       const touched = [...new Set([...(neighbours.get(position) ?? []), ...kept])].slice(0, touchedMax);
-      identifiers.set(keys[position]!, { uid, component, unlinkedAt, touched, isConnector });
+      identifiers.set(keys[position]!, { uid, component, unlinkedAt, touched, isShared });
     }
   return identifiers;
 }

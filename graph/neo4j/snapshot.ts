@@ -3,10 +3,10 @@ import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.
 import {
   pairKey,
   type PairKey,
-  type Picture,
+  type Snapshot,
   type SeenComponent,
   type SeenIdentifier,
-  type Want,
+  type ReadSet,
 } from "../../core/identity/model.js";
 import type { Parameters, Row } from "./client.js";
 
@@ -26,7 +26,7 @@ export interface Sight {
 }
 
 /** Only what is of the workspace: a key names its own. */
-export function lookupsOfWant(workspace: WorkspaceId, { keys, pairs }: Pick<Want, "keys" | "pairs">): Lookups {
+export function lookupsOfWant(workspace: WorkspaceId, { keys, pairs }: Pick<ReadSet, "keys" | "pairs">): Lookups {
   const own = `${workspace}:`;
   return {
     keys: keys.filter((key) => key.startsWith(own)),
@@ -41,11 +41,11 @@ export const sightOf = ([row]: readonly Row[]): Sight => {
   return { found, linked };
 };
 
-const NO_SUMMARY = { rev: 0, counts: new Map(), never: [] } as const;
-const NO_MARKS = { unlinkedAt: null, touched: [], isConnector: false } as const;
+const NO_SUMMARY = { rev: 0, counts: new Map(), forbidden: [] } as const;
+const NO_MARKS = { unlinkedAt: null, touched: [], isShared: false } as const;
 
 /** A profile's own id names the component, so that what two reads saw before and after a merge never looks like one. */
-export function pictureOf({ keys, pairs }: Lookups, { found, linked }: Sight): Picture {
+export function snapshotOf({ keys, pairs }: Lookups, { found, linked }: Sight): Snapshot {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   const components = new Map<ProfileId, SeenComponent>();
   for (const [position, uid, profileId, size] of found) {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import type { Component, ComponentPlan, Picture, Plan } from "../../core/identity/model.js";
+import type { Component, ComponentPlan, Snapshot, Plan } from "../../core/identity/model.js";
 import { BRING_OVER, LEFT_BEHIND, LET_GO, SET_ASIDE } from "./cypher/staging.js";
 import { whole, type Client, type Step } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
@@ -34,11 +34,11 @@ export interface Move {
 }
 
 /** What the plan's components take in: brought over within the step, or left where it is. */
-export function movesOf({ components }: Pick<Plan, "components">, picture: Picture, max: number) {
+export function movesOf({ components }: Pick<Plan, "components">, snapshot: Snapshot, max: number) {
   const all = components.flatMap(({ into, absorbed }: ComponentPlan): Move[] =>
     absorbed.map((gone) => ({ into: into!, gone })),
   );
-  return fitting(all, ({ gone }) => picture.components.get(gone)!.size, max);
+  return fitting(all, ({ gone }) => snapshot.components.get(gone)!.size, max);
 }
 
 /**
@@ -60,7 +60,7 @@ export const isAside = ({ splits }: Pick<Plan, "splits">, aside: Aside, max: num
 export interface Leaving {
   readonly plan: Pick<Plan, "splits">;
   /** What the plan was made for. */
-  readonly picture: Picture;
+  readonly snapshot: Snapshot;
   /** So many leave in the step itself, and in each portion. */
   readonly max: number;
 }
@@ -72,14 +72,14 @@ const HELD_MS = 600_000;
 export async function setAside(
   client: Client,
   ws: WorkspaceId,
-  { plan, picture, max }: Leaving,
+  { plan, snapshot, max }: Leaving,
   aside: Map<ProfileId, string>,
 ): Promise<void> {
   const parts = asideParts(plan, max);
   for (const { profileId } of parts) aside.set(profileId, newId());
   for (const component of new Set(parts.map(({ component }) => component))) {
     const own = parts.filter((part) => part.component === component);
-    const q = { rev: whole(picture.components.get(component)!.rev), ms: whole(HELD_MS) };
+    const q = { rev: whole(snapshot.components.get(component)!.rev), ms: whole(HELD_MS) };
     for (const portion of leavesOf(own, Math.max(max, 1))) {
       const leaves = portion.map(({ part, uids }) => ({ hub: aside.get(part)!, from: component, uids }));
       const moved = await inStep(client, (step) => commitCount(step, ws, SET_ASIDE, { ...q, leaves }));
@@ -118,7 +118,7 @@ export interface Tidying {
   readonly tidyAll: () => void;
 }
 
-/** Never fails: what is not brought over is in nobody's way, and the next to come across it goes on with it. */
+/** ForbiddenPair fails: what is not brought over is in nobody's way, and the next to come across it goes on with it. */
 export function createTidying(client: Client, { max, pauseMs }: TidyingOptions): Tidying {
   const underWay = new Set<Uid>();
   const bringOver = async (ws: WorkspaceId, uid: Uid): Promise<void> => {

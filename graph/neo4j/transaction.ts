@@ -1,6 +1,6 @@
 import { AppError } from "../../core/errors.js";
 import type { ChangeId, ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { Picture, Plan, Want } from "../../core/identity/model.js";
+import type { Snapshot, Plan, ReadSet } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { letGo, setAside, type Aside, type Tidying } from "./staging.js";
@@ -36,7 +36,7 @@ const AWAY_TRIES_MAX = 4;
 /** The writing side: one transaction for each try, and the workspace's lock first in it. */
 export function createUpdate(deps: UpdateDeps): IdentityGraph["update"] {
   const within = createDeadline(UPDATE_MS, "The identity graph did not take the change in time.");
-  return async <T>(workspace: WorkspaceId, want: Want, decide: Decide<T>) => {
+  return async <T>(workspace: WorkspaceId, want: ReadSet, decide: Decide<T>) => {
     const task: Task<T> = { ...deps, workspace, want, decide, doubts: { last: null } };
     const isNew = deps.novelty.takeAll(want.keys) && deps.locks;
     const ending = await within((call) =>
@@ -48,11 +48,11 @@ export function createUpdate(deps: UpdateDeps): IdentityGraph["update"] {
   };
 }
 
-type Decide<T> = (picture: Picture) => { readonly plan: Plan | null; readonly result: T };
+type Decide<T> = (snapshot: Snapshot) => { readonly plan: Plan | null; readonly result: T };
 
 interface Task<T> extends UpdateDeps {
   readonly workspace: WorkspaceId;
-  readonly want: Want;
+  readonly want: ReadSet;
   readonly decide: Decide<T>;
   readonly doubts: Doubts<T>;
 }
@@ -64,7 +64,7 @@ type Ending<T> = { readonly kind: "done"; readonly result: T } | { readonly kind
 interface Long {
   readonly kind: "long";
   readonly plan: Plan;
-  readonly picture: Picture;
+  readonly snapshot: Snapshot;
   readonly rows: number;
 }
 
@@ -86,7 +86,7 @@ function createAttempt<T>(task: Task<T>, isNew: boolean): () => Promise<Ending<T
   };
 }
 
-const NOTHING: Picture = { identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() };
+const NOTHING: Snapshot = { identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() };
 
 /**
  * In one round trip instead of four, when a read saw none of it or a run of new ones goes on. Null when there is more to it: then the
@@ -156,11 +156,11 @@ function endForMemory(error: unknown): never {
   });
 }
 
-async function writeWithRoom<T>(task: Task<T>, { plan, picture, rows }: Long): Promise<Ending<T> | Long> {
+async function writeWithRoom<T>(task: Task<T>, { plan, snapshot, rows }: Long): Promise<Ending<T> | Long> {
   const { client, workspace, movesMax, tidying } = task;
   const aside = new Map<ProfileId, string>();
   try {
-    await setAside(client, workspace, { plan, picture, max: movesMax }, aside);
+    await setAside(client, workspace, { plan, snapshot, max: movesMax }, aside);
     return await writeInStep(task, { rows: 2 * rows, aside });
   } finally {
     // Whatever became no profile goes back.
@@ -177,28 +177,28 @@ interface Written<T> {
 
 async function writeLocked<T>(task: Task<T>, step: Step, { rows, aside }: Room): Promise<Written<T>> {
   const { workspace, want, decide, doubts, movesMax } = task;
-  const { picture, annexed } = await seeInStep(step, workspace, want, task.locks);
+  const { snapshot, annexed } = await seeInStep(step, workspace, want, task.locks);
   const unwritten = (ending: Ending<T> | Long): Written<T> => ({ ending, annexed: [] });
   // Behind the lock: the transaction in doubt held it to its end.
   const { last } = doubts;
   if (last !== null && (await step.run(FIND_CHANGE, { ws: workspace, change: last.changeId })).length > 0)
     return unwritten(last.ending);
-  const decided = ask(decide, picture);
+  const decided = ask(decide, snapshot);
   if (decided.kind === "threw" || decided.plan === null) return unwritten(decided);
   const { plan } = decided;
-  requireKnown(plan, picture);
-  const layout = layoutOf(plan, picture, aside, movesMax);
-  if (layout.rows > rows || !layout.isComplete) return unwritten({ kind: "long", plan, picture, rows: layout.rows });
-  const seen = { keys: new Set(want.keys), picture, annexed: await annexed() };
+  requireKnown(plan, snapshot);
+  const layout = layoutOf(plan, snapshot, aside, movesMax);
+  if (layout.rows > rows || !layout.isComplete) return unwritten({ kind: "long", plan, snapshot, rows: layout.rows });
+  const seen = { keys: new Set(want.keys), snapshot, annexed: await annexed() };
   const profiles = await writePlan(step, workspace, plan, seen, layout);
   note(doubts, plan, decided);
   await step.commit();
   return { ending: decided, annexed: profiles };
 }
 
-function ask<T>(decide: Decide<T>, picture: Picture) {
+function ask<T>(decide: Decide<T>, snapshot: Snapshot) {
   try {
-    return { kind: "done", ...decide(picture) } as const;
+    return { kind: "done", ...decide(snapshot) } as const;
   } catch (error) {
     return { kind: "threw", error } as const;
   }

@@ -1,6 +1,6 @@
 import { identifierKey } from "../../core/event/event.js";
 import { newId, type IdentifierKey, type ProfileId, type WorkspaceId } from "../../core/ids.js";
-import { pairKey, type Component, type Picture, type Plan, type SplitPlan } from "../../core/identity/model.js";
+import { pairKey, type Component, type Snapshot, type Plan, type SplitPlan } from "../../core/identity/model.js";
 import { isAside, movesOf, type Aside, type Move } from "./staging.js";
 import { ANNEX, CATCH_UP, PART_ASIDE, REPOINT, SPREAD } from "./cypher/staging.js";
 import { whole, type Row, type Step } from "./client.js";
@@ -14,7 +14,7 @@ import {
   DROP,
   FORBID,
   LEAVE,
-  LIFT,
+  ALLOW,
   MOVE,
   NAME,
   PART,
@@ -37,13 +37,13 @@ export const isPlain = (plan: Plan): boolean =>
   plan.unlinked.length === 0 &&
   plan.touches.length === 0 &&
   plan.forbids.length === 0 &&
-  plan.lifts.length === 0 &&
+  plan.allows.length === 0 &&
   plan.links.every(({ revives }) => !revives);
 
 /** What a step looked at, and what stood there of it. */
 export interface Seen {
   readonly keys: ReadonlySet<IdentifierKey>;
-  readonly picture: Picture;
+  readonly snapshot: Snapshot;
   /** Of its components, those that have annexes. */
   readonly annexed: ReadonlySet<Component>;
 }
@@ -59,18 +59,18 @@ export interface Layout {
   readonly rows: number;
 }
 
-export function layoutOf(plan: Plan, picture: Picture, aside: Aside, movesMax: number): Layout {
-  const { fits, rest } = movesOf(plan, picture, movesMax);
+export function layoutOf(plan: Plan, snapshot: Snapshot, aside: Aside, movesMax: number): Layout {
+  const { fits, rest } = movesOf(plan, snapshot, movesMax);
   const parts = plan.splits.flatMap(({ parts }) => parts);
   const staying = parts.filter(({ profileId }) => !aside.has(profileId));
   const leaving = staying.reduce((sum, { size }) => sum + size, 0);
-  const moving = fits.reduce((sum, { gone }) => sum + picture.components.get(gone)!.size, rest.length);
+  const moving = fits.reduce((sum, { gone }) => sum + snapshot.components.get(gone)!.size, rest.length);
   const rows = moving + leaving + parts.length + plan.removes.length + plan.restores.length;
   return { moves: fits, annexes: rest, aside, isComplete: isAside(plan, aside, movesMax), rows };
 }
 
 /**
- * Writes a plan that is known to fit the picture, and answers the profiles that have annexes by now. What it names beside that and does
+ * Writes a plan that is known to fit the snapshot, and answers the profiles that have annexes by now. What it names beside that and does
  * not exist undoes the step.
  */
 export async function writePlan(
@@ -80,7 +80,7 @@ export async function writePlan(
   seen: Seen,
   layout: Layout,
 ): Promise<readonly ProfileId[]> {
-  const { picture, annexed } = seen;
+  const { snapshot, annexed } = seen;
   const { moves, annexes } = layout;
   if (!isPlain(plan)) await changeLinks(step, ws, plan);
   const repointed = [...moves, ...annexes].filter(({ gone }) => annexed.has(gone));
@@ -89,7 +89,7 @@ export async function writePlan(
   if (annexes.length > 0) requireAll(await step.run(ANNEX, { moves: annexes }), annexes.length, "component");
   const isMany = moves.length > PART_ROWS;
   const left = isMany ? await moveMany(step, plan, moves) : [];
-  await step.run(WRITE, writeParameters(ws, plan, picture, isMany ? [] : moves));
+  await step.run(WRITE, writeParameters(ws, plan, snapshot, isMany ? [] : moves));
   await nameOthers(step, ws, plan, seen);
   if (!isPlain(plan)) await writeRest(step, ws, plan, layout.aside);
   const spread = new Set([...annexed, ...annexes.map(({ into }) => into)]);
@@ -153,8 +153,8 @@ async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, aside: Aside):
   }));
   await inParts(step, UNLINK, unlinked, (unlinked) => ({ ws, unlinked }), "identifier");
   await inParts(step, TOUCH, plan.touches, (touches) => ({ ws, touches }), "identifier");
-  const forbids = plan.forbids.map(({ neverId, from, to, changeId, keyId, at }) => ({
-    id: neverId,
+  const forbids = plan.forbids.map(({ forbiddenPairId, from, to, changeId, keyId, at }) => ({
+    id: forbiddenPairId,
     from: identifierKey(ws, from),
     to: identifierKey(ws, to),
     change: changeId,
@@ -162,7 +162,7 @@ async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, aside: Aside):
     at: whole(at),
   }));
   await inParts(step, FORBID, forbids, (forbids) => ({ ws, forbids }), "identifier");
-  await inParts(step, LIFT, plan.lifts, (lifts) => ({ ws, lifts }), "forbidden pair");
+  await inParts(step, ALLOW, plan.allows, (allows) => ({ ws, allows }), "forbidden pair");
 }
 
 async function writeSplit(step: Step, ws: WorkspaceId, split: SplitPlan, aside: Aside): Promise<void> {

@@ -5,11 +5,11 @@ import {
   type Assertion,
   type Change,
   type LinkPlan,
-  type Picture,
+  type Snapshot,
   type Plan,
   type ProfileRef,
   type Rules,
-  type Verdict,
+  type AssertResult,
 } from "../../core/identity/model.js";
 import {
   addLinks,
@@ -24,12 +24,12 @@ import {
   type Group,
 } from "./working-state.js";
 import { isStale, select, selectFacetAlone, type Selection } from "./select.js";
-import { connectorsOf, recordTouches } from "./shared-identifiers.js";
+import { sharedIdentifiersOf, recordTouches } from "./shared-identifiers.js";
 
 export { NO_RULES } from "./violation.js";
 
 /** An assertion as it waits for its step. */
-export interface Asked {
+export interface PendingAssertion {
   readonly assertion: Assertion;
   /** Of the assertion's identifiers, in their order. */
   readonly keys: readonly IdentifierKey[];
@@ -38,7 +38,7 @@ export interface Asked {
 }
 
 /** With all that is minted outside. */
-export interface Request extends Asked {
+export interface Request extends PendingAssertion {
   /** Minted within the step: changes are listed by their ids, so these must stand in the order in which they were made. */
   readonly changeId: ChangeId;
 }
@@ -47,21 +47,21 @@ export interface Decision {
   /** Null when nothing is to be written. */
   readonly plan: Plan | null;
   /** One for each request, in order. */
-  readonly verdicts: readonly Verdict[];
+  readonly results: readonly AssertResult[];
 }
 
 /**
  * Applies the requests one after the other, as if each were committed alone, and answers the net effect as one plan.
- * Pure: the picture stays as it is. It must show all keys of the requests and all their pairs, with all that rules need.
+ * Pure: the snapshot stays as it is. It must show all keys of the requests and all their pairs, with all that rules need.
  */
-export function decide(picture: Picture, requests: readonly Request[], rules: Rules): Decision {
-  const draft = createDraft(picture);
-  const verdicts = requests.map((request) => apply(draft, request, rules));
-  return { plan: planOf(draft), verdicts };
+export function decide(snapshot: Snapshot, requests: readonly Request[], rules: Rules): Decision {
+  const draft = createDraft(snapshot);
+  const results = requests.map((request) => apply(draft, request, rules));
+  return { plan: planOf(draft), results };
 }
 
-/** The verdict on a request that leaves nothing to write. */
-export function unchanged(profile: ProfileRef): Verdict {
+/** The result on a request that leaves nothing to write. */
+export function unchanged(profile: ProfileRef): AssertResult {
   const refs = [refOf(profile)];
   const { profileId } = profile;
   return {
@@ -76,21 +76,21 @@ export function unchanged(profile: ProfileRef): Verdict {
   };
 }
 
-function apply(draft: Draft, request: Request, rules: Rules): Verdict {
+function apply(draft: Draft, request: Request, rules: Rules): AssertResult {
   const known = groupOf(draft, request.keys[0]!);
   // Whatever the rules say by now: what stands stands.
   if (known !== null && isRepeat(draft, request, known)) return unchanged(known);
   const { source } = request.assertion.evidence;
   if (source !== "identify" && source !== "alias" && isStale(draft, request))
     return keep(draft, request, selectFacetAlone(draft, request));
-  const connectors = connectorsOf(draft, request, rules);
-  const selection = select(draft, request, rules, connectors);
-  const verdict =
+  const sharedIdentifiers = sharedIdentifiersOf(draft, request, rules);
+  const selection = select(draft, request, rules, sharedIdentifiers);
+  const result =
     source === "alias" && selection.dropped.length > 0
       ? refuse(draft, request, selection.dropped)
       : keep(draft, request, selection);
-  recordTouches(draft, request, rules, connectors);
-  return verdict;
+  recordTouches(draft, request, rules, sharedIdentifiers);
+  return result;
 }
 
 function isRepeat(draft: Draft, { keys }: Request, group: Group): boolean {
@@ -102,7 +102,7 @@ function isRepeat(draft: Draft, { keys }: Request, group: Group): boolean {
 }
 
 /** Links those that were kept. Silence would hide what was dropped, so a request that asked for it leaves a record of that too. */
-function keep(draft: Draft, request: Request, { kept, dropped }: Selection): Verdict {
+function keep(draft: Draft, request: Request, { kept, dropped }: Selection): AssertResult {
   const found = kept.map((position) => groupOf(draft, request.keys[position]!));
   const touched = [...new Set(found.filter((group) => group !== null))];
   const before = touched.map(refOf).toSorted(byId);
@@ -135,7 +135,7 @@ function keep(draft: Draft, request: Request, { kept, dropped }: Selection): Ver
 }
 
 /** All or nothing: an alias has no lesser half. */
-function refuse(draft: Draft, request: Request, dropped: readonly DroppedIdentifier[]): Verdict {
+function refuse(draft: Draft, request: Request, dropped: readonly DroppedIdentifier[]): AssertResult {
   const groups = request.keys.map((key) => groupOf(draft, key)).filter((group) => group !== null);
   const refs = [...new Set(groups)].map(refOf).toSorted(byId);
   const { rule } = dropped[0]!;
@@ -195,7 +195,7 @@ function missingLinks(draft: Draft, request: Request, kept: readonly number[]): 
     for (const to of keys.slice(i + 1)) {
       const pair = pairKey(from, to);
       if (isLinked(draft, pair)) continue;
-      links.push({ from, to, changeId, evidence: assertion.evidence, revives: draft.picture.removed.has(pair) });
+      links.push({ from, to, changeId, evidence: assertion.evidence, revives: draft.snapshot.removed.has(pair) });
     }
   return links;
 }

@@ -2,35 +2,36 @@ import { identifierKey } from "../../core/event/event.js";
 import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { Member, MemberPage, Rules } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
-import { wantWith } from "./read-set.js";
+import { readSetWith } from "./read-set.js";
 
 /** They have many links each, and a look goes through the newest of them. */
 const LOOKED_AT_ONCE = 32;
 
 /** A mark was made by the limit of its time; whether the identifier links is decided by the limit of now. */
-export function createConnectors(
-  graph: Pick<IdentityGraph, "connectors" | "read">,
+export function createCurrentSharedIdentifiers(
+  graph: Pick<IdentityGraph, "sharedIdentifiers" | "read">,
   rulesOf: (workspace: WorkspaceId) => Promise<Rules>,
 ) {
   const isStill = async (workspace: WorkspaceId, marked: readonly Member[], rules: Rules) => {
-    const { connectorLimit } = rules;
-    if (connectorLimit === null || marked.length === 0) return () => false;
+    const { sharedIdentifierLimit } = rules;
+    if (sharedIdentifierLimit === null || marked.length === 0) return () => false;
     const keys = marked.map(({ identifier }) => identifierKey(workspace, identifier));
     const still = new Set<Uid>();
     for (let from = 0; from < keys.length; from += LOOKED_AT_ONCE) {
       const some = keys.slice(from, from + LOOKED_AT_ONCE);
-      const { identifiers } = await graph.read(workspace, wantWith({ keys: some, pairs: [] }, rules));
-      for (const { uid, touched } of identifiers.values()) if (new Set(touched).size > connectorLimit) still.add(uid);
+      const { identifiers } = await graph.read(workspace, readSetWith({ keys: some, pairs: [] }, rules));
+      for (const { uid, touched } of identifiers.values())
+        if (new Set(touched).size > sharedIdentifierLimit) still.add(uid);
     }
     return ({ uid }: Member) => still.has(uid);
   };
   return {
     list: async (workspace: WorkspaceId, { limit, after }: MemberPage): Promise<readonly Member[]> => {
       const rules = await rulesOf(workspace);
-      if (rules.connectorLimit === null) return [];
+      if (rules.sharedIdentifierLimit === null) return [];
       const found: Member[] = [];
       for (let last = after; ;) {
-        const marked = await graph.connectors(workspace, { limit, after: last });
+        const marked = await graph.sharedIdentifiers(workspace, { limit, after: last });
         found.push(...marked.filter(await isStill(workspace, marked, rules)));
         if (marked.length < limit || found.length >= limit) return found.slice(0, limit);
         last = marked.at(-1)!.uid;
@@ -38,10 +39,10 @@ export function createConnectors(
     },
     /** The same members, each marked as the limit of now says. */
     marked: async (workspace: WorkspaceId, members: readonly Member[]): Promise<readonly Member[]> => {
-      const marked = members.filter(({ isConnector }) => isConnector);
+      const marked = members.filter(({ isShared }) => isShared);
       if (marked.length === 0) return members;
       const is = await isStill(workspace, marked, await rulesOf(workspace));
-      return members.map((one) => (one.isConnector && !is(one) ? { ...one, isConnector: false } : one));
+      return members.map((one) => (one.isShared && !is(one) ? { ...one, isShared: false } : one));
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { IdentifierKey } from "../../core/ids.js";
-import { pairKey, type PairKey, type Rules, type Want } from "../../core/identity/model.js";
+import { pairKey, type PairKey, type Rules, type ReadSet } from "../../core/identity/model.js";
 
-type Pair = Want["pairs"][number];
+type Pair = ReadSet["pairs"][number];
 
 /** All pairs of the keys, each once: n keys have n (n - 1) / 2. */
 function pairsOf(keys: readonly IdentifierKey[]): readonly Pair[] {
@@ -11,18 +11,21 @@ function pairsOf(keys: readonly IdentifierKey[]): readonly Pair[] {
 }
 
 /** What an assertion of these keys needs to see. */
-export const wantOf = (keys: readonly IdentifierKey[]): Want => ({ keys, pairs: pairsOf(keys) });
+export const readSetOf = (keys: readonly IdentifierKey[]): ReadSet => ({ keys, pairs: pairsOf(keys) });
 
 /** With all that the rules need to know of it. */
-export const wantWith = (want: Want, { limits, connectorLimit }: Rules): Want => ({
+export const readSetWith = (want: ReadSet, { limits, sharedIdentifierLimit }: Rules): ReadSet => ({
   ...want,
-  rules: connectorLimit === null ? NO_TOUCHES : { limited: [...limits.keys()], touchedMax: connectorLimit + 1 },
+  rules:
+    sharedIdentifierLimit === null
+      ? NO_TOUCHES
+      : { limited: [...limits.keys()], touchedMax: sharedIdentifierLimit + 1 },
 });
 
-const NO_TOUCHES: NonNullable<Want["rules"]> = { limited: [], touchedMax: 0 };
+const NO_TOUCHES: NonNullable<ReadSet["rules"]> = { limited: [], touchedMax: 0 };
 
 /** What all of them need to see, each once. */
-export function wantOfAll(wants: readonly Want[]): Want {
+export function readSetOfAll(wants: readonly ReadSet[]): ReadSet {
   if (wants.length === 1) return wants[0]!;
   const keys = new Set<IdentifierKey>();
   const pairs = new Map<PairKey, Pair>();
@@ -34,7 +37,7 @@ export function wantOfAll(wants: readonly Want[]): Want {
 }
 
 /** Look-ups that a want costs: what a step is measured by. */
-export const lookupsOf = ({ keys, pairs }: Want): number => keys.length + pairs.length;
+export const lookupsOf = ({ keys, pairs }: ReadSet): number => keys.length + pairs.length;
 
 /** The same for all of a set and each two of it. */
 export const lookupsOfSet = ({ length }: readonly IdentifierKey[]): number => (length * (length + 1)) / 2;

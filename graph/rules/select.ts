@@ -15,14 +15,14 @@ export interface Selection {
  * links nothing at all, or a third identifier would join them again.
  */
 export function isStale(draft: Draft, { assertion, keys }: Request): boolean {
-  const { picture } = draft;
+  const { snapshot } = draft;
   const { at } = assertion.evidence;
-  for (const key of keys) if ((picture.identifiers.get(key)?.unlinkedAt ?? -Infinity) >= at) return true;
-  if (picture.removed.size === 0) return false;
+  for (const key of keys) if ((snapshot.identifiers.get(key)?.unlinkedAt ?? -Infinity) >= at) return true;
+  if (snapshot.removed.size === 0) return false;
   for (const [i, from] of keys.entries())
     for (const to of keys.slice(i + 1)) {
       const pair = pairKey(from, to);
-      if (!isLinked(draft, pair) && (picture.removed.get(pair) ?? -Infinity) >= at) return true;
+      if (!isLinked(draft, pair) && (snapshot.removed.get(pair) ?? -Infinity) >= at) return true;
     }
   return false;
 }
@@ -36,9 +36,14 @@ export function selectFacetAlone(draft: Draft, request: Request): Selection {
 }
 
 /** Takes them one by one in their order; each is kept if it joins those before it without breaking a rule. */
-export function select(draft: Draft, request: Request, rules: Rules, connectors: ReadonlySet<number>): Selection {
+export function select(
+  draft: Draft,
+  request: Request,
+  rules: Rules,
+  sharedIdentifiers: ReadonlySet<number>,
+): Selection {
   if (isFree(draft, request, rules)) return { kept: [...request.keys.keys()], dropped: [] };
-  const { candidates, dropped } = withoutConnectors(request, inOrder(request, rules), connectors);
+  const { candidates, dropped } = withoutSharedIdentifiers(request, inOrder(request, rules), sharedIdentifiers);
   const kept: number[] = [];
   const groups = new Set<Group>();
   let union: Summary | null = null;
@@ -61,7 +66,7 @@ export function select(draft: Draft, request: Request, rules: Rules, connectors:
 
 /** No rule can touch it: then all are kept, in any order. */
 const isFree = (draft: Draft, { keys }: Request, { limits }: Rules): boolean =>
-  limits.size === 0 && keys.every((key) => (groupOf(draft, key)?.never.length ?? 0) === 0);
+  limits.size === 0 && keys.every((key) => (groupOf(draft, key)?.forbidden.length ?? 0) === 0);
 
 /** By priority, (namespace, value) deciding between equals; what an alias or the facet of an event says comes first. */
 function inOrder({ assertion: { identifiers, evidence } }: Request, { priorityOf }: Rules): readonly number[] {
@@ -77,14 +82,15 @@ function inOrder({ assertion: { identifiers, evidence } }: Request, { priorityOf
 }
 
 /** They link to nobody. One stays where there is nobody else; an event's facet stays, and then alone. */
-function withoutConnectors(request: Request, order: readonly number[], connectors: ReadonlySet<number>) {
+function withoutSharedIdentifiers(request: Request, order: readonly number[], sharedIdentifiers: ReadonlySet<number>) {
   const dropped: DroppedIdentifier[] = [];
-  if (connectors.size === 0 || order.length === 1) return { candidates: order, dropped };
+  if (sharedIdentifiers.size === 0 || order.length === 1) return { candidates: order, dropped };
   const isEvent = !["identify", "alias"].includes(request.assertion.evidence.source);
-  const others = order.filter((position) => !connectors.has(position));
+  const others = order.filter((position) => !sharedIdentifiers.has(position));
   const first = order[0]!;
-  const candidates = others.length === 0 || (isEvent && connectors.has(first)) ? [first] : others;
-  for (const position of order) if (!candidates.includes(position)) dropped.push(drop(request, position, "connector"));
+  const candidates = others.length === 0 || (isEvent && sharedIdentifiers.has(first)) ? [first] : others;
+  for (const position of order)
+    if (!candidates.includes(position)) dropped.push(drop(request, position, "shared_identifier"));
   return { candidates, dropped };
 }
 

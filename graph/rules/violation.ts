@@ -1,16 +1,16 @@
 import type { DropRule } from "../../core/event/event.js";
-import type { NeverId } from "../../core/ids.js";
+import type { ForbiddenPairId } from "../../core/ids.js";
 import type { Rules, Summary } from "../../core/identity/model.js";
 
 /** What every workspace begins with. */
-export const NO_RULES: Rules = { limits: new Map(), connectorLimit: null, priorityOf: () => 0 };
+export const NO_RULES: Rules = { limits: new Map(), sharedIdentifierLimit: null, priorityOf: () => 0 };
 
 /**
  * The rule that forbids two components to become one, or null. A limit is broken only by what exceeds it and also exceeds what either
  * side has already, so that a profile which is beyond a new limit goes on working.
  */
 export function breaks(one: Summary, other: Summary, { limits }: Rules): DropRule | null {
-  if (shares(one.never, other.never)) return "never_link";
+  if (shares(one.forbidden, other.forbidden)) return "forbidden_pair";
   for (const [namespace, limit] of limits) {
     const [a, b] = [one.counts.get(namespace) ?? 0, other.counts.get(namespace) ?? 0];
     if (a > 0 && b > 0 && a + b > limit) return "limit";
@@ -18,7 +18,7 @@ export function breaks(one: Summary, other: Summary, { limits }: Rules): DropRul
   return null;
 }
 
-function shares(one: readonly NeverId[], other: readonly NeverId[]): boolean {
+function shares(one: readonly ForbiddenPairId[], other: readonly ForbiddenPairId[]): boolean {
   if (one.length === 0 || other.length === 0) return false;
   const ids = new Set(one);
   return other.some((id) => ids.has(id));
@@ -28,15 +28,15 @@ function shares(one: readonly NeverId[], other: readonly NeverId[]): boolean {
 export function joined(sides: readonly Summary[]): Summary {
   if (sides.length === 1) return sides[0]!;
   const counts = new Map<string, number>();
-  const never = new Set<NeverId>();
+  const forbidden = new Set<ForbiddenPairId>();
   for (const side of sides) {
     for (const [namespace, count] of side.counts) counts.set(namespace, (counts.get(namespace) ?? 0) + count);
-    for (const id of side.never) never.add(id);
+    for (const id of side.forbidden) forbidden.add(id);
   }
-  return { counts, never: never.size === 0 ? NONE : [...never].toSorted() };
+  return { counts, forbidden: forbidden.size === 0 ? NONE : [...forbidden].toSorted() };
 }
 
-const NONE: readonly NeverId[] = [];
+const NONE: readonly ForbiddenPairId[] = [];
 
 /** Of an identifier that nobody saw yet. */
-export const summaryOfOne = (namespace: string): Summary => ({ counts: new Map([[namespace, 1]]), never: NONE });
+export const summaryOfOne = (namespace: string): Summary => ({ counts: new Map([[namespace, 1]]), forbidden: NONE });

@@ -1,5 +1,5 @@
 import type { Identifier } from "../../core/event/event.js";
-import type { IdentifierKey, NeverId, Uid } from "../../core/ids.js";
+import type { IdentifierKey, ForbiddenPairId, Uid } from "../../core/ids.js";
 import {
   pairKey,
   type Change,
@@ -7,7 +7,7 @@ import {
   type ComponentPlan,
   type LinkPlan,
   type PairKey,
-  type Picture,
+  type Snapshot,
   type Plan,
   type ProfileRef,
   type Summary,
@@ -17,12 +17,12 @@ import {
 /** A component on its way through the draft. It ends in another one once the two are joined. */
 export interface Group extends Summary {
   joinedInto: Group | null;
-  /** The components of the picture that it stands for; none when all of it is new. */
+  /** The components of the snapshot that it stands for; none when all of it is new. */
   readonly origins: Component[];
   profileId: Uid;
   size: number;
   counts: ReadonlyMap<string, number>;
-  never: readonly NeverId[];
+  forbidden: readonly ForbiddenPairId[];
   changed: boolean;
 }
 
@@ -35,19 +35,19 @@ interface Create {
 
 /** What a step writes, while it is being decided: requests see what those before them did. */
 export interface Draft {
-  readonly picture: Picture;
+  readonly snapshot: Snapshot;
   readonly groups: Map<Component, Group>;
   readonly created: Map<IdentifierKey, Create>;
   readonly linked: Set<PairKey>;
   readonly links: LinkPlan[];
   readonly changes: Change[];
-  /** What identifiers touched since the picture was taken. */
+  /** What identifiers touched since the snapshot was taken. */
   readonly touched: Map<IdentifierKey, Set<IdentifierKey>>;
   readonly touches: Map<IdentifierKey, TouchPlan>;
 }
 
-export const createDraft = (picture: Picture): Draft => ({
-  picture,
+export const createDraft = (snapshot: Snapshot): Draft => ({
+  snapshot,
   groups: new Map(),
   created: new Map(),
   linked: new Set(),
@@ -59,7 +59,7 @@ export const createDraft = (picture: Picture): Draft => ({
 
 /** Of an identifier, as the draft has it by now; null when it was never seen. */
 export function groupOf(draft: Draft, key: IdentifierKey): Group | null {
-  const known = draft.picture.identifiers.get(key);
+  const known = draft.snapshot.identifiers.get(key);
   const group = known === undefined ? draft.created.get(key)?.group : groupFor(draft, known.component);
   return group === undefined ? null : endOf(group);
 }
@@ -67,8 +67,8 @@ export function groupOf(draft: Draft, key: IdentifierKey): Group | null {
 export function groupFor(draft: Draft, component: Component): Group {
   let group = draft.groups.get(component);
   if (group === undefined) {
-    const { profileId, size, counts, never } = draft.picture.components.get(component)!;
-    group = { joinedInto: null, origins: [component], profileId, size, counts, never, changed: false };
+    const { profileId, size, counts, forbidden } = draft.snapshot.components.get(component)!;
+    group = { joinedInto: null, origins: [component], profileId, size, counts, forbidden, changed: false };
     draft.groups.set(component, group);
   }
   return endOf(group);
@@ -84,7 +84,15 @@ export function endOf(group: Group): Group {
 /** One group out of those touched; a new one, still without an id, when there are none. The largest takes the others in. */
 export function join(touched: readonly Group[]): Group {
   if (touched.length === 0)
-    return { joinedInto: null, origins: [], profileId: NO_ID, size: 0, counts: new Map(), never: [], changed: true };
+    return {
+      joinedInto: null,
+      origins: [],
+      profileId: NO_ID,
+      size: 0,
+      counts: new Map(),
+      forbidden: [],
+      changed: true,
+    };
   const into = touched.reduce((most, group) => (group.origins.length > most.origins.length ? group : most));
   for (const part of touched) if (part !== into) absorb(into, part);
   return into;
@@ -94,7 +102,7 @@ function absorb(into: Group, part: Group): void {
   own(into);
   for (const origin of part.origins) into.origins.push(origin);
   for (const [namespace, count] of part.counts) addCount(into, namespace, count);
-  if (part.never.length > 0) into.never = [...new Set([...into.never, ...part.never])].toSorted();
+  if (part.forbidden.length > 0) into.forbidden = [...new Set([...into.forbidden, ...part.forbidden])].toSorted();
   into.profileId = smaller(into.profileId, part.profileId);
   into.size += part.size;
   part.joinedInto = into;
@@ -103,7 +111,7 @@ function absorb(into: Group, part: Group): void {
 /** It is written, also when nothing but its links change. */
 export const touch = (group: Group): void => own(group);
 
-/** What came from the picture is copied before the first change of it. */
+/** What came from the snapshot is copied before the first change of it. */
 function own(group: Group): void {
   if (group.changed) return;
   group.counts = new Map(group.counts);
@@ -126,8 +134,8 @@ export function createIn(draft: Draft, create: Create): void {
   addCount(group, identifier.namespace, 1);
 }
 
-export const isLinked = ({ picture, linked }: Draft, pair: PairKey): boolean =>
-  picture.linked.has(pair) || linked.has(pair);
+export const isLinked = ({ snapshot, linked }: Draft, pair: PairKey): boolean =>
+  snapshot.linked.has(pair) || linked.has(pair);
 
 export function addLinks(draft: Draft, links: readonly LinkPlan[], group: Group): void {
   if (links.length === 0) return;
@@ -149,7 +157,7 @@ export const EMPTY_PLAN: Plan = {
   unlinked: [],
   touches: [],
   forbids: [],
-  lifts: [],
+  allows: [],
 };
 
 /** Null when there is nothing to write. */
@@ -180,11 +188,11 @@ function changedGroups({ groups, created }: Draft): readonly Group[] {
 
 /** Those that are written. */
 export const componentPlans = (draft: Draft): readonly ComponentPlan[] =>
-  changedGroups(draft).map((group) => componentPlan(draft.picture, group));
+  changedGroups(draft).map((group) => componentPlan(draft.snapshot, group));
 
 /** Small into large: then n identifiers move n log n times in all, whatever the order of the merges. */
-function componentPlan(picture: Picture, { origins, size, profileId, counts, never }: Group): ComponentPlan {
-  const sizeOf = (component: Component): number => picture.components.get(component)!.size;
+function componentPlan(snapshot: Snapshot, { origins, size, profileId, counts, forbidden }: Group): ComponentPlan {
+  const sizeOf = (component: Component): number => snapshot.components.get(component)!.size;
   const [into, ...absorbed] = origins.toSorted((a, b) => sizeOf(b) - sizeOf(a));
-  return { into: into ?? null, absorbed, size, profileId, counts, never };
+  return { into: into ?? null, absorbed, size, profileId, counts, forbidden };
 }

@@ -2,12 +2,12 @@ import { AppError } from "../../core/errors.js";
 import type { Call } from "../workspace-queue.js";
 
 /** Lets only so much work go on at once; the others wait for their turn, and those for whom nobody waits any more are left out. */
-export interface Turns {
+export interface Limiter {
   take<T>(call: Call, work: () => Promise<T>): Promise<T>;
 }
 
 /** Whoever holds a whole profile in memory counts: many at once would use up the process, whatever workspace asks. */
-export function createTurns(atOnceMax: number, waitingMax: number): Turns {
+export function createLimiter(atOnceMax: number, waitingMax: number): Limiter {
   const waiting: { readonly call: Call; readonly start: () => void }[] = [];
   let underWay = 0;
 

@@ -98,7 +98,7 @@ const OUTCOMES = Object.keys({
   unlinked: true,
   forbidden: true,
   reverted: true,
-  lifted: true,
+  allowed: true,
 } satisfies Record<Change["outcome"], true>);
 
 const ofOutcome = (outcome: string): string =>

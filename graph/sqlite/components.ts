@@ -3,7 +3,7 @@ import type { WorkspaceId } from "../../core/ids.js";
 import type { ComponentPlan, Plan, ProfileRef, SplitPlan, Summary } from "../../core/identity/model.js";
 import { prepareInsert } from "./insert.js";
 import { requireOne, type Seats, type Written } from "./locations.js";
-import { countsText, neverText } from "./encoding.js";
+import { countsText, forbiddenText } from "./encoding.js";
 
 /** Members that move in one statement. */
 const MOVED_AT_ONCE = 10_000;
@@ -13,7 +13,7 @@ const MOVED_AT_ONCE = 10_000;
  * part goes on from where the whole is.
  */
 export function prepareComponentWriter(database: Database) {
-  const insertAll = prepareInsert(database, "INTO components (ws, profile_id, size, counts, never)", 5);
+  const insertAll = prepareInsert(database, "INTO components (ws, profile_id, size, counts, forbidden)", 5);
   const write = database.prepare(writing("rev + 1"));
   const raise = database.prepare("UPDATE components SET rev = rev + 1 WHERE id = ? AND ws = ?");
   const absorb = prepareAbsorb(database);
@@ -56,10 +56,10 @@ export function prepareComponentWriter(database: Database) {
 }
 
 const writing = (rev: string): string =>
-  `UPDATE components SET profile_id = ?, size = ?, counts = ?, never = ?, rev = ${rev} WHERE id = ? AND ws = ?`;
+  `UPDATE components SET profile_id = ?, size = ?, counts = ?, forbidden = ?, rev = ${rev} WHERE id = ? AND ws = ?`;
 
 const columnsOf = (plan: Summary & ProfileRef) =>
-  [plan.profileId, plan.size, countsText(plan), neverText(plan)] as const;
+  [plan.profileId, plan.size, countsText(plan), forbiddenText(plan)] as const;
 
 function prepareAbsorb(database: Database) {
   const outgrow = database.prepare(
@@ -82,7 +82,7 @@ function prepareAbsorb(database: Database) {
 
 /** Each part leaves for a component of its own; answers their rows. */
 function prepareLeave(database: Database) {
-  const insert = prepareInsert(database, "INTO components (ws, profile_id, size, counts, never, rev)", 6);
+  const insert = prepareInsert(database, "INTO components (ws, profile_id, size, counts, forbidden, rev)", 6);
   const revOf = database.prepare("SELECT rev FROM components WHERE id = ?");
   const moveTogether = database.prepare(
     "UPDATE identifiers SET component = ? WHERE component = ? AND uid IN (SELECT value FROM json_each(?))",

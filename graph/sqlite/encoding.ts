@@ -1,8 +1,15 @@
 import type { ChangeId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
-import type { Component, PairKey, Picture, SeenComponent, SeenIdentifier, Summary } from "../../core/identity/model.js";
+import type {
+  Component,
+  PairKey,
+  Snapshot,
+  SeenComponent,
+  SeenIdentifier,
+  Summary,
+} from "../../core/identity/model.js";
 
-/** A picture with the rows behind it. */
-export interface Sight extends Picture {
+/** A snapshot with the rows behind it. */
+export interface Sight extends Snapshot {
   /** Those that a step creates join them as they are written. */
   readonly rowIds: Map<IdentifierKey, number>;
   readonly identifiers: Map<IdentifierKey, SeenIdentifier & { readonly component: number }>;
@@ -41,9 +48,10 @@ export const countsOf = (text: string): Summary["counts"] =>
       return [namespace!, Number(count ?? 1)];
     }),
   );
-export const neverText = ({ never }: Summary): string | null => (never.length === 0 ? null : JSON.stringify(never));
-export const neverOf = (text: string | null): Summary["never"] =>
-  text === null ? [] : (JSON.parse(text) as Summary["never"]);
+export const forbiddenText = ({ forbidden }: Summary): string | null =>
+  forbidden.length === 0 ? null : JSON.stringify(forbidden);
+export const forbiddenOf = (text: string | null): Summary["forbidden"] =>
+  text === null ? [] : (JSON.parse(text) as Summary["forbidden"]);
 
 export const touchedBlob = (keys: Iterable<IdentifierKey>): Buffer => Buffer.from(JSON.stringify([...keys]));
 export const touchedOf = (blob: Buffer | null): readonly IdentifierKey[] =>

@@ -7,10 +7,10 @@ import { createHistory } from "./history.js";
 import { createChangeTraces } from "./link-states.js";
 import { createLinks } from "./links.js";
 import { prepareLook } from "./snapshot.js";
-import { createNeverReads } from "./forbidden-pairs.js";
+import { createForbiddenPairReads } from "./forbidden-pairs.js";
 import { preparePlanWriter } from "./write.js";
 import { createProfileReads } from "./profiles.js";
-import { wantOf, wantOfAll } from "../rules/read-set.js";
+import { readSetOf, readSetOfAll } from "../rules/read-set.js";
 
 /** The graph in the embedded store. The tables stand already (`GRAPH_MIGRATIONS`); the database stays open after `close`. */
 export function createSqliteGraph({ database }: { readonly database: Database }): IdentityGraph {
@@ -34,7 +34,7 @@ export function createSqliteGraph({ database }: { readonly database: Database })
     repeats: async (workspace, sets) => {
       if (closed) throw closedError();
       return database.readTogether(() => {
-        const sight = look(workspace, wantOfAll(sets.map(wantOf)));
+        const sight = look(workspace, readSetOfAll(sets.map(readSetOf)));
         return sets.map((keys) => repeatIn(sight, keys));
       });
     },
@@ -50,7 +50,7 @@ export function createSqliteGraph({ database }: { readonly database: Database })
     ...createProfileReads(database, read),
     links: createLinks(database, read),
     ...createChangeTraces(database, read),
-    ...createNeverReads(database, read),
+    ...createForbiddenPairReads(database, read),
     findChange: (workspace, changeId) => read(() => findChange(workspace, changeId)),
     changes: createChangeList(database, read),
     history: createHistory(database, read),

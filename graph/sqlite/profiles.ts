@@ -27,13 +27,13 @@ export function prepareFindProfile(database: Database): FindProfile {
 export function createProfileReads(
   database: Database,
   read: Read,
-): Pick<IdentityGraph, "resolve" | "members" | "connectors" | "hasIdentifiers"> {
+): Pick<IdentityGraph, "resolve" | "members" | "sharedIdentifiers" | "hasIdentifiers"> {
   const findProfile = prepareFindProfile(database);
   const membersOf = database.prepare(
-    "SELECT uid, key, connector FROM identifiers WHERE component = ? AND uid > ? ORDER BY uid LIMIT ?",
+    "SELECT uid, key, shared FROM identifiers WHERE component = ? AND uid > ? ORDER BY uid LIMIT ?",
   );
-  const connectors = database.prepare(
-    "SELECT uid, key, connector FROM identifiers WHERE connector = ? AND uid > ? ORDER BY uid LIMIT ?",
+  const sharedIdentifiers = database.prepare(
+    "SELECT uid, key, shared FROM identifiers WHERE shared = ? AND uid > ? ORDER BY uid LIMIT ?",
   );
   const anyBetween = database.prepare("SELECT 1 FROM identifiers WHERE key > ? AND key < ? LIMIT 1");
 
@@ -48,9 +48,9 @@ export function createProfileReads(
         const profile = findProfile(workspace, profileId);
         return profile === null ? [] : readMembers(membersOf, profile.component, last?.uid ?? after, most);
       }),
-    connectors: (workspace, { limit, after }) =>
+    sharedIdentifiers: (workspace, { limit, after }) =>
       inTurns(read, limit, (last: Member | undefined, most) =>
-        readMembers(connectors, workspace, last?.uid ?? after, most),
+        readMembers(sharedIdentifiers, workspace, last?.uid ?? after, most),
       ),
     // A semicolon comes right behind the colon that ends a namespace.
     hasIdentifiers: (workspace, namespace) =>
@@ -61,13 +61,13 @@ export function createProfileReads(
   };
 }
 
-type MemberRow = readonly [uid: Uid, key: Buffer, connector: WorkspaceId | null];
+type MemberRow = readonly [uid: Uid, key: Buffer, shared: WorkspaceId | null];
 
 function readMembers(from: Statement, of: number | WorkspaceId, after: Uid | null, most: number): readonly Member[] {
   const rows = from.all([of, after ?? "", most]) as readonly MemberRow[];
-  return rows.map(([uid, key, connector]) => ({
+  return rows.map(([uid, key, shared]) => ({
     uid,
     identifier: identifierOf(keyOf(key)),
-    isConnector: connector !== null,
+    isShared: shared !== null,
   }));
 }

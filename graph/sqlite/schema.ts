@@ -37,8 +37,8 @@ export const GRAPH_MIGRATIONS: readonly string[] = [
   CREATE INDEX links_reverse ON links (b, a)
   `,
   /*
-   * Taking back. `by_change` is null while a link stands as `change` asserted it. `connector` is the workspace of an identifier
-   * beyond the connector limit, so that few entries list them. Of a key, the namespace begins behind the 36 characters of the
+   * Taking back. `by_change` is null while a link stands as `change` asserted it. `shared_identifier` is the workspace of an identifier
+   * beyond the shared identifier limit, so that few entries list them. Of a key, the namespace begins behind the 36 characters of the
    * workspace and a colon.
    * Changes get rows by their ids: 16 bytes in the order of age, one tree less to write to. Their evidence stands beside the
    * record, because pages of links show it for each. `change_subjects` says whom a change is about, so that a page of a history reads
@@ -47,13 +47,13 @@ export const GRAPH_MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE identifiers ADD COLUMN unlinked_at INTEGER;
   ALTER TABLE identifiers ADD COLUMN unlinked_by BLOB;
-  ALTER TABLE identifiers ADD COLUMN connector TEXT;
+  ALTER TABLE identifiers ADD COLUMN shared TEXT;
   ALTER TABLE identifiers ADD COLUMN touched BLOB;
-  CREATE INDEX connectors ON identifiers (connector, uid) WHERE connector IS NOT NULL;
+  CREATE INDEX shared_identifiers ON identifiers (shared, uid) WHERE shared IS NOT NULL;
 
   ALTER TABLE components ADD COLUMN rev INTEGER NOT NULL DEFAULT 1;
   ALTER TABLE components ADD COLUMN counts TEXT NOT NULL DEFAULT '';
-  ALTER TABLE components ADD COLUMN never TEXT;
+  ALTER TABLE components ADD COLUMN forbidden TEXT;
   UPDATE components SET counts = (
     SELECT group_concat(iif(found = 1, namespace, namespace || '=' || found)) FROM (
       SELECT CAST(substr(key, 38, instr(substr(key, 38), X'3A') - 1) AS TEXT) AS namespace, count(*) AS found
@@ -111,15 +111,15 @@ export const GRAPH_MIGRATIONS: readonly string[] = [
     SELECT i.id, c.id
     FROM changes c CROSS JOIN identifiers i WHERE i.uid = CAST(c.record AS TEXT) ->> '$.after';
 
-  CREATE TABLE nevers (
+  CREATE TABLE forbidden_pairs (
     ws TEXT NOT NULL,
-    never_id TEXT NOT NULL,
+    forbidden_pair_id TEXT NOT NULL,
     a INTEGER NOT NULL REFERENCES identifiers (id),
     b INTEGER NOT NULL REFERENCES identifiers (id),
     change BLOB NOT NULL REFERENCES changes (id),
     key_id TEXT NOT NULL,
     at INTEGER NOT NULL,
-    PRIMARY KEY (ws, never_id)
+    PRIMARY KEY (ws, forbidden_pair_id)
   ) WITHOUT ROWID
   `,
 ];

@@ -1,7 +1,7 @@
 import type { Database } from "../../core/database.js";
 import { identifierOf } from "../../core/event/event.js";
 import type { IdentifierKey } from "../../core/ids.js";
-import type { Want } from "../../core/identity/model.js";
+import type { ReadSet } from "../../core/identity/model.js";
 import { keyOf, touchedOf, type Sight } from "./encoding.js";
 
 /** Of an identifier with more links, the newest on each side are looked through: a step must not wait for a giant. */
@@ -21,7 +21,7 @@ export function prepareTouched(database: Database) {
   const stored = database.prepare("SELECT touched FROM identifiers WHERE id = ? AND touched IS NOT NULL");
   const sides = [database.prepare(neighbours("a", "b")), database.prepare(neighbours("b", "a"))];
 
-  return (sight: Sight, { limited, touchedMax }: NonNullable<Want["rules"]>): void => {
+  return (sight: Sight, { limited, touchedMax }: NonNullable<ReadSet["rules"]>): void => {
     const [namespaces, list] = [new Set(limited), JSON.stringify(limited)];
     for (const [key, seen] of sight.identifiers) {
       const row = sight.rowIds.get(key)!;

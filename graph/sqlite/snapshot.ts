@@ -1,12 +1,12 @@
 import type { Database } from "../../core/database.js";
 import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
-import { pairKey, type KeyPair, type Summary, type Want } from "../../core/identity/model.js";
-import { countsOf, keyBlob, keyPrefix, neverOf, type Sight } from "./encoding.js";
+import { pairKey, type KeyPair, type Summary, type ReadSet } from "../../core/identity/model.js";
+import { countsOf, keyBlob, keyPrefix, forbiddenOf, type Sight } from "./encoding.js";
 import { prepareTouched } from "./seen-with.js";
 
 const seat = (i: string, c: string): string => `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size`;
 /** What only the rules ask for. */
-const depth = (i: string, c: string): string => `${i}.unlinked_at, ${i}.connector, ${c}.rev, ${c}.counts, ${c}.never`;
+const depth = (i: string, c: string): string => `${i}.unlinked_at, ${i}.shared, ${c}.rev, ${c}.counts, ${c}.forbidden`;
 
 const findOne = (isDeep: boolean): string => `
   SELECT ${seat("i", "c")} ${isDeep ? `, ${depth("i", "c")}` : ""}
@@ -57,7 +57,7 @@ export function prepareLook(database: Database) {
     if (row !== undefined) seeLinkRow(sight, keys, row, LINK, isDeep);
   };
 
-  return (workspace: WorkspaceId, { keys, pairs, rules }: Want): Sight => {
+  return (workspace: WorkspaceId, { keys, pairs, rules }: ReadSet): Sight => {
     const sight = emptySight();
     const isDeep = rules !== undefined;
     const own = keyPrefix(workspace);
@@ -87,7 +87,7 @@ const emptySight = (): Sight => ({
 });
 
 type Row = readonly unknown[];
-const NOBODY: Summary & { readonly rev: number } = { counts: new Map(), never: [], rev: 0 };
+const NOBODY: Summary & { readonly rev: number } = { counts: new Map(), forbidden: [], rev: 0 };
 const NONE: readonly IdentifierKey[] = [];
 
 /** What the row says of the identifier from the column `at` on, and what the rules need of it from `deepAt` on. */
@@ -100,16 +100,16 @@ function see(sight: Sight, key: IdentifierKey, row: Row, at: number, deepAt: num
     uid,
     component,
     unlinkedAt: deepAt === null ? null : (row[deepAt] as number | null),
-    isConnector: deepAt !== null && row[deepAt + 1] !== null,
+    isShared: deepAt !== null && row[deepAt + 1] !== null,
     touched: NONE,
   });
   if (sight.components.has(component)) return;
-  const { counts, never, rev } = deepAt === null ? NOBODY : summaryOf(row, deepAt);
+  const { counts, forbidden, rev } = deepAt === null ? NOBODY : summaryOf(row, deepAt);
   sight.components.set(component, {
     profileId: row[at + 3] as ProfileId,
     size: row[at + 4] as number,
     counts,
-    never,
+    forbidden,
     rev,
   });
 }
@@ -117,7 +117,7 @@ function see(sight: Sight, key: IdentifierKey, row: Row, at: number, deepAt: num
 const summaryOf = (row: Row, deepAt: number): typeof NOBODY => ({
   rev: row[deepAt + 2] as number,
   counts: countsOf(row[deepAt + 3] as string),
-  never: neverOf(row[deepAt + 4] as string | null),
+  forbidden: forbiddenOf(row[deepAt + 4] as string | null),
 });
 
 function seeLinkRow(sight: Sight, [x, y]: KeyPair, row: Row, at: number, isDeep: boolean): void {

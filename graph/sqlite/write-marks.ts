@@ -10,9 +10,9 @@ export function prepareMarkWriter(database: Database) {
   const unlink = database.prepare("UPDATE identifiers SET unlinked_at = ?, unlinked_by = ? WHERE id = ?");
   const writeTouch = prepareTouch(database);
   const forbid = database.prepare(
-    "INSERT INTO nevers (ws, never_id, a, b, change, key_id, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO forbidden_pairs (ws, forbidden_pair_id, a, b, change, key_id, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
   );
-  const lift = database.prepare("DELETE FROM nevers WHERE ws = ? AND never_id = ?");
+  const allow = database.prepare("DELETE FROM forbidden_pairs WHERE ws = ? AND forbidden_pair_id = ?");
 
   return (workspace: WorkspaceId, plan: Plan, seats: Seats, changes: ReadonlyMap<ChangeId, Buffer>): void => {
     const changeOf = (changeId: ChangeId): Buffer => existing(changes.get(changeId), "change");
@@ -21,20 +21,20 @@ export function prepareMarkWriter(database: Database) {
       unlink.run([at, at === null ? null : by, seats.require(key).row]);
     }
     for (const touch of plan.touches) writeTouch(workspace, seats.require(touch.key).row, touch);
-    for (const { neverId, from, to, changeId, keyId, at } of plan.forbids) {
+    for (const { forbiddenPairId, from, to, changeId, keyId, at } of plan.forbids) {
       const ends = [from, to].map((one) => seats.require(identifierKey(workspace, one)).row);
-      forbid.run([workspace, neverId, ...ends, changeOf(changeId), keyId, at]);
+      forbid.run([workspace, forbiddenPairId, ...ends, changeOf(changeId), keyId, at]);
     }
-    for (const neverId of plan.lifts) requireOne(lift.run([workspace, neverId]), "forbidden pair");
+    for (const forbiddenPairId of plan.allows) requireOne(allow.run([workspace, forbiddenPairId]), "forbidden pair");
   };
 }
 
 function prepareTouch(database: Database) {
   const find = database.prepare("SELECT touched FROM identifiers WHERE id = ?");
-  const write = database.prepare("UPDATE identifiers SET touched = ?, connector = ? WHERE id = ?");
-  return (workspace: WorkspaceId, row: number, { touched, isConnector }: TouchPlan): void => {
+  const write = database.prepare("UPDATE identifiers SET touched = ?, shared = ? WHERE id = ?");
+  return (workspace: WorkspaceId, row: number, { touched, isShared }: TouchPlan): void => {
     const stored = find.get([row])![0] as Buffer | null;
     const all = new Set([...touchedOf(stored), ...touched]);
-    write.run([all.size === 0 ? null : touchedBlob(all), isConnector ? workspace : null, row]);
+    write.run([all.size === 0 ? null : touchedBlob(all), isShared ? workspace : null, row]);
   };
 }

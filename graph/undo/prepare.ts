@@ -1,15 +1,15 @@
 import { AppError } from "../../core/errors.js";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
-import type { Identity, Undone, UnlinkRequest } from "../../core/identity/api.js";
-import { neverIdFor, type ChangeId, type IdentifierKey, type WorkspaceId } from "../../core/ids.js";
+import type { Identity, UndoResult, UnlinkRequest } from "../../core/identity/api.js";
+import { forbiddenPairIdFor, type ChangeId, type IdentifierKey, type WorkspaceId } from "../../core/ids.js";
 import {
   pairKey,
   type Component,
   type ComponentPlan,
-  type Never,
-  type Picture,
+  type ForbiddenPair,
+  type Snapshot,
   type Rules,
-  type Want,
+  type ReadSet,
 } from "../../core/identity/model.js";
 import { refOf } from "../rules/working-state.js";
 import { forEachInTurns } from "../scheduling/chunks.js";
@@ -30,16 +30,16 @@ export interface UndoDeps extends SettleDeps {
   readonly linksPerStep: number;
 }
 
-/** Taking back. What is read page by page is written on if nothing changed meanwhile; only the write waits in the lane. */
+/** Taking back. What is read page by page is written on if nothing changed meanwhile; only the write waits in the workspace queue. */
 export function createUndo(deps: UndoDeps) {
   return {
-    unlink: (workspace: WorkspaceId, asked: UnlinkRequest, call: UndoCall): Promise<Undone> =>
+    unlink: (workspace: WorkspaceId, asked: UnlinkRequest, call: UndoCall): Promise<UndoResult> =>
       "identifier" in asked
         ? unlinkIdentifier(deps, workspace, asked.identifier, call)
         : unlinkPair(deps, workspace, asked, call),
     revert: (workspace: WorkspaceId, changeId: ChangeId, call: UndoCall) => revert(deps, workspace, changeId, call),
-    lift: (workspace: WorkspaceId, neverId: Parameters<Identity["lift"]>[1], call: UndoCall) =>
-      lift(deps, workspace, neverId, call),
+    allow: (workspace: WorkspaceId, forbiddenPairId: Parameters<Identity["allow"]>[1], call: UndoCall) =>
+      allow(deps, workspace, forbiddenPairId, call),
   };
 }
 
@@ -48,20 +48,22 @@ function unlinkPair(
   workspace: WorkspaceId,
   asked: Extract<UnlinkRequest, { from: Identifier }>,
   call: UndoCall,
-): Promise<Undone> {
+): Promise<UndoResult> {
   const from = sideOf(workspace, asked.from);
   const to = sideOf(workspace, asked.to);
   const undoing = undoingOf(deps, workspace, call, [asked.from, asked.to]);
-  const neverId = neverIdFor(workspace, pairKey(from.key, to.key));
-  const never = asked.never ? { neverId, from: asked.from, to: asked.to } : null;
-  const want: Want = { keys: [from.key, to.key], pairs: [[from.key, to.key]] };
+  const forbiddenPairId = forbiddenPairIdFor(workspace, pairKey(from.key, to.key));
+  const forbidden = asked.forbid ? { forbiddenPairId, from: asked.from, to: asked.to } : null;
+  const want: ReadSet = { keys: [from.key, to.key], pairs: [[from.key, to.key]] };
   return settle(deps, call, {
     workspace,
     want: async () => want,
-    prepare: async (picture) => {
-      const isOne = requireSeen(picture, from, "from").component === requireSeen(picture, to, "to").component;
-      const held = isOne ? await readHeld(deps, workspace, picture, from.key, call.call) : { web: null, nevers: [] };
-      return () => decideUnlinkPair(picture, { ...undoing, from, to, never, ...held });
+    prepare: async (snapshot) => {
+      const isOne = requireSeen(snapshot, from, "from").component === requireSeen(snapshot, to, "to").component;
+      const held = isOne
+        ? await readHeld(deps, workspace, snapshot, from.key, call.call)
+        : { web: null, forbiddenPairs: [] };
+      return () => decideUnlinkPair(snapshot, { ...undoing, from, to, forbidden, ...held });
     },
   });
 }
@@ -71,116 +73,122 @@ function unlinkIdentifier(
   workspace: WorkspaceId,
   identifier: Identifier,
   call: UndoCall,
-): Promise<Undone> {
+): Promise<UndoResult> {
   const side = sideOf(workspace, identifier);
   const undoing = undoingOf(deps, workspace, call, [identifier]);
   let first: Web | null = null;
-  const want: Want = { keys: [side.key], pairs: [] };
+  const want: ReadSet = { keys: [side.key], pairs: [] };
   return settle(deps, call, {
     workspace,
     want: async () => want,
-    prepare: async (picture, hasBegun) => {
-      requireSeen(picture, side, "identifier");
-      const held = await readHeld(deps, workspace, picture, side.key, call.call);
+    prepare: async (snapshot, hasBegun) => {
+      requireSeen(snapshot, side, "identifier");
+      const held = await readHeld(deps, workspace, snapshot, side.key, call.call);
       const begun = hasBegun ? first : null;
       if (!hasBegun) first = held.web;
-      return () => decideUnlinkIdentifier(picture, { ...undoing, side, ...held, begun });
+      return () => decideUnlinkIdentifier(snapshot, { ...undoing, side, ...held, begun });
     },
   });
 }
 
-async function revert(deps: UndoDeps, workspace: WorkspaceId, changeId: ChangeId, call: UndoCall): Promise<Undone> {
+async function revert(deps: UndoDeps, workspace: WorkspaceId, changeId: ChangeId, call: UndoCall): Promise<UndoResult> {
   const { graph } = deps;
   const reverted = await graph.findChange(workspace, changeId);
   if (reverted === null) throw new AppError("not_found", "There is no such change.");
   const undoing = undoingOf(deps, workspace, call, reverted.identifiers, changeId);
   const rules = await deps.rulesOf(workspace);
   const named = reverted.identifiers.map((identifier) => identifierKey(workspace, identifier));
-  const want = async (): Promise<Want> => {
+  const want = async (): Promise<ReadSet> => {
     const states = await graph.linksOfChange(workspace, reverted);
     return { keys: [...new Set([...named, ...states.flatMap(({ pair }) => pair)])], pairs: [] };
   };
   return settle(deps, call, {
     workspace,
     want,
-    prepare: async (picture) => {
+    prepare: async (snapshot) => {
       const states = await graph.linksOfChange(workspace, reverted);
       const unlinked = await unlinkOf(graph, workspace, reverted);
       const holders = new Map<Component, IdentifierKey>();
       let isSeen = true;
       await forEachInTurns(states, ({ isActive, pair }) => {
-        const [one, other] = pair.map((key) => picture.identifiers.get(key));
+        const [one, other] = pair.map((key) => snapshot.identifiers.get(key));
         isSeen &&= one !== undefined && other !== undefined;
         if (isActive && one !== undefined) holders.set(one.component, pair[0]);
       });
       if (!isSeen) return "changed";
       const losing: Losing[] = [];
       for (const key of holders.values())
-        losing.push({ key, ...(await readHeld(deps, workspace, picture, key, call.call)) });
-      return () => decideRevert(picture, { ...undoing, reverted, states, unlinked, losing, rules });
+        losing.push({ key, ...(await readHeld(deps, workspace, snapshot, key, call.call)) });
+      return () => decideRevert(snapshot, { ...undoing, reverted, states, unlinked, losing, rules });
     },
   });
 }
 
-async function lift(
+async function allow(
   deps: UndoDeps,
   workspace: WorkspaceId,
-  neverId: Never["neverId"],
+  forbiddenPairId: ForbiddenPair["forbiddenPairId"],
   call: UndoCall,
-): Promise<Undone> {
-  const [never] = await deps.graph.findNevers(workspace, [neverId]);
-  if (never === undefined) throw new AppError("not_found", "There is no such forbidden pair.");
-  const undoing = undoingOf(deps, workspace, call, [never.from, never.to]);
-  const keys = [never.from, never.to].map((identifier) => identifierKey(workspace, identifier));
-  const want: Want = { keys, pairs: [] };
+): Promise<UndoResult> {
+  const [forbidden] = await deps.graph.findForbiddenPairs(workspace, [forbiddenPairId]);
+  if (forbidden === undefined) throw new AppError("not_found", "There is no such forbidden pair.");
+  const undoing = undoingOf(deps, workspace, call, [forbidden.from, forbidden.to]);
+  const keys = [forbidden.from, forbidden.to].map((identifier) => identifierKey(workspace, identifier));
+  const want: ReadSet = { keys, pairs: [] };
   return settle(deps, call, {
     workspace,
     want: async () => want,
-    prepare: async (picture) => () => decideLift(picture, keys, never, undoing),
+    prepare: async (snapshot) => () => decideAllow(snapshot, keys, forbidden, undoing),
   });
 }
 
-function decideLift(picture: Picture, keys: readonly IdentifierKey[], { neverId }: Never, { change }: Undoing): Ruling {
-  const seen = (now: Picture) =>
+function decideAllow(
+  snapshot: Snapshot,
+  keys: readonly IdentifierKey[],
+  { forbiddenPairId }: ForbiddenPair,
+  { change }: Undoing,
+): Ruling {
+  const seen = (now: Snapshot) =>
     keys.map((key) => {
       const { component } = now.identifiers.get(key)!;
       return { component, ...now.components.get(component)! };
     });
-  const profiles = seen(picture);
+  const profiles = seen(snapshot);
   const refs = profiles.map(refOf);
-  if (!profiles.every(({ never }) => never.includes(neverId))) return { keys, work: null, undone: undone(refs, refs) };
-  const components = (now: Picture): readonly ComponentPlan[] =>
-    seen(now).map(({ component, profileId, size, counts, never }) => ({
+  if (!profiles.every(({ forbidden }) => forbidden.includes(forbiddenPairId)))
+    return { keys, work: null, undone: undone(refs, refs) };
+  const components = (now: Snapshot): readonly ComponentPlan[] =>
+    seen(now).map(({ component, profileId, size, counts, forbidden }) => ({
       into: component,
       absorbed: [],
       profileId,
       size,
       counts,
-      never: never.filter((id) => id !== neverId),
+      forbidden: forbidden.filter((id) => id !== forbiddenPairId),
     }));
   return {
     keys,
     work: {
       what: "restored links",
-      change: change({ outcome: "lifted", before: refs, after: refs }),
-      marks: () => ({ lifts: [neverId] }),
+      change: change({ outcome: "allowed", before: refs, after: refs }),
+      marks: () => ({ allows: [forbiddenPairId] }),
       steps: [{ keys, links: 0, plan: (now) => ({ components: components(now) }) }],
     },
-    undone: { ...undone(refs, refs), outcome: "lifted" },
+    undone: { ...undone(refs, refs), outcome: "allowed" },
   };
 }
 
 async function readHeld(
   { graph, onProgress }: UndoDeps,
   workspace: WorkspaceId,
-  { identifiers, components }: Picture,
+  { identifiers, components }: Snapshot,
   key: IdentifierKey,
   call: Call,
-): Promise<{ readonly web: Web; readonly nevers: readonly Never[] }> {
-  const { profileId, never } = components.get(identifiers.get(key)!.component)!;
-  const nevers = never.length === 0 ? [] : await graph.findNevers(workspace, never);
+): Promise<{ readonly web: Web; readonly forbiddenPairs: readonly ForbiddenPair[] }> {
+  const { profileId, forbidden } = components.get(identifiers.get(key)!.component)!;
+  const forbiddenPairs = forbidden.length === 0 ? [] : await graph.findForbiddenPairs(workspace, forbidden);
   const web = await readWeb(graph, workspace, profileId, { linksMax: Infinity, onProgress, call });
-  return { web: web!, nevers };
+  return { web: web!, forbiddenPairs };
 }
 
 const sideOf = (workspace: WorkspaceId, identifier: Identifier): Side => ({
@@ -188,8 +196,8 @@ const sideOf = (workspace: WorkspaceId, identifier: Identifier): Side => ({
   identifier,
 });
 
-function requireSeen(picture: Picture, { key }: Side, path: string) {
-  const seen = picture.identifiers.get(key);
+function requireSeen(snapshot: Snapshot, { key }: Side, path: string) {
+  const seen = snapshot.identifiers.get(key);
   if (seen === undefined)
     throw new AppError("not_found", `There is no such identifier: ${path}.`, {
       errors: [{ path, message: "was never seen" }],

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
-import type { Component, Picture, SeenComponent, SeenIdentifier, Want } from "../../core/identity/model.js";
+import type { Component, Snapshot, SeenComponent, SeenIdentifier, ReadSet } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { NO_RULES } from "../rules/assert.js";
 import { inPortions } from "../scheduling/chunks.js";
-import { wantWith } from "../rules/read-set.js";
+import { readSetWith } from "../rules/read-set.js";
 
 /** A look at more than these takes several turns. */
 const LOOKUPS_PER_TURN = 2_048;
@@ -16,10 +16,10 @@ const LOOKUPS_PER_TURN = 2_048;
 export async function lookInTurns(
   graph: Pick<IdentityGraph, "update">,
   workspace: WorkspaceId,
-  want: Want,
-): Promise<Picture | null> {
-  const look = (some: Want) =>
-    graph.update(workspace, wantWith(some, NO_RULES), (picture) => ({ plan: null, result: picture }));
+  want: ReadSet,
+): Promise<Snapshot | null> {
+  const look = (some: ReadSet) =>
+    graph.update(workspace, readSetWith(some, NO_RULES), (snapshot) => ({ plan: null, result: snapshot }));
   if (want.keys.length <= LOOKUPS_PER_TURN) return look(want);
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   const components = new Map<Component, SeenComponent>();

@@ -1,6 +1,6 @@
-import type { Undone } from "../../core/identity/api.js";
+import type { UndoResult } from "../../core/identity/api.js";
 import type { IdentifierKey, ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { Change, Picture, Plan, ProfileRef } from "../../core/identity/model.js";
+import type { Change, Snapshot, Plan, ProfileRef } from "../../core/identity/model.js";
 
 /** What every decision that takes something back begins with. */
 export interface Undoing {
@@ -22,7 +22,7 @@ export interface Ruling {
   /** Null when nothing is to be written. */
   readonly work: Work | null;
   /** The record's id is only known once it is written. */
-  readonly undone: Undone & { readonly changeId: null };
+  readonly undone: UndoResult & { readonly changeId: null };
 }
 
 /** What is to be written, step by step; after each of them the graph is right. The first one leaves the record of all. */
@@ -30,7 +30,7 @@ export interface Work {
   readonly what: "removed links" | "restored links";
   readonly change: () => Change;
   /** What the first step writes beside. */
-  readonly marks: (change: Change) => Partial<Pick<Plan, "unlinked" | "forbids" | "lifts">>;
+  readonly marks: (change: Change) => Partial<Pick<Plan, "unlinked" | "forbids" | "allows">>;
   /** At least one; each is made from what those before it left, so they are written in their order. */
   readonly steps: Iterable<Step>;
 }
@@ -40,8 +40,8 @@ export interface Step {
   readonly keys: readonly IdentifierKey[];
   /** Links that it takes or restores. */
   readonly links: number;
-  /** From a picture of the keys. */
-  readonly plan: (now: Picture, change: Change) => Partial<Plan>;
+  /** From a snapshot of the keys. */
+  readonly plan: (now: Snapshot, change: Change) => Partial<Plan>;
 }
 
 export const noMarks: Work["marks"] = () => ({});

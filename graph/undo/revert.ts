@@ -1,12 +1,12 @@
 import type { DropRule } from "../../core/event/event.js";
 import { identifierKey, identifierOf } from "../../core/event/event.js";
-import type { PathLink, Undone } from "../../core/identity/api.js";
+import type { PathLink, UndoResult } from "../../core/identity/api.js";
 import {
   type Change,
   type Component,
   type LinkState,
-  type Never,
-  type Picture,
+  type ForbiddenPair,
+  type Snapshot,
   type KeyPair,
   type ProfileRef,
   type Rules,
@@ -21,18 +21,18 @@ import { noMarks, undone, type Ruling, type Step, type Undoing } from "./result.
 import type { UnlinkMark } from "./unlink-mark.js";
 import { linkBetween, type Web } from "./component-graph.js";
 
-/** A profile that loses links, as it stands in the picture. */
+/** A profile that loses links, as it stands in the snapshot. */
 export interface Losing {
   /** Of an identifier in it. */
   readonly key: IdentifierKey;
   readonly web: Web;
   /** Forbidden pairs that have a side in it. */
-  readonly nevers: readonly Never[];
+  readonly forbiddenPairs: readonly ForbiddenPair[];
 }
 
 export interface Revert extends Undoing {
   readonly reverted: Change;
-  /** Links that the change made what they are, as they stand in the picture. */
+  /** Links that the change made what they are, as they stand in the snapshot. */
   readonly states: readonly LinkState[];
   /** The identifier that the change took from all others, or put back. */
   readonly unlinked: UnlinkMark | null;
@@ -41,20 +41,20 @@ export interface Revert extends Undoing {
 }
 
 /** Pure: takes back what a change asserted or restored, or restores what it removed. In turns, because it may be much. */
-export async function decideRevert(picture: Picture, asked: Revert): Promise<Ruling> {
+export async function decideRevert(snapshot: Snapshot, asked: Revert): Promise<Ruling> {
   // In an order of their own: which of two links a rule keeps out must not hang on the backend.
   const states = asked.states.map(sided).toSorted(byPair);
   const active = states.filter(({ isActive }) => isActive);
   // What another change took back is that change's to restore.
   const removed = states.filter(({ isActive, by }) => !isActive && by === asked.reverted.changeId);
-  if (active.length > 0) return remove(picture, asked, active);
+  if (active.length > 0) return remove(snapshot, asked, active);
   const isUnlink = asked.unlinked?.isLast ?? false;
-  return removed.length > 0 || isUnlink ? restore(picture, asked, removed) : nothing(picture, asked);
+  return removed.length > 0 || isUnlink ? restore(snapshot, asked, removed) : nothing(snapshot, asked);
 }
 
-const nothing = (picture: Picture, asked: Revert): Ruling => {
-  const refs = profilesOf(picture, asked);
-  const keys = keysOf(asked).filter((key) => picture.identifiers.has(key));
+const nothing = (snapshot: Snapshot, asked: Revert): Ruling => {
+  const refs = profilesOf(snapshot, asked);
+  const keys = keysOf(asked).filter((key) => snapshot.identifiers.has(key));
   return { keys, work: null, undone: undone(refs, refs) };
 };
 
@@ -62,25 +62,25 @@ const keysOf = ({ workspace, reverted }: Revert): readonly IdentifierKey[] =>
   reverted.identifiers.map((identifier) => identifierKey(workspace, identifier));
 
 /** Of those of the change's identifiers that stand. */
-const profilesOf = (picture: Picture, asked: Revert, without: readonly Component[] = []): readonly ProfileRef[] =>
+const profilesOf = (snapshot: Snapshot, asked: Revert, without: readonly Component[] = []): readonly ProfileRef[] =>
   keysOf(asked).flatMap((key) => {
-    const seat = picture.identifiers.get(key);
+    const seat = snapshot.identifiers.get(key);
     if (seat === undefined || without.includes(seat.component)) return [];
-    return [refOf(picture.components.get(seat.component)!)];
+    return [refOf(snapshot.components.get(seat.component)!)];
   });
 
-async function remove(picture: Picture, asked: Revert, active: readonly LinkState[]): Promise<Ruling> {
+async function remove(snapshot: Snapshot, asked: Revert, active: readonly LinkState[]): Promise<Ruling> {
   const { workspace } = asked;
   const torn: Fallen[] = [];
-  for (const one of asked.losing) torn.push(await tear(picture, one, active));
+  for (const one of asked.losing) torn.push(await tear(snapshot, one, active));
   const holders = asked.losing.map(({ key }) => key);
-  const components = holders.map((key) => picture.identifiers.get(key)!.component);
-  const whole = profilesOf(picture, asked, components);
-  const before = [...components.map((component) => refOf(picture.components.get(component)!)), ...whole];
+  const components = holders.map((key) => snapshot.identifiers.get(key)!.component);
+  const whole = profilesOf(snapshot, asked, components);
+  const before = [...components.map((component) => refOf(snapshot.components.get(component)!)), ...whole];
   const after = [...torn.flatMap(({ parts }) => parts), ...whole];
   const { unlinked } = asked;
   return {
-    keys: [...holders, ...keysOf(asked).filter((key) => picture.identifiers.has(key))],
+    keys: [...holders, ...keysOf(asked).filter((key) => snapshot.identifiers.has(key))],
     work: {
       what: "removed links",
       change: asked.change({ outcome: "reverted", before, after }),
@@ -103,12 +103,12 @@ interface Fallen extends Losing {
   readonly lost: ReadonlyMap<LinkState, readonly [number, number]>;
 }
 
-async function tear(picture: Picture, losing: Losing, active: readonly LinkState[]): Promise<Fallen> {
+async function tear(snapshot: Snapshot, losing: Losing, active: readonly LinkState[]): Promise<Fallen> {
   const { web } = losing;
   const gone: number[] = [];
   const lost = new Map<LinkState, readonly [number, number]>();
   await forEachInTurns(active, (state) => {
-    const [a, b] = state.pair.map((key) => web.positionOf.get(picture.identifiers.get(key)!.uid));
+    const [a, b] = state.pair.map((key) => web.positionOf.get(snapshot.identifiers.get(key)!.uid));
     const link = a === undefined || b === undefined ? undefined : linkBetween(web, a, b);
     if (link === undefined) return;
     gone.push(link);
@@ -137,11 +137,11 @@ function heldBy(torn: readonly Fallen[], active: readonly LinkState[]): readonly
 const DROPPED_MAX = 1_000;
 
 /** One by one, as if each were asserted now: what a rule forbids by now stays removed. */
-async function restore(picture: Picture, asked: Revert, removed: readonly LinkState[]): Promise<Ruling> {
-  const draft = createDraft(picture);
+async function restore(snapshot: Snapshot, asked: Revert, removed: readonly LinkState[]): Promise<Ruling> {
+  const draft = createDraft(snapshot);
   // Many are checked by the steps that restore them.
   const isMany = removed.length > asked.linksPerStep;
-  const named = keysOf(asked).filter((key) => picture.identifiers.has(key));
+  const named = keysOf(asked).filter((key) => snapshot.identifiers.has(key));
   const keys = isMany ? named : [...new Set([...named, ...removed.flatMap(({ pair }) => pair)])];
   const namedGroups = named.map((key) => groupOf(draft, key)!);
   const sides: (readonly [LinkState, Group, Group])[] = [];
@@ -152,7 +152,7 @@ async function restore(picture: Picture, asked: Revert, removed: readonly LinkSt
   const groups = [...new Set([...namedGroups, ...sides.flatMap(([, one, other]) => [one, other])])];
   const before = groups.map(refOf);
   const pairs: KeyPair[] = [];
-  const dropped: Undone["dropped"][number][] = [];
+  const dropped: UndoResult["dropped"][number][] = [];
   await forEachInTurns(sides, ([{ pair }, ...both]) => {
     const [one, other] = both.map(endOf) as [Group, Group];
     const rule: DropRule | null = one === other ? null : breaks(one, other, asked.rules);

@@ -1,5 +1,5 @@
 import type { IdentifierKey, ProfileId } from "../../core/ids.js";
-import type { Component, Picture, Plan, SeenComponent } from "../../core/identity/model.js";
+import type { Component, Snapshot, Plan, SeenComponent } from "../../core/identity/model.js";
 
 /**
  * What was read of profiles, and what own steps made of them since. A step raises the `rev` of a profile by one, beyond those that it
@@ -7,12 +7,12 @@ import type { Component, Picture, Plan, SeenComponent } from "../../core/identit
  */
 export interface Revs {
   /** Nobody else wrote anything of the profiles of these. */
-  readonly hold: (keys: readonly IdentifierKey[], now: Picture) => boolean;
-  /** What an own step wrote, from the picture that it had. */
-  readonly wrote: (plan: Plan, now: Picture) => void;
+  readonly hold: (keys: readonly IdentifierKey[], now: Snapshot) => boolean;
+  /** What an own step wrote, from the snapshot that it had. */
+  readonly wrote: (plan: Plan, now: Snapshot) => void;
 }
 
-export function createRevs(seen: Picture): Revs {
+export function createRevs(seen: Snapshot): Revs {
   const revs = new Map<ProfileId, number>();
   for (const { profileId, rev } of seen.components.values()) revs.set(profileId, rev);
 

@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../core/errors.js";
-import type { Undone } from "../../core/identity/api.js";
+import type { UndoResult } from "../../core/identity/api.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
-import type { Change, Evidence, Picture, Plan, Want } from "../../core/identity/model.js";
+import type { Change, Evidence, Snapshot, Plan, ReadSet } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { EMPTY_PLAN } from "../rules/working-state.js";
-import type { Call, Lane } from "../workspace-queue.js";
+import type { Call, WorkspaceQueue } from "../workspace-queue.js";
 import { lookInTurns } from "./read-in-chunks.js";
 import type { Progress } from "./read-component.js";
 import { createRevs, type Revs } from "./revisions.js";
 import { NO_RULES } from "../rules/assert.js";
 import type { Ruling, Step, Work } from "./result.js";
-import { wantWith } from "../rules/read-set.js";
+import { readSetWith } from "../rules/read-set.js";
 
 export interface SettleDeps {
   readonly graph: IdentityGraph;
-  readonly lane: Pick<Lane, "alone">;
+  readonly workspaceQueue: Pick<WorkspaceQueue, "alone">;
   readonly onProgress: (progress: Progress) => void;
 }
 
@@ -36,9 +36,9 @@ const REST_MS = 5;
 /** What is to be done, in parts that take turns with others. */
 export interface Task {
   readonly workspace: WorkspaceId;
-  readonly want: () => Promise<Want>;
+  readonly want: () => Promise<ReadSet>;
   /** Reads what the decision needs. Once links went, it is asked about what is left to do. */
-  readonly prepare: (seen: Picture, hasBegun: boolean) => Promise<(() => Ruling | Promise<Ruling>) | "changed">;
+  readonly prepare: (seen: Snapshot, hasBegun: boolean) => Promise<(() => Ruling | Promise<Ruling>) | "changed">;
 }
 
 type Run = <T>(work: () => Promise<T>) => Promise<T>;
@@ -47,7 +47,7 @@ const atOnce: Run = (work) => work();
 /** The record stands, and with it the answer. */
 interface Begun {
   readonly change: Change;
-  readonly undone: Undone;
+  readonly undone: UndoResult;
 }
 
 interface State {
@@ -60,15 +60,15 @@ interface State {
  * Looks, lets `prepare` read what it needs, and writes step by step as long as no profile is another than it left; else it goes on
  * from what stands there. What it wrote stays when a later step fails, and the same call does the rest.
  */
-export async function settle(deps: SettleDeps, call: UndoCall, task: Task): Promise<Undone> {
+export async function settle(deps: SettleDeps, call: UndoCall, task: Task): Promise<UndoResult> {
   const state: State = { begun: null, links: 0 };
-  const inLane: Run = (work) => deps.lane.alone(task.workspace, work, call.call);
+  const inQueue: Run = (work) => deps.workspaceQueue.alone(task.workspace, work, call.call);
   for (let tries = 0, inVain = 0; inVain < TRIES_MAX; tries++) {
     const { links } = state;
     const result =
       tries < TRIES_BESIDE
-        ? await attempt(deps, call, task, state, call.dryRun ? atOnce : inLane)
-        : await inLane(() => attempt(deps, call, task, state, atOnce));
+        ? await attempt(deps, call, task, state, call.dryRun ? atOnce : inQueue)
+        : await inQueue(() => attempt(deps, call, task, state, atOnce));
     if (result !== "changed") return result;
     inVain = state.links > links ? 0 : inVain + 1;
   }
@@ -81,7 +81,7 @@ async function attempt(
   task: Task,
   state: State,
   run: Run,
-): Promise<Undone | "changed"> {
+): Promise<UndoResult | "changed"> {
   const want = await task.want();
   const seen = await lookInTurns(deps.graph, task.workspace, want);
   if (seen === null) return "changed";
@@ -98,7 +98,7 @@ async function attempt(
 }
 
 /** As it was decided when it began; but what a rule kept out since then is told. */
-const answerOf = ({ undone, change: { changeId } }: Begun, { dropped }: Undone): Undone => ({
+const answerOf = ({ undone, change: { changeId } }: Begun, { dropped }: UndoResult): UndoResult => ({
   ...undone,
   changeId,
   dropped,
@@ -109,7 +109,7 @@ async function decided(
   { graph }: SettleDeps,
   workspace: WorkspaceId,
   decide: () => Ruling | Promise<Ruling>,
-  { keys }: Want,
+  { keys }: ReadSet,
   revs: Revs,
 ): Promise<Ruling | "changed"> {
   try {
@@ -134,7 +134,7 @@ async function writeAll(
   { workspace }: Task,
   state: State,
   { run, revs, ruling, work }: Writing,
-): Promise<Undone | "changed"> {
+): Promise<UndoResult | "changed"> {
   const { undone } = ruling;
   const { profileId } = undone.before[0]!;
   let checked = ruling.keys;
@@ -161,7 +161,7 @@ async function writeAll(
   return answerOf(state.begun!, undone);
 }
 
-const planOf = (step: Step, { marks }: Work, now: Picture, change: Change, isFirst: boolean): Plan => ({
+const planOf = (step: Step, { marks }: Work, now: Snapshot, change: Change, isFirst: boolean): Plan => ({
   ...EMPTY_PLAN,
   ...step.plan(now, change),
   ...(isFirst && { changes: [change], ...marks(change) }),
@@ -175,7 +175,7 @@ function keysOf({ keys, work }: Ruling): readonly IdentifierKey[] {
 }
 
 /** All of the profiles, and nothing of what only an assertion asks for. */
-const wantProfilesOf = (keys: readonly IdentifierKey[]): Want => wantWith({ keys, pairs: [] }, NO_RULES);
+const wantProfilesOf = (keys: readonly IdentifierKey[]): ReadSet => readSetWith({ keys, pairs: [] }, NO_RULES);
 
 const check = ({ graph }: SettleDeps, workspace: WorkspaceId, keys: readonly IdentifierKey[], revs: Revs) =>
   graph.update(workspace, wantProfilesOf(keys), (now) => ({ plan: null, result: revs.hold(keys, now) }));

@@ -1,7 +1,7 @@
 import { identifierKey } from "../../core/event/event.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import { inPortions } from "../scheduling/chunks.js";
-import { fallApart, removesOf, splitPlan, type ForbiddenPair, type Part } from "./split.js";
+import { fallApart, removesOf, splitPlan, type ForbiddenPairSides, type Part } from "./split.js";
 import type { Step } from "./result.js";
 import type { Web } from "./component-graph.js";
 
@@ -9,7 +9,7 @@ import type { Web } from "./component-graph.js";
 export interface Torn {
   readonly web: Web;
   /** Forbidden pairs that have a side in it. */
-  readonly nevers: readonly ForbiddenPair[];
+  readonly forbiddenPairs: readonly ForbiddenPairSides[];
   readonly gone: readonly number[];
 }
 
@@ -57,13 +57,13 @@ interface Fall {
   readonly parts: readonly Part[];
 }
 
-function createPieces(workspace: WorkspaceId, { web, nevers }: Torn): Pieces {
+function createPieces(workspace: WorkspaceId, { web, forbiddenPairs }: Torn): Pieces {
   const gone = new Set<number>();
   const pieceAt = new Uint32Array(web.members.length);
   const pieces: (readonly number[])[] = [[...web.members.keys()]];
 
   const fall = (piece: number): readonly Part[] => {
-    const parts = fallApart(web, gone, nevers, pieces[piece]);
+    const parts = fallApart(web, gone, forbiddenPairs, pieces[piece]);
     const [stays, ...others] = parts;
     pieces[piece] = stays!.members;
     for (const { members } of others) {

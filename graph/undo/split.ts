@@ -1,12 +1,12 @@
 import { identifierKey } from "../../core/event/event.js";
 import type { PathLink } from "../../core/identity/api.js";
-import type { NeverId, WorkspaceId } from "../../core/ids.js";
+import type { ForbiddenPairId, WorkspaceId } from "../../core/ids.js";
 import type {
   Change,
   Component,
   Link,
   Member,
-  Never,
+  ForbiddenPair,
   ProfileRef,
   RemovePlan,
   SplitPlan,
@@ -17,29 +17,29 @@ import { shortestPath, partsOf, type Gone, type Web } from "./component-graph.js
 export interface Part extends Remnant, Summary {}
 
 /** Two that may not come into one profile. */
-export type ForbiddenPair = Pick<Never, "neverId" | "from" | "to">;
+export type ForbiddenPairSides = Pick<ForbiddenPair, "forbiddenPairId" | "from" | "to">;
 
-/** What a component falls into without some of its links, the largest part first. `nevers` are those that have a side in it. */
+/** What a component falls into without some of its links, the largest part first. `forbiddenPairs` are those that have a side in it. */
 export function fallApart(
   web: Web,
   gone: Gone,
-  nevers: readonly ForbiddenPair[],
+  forbiddenPairs: readonly ForbiddenPairSides[],
   among?: readonly number[],
 ): readonly Part[] {
   const parts = partsOf(web, gone, among);
-  const idsOf = neversOfParts(web, parts, nevers);
+  const idsOf = forbiddenOfParts(web, parts, forbiddenPairs);
   return parts
     .map((members, position) => partOf(web, members, idsOf[position]!.toSorted()))
     .toSorted((a, b) => b.size - a.size || (a.profileId < b.profileId ? -1 : 1));
 }
 
-function partOf(web: Web, members: readonly number[], never: readonly NeverId[]): Part {
+function partOf(web: Web, members: readonly number[], forbidden: readonly ForbiddenPairId[]): Part {
   const counts = new Map<string, number>();
   for (const position of members) {
     const { namespace } = web.members[position]!.identifier;
     counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
   }
-  return { ...remnantOf(web, members), counts, never };
+  return { ...remnantOf(web, members), counts, forbidden };
 }
 
 /** What is left of a component, and no more than an answer tells of it. */
@@ -57,18 +57,18 @@ function remnantOf({ members: all }: Web, members: readonly number[]): Remnant {
   return { profileId, size: members.length, members };
 }
 
-function neversOfParts(
+function forbiddenOfParts(
   web: Web,
   parts: readonly (readonly number[])[],
-  nevers: readonly ForbiddenPair[],
-): readonly NeverId[][] {
-  if (nevers.length === 0) return parts.map(() => []);
-  const idsAt = new Map<string, NeverId[]>();
-  for (const { neverId, from, to } of nevers)
+  forbiddenPairs: readonly ForbiddenPairSides[],
+): readonly ForbiddenPairId[][] {
+  if (forbiddenPairs.length === 0) return parts.map(() => []);
+  const idsAt = new Map<string, ForbiddenPairId[]>();
+  for (const { forbiddenPairId, from, to } of forbiddenPairs)
     for (const side of [from, to].map(nameOf)) {
       const ids = idsAt.get(side);
-      if (ids === undefined) idsAt.set(side, [neverId]);
-      else ids.push(neverId);
+      if (ids === undefined) idsAt.set(side, [forbiddenPairId]);
+      else ids.push(forbiddenPairId);
     }
   return parts.map((members) =>
     members.flatMap((position) => idsAt.get(nameOf(web.members[position]!.identifier)) ?? []),
@@ -102,11 +102,11 @@ export function splitPlan(
   };
 }
 
-const summaryOf = ({ profileId, size, counts, never }: Part): Summary & ProfileRef => ({
+const summaryOf = ({ profileId, size, counts, forbidden }: Part): Summary & ProfileRef => ({
   profileId,
   size,
   counts,
-  never,
+  forbidden,
 });
 
 /** Not before the link itself came to stand, whatever the clocks of two gateways say. */

@@ -7,26 +7,26 @@ import {
   type Component,
   type ComponentPlan,
   type Link,
-  type Never,
-  type Picture,
+  type ForbiddenPair,
+  type Snapshot,
   type SeenComponent,
 } from "../../core/identity/model.js";
 import { refOf } from "../rules/working-state.js";
-import { explainedPath, lastAt, remnantsOf, type ForbiddenPair } from "./split.js";
+import { explainedPath, lastAt, remnantsOf, type ForbiddenPairSides } from "./split.js";
 import { tearApart } from "./split-steps.js";
 import { undone, type Ruling, type Step, type Undoing } from "./result.js";
 import { linkBetween, type Web } from "./component-graph.js";
 
-/** What is to be taken apart; `web` is the profile that holds it, as it stands in the picture. */
+/** What is to be taken apart; `web` is the profile that holds it, as it stands in the snapshot. */
 export interface UnlinkPair extends Undoing {
   readonly from: Side;
   readonly to: Side;
   /** Forbids the pair from now on. */
-  readonly never: ForbiddenPair | null;
+  readonly forbidden: ForbiddenPairSides | null;
   /** Null when the two are apart. */
   readonly web: Web | null;
   /** Forbidden pairs that have a side in the profile. */
-  readonly nevers: readonly ForbiddenPair[];
+  readonly forbiddenPairs: readonly ForbiddenPairSides[];
 }
 
 export interface Side {
@@ -35,55 +35,59 @@ export interface Side {
 }
 
 /** Pure. Throws `still_joined` when a pair is to be forbidden that other links hold together. */
-export function decideUnlinkPair(picture: Picture, asked: UnlinkPair): Ruling {
-  return asked.web === null ? decideApart(picture, asked) : decideWithin(picture, asked, asked.web);
+export function decideUnlinkPair(snapshot: Snapshot, asked: UnlinkPair): Ruling {
+  return asked.web === null ? decideApart(snapshot, asked) : decideWithin(snapshot, asked, asked.web);
 }
 
 /** There is no link to take; but the pair may be forbidden. */
-function decideApart(picture: Picture, asked: UnlinkPair): Ruling {
-  const { from, to, never } = asked;
+function decideApart(snapshot: Snapshot, asked: UnlinkPair): Ruling {
+  const { from, to, forbidden } = asked;
   const keys = [from.key, to.key];
-  const profiles = keys.map((key) => seatOf(picture, key)[1]);
+  const profiles = keys.map((key) => seatOf(snapshot, key)[1]);
   const refs = profiles.map(refOf);
-  if (never === null || profiles[0]!.never.includes(never.neverId))
+  if (forbidden === null || profiles[0]!.forbidden.includes(forbidden.forbiddenPairId))
     return { keys, work: null, undone: undone(refs, refs) };
   const step: Step = {
     keys,
     links: 0,
-    plan: (now) => ({ components: keys.map((key) => withNever(...seatOf(now, key), never)) }),
+    plan: (now) => ({ components: keys.map((key) => withForbidden(...seatOf(now, key), forbidden)) }),
   };
   const change = asked.change({ outcome: "forbidden", before: refs, after: refs });
   return {
     keys,
-    work: { what: "removed links", change, marks: (made) => ({ forbids: [forbidden(never, made)] }), steps: [step] },
+    work: { what: "removed links", change, marks: (made) => ({ forbids: [recordOf(forbidden, made)] }), steps: [step] },
     undone: { ...undone(refs, refs), outcome: "forbidden" },
   };
 }
 
-const forbidden = (pair: ForbiddenPair, { changeId, at, evidence: { keyId } }: Change): Never => ({
+const recordOf = (pair: ForbiddenPairSides, { changeId, at, evidence: { keyId } }: Change): ForbiddenPair => ({
   ...pair,
   changeId,
   keyId,
   at,
 });
 
-const withNever = (component: Component, profile: SeenComponent, { neverId }: ForbiddenPair): ComponentPlan => ({
+const withForbidden = (
+  component: Component,
+  profile: SeenComponent,
+  { forbiddenPairId }: ForbiddenPairSides,
+): ComponentPlan => ({
   ...refOf(profile),
   into: component,
   absorbed: [],
   counts: profile.counts,
-  never: [...profile.never, neverId].toSorted(),
+  forbidden: [...profile.forbidden, forbiddenPairId].toSorted(),
 });
 
-function decideWithin(picture: Picture, asked: UnlinkPair, web: Web): Ruling {
-  const { workspace, from, to, never } = asked;
+function decideWithin(snapshot: Snapshot, asked: UnlinkPair, web: Web): Ruling {
+  const { workspace, from, to, forbidden } = asked;
   const keys = [from.key, to.key];
-  const [, profile] = seatOf(picture, from.key);
-  const [start, end] = [positionOf(picture, web, from.key), positionOf(picture, web, to.key)];
-  const isLinked = picture.linked.has(pairKey(from.key, to.key));
+  const [, profile] = seatOf(snapshot, from.key);
+  const [start, end] = [positionOf(snapshot, web, from.key), positionOf(snapshot, web, to.key)];
+  const isLinked = snapshot.linked.has(pairKey(from.key, to.key));
   const gone = isLinked ? [requireRead(linkBetween(web, start, end))] : [];
   const path = explainedPath(web, start, end, new Set(gone));
-  if (path !== null && never !== null)
+  if (path !== null && forbidden !== null)
     throw new AppError("still_joined", "Other links still hold the two together, so the pair cannot be forbidden.", {
       members: { stillJoinedBy: path },
     });
@@ -91,13 +95,17 @@ function decideWithin(picture: Picture, asked: UnlinkPair, web: Web): Ruling {
   if (!isLinked) return { keys, work: null, undone: { ...undone(before, before), stillJoinedBy: path } };
 
   const after = remnantsOf(web, new Set(gone));
-  const torn = { web, gone, nevers: never === null ? asked.nevers : [...asked.nevers, never] };
+  const torn = {
+    web,
+    gone,
+    forbiddenPairs: forbidden === null ? asked.forbiddenPairs : [...asked.forbiddenPairs, forbidden],
+  };
   return {
     keys,
     work: {
       what: "removed links",
       change: asked.change({ outcome: "unlinked", before, after }),
-      marks: (made) => (never === null ? {} : { forbids: [forbidden(never, made)] }),
+      marks: (made) => (forbidden === null ? {} : { forbids: [recordOf(forbidden, made)] }),
       steps: tearApart(workspace, [torn], asked.linksPerStep),
     },
     undone: { ...undone(before, after), outcome: "unlinked", stillJoinedBy: path },
@@ -107,17 +115,17 @@ function decideWithin(picture: Picture, asked: UnlinkPair, web: Web): Ruling {
 export interface UnlinkIdentifier extends Undoing {
   readonly side: Side;
   readonly web: Web;
-  readonly nevers: readonly Never[];
+  readonly forbiddenPairs: readonly ForbiddenPair[];
   /** The profile as it stood when the first links went: what was linked since stays. Null as long as none went. */
   readonly begun: Web | null;
 }
 
 /** Takes all links of one identifier; what only it held together falls apart. */
-export function decideUnlinkIdentifier(picture: Picture, asked: UnlinkIdentifier): Ruling {
-  const { workspace, side, web, nevers, begun } = asked;
+export function decideUnlinkIdentifier(snapshot: Snapshot, asked: UnlinkIdentifier): Ruling {
+  const { workspace, side, web, forbiddenPairs, begun } = asked;
   const keys = [side.key];
-  const before = [refOf(seatOf(picture, side.key)[1])];
-  const position = positionOf(picture, web, side.key);
+  const before = [refOf(seatOf(snapshot, side.key)[1])];
+  const position = positionOf(snapshot, web, side.key);
   const links = [...web.around.subarray(web.starts[position], web.starts[position + 1])];
   const gone = begun === null ? links : links.filter((link) => stoodIn(begun, web.links[link]!));
   if (gone.length === 0) return { keys, work: null, undone: undone(before, before) };
@@ -128,7 +136,7 @@ export function decideUnlinkIdentifier(picture: Picture, asked: UnlinkIdentifier
       what: "removed links",
       change: asked.change({ outcome: "unlinked", before, after }),
       marks: ({ at, changeId }) => ({ unlinked: [{ key: side.key, at: lastAt(web, gone, at), changeId }] }),
-      steps: tearApart(workspace, [{ web, nevers, gone }], asked.linksPerStep),
+      steps: tearApart(workspace, [{ web, forbiddenPairs, gone }], asked.linksPerStep),
     },
     undone: { ...undone(before, after), outcome: "unlinked" },
   };
@@ -141,15 +149,15 @@ function stoodIn(web: Web, { from, to, changeId }: Link): boolean {
   return link !== undefined && web.links[link]!.changeId === changeId;
 }
 
-function seatOf(picture: Picture, key: IdentifierKey): readonly [Component, SeenComponent] {
-  const { component } = picture.identifiers.get(key)!;
-  return [component, picture.components.get(component)!];
+function seatOf(snapshot: Snapshot, key: IdentifierKey): readonly [Component, SeenComponent] {
+  const { component } = snapshot.identifiers.get(key)!;
+  return [component, snapshot.components.get(component)!];
 }
 
-const positionOf = (picture: Picture, web: Web, key: IdentifierKey): number =>
-  requireRead(web.positionOf.get(picture.identifiers.get(key)!.uid));
+const positionOf = (snapshot: Snapshot, web: Web, key: IdentifierKey): number =>
+  requireRead(web.positionOf.get(snapshot.identifiers.get(key)!.uid));
 
-/** The web is read after the picture: when somebody wrote between them, all is read again. */
+/** The web is read after the snapshot: when somebody wrote between them, all is read again. */
 function requireRead(position: number | undefined): number {
   if (position === undefined) throw new Error("The profile is not the one that was seen.");
   return position;

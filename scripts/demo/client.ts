@@ -54,11 +54,11 @@ export async function inParallel<T>(
   work: (item: T, index: number) => Promise<void>,
 ): Promise<void> {
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const workspaceQueue = async (): Promise<void> => {
     while (next < items.length) {
       const index = next++;
       await work(items[index]!, index);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, workspaceQueue));
 }

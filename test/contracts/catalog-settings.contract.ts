@@ -261,10 +261,10 @@ export const settingSentences: Contract<CatalogStore> = {
 
   "answers the settings of identity as they were put, and the defaults before": async ({ port }) => {
     const workspace = newWorkspace();
-    assert.deepEqual(await port.identitySettings(workspace), { connectorLimit: null });
-    for (const connectorLimit of [5, 100, null, 1]) {
-      await port.putIdentitySettings(workspace, { connectorLimit });
-      assert.deepEqual(await port.identitySettings(workspace), { connectorLimit });
+    assert.deepEqual(await port.identitySettings(workspace), { sharedIdentifierLimit: null });
+    for (const sharedIdentifierLimit of [5, 100, null, 1]) {
+      await port.putIdentitySettings(workspace, { sharedIdentifierLimit });
+      assert.deepEqual(await port.identitySettings(workspace), { sharedIdentifierLimit });
     }
     assert.deepEqual(await port.namespaces(workspace), []);
   },
@@ -276,12 +276,12 @@ export const settingSentences: Contract<CatalogStore> = {
       [b, a],
     ] as const) {
       const before = await port.identitySettings(other);
-      await port.putIdentitySettings(own, { connectorLimit: own === a ? 1 : 2 });
+      await port.putIdentitySettings(own, { sharedIdentifierLimit: own === a ? 1 : 2 });
       assert.deepEqual(await port.identitySettings(other), before);
     }
     assert.deepEqual(await Promise.all([a, b].map((own) => port.identitySettings(own))), [
-      { connectorLimit: 1 },
-      { connectorLimit: 2 },
+      { sharedIdentifierLimit: 1 },
+      { sharedIdentifierLimit: 2 },
     ]);
   },
 };

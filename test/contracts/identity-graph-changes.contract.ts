@@ -38,9 +38,9 @@ const OUTCOMES: readonly Change["outcome"][] = [
   "unlinked",
   "forbidden",
   "reverted",
-  "lifted",
+  "allowed",
 ];
-const RULES: readonly DropRule[] = ["blocked", "limit", "never_link", "connector", "unlinked"];
+const RULES: readonly DropRule[] = ["blocked", "limit", "forbidden_pair", "shared_identifier", "unlinked"];
 
 /** What the records of changes promise. */
 export const identityGraphChanges: Contract<IdentityGraph> = {
@@ -61,12 +61,12 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
         after: [newId<Uid>(), newId<Uid>()],
         dropped: strange.map((identifier, i) => ({ identifier, rule: RULES[i % RULES.length]! })),
       }),
-      aChange({ outcome: "refused", rule: "never_link", identifiers: [ann, bob] }),
+      aChange({ outcome: "refused", rule: "forbidden_pair", identifiers: [ann, bob] }),
       aChange({
         outcome: "reverted",
         dropped: strange.map((from, i) => ({ from, to: strange[0]!, rule: RULES[i % RULES.length]! })),
       }),
-      ...(["identify", "alias", "unlink", "revert", "lift"] as const).map((source) =>
+      ...(["identify", "alias", "unlink", "revert", "allow"] as const).map((source) =>
         aChange({ outcome: "reverted", reverts: newId<ChangeId>(), evidence: { ...EVIDENCE, source } }),
       ),
     ];

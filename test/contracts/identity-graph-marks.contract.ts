@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
-import { newId, type ChangeId, type NeverId, type WorkspaceId } from "../../core/ids.js";
-import type { Member, Never } from "../../core/identity/model.js";
+import { newId, type ChangeId, type ForbiddenPairId, type WorkspaceId } from "../../core/ids.js";
+import type { Member, ForbiddenPair } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity/fixtures.js";
-import { aChange, forbid, lift, takeApart, write } from "../support/identity/plans.js";
+import { aChange, forbid, allow, takeApart, write } from "../support/identity/plans.js";
 import { ALL, ann, bob, cat, dan, hostileValues, idOf, inPages } from "../support/identity/snapshots.js";
 
 const valuesOf = (members: readonly Member[]) => members.map(({ identifier }) => identifier.value);
-const byId = (x: Never, y: Never): number => (x.neverId < y.neverId ? -1 : 1);
+const byId = (x: ForbiddenPair, y: ForbiddenPair): number => (x.forbiddenPairId < y.forbiddenPairId ? -1 : 1);
 
-const markConnector = (port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, isConnector: boolean) =>
+const markShared = (port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, isShared: boolean) =>
   write(port, workspace, [identifier], () => ({
-    touches: [{ key: identifierKey(workspace, identifier), touched: [], isConnector }],
+    touches: [{ key: identifierKey(workspace, identifier), touched: [], isShared }],
   }));
 
 async function unlink(port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, at: number | null) {
@@ -59,84 +59,96 @@ export const identityGraphMarks: Contract<IdentityGraph> = {
     assert.equal(await port.isUnlinkedBy(one, identifierKey(one, ann), changeId), true);
   },
 
-  "findNevers and nevers tell a forbidden pair as it was forbidden, until it is allowed again": async ({
+  "findForbiddenPairs and forbiddenPairs tell a forbidden pair as it was forbidden, until it is allowed again": async ({
     port,
     reopen,
   }) => {
     const workspace = aWorkspace();
     const strange = hostileValues(aWorkspace()).map((value) => anIdentifier(value, "a.b"));
     await step(port, workspace, ...[ann, bob, ...strange].map((one) => anAssertion(one)));
-    const nevers = [await forbid(port, workspace, [bob, ann])];
-    for (const one of strange) nevers.push(await forbid(port, workspace, [one, bob]));
-    const ids = nevers.map(({ neverId }) => neverId);
+    const forbiddenPairs = [await forbid(port, workspace, [bob, ann])];
+    for (const one of strange) forbiddenPairs.push(await forbid(port, workspace, [one, bob]));
+    const ids = forbiddenPairs.map(({ forbiddenPairId }) => forbiddenPairId);
     const again = await reopen();
-    assert.deepEqual(await again.nevers(workspace, ALL), nevers.toSorted(byId));
-    assert.deepEqual((await again.findNevers(workspace, ids)).toSorted(byId), nevers.toSorted(byId));
-    assert.deepEqual(await again.findNevers(workspace, [ids[3]!, newId<NeverId>()]), [nevers[3]]);
-    assert.deepEqual(await again.findNevers(workspace, []), []);
-    await lift(again, workspace, nevers[3]!);
-    assert.deepEqual(await again.findNevers(workspace, [ids[3]!]), []);
-    assert.deepEqual(await again.nevers(workspace, ALL), nevers.filter((_, i) => i !== 3).toSorted(byId));
+    assert.deepEqual(await again.forbiddenPairs(workspace, ALL), forbiddenPairs.toSorted(byId));
+    assert.deepEqual((await again.findForbiddenPairs(workspace, ids)).toSorted(byId), forbiddenPairs.toSorted(byId));
+    assert.deepEqual(await again.findForbiddenPairs(workspace, [ids[3]!, newId<ForbiddenPairId>()]), [
+      forbiddenPairs[3],
+    ]);
+    assert.deepEqual(await again.findForbiddenPairs(workspace, []), []);
+    await allow(again, workspace, forbiddenPairs[3]!);
+    assert.deepEqual(await again.findForbiddenPairs(workspace, [ids[3]!]), []);
+    assert.deepEqual(
+      await again.forbiddenPairs(workspace, ALL),
+      forbiddenPairs.filter((_, i) => i !== 3).toSorted(byId),
+    );
     await forbid(again, workspace, [bob, strange[2]!]);
-    assert.equal((await again.findNevers(workspace, [ids[3]!]))[0]!.to.value, strange[2]!.value, "forbidden anew");
+    assert.equal(
+      (await again.findForbiddenPairs(workspace, [ids[3]!]))[0]!.to.value,
+      strange[2]!.value,
+      "forbidden anew",
+    );
   },
 
-  "nevers come by id, in pages, each once": async ({ port }) => {
+  "forbiddenPairs come by id, in pages, each once": async ({ port }) => {
     const workspace = aWorkspace();
     const people = Array.from({ length: 7 }, (_, i) => anIdentifier(`p${i}`));
     await step(port, workspace, anAssertion(ann), ...people.map((one) => anAssertion(one)));
-    const nevers: Never[] = [];
-    for (const one of people) nevers.push(await forbid(port, workspace, [ann, one]));
+    const forbiddenPairs: ForbiddenPair[] = [];
+    for (const one of people) forbiddenPairs.push(await forbid(port, workspace, [ann, one]));
     for (const size of [1, 3, 7]) {
-      const found = await inPages(size, nevers.length, (last: Never | undefined) =>
-        port.nevers(workspace, { limit: size, after: last?.neverId ?? null }),
+      const found = await inPages(size, forbiddenPairs.length, (last: ForbiddenPair | undefined) =>
+        port.forbiddenPairs(workspace, { limit: size, after: last?.forbiddenPairId ?? null }),
       );
-      assert.deepEqual(found, nevers.toSorted(byId), `pages of ${size}`);
+      assert.deepEqual(found, forbiddenPairs.toSorted(byId), `pages of ${size}`);
     }
   },
 
-  "findNevers and nevers keep workspaces apart": async ({ port }) => {
+  "findForbiddenPairs and forbiddenPairs keep workspaces apart": async ({ port }) => {
     const [one, other] = [aWorkspace(), aWorkspace()];
-    const nevers: Never[] = [];
+    const forbiddenPairs: ForbiddenPair[] = [];
     for (const workspace of [one, other]) {
       await step(port, workspace, anAssertion(ann), anAssertion(bob));
-      nevers.push(await forbid(port, workspace, [ann, bob]));
+      forbiddenPairs.push(await forbid(port, workspace, [ann, bob]));
     }
-    const ids = nevers.map(({ neverId }) => neverId);
+    const ids = forbiddenPairs.map(({ forbiddenPairId }) => forbiddenPairId);
     for (const [i, workspace] of [one, other].entries()) {
-      assert.deepEqual(await port.nevers(workspace, ALL), [nevers[i]]);
-      assert.deepEqual(await port.findNevers(workspace, ids), [nevers[i]]);
+      assert.deepEqual(await port.forbiddenPairs(workspace, ALL), [forbiddenPairs[i]]);
+      assert.deepEqual(await port.findForbiddenPairs(workspace, ids), [forbiddenPairs[i]]);
     }
   },
 
-  "connectors are those that a plan marked and none unmarked since, by uid, in pages": async ({ port, reopen }) => {
+  "shared identifiers are those that a plan marked and none unmarked since, by uid, in pages": async ({
+    port,
+    reopen,
+  }) => {
     const workspace = aWorkspace();
     const strange = hostileValues(aWorkspace()).map((value) => anIdentifier(value, "device_id"));
     for (const one of [ann, ...strange, bob]) await step(port, workspace, anAssertion(one, cat));
-    for (const one of [...strange, ann, bob, cat].toReversed()) await markConnector(port, workspace, one, true);
-    await markConnector(port, workspace, cat, false);
+    for (const one of [...strange, ann, bob, cat].toReversed()) await markShared(port, workspace, one, true);
+    await markShared(port, workspace, cat, false);
     const again = await reopen();
-    const all = await again.connectors(workspace, ALL);
+    const all = await again.sharedIdentifiers(workspace, ALL);
     assert.deepEqual(
       all.map(({ identifier }) => identifier),
       [ann, ...strange, bob],
     );
-    assert.ok(all.every(({ isConnector }) => isConnector));
+    assert.ok(all.every(({ isShared }) => isShared));
     for (const size of [1, 4]) {
       const found = await inPages(size, all.length, (last: Member | undefined) =>
-        again.connectors(workspace, { limit: size, after: last?.uid ?? null }),
+        again.sharedIdentifiers(workspace, { limit: size, after: last?.uid ?? null }),
       );
       assert.deepEqual(found, all, `pages of ${size}`);
     }
   },
 
-  "members say who is a connector, wherever it goes": async ({ port }) => {
+  "members say who is a shared identifier, wherever it goes": async ({ port }) => {
     const workspace = aWorkspace();
     await step(port, workspace, anAssertion(ann, bob), anAssertion(cat, dan));
-    await markConnector(port, workspace, bob, true);
+    await markShared(port, workspace, bob, true);
     const found = async (identifier: Identifier) =>
       (await port.members(workspace, await idOf(port, workspace, identifier), ALL))
-        .filter(({ isConnector }) => isConnector)
+        .filter(({ isShared }) => isShared)
         .map(({ identifier: { value } }) => value);
     assert.deepEqual([await found(ann), await found(cat)], [["bob"], []]);
     await step(port, workspace, anAssertion(ann, cat));
@@ -145,13 +157,13 @@ export const identityGraphMarks: Contract<IdentityGraph> = {
     assert.deepEqual([await found(dan), await found(bob)], [[], ["bob"]]);
   },
 
-  "connectors keeps workspaces apart": async ({ port }) => {
+  "sharedIdentifiers keeps workspaces apart": async ({ port }) => {
     const [one, other] = [aWorkspace(), aWorkspace()];
     for (const workspace of [one, other]) await step(port, workspace, anAssertion(ann), anAssertion(bob));
-    await markConnector(port, one, ann, true);
-    await markConnector(port, other, bob, true);
-    assert.deepEqual(valuesOf(await port.connectors(one, ALL)), ["ann"]);
-    assert.deepEqual(valuesOf(await port.connectors(other, ALL)), ["bob"]);
+    await markShared(port, one, ann, true);
+    await markShared(port, other, bob, true);
+    assert.deepEqual(valuesOf(await port.sharedIdentifiers(one, ALL)), ["ann"]);
+    assert.deepEqual(valuesOf(await port.sharedIdentifiers(other, ALL)), ["bob"]);
   },
 
   "hasIdentifiers tells whether any identifier of the namespace stands, not of one whose name begins like it": async ({

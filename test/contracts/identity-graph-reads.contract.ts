@@ -23,19 +23,19 @@ export const identityGraphReads: Contract<IdentityGraph> = {
   "read shows what stands there of all that is wanted, and leaves out what does not exist": async ({ port }) => {
     const workspace = aWorkspace();
     const profileId = await idOf(port, workspace, ann, bob);
-    const picture = await port.read(workspace, wanting(workspace, ann, bob, cat));
+    const snapshot = await port.read(workspace, wanting(workspace, ann, bob, cat));
     const [keyOfAnn, keyOfBob] = [ann, bob].map((one) => identifierKey(workspace, one));
-    assert.deepEqual([...picture.identifiers.keys()], [keyOfAnn, keyOfBob]);
-    const { component } = picture.identifiers.get(keyOfAnn!)!;
-    assert.equal(picture.identifiers.get(keyOfBob!)!.component, component);
-    const { size, ...profile } = picture.components.get(component)!;
-    assert.deepEqual([picture.components.size, size, profile.profileId], [1, 2, profileId]);
-    assert.deepEqual([...picture.linked], [pairKey(keyOfAnn!, keyOfBob!)]);
+    assert.deepEqual([...snapshot.identifiers.keys()], [keyOfAnn, keyOfBob]);
+    const { component } = snapshot.identifiers.get(keyOfAnn!)!;
+    assert.equal(snapshot.identifiers.get(keyOfBob!)!.component, component);
+    const { size, ...profile } = snapshot.components.get(component)!;
+    assert.deepEqual([snapshot.components.size, size, profile.profileId], [1, 2, profileId]);
+    assert.deepEqual([...snapshot.linked], [pairKey(keyOfAnn!, keyOfBob!)]);
   },
 
   "read of nothing wanted shows nothing": async ({ port }) => {
-    const picture = await port.read(aWorkspace(), { keys: [], pairs: [] });
-    const { identifiers, components, linked, removed } = picture;
+    const snapshot = await port.read(aWorkspace(), { keys: [], pairs: [] });
+    const { identifiers, components, linked, removed } = snapshot;
     assert.deepEqual([identifiers.size, components.size, linked.size, removed.size], [0, 0, 0, 0]);
   },
 

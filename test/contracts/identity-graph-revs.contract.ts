@@ -4,7 +4,7 @@ import type { WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, EVIDENCE, step } from "../support/identity/fixtures.js";
-import { aChange, EVERYBODY, forbid, giveBack, keysOf, lift, takeApart, write } from "../support/identity/plans.js";
+import { aChange, EVERYBODY, forbid, giveBack, keysOf, allow, takeApart, write } from "../support/identity/plans.js";
 import { ann, bob, cat, dan, wanting, wantingRules } from "../support/identity/snapshots.js";
 
 /** The rev of the profile that each is in. */
@@ -91,9 +91,9 @@ export const identityGraphRevs: Contract<IdentityGraph> = {
   "update raises the rev of both profiles of a pair that is forbidden, or allowed again": async ({ port }) => {
     const workspace = aWorkspace();
     await step(port, workspace, anAssertion(ann, bob), anAssertion(cat), anAssertion(dan));
-    const never = await forbid(port, workspace, [ann, dan]);
-    const allow = () => lift(port, workspace, never);
-    assert.deepEqual(await raisedBy(port, workspace, allow), ["ann", "bob", "dan"]);
+    const forbidden = await forbid(port, workspace, [ann, dan]);
+    const allowed = () => allow(port, workspace, forbidden);
+    assert.deepEqual(await raisedBy(port, workspace, allowed), ["ann", "bob", "dan"]);
     assert.deepEqual(await raisedBy(port, workspace, () => forbid(port, workspace, [ann, cat])), ["ann", "bob", "cat"]);
   },
 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import { pairKey, type Want } from "../../core/identity/model.js";
+import { pairKey, type ReadSet } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity/fixtures.js";
@@ -12,11 +12,11 @@ const mail = (value: string): Identifier => anIdentifier(value, "email");
 const cookie = (value: string): Identifier => anIdentifier(value, "cookie_id");
 
 /** What the rules see of one identifier. */
-async function sightOf(port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, want?: Want["rules"]) {
+async function sightOf(port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, want?: ReadSet["rules"]) {
   const rules = want ?? { limited: [], touchedMax: 0 };
-  const picture = await port.read(workspace, { ...wanting(workspace, identifier), rules });
-  const seen = picture.identifiers.get(identifierKey(workspace, identifier))!;
-  return { ...seen, ...picture.components.get(seen.component)! };
+  const snapshot = await port.read(workspace, { ...wanting(workspace, identifier), rules });
+  const seen = snapshot.identifiers.get(identifierKey(workspace, identifier))!;
+  return { ...seen, ...snapshot.components.get(seen.component)! };
 }
 const touchedOf = async (
   port: IdentityGraph,
@@ -41,24 +41,24 @@ export const identityGraphRules: Contract<IdentityGraph> = {
       return {
         changes: [change],
         unlinked: [{ key, at: EVIDENCE.at, changeId: change.changeId }],
-        touches: [{ key, touched: keys(workspace, dan), isConnector: true }],
+        touches: [{ key, touched: keys(workspace, dan), isShared: true }],
       };
     });
     for (const read of [
-      (want: Want) => port.read(workspace, want),
-      (want: Want) => port.update(workspace, want, (picture) => ({ plan: null, result: picture })),
+      (want: ReadSet) => port.read(workspace, want),
+      (want: ReadSet) => port.update(workspace, want, (snapshot) => ({ plan: null, result: snapshot })),
     ]) {
       // Two at once, one alone, and pairs that share an identifier.
-      const picture = await read(wanting(workspace, ann, bob, cat));
-      for (const { unlinkedAt, touched, isConnector } of picture.identifiers.values())
-        assert.deepEqual([unlinkedAt, touched, isConnector], [null, [], false]);
-      for (const { counts, never, rev } of picture.components.values())
-        assert.deepEqual([counts.size, never, rev], [0, [], 0]);
-      assert.deepEqual([...picture.linked], [pairKey(...keysOf(workspace, [ann, bob]))]);
-      assert.equal(picture.removed.size, 0);
+      const snapshot = await read(wanting(workspace, ann, bob, cat));
+      for (const { unlinkedAt, touched, isShared } of snapshot.identifiers.values())
+        assert.deepEqual([unlinkedAt, touched, isShared], [null, [], false]);
+      for (const { counts, forbidden, rev } of snapshot.components.values())
+        assert.deepEqual([counts.size, forbidden, rev], [0, [], 0]);
+      assert.deepEqual([...snapshot.linked], [pairKey(...keysOf(workspace, [ann, bob]))]);
+      assert.equal(snapshot.removed.size, 0);
       const deep = await read(wantingRules(wanting(workspace, ann, bob, cat)));
       assert.equal(deep.removed.size, 1);
-      assert.ok(deep.identifiers.get(identifierKey(workspace, ann))!.isConnector);
+      assert.ok(deep.identifiers.get(identifierKey(workspace, ann))!.isShared);
     }
   },
 
@@ -79,13 +79,13 @@ export const identityGraphRules: Contract<IdentityGraph> = {
   "read shows the forbidden pairs that have a side in a profile, sorted": async ({ port, reopen }) => {
     const workspace = aWorkspace();
     await step(port, workspace, anAssertion(ann, mail("a")), anAssertion(bob), anAssertion(cat), anAssertion(dan));
-    const nevers = [await forbid(port, workspace, [ann, bob]), await forbid(port, workspace, [cat, mail("a")])];
-    const ids = nevers.map(({ neverId }) => neverId);
+    const forbiddenPairs = [await forbid(port, workspace, [ann, bob]), await forbid(port, workspace, [cat, mail("a")])];
+    const ids = forbiddenPairs.map(({ forbiddenPairId }) => forbiddenPairId);
     const check = async (graph: IdentityGraph): Promise<void> => {
-      assert.deepEqual((await sightOf(graph, workspace, mail("a"))).never, ids.toSorted());
-      assert.deepEqual((await sightOf(graph, workspace, bob)).never, [ids[0]]);
-      assert.deepEqual((await sightOf(graph, workspace, cat)).never, [ids[1]]);
-      assert.deepEqual((await sightOf(graph, workspace, dan)).never, []);
+      assert.deepEqual((await sightOf(graph, workspace, mail("a"))).forbidden, ids.toSorted());
+      assert.deepEqual((await sightOf(graph, workspace, bob)).forbidden, [ids[0]]);
+      assert.deepEqual((await sightOf(graph, workspace, cat)).forbidden, [ids[1]]);
+      assert.deepEqual((await sightOf(graph, workspace, dan)).forbidden, []);
     };
     await check(port);
     await check(await reopen());
@@ -156,7 +156,7 @@ export const identityGraphRules: Contract<IdentityGraph> = {
     await step(port, workspace, anAssertion(ann, device));
     const touch = (graph: IdentityGraph, ...touched: readonly Identifier[]) =>
       write(graph, workspace, [device], () => ({
-        touches: [{ key: identifierKey(workspace, device), touched: keys(workspace, ...touched), isConnector: false }],
+        touches: [{ key: identifierKey(workspace, device), touched: keys(workspace, ...touched), isShared: false }],
       }));
     await touch(port, bob, ...strange);
     await touch(port, bob, cat, ann, cookie("c"));
@@ -174,7 +174,7 @@ export const identityGraphRules: Contract<IdentityGraph> = {
     for (const other of others) await step(port, workspace, anAssertion(device, other));
     const key = identifierKey(workspace, device);
     await write(port, workspace, [device], () => ({
-      touches: [{ key, touched: keys(workspace, ann, bob, others[0]!), isConnector: false }],
+      touches: [{ key, touched: keys(workspace, ann, bob, others[0]!), isShared: false }],
     }));
     for (const most of [1, 2, 5, 12, 14, 100]) {
       const touched = await touchedOf(port, workspace, device, ["user_id", "email"], most);
@@ -188,8 +188,8 @@ export const identityGraphRules: Contract<IdentityGraph> = {
     for (const workspace of [one, other]) await step(port, workspace, anAssertion(ann, bob), anAssertion(cat));
     await forbid(port, one, [ann, cat]);
     await takeApart(port, other, [[ann, bob]], [[ann], [bob]]);
-    assert.equal((await sightOf(port, other, cat)).never.length, 0);
-    assert.equal((await sightOf(port, one, cat)).never.length, 1);
+    assert.equal((await sightOf(port, other, cat)).forbidden.length, 0);
+    assert.equal((await sightOf(port, one, cat)).forbidden.length, 1);
     for (const [workspace, foreign, removed] of [
       [one, other, 0],
       [other, one, 1],

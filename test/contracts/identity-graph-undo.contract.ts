@@ -87,7 +87,7 @@ export const identityGraphUndo: Contract<IdentityGraph> = {
           {
             component,
             stays: { ...profile(ann), size: 3 },
-            parts: [{ profileId: uid, size: 1, counts, never: [], members: [uid] }],
+            parts: [{ profileId: uid, size: 1, counts, forbidden: [], members: [uid] }],
           },
         ],
       };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
-import { newId, type ChangeId, type NeverId, type Uid } from "../../core/ids.js";
+import { newId, type ChangeId, type ForbiddenPairId, type Uid } from "../../core/ids.js";
 import type { Plan } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import type { Contract } from "../support/contract.js";
@@ -8,7 +8,7 @@ import { anIdentifier, EVIDENCE } from "../support/identity/fixtures.js";
 import {
   aChain,
   aChange,
-  aNever,
+  aForbiddenPair,
   EVERYBODY,
   forbid,
   keysOf,
@@ -27,7 +27,7 @@ export const identityGraphWhole: Contract<IdentityGraph> = {
   "update writes all of a plan that takes back, or nothing": async ({ port }) => {
     const workspace = await aChain(port);
     await takeApart(port, workspace, [[cat, dan]], [[ann, bob, cat], [dan]]);
-    const never = await forbid(port, workspace, [cat, dan]);
+    const forbidden = await forbid(port, workspace, [cat, dan]);
     const foreign = await aChain(port);
     let elsewhere: Standing;
     await write(port, foreign, [ann], (seen) => {
@@ -38,8 +38,8 @@ export const identityGraphWhole: Contract<IdentityGraph> = {
       await standing(port, workspace, ...EVERYBODY),
       await standing(port, foreign, ...EVERYBODY),
       await port.changes(workspace, null, NEWEST),
-      await port.nevers(workspace, ALL),
-      await port.connectors(workspace, ALL),
+      await port.forbiddenPairs(workspace, ALL),
+      await port.sharedIdentifiers(workspace, ALL),
     ];
     const before = await look();
     const change = aChange();
@@ -85,20 +85,20 @@ export const identityGraphWhole: Contract<IdentityGraph> = {
         unlinked: [{ key: identifierKey(workspace, nobody), at, changeId }],
       }),
       "values that touched an identifier that does not exist": () => ({
-        touches: [{ key: identifierKey(workspace, nobody), touched: [], isConnector: true }],
+        touches: [{ key: identifierKey(workspace, nobody), touched: [], isShared: true }],
       }),
       "a pair to forbid of an identifier that does not exist": () => ({
-        forbids: [aNever(workspace, [ann, nobody], changeId)],
+        forbids: [aForbiddenPair(workspace, [ann, nobody], changeId)],
       }),
-      "a pair to forbid that is forbidden": () => ({ forbids: [{ ...never, changeId }] }),
-      "a pair to allow that is not forbidden": () => ({ lifts: [newId<NeverId>()] }),
+      "a pair to forbid that is forbidden": () => ({ forbids: [{ ...forbidden, changeId }] }),
+      "a pair to allow that is not forbidden": () => ({ allows: [newId<ForbiddenPairId>()] }),
     };
     for (const [what, broken] of Object.entries(damage)) {
       const refused = write(port, workspace, EVERYBODY, (seen) => {
         const { removes = [], ...rest } = broken(seen);
         const key = identifierKey(workspace, bob);
         return {
-          touches: [{ key, touched: [], isConnector: true }],
+          touches: [{ key, touched: [], isShared: true }],
           ...rest,
           changes: [change],
           removes: [...remove(ann, bob).removes!, ...removes],
@@ -119,14 +119,14 @@ export const identityGraphWhole: Contract<IdentityGraph> = {
     const [one, other] = [await aChain(port), await aChain(port)];
     const before = await standing(port, other, ...EVERYBODY);
     await takeApart(port, one, ...IN_HALVES);
-    const never = await forbid(port, one, [bob, cat]);
+    const forbidden = await forbid(port, one, [bob, cat]);
     assert.deepEqual(await standing(port, other, ...EVERYBODY), before);
     const foreign: Readonly<Record<string, (changeId: ChangeId) => Partial<Plan>>> = {
       link: (changeId) => ({ removes: [{ pair: keysOf(one, [ann, bob]), changeId, at: EVIDENCE.at }] }),
       "taken link": (changeId) => ({ restores: [{ pair: keysOf(one, [bob, cat]), changeId }] }),
       mark: (changeId) => ({ unlinked: [{ key: identifierKey(one, ann), at: EVIDENCE.at, changeId }] }),
-      touch: () => ({ touches: [{ key: identifierKey(one, ann), touched: [], isConnector: true }] }),
-      "forbidden pair": () => ({ lifts: [never.neverId] }),
+      touch: () => ({ touches: [{ key: identifierKey(one, ann), touched: [], isShared: true }] }),
+      "forbidden pair": () => ({ allows: [forbidden.forbiddenPairId] }),
     };
     const mine = await standing(port, one, ...EVERYBODY);
     for (const [what, plan] of Object.entries(foreign)) {
@@ -135,7 +135,7 @@ export const identityGraphWhole: Contract<IdentityGraph> = {
       await assert.rejects(refused, what);
     }
     assert.deepEqual(await standing(port, one, ...EVERYBODY), mine);
-    assert.deepEqual(await port.findNevers(one, [never.neverId]), [never]);
+    assert.deepEqual(await port.findForbiddenPairs(one, [forbidden.forbiddenPairId]), [forbidden]);
     await record(port, other, aChange());
   },
 };

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { isUnavailable } from "../../core/errors.js";
 import { identifierKey } from "../../core/event/event.js";
-import { newId, type ChangeId, type NeverId, type Uid } from "../../core/ids.js";
+import { newId, type ChangeId, type ForbiddenPairId, type Uid } from "../../core/ids.js";
 import type { Plan } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { decide, NO_RULES } from "../../graph/rules/assert.js";
-import { wantOf, wantWith } from "../../graph/rules/read-set.js";
+import { readSetOf, readSetWith } from "../../graph/rules/read-set.js";
 import type { Contract } from "../support/contract.js";
 import { aRequest, aWorkspace, anAssertion, anIdentifier, step, stepOf } from "../support/identity/fixtures.js";
 import { aChange } from "../support/identity/plans.js";
@@ -52,7 +52,7 @@ export const identityGraphContract: Contract<IdentityGraph> = {
     const workspace = aWorkspace();
     await step(port, workspace, anAssertion(ann, bob), anAssertion(cat));
     const want = wanting(workspace, ann, bob, cat, dan);
-    const shown = await port.update(workspace, want, (picture) => ({ plan: null, result: picture }));
+    const shown = await port.update(workspace, want, (snapshot) => ({ plan: null, result: snapshot }));
     assert.deepEqual(shown, await port.read(workspace, want));
     assert.equal(shown.identifiers.size, 3);
     assert.equal(shown.linked.size, 1);
@@ -73,14 +73,14 @@ export const identityGraphContract: Contract<IdentityGraph> = {
 
   "update answers what decide answers, once its plan stands": async ({ port }) => {
     const workspace = aWorkspace();
-    const verdicts = await step(port, workspace, anAssertion(ann, bob), anAssertion(bob, ann));
+    const results = await step(port, workspace, anAssertion(ann, bob), anAssertion(bob, ann));
     assert.deepEqual(
-      verdicts.map(({ outcome }) => outcome),
+      results.map(({ outcome }) => outcome),
       ["created", "unchanged"],
     );
     const { profiles } = await standing(port, workspace, ann, bob);
     const { profileId, size } = profiles[0]![2];
-    assert.deepEqual({ profileId, size }, { profileId: verdicts[0]!.profileId, size: 2 });
+    assert.deepEqual({ profileId, size }, { profileId: results[0]!.profileId, size: 2 });
   },
 
   "update changes nothing if decide throws, and rejects with what it threw": async ({ port }) => {
@@ -145,8 +145,8 @@ export const identityGraphContract: Contract<IdentityGraph> = {
       "a change id that stands twice": (plan) => ({ ...plan, changes: [...plan.changes, ...plan.changes] }),
     };
     for (const [what, broken] of Object.entries(damage)) {
-      const refused = port.update(workspace, wantWith(wantOf(request.keys), NO_RULES), (picture) => ({
-        plan: broken(decide(picture, [request], NO_RULES).plan!),
+      const refused = port.update(workspace, readSetWith(readSetOf(request.keys), NO_RULES), (snapshot) => ({
+        plan: broken(decide(snapshot, [request], NO_RULES).plan!),
         result: null,
       }));
       await assert.rejects(refused, what);
@@ -208,17 +208,17 @@ export const identityGraphContract: Contract<IdentityGraph> = {
     const before = await standing(port, workspace, ann, bob, cat, dan);
     const again = await reopen();
     assert.deepEqual(await standing(again, workspace, ann, bob, cat, dan), before);
-    const [verdict] = await step(again, workspace, anAssertion(ann, bob));
-    assert.equal(verdict!.outcome, "unchanged");
+    const [result] = await step(again, workspace, anAssertion(ann, bob));
+    assert.equal(result!.outcome, "unchanged");
   },
 
   "close lets the steps under way end": async ({ port, reopen }) => {
     const workspace = aWorkspace();
     const under = step(port, workspace, anAssertion(ann, bob));
     await port.close();
-    const [verdict] = await under;
-    assert.deepEqual(await (await reopen()).resolve(workspace, verdict!.profileId!), {
-      profileId: verdict!.profileId,
+    const [result] = await under;
+    assert.deepEqual(await (await reopen()).resolve(workspace, result!.profileId!), {
+      profileId: result!.profileId,
       size: 2,
     });
   },
@@ -237,13 +237,13 @@ export const identityGraphContract: Contract<IdentityGraph> = {
     await assert.rejects(port.linksOfChange(workspace, aChange({ identifiers: [ann, bob] })), isUnavailable);
     const [key, changeId] = [identifierKey(workspace, ann), newId<ChangeId>()];
     await assert.rejects(port.isUnlinkedBy(workspace, key, changeId), isUnavailable);
-    await assert.rejects(port.findNevers(workspace, [newId<NeverId>()]), isUnavailable);
-    await assert.rejects(port.nevers(workspace, ALL), isUnavailable);
+    await assert.rejects(port.findForbiddenPairs(workspace, [newId<ForbiddenPairId>()]), isUnavailable);
+    await assert.rejects(port.forbiddenPairs(workspace, ALL), isUnavailable);
     await assert.rejects(port.findChange(workspace, changeId), isUnavailable);
     for (const outcome of [null, "created" as const])
       await assert.rejects(port.changes(workspace, outcome, NEWEST), isUnavailable);
     await assert.rejects(port.history(workspace, profileId, NEWEST), isUnavailable);
-    await assert.rejects(port.connectors(workspace, ALL), isUnavailable);
+    await assert.rejects(port.sharedIdentifiers(workspace, ALL), isUnavailable);
     await assert.rejects(port.hasIdentifiers(workspace, "user_id"), isUnavailable);
   },
 };

@@ -4,7 +4,13 @@ import type { Namespace } from "../../core/catalog/catalog.js";
 import { identifierKey, identifierOf } from "../../core/event/event.js";
 import { newId, type WorkspaceId } from "../../core/ids.js";
 import { rulesOf } from "../../core/identity/rules.js";
-import { admit, beyondLimits, BUILT_IN_NAMESPACES, namespaceTable, type GivenIdentifier } from "../../core/identity/namespaces.js";
+import {
+  admit,
+  beyondLimits,
+  BUILT_IN_NAMESPACES,
+  namespaceTable,
+  type GivenIdentifier,
+} from "../../core/identity/namespaces.js";
 import { SEED } from "../support/random.js";
 
 const BUILT_IN = namespaceTable([]);
@@ -205,19 +211,19 @@ describe("The limits of namespaces", () => {
   });
 
   it("are rules with the priorities of all namespaces: an unknown one has 0, one without a limit is not among the limits", () => {
-    const rules = rulesOf(stored, { connectorLimit: 4 });
+    const rules = rulesOf(stored, { sharedIdentifierLimit: 4 });
     const limits = { email: 2, member: 1 };
     assert.deepEqual(rules.limits, new Map(Object.entries(limits)));
-    assert.equal(rules.connectorLimit, 4);
+    assert.equal(rules.sharedIdentifierLimit, 4);
     assert.deepEqual(["user_id", "cookie_id", "member", "unseen"].map(rules.priorityOf), [700, 100, 0, 0]);
-    const none = rulesOf([], { connectorLimit: null });
-    assert.deepEqual([none.limits.size, none.connectorLimit], [0, null]);
+    const none = rulesOf([], { sharedIdentifierLimit: null });
+    assert.deepEqual([none.limits.size, none.sharedIdentifierLimit], [0, null]);
   });
 
   it("are made into rules once for the same list and settings, and anew for others", () => {
-    const rules = rulesOf(stored, { connectorLimit: 4 });
-    assert.equal(rulesOf(stored, { connectorLimit: 4 }), rules);
-    assert.equal(rulesOf(stored, { connectorLimit: 5 }).connectorLimit, 5);
-    assert.deepEqual([...rulesOf([own({ limit: 9 })], { connectorLimit: 4 }).limits], [["member", 9]]);
+    const rules = rulesOf(stored, { sharedIdentifierLimit: 4 });
+    assert.equal(rulesOf(stored, { sharedIdentifierLimit: 4 }), rules);
+    assert.equal(rulesOf(stored, { sharedIdentifierLimit: 5 }).sharedIdentifierLimit, 5);
+    assert.deepEqual([...rulesOf([own({ limit: 9 })], { sharedIdentifierLimit: 4 }).limits], [["member", 9]]);
   });
 });

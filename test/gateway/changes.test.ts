@@ -77,7 +77,7 @@ describe("GET /v1/changes", () => {
     const listed = { created: created.toReversed(), merged: [merged], unlinked: [unlinked], reverted: [reverted] };
     for (const [outcome, expected] of Object.entries(listed))
       assert.deepEqual(idsOf(await calls.changes(`?outcome=${outcome}`)), expected, outcome);
-    for (const outcome of ["linked", "unchanged", "partial", "refused", "forbidden", "lifted"])
+    for (const outcome of ["linked", "unchanged", "partial", "refused", "forbidden", "allowed"])
       assert.deepEqual(await calls.changes(`?outcome=${outcome}`), [], outcome);
     for (const outcome of ["", "Merged", "toString", "merged,created"]) {
       const answer = await calls.get(`changes?outcome=${outcome}`);

@@ -89,10 +89,10 @@ describe("A dry run of identify or alias", () => {
   it("that a rule would refuse is the same 409, and leaves no change", async () => {
     await calls.identify(ada);
     await calls.identify(bob);
-    await calls.unlink({ from: ada, to: bob, never: true });
+    await calls.unlink({ from: ada, to: bob, forbid: true });
     const answer = await calls.post("alias?dry_run=true", { anonymous: bob, known: ada });
     assert.deepEqual([answer.status, answer.body["code"]], [409, "merge_refused"]);
-    assert.deepEqual([answer.body["rule"], answer.body["change_id"]], ["never_link", null]);
+    assert.deepEqual([answer.body["rule"], answer.body["change_id"]], ["forbidden_pair", null]);
     assert.deepEqual(await calls.changes("?outcome=refused"), []);
   });
 

@@ -10,38 +10,38 @@ describe("The settings of identity", () => {
   const read = async (of = workspace) => (await of.send("GET", "/v1/identity/settings")).body;
   const put = (body: unknown) => workspace.send("PUT", "/v1/identity/settings", body);
 
-  it("set no connector limit until the workspace does", async () => {
+  it("set no shared identifier limit until the workspace does", async () => {
     const { status, body } = await workspace.send("GET", "/v1/identity/settings");
-    assert.deepEqual([status, body], [200, { connector_limit: null }]);
+    assert.deepEqual([status, body], [200, { shared_identifier_limit: null }]);
   });
 
   it("are answered as they were put, and null switches the limit off again", async () => {
-    for (const connector_limit of [1, 100, null, 5]) {
-      const { status, body } = await put({ connector_limit });
-      assert.deepEqual([status, body], [200, { connector_limit }]);
-      assert.deepEqual(await read(), { connector_limit });
+    for (const shared_identifier_limit of [1, 100, null, 5]) {
+      const { status, body } = await put({ shared_identifier_limit });
+      assert.deepEqual([status, body], [200, { shared_identifier_limit }]);
+      assert.deepEqual(await read(), { shared_identifier_limit });
     }
   });
 
   it("take an integer from 1 to 100 or null and nothing else, and stay as they were", async () => {
-    await put({ connector_limit: 7 });
-    for (const connector_limit of [0, 101, -1, 1.5, "5", true, [], {}]) {
-      const answer = await put({ connector_limit });
+    await put({ shared_identifier_limit: 7 });
+    for (const shared_identifier_limit of [0, 101, -1, 1.5, "5", true, [], {}]) {
+      const answer = await put({ shared_identifier_limit });
       assert.deepEqual(
         [answer.status, errorPaths(answer)],
-        [422, ["connector_limit"]],
-        JSON.stringify(connector_limit),
+        [422, ["shared_identifier_limit"]],
+        JSON.stringify(shared_identifier_limit),
       );
     }
-    assert.deepEqual(errorPaths(await put({})), ["connector_limit"]);
-    assert.deepEqual(errorPaths(await put({ connector_limit: 1, limit: 2 })), ["limit"]);
+    assert.deepEqual(errorPaths(await put({})), ["shared_identifier_limit"]);
+    assert.deepEqual(errorPaths(await put({ shared_identifier_limit: 1, limit: 2 })), ["limit"]);
     assert.equal((await put([])).status, 422);
-    assert.deepEqual(await read(), { connector_limit: 7 });
+    assert.deepEqual(await read(), { shared_identifier_limit: 7 });
   });
 
   it("belong to one workspace", async () => {
     const other = await app().workspace();
-    await put({ connector_limit: 7 });
-    assert.deepEqual(await read(other), { connector_limit: null });
+    await put({ shared_identifier_limit: 7 });
+    assert.deepEqual(await read(other), { shared_identifier_limit: null });
   });
 });

@@ -47,11 +47,11 @@ describe("POST /v1/changes/{id}/revert", () => {
   it("leaves removed, and lists, a link that a rule forbids by now", async () => {
     await calls.identify(ada, phone);
     const undone = await calls.unlink({ from: ada, to: phone });
-    await calls.unlink({ from: ada, to: phone, never: true });
+    await calls.unlink({ from: ada, to: phone, forbid: true });
     const { body } = await calls.revert(undone.body["change_id"]);
     assert.deepEqual([body["outcome"], body["change_id"]], ["unchanged", null]);
     const [dropped] = listAt(body, "dropped");
-    assert.deepEqual([valuesOf(dropped), at(dropped, "rule")], [["ada", "phone"], "never_link"]);
+    assert.deepEqual([valuesOf(dropped), at(dropped, "rule")], [["ada", "phone"], "forbidden_pair"]);
     assert.equal(listAt(body, "dropped").length, 1);
     assert.notEqual(await calls.profileOf(ada), await calls.profileOf(phone));
   });
@@ -60,7 +60,7 @@ describe("POST /v1/changes/{id}/revert", () => {
     await calls.identify(ada, phone);
     await calls.identify(tablet, phone);
     const undone = await calls.unlink({ identifier: phone });
-    await calls.unlink({ from: ada, to: phone, never: true });
+    await calls.unlink({ from: ada, to: phone, forbid: true });
     const { body } = await calls.revert(undone.body["change_id"]);
     const record = (await calls.get(`changes/${textAt(body, "change_id")}`)).body;
     assert.equal(listAt(body, "dropped").length, 1);
@@ -74,7 +74,7 @@ describe("POST /v1/changes/{id}/revert", () => {
   it("of an unlink from which a rule keeps out every link is unchanged: what was removed stays removed", async () => {
     await calls.identify(ada, phone);
     const undone = await calls.unlink({ identifier: phone });
-    await calls.unlink({ from: ada, to: phone, never: true });
+    await calls.unlink({ from: ada, to: phone, forbid: true });
     const { body } = await calls.revert(undone.body["change_id"]);
     assert.deepEqual([body["outcome"], body["change_id"], listAt(body, "dropped").length], ["unchanged", null, 1]);
     assert.equal((await calls.changes()).length, 3);

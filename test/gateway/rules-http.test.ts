@@ -14,8 +14,8 @@ describe("The rules of a workspace", () => {
     const limited = await workspace.send("PUT", "/v1/namespaces/user_id", { limit: 1 });
     assert.equal(limited.status, 200, limited.text);
   });
-  const connectorLimit = async (limit: number | null): Promise<void> => {
-    const set = await workspace.send("PUT", "/v1/identity/settings", { connector_limit: limit });
+  const sharedIdentifierLimit = async (limit: number | null): Promise<void> => {
+    const set = await workspace.send("PUT", "/v1/identity/settings", { shared_identifier_limit: limit });
     assert.equal(set.status, 200, set.text);
   };
 
@@ -87,66 +87,69 @@ describe("The rules of a workspace", () => {
   });
 
   it("stop an identifier that touches too many people: it is dropped, listed, and shown in its profile", async () => {
-    await connectorLimit(2);
+    await sharedIdentifierLimit(2);
     const kiosk = device("kiosk");
     const first = await calls.identify(user("u-1"), kiosk);
     const profileId = textAt(first.body, "profile_id");
-    assert.deepEqual((await calls.get("identity/connectors")).body, { connectors: [], next_cursor: null });
-    assert.equal((await calls.get(`profiles/${profileId}`)).body["connectors"], undefined);
+    assert.deepEqual((await calls.get("identity/shared-identifiers")).body, {
+      shared_identifiers: [],
+      next_cursor: null,
+    });
+    assert.equal((await calls.get(`profiles/${profileId}`)).body["shared_identifiers"], undefined);
     assert.deepEqual((await calls.identify(user("u-2"), kiosk)).body["dropped"], [
       { identifier: kiosk, rule: "limit" },
     ]);
     const third = await calls.identify(user("u-3"), kiosk);
-    assert.deepEqual(third.body["dropped"], [{ identifier: kiosk, rule: "connector" }]);
+    assert.deepEqual(third.body["dropped"], [{ identifier: kiosk, rule: "shared_identifier" }]);
 
-    const listed = await calls.get("identity/connectors");
-    assert.deepEqual(listed.body, { connectors: [{ ...kiosk, profile_id: profileId }], next_cursor: null });
+    const listed = await calls.get("identity/shared-identifiers");
+    assert.deepEqual(listed.body, { shared_identifiers: [{ ...kiosk, profile_id: profileId }], next_cursor: null });
     const profile = await calls.get(`profiles/${profileId}`);
-    assert.deepEqual(profile.body["connectors"], [kiosk]);
+    assert.deepEqual(profile.body["shared_identifiers"], [kiosk]);
     const found = await calls.post("profiles/lookup", { identifiers: [kiosk] });
-    assert.deepEqual(at(found.body, "profiles.0.connectors"), [kiosk]);
+    assert.deepEqual(at(found.body, "profiles.0.shared_identifiers"), [kiosk]);
     const graph = await calls.get(`profiles/${profileId}/graph`);
-    const marks = listAt(graph.body, "nodes").map((node) => [textAt(node, "value"), at(node, "connector")]);
+    const marks = listAt(graph.body, "nodes").map((node) => [textAt(node, "value"), at(node, "shared")]);
     assert.deepEqual(marks, [
       ["u-1", undefined],
       ["kiosk", true],
     ]);
     const refused = await calls.post("alias", { anonymous: kiosk, known: user("u-4") });
-    assert.deepEqual([refused.status, refused.body["rule"]], [409, "connector"]);
+    assert.deepEqual([refused.status, refused.body["rule"]], [409, "shared_identifier"]);
     assert.deepEqual(refused.body["profile_ids"], [profileId, null]);
   });
 
-  it("list and show as connectors those alone that are beyond the limit of now", async () => {
-    await connectorLimit(1);
+  it("list and show as shared identifiers those alone that are beyond the limit of now", async () => {
+    await sharedIdentifierLimit(1);
     for (const kiosk of ["k-1", "k-2", "k-3", "k-4"])
       for (const person of kiosk === "k-1" || kiosk === "k-3" ? ["a", "b"] : ["a", "b", "c"])
         await calls.identify(user(`${kiosk}-${person}`), device(kiosk));
     // What is beyond a limit is noted as far as that limit needs it, so it takes another sight to be beyond a higher one.
-    await connectorLimit(2);
+    await sharedIdentifierLimit(2);
     for (const kiosk of ["k-2", "k-4"]) await calls.identify(user(`${kiosk}-d`), device(kiosk));
-    const pages = await calls.pages("identity/connectors", 1);
+    const pages = await calls.pages("identity/shared-identifiers", 1);
     assert.deepEqual(
-      pages.map(({ body }) => listAt(body, "connectors").map((one) => textAt(one, "value"))),
+      pages.map(({ body }) => listAt(body, "shared_identifiers").map((one) => textAt(one, "value"))),
       [["k-2"], ["k-4"]],
     );
     const shownAt = async (kiosk: string) =>
-      (await calls.get(`profiles/${String(await calls.profileOf(device(kiosk)))}`)).body["connectors"];
+      (await calls.get(`profiles/${String(await calls.profileOf(device(kiosk)))}`)).body["shared_identifiers"];
     assert.deepEqual([await shownAt("k-1"), await shownAt("k-2")], [undefined, [device("k-2")]]);
-    await connectorLimit(null);
+    await sharedIdentifierLimit(null);
     assert.deepEqual([await shownAt("k-2"), (await calls.profileOf(device("k-2"))) !== null], [undefined, true]);
   });
 
-  it("list connectors in pages, each once, and keep workspaces apart", async () => {
-    await connectorLimit(1);
+  it("list shared identifiers in pages, each once, and keep workspaces apart", async () => {
+    await sharedIdentifierLimit(1);
     for (const kiosk of ["k-1", "k-2", "k-3"])
       for (const person of ["u-1", "u-2"]) await calls.identify(user(`${kiosk}-${person}`), device(kiosk));
-    const pages = await calls.pages("identity/connectors", 2);
+    const pages = await calls.pages("identity/shared-identifiers", 2);
     assert.deepEqual(
-      pages.map(({ body }) => listAt(body, "connectors").map((one) => textAt(one, "value"))),
+      pages.map(({ body }) => listAt(body, "shared_identifiers").map((one) => textAt(one, "value"))),
       [["k-1", "k-2"], ["k-3"]],
     );
     const other = identityCalls(await app().workspace());
-    assert.deepEqual((await other.get("identity/connectors")).body["connectors"], []);
+    assert.deepEqual((await other.get("identity/shared-identifiers")).body["shared_identifiers"], []);
   });
 
   it("hold for the workspace that set them alone", async () => {

@@ -3,15 +3,15 @@ import { table } from "../support/identity/rules-table.js";
 
 /** It was sent with two already; one of them is linked. */
 const KIOSK: World = { profiles: ["u:1 d:kiosk", "u:2"], touched: { "d:kiosk": "u:1 u:2" } };
-table("A connector limit of two user ids", rulesWith({ user_id: 10 }, 2), [
+table("A shared identifier limit of two user ids", rulesWith({ user_id: 10 }, 2), [
   {
-    says: "both known, the connector links no more",
+    says: "both known, the shared identifier links no more",
     world: { ...KIOSK, profiles: ["u:1 d:kiosk", "u:3"] },
     asks: ["identify", "d:kiosk u:3"],
     outcome: "partial",
     kept: "u:3",
-    dropped: ["d:kiosk connector"],
-    touches: ["d:kiosk +u:3 connector"],
+    dropped: ["d:kiosk shared_identifier"],
+    touches: ["d:kiosk +u:3 shared_identifier"],
   },
   {
     says: "one known, the others are kept",
@@ -19,26 +19,26 @@ table("A connector limit of two user ids", rulesWith({ user_id: 10 }, 2), [
     asks: ["identify", "d:kiosk u:3 e:3"],
     outcome: "partial",
     kept: "u:3 e:3",
-    dropped: ["d:kiosk connector"],
-    touches: ["d:kiosk +u:3 connector"],
+    dropped: ["d:kiosk shared_identifier"],
+    touches: ["d:kiosk +u:3 shared_identifier"],
   },
   {
     says: "none known, who comes with too many at once is dropped and not created",
     asks: ["identify", "d:kiosk u:1 u:2 u:3"],
     outcome: "partial",
     kept: "u:1 u:2 u:3",
-    dropped: ["d:kiosk connector"],
+    dropped: ["d:kiosk shared_identifier"],
   },
   {
-    says: "when all are connectors the first is kept alone",
+    says: "when all are shared identifiers the first is kept alone",
     asks: ["identify", "u:4 u:3 u:2 u:1"],
     outcome: "partial",
     kept: "u:1",
-    dropped: ["u:2 connector", "u:3 connector", "u:4 connector"],
-    touches: ["u:1 +u:4 u:3 u:2 connector"],
+    dropped: ["u:2 shared_identifier", "u:3 shared_identifier", "u:4 shared_identifier"],
+    touches: ["u:1 +u:4 u:3 u:2 shared_identifier"],
   },
   {
-    says: "as many as the limit are no connector",
+    says: "as many as the limit are no shared_identifier",
     world: KIOSK,
     asks: ["identify", "d:kiosk u:2"],
     outcome: "merged",
@@ -64,8 +64,8 @@ table("A connector limit of two user ids", rulesWith({ user_id: 10 }, 2), [
     asks: ["event", "u:3 d:kiosk"],
     outcome: "partial",
     kept: "u:3",
-    dropped: ["d:kiosk connector"],
-    touches: ["d:kiosk +u:3 connector"],
+    dropped: ["d:kiosk shared_identifier"],
+    touches: ["d:kiosk +u:3 shared_identifier"],
   },
   {
     says: "as the facet it is kept alone, and the others are not created",
@@ -73,16 +73,16 @@ table("A connector limit of two user ids", rulesWith({ user_id: 10 }, 2), [
     asks: ["event", "d:kiosk u:3 e:3"],
     outcome: "partial",
     kept: "d:kiosk",
-    dropped: ["u:3 connector", "e:3 connector"],
-    touches: ["d:kiosk +u:3 connector"],
+    dropped: ["u:3 shared_identifier", "e:3 shared_identifier"],
+    touches: ["d:kiosk +u:3 shared_identifier"],
   },
   {
     says: "none known, the facet is created alone",
     asks: ["event", "d:kiosk u:1 u:2 u:3"],
     outcome: "partial",
     kept: "d:kiosk",
-    dropped: ["u:1 connector", "u:2 connector", "u:3 connector"],
-    touches: ["d:kiosk +u:1 u:2 u:3 connector"],
+    dropped: ["u:1 shared_identifier", "u:2 shared_identifier", "u:3 shared_identifier"],
+    touches: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
   },
   {
     says: "both known, refused",
@@ -90,8 +90,8 @@ table("A connector limit of two user ids", rulesWith({ user_id: 10 }, 2), [
     asks: ["alias", "d:kiosk u:3"],
     outcome: "refused",
     kept: "",
-    rule: "connector",
-    touches: ["d:kiosk +u:3 connector"],
+    rule: "shared_identifier",
+    touches: ["d:kiosk +u:3 shared_identifier"],
   },
   {
     says: "one known, refused",
@@ -99,8 +99,8 @@ table("A connector limit of two user ids", rulesWith({ user_id: 10 }, 2), [
     asks: ["alias", "d:kiosk u:3"],
     outcome: "refused",
     kept: "",
-    rule: "connector",
-    touches: ["d:kiosk +u:3 connector"],
+    rule: "shared_identifier",
+    touches: ["d:kiosk +u:3 shared_identifier"],
   },
   {
     says: "none known, two are never too many",
@@ -110,7 +110,7 @@ table("A connector limit of two user ids", rulesWith({ user_id: 10 }, 2), [
   },
 ]);
 
-table("A connector limit beside a limit", rulesWith({ user_id: 1 }, 2), [
+table("A shared identifier limit beside a limit", rulesWith({ user_id: 1 }, 2), [
   {
     says: "what a limit keeps apart is counted, so that it is found out later",
     world: { profiles: ["u:ann d:tab", "u:bob"], touched: { "d:tab": "u:ann" } },

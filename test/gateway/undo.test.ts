@@ -86,9 +86,9 @@ describe("POST /v1/identity/unlink", () => {
     await calls.identify(ada, phone);
     await calls.unlink({ from: ada, to: phone });
     assert.equal((await calls.identify(ada, phone)).body["outcome"], "merged");
-    await calls.unlink({ from: ada, to: phone, never: true });
+    await calls.unlink({ from: ada, to: phone, forbid: true });
     const { body } = await calls.identify(ada, phone);
-    assert.deepEqual([body["outcome"], body["dropped"]], ["partial", [{ identifier: phone, rule: "never_link" }]]);
+    assert.deepEqual([body["outcome"], body["dropped"]], ["partial", [{ identifier: phone, rule: "forbidden_pair" }]]);
     assert.notEqual(await calls.profileOf(ada), await calls.profileOf(phone));
   });
 
@@ -96,7 +96,7 @@ describe("POST /v1/identity/unlink", () => {
     await calls.identify(ada, phone, tablet);
     const before = await calls.changes();
     for (const query of ["", "?dry_run=true"]) {
-      const answer = await calls.post(`identity/unlink${query}`, { from: ada, to: phone, never: true });
+      const answer = await calls.post(`identity/unlink${query}`, { from: ada, to: phone, forbid: true });
       assert.deepEqual([answer.status, answer.body["code"]], [409, "still_joined"]);
       assert.match(String(answer.headers["content-type"]), /^application\/problem\+json/);
       const links = listAt(answer.body, "still_joined_by");
@@ -116,14 +116,14 @@ describe("POST /v1/identity/unlink", () => {
     }
     assert.deepEqual(await calls.changes(), before);
     assert.equal(listAt((await calls.explain(ada, phone)).body, "path").length, 1);
-    assert.deepEqual((await calls.get("identity/never")).body["never"], []);
+    assert.deepEqual((await calls.get("identity/forbidden-pairs")).body["forbidden_pairs"], []);
   });
 
   it("with dry_run tells what it would do and changes nothing", async () => {
     const { body: made } = await calls.identify(ada, phone);
     const { body: lone } = await calls.identify(bob);
     const changes = await calls.changes();
-    const { body } = await calls.unlink({ from: ada, to: phone, never: true }, "?dry_run=true");
+    const { body } = await calls.unlink({ from: ada, to: phone, forbid: true }, "?dry_run=true");
     const profileId = textAt(made, "profile_id");
     const ids = listAt(body, "profile_ids");
     assert.equal(ids.length, 2);
@@ -135,15 +135,15 @@ describe("POST /v1/identity/unlink", () => {
       before: [{ profile_id: profileId, size: 2 }],
       after: ids.map((one) => ({ profile_id: one, size: 1 })),
     });
-    const forbids = await calls.unlink({ from: ada, to: bob, never: true }, "?dry_run=true");
+    const forbids = await calls.unlink({ from: ada, to: bob, forbid: true }, "?dry_run=true");
     assert.deepEqual([forbids.body["outcome"], forbids.body["change_id"]], ["forbidden", null]);
     const nothing = await calls.unlink({ identifier: bob }, "?dry_run=true");
     const self = [{ profile_id: lone["profile_id"], size: 1 }];
     assert.deepEqual([nothing.body["before"], nothing.body["after"]], [self, self]);
     assert.equal(await calls.profileOf(phone), profileId);
     assert.deepEqual(await calls.changes(), changes);
-    assert.deepEqual((await calls.get("identity/never")).body["never"], []);
-    const real = await calls.unlink({ from: ada, to: phone, never: true }, "?dry_run=false");
+    assert.deepEqual((await calls.get("identity/forbidden-pairs")).body["forbidden_pairs"], []);
+    const real = await calls.unlink({ from: ada, to: phone, forbid: true }, "?dry_run=false");
     assert.deepEqual(real.body["profile_ids"], ids);
   });
 
@@ -153,10 +153,10 @@ describe("POST /v1/identity/unlink", () => {
       [{}, ["identifier"]],
       [{ from: ada }, ["to"]],
       [{ to: ada }, ["from"]],
-      [{ never: true }, ["from", "to"]],
+      [{ forbid: true }, ["from", "to"]],
       [{ identifier: ada, from: ada, to: phone }, ["from", "to"]],
-      [{ identifier: ada, never: true }, ["never"]],
-      [{ from: ada, to: phone, never: "yes" }, ["never"]],
+      [{ identifier: ada, forbid: true }, ["forbid"]],
+      [{ from: ada, to: phone, forbid: "yes" }, ["forbid"]],
       [{ from: ada, to: ada }, ["to"]],
       [{ from: id("email", "x@example.com"), to: id("email", " X@example.com") }, ["to"]],
       [{ identifier: { namespace: "user_id" } }, ["identifier.value"]],
@@ -196,26 +196,26 @@ describe("POST /v1/identity/unlink", () => {
   });
 });
 
-describe("GET and DELETE /v1/identity/never", () => {
+describe("GET and DELETE /v1/identity/forbidden-pairs", () => {
   const app = useApp();
   let calls: IdentityCalls;
   beforeEach(async () => {
     calls = identityCalls(await app().workspace());
   });
 
-  it("list the forbidden pairs with their evidence, and lift one of them", async () => {
+  it("list the forbidden pairs with their evidence, and allow one of them", async () => {
     const began = Date.now();
     await calls.identify(ada);
     await calls.identify(bob);
-    const forbidden = await calls.unlink({ from: ada, to: bob, never: true });
+    const forbidden = await calls.unlink({ from: ada, to: bob, forbid: true });
     assert.equal(forbidden.body["outcome"], "forbidden");
-    assert.equal((await calls.unlink({ from: bob, to: ada, never: true })).body["outcome"], "unchanged");
-    const listed = await calls.get("identity/never");
-    const neverId = textAt(listed.body, "never.0.never_id");
+    assert.equal((await calls.unlink({ from: bob, to: ada, forbid: true })).body["outcome"], "unchanged");
+    const listed = await calls.get("identity/forbidden-pairs");
+    const forbiddenPairId = textAt(listed.body, "forbidden_pairs.0.forbidden_pair_id");
     const keyId = textAt((await calls.get("keys")).body, "keys.0.key_id");
-    const { at: time, ...shown } = listAt(listed.body, "never")[0] as Record<string, unknown>;
+    const { at: time, ...shown } = listAt(listed.body, "forbidden_pairs")[0] as Record<string, unknown>;
     assert.deepEqual(shown, {
-      never_id: neverId,
+      forbidden_pair_id: forbiddenPairId,
       from: ada,
       to: bob,
       change_id: forbidden.body["change_id"],
@@ -224,27 +224,27 @@ describe("GET and DELETE /v1/identity/never", () => {
     assert.ok(Date.parse(String(time)) >= began && Date.parse(String(time)) <= Date.now());
     assert.equal((await calls.identify(ada, bob)).body["outcome"], "partial");
 
-    const lifted = await calls.workspace.send("DELETE", `/v1/identity/never/${neverId}`);
+    const allowed = await calls.workspace.send("DELETE", `/v1/identity/forbidden-pairs/${forbiddenPairId}`);
     const ids = await Promise.all([ada, bob].map((one) => calls.profileOf(one)));
     assert.deepEqual(
-      [lifted.status, { ...lifted.body, change_id: "" }],
-      [200, { outcome: "lifted", profile_ids: ids.map(String).toSorted(), change_id: "" }],
+      [allowed.status, { ...allowed.body, change_id: "" }],
+      [200, { outcome: "allowed", profile_ids: ids.map(String).toSorted(), change_id: "" }],
     );
-    const change = await calls.get(`changes/${textAt(lifted.body, "change_id")}`);
-    assert.deepEqual([change.body["source"], change.body["outcome"]], ["lift", "lifted"]);
-    assert.deepEqual((await calls.get("identity/never")).body, { never: [], next_cursor: null });
+    const change = await calls.get(`changes/${textAt(allowed.body, "change_id")}`);
+    assert.deepEqual([change.body["source"], change.body["outcome"]], ["allow", "allowed"]);
+    assert.deepEqual((await calls.get("identity/forbidden-pairs")).body, { forbidden_pairs: [], next_cursor: null });
     assert.equal((await calls.identify(ada, bob)).body["outcome"], "merged");
-    assert.equal((await calls.workspace.send("DELETE", `/v1/identity/never/${neverId}`)).status, 404);
+    assert.equal((await calls.workspace.send("DELETE", `/v1/identity/forbidden-pairs/${forbiddenPairId}`)).status, 404);
   });
 
   it("come in pages, each pair once", async () => {
     await calls.identify(ada);
     for (const value of ["1", "2", "3", "4", "5"]) {
       await calls.identify(device(value));
-      await calls.unlink({ from: ada, to: device(value), never: true });
+      await calls.unlink({ from: ada, to: device(value), forbid: true });
     }
-    const pages = await calls.pages("identity/never", 2);
-    const pairs = pages.flatMap(({ body }) => listAt(body, "never"));
+    const pages = await calls.pages("identity/forbidden-pairs", 2);
+    const pairs = pages.flatMap(({ body }) => listAt(body, "forbidden_pairs"));
     assert.equal(pages.length, 3);
     assert.deepEqual(pairs.map((pair) => textAt(pair, "to.value")).toSorted(), ["1", "2", "3", "4", "5"]);
   });
@@ -252,15 +252,18 @@ describe("GET and DELETE /v1/identity/never", () => {
   it("keep workspaces apart, and answer 404 for an unknown id", async () => {
     await calls.identify(ada);
     await calls.identify(bob);
-    await calls.unlink({ from: ada, to: bob, never: true });
-    const neverId = textAt((await calls.get("identity/never")).body, "never.0.never_id");
+    await calls.unlink({ from: ada, to: bob, forbid: true });
+    const forbiddenPairId = textAt(
+      (await calls.get("identity/forbidden-pairs")).body,
+      "forbidden_pairs.0.forbidden_pair_id",
+    );
     const other = identityCalls(await app().workspace());
     await other.identify(ada, bob);
-    assert.deepEqual((await other.get("identity/never")).body["never"], []);
-    for (const target of [neverId, randomUUID(), "x"]) {
-      const answer = await other.workspace.send("DELETE", `/v1/identity/never/${target}`);
+    assert.deepEqual((await other.get("identity/forbidden-pairs")).body["forbidden_pairs"], []);
+    for (const target of [forbiddenPairId, randomUUID(), "x"]) {
+      const answer = await other.workspace.send("DELETE", `/v1/identity/forbidden-pairs/${target}`);
       assert.deepEqual([answer.status, answer.body["code"]], [404, "not_found"], target);
     }
-    assert.equal(listAt((await calls.get("identity/never")).body, "never").length, 1);
+    assert.equal(listAt((await calls.get("identity/forbidden-pairs")).body, "forbidden_pairs").length, 1);
   });
 });

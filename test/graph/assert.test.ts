@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ChangeId, IdentifierKey, Uid } from "../../core/ids.js";
-import { pairKey, type Component, type Picture, type Plan } from "../../core/identity/model.js";
+import { pairKey, type Component, type Snapshot, type Plan } from "../../core/identity/model.js";
 import { repeatIn } from "../../graph/rules/repeats.js";
 import { decide, NO_RULES, unchanged, type Decision, type Request } from "../../graph/rules/assert.js";
 import { anAssertion, lettersOf } from "../support/identity/fixtures.js";
@@ -19,7 +19,7 @@ const asking = (letters: string, uids: readonly Uid[] = lettersOf(letters).map(u
 });
 
 /** `{ab: 1, c: 2}`: a and b form component 1, c is component 2; ids are the smallest letter's, sizes count the letters. */
-const seeing = (components: Readonly<Record<string, Component>>, ...links: readonly string[]): Picture => ({
+const seeing = (components: Readonly<Record<string, Component>>, ...links: readonly string[]): Snapshot => ({
   identifiers: new Map(
     Object.entries(components).flatMap(([letters, component]) =>
       lettersOf(letters).map((letter) => [key(letter), seat(letter, component)] as const),
@@ -28,7 +28,7 @@ const seeing = (components: Readonly<Record<string, Component>>, ...links: reado
   components: new Map(
     Object.entries(components).map(([letters, component]) => [
       component,
-      { ...refOf(letters), counts: countsOf(letters.length), never: [], rev: 1 },
+      { ...refOf(letters), counts: countsOf(letters.length), forbidden: [], rev: 1 },
     ]),
   ),
   linked: new Set(links.map(pair)),
@@ -39,7 +39,7 @@ const seat = (letter: string, component: Component) => ({
   component,
   unlinkedAt: null,
   touched: [],
-  isConnector: false,
+  isShared: false,
 });
 const refOf = (letters: string) => ({ profileId: uid(lettersOf(letters).toSorted()[0]!), size: letters.length });
 const countsOf = (size: number) => new Map([["user_id", size]]);
@@ -49,12 +49,12 @@ const planFor = (letters: string, into: Component | null, absorbed: readonly Com
   absorbed,
   ...refOf(letters),
   counts: countsOf(letters.length),
-  never: [],
+  forbidden: [],
 });
 
-const one = (picture: Picture, letters: string) => {
-  const decision = decide(picture, [asking(letters)], NO_RULES);
-  return { ...decision, verdict: decision.verdicts[0]! };
+const one = (snapshot: Snapshot, letters: string) => {
+  const decision = decide(snapshot, [asking(letters)], NO_RULES);
+  return { ...decision, result: decision.results[0]! };
 };
 const planned = ({ plan }: Decision): Plan => {
   assert.ok(plan !== null, "something is to be written");
@@ -62,14 +62,14 @@ const planned = ({ plan }: Decision): Plan => {
 };
 const linksOf = (plan: Plan): readonly string[] => plan.links.map(({ from, to }) => `${from.at(-1)}${to.at(-1)}`);
 
-const isRepeat = (picture: Picture, letters: string): boolean =>
-  repeatIn(picture, lettersOf(letters).map(key)) !== null;
+const isRepeat = (snapshot: Snapshot, letters: string): boolean =>
+  repeatIn(snapshot, lettersOf(letters).map(key)) !== null;
 
 describe("The identity rules", () => {
   describe("for one assertion", () => {
     it("create a profile when nothing is known, under the smallest uid", () => {
       const decision = one(seeing({}), "ba");
-      assert.deepEqual(decision.verdict, {
+      assert.deepEqual(decision.result, {
         profileId: uid("a"),
         outcome: "created",
         mergedProfileIds: [],
@@ -91,38 +91,38 @@ describe("The identity rules", () => {
 
     it("create a profile of a single identifier without any link", () => {
       const decision = one(seeing({}), "a");
-      assert.equal(decision.verdict.outcome, "created");
+      assert.equal(decision.result.outcome, "created");
       assert.deepEqual(planned(decision).links, []);
     });
 
     it("link a new identifier to the profile of a known one", () => {
       const decision = one(seeing({ a: 1 }), "ab");
-      assert.equal(decision.verdict.outcome, "linked");
+      assert.equal(decision.result.outcome, "linked");
       assert.deepEqual(planned(decision).components, [planFor("ab", 1)]);
       assert.deepEqual(linksOf(planned(decision)), ["ab"]);
     });
 
     it("link two identifiers of one profile that were never sent together, and move nobody", () => {
       const decision = one(seeing({ abc: 1 }, "ab", "bc"), "ac");
-      assert.equal(decision.verdict.outcome, "linked");
+      assert.equal(decision.result.outcome, "linked");
       assert.deepEqual(planned(decision).components, [planFor("abc", 1)]);
       assert.deepEqual(linksOf(planned(decision)), ["ac"]);
     });
 
     it("merge profiles into the largest, under the smallest id of them all", () => {
       const decision = one(seeing({ a: 1, bcd: 2, ef: 3 }), "abe");
-      assert.equal(decision.verdict.outcome, "merged");
-      assert.equal(decision.verdict.profileId, uid("a"));
-      assert.deepEqual(decision.verdict.mergedProfileIds, [uid("b"), uid("e")]);
+      assert.equal(decision.result.outcome, "merged");
+      assert.equal(decision.result.profileId, uid("a"));
+      assert.deepEqual(decision.result.mergedProfileIds, [uid("b"), uid("e")]);
       assert.deepEqual(planned(decision).components, [planFor("abcdef", 2, [3, 1])]);
-      assert.deepEqual(decision.verdict.before, [refOf("a"), refOf("bcd"), refOf("ef")]);
-      assert.deepEqual(decision.verdict.after, [refOf("abcdef")]);
+      assert.deepEqual(decision.result.before, [refOf("a"), refOf("bcd"), refOf("ef")]);
+      assert.deepEqual(decision.result.after, [refOf("abcdef")]);
     });
 
     it("leave a repeat alone: no plan, no change", () => {
       const decision = one(seeing({ abc: 1 }, "ab", "bc", "ac"), "cab");
       assert.equal(decision.plan, null);
-      assert.deepEqual(decision.verdict, {
+      assert.deepEqual(decision.result, {
         profileId: uid("a"),
         outcome: "unchanged",
         mergedProfileIds: [],
@@ -140,14 +140,14 @@ describe("The identity rules", () => {
 
     it("retire an id also when a newly minted uid is smaller", () => {
       const decision = decide(seeing({ b: 1 }), [asking("ba")], NO_RULES);
-      assert.equal(decision.verdicts[0]!.outcome, "linked");
-      assert.equal(decision.verdicts[0]!.profileId, uid("a"));
-      assert.deepEqual(decision.verdicts[0]!.mergedProfileIds, [uid("b")]);
+      assert.equal(decision.results[0]!.outcome, "linked");
+      assert.equal(decision.results[0]!.profileId, uid("a"));
+      assert.deepEqual(decision.results[0]!.mergedProfileIds, [uid("b")]);
     });
 
     it("list retired ids sorted", () => {
       const decision = one(seeing({ d: 1, c: 2, b: 3, a: 4 }), "dcba");
-      assert.deepEqual(decision.verdict.mergedProfileIds, [uid("b"), uid("c"), uid("d")]);
+      assert.deepEqual(decision.result.mergedProfileIds, [uid("b"), uid("c"), uid("d")]);
     });
 
     it("link every pair, from the one named first to the one named later", () => {
@@ -184,12 +184,12 @@ describe("The identity rules", () => {
 
   describe("for several assertions in one step", () => {
     it("let each see what those before it did", () => {
-      const { verdicts } = decide(seeing({}), [asking("ab"), asking("cd"), asking("bc"), asking("ab")], NO_RULES);
+      const { results } = decide(seeing({}), [asking("ab"), asking("cd"), asking("bc"), asking("ab")], NO_RULES);
       assert.deepEqual(
-        verdicts.map(({ outcome }) => outcome),
+        results.map(({ outcome }) => outcome),
         ["created", "created", "merged", "unchanged"],
       );
-      assert.deepEqual(verdicts[2]!.mergedProfileIds, [uid("c")]);
+      assert.deepEqual(results[2]!.mergedProfileIds, [uid("c")]);
     });
 
     it("write only the net effect: one component, each identifier and each pair once", () => {
@@ -225,7 +225,7 @@ describe("The identity rules", () => {
 
     it("answer no plan for repeats alone, and for no assertion at all", () => {
       assert.equal(decide(seeing({ ab: 1 }, "ab"), [asking("ab"), asking("ba")], NO_RULES).plan, null);
-      assert.deepEqual(decide(seeing({}), [], NO_RULES), { plan: null, verdicts: [] });
+      assert.deepEqual(decide(seeing({}), [], NO_RULES), { plan: null, results: [] });
     });
 
     it("join a long chain in one step", () => {
@@ -237,20 +237,20 @@ describe("The identity rules", () => {
       });
       const plan = planned(decide(seeing({}), requests, NO_RULES));
       assert.deepEqual(plan.components, [
-        { into: null, absorbed: [], size: 5_001, profileId: uid("n0000"), counts: countsOf(5_001), never: [] },
+        { into: null, absorbed: [], size: 5_001, profileId: uid("n0000"), counts: countsOf(5_001), forbidden: [] },
       ]);
     });
   });
 
   describe("on a repeat seen without a lock", () => {
     it("answer when one profile holds all and every pair is linked", () => {
-      const picture = seeing({ abc: 1 }, "ab", "bc", "ac");
-      const profile = repeatIn(picture, lettersOf("bca").map(key));
-      assert.deepEqual(unchanged(profile!), one(picture, "bca").verdict);
+      const snapshot = seeing({ abc: 1 }, "ab", "bc", "ac");
+      const profile = repeatIn(snapshot, lettersOf("bca").map(key));
+      assert.deepEqual(unchanged(profile!), one(snapshot, "bca").result);
       assert.ok(isRepeat(seeing({ a: 1 }), "a"));
     });
 
-    it("doubt a picture where anything is missing or two profiles are seen", () => {
+    it("doubt a snapshot where anything is missing or two profiles are seen", () => {
       assert.ok(!isRepeat(seeing({}), "a"));
       assert.ok(!isRepeat(seeing({ a: 1 }), "ab"));
       assert.ok(!isRepeat(seeing({ b: 1 }), "ab"));

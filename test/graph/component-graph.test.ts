@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { ChangeId, KeyId, NeverId, Uid } from "../../core/ids.js";
-import type { Link, Member, Never } from "../../core/identity/model.js";
+import type { ChangeId, KeyId, ForbiddenPairId, Uid } from "../../core/ids.js";
+import type { Link, Member, ForbiddenPair } from "../../core/identity/model.js";
 import { explainedPath, fallApart, splitPlan } from "../../graph/undo/split.js";
 import { bridgesOf, createWebBuilder, partsOf, shortestPath, type Web } from "../../graph/undo/component-graph.js";
 import { forSeeds } from "../support/identity/model.js";
@@ -12,7 +12,7 @@ const uidOf = (n: number): Uid => `uid-${String(n).padStart(3, "0")}` as Uid;
 const member = (n: number): Member => ({
   uid: uidOf(n),
   identifier: { namespace: ["email", "device_id", "cookie_id"][n % 3]!, value: String(n) },
-  isConnector: false,
+  isShared: false,
 });
 const link = ([from, to]: Edge): Link => ({
   from: uidOf(from),
@@ -162,8 +162,8 @@ describe(`A component in memory against naive searches (seed ${SEED})`, () => {
   });
 });
 
-const never = (a: number, b: number): Never => ({
-  neverId: `never-${a}-${b}` as NeverId,
+const forbidden = (a: number, b: number): ForbiddenPair => ({
+  forbiddenPairId: `forbidden-${a}-${b}` as ForbiddenPairId,
   from: member(a).identifier,
   to: member(b).identifier,
   changeId: "change-never" as ChangeId,
@@ -184,24 +184,26 @@ describe("A component that falls apart", () => {
       const random = createRandom(seed);
       const drawn = draw(random);
       const { gone, left } = thinned(drawn, random);
-      const nevers = Array.from({ length: random.below(3) }, (_, n) => never(random.below(drawn.size), 90 + n));
-      const parts = fallApart(drawn.web, gone, nevers);
+      const forbiddenPairs = Array.from({ length: random.below(3) }, (_, n) =>
+        forbidden(random.below(drawn.size), 90 + n),
+      );
+      const parts = fallApart(drawn.web, gone, forbiddenPairs);
       assert.ok(
         parts.every(({ size }, n) => n === 0 || parts[n - 1]!.size >= size),
         "the largest first",
       );
-      const shown = parts.map(({ members, profileId, size, counts, never }) => {
+      const shown = parts.map(({ members, profileId, size, counts, forbidden }) => {
         const numbers = sorted(members.map(drawn.numberAt));
-        return { numbers, profileId, size, counts: Object.fromEntries(counts), never };
+        return { numbers, profileId, size, counts: Object.fromEntries(counts), forbidden };
       });
       const wanted = naiveParts(drawn.size, left).map((numbers) => ({
         numbers,
         profileId: uidOf(numbers[0]!),
         size: numbers.length,
         counts: countsOf(numbers),
-        never: nevers
+        forbidden: forbiddenPairs
           .filter(({ from }) => numbers.some((n) => member(n).identifier.value === from.value))
-          .map(({ neverId }) => neverId)
+          .map(({ forbiddenPairId }) => forbiddenPairId)
           .toSorted(),
       }));
       assert.deepEqual(

@@ -58,7 +58,7 @@ describe("A profile of thousands on SQLite, all linked to one", () => {
     ]);
     await write(graph, workspace, [], () => ({
       changes: [made],
-      components: [{ into: null, absorbed: [], profileId: uids[0]!, size: everybody.length, counts, never: [] }],
+      components: [{ into: null, absorbed: [], profileId: uids[0]!, size: everybody.length, counts, forbidden: [] }],
       creates: everybody.map((identifier, i) => ({ key: keys[i]!, identifier, uid: uids[i]!, component: 0 })),
       links,
     }));

@@ -121,12 +121,12 @@ describe("A graph that the first step's tables hold", () => {
       [identifiers.size, components.size, linked.size, removed.size],
       [uids.length, 2, strange.length + 1, 0],
     );
-    for (const { unlinkedAt, isConnector } of identifiers.values())
-      assert.deepEqual([unlinkedAt, isConnector], [null, false]);
+    for (const { unlinkedAt, isShared } of identifiers.values())
+      assert.deepEqual([unlinkedAt, isShared], [null, false]);
     assert.equal(identifiers.get(identifierKey(workspace, cat))!.touched.length, Math.ceil(strange.length / 2));
-    const profiles = [...components.values()].map(({ counts, never, size }) => [
+    const profiles = [...components.values()].map(({ counts, forbidden, size }) => [
       Object.fromEntries(counts),
-      never,
+      forbidden,
       size,
     ]);
     const half = Math.ceil(strange.length / 2);

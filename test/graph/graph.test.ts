@@ -44,8 +44,8 @@ describe("The identity graph's tables", () => {
     for (let run = 0; run < 60; run++) {
       const workspace = aWorkspace();
       for (const assertion of anAssertionSchedule(random)) {
-        const [verdict] = await step(graph, workspace, assertion);
-        if (verdict!.changeId !== null) changed += 1;
+        const [result] = await step(graph, workspace, assertion);
+        if (result!.changeId !== null) changed += 1;
       }
     }
     const recomputed = `SELECT component, min(uid), count(*) FROM identifiers GROUP BY component ORDER BY component`;
@@ -89,7 +89,9 @@ describe("The identity graph's tables", () => {
     const update = graph.update(workspace, { keys: [], pairs: [] }, () => ({
       plan: {
         ...EMPTY_PLAN,
-        components: [{ into: 99, absorbed: [], size: 2, profileId: request.uids[0]!, counts: new Map(), never: [] }],
+        components: [
+          { into: 99, absorbed: [], size: 2, profileId: request.uids[0]!, counts: new Map(), forbidden: [] },
+        ],
       },
       result: null,
     }));

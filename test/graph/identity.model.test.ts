@@ -5,7 +5,7 @@ import path from "node:path";
 import { isUnavailable } from "../../core/errors.js";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { Identity } from "../../core/identity/api.js";
-import type { Assertion, Picture, Verdict } from "../../core/identity/model.js";
+import type { Assertion, Snapshot, AssertResult } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
 import { decide, NO_RULES, type Request } from "../../graph/rules/assert.js";
@@ -28,16 +28,16 @@ import { createScheduler, createWeakGraph } from "../support/identity/weak-graph
 
 const workspace = newId<WorkspaceId>();
 
-/** Decides and applies one batch, and checks that the picture stays as it was. */
-function runBatch(state: MemoryState, requests: readonly Request[]): readonly Verdict[] {
-  const picture = lookAt(state, wantOfRequests(requests));
-  const before = print(picture);
-  const { plan, verdicts } = decide(picture, requests, NO_RULES);
-  assert.equal(print(picture), before, "the picture is not touched");
+/** Decides and applies one batch, and checks that the snapshot stays as it was. */
+function runBatch(state: MemoryState, requests: readonly Request[]): readonly AssertResult[] {
+  const snapshot = lookAt(state, wantOfRequests(requests));
+  const before = print(snapshot);
+  const { plan, results } = decide(snapshot, requests, NO_RULES);
+  assert.equal(print(snapshot), before, "the snapshot is not touched");
   if (plan !== null) applyPlan(state, plan, workspace);
-  return verdicts;
+  return results;
 }
-const print = ({ identifiers, components, linked }: Picture): string =>
+const print = ({ identifiers, components, linked }: Snapshot): string =>
   JSON.stringify([[...identifiers], [...components], [...linked]]);
 
 /** I3 and I8 from the state itself: sizes, ids, nobody in two components, no component without members. */
@@ -79,7 +79,7 @@ const isRefined = (coarse: Partition, fine: Partition): boolean =>
   fine.every((set) => coarse.some((larger) => set.every((value) => larger.includes(value))));
 
 describe(`The identity rules against a naive union-find (seed ${SEED})`, () => {
-  it("give its partition, ids and verdicts for 10,000 schedules, however they are cut into steps", () =>
+  it("give its partition, ids and results for 10,000 schedules, however they are cut into steps", () =>
     forSeeds(SEED, 10_000, (seed) => {
       const random = createRandom(seed);
       const uidOf = fixedUids(random);
@@ -89,8 +89,8 @@ describe(`The identity rules against a naive union-find (seed ${SEED})`, () => {
       let before: Partition = [];
       for (const batch of inBatches(anAssertionSchedule(random), random)) {
         const requests = batch.map((assertion) => aRequest(workspace, assertion, uidOf));
-        for (const [i, verdict] of runBatch(state, requests).entries()) {
-          const { profileId, outcome, mergedProfileIds, changeId } = verdict;
+        for (const [i, result] of runBatch(state, requests).entries()) {
+          const { profileId, outcome, mergedProfileIds, changeId } = result;
           assert.deepEqual({ profileId, outcome, mergedProfileIds }, oracle.assert(batch[i]!));
           assert.equal(changeId, outcome === "unchanged" ? null : requests[i]!.changeId);
           for (const id of [profileId!, ...mergedProfileIds]) returned.add(id);
@@ -128,11 +128,15 @@ describe(`The identity rules against a naive union-find (seed ${SEED})`, () => {
 });
 
 /** Asserts until it is acknowledged, as a client with retries does; now and then it is delivered once more. */
-async function deliver(identity: Pick<Identity, "assert">, assertion: Assertion, random: Random): Promise<Verdict> {
+async function deliver(
+  identity: Pick<Identity, "assert">,
+  assertion: Assertion,
+  random: Random,
+): Promise<AssertResult> {
   for (let tries = 0; tries < 50; tries++)
     try {
-      const verdict = await identity.assert(workspace, assertion);
-      if (random.below(4) > 0) return verdict;
+      const result = await identity.assert(workspace, assertion);
+      if (random.below(4) > 0) return result;
     } catch (error) {
       if (!isUnavailable(error)) throw error;
     }
@@ -146,28 +150,28 @@ async function runAtOnce(seed: number, front: (graph: IdentityGraph) => Pick<Ide
   const state = createMemoryState();
   const assertions = anAssertionSchedule(random);
   const identity = front(createWeakGraph({ state, random, pause }));
-  const verdicts = await run(assertions.map((assertion) => deliver(identity, assertion, random)));
+  const results = await run(assertions.map((assertion) => deliver(identity, assertion, random)));
   const partition = await readPartition(createMemoryGraph(state), workspace);
   assert.deepEqual(partition, closureOf(assertions), "I1");
-  for (const [i, verdict] of verdicts.entries()) {
+  for (const [i, result] of results.entries()) {
     const { uid } = lookAt(state, wantOfRequests([aRequest(workspace, assertions[i]!)]))
       .identifiers.values()
       .next().value!;
-    assert.equal(liveProfile(state, verdict.profileId!), liveProfile(state, uid), "I2");
+    assert.equal(liveProfile(state, result.profileId!), liveProfile(state, uid), "I2");
   }
 }
 
-/** The obvious code: read the profiles, pick one, rewrite the others. It lacks nothing but the lane. */
+/** The obvious code: read the profiles, pick one, rewrite the others. It lacks nothing but the workspace queue. */
 const withoutLane = (graph: IdentityGraph): Pick<Identity, "assert"> => ({
   assert: async (workspace, assertion) => (await step(graph, workspace, assertion))[0]!,
 });
 const withLane = (graph: IdentityGraph): Identity => createIdentity({ graph, timeoutMs: 60_000 });
 
 describe(`Identity under a scheduler that interleaves the steps of a weak graph (seed ${SEED})`, () => {
-  it("keeps the partition with the lane, for 1,000 seeds", () =>
+  it("keeps the partition with the workspace queue, for 1,000 seeds", () =>
     forSeeds(SEED, 1_000, (seed) => runAtOnce(seed, withLane)));
 
-  it("breaks it without the lane within 30 seeds: the scheduler finds what the lane is for", async () => {
+  it("breaks it without the workspace queue within 30 seeds: the scheduler finds what the workspace queue is for", async () => {
     let broken = 0;
     for (let seed = SEED; seed < SEED + 30; seed++)
       await runAtOnce(seed, withoutLane).catch((error: unknown) => {
@@ -202,7 +206,7 @@ describe(`Identity on SQLite against the closure of what was asserted (seed ${SE
     const folder = mkdtempSync(path.join(tmpdir(), "onym-model-"));
     const database = openGraphDatabase(path.join(folder, "onym.db"));
     const graph = createSqliteGraph({ database });
-    const identity = createIdentity({ graph, timeoutMs: 60_000, lane: { lookupsPerStep: 6 } });
+    const identity = createIdentity({ graph, timeoutMs: 60_000, workspaceQueue: { lookupsPerStep: 6 } });
     try {
       await forSeeds(SEED, 300, (seed) => checkOnGraph(graph, identity, createRandom(seed)));
     } finally {
@@ -222,12 +226,12 @@ async function checkOnGraph(graph: IdentityGraph, identity: Identity, random: Ra
       ? identity.assertAll(mine, batch)
       : Promise.all(batch.map((assertion) => identity.assert(mine, assertion))),
   );
-  const verdicts = (await Promise.all(answers)).flat();
+  const results = (await Promise.all(answers)).flat();
   assert.deepEqual(await readPartition(graph, mine), closureOf(assertions), "I1");
   const found = await identity.lookup(mine, IDENTIFIERS);
   for (const [i, { identifiers }] of assertions.entries()) {
     const live = found[IDENTIFIERS.indexOf(identifiers[0]!)];
-    assert.deepEqual(await identity.resolve(mine, verdicts[i]!.profileId!), live, "I2");
+    assert.deepEqual(await identity.resolve(mine, results[i]!.profileId!), live, "I2");
   }
   const again = await identity.assertAll(mine, assertions);
   assert.ok(

@@ -29,10 +29,10 @@ function aBench(change: (graph: IdentityGraph) => Partial<IdentityGraph> = () =>
   return { calls, identity: createIdentity({ graph, timeoutMs }), workspace: aWorkspace() };
 }
 
-const outcomesOf = (verdicts: readonly { readonly outcome: string }[]) => verdicts.map(({ outcome }) => outcome);
+const outcomesOf = (results: readonly { readonly outcome: string }[]) => results.map(({ outcome }) => outcome);
 const pairs = (...names: readonly string[]): readonly Assertion[] =>
   names.map((name) => anAssertion(...lettersOf(name)));
-const never = (): Promise<never> => new Promise(() => undefined);
+const silent = (): Promise<never> => new Promise(() => undefined);
 
 describe("Identity", () => {
   it("answers a repeat from one read, without a step", async () => {
@@ -53,7 +53,7 @@ describe("Identity", () => {
     });
   });
 
-  it("takes the lane when the read is in doubt", async () => {
+  it("takes the workspace queue when the read is in doubt", async () => {
     const { calls, identity, workspace } = aBench(() => ({ repeats: async (_, sets) => sets.map(() => null) }));
     const { profileId } = await identity.assert(workspace, anAssertion("a", "b"));
     const again = await identity.assert(workspace, anAssertion("a", "b"));
@@ -63,8 +63,8 @@ describe("Identity", () => {
 
   it("asserts many as if one after the other, in one read and one step", async () => {
     const { calls, identity, workspace } = aBench();
-    const verdicts = await identity.assertAll(workspace, pairs("ab", "cd", "ab", "bc", "ad", "da"));
-    assert.deepEqual(outcomesOf(verdicts), ["created", "created", "unchanged", "merged", "linked", "unchanged"]);
+    const results = await identity.assertAll(workspace, pairs("ab", "cd", "ab", "bc", "ad", "da"));
+    assert.deepEqual(outcomesOf(results), ["created", "created", "unchanged", "merged", "linked", "unchanged"]);
     assert.deepEqual(calls, { read: 0, repeats: 1, update: 1 });
     assert.deepEqual(await identity.assertAll(workspace, []), []);
     assert.deepEqual(calls, { read: 0, repeats: 1, update: 1 });
@@ -123,7 +123,7 @@ describe("Identity", () => {
     assert.deepEqual(await identity.lookup(aWorkspace(), [anIdentifier("a")]), [null]);
   });
 
-  it("says unknown only after a look in the lane: a read without a lock may miss", async () => {
+  it("says unknown only after a look in the workspace queue: a read without a lock may miss", async () => {
     const { identity, workspace } = aBench(() => ({
       read: async () => ({ identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() }),
     }));
@@ -145,7 +145,7 @@ describe("Identity", () => {
 
   it("answers unavailable when the graph does not answer in time, whatever was asked", async () => {
     const asked = [anIdentifier("a")];
-    const stuck = aBench(() => ({ read: never, repeats: never, resolve: never, members: never }), 5);
+    const stuck = aBench(() => ({ read: silent, repeats: silent, resolve: silent, members: silent }), 5);
     const { identity, workspace } = stuck;
     const id = (await aBench().identity.assert(workspace, anAssertion("a"))).profileId!;
     await assert.rejects(identity.assert(workspace, anAssertion("a")), isUnavailable);
@@ -155,7 +155,7 @@ describe("Identity", () => {
     await assert.rejects(identity.members(workspace, id, { limit: 1, after: null }), isUnavailable);
   });
 
-  it("drops what waits in the lane once its time is over", async () => {
+  it("drops what waits in the workspace queue once its time is over", async () => {
     let release: (() => void) | undefined;
     const { identity, workspace } = aBench(
       (graph) => ({

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Identity, Undone } from "../../core/identity/api.js";
+import type { Identity, UndoResult } from "../../core/identity/api.js";
 import type { KeyId } from "../../core/ids.js";
 import type { Source } from "../../core/identity/model.js";
 import { createIdentity } from "../../graph/identity.js";
@@ -57,7 +57,7 @@ describe(`A hub with ${LINKS.toLocaleString("en")} links, seed ${SEED}`, functio
     return done;
   };
   const inSteps = Array.from({ length: LINKS / LINKS_PER_STEP }, (_, step) => (step + 1) * LINKS_PER_STEP);
-  let last: Undone;
+  let last: UndoResult;
 
   it("is taken out, while others hardly wait, and tells how far it is", async () => {
     last = await undisturbed("the unlink", () =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isUnavailable } from "../../core/errors.js";
-import { createTurns } from "../../graph/scheduling/limiter.js";
+import { createLimiter } from "../../graph/scheduling/limiter.js";
 
 const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -15,9 +15,9 @@ function aPiece() {
   return { work, hasBegun: () => begun, end: () => end() };
 }
 
-describe("Turns of work on whole profiles", () => {
+describe("Limiter of work on whole profiles", () => {
   it("let only so many go on at once; the next begins when one ends, however it ends", async () => {
-    const turns = createTurns(2, 10);
+    const turns = createLimiter(2, 10);
     const pieces = [aPiece(), aPiece(), aPiece()];
     const failed = turns.take({ expired: false }, () => Promise.reject(new Error("refused")));
     const answers = pieces.map(({ work }) => turns.take({ expired: false }, work));
@@ -34,7 +34,7 @@ describe("Turns of work on whole profiles", () => {
   });
 
   it("leave out those for whom nobody waits any more, and refuse what is too much", async () => {
-    const turns = createTurns(1, 1);
+    const turns = createLimiter(1, 1);
     const [first, late] = [aPiece(), aPiece()];
     const call = { expired: false };
     const answer = turns.take({ expired: false }, first.work);

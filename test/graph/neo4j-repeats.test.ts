@@ -41,8 +41,8 @@ function aServer(held: ReadonlyMap<string, ProfileRef>, twice: ReadonlySet<strin
     read: async (_, { keys }) => {
       others.push(keys);
       const component = "other";
-      const profile = { ...refOf("other" as WorkspaceId, 0), counts: new Map(), never: [], rev: 0 };
-      const seat = { uid: keys[0] as never, component, unlinkedAt: null, touched: [], isConnector: false };
+      const profile = { ...refOf("other" as WorkspaceId, 0), counts: new Map(), forbidden: [], rev: 0 };
+      const seat = { uid: keys[0] as never, component, unlinkedAt: null, touched: [], isShared: false };
       return {
         identifiers: new Map(keys.map((key) => [key, seat])),
         components: new Map([[component, profile]]),

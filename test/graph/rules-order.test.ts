@@ -2,11 +2,19 @@ import assert from "node:assert/strict";
 import { identifierOf, type Identifier } from "../../core/event/event.js";
 import type { Identity } from "../../core/identity/api.js";
 import type { EventId, KeyId, ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { Assertion, Rules, Source, Verdict } from "../../core/identity/model.js";
+import type { Assertion, Rules, Source, AssertResult } from "../../core/identity/model.js";
 import { createIdentity } from "../../graph/identity.js";
 import { forSeeds } from "../support/identity/model.js";
 import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";
-import { identifierNamed, nameOf, namesOf, rulesWith, uidOf, WORKSPACE, type Names } from "../support/house/pictures.js";
+import {
+  identifierNamed,
+  nameOf,
+  namesOf,
+  rulesWith,
+  uidOf,
+  WORKSPACE,
+  type Names,
+} from "../support/house/pictures.js";
 import { createRandom, SEED, shuffled, type Random } from "../support/random.js";
 
 const NAMES = namesOf("u:ann u:bob u:eve e:ann e:bob d:1 d:2 c:1");
@@ -29,7 +37,7 @@ type Pair = readonly [string, string];
 
 interface Run {
   readonly identity: Identity;
-  readonly verdicts: readonly Verdict[];
+  readonly results: readonly AssertResult[];
   /** Id -> members; what each order must agree in. */
   readonly profiles: ReadonlyMap<ProfileId, readonly string[]>;
 }
@@ -44,16 +52,16 @@ async function run(rules: Rules, forbidden: readonly Pair[], claims: readonly As
     NAMES.map((name) => claimOf("identify", name)),
   );
   for (const pair of forbidden) await forbid(identity, pair);
-  const verdicts: Verdict[] = [];
-  for (const claim of claims) verdicts.push(await identity.assert(WORKSPACE, claim));
-  return { identity, verdicts, profiles: await profilesOf(identity, WORKSPACE) };
+  const results: AssertResult[] = [];
+  for (const claim of claims) results.push(await identity.assert(WORKSPACE, claim));
+  return { identity, results, profiles: await profilesOf(identity, WORKSPACE) };
 }
 
 const forbid = (identity: Identity, pair: Pair) => {
   const [from, to] = pair.map(identifierNamed) as [Identifier, Identifier];
   return identity.unlink(
     WORKSPACE,
-    { from, to, never: true },
+    { from, to, forbid: true },
     { source: "unlink", keyId: "key0000001" as KeyId, at: 1 },
   );
 };
@@ -113,7 +121,7 @@ describe(`The order of assertions (seed ${SEED})`, () => {
       const sorted = (list: Iterable<readonly string[]>) =>
         Array.from(list, (set) => set.toSorted().join(" ")).toSorted();
       assert.deepEqual(sorted(one.profiles.values()), sorted(sets), "and the profiles are the closure");
-      for (const { outcome } of [...one.verdicts, ...other.verdicts])
+      for (const { outcome } of [...one.results, ...other.results])
         assert.ok(outcome !== "partial" && outcome !== "refused");
     }));
 
@@ -136,8 +144,8 @@ describe(`The order of assertions (seed ${SEED})`, () => {
       const { identity } = await run(rules, drawPairs(random, 1), drawClaims(random));
       const names = shuffled(NAMES, random).slice(0, 5);
       const tryOut = async (source: Source, tried: readonly string[]) => {
-        const verdict = await identity.assert(WORKSPACE, claimOf(source, tried), { dryRun: true });
-        return { ...verdict, dropped: new Set(verdict.dropped.map((one) => JSON.stringify(one))) };
+        const result = await identity.assert(WORKSPACE, claimOf(source, tried), { dryRun: true });
+        return { ...result, dropped: new Set(result.dropped.map((one) => JSON.stringify(one))) };
       };
       assert.deepEqual(await tryOut("identify", shuffled(names, random)), await tryOut("identify", names));
       const [facet, ...others] = names;

@@ -143,7 +143,7 @@ table("A profile beyond a new limit", rulesWith({ user_id: 1 }), [
   },
 ]);
 
-const FOES: World = { profiles: ["u:ann d:1", "u:bob d:2"], nevers: ["u:ann u:bob"] };
+const FOES: World = { profiles: ["u:ann d:1", "u:bob d:2"], forbiddenPairs: ["u:ann u:bob"] };
 table("A forbidden pair", rulesWith(), [
   {
     says: "both known, the first by name is kept",
@@ -151,7 +151,7 @@ table("A forbidden pair", rulesWith(), [
     asks: ["identify", "u:bob u:ann"],
     outcome: "partial",
     kept: "u:ann",
-    dropped: ["u:bob never_link"],
+    dropped: ["u:bob forbidden_pair"],
   },
   {
     says: "over others it is kept apart too",
@@ -159,7 +159,7 @@ table("A forbidden pair", rulesWith(), [
     asks: ["identify", "d:2 d:1 e:x"],
     outcome: "partial",
     kept: "d:1 e:x",
-    dropped: ["d:2 never_link"],
+    dropped: ["d:2 forbidden_pair"],
   },
   {
     says: "one known, each side goes on alone",
@@ -175,28 +175,42 @@ table("A forbidden pair", rulesWith(), [
     asks: ["event", "d:2 u:ann c:1"],
     outcome: "partial",
     kept: "d:2 c:1",
-    dropped: ["u:ann never_link"],
+    dropped: ["u:ann forbidden_pair"],
   },
-  { says: "refused", world: FOES, asks: ["alias", "u:ann u:bob"], outcome: "refused", kept: "", rule: "never_link" },
+  {
+    says: "refused",
+    world: FOES,
+    asks: ["alias", "u:ann u:bob"],
+    outcome: "refused",
+    kept: "",
+    rule: "forbidden_pair",
+  },
   {
     says: "refused over others",
     world: FOES,
     asks: ["alias", "d:1 d:2"],
     outcome: "refused",
     kept: "",
-    rule: "never_link",
+    rule: "forbidden_pair",
   },
   { says: "one known, linked", world: FOES, asks: ["alias", "d:1 u:new"], outcome: "linked", kept: "d:1 u:new" },
 ]);
 
 table("A forbidden pair beside a limit", rulesWith({ user_id: 1 }), [
-  { says: "is named first", world: FOES, asks: ["alias", "d:1 d:2"], outcome: "refused", kept: "", rule: "never_link" },
+  {
+    says: "is named first",
+    world: FOES,
+    asks: ["alias", "d:1 d:2"],
+    outcome: "refused",
+    kept: "",
+    rule: "forbidden_pair",
+  },
   {
     says: "is named first",
     world: FOES,
     asks: ["event", "d:1 u:bob"],
     outcome: "partial",
     kept: "d:1",
-    dropped: ["u:bob never_link"],
+    dropped: ["u:bob forbidden_pair"],
   },
 ]);

@@ -17,8 +17,8 @@ const LINKS_PER_STEP = [Infinity, Infinity, 1, 2];
 const broken = (graph: IdentityGraph): IdentityGraph => ({
   ...graph,
   update: (workspace, want, decide) =>
-    graph.update(workspace, want, (picture) => {
-      const { plan, result } = decide(picture);
+    graph.update(workspace, want, (snapshot) => {
+      const { plan, result } = decide(snapshot);
       return { plan: plan && { ...plan, removes: [] }, result };
     }),
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../core/errors.js";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
-import type { Undone } from "../../core/identity/api.js";
+import type { UndoResult } from "../../core/identity/api.js";
 import type { KeyId } from "../../core/ids.js";
 import type { Plan } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
@@ -45,7 +45,7 @@ describe("An undo of more links than a step may take", () => {
   });
 
   const aBench = (longTimeoutMs?: number): Promise<UndoBench> => anUndoBench(opened, longTimeoutMs);
-  const shapeOf = ({ outcome, profileIds, before: was, after: is }: Undone) => ({
+  const shapeOf = ({ outcome, profileIds, before: was, after: is }: UndoResult) => ({
     outcome,
     profiles: profileIds.length,
     before: was.map(({ size }) => size).toSorted((x, y) => x - y),
@@ -88,7 +88,7 @@ describe("An undo of more links than a step may take", () => {
   });
 
   /** The call fails at that step, and leaves a graph that is right; the same call then does the rest. */
-  async function failingAt(bench: UndoBench, failing: number, call: () => Promise<Undone>): Promise<Undone> {
+  async function failingAt(bench: UndoBench, failing: number, call: () => Promise<UndoResult>): Promise<UndoResult> {
     bench.beforeStep((number) => {
       if (number === failing) throw new AppError("unavailable", "the power went");
     });
@@ -190,7 +190,7 @@ describe("An undo of more links than a step may take", () => {
 
   it("is decided anew when the link goes between the look and the reading of the profile", async () => {
     const { graph, workspace, now } = await aBench();
-    const pair = { from: hub, to: d, never: false };
+    const pair = { from: hub, to: d, forbid: false };
     const evidence = { source: "unlink", keyId: "key0000001" as KeyId, at: now.at } as const;
     const other = createIdentity({ graph, timeoutMs: 60_000 });
     let isFirst = true;

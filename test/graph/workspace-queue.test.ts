@@ -3,8 +3,8 @@ import { isUnavailable } from "../../core/errors.js";
 import { newId, type ChangeId, type WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { NO_RULES } from "../../graph/rules/violation.js";
-import { createLane, type Lane, type LaneOptions } from "../../graph/workspace-queue.js";
-import { wantOf } from "../../graph/rules/read-set.js";
+import { createWorkspaceQueue, type WorkspaceQueue, type WorkspaceQueueOptions } from "../../graph/workspace-queue.js";
+import { readSetOf } from "../../graph/rules/read-set.js";
 import { aRequest, aWorkspace, anAssertion, lettersOf } from "../support/identity/fixtures.js";
 import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";
 
@@ -28,45 +28,54 @@ const settled = async (): Promise<void> => {
   for (let i = 0; i < 20; i++) await Promise.resolve();
 };
 
-const asserting = (lane: Lane, workspace: WorkspaceId, ...identifiers: readonly string[]) =>
-  lane.assert(workspace, [aRequest(workspace, anAssertion(...identifiers))], WAITING).then(([verdict]) => verdict!);
+const asserting = (workspaceQueue: WorkspaceQueue, workspace: WorkspaceId, ...identifiers: readonly string[]) =>
+  workspaceQueue
+    .assert(workspace, [aRequest(workspace, anAssertion(...identifiers))], WAITING)
+    .then(([result]) => result!);
 
-const aLane = (options: Partial<LaneOptions> = {}) => {
+const aLane = (options: Partial<WorkspaceQueueOptions> = {}) => {
   const gate = createGate();
-  const lane = createLane({ graph: gate, rulesOf: async () => NO_RULES, newChangeId: newId<ChangeId> }, options);
-  return { gate, lane, workspace: aWorkspace() };
+  const workspaceQueue = createWorkspaceQueue(
+    { graph: gate, rulesOf: async () => NO_RULES, newChangeId: newId<ChangeId> },
+    options,
+  );
+  return { gate, workspaceQueue, workspace: aWorkspace() };
 };
 
-describe("The lane", () => {
+describe("The workspace queue", () => {
   it("starts at once when nobody waits, without a timer", async () => {
-    const { gate, lane, workspace } = aLane();
-    const answer = asserting(lane, workspace, "a");
+    const { gate, workspaceQueue, workspace } = aLane();
+    const answer = asserting(workspaceQueue, workspace, "a");
     await settled();
     assert.deepEqual(gate.steps, ["a"]);
     gate.next().go();
     assert.equal((await answer).outcome, "created");
   });
 
-  it("puts those that arrive in one turn into one step, and answers each its own verdict", async () => {
-    const { gate, lane, workspace } = aLane();
-    const answers = [asserting(lane, workspace, "a"), asserting(lane, workspace, "b"), asserting(lane, workspace, "a")];
+  it("puts those that arrive in one turn into one step, and answers each its own result", async () => {
+    const { gate, workspaceQueue, workspace } = aLane();
+    const answers = [
+      asserting(workspaceQueue, workspace, "a"),
+      asserting(workspaceQueue, workspace, "b"),
+      asserting(workspaceQueue, workspace, "a"),
+    ];
     await settled();
     gate.next().go();
-    const verdicts = await Promise.all(answers);
+    const results = await Promise.all(answers);
     assert.deepEqual(gate.steps, ["ab"]);
     assert.deepEqual(
-      verdicts.map(({ outcome }) => outcome),
+      results.map(({ outcome }) => outcome),
       ["created", "created", "unchanged"],
     );
-    assert.notEqual(verdicts[0]!.profileId, verdicts[1]!.profileId);
+    assert.notEqual(results[0]!.profileId, results[1]!.profileId);
   });
 
   it("combines all that wait while a step is under way into the next one", async () => {
-    const { gate, lane, workspace } = aLane();
-    const answers = [asserting(lane, workspace, "a")];
+    const { gate, workspaceQueue, workspace } = aLane();
+    const answers = [asserting(workspaceQueue, workspace, "a")];
     await settled();
     for (const letter of ["b", "c", "d"]) {
-      answers.push(asserting(lane, workspace, letter));
+      answers.push(asserting(workspaceQueue, workspace, letter));
       await settled();
     }
     assert.deepEqual(gate.steps, ["a"], "one step at a time");
@@ -78,10 +87,10 @@ describe("The lane", () => {
   });
 
   it("looks at no more in one step than the bound says, except for a single call that needs more", async () => {
-    const { gate, lane, workspace } = aLane({ lookupsPerStep: 4 });
+    const { gate, workspaceQueue, workspace } = aLane({ lookupsPerStep: 4 });
     // 1 look-up for a single identifier, 3 for a pair, 6 for three.
     const calls = [["a"], ["b", "c"], ["d", "e", "f"], ["g"], ["h"]];
-    const answers = calls.map((call) => asserting(lane, workspace, ...call));
+    const answers = calls.map((call) => asserting(workspaceQueue, workspace, ...call));
     for (let i = 0; i < 3; i++) {
       await settled();
       gate.next().go();
@@ -91,9 +100,9 @@ describe("The lane", () => {
   });
 
   it("keeps the order of one call's assertions over several steps", async () => {
-    const { gate, lane, workspace } = aLane({ lookupsPerStep: 3 });
+    const { gate, workspaceQueue, workspace } = aLane({ lookupsPerStep: 3 });
     const requests = ["ab", "cd", "bc", "ad"].map((pair) => aRequest(workspace, anAssertion(...lettersOf(pair))));
-    const answer = lane.assert(workspace, requests, WAITING);
+    const answer = workspaceQueue.assert(workspace, requests, WAITING);
     for (const _ of requests) {
       await settled();
       gate.next().go();
@@ -105,11 +114,11 @@ describe("The lane", () => {
   });
 
   it("rejects only those in a step that fails, and goes on", async () => {
-    const { gate, lane, workspace } = aLane();
-    const failing = [asserting(lane, workspace, "a"), asserting(lane, workspace, "b")];
+    const { gate, workspaceQueue, workspace } = aLane();
+    const failing = [asserting(workspaceQueue, workspace, "a"), asserting(workspaceQueue, workspace, "b")];
     const outcomes = Promise.allSettled(failing);
     await settled();
-    const waiting = asserting(lane, workspace, "c");
+    const waiting = asserting(workspaceQueue, workspace, "c");
     gate.next().fail(new Error("away"));
     assert.deepEqual(
       (await outcomes).map(({ status }) => status),
@@ -118,18 +127,18 @@ describe("The lane", () => {
     await settled();
     gate.next().go();
     assert.equal((await waiting).outcome, "created");
-    const later = asserting(lane, workspace, "a");
+    const later = asserting(workspaceQueue, workspace, "a");
     await settled();
     gate.next().go();
     assert.equal((await later).outcome, "created");
   });
 
   it("does not slow another workspace", async () => {
-    const { gate, lane, workspace } = aLane();
-    const stuck = asserting(lane, workspace, "a");
+    const { gate, workspaceQueue, workspace } = aLane();
+    const stuck = asserting(workspaceQueue, workspace, "a");
     await settled();
     const held = gate.next();
-    const other = asserting(lane, aWorkspace(), "b");
+    const other = asserting(workspaceQueue, aWorkspace(), "b");
     await settled();
     gate.next().go();
     assert.equal((await other).outcome, "created");
@@ -138,25 +147,28 @@ describe("The lane", () => {
   });
 
   it("holds no memory for a workspace that is idle, also after an error", async () => {
-    const { gate, lane, workspace } = aLane();
-    const answers = Promise.allSettled([asserting(lane, workspace, "a"), asserting(lane, aWorkspace(), "b")]);
-    assert.equal(lane.busy(), 2);
+    const { gate, workspaceQueue, workspace } = aLane();
+    const answers = Promise.allSettled([
+      asserting(workspaceQueue, workspace, "a"),
+      asserting(workspaceQueue, aWorkspace(), "b"),
+    ]);
+    assert.equal(workspaceQueue.busy(), 2);
     await settled();
     gate.next().go();
     gate.next().fail(new Error("away"));
     await answers;
     await settled();
-    assert.equal(lane.busy(), 0);
+    assert.equal(workspaceQueue.busy(), 0);
   });
 
   it("refuses with unavailable when too many wait, in this workspace alone", async () => {
-    const { gate, lane, workspace } = aLane({ waitingMax: 2 });
-    const first = asserting(lane, workspace, "a");
+    const { gate, workspaceQueue, workspace } = aLane({ waitingMax: 2 });
+    const first = asserting(workspaceQueue, workspace, "a");
     await settled();
-    const waiting = [asserting(lane, workspace, "b"), asserting(lane, workspace, "c")];
-    await assert.rejects(asserting(lane, workspace, "d"), isUnavailable);
-    await assert.rejects(lane.look(workspace, { keys: [], pairs: [] }, WAITING), isUnavailable);
-    const other = asserting(lane, aWorkspace(), "e");
+    const waiting = [asserting(workspaceQueue, workspace, "b"), asserting(workspaceQueue, workspace, "c")];
+    await assert.rejects(asserting(workspaceQueue, workspace, "d"), isUnavailable);
+    await assert.rejects(workspaceQueue.look(workspace, { keys: [], pairs: [] }, WAITING), isUnavailable);
+    const other = asserting(workspaceQueue, aWorkspace(), "e");
     await settled();
     gate.next().go();
     gate.next().go();
@@ -167,12 +179,12 @@ describe("The lane", () => {
   });
 
   it("leaves out calls for which nobody waits any more", async () => {
-    const { gate, lane, workspace } = aLane();
-    const first = asserting(lane, workspace, "a");
+    const { gate, workspaceQueue, workspace } = aLane();
+    const first = asserting(workspaceQueue, workspace, "a");
     await settled();
     const call = { expired: false };
-    const left = lane.assert(workspace, [aRequest(workspace, anAssertion("b"))], call);
-    const last = asserting(lane, workspace, "c");
+    const left = workspaceQueue.assert(workspace, [aRequest(workspace, anAssertion("b"))], call);
+    const last = asserting(workspaceQueue, workspace, "c");
     call.expired = true;
     gate.next().go();
     await settled();
@@ -182,28 +194,28 @@ describe("The lane", () => {
   });
 
   it("tells those that it leaves out: they may hold what others wait for", async () => {
-    const { gate, lane, workspace } = aLane();
-    const first = asserting(lane, workspace, "a");
+    const { gate, workspaceQueue, workspace } = aLane();
+    const first = asserting(workspaceQueue, workspace, "a");
     await settled();
     const call = { expired: false };
     const { keys } = aRequest(workspace, anAssertion("a"));
     const left = [
-      lane.alone(workspace, async () => assert.fail("it is left out"), call),
-      lane.look(workspace, wantOf(keys), call),
+      workspaceQueue.alone(workspace, async () => assert.fail("it is left out"), call),
+      workspaceQueue.look(workspace, readSetOf(keys), call),
     ];
     call.expired = true;
     gate.next().go();
     await first;
     for (const one of left) await assert.rejects(one, /not begun in time/);
-    assert.equal(lane.busy(), 0);
+    assert.equal(workspaceQueue.busy(), 0);
   });
 
   it("looks between the steps, so that it sees all that was answered before", async () => {
-    const { gate, lane, workspace } = aLane();
-    const first = asserting(lane, workspace, "a");
+    const { gate, workspaceQueue, workspace } = aLane();
+    const first = asserting(workspaceQueue, workspace, "a");
     const { keys } = aRequest(workspace, anAssertion("a"));
     await settled();
-    const looked = lane.look(workspace, wantOf(keys), WAITING);
+    const looked = workspaceQueue.look(workspace, readSetOf(keys), WAITING);
     gate.next().go();
     const { profileId } = await first;
     await settled();
@@ -213,9 +225,9 @@ describe("The lane", () => {
   });
 
   it("gives a change its id in its step, so that the order of ids is the order of changes", async () => {
-    const { gate, lane, workspace } = aLane();
-    const before = lane.alone(workspace, () => new Promise((go) => void setImmediate(go)), WAITING);
-    const answer = asserting(lane, workspace, "a");
+    const { gate, workspaceQueue, workspace } = aLane();
+    const before = workspaceQueue.alone(workspace, () => new Promise((go) => void setImmediate(go)), WAITING);
+    const answer = asserting(workspaceQueue, workspace, "a");
     await before;
     const meanwhile = newId<ChangeId>();
     await settled();
@@ -224,10 +236,10 @@ describe("The lane", () => {
   });
 
   it("runs alone what must be alone: after what came before it, and before what came later", async () => {
-    const { gate, lane, workspace } = aLane();
-    const first = asserting(lane, workspace, "a");
-    const alone = lane.alone(workspace, async () => void gate.steps.push("alone"), WAITING);
-    const last = asserting(lane, workspace, "b");
+    const { gate, workspaceQueue, workspace } = aLane();
+    const first = asserting(workspaceQueue, workspace, "a");
+    const alone = workspaceQueue.alone(workspace, async () => void gate.steps.push("alone"), WAITING);
+    const last = asserting(workspaceQueue, workspace, "b");
     await settled();
     assert.deepEqual(gate.steps, ["a"], "nothing shares a step across it");
     gate.next().go();
@@ -239,9 +251,9 @@ describe("The lane", () => {
   });
 
   it("goes on after work of its own that failed, and tells only its caller", async () => {
-    const { gate, lane, workspace } = aLane();
-    const failed = lane.alone(workspace, () => Promise.reject(new Error("refused")), WAITING);
-    const last = asserting(lane, workspace, "a");
+    const { gate, workspaceQueue, workspace } = aLane();
+    const failed = workspaceQueue.alone(workspace, () => Promise.reject(new Error("refused")), WAITING);
+    const last = asserting(workspaceQueue, workspace, "a");
     await assert.rejects(failed, /refused/);
     await settled();
     gate.next().go();

@@ -16,7 +16,9 @@ const PROMISES = path.join(ROOT, "../shared/reference/promises.md");
 
 /** Titles as they stand in the sources, so that a renamed or removed test shows here. */
 function titles(): ReadonlySet<string> {
-  const files = readdirSync(path.join(ROOT, "test")).filter((name) => name.endsWith(".test.ts"));
+  const files = readdirSync(path.join(ROOT, "test"), { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".test.ts"),
+  );
   const found = files.flatMap((name) => {
     const text = readFileSync(path.join(ROOT, "test", name), "utf8");
     return [...text.matchAll(/\bit\(\s*"((?:[^"\\]|\\.)*)"/g)].map((match) => match[1]!);

@@ -15,7 +15,7 @@ type Times = readonly [began: number, ended: number];
 const entryOf = (kind: Entry["kind"], letters: string, [began, ended]: Times, rest: Partial<Entry>): Entry => ({
   kind,
   names: lettersOf(letters),
-  never: false,
+  forbidden: false,
   began,
   ended,
   ending: "ok",
@@ -32,8 +32,8 @@ const look = (told: Readonly<Record<string, string>>, times: Times): Entry =>
   entryOf("look", Object.keys(told).join(""), times, {
     answers: Object.entries(told).map(([name, answer]) => ({ name, profile: profileOf(answer) })),
   });
-const unlink = (letters: string, times: Times, never = false, ending: Ending = "ok"): Entry =>
-  entryOf("unlink", letters, times, { never, ending });
+const unlink = (letters: string, times: Times, forbidden = false, ending: Ending = "ok"): Entry =>
+  entryOf("unlink", letters, times, { forbidden, ending });
 
 /** `"abc d"`: in the end a, b and c are one profile, and d another. */
 function historyOf(entries: readonly Entry[], end: string, resolved: Readonly<Record<string, string>> = {}): History {

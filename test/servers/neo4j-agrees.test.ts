@@ -3,12 +3,12 @@ import { AppError } from "../../core/errors.js";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { Identity } from "../../core/identity/api.js";
 import { newId, type ChangeId, type EventId, type KeyId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import type { Change, Evidence, Link, Member, Never, Rules, Source } from "../../core/identity/model.js";
+import type { Change, Evidence, Link, Member, ForbiddenPair, Rules, Source } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
 import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j/graph.js";
 import { openClient } from "../../graph/neo4j/open.js";
-import { wantOf, wantWith } from "../../graph/rules/read-set.js";
+import { readSetOf, readSetWith } from "../../graph/rules/read-set.js";
 import { graphBackends } from "../support/backends.js";
 import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
 import { neo4jUnderTest, throwError } from "../support/servers/neo4j-backend.js";
@@ -33,9 +33,9 @@ function sideOf(graph: IdentityGraph, rules: Rules, ids: (n: number) => string, 
   // A backend may ask again within a step, and must get the same ids.
   const update: IdentityGraph["update"] = (workspace, want, decide) => {
     const before = changes;
-    return graph.update(workspace, want, (picture) => {
+    return graph.update(workspace, want, (snapshot) => {
       changes = before;
-      return decide(picture);
+      return decide(snapshot);
     });
   };
   const deps = { graph: { ...graph, update }, timeoutMs: 30_000, rulesOf: async () => rules, now };
@@ -88,7 +88,7 @@ function aCall({ workspace, random, changes, at }: Script): Call {
   if (chance < 11)
     return ({ identity }) => identity.unlink(workspace, { identifier: one }, evidence("unlink"), options);
   if (chance < 13) {
-    const asked = { from: one, to: other, never: random.below(3) === 0 };
+    const asked = { from: one, to: other, forbid: random.below(3) === 0 };
     return ({ identity }) => identity.unlink(workspace, asked, evidence("unlink"), options);
   }
   if (chance < 15 && changes.length > 0) {
@@ -96,8 +96,8 @@ function aCall({ workspace, random, changes, at }: Script): Call {
     return ({ identity }) => identity.revert(workspace, change, evidence("revert"), options);
   }
   return async ({ identity }) => {
-    const [never] = await identity.nevers(workspace, { limit: 1, after: null });
-    return never === undefined ? null : identity.lift(workspace, never.neverId, evidence("lift"));
+    const [forbidden] = await identity.forbiddenPairs(workspace, { limit: 1, after: null });
+    return forbidden === undefined ? null : identity.allow(workspace, forbidden.forbiddenPairId, evidence("allow"));
   };
 }
 
@@ -124,27 +124,27 @@ const byPair = (a: { readonly pair: readonly string[] }, b: { readonly pair: rea
 /** Everything that a port tells of the workspace, but what only it may choose. */
 async function tellsOf({ graph }: Side, workspace: WorkspaceId, rules: Rules) {
   const keys = PEOPLE.map((one) => identifierKey(workspace, one));
-  const want = wantWith(wantOf(keys), rules);
-  const picture = await graph.update(workspace, want, (now) => ({ plan: null, result: now }));
+  const want = readSetWith(readSetOf(keys), rules);
+  const snapshot = await graph.update(workspace, want, (now) => ({ plan: null, result: now }));
   const read = await graph.read(workspace, want);
-  assert.deepEqual(read, picture);
+  assert.deepEqual(read, snapshot);
   const changes = await all<Change>(
     (last) => graph.changes(workspace, null, { limit: PAGE, before: last?.changeId ?? null }),
     ({ changeId }) => changeId,
   );
   const traces = await Promise.all(changes.map((change) => graph.linksOfChange(workspace, change)));
-  const seats = [...picture.identifiers].map(([key, { component, touched, ...seat }]) => {
-    const { rev: _, counts, ...profile } = picture.components.get(component)!;
+  const seats = [...snapshot.identifiers].map(([key, { component, touched, ...seat }]) => {
+    const { rev: _, counts, ...profile } = snapshot.components.get(component)!;
     // Which of too many come is left to the backend.
-    const touches = touched.length > (rules.connectorLimit ?? 0) ? touched.length : touched.toSorted();
+    const touches = touched.length > (rules.sharedIdentifierLimit ?? 0) ? touched.length : touched.toSorted();
     return { key, ...seat, touches, profile: { ...profile, counts: [...counts].toSorted(byFirst) } };
   });
-  const profiles = [...picture.components.values()].toSorted((a, b) => (a.profileId < b.profileId ? -1 : 1));
+  const profiles = [...snapshot.components.values()].toSorted((a, b) => (a.profileId < b.profileId ? -1 : 1));
   return {
     told: {
       seats: seats.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
-      linked: [...picture.linked].toSorted(),
-      removed: [...picture.removed].toSorted(byFirst),
+      linked: [...snapshot.linked].toSorted(),
+      removed: [...snapshot.removed].toSorted(byFirst),
       changes,
       traces: traces.map((states) => states.toSorted(byPair)),
       unlinkedBy: await Promise.all(
@@ -152,11 +152,11 @@ async function tellsOf({ graph }: Side, workspace: WorkspaceId, rules: Rules) {
       ),
       found: await Promise.all(changes.map(({ changeId }) => graph.findChange(workspace, changeId))),
       merged: await graph.changes(workspace, "merged", { limit: 100, before: null }),
-      nevers: await all<Never>(
-        (last) => graph.nevers(workspace, { limit: PAGE, after: last?.neverId ?? null }),
-        ({ neverId }) => neverId,
+      forbiddenPairs: await all<ForbiddenPair>(
+        (last) => graph.forbiddenPairs(workspace, { limit: PAGE, after: last?.forbiddenPairId ?? null }),
+        ({ forbiddenPairId }) => forbiddenPairId,
       ),
-      connectors: await graph.connectors(workspace, { limit: 100, after: null }),
+      sharedIdentifiers: await graph.sharedIdentifiers(workspace, { limit: 100, after: null }),
       profiles: await Promise.all(profiles.map(({ profileId }) => profileOf(graph, workspace, profileId))),
     },
     revs: new Map(profiles.map(({ profileId, rev }) => [profileId, rev])),
@@ -205,9 +205,12 @@ describe("The identity graph in Neo4j beside the embedded one", () => {
   });
 
   for (const [name, rules] of Object.entries({
-    "without rules": { limits: new Map<string, number>(), connectorLimit: null },
-    "with limits": { limits: new Map(Object.entries({ user_id: 1, device_id: 2 })), connectorLimit: null },
-    "with limits and connectors": { limits: new Map(Object.entries({ user_id: 1, device_id: 2 })), connectorLimit: 2 },
+    "without rules": { limits: new Map<string, number>(), sharedIdentifierLimit: null },
+    "with limits": { limits: new Map(Object.entries({ user_id: 1, device_id: 2 })), sharedIdentifierLimit: null },
+    "with limits and shared identifiers": {
+      limits: new Map(Object.entries({ user_id: 1, device_id: 2 })),
+      sharedIdentifierLimit: 2,
+    },
   }))
     it(`answers the same to whatever is asserted, taken back and asked, ${name} (seed ${SEED})`, async () => {
       const random = createRandom(SEED);
@@ -217,7 +220,7 @@ describe("The identity graph in Neo4j beside the embedded one", () => {
 
   it(`does so when all that moves is too much for one step (seed ${SEED})`, async () => {
     const random = createRandom(SEED);
-    const rules: Rules = { limits: new Map(), connectorLimit: null, priorityOf: () => 0 };
+    const rules: Rules = { limits: new Map(), sharedIdentifierLimit: null, priorityOf: () => 0 };
     for (let run = 0; run < RUNS; run++) await runScript(narrow, rules, random);
   });
 

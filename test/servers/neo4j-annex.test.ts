@@ -67,7 +67,7 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
       one,
       other,
       merge: () => step(graph, workspace, anAssertion(...ends)),
-      part: () => identity.unlink(workspace, { from: ends[0], to: ends[1], never: false }, evidence),
+      part: () => identity.unlink(workspace, { from: ends[0], to: ends[1], forbid: false }, evidence),
       sizes: async () => [
         await membersOf(graph, workspace, ids[0]!),
         ...(await Promise.all(ids.map(async (id) => (await graph.resolve(workspace, id))!.size))),

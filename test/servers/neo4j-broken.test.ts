@@ -9,7 +9,7 @@ import type { IdentityGraph } from "../../core/ports.js";
 import { connect, createClient } from "../../graph/neo4j/client.js";
 import { failureOf, ofDriver, translated, type Failure } from "../../graph/neo4j/failure.js";
 import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j/graph.js";
-import { pictureOf } from "../../graph/neo4j/snapshot.js";
+import { snapshotOf } from "../../graph/neo4j/snapshot.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 import { aWorkspace, anAssertion, step } from "../support/identity/fixtures.js";
 import { ann, bob, wanting } from "../support/identity/snapshots.js";
@@ -165,8 +165,8 @@ describe("The identity graph in Neo4j, when a read sees a step half done", () =>
       [0, newId<Uid>(), null, null],
       [1, newId<Uid>(), newId<Uid>(), null],
     ] as const;
-    const picture = pictureOf({ keys: [annKey, bobKey], pairs: [] }, { found, linked: [] });
-    assert.deepEqual([picture.identifiers.size, picture.components.size], [0, 0]);
+    const snapshot = snapshotOf({ keys: [annKey, bobKey], pairs: [] }, { found, linked: [] });
+    assert.deepEqual([snapshot.identifiers.size, snapshot.components.size], [0, 0]);
   });
 
   it("asks under the lock what profile an id names whose profile goes just then", async () => {

@@ -12,7 +12,7 @@ import { neo4jUnderTest, openCypher } from "../support/servers/neo4j-backend.js"
 const queries = blocksOf(await pageOf("neo4j-browser.md")).filter(({ language }) => language === "cypher");
 const evidence: Evidence = { source: "identify", keyId: "docskey001" as KeyId, at: 1_700_000_000_000 };
 /** Whoever touches two logins stops linking. */
-const rules: Rules = { limits: new Map([["user_id", 1]]), connectorLimit: 1, priorityOf: () => 0 };
+const rules: Rules = { limits: new Map([["user_id", 1]]), sharedIdentifierLimit: 1, priorityOf: () => 0 };
 
 describe("the page on Neo4j Browser, on what was taken back", () => {
   const workspace = aWorkspace();
@@ -30,7 +30,7 @@ describe("the page on Neo4j Browser, on what was taken back", () => {
       identity.assert(workspace, { identifiers, evidence });
     made = (await say(cookie, device)).changeId;
     grown = (await say(device, anIdentifier("x@example.com", "email"))).changeId;
-    const asked = { from: cookie, to: device, never: true };
+    const asked = { from: cookie, to: device, forbid: true };
     taken = (await identity.unlink(workspace, asked, { ...evidence, source: "unlink" })).changeId;
     for (const login of ["ann", "bob"]) await say(device, anIdentifier(login));
   });
@@ -67,9 +67,9 @@ describe("the page on Neo4j Browser, on what was taken back", () => {
     assert.equal(links.length, 1);
   });
 
-  it("lists forbidden pairs and connectors", async () => {
+  it("lists forbidden pairs and shared identifiers", async () => {
     assert.deepEqual(await columns("Forbidden pairs", 0, 1, 4), [["cookie_id c-1", "device_id d-2", taken]]);
-    assert.deepEqual(await columns("Connectors", 0, 1), [["device_id", "d-2"]]);
+    assert.deepEqual(await columns("Shared identifiers", 0, 1), [["device_id", "d-2"]]);
   });
 
   it("finds all of it consistent", async () => {

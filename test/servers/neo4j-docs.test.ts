@@ -3,7 +3,7 @@ import neo4j, { type Driver, type QueryResult } from "neo4j-driver";
 import { isUnavailable } from "../../core/errors.js";
 import { newId, type ChangeId, type EventId, type KeyId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { Identity } from "../../core/identity/api.js";
-import type { Evidence, Verdict } from "../../core/identity/model.js";
+import type { Evidence, AssertResult } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports.js";
 import { createIdentity } from "../../graph/identity.js";
 import { openNeo4jGraph } from "../../graph/neo4j/graph.js";
@@ -40,7 +40,7 @@ async function tell(
   workspace: WorkspaceId,
   source: Evidence["source"],
   names: readonly string[],
-): Promise<Verdict> {
+): Promise<AssertResult> {
   const evidence = { source, keyId: KEY, at: Date.now() };
   const assertion = { identifiers: names.map(identifierOf), evidence };
   for (let tries = 1; ; tries++)
@@ -110,8 +110,8 @@ describe("the page on Neo4j Browser", () => {
   };
   const rowsOf = async (name: string, changed?: object): Promise<readonly Readonly<Record<string, unknown>>[]> =>
     (await ask(textOf(name), changed)).records.map((record) => record.toObject());
-  /** What a picture shows: `namespace value` of its identifiers, and how many links. */
-  async function pictureOf(name: string, changed?: object) {
+  /** What a snapshot shows: `namespace value` of its identifiers, and how many links. */
+  async function snapshotOf(name: string, changed?: object) {
     const shown = new Set<string>();
     const links = new Set<string>();
     const look = (value: unknown): void => {
@@ -136,10 +136,10 @@ describe("the page on Neo4j Browser", () => {
 
   it("shows a person by any identifier, and by a retired profile id", async () => {
     for (const name of ["By any identifier", "By profile id, current or retired"]) {
-      assert.deepEqual(await pictureOf(name), { shown: all, links: 5 }, name);
+      assert.deepEqual(await snapshotOf(name), { shown: all, links: 5 }, name);
       assert.equal((await rowsOf(name)).length, 6, name);
     }
-    assert.deepEqual(await pictureOf("By profile id, current or retired", { profile: merge.profileId }), {
+    assert.deepEqual(await snapshotOf("By profile id, current or retired", { profile: merge.profileId }), {
       shown: all,
       links: 5,
     });
@@ -166,7 +166,7 @@ describe("the page on Neo4j Browser", () => {
   });
 
   it("shows the links of one identifier", async () => {
-    assert.deepEqual(await pictureOf("The links of one identifier"), {
+    assert.deepEqual(await snapshotOf("The links of one identifier"), {
       shown: ["cookie_id:c-1", "user_id:ann"],
       links: 1,
     });
@@ -174,7 +174,7 @@ describe("the page on Neo4j Browser", () => {
 
   it("finds the path between two identifiers, and its evidence in order", async () => {
     const shown = ["cookie_id:c-1", "device_id:d-2", STORY.shared, "user_id:ann", "user_id:bob"];
-    assert.deepEqual(await pictureOf("Why are these two the same person?"), { shown, links: 4 });
+    assert.deepEqual(await snapshotOf("Why are these two the same person?"), { shown, links: 4 });
     const rows = await rowsOf("Why are these two the same person? 2");
     assert.deepEqual(
       rows.map(({ step, one, other, source }) => [step, one, other, source]),
@@ -222,7 +222,7 @@ describe("the page on Neo4j Browser", () => {
   });
 
   it("tells what one change did, and who was on each side of a merge", async () => {
-    assert.deepEqual(await pictureOf("What one change did"), { shown: [STORY.shared, "user_id:ann"], links: 1 });
+    assert.deepEqual(await snapshotOf("What one change did"), { shown: [STORY.shared, "user_id:ann"], links: 1 });
     const sides = await rowsOf("What one change did 2");
     assert.deepEqual(
       new Map(sides.map(({ profile_before, identifiers }) => [profile_before, identifiers])),

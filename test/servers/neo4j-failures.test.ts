@@ -54,16 +54,16 @@ describe("The identity graph in Neo4j, when a reply is lost", () => {
   const changesOf = (workspace: string) =>
     rows("MATCH (c:Change {ws: $workspace}) RETURN c.id, c.outcome ORDER BY c.id", { workspace });
 
-  it("answers the verdict of the commit that stands, and writes it once", async () => {
+  it("answers the result of the commit that stands, and writes it once", async () => {
     const workspace = aWorkspace();
     await step(graph, workspace, anAssertion(ann), anAssertion(bob));
     isLosing = true;
-    const [verdict] = await step(graph, workspace, anAssertion(ann, bob));
+    const [result] = await step(graph, workspace, anAssertion(ann, bob));
     assert.deepEqual(lost, ["a commit"]);
-    assert.equal(verdict!.outcome, "merged");
-    assert.deepEqual((await changesOf(workspace)).at(-1), [verdict!.changeId, "merged"]);
+    assert.equal(result!.outcome, "merged");
+    assert.deepEqual((await changesOf(workspace)).at(-1), [result!.changeId, "merged"]);
     assert.equal((await changesOf(workspace)).length, 3);
-    assert.deepEqual(await graph.resolve(workspace, verdict!.profileId!), { profileId: verdict!.profileId, size: 2 });
+    assert.deepEqual(await graph.resolve(workspace, result!.profileId!), { profileId: result!.profileId, size: 2 });
   });
 
   it("does so for identifiers that are all new", async () => {
@@ -72,9 +72,9 @@ describe("The identity graph in Neo4j, when a reply is lost", () => {
       const workspace = aWorkspace();
       await graph.repeats(workspace, [wanting(workspace, ann, bob).keys]);
       isLosing = true;
-      const [verdict] = await step(graph, workspace, anAssertion(ann, bob));
-      assert.equal(verdict!.outcome, "created");
-      assert.deepEqual(await changesOf(workspace), [[verdict!.changeId, "created"]]);
+      const [result] = await step(graph, workspace, anAssertion(ann, bob));
+      assert.equal(result!.outcome, "created");
+      assert.deepEqual(await changesOf(workspace), [[result!.changeId, "created"]]);
     }
     assert.equal(lost.at(-1), "a write", `refused: ${refusals.map(String).join("; ")}`);
   });
@@ -89,9 +89,9 @@ describe("The identity graph in Neo4j, when a reply is lost", () => {
         throw lostConnection();
       },
     });
-    const [verdict] = await step(broken, workspace, anAssertion(ann, bob));
-    assert.deepEqual([verdict!.outcome, isBroken], ["created", false]);
-    assert.deepEqual(await changesOf(workspace), [[verdict!.changeId, "created"]]);
+    const [result] = await step(broken, workspace, anAssertion(ann, bob));
+    assert.deepEqual([result!.outcome, isBroken], ["created", false]);
+    assert.deepEqual(await changesOf(workspace), [[result!.changeId, "created"]]);
     await broken.close();
   });
 });

@@ -41,8 +41,8 @@ describe("The identity graph in Neo4j", () => {
       const workspace = aWorkspace();
       workspaces.push(workspace);
       for (const assertion of anAssertionSchedule(random)) {
-        const [verdict] = await step(graph, workspace, assertion);
-        if (verdict!.changeId !== null) changed += 1;
+        const [result] = await step(graph, workspace, assertion);
+        if (result!.changeId !== null) changed += 1;
       }
     }
     const found = (statement: string) => rows(statement, { workspaces });
@@ -225,7 +225,7 @@ async function aLargeProfile(graph: IdentityGraph, workspace: WorkspaceId, size:
         size,
         profileId: uids[0]!,
         counts: new Map([[identifiers[0]!.namespace, size]]),
-        never: [],
+        forbidden: [],
       },
     ],
     creates: identifiers.map((identifier, i) => ({

@@ -62,7 +62,7 @@ describe("A graph in Neo4j that the version before wrote", () => {
     const { components, linked, removed } = await sight(ann, bob, cat, dan);
     const profiles = [...components.values()].toSorted((a, b) => a.size - b.size);
     assert.deepEqual(
-      profiles.map(({ size, counts, never }) => [size, [...counts], never]),
+      profiles.map(({ size, counts, forbidden }) => [size, [...counts], forbidden]),
       [
         [1, [["user_id", 1]], []],
         [3, [["user_id", 3]], []],

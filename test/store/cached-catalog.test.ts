@@ -244,29 +244,29 @@ describe("The cached catalog", () => {
   });
 
   it("knows the settings of identity while the store is away, and asks anew after a change of its own", async () => {
-    const state = { connectorLimit: 1, away: false, asked: 0 };
+    const state = { sharedIdentifierLimit: 1, away: false, asked: 0 };
     const store = {
       identitySettings: async () => {
         state.asked += 1;
         if (state.away) throw new AppError("unavailable", "away");
-        return { connectorLimit: state.connectorLimit };
+        return { sharedIdentifierLimit: state.sharedIdentifierLimit };
       },
-      putIdentitySettings: async (_: WorkspaceId, settings: { readonly connectorLimit: number }) => {
-        state.connectorLimit = settings.connectorLimit;
+      putIdentitySettings: async (_: WorkspaceId, settings: { readonly sharedIdentifierLimit: number }) => {
+        state.sharedIdentifierLimit = settings.sharedIdentifierLimit;
         throw new AppError("unavailable", "the answer was lost");
       },
     } as unknown as CatalogStore;
     const catalog = cacheCatalog(store, shared(60_000, 60_000));
     const workspace = newId<WorkspaceId>();
-    const ask = async () => (await catalog.identitySettings(workspace)).connectorLimit;
+    const ask = async () => (await catalog.identitySettings(workspace)).sharedIdentifierLimit;
     assert.deepEqual([await ask(), await ask(), state.asked], [1, 1, 1]);
-    await assert.rejects(catalog.putIdentitySettings(workspace, { connectorLimit: 2 }), /lost/);
+    await assert.rejects(catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 2 }), /lost/);
     assert.deepEqual([await ask(), state.asked], [2, 2]);
     const brief = cacheCatalog(store, shared(5, 60_000));
-    assert.equal((await brief.identitySettings(workspace)).connectorLimit, 2);
+    assert.equal((await brief.identitySettings(workspace)).sharedIdentifierLimit, 2);
     state.away = true;
     await sleep(10);
-    assert.equal((await brief.identitySettings(workspace)).connectorLimit, 2);
+    assert.equal((await brief.identitySettings(workspace)).sharedIdentifierLimit, 2);
   });
 
   it("forgets the namespaces when one was changed, also when that failed", async () => {

@@ -99,9 +99,9 @@ describe("The embedded store", () => {
     await database.close();
     const catalog = createEmbeddedCatalog(await open());
     assert.deepEqual(await catalog.namespaces(workspace), [{ ...card, registeredItself: true }]);
-    assert.deepEqual(await catalog.identitySettings(workspace), { connectorLimit: null });
-    await catalog.putIdentitySettings(workspace, { connectorLimit: 4 });
-    assert.deepEqual(await catalog.identitySettings(workspace), { connectorLimit: 4 });
+    assert.deepEqual(await catalog.identitySettings(workspace), { sharedIdentifierLimit: null });
+    await catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 4 });
+    assert.deepEqual(await catalog.identitySettings(workspace), { sharedIdentifierLimit: 4 });
   });
 
   it("runs each migration of each part once, and all of them or none", async () => {

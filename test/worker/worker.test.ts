@@ -141,8 +141,8 @@ describe("The steps of an event", () => {
 
 const dropping = ({ identity }: MemoryPorts, dropped: DroppedIdentifier): MemoryPorts["identity"] => ({
   assertAll: async (workspace, assertions) => {
-    const verdicts = await identity.assertAll(workspace, assertions);
-    return verdicts.map((verdict) => Object.assign({}, verdict, { dropped: [dropped] }));
+    const results = await identity.assertAll(workspace, assertions);
+    return results.map((result) => Object.assign({}, result, { dropped: [dropped] }));
   },
 });
 

@@ -14,7 +14,7 @@ export interface Task {
   readonly bytes: number;
   /** Milliseconds that it may wait besides its steps. */
   readonly patienceMs: number;
-  /** Asked again when the thread was replaced, or answered that it does not know the schema. */
+  /** PendingAssertion again when the thread was replaced, or answered that it does not know the schema. */
   prepare(id: number, isKnown: boolean): Posting;
 }
 
@@ -114,7 +114,7 @@ export function createJobTable(): JobTable {
 }
 
 /** Jobs that wait, one queue for each owner that has any; the owners take turns. */
-export interface Turns {
+export interface Limiter {
   add(job: Job): void;
   /** The jobs that were taken last, in that order: they are the next ones again. */
   putBack(jobs: readonly Job[]): void;
@@ -122,7 +122,7 @@ export interface Turns {
   take(): Job | undefined;
 }
 
-export function createTurns(isWanted: (job: Job) => boolean): Turns {
+export function createLimiter(isWanted: (job: Job) => boolean): Limiter {
   /** As few as the thread held, and their turn had come: before all others. */
   let returned: readonly Job[] = [];
   /** In the order of their turns. */

@@ -1,5 +1,5 @@
 import { AppError } from "../../errors.js";
-import { busy, createTurns, type Job, type JobTable } from "./jobs.js";
+import { busy, createLimiter, type Job, type JobTable } from "./jobs.js";
 import { openLink, type Link } from "./link.js";
 import type { Answer } from "./protocol.js";
 
@@ -24,7 +24,7 @@ const tooLarge = (cause: unknown): AppError =>
 
 /** `onStart` is called before a new thread, which knows no schema, is given its first job. */
 export function createLine(jobs: JobTable, onStart: () => void): Line {
-  const waiting = createTurns((job) => jobs.isWanted(job));
+  const waiting = createLimiter((job) => jobs.isWanted(job));
   const held: Job[] = [];
   let link: Link | null = null;
   let isReady = false;

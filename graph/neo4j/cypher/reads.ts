@@ -39,7 +39,7 @@ CALL (hub) {
 }
 ${page}`;
 
-const MEMBER = "[m.uid, m.ns, m.value, m:Connector]";
+const MEMBER = "[m.uid, m.ns, m.value, m:SharedIdentifier]";
 
 export const WHOLE_MEMBERS = whole(`
   WITH m
@@ -142,24 +142,24 @@ MATCH (i:Identifier {key: $q.key}) USING INDEX SEEK i:Identifier(key)
 WHERE i.ws = $q.ws AND i.unlinked_by = $q.change
 RETURN i.uid`;
 
-const NEVER = "[n.id, a.ns, a.value, b.ns, b.value, n.change, n.key_id, n.at.epochMillis]";
+const FORBIDDEN = "[n.id, a.ns, a.value, b.ns, b.value, n.change, n.key_id, n.at.epochMillis]";
 
-export const FIND_NEVERS = `CYPHER replan=skip
-UNWIND $q.nevers AS id
-MATCH (a)-[n:NEVER {id: id}]->(b) USING INDEX SEEK n:NEVER(id)
+export const FIND_FORBIDDEN_PAIRS = `CYPHER replan=skip
+UNWIND $q.forbiddenPairs AS id
+MATCH (a)-[n:FORBIDDEN {id: id}]->(b) USING INDEX SEEK n:FORBIDDEN(id)
 WHERE n.ws = $q.ws
-RETURN collect(${NEVER}) AS found`;
+RETURN collect(${FORBIDDEN}) AS found`;
 
-export const PAGE_OF_NEVERS = `CYPHER replan=skip
-MATCH (a)-[n:NEVER]->(b) USING INDEX SEEK n:NEVER(ws, id)
+export const PAGE_OF_FORBIDDEN_PAIRS = `CYPHER replan=skip
+MATCH (a)-[n:FORBIDDEN]->(b) USING INDEX SEEK n:FORBIDDEN(ws, id)
 WHERE n.ws = $q.ws AND n.id > $q.after
 WITH a, n, b
 ORDER BY n.ws, n.id
 LIMIT toInteger($q.limit)
-RETURN collect(${NEVER}) AS found`;
+RETURN collect(${FORBIDDEN}) AS found`;
 
 export const PAGE_OF_CONNECTORS = `CYPHER replan=skip
-MATCH (m:Connector) USING INDEX SEEK m:Connector(ws, uid)
+MATCH (m:SharedIdentifier) USING INDEX SEEK m:SharedIdentifier(ws, uid)
 WHERE m.ws = $q.ws AND m.uid > $q.after
 WITH m
 ORDER BY m.ws, m.uid

@@ -44,7 +44,7 @@ export const SPREAD = `CYPHER replan=skip
 UNWIND $q.ids AS id
 MATCH (p:Profile {id: id}) USING INDEX SEEK p:Profile(id)
 MATCH (x:Annex)-[:ANNEX_OF]->(p)
-SET x.id = p.id, x.size = p.size, x.rev = p.rev, x.counts = p.counts, x.never = p.never, x.annexed = true`;
+SET x.id = p.id, x.size = p.size, x.rev = p.rev, x.counts = p.counts, x.forbidden = p.forbidden, x.annexed = true`;
 
 /** Takes members of a profile aside, as long as it is what it was. */
 export const SET_ASIDE = `CYPHER replan=skip
@@ -52,7 +52,7 @@ UNWIND $q.leaves AS leave
 MATCH (p:Profile {id: leave.from}) USING INDEX SEEK p:Profile(id)
 WHERE coalesce(p.rev, 0) = $q.rev
 MERGE (x:Annex {hub: leave.hub})
-ON CREATE SET x.ws = p.ws, x.id = p.id, x.size = p.size, x.rev = p.rev, x.counts = p.counts, x.never = p.never, x.annexed = true
+ON CREATE SET x.ws = p.ws, x.id = p.id, x.size = p.size, x.rev = p.rev, x.counts = p.counts, x.forbidden = p.forbidden, x.annexed = true
 MERGE (x)-[:ANNEX_OF]->(p)
 SET x.until = timestamp() + $q.ms, p.annexed = true, p.stir = coalesce(p.stir, 0) + 1
 WITH p, x, leave
@@ -71,7 +71,7 @@ MATCH (x:Annex {hub: part.hub}) USING INDEX SEEK x:Annex(hub)
 MATCH (x)-[old:ANNEX_OF]->(from)
 WHERE from.id = part.from AND COUNT { (x)<-[:OF]-() } = part.size
 DELETE old
-SET x.id = part.id, x.size = part.size, x.rev = from.rev, x.counts = part.counts, x.never = part.never,
+SET x.id = part.id, x.size = part.size, x.rev = from.rev, x.counts = part.counts, x.forbidden = part.forbidden,
   x.annexed = null, x.until = null, x:Profile
 REMOVE x:Annex
 RETURN count(*)`;

@@ -34,7 +34,7 @@ RETURN count(*)`;
 export const STAY = `CYPHER replan=skip
 UNWIND $q.stays AS stay
 MATCH (p:Profile {id: stay.was}) USING INDEX SEEK p:Profile(id)
-SET p.id = stay.id, p.size = stay.size, p.rev = coalesce(p.rev, 0) + 1, p.counts = stay.counts, p.never = stay.never
+SET p.id = stay.id, p.size = stay.size, p.rev = coalesce(p.rev, 0) + 1, p.counts = stay.counts, p.forbidden = stay.forbidden
 RETURN count(*)`;
 
 /** As far on as the one that they come from, so that an id which comes back never shows a `rev` again. */
@@ -42,7 +42,7 @@ export const PART = `CYPHER replan=skip
 UNWIND $q.parts AS part
 MATCH (from:Profile {id: part.from}) USING INDEX SEEK from:Profile(id)
 CREATE (:Profile {
-  ws: $q.ws, id: part.id, hub: part.hub, size: part.size, rev: from.rev, counts: part.counts, never: part.never
+  ws: $q.ws, id: part.id, hub: part.hub, size: part.size, rev: from.rev, counts: part.counts, forbidden: part.forbidden
 })
 RETURN count(*)`;
 
@@ -92,20 +92,20 @@ UNWIND $q.touches AS t
 MATCH (i:Identifier {key: t.key}) USING INDEX SEEK i:Identifier(key)
 WHERE i.ws = $q.ws
 SET i.touched = coalesce(i.touched, []) + [key IN t.touched WHERE NOT key IN coalesce(i.touched, [])]
-FOREACH (_ IN CASE WHEN t.isConnector THEN [1] ELSE [] END | SET i:Connector)
-FOREACH (_ IN CASE WHEN t.isConnector THEN [] ELSE [1] END | REMOVE i:Connector)
+FOREACH (_ IN CASE WHEN t.isShared THEN [1] ELSE [] END | SET i:SharedIdentifier)
+FOREACH (_ IN CASE WHEN t.isShared THEN [] ELSE [1] END | REMOVE i:SharedIdentifier)
 RETURN count(*)`;
 
 export const FORBID = `CYPHER replan=skip
 UNWIND $q.forbids AS f
 MATCH (a:Identifier {key: f.from}) USING INDEX SEEK a:Identifier(key)
 MATCH (b:Identifier {key: f.to}) USING INDEX SEEK b:Identifier(key)
-CREATE (a)-[:NEVER {id: f.id, ws: $q.ws, change: f.change, key_id: f.key_id, at: datetime({epochMillis: f.at})}]->(b)
+CREATE (a)-[:FORBIDDEN {id: f.id, ws: $q.ws, change: f.change, key_id: f.key_id, at: datetime({epochMillis: f.at})}]->(b)
 RETURN count(*)`;
 
-export const LIFT = `CYPHER replan=skip
-UNWIND $q.lifts AS id
-MATCH ()-[n:NEVER {id: id}]->() USING INDEX SEEK n:NEVER(id)
+export const ALLOW = `CYPHER replan=skip
+UNWIND $q.allows AS id
+MATCH ()-[n:FORBIDDEN {id: id}]->() USING INDEX SEEK n:FORBIDDEN(id)
 WHERE n.ws = $q.ws
 DELETE n
 RETURN count(*)`;

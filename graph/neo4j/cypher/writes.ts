@@ -6,13 +6,13 @@
  * counts, never}). `hub` is a name that the profile keeps, so that its members stand in the index of `OF` in their order. `rev` is
  * higher after each step that touched it, `counts` says how many identifiers of each namespace it has (JSON), `never` which forbidden
  * pairs have a side in it. `unlinked_at` and `unlinked_by` are time and change of the last unlink; `touched` are keys of limited
- * namespaces that a rule kept apart from it. One that is beyond the connector limit is a (:Connector) too.
+ * namespaces that a rule kept apart from it. One that is beyond the shared identifier limit is a (:SharedIdentifier) too.
  * While a large profile is put together or taken apart, some of its members stand with an (:Annex)-[:ANNEX_OF]->(:Profile) that
  * says of itself all that the profile does; `annexed` says on both that there are such. `stir` is higher whenever members changed
  * their place between them.
  * (:Identifier)-[:LINKED {key, change, source, event, key_id, at, by, removed_at}]->(:Identifier), as asserted; a link that is taken
  * back gets a `removed_at` and stays. `by` is the change that removed or restored it, absent while it is as `change` asserted it.
- * (:Identifier)-[:NEVER {id, ws, change, key_id, at}]->(:Identifier): a forbidden pair.
+ * (:Identifier)-[:FORBIDDEN {id, ws, change, key_id, at}]->(:Identifier): a forbidden pair.
  * (:Change {id, ws, at, asked_at, outcome, source, event, key_id, identifiers, before, after, dropped, rule, reverts}): `id` sorts by
  * age; `asked_at` stands there when the request was older than `at`. (:Change)-[:ABOUT]->(:Identifier): those that it names, and
  * those whose uid is a profile id before or after it.
@@ -30,11 +30,11 @@ export const SCHEMA: readonly string[] = [
   "CREATE CONSTRAINT onym_workspace_id IF NOT EXISTS FOR (w:Workspace) REQUIRE w.id IS UNIQUE",
   "CREATE CONSTRAINT onym_change_id IF NOT EXISTS FOR (c:Change) REQUIRE c.id IS UNIQUE",
   "CREATE CONSTRAINT onym_linked_key IF NOT EXISTS FOR ()-[l:LINKED]-() REQUIRE l.key IS UNIQUE",
-  "CREATE CONSTRAINT onym_never_id IF NOT EXISTS FOR ()-[n:NEVER]-() REQUIRE n.id IS UNIQUE",
+  "CREATE CONSTRAINT onym_forbidden_pair_id IF NOT EXISTS FOR ()-[n:FORBIDDEN]-() REQUIRE n.id IS UNIQUE",
   "CREATE INDEX onym_members IF NOT EXISTS FOR ()-[o:OF]-() ON (o.hub, o.uid)",
-  "CREATE INDEX onym_nevers IF NOT EXISTS FOR ()-[n:NEVER]-() ON (n.ws, n.id)",
+  "CREATE INDEX onym_forbidden_pairs IF NOT EXISTS FOR ()-[n:FORBIDDEN]-() ON (n.ws, n.id)",
   "CREATE INDEX onym_changes IF NOT EXISTS FOR (c:Change) ON (c.ws, c.outcome, c.id)",
-  "CREATE INDEX onym_connectors IF NOT EXISTS FOR (c:Connector) ON (c.ws, c.uid)",
+  "CREATE INDEX onym_shared_identifiers IF NOT EXISTS FOR (c:SharedIdentifier) ON (c.ws, c.uid)",
 ];
 
 export const AWAIT_SCHEMA = "CALL db.awaitIndexes(8)";
@@ -99,9 +99,9 @@ CALL (${scope}) {
   MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
   MATCH (i)-[:OF]->(p)
   WITH p, collect([
-    n, i.uid, i.unlinked_at.epochMillis, i:Connector, CASE WHEN $q.touching = [] THEN null ELSE i.touched END
+    n, i.uid, i.unlinked_at.epochMillis, i:SharedIdentifier, CASE WHEN $q.touching = [] THEN null ELSE i.touched END
   ]) AS seats
-  RETURN collect([p.id, p.size, p.rev, p.counts, p.never, p.annexed, seats]) AS found
+  RETURN collect([p.id, p.size, p.rev, p.counts, p.forbidden, p.annexed, seats]) AS found
 }
 CALL (${scope}) {
   UNWIND range(0, size($q.pairs) - 1) AS n
@@ -147,7 +147,7 @@ const NEW_IDENTIFIER = "(:Identifier {key: m.key, uid: m.uid, ws: $q.ws, ns: m.n
 const FRESH = (scope: string, then: string): string => `
 CALL (${scope}) {
   UNWIND $q.fresh AS f
-  CREATE (p:Profile {ws: $q.ws, id: f.id, hub: f.id, size: f.size, rev: 1, counts: f.counts, never: f.never})
+  CREATE (p:Profile {ws: $q.ws, id: f.id, hub: f.id, size: f.size, rev: 1, counts: f.counts, forbidden: f.forbidden})
   WITH p, f
   UNWIND f.members AS m
   CREATE (i${NEW_IDENTIFIER.slice(1)}-[:OF {hub: f.id, uid: m.uid}]->(p)
@@ -180,7 +180,7 @@ CALL () {
   UNWIND $q.grown AS g
   MATCH (p:Profile {id: g.was}) USING INDEX SEEK p:Profile(id)
   SET p.id = g.id, p.size = g.size, p.rev = coalesce(p.rev, 0) + 1,
-    p.counts = coalesce(g.counts, p.counts), p.never = coalesce(g.never, p.never)
+    p.counts = coalesce(g.counts, p.counts), p.forbidden = coalesce(g.forbidden, p.forbidden)
 }
 CALL () {
   UNWIND $q.joins AS m
@@ -215,7 +215,7 @@ CALL () {
   CREATE (change)-[:ABOUT]->(i)
 }`;
 
-/** Writes a plan whose names all stand in the picture that was read behind the lock. */
+/** Writes a plan whose names all stand in the snapshot that was read behind the lock. */
 export const WRITE = `CYPHER replan=skip ${FRESH("", "")} ${MOVES} ${GROWN} ${LINKS_AND_CHANGES}`;
 
 /**

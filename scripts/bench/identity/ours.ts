@@ -32,11 +32,11 @@ export function createOurs(
       numbers = new Map();
       const all = Array.from({ length: chains * length }, (_, number) => number);
       await inSlices(all, SLICE, async (slice) => {
-        const verdicts = await identity.assertAll(
+        const results = await identity.assertAll(
           workspace(),
           slice.map((number) => assertionOf("identify", number)),
         );
-        for (const [i, { profileId }] of verdicts.entries()) numbers.set(profileId, slice[i]!);
+        for (const [i, { profileId }] of results.entries()) numbers.set(profileId, slice[i]!);
       });
       const links = chainLinks(chains, length).map((pair) => assertionOf("alias", ...pair));
       await inSlices(links, SLICE, (slice) => identity.assertAll(workspace(), slice));
@@ -46,7 +46,7 @@ export function createOurs(
       if (outcome !== "merged") throw new Error(`an alias that merges was ${outcome}`);
     },
     part: async ([one, other]: Pair) => {
-      const asked = { from: identifierOf(one), to: identifierOf(other), never: false };
+      const asked = { from: identifierOf(one), to: identifierOf(other), forbid: false };
       const { outcome, profileIds } = await identity.unlink(workspace(), asked, evidenceOf("unlink"));
       if (outcome !== "unlinked" || profileIds.length !== 2) throw new Error(`an unlink that splits was ${outcome}`);
     },

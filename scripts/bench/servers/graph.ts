@@ -36,7 +36,7 @@ interface Bench {
   readonly identity: Identity;
   readonly workspace: WorkspaceId;
   readonly bare: BareCreates;
-  /** New pairs in each step of the lane since the last call. */
+  /** New pairs in each step of the workspace queue since the last call. */
   readonly pairsPerStep: () => number;
 }
 
@@ -92,8 +92,8 @@ async function open(options: GraphBenchOptions): Promise<Bench> {
   const counted: IdentityGraph = {
     ...graph,
     update: (workspace, want, decide) =>
-      graph.update(workspace, want, (picture) => {
-        const decision = decide(picture);
+      graph.update(workspace, want, (snapshot) => {
+        const decision = decide(snapshot);
         steps += 1;
         pairs += decision.plan?.changes.length ?? 0;
         return decision;
@@ -218,7 +218,7 @@ async function benchNewPairs(bench: Bench, inFlight: number, goal: number): Prom
     batch = pairsPerStep();
     return rate;
   };
-  // As many in one statement as the lane had in one step.
+  // As many in one statement as the workspace queue had in one step.
   const yardstick = async (): Promise<number> => batch * (await rateOf(1, seconds, () => bare.create(batch)));
   const found = await compare(rounds, ours, yardstick);
   return [

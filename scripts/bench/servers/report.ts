@@ -9,6 +9,6 @@ export function graphTable(rows: readonly ServerBenchRow[]): string {
 function measured({ value, unit, ratio, goal, isMissed }: ServerBenchRow): string {
   const shown = `${Math.round(value).toLocaleString("en-US").padStart(10)} ${unit}`;
   if (ratio === null) return shown;
-  const verdict = goal === null ? "" : `  ${isMissed ? "MISSED" : "ok"} ${goal}`;
-  return `${shown}  ${ratio.toFixed(2)}${verdict}`;
+  const result = goal === null ? "" : `  ${isMissed ? "MISSED" : "ok"} ${goal}`;
+  return `${shown}  ${ratio.toFixed(2)}${result}`;
 }

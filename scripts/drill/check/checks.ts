@@ -6,7 +6,7 @@ import type { Findings } from "./findings.js";
 import type { Entry, History } from "./history.js";
 import type { Identifier } from "../load/operation.js";
 import { createPartition } from "./partition.js";
-import { nameOf, readMember, readPicture, type Picture } from "./read-profiles.js";
+import { nameOf, readMember, readPicture, type Snapshot } from "./read-profiles.js";
 import type { Site } from "../process/site.js";
 
 export interface CheckDeps {
@@ -24,11 +24,11 @@ export async function checkAll(deps: CheckDeps, history: History): Promise<numbe
   let ok = 0;
   for (const site of deps.sites.keys()) {
     const own = entries.filter(({ operation }) => operation.site === site);
-    const picture = await readPicture(deps, site, identifiersOf(own));
-    const linked = checkPartition(deps, own, picture);
-    const counted = await checkCounts(deps, site, own, picture);
-    const resolved = await checkProfileIds(deps, site, history.profileIds(), picture);
-    const profiles = checkAnswers(deps, own, picture, resolved);
+    const snapshot = await readPicture(deps, site, identifiersOf(own));
+    const linked = checkPartition(deps, own, snapshot);
+    const counted = await checkCounts(deps, site, own, snapshot);
+    const resolved = await checkProfileIds(deps, site, history.profileIds(), snapshot);
+    const profiles = checkAnswers(deps, own, snapshot, resolved);
     const isOk = ({ operation }: Entry): boolean => {
       if (operation.kind === "link") return linked.has(operation.id) && profiles.has(operation.id);
       return events.has(operation.id) && (!operation.folds || (linked.has(operation.id) && counted.has(operation.id)));
@@ -59,7 +59,7 @@ async function checkProfileIds(
   deps: CheckDeps,
   site: number,
   profileIds: ReadonlyMap<string, number>,
-  { profiles, profileOf }: Picture,
+  { profiles, profileOf }: Snapshot,
 ): Promise<ReadonlyMap<string, string>> {
   const resolved = new Map<string, string>();
   const own = [...profileIds].filter(([, its]) => its === site);
@@ -77,7 +77,7 @@ async function checkProfileIds(
 function checkAnswers(
   { findings }: CheckDeps,
   entries: readonly Entry[],
-  { profileOf }: Picture,
+  { profileOf }: Snapshot,
   resolved: ReadonlyMap<string, string>,
 ): ReadonlySet<number> {
   const sound = new Set<number>();

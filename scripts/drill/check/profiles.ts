@@ -3,10 +3,10 @@ import type { CheckDeps } from "./checks.js";
 import { each } from "../load/each.js";
 import type { Entry } from "./history.js";
 import { createPartition } from "./partition.js";
-import { nameOf, readTimeline, type Picture, type ShownProfile, type TimelineEvent } from "./read-profiles.js";
+import { nameOf, readTimeline, type Snapshot, type ShownProfile, type TimelineEvent } from "./read-profiles.js";
 
 /** Links that the service must hold, or may: all its identifiers stand in one profile. */
-const isApplied = ({ operation }: Entry, { profileOf }: Picture): boolean => {
+const isApplied = ({ operation }: Entry, { profileOf }: Snapshot): boolean => {
   const profiles = operation.identifiers.map((identifier) => profileOf.get(nameOf(identifier)));
   return profiles[0] !== undefined && profiles.every((profile) => profile === profiles[0]);
 };
@@ -20,19 +20,19 @@ const links = ({ operation }: Entry): boolean => operation.kind === "link" || op
 export function checkPartition(
   { findings }: CheckDeps,
   entries: readonly Entry[],
-  picture: Picture,
+  snapshot: Snapshot,
 ): ReadonlySet<number> {
   const wanted = createPartition();
   const sound = new Set<number>();
   for (const entry of entries.filter(links)) {
     const { id, identifiers } = entry.operation;
-    const applied = isApplied(entry, picture);
+    const applied = isApplied(entry, snapshot);
     if (applied || entry.result === "acknowledged") wanted.join(identifiers.map(nameOf));
     if (applied) sound.add(id);
     else if (entry.result === "acknowledged") findings.lost(`operation ${id}: its identifiers are not in one profile`);
   }
   const partOf = new Map<string, string>();
-  for (const [name, profileId] of picture.profileOf) {
+  for (const [name, profileId] of snapshot.profileOf) {
     const part = wanted.find(name);
     const known = partOf.get(profileId);
     if (part === null) findings.unexpected(`an identifier that no whole operation brought is in profile ${profileId}`);
@@ -40,12 +40,12 @@ export function checkPartition(
       findings.unexpected(`profile ${profileId} joins what nothing joined`);
     else partOf.set(profileId, part);
   }
-  checkMembers({ findings }, picture);
+  checkMembers({ findings }, snapshot);
   return sound;
 }
 
 /** Each profile lists exactly the identifiers that name it. */
-function checkMembers({ findings }: Pick<CheckDeps, "findings">, { profiles, profileOf }: Picture): void {
+function checkMembers({ findings }: Pick<CheckDeps, "findings">, { profiles, profileOf }: Snapshot): void {
   const members = new Map<string, string[]>([...profiles.keys()].map((id) => [id, []]));
   for (const [name, profileId] of profileOf) members.get(profileId)!.push(name);
   for (const [profileId, { identifiers }] of profiles)
@@ -61,12 +61,12 @@ export async function checkCounts(
   deps: CheckDeps,
   site: number,
   entries: readonly Entry[],
-  picture: Picture,
+  snapshot: Snapshot,
 ): Promise<ReadonlySet<number>> {
   const { findings } = deps;
   const operations = new Map(entries.map((entry) => [entry.operation.id, entry]));
   const seen = new Map<number, string>();
-  await each(picture.profiles.values(), deps.width, async (profile) => {
+  await each(snapshot.profiles.values(), deps.width, async (profile) => {
     const timeline = await readTimeline(deps, site, profile.profile_id);
     checkProfile(deps, profile, timeline);
     for (const { event_id, payload } of timeline) {
@@ -78,7 +78,7 @@ export async function checkCounts(
         findings.duplicated(`operation ${payload.op}: ${seen.get(payload.op)} and ${event_id}`);
       else if (acknowledgedAs !== event_id)
         findings.unexpected(`operation ${payload.op}: ${event_id} is not ${acknowledgedAs}`);
-      else if (picture.profileOf.get(nameOf(entry.operation.identifiers[0]!)) !== profile.profile_id)
+      else if (snapshot.profileOf.get(nameOf(entry.operation.identifiers[0]!)) !== profile.profile_id)
         findings.unexpected(`event ${event_id} counts in a profile that does not hold its identifiers`);
       seen.set(payload.op, event_id);
     }

@@ -17,7 +17,7 @@ export interface TimelineEvent {
 }
 
 /** What the service says of one workspace. */
-export interface Picture {
+export interface Snapshot {
   readonly profiles: ReadonlyMap<string, ShownProfile>;
   /** Identifier name -> profile id; an identifier that the service does not know is absent. */
   readonly profileOf: ReadonlyMap<string, string>;
@@ -34,7 +34,7 @@ export async function readPicture(
   { client, sites, width }: CheckDeps,
   site: number,
   identifiers: readonly Identifier[],
-): Promise<Picture> {
+): Promise<Snapshot> {
   const profiles = new Map<string, ShownProfile>();
   const profileOf = new Map<string, string>();
   const pages: (readonly Identifier[])[] = [];

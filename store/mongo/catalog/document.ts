@@ -45,7 +45,7 @@ export interface NamespaceRow {
 }
 
 export interface IdentitySettingsRow {
-  readonly connector_limit: number | null;
+  readonly shared_identifier_limit: number | null;
 }
 
 /** What changes together stands together. Names that clients choose are values here, never names of fields. */

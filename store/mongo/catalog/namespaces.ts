@@ -85,11 +85,14 @@ const createSettings = ({
     const projection = { identity_settings: 1 };
     const found = await session.call(() => catalog.findOne({ _id: workspace }, { projection }));
     const row = found?.identity_settings ?? null;
-    return row === null ? DEFAULT_IDENTITY_SETTINGS : { connectorLimit: row.connector_limit };
+    return row === null ? DEFAULT_IDENTITY_SETTINGS : { sharedIdentifierLimit: row.shared_identifier_limit };
   },
-  putIdentitySettings: (workspace, { connectorLimit }) =>
+  putIdentitySettings: (workspace, { sharedIdentifierLimit }) =>
     change(workspace, {
       sections: ["identity_settings"],
-      decide: () => ({ change: { identity_settings: { connector_limit: connectorLimit } }, result: undefined }),
+      decide: () => ({
+        change: { identity_settings: { shared_identifier_limit: sharedIdentifierLimit } },
+        result: undefined,
+      }),
     }),
 });

@@ -19,10 +19,10 @@ const DRAFTS: Readonly<Record<Name, Draft>> = { draft7: "draft-07", "draft2020-1
 /** What Ajv itself reaches with own properties and a fresh instance for each schema. */
 const FLOOR: Readonly<Record<Name, number>> = { draft7: 923, "draft2020-12": 1_241 };
 
-type Verdict = boolean | "failed";
+type AssertResult = boolean | "failed";
 
 /** Judges by a fresh instance; a schema that does not compile, or a run that throws, has "failed". */
-function judge(compile: () => (data: unknown) => unknown, tests: Case["tests"]): readonly Verdict[] {
+function judge(compile: () => (data: unknown) => unknown, tests: Case["tests"]): readonly AssertResult[] {
   let validate: (data: unknown) => unknown;
   try {
     validate = compile();
@@ -52,7 +52,7 @@ function isRegistrable(schema: SchemaObject): boolean {
 }
 const DRAFT_07 = "http://json-schema.org/draft-07/schema#";
 
-function hardened(name: Name, { schema, tests }: Case): readonly Verdict[] | "refused" {
+function hardened(name: Name, { schema, tests }: Case): readonly AssertResult[] | "refused" {
   if (!isObject(schema)) return "refused";
   const drafted = name === "draft7" ? { ...schema, $schema: DRAFT_07 } : schema;
   return isRegistrable(drafted) ? judge(() => compileSchema(drafted, { assertsFormats: false }), tests) : "refused";
@@ -89,8 +89,8 @@ describe("The official JSON Schema test suite", () => {
   for (const name of ["draft7", "draft2020-12"] as const) {
     it(`is answered right in at least ${FLOOR[name]} cases of ${name}, formats being annotations`, () => {
       const wrong = suite[name].flatMap(({ file, description, schema, tests }) =>
-        judge(() => open(name, schema), tests).flatMap((verdict, at) =>
-          verdict === tests[at]!.valid ? [] : [`${file}: ${description}: ${tests[at]!.description}: ${verdict}`],
+        judge(() => open(name, schema), tests).flatMap((result, at) =>
+          result === tests[at]!.valid ? [] : [`${file}: ${description}: ${tests[at]!.description}: ${result}`],
         ),
       );
       const total = suite[name].reduce((sum, { tests }) => sum + tests.length, 0);
@@ -101,12 +101,12 @@ describe("The official JSON Schema test suite", () => {
       let answered = 0;
       const wrong: string[] = [];
       for (const one of suite[name]) {
-        const verdicts = hardened(name, one);
-        if (verdicts === "refused") continue;
-        answered += verdicts.length;
-        for (const [at, verdict] of verdicts.entries())
-          if (verdict !== one.tests[at]!.valid)
-            wrong.push(`${one.file}: ${one.description}: ${one.tests[at]!.description}: ${verdict}`);
+        const results = hardened(name, one);
+        if (results === "refused") continue;
+        answered += results.length;
+        for (const [at, result] of results.entries())
+          if (result !== one.tests[at]!.valid)
+            wrong.push(`${one.file}: ${one.description}: ${one.tests[at]!.description}: ${result}`);
       }
       assert.deepEqual(wrong, []);
       assert.ok(answered > FLOOR[name] * 0.8, `only ${answered} cases were answered`);

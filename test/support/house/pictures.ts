@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import {
-  neverIdFor,
+  forbiddenPairIdFor,
   type ChangeId,
   type EventId,
   type IdentifierKey,
@@ -12,7 +12,7 @@ import {
 import {
   pairKey,
   type PairKey,
-  type Picture,
+  type Snapshot,
   type Rules,
   type SeenComponent,
   type Source,
@@ -43,10 +43,10 @@ export const pairsOf = (names: readonly string[]): readonly Names[] =>
 
 export const rulesWith = (
   limits: Readonly<Record<string, number>> = {},
-  connectorLimit: number | null = null,
+  sharedIdentifierLimit: number | null = null,
 ): Rules => ({
   limits: new Map(Object.entries(limits)),
-  connectorLimit,
+  sharedIdentifierLimit,
   priorityOf: (namespace) => PRIORITIES[namespace] ?? 0,
 });
 
@@ -54,7 +54,7 @@ export const rulesWith = (
 export interface World {
   /** Each text is a profile; all its pairs are linked. */
   readonly profiles?: readonly Names[];
-  readonly nevers?: readonly Names[];
+  readonly forbiddenPairs?: readonly Names[];
   /** Pair -> when its link was taken back. */
   readonly removed?: Readonly<Record<Names, number>>;
   /** Identifier -> when it was unlinked. */
@@ -63,10 +63,16 @@ export interface World {
   readonly touched?: Readonly<Record<string, Names>>;
 }
 
-export function pictureOf({ profiles = [], nevers = [], removed = {}, unlinked = {}, touched = {} }: World): Picture {
+export function snapshotOf({
+  profiles = [],
+  forbiddenPairs = [],
+  removed = {},
+  unlinked = {},
+  touched = {},
+}: World): Snapshot {
   const members = profiles.map(namesOf);
   const seats = members.flatMap((names, component) => names.map((name) => [name, component] as const));
-  for (const name of [...nevers.flatMap(namesOf), ...Object.keys(removed).flatMap(namesOf)])
+  for (const name of [...forbiddenPairs.flatMap(namesOf), ...Object.keys(removed).flatMap(namesOf)])
     assert.ok(
       seats.some(([seated]) => seated === name),
       `${name} is in no profile`,
@@ -81,11 +87,11 @@ export function pictureOf({ profiles = [], nevers = [], removed = {}, unlinked =
           component,
           unlinkedAt: unlinked[name] ?? null,
           touched: namesOf(touched[name] ?? "").map(keyOf),
-          isConnector: false,
+          isShared: false,
         },
       ]),
     ),
-    components: new Map(members.map((names, component) => [component, componentOf(names, nevers)])),
+    components: new Map(members.map((names, component) => [component, componentOf(names, forbiddenPairs)])),
     linked: new Set(
       members
         .flatMap(pairsOf)
@@ -96,15 +102,15 @@ export function pictureOf({ profiles = [], nevers = [], removed = {}, unlinked =
   };
 }
 
-function componentOf(names: readonly string[], nevers: readonly Names[]): SeenComponent {
+function componentOf(names: readonly string[], forbiddenPairs: readonly Names[]): SeenComponent {
   const counts = new Map<string, number>();
   for (const { namespace } of names.map(identifierNamed)) counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
-  const own = nevers.filter((pair) => namesOf(pair).some((name) => names.includes(name)));
+  const own = forbiddenPairs.filter((pair) => namesOf(pair).some((name) => names.includes(name)));
   return {
     profileId: names.map(uidOf).toSorted()[0]!,
     size: names.length,
     counts,
-    never: own.map((pair) => neverIdFor(WORKSPACE, pairOf(pair))).toSorted(),
+    forbidden: own.map((pair) => forbiddenPairIdFor(WORKSPACE, pairOf(pair))).toSorted(),
     rev: 1,
   };
 }

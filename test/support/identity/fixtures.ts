@@ -1,11 +1,17 @@
 import type { Database } from "../../../core/database.js";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import { pairKey, type Assertion, type Evidence, type Verdict, type Want } from "../../../core/identity/model.js";
+import {
+  pairKey,
+  type Assertion,
+  type Evidence,
+  type AssertResult,
+  type ReadSet,
+} from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports.js";
 import { decide, NO_RULES, type Request } from "../../../graph/rules/assert.js";
 import { GRAPH_MIGRATIONS } from "../../../graph/sqlite/schema.js";
-import { wantOf, wantOfAll, wantWith } from "../../../graph/rules/read-set.js";
+import { readSetOf, readSetOfAll, readSetWith } from "../../../graph/rules/read-set.js";
 import { openDatabase } from "../../../store/embedded/database.js";
 import { migrate } from "../../../store/embedded/schema.js";
 
@@ -32,8 +38,8 @@ export const aRequest = (
   changeId: newId<ChangeId>(),
 });
 
-export const wantOfRequests = (requests: readonly Request[]): Want =>
-  wantWith(wantOfAll(requests.map(({ keys }) => wantOf(keys))), NO_RULES);
+export const wantOfRequests = (requests: readonly Request[]): ReadSet =>
+  readSetWith(readSetOfAll(requests.map(({ keys }) => readSetOf(keys))), NO_RULES);
 
 /** One step of the graph, decided by the real rules; no workspace has set any. */
 export const step = (graph: IdentityGraph, workspace: WorkspaceId, ...assertions: readonly Assertion[]) =>
@@ -47,10 +53,10 @@ export const stepOf = (
   graph: IdentityGraph,
   workspace: WorkspaceId,
   requests: readonly Request[],
-): Promise<readonly Verdict[]> =>
-  graph.update(workspace, wantOfRequests(requests), (picture) => {
-    const { plan, verdicts } = decide(picture, requests, NO_RULES);
-    return { plan, result: verdicts };
+): Promise<readonly AssertResult[]> =>
+  graph.update(workspace, wantOfRequests(requests), (snapshot) => {
+    const { plan, results } = decide(snapshot, requests, NO_RULES);
+    return { plan, result: results };
   });
 
 export const linkedPair = (workspace: WorkspaceId, one: Identifier, other: Identifier) =>

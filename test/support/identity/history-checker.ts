@@ -13,7 +13,7 @@ export interface Entry {
   /** Of an answered assertion those that were kept; to unlink: one identifier from all others, or a pair. */
   readonly names: readonly Name[];
   /** The pair may not come together any more. */
-  readonly never: boolean;
+  readonly forbidden: boolean;
   readonly began: number;
   /** Infinity without an answer. */
   readonly ended: number;
@@ -194,7 +194,7 @@ function checkEnd({ entries }: History, links: Links, { profileOf }: Seats): rea
     const most = links.maybe([name], AT_THE_END);
     for (const other of members) if (!most.has(other)) findings.push(`nothing joins ${name} and ${other}`);
   }
-  for (const { names: pair } of entries.filter(({ never, ending }) => never && ending === "ok"))
+  for (const { names: pair } of entries.filter(({ forbidden, ending }) => forbidden && ending === "ok"))
     if (profileOf.get(pair[0]!) === profileOf.get(pair[1]!)) findings.push(`${pair.join(" and ")} are forbidden`);
   return findings;
 }

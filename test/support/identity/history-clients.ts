@@ -2,7 +2,7 @@ import { AppError, isUnavailable } from "../../../core/errors.js";
 import type { Identifier } from "../../../core/event/event.js";
 import type { Identity } from "../../../core/identity/api.js";
 import type { KeyId, ProfileId, WorkspaceId } from "../../../core/ids.js";
-import type { ProfileRef, Source, Verdict } from "../../../core/identity/model.js";
+import type { ProfileRef, Source, AssertResult } from "../../../core/identity/model.js";
 import type { Answer, Entry, History, Profile } from "./history-checker.js";
 import { createRandom, shuffled, type Random } from "../random.js";
 import { nameOf, type Name } from "../trust/model.js";
@@ -62,7 +62,7 @@ interface Operation {
   readonly named: readonly Identifier[];
   readonly work: () => Promise<Told>;
 }
-type Told = Partial<Pick<Entry, "names" | "ending" | "answers" | "never">>;
+type Told = Partial<Pick<Entry, "names" | "ending" | "answers" | "forbidden">>;
 
 function operationOf(identity: Identity, { workspace, unlinks }: ClientsPlan, random: Random): Operation {
   const chance = random.below(100);
@@ -74,7 +74,7 @@ function operationOf(identity: Identity, { workspace, unlinks }: ClientsPlan, ra
 
 /** No answer in time may mean anything; any other error is a fault of the program. */
 async function recorded({ kind, named, work }: Operation, { isBroken = false }: ClientsPlan): Promise<Entry> {
-  const base = { kind, names: named.map(nameOf), never: false, answers: [], began: now() };
+  const base = { kind, names: named.map(nameOf), forbidden: false, answers: [], began: now() };
   try {
     const told = await work();
     return { ...base, ending: "ok", ended: now(), ...told };
@@ -99,7 +99,7 @@ const claim = (
   },
 });
 
-function toldBy(named: readonly Identifier[], { outcome, dropped, after }: Verdict): Told {
+function toldBy(named: readonly Identifier[], { outcome, dropped, after }: AssertResult): Told {
   if (outcome === "refused") return { ending: "fail" };
   const gone = new Set(dropped.map(({ identifier }) => nameOf(identifier)));
   const names = named.map(nameOf).filter((name) => !gone.has(name));
@@ -124,12 +124,12 @@ const look = (identity: Identity, workspace: WorkspaceId, named: readonly Identi
 function unlink(identity: Identity, workspace: WorkspaceId, random: Random): Operation {
   const named = drawSome(random, random.below(4) === 0 ? 1 : 2);
   const [from, to] = named;
-  const never = to !== undefined && random.below(3) === 0;
-  const asked = to === undefined ? { identifier: from! } : { from: from!, to, never };
+  const forbidden = to !== undefined && random.below(3) === 0;
+  const asked = to === undefined ? { identifier: from! } : { from: from!, to, forbid: forbidden };
   const work = async (): Promise<Told> => {
     try {
       await identity.unlink(workspace, asked, evidenceOf("unlink"));
-      return { never };
+      return { forbidden };
     } catch (error) {
       // Who was never seen has no link, and what others hold together is left as it was.
       if (!(error instanceof AppError) || isUnavailable(error)) throw error;

@@ -92,14 +92,14 @@ export async function readPartition(
   identifiers: readonly Identifier[] = IDENTIFIERS,
 ): Promise<Partition> {
   const keys = identifiers.map((one) => identifierKey(workspace, one));
-  const picture = await graph.read(workspace, { keys, pairs: [] });
+  const snapshot = await graph.read(workspace, { keys, pairs: [] });
   const sets = new Map<ProfileId, readonly string[]>();
   for (const key of keys) {
-    const seen = picture.identifiers.get(key);
+    const seen = snapshot.identifiers.get(key);
     if (seen === undefined) continue;
     const profile = await graph.resolve(workspace, seen.uid);
-    const { profileId, size } = picture.components.get(seen.component)!;
-    assert.deepEqual(profile, { profileId, size }, "the picture and the profile agree");
+    const { profileId, size } = snapshot.components.get(seen.component)!;
+    assert.deepEqual(profile, { profileId, size }, "the snapshot and the profile agree");
     const members = await graph.members(workspace, profile.profileId, { limit: 1_000, after: null });
     const uids = members.map(({ uid }) => uid);
     assert.deepEqual(uids, uids.toSorted(), "members come by age");
@@ -113,6 +113,6 @@ export async function readPartition(
   }
   const values = [...sets.values()].flat();
   assert.equal(values.length, new Set(values).size, "no identifier is in two profiles");
-  assert.equal(values.length, picture.identifiers.size, "every identifier is in a profile");
+  assert.equal(values.length, snapshot.identifiers.size, "every identifier is in a profile");
   return normal([...sets.values()]);
 }

@@ -1,14 +1,14 @@
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
-import { neverIdFor, newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
+import { forbiddenPairIdFor, newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import {
   pairKey,
   type Change,
   type Component,
   type ComponentPlan,
   type KeyPair,
-  type Never,
+  type ForbiddenPair,
   type PartPlan,
-  type Picture,
+  type Snapshot,
   type Plan,
   type SeenComponent,
   type SeenIdentifier,
@@ -68,13 +68,13 @@ export const write = (
   make: (standing: Standing) => Partial<Plan>,
 ): Promise<void> => {
   const keys = identifiers.map((one) => identifierKey(workspace, one));
-  return graph.update(workspace, wantingRules({ keys, pairs: [] }), (picture) => ({
-    plan: { ...EMPTY_PLAN, ...make(standingIn(workspace, picture)) },
+  return graph.update(workspace, wantingRules({ keys, pairs: [] }), (snapshot) => ({
+    plan: { ...EMPTY_PLAN, ...make(standingIn(workspace, snapshot)) },
     result: undefined,
   }));
 };
 
-function standingIn(workspace: WorkspaceId, { identifiers, components }: Picture): Standing {
+function standingIn(workspace: WorkspaceId, { identifiers, components }: Snapshot): Standing {
   const seat = (identifier: Identifier): SeenIdentifier => identifiers.get(identifierKey(workspace, identifier))!;
   return { workspace, seat, profile: (identifier) => components.get(seat(identifier).component)! };
 }
@@ -92,7 +92,7 @@ const partOf = ({ seat }: Standing, identifiers: readonly Identifier[]): PartPla
   const members: Uid[] = identifiers.map((one) => seat(one).uid).toSorted();
   const counts = new Map<string, number>();
   for (const { namespace } of identifiers) counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
-  return { members, profileId: members[0]!, size: members.length, counts, never: [] };
+  return { members, profileId: members[0]!, size: members.length, counts, forbidden: [] };
 };
 
 /** Takes back the links and lets their profile fall into these parts, the first of which stays where it is. */
@@ -140,13 +140,13 @@ export function joined({ seat, profile }: Standing, [one, other]: Pair): readonl
   const [x, y] = [profile(one), profile(other)];
   const counts = new Map(x.counts);
   for (const [namespace, count] of y.counts) counts.set(namespace, (counts.get(namespace) ?? 0) + count);
-  const never = [...new Set([...x.never, ...y.never])].toSorted();
+  const forbidden = [...new Set([...x.forbidden, ...y.forbidden])].toSorted();
   const profileId = x.profileId < y.profileId ? x.profileId : y.profileId;
-  return [{ into, absorbed: [absorbed], profileId, size: x.size + y.size, counts, never }];
+  return [{ into, absorbed: [absorbed], profileId, size: x.size + y.size, counts, forbidden }];
 }
 
-export const aNever = (workspace: WorkspaceId, [from, to]: Pair, changeId: ChangeId): Never => ({
-  neverId: neverIdFor(workspace, pairKey(...keysOf(workspace, [from, to]))),
+export const aForbiddenPair = (workspace: WorkspaceId, [from, to]: Pair, changeId: ChangeId): ForbiddenPair => ({
+  forbiddenPairId: forbiddenPairIdFor(workspace, pairKey(...keysOf(workspace, [from, to]))),
   from,
   to,
   changeId,
@@ -155,37 +155,41 @@ export const aNever = (workspace: WorkspaceId, [from, to]: Pair, changeId: Chang
 });
 
 /** Forbids the pair; both profiles know of it. */
-export async function forbid(graph: IdentityGraph, workspace: WorkspaceId, pair: Pair): Promise<Never> {
+export async function forbid(graph: IdentityGraph, workspace: WorkspaceId, pair: Pair): Promise<ForbiddenPair> {
   const change = aChange({ outcome: "forbidden", identifiers: pair });
-  const never = aNever(workspace, pair, change.changeId);
+  const forbidden = aForbiddenPair(workspace, pair, change.changeId);
   await write(graph, workspace, pair, (standing) => ({
     changes: [change],
-    components: withNever(standing, pair, (all) => [...all, never.neverId].toSorted()),
-    forbids: [never],
+    components: withForbidden(standing, pair, (all) => [...all, forbidden.forbiddenPairId].toSorted()),
+    forbids: [forbidden],
   }));
-  return never;
+  return forbidden;
 }
 
-export async function lift(graph: IdentityGraph, workspace: WorkspaceId, { neverId, from, to }: Never): Promise<void> {
+export async function allow(
+  graph: IdentityGraph,
+  workspace: WorkspaceId,
+  { forbiddenPairId, from, to }: ForbiddenPair,
+): Promise<void> {
   await write(graph, workspace, [from, to], (standing) => ({
-    changes: [aChange({ outcome: "lifted", identifiers: [from, to] })],
-    components: withNever(standing, [from, to], (all) => all.filter((id) => id !== neverId)),
-    lifts: [neverId],
+    changes: [aChange({ outcome: "allowed", identifiers: [from, to] })],
+    components: withForbidden(standing, [from, to], (all) => all.filter((id) => id !== forbiddenPairId)),
+    allows: [forbiddenPairId],
   }));
 }
 
-function withNever(
+function withForbidden(
   { seat, profile }: Standing,
   pair: Pair,
-  change: (all: SeenComponent["never"]) => SeenComponent["never"],
+  change: (all: SeenComponent["forbidden"]) => SeenComponent["forbidden"],
 ): readonly ComponentPlan[] {
   const components = new Map<Component, SeenComponent>(pair.map((one) => [seat(one).component, profile(one)]));
-  return [...components].map(([into, { profileId, size, counts, never }]) => ({
+  return [...components].map(([into, { profileId, size, counts, forbidden }]) => ({
     into,
     absorbed: [],
     profileId,
     size,
     counts,
-    never: change(never),
+    forbidden: change(forbidden),
   }));
 }

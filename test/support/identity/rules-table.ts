@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { identifierOf } from "../../../core/event/event.js";
 import type { IdentifierKey } from "../../../core/ids.js";
-import { pairKey, type Outcome, type Plan, type Rules, type TouchPlan, type Verdict } from "../../../core/identity/model.js";
+import {
+  pairKey,
+  type Outcome,
+  type Plan,
+  type Rules,
+  type TouchPlan,
+  type AssertResult,
+} from "../../../core/identity/model.js";
 import { EMPTY_PLAN } from "../../../graph/rules/working-state.js";
 import { decide } from "../../../graph/rules/assert.js";
 import {
@@ -10,7 +17,7 @@ import {
   namesOf,
   pairOf,
   pairsOf,
-  pictureOf,
+  snapshotOf,
   requestOf,
   uidOf,
   type Asker,
@@ -31,36 +38,36 @@ export interface Row {
   readonly dropped?: readonly string[];
   /** Of a refusal. */
   readonly rule?: string;
-  /** `d:kiosk +u:1 u:2 connector`: what is noted of it. */
+  /** `d:kiosk +u:1 u:2 shared_identifier`: what is noted of it. */
   readonly touches?: readonly string[];
 }
 
 function check(row: Row, rules: Rules): void {
-  const picture = pictureOf(row.world ?? {});
+  const snapshot = snapshotOf(row.world ?? {});
   const request = requestOf(row.asks[0], row.asks[1], row.at);
-  const { plan, verdicts } = decide(picture, [request], rules);
-  const verdict = verdicts[0]!;
-  const dropped = verdict.dropped.map(({ identifier, rule }) => `${nameOf(identifier)} ${rule}`);
+  const { plan, results } = decide(snapshot, [request], rules);
+  const result = results[0]!;
+  const dropped = result.dropped.map(({ identifier, rule }) => `${nameOf(identifier)} ${rule}`);
   assert.deepEqual(
-    { outcome: verdict.outcome, dropped, rule: verdict.rule },
+    { outcome: result.outcome, dropped, rule: result.rule },
     { outcome: row.outcome, dropped: row.dropped ?? [], rule: row.rule ?? null },
   );
   const kept = namesOf(row.kept);
   checkPlan(plan ?? EMPTY_PLAN, kept, row.world ?? {});
-  checkProfile(verdict, kept, row.world ?? {});
-  checkRecord(plan, verdict, row);
+  checkProfile(result, kept, row.world ?? {});
+  checkRecord(plan, result, row);
   assert.deepEqual((plan ?? EMPTY_PLAN).touches.map(showTouch), row.touches ?? []);
 }
 
 const nameAt = (key: IdentifierKey): string => nameOf(identifierOf(key));
-const showTouch = ({ key, touched, isConnector }: TouchPlan): string =>
-  `${nameAt(key)} +${touched.map(nameAt).join(" ")}${isConnector ? " connector" : ""}`;
+const showTouch = ({ key, touched, isShared }: TouchPlan): string =>
+  `${nameAt(key)} +${touched.map(nameAt).join(" ")}${isShared ? " shared_identifier" : ""}`;
 
 const isSeen = ({ profiles = [] }: World, name: string): boolean => profiles.flatMap(namesOf).includes(name);
 
 /** Those kept are created where they are new, and linked where they are not; nobody else is touched. */
 function checkPlan({ creates, links }: Plan, kept: readonly string[], world: World): void {
-  const { linked, removed } = pictureOf(world);
+  const { linked, removed } = snapshotOf(world);
   const sorted = (list: readonly string[]) => list.toSorted();
   const news = kept.filter((name) => !isSeen(world, name));
   assert.deepEqual(sorted(creates.map(({ key }) => key)), sorted(news.map(keyOf)));
@@ -71,20 +78,24 @@ function checkPlan({ creates, links }: Plan, kept: readonly string[], world: Wor
   for (const { from, to, revives } of links) assert.equal(revives, removed.has(pairKey(from, to)));
 }
 
-function checkProfile(verdict: Verdict, kept: readonly string[], world: World): void {
+function checkProfile(result: AssertResult, kept: readonly string[], world: World): void {
   const profiles = (world.profiles ?? []).map(namesOf);
   const touched = profiles.filter((names) => names.some((name) => kept.includes(name)));
   const members = [...new Set([...touched.flat(), ...kept])];
   const smallest = (names: readonly string[]): string | null => names.map(uidOf).toSorted()[0] ?? null;
-  assert.equal(verdict.profileId, smallest(members));
-  const retired = touched.map((names) => String(smallest(names))).filter((id) => id !== verdict.profileId);
-  assert.deepEqual(verdict.mergedProfileIds, retired.toSorted());
-  if (verdict.profileId !== null)
-    assert.deepEqual(verdict.after, [{ profileId: verdict.profileId, size: members.length }]);
+  assert.equal(result.profileId, smallest(members));
+  const retired = touched.map((names) => String(smallest(names))).filter((id) => id !== result.profileId);
+  assert.deepEqual(result.mergedProfileIds, retired.toSorted());
+  if (result.profileId !== null)
+    assert.deepEqual(result.after, [{ profileId: result.profileId, size: members.length }]);
 }
 
 /** Who asked to link is told what was dropped or refused, for ever; an event that writes nothing leaves no record. */
-function checkRecord(plan: Plan | null, { changeId, outcome, dropped, rule }: Verdict, { asks: [asker] }: Row): void {
+function checkRecord(
+  plan: Plan | null,
+  { changeId, outcome, dropped, rule }: AssertResult,
+  { asks: [asker] }: Row,
+): void {
   const { creates, links, changes } = plan ?? EMPTY_PLAN;
   const isTold = asker !== "event" && outcome !== "unchanged";
   const isLeft = creates.length > 0 || links.length > 0 || isTold;

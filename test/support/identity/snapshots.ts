@@ -1,8 +1,8 @@
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import type { ProfileId, WorkspaceId } from "../../../core/ids.js";
-import type { Want } from "../../../core/identity/model.js";
+import type { ReadSet } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports.js";
-import { wantOf } from "../../../graph/rules/read-set.js";
+import { readSetOf } from "../../../graph/rules/read-set.js";
 import { anAssertion, anIdentifier, step } from "./fixtures.js";
 
 export const [ann, bob, cat, dan] = ["ann", "bob", "cat", "dan"].map((value) => anIdentifier(value)) as [
@@ -14,27 +14,27 @@ export const [ann, bob, cat, dan] = ["ann", "bob", "cat", "dan"].map((value) => 
 export const ALL = { limit: 100, after: null };
 export const NEWEST = { limit: 100, before: null };
 
-export const wanting = (workspace: WorkspaceId, ...identifiers: readonly Identifier[]): Want =>
-  wantOf(identifiers.map((one) => identifierKey(workspace, one)));
+export const wanting = (workspace: WorkspaceId, ...identifiers: readonly Identifier[]): ReadSet =>
+  readSetOf(identifiers.map((one) => identifierKey(workspace, one)));
 
 /** The same, with all that the rules need. */
 export const wantingRules = (
-  want: Want,
+  want: ReadSet,
   limited: readonly string[] = [],
   touchedMax = limited.length === 0 ? 0 : 100,
-): Want => ({ ...want, rules: { limited, touchedMax } });
+): ReadSet => ({ ...want, rules: { limited, touchedMax } });
 
 /** What stands there, without the components' names, which only the backend knows. */
 export async function standing(graph: IdentityGraph, workspace: WorkspaceId, ...identifiers: readonly Identifier[]) {
   const want = wantingRules(wanting(workspace, ...identifiers), ["user_id", "email"]);
-  const picture = await graph.read(workspace, want);
+  const snapshot = await graph.read(workspace, want);
   return {
-    profiles: [...picture.identifiers].map(
+    profiles: [...snapshot.identifiers].map(
       ([key, { component, ...seen }]) =>
-        [key, { ...seen, touched: seen.touched.toSorted() }, picture.components.get(component)!] as const,
+        [key, { ...seen, touched: seen.touched.toSorted() }, snapshot.components.get(component)!] as const,
     ),
-    linked: [...picture.linked].toSorted(),
-    removed: [...picture.removed].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    linked: [...snapshot.linked].toSorted(),
+    removed: [...snapshot.removed].toSorted(([a], [b]) => (a < b ? -1 : 1)),
   };
 }
 

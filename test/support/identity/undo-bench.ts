@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
-import type { Identity, Undone } from "../../../core/identity/api.js";
+import type { Identity, UndoResult } from "../../../core/identity/api.js";
 import type { EventId, KeyId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { Evidence, Plan, Source } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports.js";
@@ -45,8 +45,8 @@ export async function anUndoBench(opened: IdentityGraph, longTimeoutMs = 60_000)
       return opened.members(workspace, profileId, page);
     },
     update: (workspace, want, decide) =>
-      opened.update(workspace, want, (picture) => {
-        const decided = decide(picture);
+      opened.update(workspace, want, (snapshot) => {
+        const decided = decide(snapshot);
         if (decided.plan !== null) before((steps += 1), decided.plan);
         return decided;
       }),
@@ -74,7 +74,7 @@ export async function anUndoBench(opened: IdentityGraph, longTimeoutMs = 60_000)
   await identify(bench, a, people[4]!);
   await identify(bench, people[5]!, b);
   await identify(bench, stranger);
-  await identity.unlink(bench.workspace, { from: c, to: stranger, never: true }, evidence("unlink", now.at));
+  await identity.unlink(bench.workspace, { from: c, to: stranger, forbid: true }, evidence("unlink", now.at));
   bench.beforeStep(() => undefined);
   now.at += 100;
   return bench;
@@ -87,12 +87,12 @@ export const deliver = ({ identity, workspace }: UndoBench, at: number, ...ident
     identifiers,
     evidence: evidence("00000000-0000-7000-8000-000000000001" as EventId, at),
   });
-export const unlinkHub = ({ identity, workspace, now }: UndoBench, dryRun = false): Promise<Undone> =>
+export const unlinkHub = ({ identity, workspace, now }: UndoBench, dryRun = false): Promise<UndoResult> =>
   identity.unlink(workspace, { identifier: hub }, evidence("unlink", now.at), { dryRun });
 export const revert = (
   { identity, workspace, now }: UndoBench,
-  { changeId }: Pick<Undone, "changeId">,
-): Promise<Undone> => identity.revert(workspace, changeId!, evidence("revert", now.at));
+  { changeId }: Pick<UndoResult, "changeId">,
+): Promise<UndoResult> => identity.revert(workspace, changeId!, evidence("revert", now.at));
 export const linksOf = async ({ graph, workspace }: UndoBench, one: Identifier): Promise<number> => {
   const seen = await graph.read(workspace, wanting(workspace, one));
   const { uid } = seen.identifiers.get(identifierKey(workspace, one))!;
@@ -104,8 +104,8 @@ export async function checkRight({ graph, workspace }: UndoBench, everybody = EV
   const partition = await readPartition(graph, workspace, everybody);
   const seen = await graph.read(workspace, wantingRules(wanting(workspace, ...everybody)));
   const joined = new Map<Uid, Set<string>>();
-  const nevers = await graph.nevers(workspace, ALL);
-  for (const { profileId, counts, never } of seen.components.values()) {
+  const forbiddenPairs = await graph.forbiddenPairs(workspace, ALL);
+  for (const { profileId, counts, forbidden } of seen.components.values()) {
     const members = await graph.members(workspace, profileId, ALL);
     for (const { uid, identifier } of members) joined.set(uid, new Set([identifier.value]));
     for (const { from, to } of await graph.links(workspace, profileId, ALL)) {
@@ -116,10 +116,10 @@ export async function checkRight({ graph, workspace }: UndoBench, everybody = EV
     for (const { identifier } of members) found.set(identifier.namespace, (found.get(identifier.namespace) ?? 0) + 1);
     assert.deepEqual(Object.fromEntries(counts), Object.fromEntries(found), "counts");
     const values = new Set(members.map(({ identifier }) => identifier.value));
-    const sides = nevers.filter(({ from, to }) => values.has(from.value) || values.has(to.value));
+    const sides = forbiddenPairs.filter(({ from, to }) => values.has(from.value) || values.has(to.value));
     assert.deepEqual(
-      never,
-      sides.map(({ neverId }) => neverId),
+      forbidden,
+      sides.map(({ forbiddenPairId }) => forbiddenPairId),
       "forbidden pairs",
     );
   }

@@ -3,15 +3,15 @@ import type { IdentifierKey, WorkspaceId } from "../../../core/ids.js";
 import {
   type Component,
   type PairKey,
-  type Picture,
+  type Snapshot,
   type Plan,
   type SeenComponent,
   type SeenIdentifier,
-  type Want,
+  type ReadSet,
 } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports.js";
 import { repeatIn } from "../../../graph/rules/repeats.js";
-import { wantOf, wantOfAll } from "../../../graph/rules/read-set.js";
+import { readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
 import { createMemoryGraph } from "../memory/graph.js";
 import { applyPlan, componentOf, lookAt, seenOf, type MemoryState } from "../memory/state.js";
 import type { Random } from "../random.js";
@@ -30,13 +30,13 @@ const TRIES_MAX = 20;
  * transactions fail now and then, before the commit or with its reply lost, and now and then for good.
  */
 export function createWeakGraph({ state, random, pause }: WeakGraphOptions): IdentityGraph {
-  const read = (want: Want): Promise<Picture> => readInSteps(state, want, pause);
+  const read = (want: ReadSet): Promise<Snapshot> => readInSteps(state, want, pause);
   return {
     ...createMemoryGraph(state),
     read: (_, want) => read(want),
     repeats: async (_, sets) => {
-      const picture = await read(wantOfAll(sets.map(wantOf)));
-      return sets.map((keys) => repeatIn(picture, keys));
+      const snapshot = await read(readSetOfAll(sets.map(readSetOf)));
+      return sets.map((keys) => repeatIn(snapshot, keys));
     },
     update: async (workspace, want, decide) => {
       for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -66,7 +66,7 @@ function tryToApply(state: MemoryState, plan: Plan, workspace: WorkspaceId): boo
   }
 }
 
-async function readInSteps(state: MemoryState, want: Want, pause: () => Promise<void>): Promise<Picture> {
+async function readInSteps(state: MemoryState, want: ReadSet, pause: () => Promise<void>): Promise<Snapshot> {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   const components = new Map<Component, SeenComponent>();
   const linked = new Set<PairKey>();

@@ -1,10 +1,10 @@
 import { AppError } from "../../../core/errors.js";
 import { identifierKey } from "../../../core/event/event.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
-import type { Change, Member, Want } from "../../../core/identity/model.js";
+import type { Change, Member, ReadSet } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports.js";
 import { repeatIn } from "../../../graph/rules/repeats.js";
-import { wantOf, wantOfAll } from "../../../graph/rules/read-set.js";
+import { readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
 import type { Backend } from "../contract.js";
 import {
   applyPlan,
@@ -42,8 +42,8 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
     read: (workspace, want) => open(() => lookAt(state, ownPart(workspace, want))),
     repeats: (workspace, sets) =>
       open(() => {
-        const picture = lookAt(state, ownPart(workspace, wantOfAll(sets.map(wantOf))));
-        return sets.map((keys) => repeatIn(picture, keys));
+        const snapshot = lookAt(state, ownPart(workspace, readSetOfAll(sets.map(readSetOf))));
+        return sets.map((keys) => repeatIn(snapshot, keys));
       }),
     update: (workspace, want, decide) =>
       open(() => {
@@ -63,11 +63,9 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
       }),
     members: (workspace, profileId, { after, limit }) =>
       open(() => pageOf(membersOf(workspace, profileId).map(memberOf), ({ uid }) => uid, after, limit)),
-    connectors: (workspace, { after, limit }) =>
+    sharedIdentifiers: (workspace, { after, limit }) =>
       open(() => {
-        const marked = [...state.identifiers.values()].filter(
-          (seat) => seat.workspace === workspace && seat.isConnector,
-        );
+        const marked = [...state.identifiers.values()].filter((seat) => seat.workspace === workspace && seat.isShared);
         return pageOf(marked.map(memberOf), ({ uid }) => uid, after, limit);
       }),
     hasIdentifiers: (workspace, namespace) =>
@@ -95,12 +93,12 @@ function createReader({ identifiers }: MemoryState) {
   };
 }
 
-function ownPart(workspace: WorkspaceId, want: Want): Want {
+function ownPart(workspace: WorkspaceId, want: ReadSet): ReadSet {
   const isOwn = (key: IdentifierKey): boolean => key.startsWith(`${workspace}:`);
   return { ...want, keys: want.keys.filter(isOwn), pairs: want.pairs.filter((pair) => pair.every(isOwn)) };
 }
 
-const memberOf = ({ uid, identifier, isConnector }: MemorySeat): Member => ({ uid, identifier, isConnector });
+const memberOf = ({ uid, identifier, isShared }: MemorySeat): Member => ({ uid, identifier, isShared });
 
 /** Those behind `after` in the order of their positions, so many. */
 function pageOf<T>(all: readonly T[], positionOf: (one: T) => string, after: string | null, limit: number): T[] {
@@ -147,12 +145,15 @@ function createLinkReads(state: MemoryState, open: Open): Pick<IdentityGraph, "l
   };
 }
 
-type RecordReads = Pick<IdentityGraph, "isUnlinkedBy" | "findNevers" | "nevers" | "findChange" | "changes" | "history">;
+type RecordReads = Pick<
+  IdentityGraph,
+  "isUnlinkedBy" | "findForbiddenPairs" | "forbiddenPairs" | "findChange" | "changes" | "history"
+>;
 
 function createRecordReads(state: MemoryState, open: Open): RecordReads {
   const { membersOf } = createReader(state);
-  const neversOf = (workspace: WorkspaceId) =>
-    [...state.nevers.values()].filter((one) => one.workspace === workspace).map(({ never }) => never);
+  const forbiddenPairsOf = (workspace: WorkspaceId) =>
+    [...state.forbiddenPairs.values()].filter((one) => one.workspace === workspace).map(({ forbidden }) => forbidden);
   const newest = (
     workspace: WorkspaceId,
     isWanted: (change: Change) => boolean,
@@ -171,10 +172,12 @@ function createRecordReads(state: MemoryState, open: Open): RecordReads {
         const seat = state.identifiers.get(key);
         return seat?.workspace === workspace && seat.unlinked?.by === changeId;
       }),
-    findNevers: (workspace, neverIds) =>
-      open(() => neversOf(workspace).filter(({ neverId }) => neverIds.includes(neverId))),
-    nevers: (workspace, { after, limit }) =>
-      open(() => pageOf(neversOf(workspace), ({ neverId }) => neverId, after, limit)),
+    findForbiddenPairs: (workspace, forbiddenPairIds) =>
+      open(() =>
+        forbiddenPairsOf(workspace).filter(({ forbiddenPairId }) => forbiddenPairIds.includes(forbiddenPairId)),
+      ),
+    forbiddenPairs: (workspace, { after, limit }) =>
+      open(() => pageOf(forbiddenPairsOf(workspace), ({ forbiddenPairId }) => forbiddenPairId, after, limit)),
     findChange: (workspace, changeId) =>
       open(() => {
         const found = state.changes.get(changeId);

@@ -1,7 +1,7 @@
 import type { SchemaVersion, Workspace } from "../../../core/catalog/catalog.js";
 import { identifierKey, type EventRecord, type StoredEvent } from "../../../core/event/event.js";
 import type { Identity } from "../../../core/identity/api.js";
-import type { Assertion, Verdict } from "../../../core/identity/model.js";
+import type { Assertion, AssertResult } from "../../../core/identity/model.js";
 import type { DeadLetterId, EventId, IdentifierKey, SchemaId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore, DeadLetter, EventStore, ProfileStore, StoredFacet } from "../../../core/ports.js";
 
@@ -9,7 +9,7 @@ export type Step =
   "findWorkspace" | "findSchema" | "insert" | "bury" | "assertAll" | "findFacets" | "saveFacets" | "markFolded";
 
 /**
- * Asked before each step takes effect and again after it, before the caller hears of it. To throw makes the step fail, with or
+ * PendingAssertion before each step takes effect and again after it, before the caller hears of it. To throw makes the step fail, with or
  * without its effect; a promise that never settles is the death of the process.
  */
 export type Hook = (step: Step, moment: "before" | "after", workspace: WorkspaceId | null) => void | Promise<void>;
@@ -134,7 +134,7 @@ function bury(state: MemoryState, letter: DeadLetter): void {
     state.stored.set(slot(letter.workspace, letter.eventId), { ...event, status: "dead", reason: letter.reason });
 }
 
-function link(state: MemoryState, workspace: WorkspaceId, assertion: Assertion): Verdict {
+function link(state: MemoryState, workspace: WorkspaceId, assertion: Assertion): AssertResult {
   state.assertions.push(assertion);
   const keys = assertion.identifiers.map((identifier) => identifierKey(workspace, identifier));
   for (const key of keys)

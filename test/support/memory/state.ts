@@ -1,18 +1,18 @@
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
-import type { ChangeId, IdentifierKey, NeverId, Uid, WorkspaceId } from "../../../core/ids.js";
+import type { ChangeId, IdentifierKey, ForbiddenPairId, Uid, WorkspaceId } from "../../../core/ids.js";
 import {
   pairKey,
   type Change,
   type Component,
   type KeyPair,
   type LinkPlan,
-  type Never,
+  type ForbiddenPair,
   type PairKey,
-  type Picture,
+  type Snapshot,
   type Plan,
   type SeenComponent,
   type SeenIdentifier,
-  type Want,
+  type ReadSet,
 } from "../../../core/identity/model.js";
 
 export interface MemorySeat {
@@ -22,7 +22,7 @@ export interface MemorySeat {
   component: number;
   unlinked: { readonly at: number; readonly by: ChangeId } | null;
   touched: readonly IdentifierKey[];
-  isConnector: boolean;
+  isShared: boolean;
 }
 
 export interface MemoryComponent extends SeenComponent {
@@ -43,7 +43,7 @@ export interface MemoryState {
   readonly components: Map<number, MemoryComponent>;
   readonly links: Map<PairKey, MemoryLink>;
   readonly changes: Map<ChangeId, { readonly workspace: WorkspaceId; readonly change: Change }>;
-  readonly nevers: Map<NeverId, { readonly workspace: WorkspaceId; readonly never: Never }>;
+  readonly forbiddenPairs: Map<ForbiddenPairId, { readonly workspace: WorkspaceId; readonly forbidden: ForbiddenPair }>;
   nextComponent: number;
 }
 
@@ -52,13 +52,13 @@ export const createMemoryState = (): MemoryState => ({
   components: new Map(),
   links: new Map(),
   changes: new Map(),
-  nevers: new Map(),
+  forbiddenPairs: new Map(),
   nextComponent: 1,
 });
 
-const NO_SUMMARY = { counts: new Map<string, number>(), never: [], rev: 0 };
+const NO_SUMMARY = { counts: new Map<string, number>(), forbidden: [], rev: 0 };
 
-export function lookAt(state: MemoryState, { keys, pairs, rules }: Want): Picture {
+export function lookAt(state: MemoryState, { keys, pairs, rules }: ReadSet): Snapshot {
   const known = keys.filter((key) => state.identifiers.has(key));
   const identifiers = new Map(known.map((key) => [key, seenOf(state, key, rules)]));
   const components = new Map(
@@ -75,16 +75,16 @@ export function lookAt(state: MemoryState, { keys, pairs, rules }: Want): Pictur
   return { identifiers, components, linked, removed };
 }
 
-export function componentOf(state: MemoryState, component: Component, rules: Want["rules"]): SeenComponent {
+export function componentOf(state: MemoryState, component: Component, rules: ReadSet["rules"]): SeenComponent {
   // In a graph that lost it there is none, and the tests of that look at what comes of it.
   const { profileId, size, ...seen } = { ...state.components.get(Number(component))! };
-  const { counts, never, rev } = rules === undefined ? NO_SUMMARY : seen;
-  return { profileId, size, counts, never, rev };
+  const { counts, forbidden, rev } = rules === undefined ? NO_SUMMARY : seen;
+  return { profileId, size, counts, forbidden, rev };
 }
 
-export function seenOf(state: MemoryState, key: IdentifierKey, rules: Want["rules"]): SeenIdentifier {
-  const { uid, component, unlinked, touched, isConnector } = state.identifiers.get(key)!;
-  if (rules === undefined) return { uid, component, unlinkedAt: null, touched: [], isConnector: false };
+export function seenOf(state: MemoryState, key: IdentifierKey, rules: ReadSet["rules"]): SeenIdentifier {
+  const { uid, component, unlinked, touched, isShared } = state.identifiers.get(key)!;
+  if (rules === undefined) return { uid, component, unlinkedAt: null, touched: [], isShared: false };
   const limited = new Set(rules.limited);
   const all = limited.size === 0 ? [] : [...neighboursOf(state, key), ...touched];
   const wanted = all.filter((one) => limited.has(namespaceOf(one)));
@@ -93,7 +93,7 @@ export function seenOf(state: MemoryState, key: IdentifierKey, rules: Want["rule
     component,
     unlinkedAt: unlinked?.at ?? null,
     touched: [...new Set(wanted)].slice(0, rules.touchedMax),
-    isConnector,
+    isShared,
   };
 }
 
@@ -117,7 +117,7 @@ export function applyPlan(state: MemoryState, plan: Plan, workspace: WorkspaceId
       component: ids[component]!,
       unlinked: null,
       touched: [],
-      isConnector: false,
+      isShared: false,
     });
   const raised = new Set([...ids, ...applySplits(state, plan)]);
   applyLinks(state, plan);
@@ -139,11 +139,11 @@ function raise({ components }: MemoryState, raised: Set<number>, component: numb
 }
 
 function applyJoins(state: MemoryState, { components }: Plan, workspace: WorkspaceId): readonly number[] {
-  return components.map(({ into, absorbed, size, profileId, counts, never }) => {
+  return components.map(({ into, absorbed, size, profileId, counts, forbidden }) => {
     const id = into === null ? state.nextComponent++ : Number(into);
     const revs = [id, ...absorbed].map((component) => state.components.get(Number(component))?.rev ?? 0);
     if (into === null || state.components.has(id))
-      state.components.set(id, { profileId, size, counts, never, rev: Math.max(...revs) + 1, workspace });
+      state.components.set(id, { profileId, size, counts, forbidden, rev: Math.max(...revs) + 1, workspace });
     for (const seat of state.identifiers.values()) if (absorbed.includes(seat.component)) seat.component = id;
     for (const component of absorbed) state.components.delete(Number(component));
     return id;
@@ -157,8 +157,8 @@ function applySplits(state: MemoryState, { splits }: Plan): readonly number[] {
     const { workspace, rev } = state.components.get(whole)!;
     return [{ id: whole, part: stays }, ...parts.map((part) => ({ id: state.nextComponent++, part }))].map(
       ({ id, part }) => {
-        const { profileId, size, counts, never } = part;
-        state.components.set(id, { profileId, size, counts, never, rev: rev + 1, workspace });
+        const { profileId, size, counts, forbidden } = part;
+        state.components.set(id, { profileId, size, counts, forbidden, rev: rev + 1, workspace });
         if ("members" in part) for (const uid of part.members as readonly Uid[]) seats.get(uid)!.component = id;
         return id;
       },
@@ -180,13 +180,13 @@ function applyLinks({ links }: MemoryState, plan: Plan): void {
 function applyMarks(state: MemoryState, plan: Plan, workspace: WorkspaceId): void {
   for (const { key, at, changeId } of plan.unlinked)
     state.identifiers.get(key)!.unlinked = at === null ? null : { at, by: changeId };
-  for (const { key, touched, isConnector } of plan.touches) {
+  for (const { key, touched, isShared } of plan.touches) {
     const seat = state.identifiers.get(key)!;
     seat.touched = [...new Set([...seat.touched, ...touched])];
-    seat.isConnector = isConnector;
+    seat.isShared = isShared;
   }
-  for (const never of plan.forbids) state.nevers.set(never.neverId, { workspace, never });
-  for (const neverId of plan.lifts) state.nevers.delete(neverId);
+  for (const forbidden of plan.forbids) state.forbiddenPairs.set(forbidden.forbiddenPairId, { workspace, forbidden });
+  for (const forbiddenPairId of plan.allows) state.forbiddenPairs.delete(forbiddenPairId);
 }
 
 /** A plan that names what is not there is a fault of its maker. */
@@ -220,10 +220,10 @@ export function requireFits(state: MemoryState, plan: Plan, workspace: Workspace
     }),
     [...plan.unlinked, ...plan.touches].every(({ key }) => isThere(key)),
     plan.forbids.every(
-      ({ neverId, from, to }) =>
-        !state.nevers.has(neverId) && [from, to].every((one) => isThere(identifierKey(workspace, one))),
+      ({ forbiddenPairId, from, to }) =>
+        !state.forbiddenPairs.has(forbiddenPairId) && [from, to].every((one) => isThere(identifierKey(workspace, one))),
     ),
-    plan.lifts.every((neverId) => state.nevers.get(neverId)?.workspace === workspace),
+    plan.allows.every((forbiddenPairId) => state.forbiddenPairs.get(forbiddenPairId)?.workspace === workspace),
   ];
   if (facts.includes(false)) throw new Error(`The plan does not fit: fact ${facts.indexOf(false)}`);
 }

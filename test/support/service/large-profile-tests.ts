@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Identifier } from "../../../core/event/event.js";
-import type { Identity, PathLink, Undone } from "../../../core/identity/api.js";
+import type { Identity, PathLink, UndoResult } from "../../../core/identity/api.js";
 import type { ChangeId, KeyId, ProfileId, WorkspaceId } from "../../../core/ids.js";
 import type { Evidence, Link, LinkPage, Member, MemberPage, Source } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports.js";
@@ -130,16 +130,16 @@ export function testLargeProfile(backend: Backend<IdentityGraph>, sizes: LargePr
 
       it("becomes one by an alias", async () => {
         const identifiers = [lastOf(large), lastOf(small)];
-        const verdict = await undisturbed("the merge", () =>
+        const result = await undisturbed("the merge", () =>
           identity.assert(workspace, { identifiers, evidence: evidence("alias") }),
         );
-        assert.deepEqual([verdict.outcome, verdict.mergedProfileIds], ["merged", [small.profileId]]);
-        merge = verdict.changeId!;
+        assert.deepEqual([result.outcome, result.mergedProfileIds], ["merged", [small.profileId]]);
+        merge = result.changeId!;
         await together();
       });
 
       it("comes apart when the one link between them is taken back, each with its former id", async () => {
-        const asked = { from: lastOf(large), to: lastOf(small), never: false };
+        const asked = { from: lastOf(large), to: lastOf(small), forbid: false };
         const undone = await undisturbed("the split", () => identity.unlink(workspace, asked, evidence("unlink")));
         assert.deepEqual(whatOf(undone), ["unlinked", [large.profileId, small.profileId], null]);
         split = undone.changeId!;
@@ -175,7 +175,7 @@ export const undisturbedBy =
 
 const ms = (time: number): string => `${time.toFixed(0)} ms`;
 const refOf = ({ profileId }: LargeProfile, size: number) => ({ profileId, size });
-const whatOf = ({ outcome, profileIds, stillJoinedBy }: Undone) => [outcome, profileIds, stillJoinedBy];
+const whatOf = ({ outcome, profileIds, stillJoinedBy }: UndoResult) => [outcome, profileIds, stillJoinedBy];
 
 export const identifyIn = (identity: Identity, workspace: WorkspaceId, ...identifiers: readonly Identifier[]) =>
   identity.assert(workspace, { identifiers, evidence: evidence("identify") });
@@ -185,8 +185,8 @@ export function repeatsIn(identity: Identity, { workspace, profileId, edges, ide
   const random = createRandom(SEED);
   const ask = async (): Promise<void> => {
     const [from, to] = random.pick(edges);
-    const verdict = await identifyIn(identity, workspace, identifierAt(from), identifierAt(to));
-    assert.deepEqual([verdict.outcome, verdict.profileId], ["unchanged", profileId]);
+    const result = await identifyIn(identity, workspace, identifierAt(from), identifierAt(to));
+    assert.deepEqual([result.outcome, result.profileId], ["unchanged", profileId]);
   };
   return { name: "repeats", ask };
 }

@@ -5,7 +5,7 @@ import type { Change, Evidence, LinkPlan, Plan } from "../../../core/identity/mo
 import type { IdentityGraph } from "../../../core/ports.js";
 import { EMPTY_PLAN } from "../../../graph/rules/working-state.js";
 import { NO_RULES } from "../../../graph/rules/assert.js";
-import { wantWith } from "../../../graph/rules/read-set.js";
+import { readSetWith } from "../../../graph/rules/read-set.js";
 import { createRandom } from "../random.js";
 
 /** Numbers of two members. */
@@ -101,9 +101,9 @@ async function grow(graph: IdentityGraph, profile: LargeProfile, range: Range, e
     rule: null,
     reverts: null,
   };
-  await graph.update(workspace, wantWith({ keys: [...known].map(keyAt), pairs: [] }, NO_RULES), (picture) => {
-    assert.equal(picture.identifiers.size, known.size);
-    const into = picture.identifiers.get(keyAt(0))?.component ?? null;
+  await graph.update(workspace, readSetWith({ keys: [...known].map(keyAt), pairs: [] }, NO_RULES), (snapshot) => {
+    assert.equal(snapshot.identifiers.size, known.size);
+    const into = snapshot.identifiers.get(keyAt(0))?.component ?? null;
     return { plan: { ...EMPTY_PLAN, ...grown(profile, range, into), links, changes: [change] }, result: null };
   });
 }
@@ -124,7 +124,7 @@ function grown(
     const identifier = identifierAt(from + i);
     return { key: identifierKey(workspace, identifier), identifier, uid: uids[from + i]!, component: 0 };
   });
-  return { components: [{ into, absorbed: [], profileId, size: to, counts, never: [] }], creates };
+  return { components: [{ into, absorbed: [], profileId, size: to, counts, forbidden: [] }], creates };
 }
 
 /** Links on a shortest way to each member from one of them. */

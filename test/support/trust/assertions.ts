@@ -50,14 +50,14 @@ export function claim(state: TrustState, asked: Claim, changeId: ChangeId): Expe
     return keep(state, asked, { kept: names, dropped: [] }, changeId);
   if (isEvent(asked) && isOld(state, names, asked.at)) return keep(state, asked, facetAlone(state, names), changeId);
   const before = new Map(names.map((name) => [name, touchedOf(state, name)]));
-  const connectors = connectorsOf(state, names, before);
-  const selection = select(state, asked, names, connectors);
+  const sharedIdentifiers = sharedIdentifiersOf(state, names, before);
+  const selection = select(state, asked, names, sharedIdentifiers);
   const isRefused = asked.source === "alias" && selection.dropped.length > 0;
-  const verdict = isRefused
+  const result = isRefused
     ? refuse(state, names, selection.dropped[0]![1], changeId)
     : keep(state, asked, selection, changeId);
-  noteTouches(state, names, before, connectors);
-  return verdict;
+  noteTouches(state, names, before, sharedIdentifiers);
+  return result;
 }
 
 /** Taken apart since, or at the same moment. */
@@ -83,32 +83,37 @@ const touchedOf = (state: TrustState, name: Name): ReadonlySet<Name> =>
   new Set(limitedOf(state, [...linkedTo(state, name), ...(state.touches.get(name) ?? [])]));
 
 /** By the limit of now, whatever was found before. */
-export const isConnector = (state: TrustState, name: Name): boolean =>
-  state.connectors.has(name) && touchedOf(state, name).size > (state.rules.connectorLimit ?? Infinity);
+export const isShared = (state: TrustState, name: Name): boolean =>
+  state.sharedIdentifiers.has(name) && touchedOf(state, name).size > (state.rules.sharedIdentifierLimit ?? Infinity);
 
 type Touched = ReadonlyMap<Name, ReadonlySet<Name>>;
 
-function connectorsOf(state: TrustState, names: readonly Name[], touched: Touched): ReadonlySet<Name> {
-  const { connectorLimit } = state.rules;
-  if (connectorLimit === null) return new Set();
+function sharedIdentifiersOf(state: TrustState, names: readonly Name[], touched: Touched): ReadonlySet<Name> {
+  const { sharedIdentifierLimit } = state.rules;
+  if (sharedIdentifierLimit === null) return new Set();
   const isBeyond = (name: Name): boolean =>
-    new Set([...touched.get(name)!, ...othersOf(state, names, name)]).size > connectorLimit;
+    new Set([...touched.get(name)!, ...othersOf(state, names, name)]).size > sharedIdentifierLimit;
   return new Set(names.filter(isBeyond));
 }
 
 /** No more is noted than it takes to know that the limit is exceeded. */
-function noteTouches(state: TrustState, names: readonly Name[], before: Touched, connectors: ReadonlySet<Name>): void {
-  const { connectorLimit, limits } = state.rules;
-  if (connectorLimit === null || limits.size === 0) return;
+function noteTouches(
+  state: TrustState,
+  names: readonly Name[],
+  before: Touched,
+  sharedIdentifiers: ReadonlySet<Name>,
+): void {
+  const { sharedIdentifierLimit, limits } = state.rules;
+  if (sharedIdentifierLimit === null || limits.size === 0) return;
   for (const name of names.filter((one) => state.seen.has(one))) {
     const touched = before.get(name)!;
     const apart = othersOf(state, names, name).filter(
       (other) => !touched.has(other) && !isLinked(state, [name, other]),
     );
-    const noted = apart.slice(0, Math.max(connectorLimit + 1 - touched.size, 0));
+    const noted = apart.slice(0, Math.max(sharedIdentifierLimit + 1 - touched.size, 0));
     state.touches.set(name, [...(state.touches.get(name) ?? []), ...noted]);
-    if (connectors.has(name)) state.connectors.add(name);
-    else state.connectors.delete(name);
+    if (sharedIdentifiers.has(name)) state.sharedIdentifiers.add(name);
+    else state.sharedIdentifiers.delete(name);
   }
 }
 
@@ -119,15 +124,20 @@ function inOrder({ rules }: TrustState, { source }: Claim, names: readonly Name[
   return source === "identify" ? sort(names) : [names[0]!, ...sort(names.slice(1))];
 }
 
-function select(state: TrustState, asked: Claim, names: readonly Name[], connectors: ReadonlySet<Name>): Selection {
+function select(
+  state: TrustState,
+  asked: Claim,
+  names: readonly Name[],
+  sharedIdentifiers: ReadonlySet<Name>,
+): Selection {
   const order = inOrder(state, asked, names);
   const [first] = order;
-  const free = order.filter((name) => !connectors.has(name));
-  const isFirstAlone = free.length === 0 || (isEvent(asked) && connectors.has(first!));
+  const free = order.filter((name) => !sharedIdentifiers.has(name));
+  const isFirstAlone = free.length === 0 || (isEvent(asked) && sharedIdentifiers.has(first!));
   const candidates = names.length === 1 ? order : isFirstAlone ? [first!] : free;
   const dropped = order
     .filter((name) => !candidates.includes(name))
-    .map((name): Selection["dropped"][number] => [name, "connector"]);
+    .map((name): Selection["dropped"][number] => [name, "shared_identifier"]);
   const kept: Name[] = [];
   let union: ReadonlySet<Name> = new Set();
   for (const name of candidates) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Identity } from "../../../core/identity/api.js";
 import type { ProfileId, WorkspaceId } from "../../../core/ids.js";
 import type { Change, ProfileRef } from "../../../core/identity/model.js";
-import { isConnector } from "./assertions.js";
+import { isShared } from "./assertions.js";
 import {
   historyOf,
   idOf,
@@ -48,8 +48,8 @@ async function checkProfile(identity: Identity, workspace: WorkspaceId, state: T
   assert.deepEqual(refOf(await identity.resolve(workspace, anyId)), profilesOf(state, [name])[0], name);
   const members = await identity.members(workspace, anyId, ALL);
   assert.deepEqual(
-    members.map((one) => [one.uid, nameOf(one.identifier), one.isConnector]),
-    names.map((one) => [state.uidOf(one), one, isConnector(state, one)]).toSorted(byUid),
+    members.map((one) => [one.uid, nameOf(one.identifier), one.isShared]),
+    names.map((one) => [state.uidOf(one), one, isShared(state, one)]).toSorted(byUid),
   );
   const at = new Map(names.map((one) => [state.uidOf(one), one]));
   const links = await identity.links(workspace, anyId, ALL);
@@ -77,14 +77,14 @@ async function checkProfile(identity: Identity, workspace: WorkspaceId, state: T
 const byUid = (a: readonly unknown[], b: readonly unknown[]): number => (String(a[0]) < String(b[0]) ? -1 : 1);
 
 async function checkLists(identity: Identity, workspace: WorkspaceId, state: TrustState): Promise<void> {
-  const nevers = await identity.nevers(workspace, ALL);
-  const pairs = nevers.map(({ from, to }) => pairName([nameOf(from), nameOf(to)]));
-  assert.deepEqual(pairs.toSorted(), [...state.nevers.keys()].toSorted(), "forbidden pairs");
-  const connectors = await identity.connectors(workspace, ALL);
+  const forbiddenPairs = await identity.forbiddenPairs(workspace, ALL);
+  const pairs = forbiddenPairs.map(({ from, to }) => pairName([nameOf(from), nameOf(to)]));
+  assert.deepEqual(pairs.toSorted(), [...state.forbiddenPairs.keys()].toSorted(), "forbidden pairs");
+  const sharedIdentifiers = await identity.sharedIdentifiers(workspace, ALL);
   assert.deepEqual(
-    connectors.map(({ identifier }) => nameOf(identifier)).toSorted(),
-    [...state.connectors].filter((name) => isConnector(state, name)).toSorted(),
-    "connectors",
+    sharedIdentifiers.map(({ identifier }) => nameOf(identifier)).toSorted(),
+    [...state.sharedIdentifiers].filter((name) => isShared(state, name)).toSorted(),
+    "sharedIdentifiers",
   );
   const changes = await identity.changes(workspace, null, NEWEST);
   assert.deepEqual(changes.map(showChange), state.changes.toReversed().map(withoutStanding), "changes");

@@ -12,11 +12,11 @@ export interface TrustState {
   readonly seen: Set<Name>;
   readonly links: Map<string, ModelLink>;
   /** Forbidden pairs, each as it was forbidden. */
-  readonly nevers: Map<string, Pair>;
+  readonly forbiddenPairs: Map<string, Pair>;
   readonly unlinked: Map<Name, { readonly at: number; readonly by: ChangeId }>;
   /** What rules kept apart from an identifier. */
   readonly touches: Map<Name, readonly Name[]>;
-  readonly connectors: Set<Name>;
+  readonly sharedIdentifiers: Set<Name>;
   readonly changes: ModelChange[];
 }
 
@@ -60,10 +60,10 @@ export const createTrustState = (uidOf: TrustState["uidOf"], rules: Rules): Trus
   rules,
   seen: new Set(),
   links: new Map(),
-  nevers: new Map(),
+  forbiddenPairs: new Map(),
   unlinked: new Map(),
   touches: new Map(),
-  connectors: new Set(),
+  sharedIdentifiers: new Set(),
   changes: [],
 });
 
@@ -72,10 +72,10 @@ export const copyOf = (state: TrustState): TrustState => ({
   ...state,
   seen: new Set(state.seen),
   links: new Map(state.links),
-  nevers: new Map(state.nevers),
+  forbiddenPairs: new Map(state.forbiddenPairs),
   unlinked: new Map(state.unlinked),
   touches: new Map(state.touches),
-  connectors: new Set(state.connectors),
+  sharedIdentifiers: new Set(state.sharedIdentifiers),
   changes: [...state.changes],
 });
 
@@ -124,12 +124,12 @@ export const idsOf = (refs: readonly ProfileRef[]): readonly ProfileId[] => refs
 
 /** The rule by which two sets of identifiers may not become one profile. */
 export function forbids(
-  { nevers, rules }: TrustState,
+  { forbiddenPairs, rules }: TrustState,
   one: ReadonlySet<Name>,
   other: ReadonlySet<Name>,
 ): DropRule | null {
-  for (const [a, b] of nevers.values())
-    if ((one.has(a) && other.has(b)) || (one.has(b) && other.has(a))) return "never_link";
+  for (const [a, b] of forbiddenPairs.values())
+    if ((one.has(a) && other.has(b)) || (one.has(b) && other.has(a))) return "forbidden_pair";
   for (const [namespace, limit] of rules.limits) {
     const [a, b] = [one, other].map((side) => [...side].filter((name) => namespaceOf(name) === namespace).length);
     if (a! + b! > limit && a! + b! > Math.max(a!, b!)) return "limit";

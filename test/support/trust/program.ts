@@ -21,8 +21,8 @@ export type Operation = { readonly number: number; readonly time: number } & (
   | { readonly kind: "claim"; readonly claim: Claim; readonly dryRun: boolean }
   | { readonly kind: "claims"; readonly claims: readonly Claim[] }
   | { readonly kind: "unlink"; readonly identifier: Identifier; readonly dryRun: boolean }
-  | { readonly kind: "part"; readonly pair: IdentifierPair; readonly never: boolean; readonly dryRun: boolean }
-  | { readonly kind: "lift"; readonly pair: IdentifierPair }
+  | { readonly kind: "part"; readonly pair: IdentifierPair; readonly forbid: boolean; readonly dryRun: boolean }
+  | { readonly kind: "allow"; readonly pair: IdentifierPair }
   /** Of the last change that came to stand with the operation `of` or before it. */
   | { readonly kind: "revert"; readonly of: number; readonly dryRun: boolean }
   | { readonly kind: "rules"; readonly rules: Rules }
@@ -59,9 +59,9 @@ function drawWork(random: Random, number: number, time: number, past: Past): Wor
   if (chance < 48) return { kind: "claim", claim: drawClaim(random, time, past), dryRun };
   if (chance < 57) return { kind: "claims", claims: drawClaims(random, time, past) };
   if (chance < 64) return { kind: "unlink", identifier: random.pick(IDENTIFIERS), dryRun };
-  if (chance < 72) return { kind: "part", pair: drawPair(random), never: false, dryRun };
-  if (chance < 79) return { kind: "part", pair: drawForbidden(random, past), never: true, dryRun };
-  if (chance < 83) return { kind: "lift", pair: random.pick([drawPair(random), ...past.forbidden]) };
+  if (chance < 72) return { kind: "part", pair: drawPair(random), forbid: false, dryRun };
+  if (chance < 79) return { kind: "part", pair: drawForbidden(random, past), forbid: true, dryRun };
+  if (chance < 83) return { kind: "allow", pair: random.pick([drawPair(random), ...past.forbidden]) };
   if (chance < 93) return { kind: "revert", of: drawOlder(random, number), dryRun };
   if (chance < 97) return { kind: "rules", rules: drawRules(random) };
   return { kind: "explain", pair: drawPair(random) };
@@ -105,7 +105,7 @@ export function drawRules(random: Random): Rules {
   const ranks = new Map(shuffled(NAMESPACES, random).map((name, rank) => [name as string, rank]));
   return {
     limits: new Map(limits),
-    connectorLimit: random.below(3) === 0 ? 1 + random.below(3) : null,
+    sharedIdentifierLimit: random.below(3) === 0 ? 1 + random.below(3) : null,
     // Of some it is the same, so that names decide.
     priorityOf: (namespace) => Math.floor((ranks.get(namespace) ?? 0) / 2),
   };
@@ -124,16 +124,16 @@ function showWork(work: Work): string {
   if (work.kind === "unlink") return `unlink ${nameOf(work.identifier)}`;
   if (work.kind === "revert") return `revert the last change up to ${work.of}`;
   if (work.kind === "rules") return `rules ${showRules(work.rules)}`;
-  const isForGood = work.kind === "part" && work.never;
+  const isForGood = work.kind === "part" && work.forbid;
   return `${work.kind} ${work.pair.map(nameOf).join(" ")}${isForGood ? " for good" : ""}`;
 }
 
 const showClaim = ({ identifiers, source, at }: Claim): string =>
   `${source} of ${at} ${identifiers.map(nameOf).join(" ")}`;
 
-const showRules = ({ limits, connectorLimit, priorityOf }: Rules): string =>
+const showRules = ({ limits, sharedIdentifierLimit, priorityOf }: Rules): string =>
   JSON.stringify({
     limits: Object.fromEntries(limits),
-    connectorLimit,
+    sharedIdentifierLimit,
     priorities: Object.fromEntries(NAMESPACES.map((name) => [name, priorityOf(name)])),
   });

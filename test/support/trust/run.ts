@@ -1,26 +1,23 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../../core/errors.js";
 import { identifierKey, identifierOf, type Identifier } from "../../../core/event/event.js";
-import type { Identity, PathLink, Undone } from "../../../core/identity/api.js";
-import { neverIdFor, newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import { pairKey, type Assertion, type Evidence, type Source, type Verdict } from "../../../core/identity/model.js";
+import type { Identity, PathLink, UndoResult } from "../../../core/identity/api.js";
+import { forbiddenPairIdFor, newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
+import {
+  pairKey,
+  type Assertion,
+  type Evidence,
+  type Source,
+  type AssertResult,
+} from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports.js";
 import { createIdentity } from "../../../graph/identity.js";
 import { NO_RULES } from "../../../graph/rules/assert.js";
 import { claim, type Claim, type ExpectedVerdict } from "./assertions.js";
 import { checkAll } from "./checks.js";
-import {
-  copyOf,
-  createTrustState,
-  distance,
-  isLinked,
-  nameOf,
-  pairName,
-  type Name,
-  type TrustState,
-} from "./model.js";
+import { copyOf, createTrustState, distance, isLinked, nameOf, pairName, type Name, type TrustState } from "./model.js";
 import { IDENTIFIERS, type IdentifierPair, type Operation, type Program } from "./program.js";
-import { lift, revert, unlinkIdentifier, unlinkPair, type Expected, type Moment } from "./undo.js";
+import { allow, revert, unlinkIdentifier, unlinkPair, type Expected, type Moment } from "./undo.js";
 import { shuffled, type Random } from "../random.js";
 
 const KEY = "key0000001" as KeyId;
@@ -47,14 +44,14 @@ function createBench(graph: IdentityGraph, random: Random, linksPerStep: readonl
   const state = createTrustState(uidsOf(random), NO_RULES);
   const clock = { now: 0 };
   // Small steps, so that a few assertions take several.
-  const lane = random.below(2) === 0 ? { lookupsPerStep: 6 } : {};
+  const workspaceQueue = random.below(2) === 0 ? { lookupsPerStep: 6 } : {};
   const identity = createIdentity({
     graph,
     timeoutMs: 60_000,
     rulesOf: async () => state.rules,
     newUid: (key) => state.uidOf(nameOf(identifierOf(key))),
     now: () => clock.now,
-    lane,
+    workspaceQueue,
     linksPerStep: random.pick(linksPerStep),
   });
   return { workspace, identity, state, clock, made: [] };
@@ -96,16 +93,16 @@ const assertionOf = ({ identifiers, source, at }: Claim): Assertion => ({
 
 async function runClaim(bench: Bench, number: number, asked: Claim, dryRun: boolean): Promise<void> {
   const { identity, workspace } = bench;
-  const verdict = await identity.assert(workspace, assertionOf(asked), { dryRun });
+  const result = await identity.assert(workspace, assertionOf(asked), { dryRun });
   const state = dryRun ? copyOf(bench.state) : bench.state;
-  compareVerdict(bench, number, verdict, claim(state, asked, verdict.changeId ?? UNTOLD), dryRun);
+  compareVerdict(bench, number, result, claim(state, asked, result.changeId ?? UNTOLD), dryRun);
 }
 
 async function runClaims(bench: Bench, number: number, asked: readonly Claim[]): Promise<void> {
   const { identity, workspace, state } = bench;
-  const verdicts = await identity.assertAll(workspace, asked.map(assertionOf));
-  for (const [i, verdict] of verdicts.entries())
-    compareVerdict(bench, number, verdict, claim(state, asked[i]!, verdict.changeId ?? UNTOLD), false);
+  const results = await identity.assertAll(workspace, asked.map(assertionOf));
+  for (const [i, result] of results.entries())
+    compareVerdict(bench, number, result, claim(state, asked[i]!, result.changeId ?? UNTOLD), false);
 }
 
 const UNTOLD = "not told" as ChangeId;
@@ -113,11 +110,11 @@ const UNTOLD = "not told" as ChangeId;
 function compareVerdict(
   { made }: Bench,
   number: number,
-  verdict: Verdict,
+  result: AssertResult,
   { isRecorded, ...expected }: ExpectedVerdict,
   dryRun: boolean,
 ): void {
-  const { changeId, dropped, ...rest } = verdict;
+  const { changeId, dropped, ...rest } = result;
   const named = dropped.map(({ identifier, rule }) => `${nameOf(identifier)} ${rule}`).toSorted();
   const profileId = dryRun && expected.before.length === 0 ? null : expected.profileId;
   assert.deepEqual({ ...rest, dropped: named }, { ...expected, profileId });
@@ -125,7 +122,7 @@ function compareVerdict(
   if (changeId !== null) made.push({ number, changeId });
 }
 
-type Undoing = Extract<Operation, { readonly kind: "unlink" | "part" | "lift" | "revert" }>;
+type Undoing = Extract<Operation, { readonly kind: "unlink" | "part" | "allow" | "revert" }>;
 
 async function undo(bench: Bench, operation: Undoing): Promise<void> {
   const dryRun = "dryRun" in operation && operation.dryRun;
@@ -143,38 +140,38 @@ const lastChange = ({ made }: Bench, of: number): ChangeId =>
   made.findLast(({ number }) => number <= of)?.changeId ?? NO_CHANGE;
 
 /** An error that a caller may expect is an answer too. */
-const attempt = (call: () => Promise<Undone>): Promise<Undone | AppError> =>
+const attempt = (call: () => Promise<UndoResult>): Promise<UndoResult | AppError> =>
   call().catch((error: unknown) => {
     if (error instanceof AppError && ["not_found", "still_joined"].includes(error.code)) return error;
     throw error;
   });
 
-function callUndo(bench: Bench, operation: Undoing, change: ChangeId, dryRun: boolean): Promise<Undone> {
+function callUndo(bench: Bench, operation: Undoing, change: ChangeId, dryRun: boolean): Promise<UndoResult> {
   const { identity, workspace, clock } = bench;
   const evidence = (source: Source) => evidenceOf(source, clock.now - (operation.number % 2));
   const options = { dryRun };
   if (operation.kind === "revert") return identity.revert(workspace, change, evidence("revert"), options);
-  if (operation.kind === "lift")
-    return identity.lift(workspace, neverIdOf(workspace, operation.pair), evidence("lift"));
+  if (operation.kind === "allow")
+    return identity.allow(workspace, forbiddenPairIdOf(workspace, operation.pair), evidence("allow"));
   if (operation.kind === "unlink")
     return identity.unlink(workspace, { identifier: operation.identifier }, evidence("unlink"), options);
   const [from, to] = operation.pair;
-  return identity.unlink(workspace, { from, to, never: operation.never }, evidence("unlink"), options);
+  return identity.unlink(workspace, { from, to, forbid: operation.forbid }, evidence("unlink"), options);
 }
 
 function expectUndo(state: TrustState, operation: Undoing, change: ChangeId, moment: Moment): Expected {
   if (operation.kind === "revert") return revert(state, change, moment);
-  if (operation.kind === "lift") return lift(state, ...operation.pair, moment);
+  if (operation.kind === "allow") return allow(state, ...operation.pair, moment);
   if (operation.kind === "unlink") return unlinkIdentifier(state, operation.identifier, moment);
-  return unlinkPair(state, ...operation.pair, operation.never, moment);
+  return unlinkPair(state, ...operation.pair, operation.forbid, moment);
 }
 
-export const neverIdOf = (workspace: WorkspaceId, pair: readonly Identifier[]) => {
+export const forbiddenPairIdOf = (workspace: WorkspaceId, pair: readonly Identifier[]) => {
   const [one, other] = pair.map((identifier) => identifierKey(workspace, identifier));
-  return neverIdFor(workspace, pairKey(one!, other!));
+  return forbiddenPairIdFor(workspace, pairKey(one!, other!));
 };
 
-function showGot(got: Undone | AppError) {
+function showGot(got: UndoResult | AppError) {
   if (got instanceof AppError) {
     const path = got.members?.["stillJoinedBy"] as readonly PathLink[] | undefined;
     return { error: got.code, detail: path === undefined ? (got.errors?.[0]?.path ?? "") : String(path.length) };

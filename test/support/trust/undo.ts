@@ -105,7 +105,7 @@ export function unlinkPair(
   state: TrustState,
   from: Identifier,
   to: Identifier,
-  never: boolean,
+  forbidden: boolean,
   moment: Moment,
 ): Expected {
   const pair: Pair = [nameOf(from), nameOf(to)];
@@ -113,11 +113,11 @@ export function unlinkPair(
   if (!state.seen.has(pair[1])) return unseen("to");
   const wasLinked = isLinked(state, pair);
   const left = wayWithout(state, pair);
-  if (never && left !== null) return { error: "still_joined", detail: String(left) };
+  if (forbidden && left !== null) return { error: "still_joined", detail: String(left) };
   return around(state, { names: pair }, moment, () => {
     if (wasLinked) removeLink(state, pair, moment);
-    const isNew = never && !state.nevers.has(pairName(pair));
-    if (isNew) state.nevers.set(pairName(pair), pair);
+    const isNew = forbidden && !state.forbiddenPairs.has(pairName(pair));
+    if (isNew) state.forbiddenPairs.set(pairName(pair), pair);
     return { outcome: wasLinked ? "unlinked" : isNew ? "forbidden" : "unchanged", stillJoined: left };
   });
 }
@@ -129,13 +129,13 @@ function wayWithout(state: TrustState, pair: Pair): number | null {
   return distance({ ...state, links }, ...pair);
 }
 
-export function lift(state: TrustState, from: Identifier, to: Identifier, moment: Moment): Expected {
+export function allow(state: TrustState, from: Identifier, to: Identifier, moment: Moment): Expected {
   const pair = pairName([nameOf(from), nameOf(to)]);
-  const forbidden = state.nevers.get(pair);
+  const forbidden = state.forbiddenPairs.get(pair);
   if (forbidden === undefined) return unseen("");
   return around(state, { names: forbidden }, moment, () => {
-    state.nevers.delete(pair);
-    return { outcome: "lifted" };
+    state.forbiddenPairs.delete(pair);
+    return { outcome: "allowed" };
   });
 }
 
