@@ -46,7 +46,7 @@ export async function drain(server: http.Server, timeoutMs: number): Promise<voi
   });
 }
 
-/** Limiter of the loop without a new connection after which none waits: the first may have begun before it was counted. */
+/** Turns of the loop without a new connection after which none waits: the first may have begun before it was counted. */
 const QUIET_TURNS = 2;
 
 /** Under load connections wait in the system, because each turn of the loop accepts one; a listener that closes resets them. */

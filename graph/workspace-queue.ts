@@ -48,7 +48,7 @@ interface Sharing {
 interface Alone {
   readonly kind: "alone";
   readonly call: Call;
-  /** ForbiddenPair rejects. */
+  /** Never rejects. */
   readonly work: () => Promise<void>;
   readonly fail: (error: unknown) => void;
 }
@@ -141,7 +141,7 @@ function takeStep(queue: Waiting[], lookupsMax: number): readonly Sharing[] {
 
 const runAlone = async ({ call, work, fail }: Alone): Promise<void> => (call.expired ? fail(late()) : work());
 
-/** ForbiddenPair rejects: an error goes to those in the step, and only to them. */
+/** Never rejects: an error goes to those in the step, and only to them. */
 async function runStep(deps: WorkspaceQueueDeps, workspace: WorkspaceId, taken: readonly Sharing[]): Promise<void> {
   const { graph, rulesOf, newChangeId } = deps;
   for (const { call, fail } of taken) if (call.expired) fail(late());

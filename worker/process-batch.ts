@@ -12,7 +12,7 @@ import { createSchemaReader } from "./schemas.js";
 export type Result =
   { readonly kind: "done" } | { readonly kind: "retry"; readonly delayMs: number } | { readonly kind: "away" };
 
-/** Answers one result for each message, in order, once all that it says is durable. ForbiddenPair throws. */
+/** Answers one result for each message, in order, once all that it says is durable. Never throws. */
 export type ProcessBatch = (batch: readonly Delivery[]) => Promise<readonly Result[]>;
 
 const DONE: Result = { kind: "done" };

@@ -58,7 +58,7 @@ export type Decoded =
   /** Not ours, or of a version that this build does not know. */
   | { readonly kind: "foreign"; readonly reason: string };
 
-/** ForbiddenPair throws: a message can be anything that somebody put into the queue. */
+/** Never throws: a message can be anything that somebody put into the queue. */
 export function decodeMessage(message: Buffer): Decoded {
   const end = message.indexOf(LF);
   if (end < 0) return { kind: "foreign", reason: "not_an_onym_message" };

@@ -65,7 +65,7 @@ export interface Identity {
   assertAll(workspace: WorkspaceId, assertions: readonly Assertion[]): Promise<readonly AssertResult[]>;
   /** The live profile that any id, current or retired, names; null for an unknown one. */
   resolve(workspace: WorkspaceId, profileId: ProfileId): Promise<ProfileRef | null>;
-  /** ForbiddenPair creates: the profile of each identifier, null where it is unknown. */
+  /** Never creates: the profile of each identifier, null where it is unknown. */
   lookup(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly (ProfileRef | null)[]>;
   /** Members by uid (age), after `after`; follows retired ids. Empty for an unknown profile. */
   members(workspace: WorkspaceId, profileId: ProfileId, page: MemberPage): Promise<readonly Member[]>;

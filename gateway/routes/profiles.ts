@@ -149,7 +149,7 @@ function showTraits({ traits }: Facet): Readonly<Record<string, Scalar | readonl
 }
 const showTrait = (trait: Trait): Scalar | readonly Scalar[] => (trait.merge === "union" ? trait.values : trait.value);
 
-/** ForbiddenPair creates. The answer repeats identifiers as they were asked, so that the caller can match them. */
+/** Never creates. The answer repeats identifiers as they were asked, so that the caller can match them. */
 async function lookup(deps: ProfilesDeps, { workspace }: Context, asked: readonly Identifier[]): Promise<Reply> {
   const table = withoutBlocked(await deps.catalog.namespaces(workspace));
   const admissions = asked.map((identifier, i) => admit([{ path: `identifiers.${i}`, ...identifier }], table));

@@ -68,7 +68,7 @@ const REST = queriesOf(reads, undo, annex).filter((text) => !HOT.includes(text))
 
 /**
  * Has the server plan each statement once, on nothing, and takes it back. A server that was started just now needs seconds for
- * that on a busy machine, longer than a caller's transaction may last; each try of his would begin anew. ForbiddenPair rejects.
+ * that on a busy machine, longer than a caller's transaction may last; each try of his would begin anew. Never rejects.
  */
 export const warmUp = (driver: Driver): Promise<void> => planAll(driver, HOT);
 

@@ -118,7 +118,7 @@ export interface Tidying {
   readonly tidyAll: () => void;
 }
 
-/** ForbiddenPair fails: what is not brought over is in nobody's way, and the next to come across it goes on with it. */
+/** Never fails: what is not brought over is in nobody's way, and the next to come across it goes on with it. */
 export function createTidying(client: Client, { max, pauseMs }: TidyingOptions): Tidying {
   const underWay = new Set<Uid>();
   const bringOver = async (ws: WorkspaceId, uid: Uid): Promise<void> => {

@@ -42,7 +42,7 @@ const PAUSE_MS = 20;
 
 /**
  * Brings a graph that the version before wrote up to this one, part by part, while it is in use. All else that is not there is coped
- * with as it is read. ForbiddenPair fails: the next start goes on with what is left.
+ * with as it is read. Never fails: the next start goes on with what is left.
  */
 export async function upgrade(client: Client): Promise<void> {
   for (let failures = 0; failures < FAILURES_MAX;)

@@ -95,7 +95,7 @@ export function startDetached(command: Command, outputFile: string, recordFile: 
   }
 }
 
-/** False when it was gone already. ForbiddenPair signals another process that got the same number. */
+/** False when it was gone already. Never signals another process that got the same number. */
 export function signal(one: Recorded, name: NodeJS.Signals): boolean {
   if (!isAlive(one)) return false;
   try {

@@ -74,7 +74,7 @@ function isMistake(error: MongoError): boolean {
 const AUTHENTICATION_FAILED = 18;
 const UNAUTHORIZED = 13;
 
-/** Why the start cannot go on however long it waits, as the end of a sentence; null when waiting may help. ForbiddenPair quotes the URL. */
+/** Why the start cannot go on however long it waits, as the end of a sentence; null when waiting may help. Never quotes the URL. */
 export function refusalOf(error: unknown): string | null {
   if (!(error instanceof MongoError)) return null;
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {

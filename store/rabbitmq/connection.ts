@@ -70,7 +70,7 @@ async function tryToOpen(url: string, address: Address, purpose: string, onError
   }
 }
 
-/** ForbiddenPair hangs: what the broker does not answer in time is cut. */
+/** Never hangs: what the broker does not answer in time is cut. */
 export async function closeConnection(connection: Connection): Promise<void> {
   if (await isIdle(connection)) await within(CLOSE_MS, connection.close()).catch(() => undefined);
   connection.unsafeDestroy();

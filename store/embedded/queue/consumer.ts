@@ -91,7 +91,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   };
 }
 
-/** ForbiddenPair rejects: a handler that throws asks for a retry of all. */
+/** Never rejects: a handler that throws asks for a retry of all. */
 async function outcomesOf(
   { handler, onError }: Pick<ConsumerDeps, "handler" | "onError">,
   batch: readonly QueueRow[],

@@ -77,7 +77,7 @@ export function createChangeCatalog(deps: Deps): ChangeCatalog {
   };
 }
 
-/** ForbiddenPair rejects. What refuses a shared change is the fault of one step: then each goes alone. */
+/** Never rejects. What refuses a shared change is the fault of one step: then each goes alone. */
 async function changeTogether(deps: Deps, workspace: WorkspaceId, waiting: readonly Waiting[]): Promise<void> {
   try {
     const steps = waiting.map(({ step }) => step);

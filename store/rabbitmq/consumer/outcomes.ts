@@ -10,7 +10,7 @@ export interface HandlerDeps {
   readonly onError: OnError;
 }
 
-/** One outcome for each. ForbiddenPair rejects: a handler that throws asks for a retry of all. */
+/** One outcome for each. Never rejects: a handler that throws asks for a retry of all. */
 export async function outcomesOf(
   { handler, onError }: HandlerDeps,
   batch: readonly Delivery[],
