@@ -1,6 +1,8 @@
 import { ConfigError } from "../core/config.js";
 import { isUnavailable } from "../core/errors.js";
-import type { CatalogStore, EventStore, ProfileStore } from "../core/ports.js";
+import type { CatalogStore } from "../core/ports/catalog-store.js";
+import type { EventStore } from "../core/ports/event-store.js";
+import type { ProfileStore } from "../core/ports/profile-store.js";
 import type { RateWindows } from "../core/rate-windows.js";
 import { createMemoryWindows, createSharedWindows } from "../gateway/access/rate-windows.js";
 import { createMongoCatalog } from "../store/mongo/catalog/catalog.js";

@@ -1,5 +1,9 @@
 import type { Config } from "../core/config.js";
-import type { CatalogStore, EventQueue, EventStore, IdentityGraph, ProfileStore } from "../core/ports.js";
+import type { CatalogStore } from "../core/ports/catalog-store.js";
+import type { EventQueue } from "../core/ports/event-queue.js";
+import type { EventStore } from "../core/ports/event-store.js";
+import type { IdentityGraph } from "../core/ports/identity-graph.js";
+import type { ProfileStore } from "../core/ports/profile-store.js";
 import { createSqliteGraph } from "../graph/sqlite/graph.js";
 import { GRAPH_MIGRATIONS } from "../graph/sqlite/schema.js";
 import { createEmbeddedCatalog } from "../store/embedded/catalog/catalog.js";

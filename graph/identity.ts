@@ -3,7 +3,7 @@ import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { Identity } from "../core/identity/api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
 import type { Assertion, Snapshot, ProfileRef, Rules, AssertResult } from "../core/identity/model.js";
-import type { IdentityGraph } from "../core/ports.js";
+import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { createCurrentSharedIdentifiers } from "./rules/current-shared-identifiers.js";
 import { createDeadline } from "./scheduling/deadline.js";
 import { refOf } from "./rules/working-state.js";

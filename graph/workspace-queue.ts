@@ -1,7 +1,7 @@
 import { AppError } from "../core/errors.js";
 import type { ChangeId, WorkspaceId } from "../core/ids.js";
 import type { Snapshot, Rules, AssertResult, ReadSet } from "../core/identity/model.js";
-import type { IdentityGraph } from "../core/ports.js";
+import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { decide, type PendingAssertion } from "./rules/assert.js";
 import { lookupsOf, readSetOf, readSetOfAll, readSetWith } from "./rules/read-set.js";
 

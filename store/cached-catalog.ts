@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { isUnavailable } from "../core/errors.js";
 import { isSchemaId, type KeyId, type SchemaId, type WorkspaceId } from "../core/ids.js";
-import type { CatalogStore } from "../core/ports.js";
+import type { CatalogStore } from "../core/ports/catalog-store.js";
 
 /** Entries per kind: the memory is bounded whatever comes. */
 const ENTRIES_MAX = 10_000;

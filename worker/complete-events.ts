@@ -3,7 +3,7 @@ import { facetIdentifier, identifierKey, type StoredEvent } from "../core/event/
 import { facetOf } from "../core/profile/fold.js";
 import type { Assertion, AssertResult } from "../core/identity/model.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
-import type { FoldMark } from "../core/ports.js";
+import type { FoldMark } from "../core/ports/event-store.js";
 import { mismatchLetter, type Item } from "./dead-letter.js";
 import type { WorkerDeps } from "./deps.js";
 import { foldFacets, type Fold } from "./fold-facets.js";

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { AppError } from "../core/errors.js";
 import { facetIdentifier, type EventRecord } from "../core/event/event.js";
 import { deadLetterIdFor, type EventId } from "../core/ids.js";
-import type { DeadLetter, Delivery } from "../core/ports.js";
+import type { Delivery } from "../core/ports/event-queue.js";
+import type { DeadLetter } from "../core/ports/event-store.js";
 
 /** A message that said which event it carries. */
 export interface Item {

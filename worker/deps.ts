@@ -2,7 +2,10 @@ import type { SchemaVersion } from "../core/catalog/catalog.js";
 import type { Contribution } from "../core/profile/facet.js";
 import type { Identity } from "../core/identity/api.js";
 import type { Log } from "../core/log.js";
-import type { CatalogStore, EventQueue, EventStore, ProfileStore } from "../core/ports.js";
+import type { CatalogStore } from "../core/ports/catalog-store.js";
+import type { EventQueue } from "../core/ports/event-queue.js";
+import type { EventStore } from "../core/ports/event-store.js";
+import type { ProfileStore } from "../core/ports/profile-store.js";
 
 export interface WorkerDeps {
   readonly queue: Pick<EventQueue, "consume">;

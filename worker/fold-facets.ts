@@ -2,7 +2,7 @@ import { AppError } from "../core/errors.js";
 import type { Facet } from "../core/profile/facet.js";
 import { emptyFacet, joinFacets } from "../core/profile/fold.js";
 import type { IdentifierKey, WorkspaceId } from "../core/ids.js";
-import type { FacetSave, ProfileStore } from "../core/ports.js";
+import type { FacetSave, ProfileStore } from "../core/ports/profile-store.js";
 
 /** One event on its way into one facet. */
 export interface Fold {

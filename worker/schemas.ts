@@ -1,7 +1,7 @@
 import type { SchemaVersion } from "../core/catalog/catalog.js";
 import { AppError } from "../core/errors.js";
 import type { EventRecord } from "../core/event/event.js";
-import type { CatalogStore } from "../core/ports.js";
+import type { CatalogStore } from "../core/ports/catalog-store.js";
 
 const KEPT_MAX = 500;
 

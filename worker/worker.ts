@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Consumer, Delivery, Outcome } from "../core/ports.js";
+import type { Consumer, Delivery, DeliveryOutcome } from "../core/ports/event-queue.js";
 import type { WorkerDeps } from "./deps.js";
 import { createProcessBatch, type Result } from "./process-batch.js";
 
@@ -23,7 +23,7 @@ export function createWorker(deps: WorkerDeps): Worker {
   /** Of the monotonic clock, milliseconds. A queue that pauses by itself has used it up. */
   let resumeAt = 0;
 
-  const handle = async (batch: readonly Delivery[]): Promise<readonly Outcome[]> => {
+  const handle = async (batch: readonly Delivery[]): Promise<readonly DeliveryOutcome[]> => {
     await pause(resumeAt - performance.now(), closing.signal);
     if (closing.signal.aborted) return batch.map(() => ({ kind: "postpone", delayMs: 0 }));
     const results = await processBatch(batch);

@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 import { hashKey, keyIdOf } from "../../core/catalog/api-key.js";
 import { atLeast, type KeyRecord } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { Access } from "../route.js";
 
 /** One answer for every way in which a key can be wrong, so that nothing is learnt from trying. */

@@ -7,7 +7,9 @@ import { eventIdFor, newId, type EventId, type SchemaId, type WorkspaceId } from
 import { scanAll, scanJson } from "../../core/json/scan.js";
 import { encodeMessage } from "../../core/event/message.js";
 import { admit, namespaceTable, type Admission, type GivenIdentifier } from "../../core/identity/namespaces.js";
-import type { CatalogStore, EventQueue, EventStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
+import type { EventQueue } from "../../core/ports/event-queue.js";
+import type { EventStore } from "../../core/ports/event-store.js";
 import { effectiveTs, isFarAhead, parseTimestamp } from "../../core/event/time.js";
 import { tooLarge } from "../http/body.js";
 import { acceptedJson } from "../http/respond.js";

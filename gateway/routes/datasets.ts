@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Dataset } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
 import { isUuid, newId, type DatasetId, type SchemaId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { showTime } from "../../core/event/time.js";
 import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
 import { reply, type Context, type Reply, type Route } from "../route.js";

@@ -1,6 +1,6 @@
 import { invalidParameter } from "../../core/errors.js";
 import { isUuid, type DeadLetterId, type EventId } from "../../core/ids.js";
-import type { DeadLetter, EventStore } from "../../core/ports.js";
+import type { DeadLetter, EventStore } from "../../core/ports/event-store.js";
 import { showTime } from "../../core/event/time.js";
 import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
 import { reply, type Route } from "../route.js";

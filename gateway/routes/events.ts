@@ -3,7 +3,7 @@ import { facetIdentifier, type StoredEvent } from "../../core/event/event.js";
 import type { Identity } from "../../core/identity/api.js";
 import { isUuid, type EventId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import { decodeMessage } from "../../core/event/message.js";
-import type { DeadLetter, EventStore } from "../../core/ports.js";
+import type { DeadLetter, EventStore } from "../../core/ports/event-store.js";
 import { showTime } from "../../core/event/time.js";
 import { withRaw, type Route } from "../route.js";
 

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Identity } from "../../core/identity/api.js";
 import type { Member } from "../../core/identity/model.js";
 import type { Uid } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { admitEach, IDENTIFIER, withoutBlocked } from "../shapes/admission.js";
 import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
 import { showLink } from "../shapes/evidence.js";

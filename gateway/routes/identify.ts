@@ -6,7 +6,7 @@ import type { Identity } from "../../core/identity/api.js";
 import type { ProfileRef, AssertResult } from "../../core/identity/model.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import { namespaceTable, type Unregistered } from "../../core/identity/namespaces.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { admitAll, admitPair, IDENTIFIER } from "../shapes/admission.js";
 import { showRef } from "../shapes/evidence.js";
 import { beyondNamespaces, registerNamespaces } from "./namespaces.js";

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { IdentitySettings } from "../../core/catalog/catalog.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { reply, type Route } from "../route.js";
 import { shape } from "../shapes/shape.js";
 

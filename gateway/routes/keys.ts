@@ -3,7 +3,7 @@ import { mintKey } from "../../core/catalog/api-key.js";
 import { ROLES, type KeyRecord } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
 import type { KeyId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { parseTimestamp, showTime } from "../../core/event/time.js";
 import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
 import { reply, type Context, type Reply, type Route } from "../route.js";

@@ -10,7 +10,7 @@ import {
   newNamespace,
   type Unregistered,
 } from "../../core/identity/namespaces.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
 import { readIfMatch, withEtag } from "../shapes/etag.js";
 import { reply, type Context, type Reply, type Route } from "../route.js";

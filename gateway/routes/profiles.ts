@@ -14,7 +14,9 @@ import {
   type WorkspaceId,
 } from "../../core/ids.js";
 import { admit } from "../../core/identity/namespaces.js";
-import type { CatalogStore, EventStore, ProfileStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
+import type { EventStore } from "../../core/ports/event-store.js";
+import type { ProfileStore } from "../../core/ports/profile-store.js";
 import { showInstant } from "../../core/event/time.js";
 import { atNamespace, IDENTIFIER, withoutBlocked } from "../shapes/admission.js";
 import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Compatibility, Merge, SchemaVersion } from "../../core/catalog/catalog.js";
 import { AppError, type ErrorItem } from "../../core/errors.js";
 import { newId, SCHEMA_ID_PATTERN, type SchemaId, type WorkspaceId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { showTime } from "../../core/event/time.js";
 import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
 import { replyWithRaw, withRaw, type Context, type Reply, type Route } from "../route.js";

@@ -4,7 +4,7 @@ import type { Identity, PathLink, UndoResult, UnlinkRequest } from "../../core/i
 import type { Evidence, ForbiddenPair } from "../../core/identity/model.js";
 import { isUuid, type ChangeId, type ForbiddenPairId } from "../../core/ids.js";
 import type { NamespaceTable } from "../../core/identity/namespaces.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { showTime } from "../../core/event/time.js";
 import { admitEach, admitPair, IDENTIFIER, withoutBlocked } from "../shapes/admission.js";
 import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";

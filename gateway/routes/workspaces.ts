@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { mintKey } from "../../core/catalog/api-key.js";
 import type { KeyRecord, Workspace } from "../../core/catalog/catalog.js";
 import { newId, type WorkspaceId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { showTime } from "../../core/event/time.js";
 import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
 import { reply, type Route } from "../route.js";

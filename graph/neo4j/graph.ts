@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { ProfileRef } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { createTidying } from "./staging.js";
 import type { Client, ClientOptions, Row } from "./client.js";

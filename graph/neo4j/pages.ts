@@ -1,6 +1,6 @@
 import type { ChangeId, KeyId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Link, Member, Source } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { changesOf } from "./changes.js";
 import { whole, type Client, type Parameters, type Row, type Step } from "./client.js";
 import {

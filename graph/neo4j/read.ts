@@ -1,6 +1,6 @@
 import type { WorkspaceId } from "../../core/ids.js";
 import type { Snapshot } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Client } from "./client.js";
 import { lookParameters, lookupsOfWant, snapshotOf, sightOf, type Lookups, type Sight } from "./snapshot.js";
 import { hasRules, seeWithRules, type RulesWant } from "./rules-snapshot.js";

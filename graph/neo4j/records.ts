@@ -1,7 +1,7 @@
 import { identifierKey } from "../../core/event/event.js";
 import type { ChangeId, IdentifierKey, KeyId, ForbiddenPairId, WorkspaceId } from "../../core/ids.js";
 import { pairKey, type Change, type LinkState, type ForbiddenPair, type PairKey } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { changesOf } from "./changes.js";
 import { whole, type Client, type Parameters, type Row } from "./client.js";
 import { linkKey } from "./snapshot.js";

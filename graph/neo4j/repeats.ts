@@ -1,6 +1,6 @@
 import type { IdentifierKey, ProfileId, WorkspaceId } from "../../core/ids.js";
 import { pairKey, type ProfileRef } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Client } from "./client.js";
 import { linkKey } from "./snapshot.js";
 import type { Novelty } from "./new-key-guess.js";

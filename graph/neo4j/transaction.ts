@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.js";
 import type { ChangeId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Snapshot, Plan, ReadSet } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { letGo, setAside, type Aside, type Tidying } from "./staging.js";
 import { STEP_MS, type Client, type Step } from "./client.js";

@@ -1,7 +1,7 @@
 import { identifierKey } from "../../core/event/event.js";
 import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { Member, MemberPage, Rules } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { readSetWith } from "./read-set.js";
 
 /** They have many links each, and a look goes through the newest of them. */

@@ -2,7 +2,7 @@ import type { Database } from "../../core/database.js";
 import type { Identifier } from "../../core/event/event.js";
 import type { ChangeId, KeyId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Change, Plan, Source } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { prepareInsert } from "./insert.js";
 import { bytesBefore, changeBytes, changeIdOf } from "./encoding.js";
 import { inTurns, type Read } from "./pages.js";

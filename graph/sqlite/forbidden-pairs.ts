@@ -2,7 +2,7 @@ import type { Database } from "../../core/database.js";
 import { identifierOf } from "../../core/event/event.js";
 import type { KeyId, ForbiddenPairId, WorkspaceId } from "../../core/ids.js";
 import type { ForbiddenPair } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { changeIdOf, keyOf } from "./encoding.js";
 import { eachInTurns, inTurns, type Read } from "./pages.js";
 

@@ -1,6 +1,6 @@
 import type { Database } from "../../core/database.js";
 import { AppError } from "../../core/errors.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { repeatIn } from "../rules/repeats.js";
 import { createChangeList, prepareFindChange } from "./changes.js";
 import { createHistory } from "./history.js";

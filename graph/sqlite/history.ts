@@ -1,7 +1,7 @@
 import type { Database, SqlValue } from "../../core/database.js";
 import type { ChangeId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Change, ChangePage } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { prepareFindChange } from "./changes.js";
 import { prepareInsert } from "./insert.js";
 import { prepareFindProfile } from "./profiles.js";

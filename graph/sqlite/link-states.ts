@@ -2,7 +2,7 @@ import type { Database } from "../../core/database.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { Change, LinkState } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { changeBytes, changeIdOf, keyBlob, keyOf, keyPrefix } from "./encoding.js";
 import { nextTurn, ROWS_PER_TURN, type Read } from "./pages.js";
 

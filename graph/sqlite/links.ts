@@ -1,7 +1,7 @@
 import type { Database } from "../../core/database.js";
 import type { KeyId, Uid } from "../../core/ids.js";
 import type { Link, Source } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { prepareFindProfile } from "./profiles.js";
 import { changeIdOf } from "./encoding.js";
 import { nextTurn, ROWS_PER_TURN, type Read } from "./pages.js";

@@ -2,7 +2,7 @@ import type { Database, Statement } from "../../core/database.js";
 import { identifierOf } from "../../core/event/event.js";
 import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Member, ProfileRef } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { keyOf } from "./encoding.js";
 import { inTurns, type Read } from "./pages.js";
 

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.js";
 import type { Explanation } from "../../core/identity/api.js";
 import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { readWeb, type ReadWebOptions } from "./read-component.js";
 import { explained } from "./split.js";
 import { bridgesOf, shortestPath, type Web } from "./component-graph.js";

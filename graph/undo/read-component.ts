@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.js";
 import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Link, Member } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Call } from "../workspace-queue.js";
 import { createWebBuilder, type Web } from "./component-graph.js";
 

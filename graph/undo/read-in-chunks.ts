@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { Component, Snapshot, SeenComponent, SeenIdentifier, ReadSet } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { NO_RULES } from "../rules/assert.js";
 import { inPortions } from "../scheduling/chunks.js";
 import { readSetWith } from "../rules/read-set.js";

@@ -3,7 +3,7 @@ import { AppError } from "../../core/errors.js";
 import type { UndoResult } from "../../core/identity/api.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { Change, Evidence, Snapshot, Plan, ReadSet } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { EMPTY_PLAN } from "../rules/working-state.js";
 import type { Call, WorkspaceQueue } from "../workspace-queue.js";
 import { lookInTurns } from "./read-in-chunks.js";

@@ -1,7 +1,7 @@
 import { identifierKey } from "../../core/event/event.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { Change } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 
 /** The identifier that a change took from all others, or put back. */
 export interface UnlinkMark {

@@ -1,7 +1,7 @@
 import type { Database } from "../../core/database.js";
 import { facetFromJson, facetToJson } from "../../core/profile/facet-json.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
-import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports.js";
+import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports/profile-store.js";
 import { isOwnKey, ownKey } from "../own-key.js";
 import { createSession, nextTurn } from "./session.js";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../core/errors.js";
-import type { Consumer, EventQueue } from "../../core/ports.js";
+import type { Consumer, EventQueue } from "../../core/ports/event-queue.js";
 import { closeConnection, openConnection, type OnError } from "./connection.js";
 import { startConsumer, type RunningConsumer } from "./consumer/consumer.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";

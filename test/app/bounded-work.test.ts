@@ -3,7 +3,7 @@ import { cacheCatalog } from "../../store/cached-catalog.js";
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import type { AppError } from "../../core/errors.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { collectRoutes, type CollectDeps } from "../../gateway/routes/collect.js";
 import type { Context, Reply } from "../../gateway/route.js";
 import { errorPaths, listAt, now, submission, textAt, useApp, type TestWorkspace } from "../support/service/app.js";

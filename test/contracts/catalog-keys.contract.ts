@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { KeyRecord, Workspace } from "../../core/catalog/catalog.js";
 import { newId, type KeyId, type WorkspaceId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { aKey, aKeyId, aWorkspace, HOSTILE_TEXTS } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { inPages } from "../support/house/pages.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Merge, SchemaVersion } from "../../core/catalog/catalog.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { aSchema, HOSTILE_TEXTS } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { inPages } from "../support/house/pages.js";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Dataset, Namespace } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
 import { newId, type DatasetId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { aDataset, aNamespace, HOSTILE_TEXTS, putNamespace } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { inPages } from "../support/house/pages.js";

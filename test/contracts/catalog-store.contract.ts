@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import { aDataset, aKey, aKeyId, aNamespace, aSchema, aWorkspace, putNamespace } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Consumer, EventQueue } from "../../core/ports.js";
+import type { Consumer, EventQueue } from "../../core/ports/event-queue.js";
 import type { Contract } from "../support/contract.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 import { DONE, listen, numbered, publishAll, QUIET_MS, texts } from "../support/queue.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isUnavailable } from "../../core/errors.js";
-import type { Delivery, EventQueue } from "../../core/ports.js";
+import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import { QUEUE_LENGTH_MAX } from "../support/backends.js";
 import type { Contract } from "../support/contract.js";
 import { eventually } from "../support/eventually.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { newId, type DeadLetterId, type WorkspaceId } from "../../core/ids.js";
-import type { DeadLetter, EventStore } from "../../core/ports.js";
+import type { DeadLetter, EventStore } from "../../core/ports/event-store.js";
 import { aDeadLetter, anEvent, aMark, HOSTILE_TEXTS } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { EventRecord, StoredEvent } from "../../core/event/event.js";
 import { newId, type EventId, type KeyId, type ProfileId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
-import type { EventStore } from "../../core/ports.js";
+import type { EventStore } from "../../core/ports/event-store.js";
 import { aDeadLetter, anEvent, aKeyOf, aMark, HOSTILE_TEXTS } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";

@@ -1,4 +1,4 @@
-import type { EventStore } from "../../core/ports.js";
+import type { EventStore } from "../../core/ports/event-store.js";
 import type { Contract } from "../support/contract.js";
 import { deadLetterSentences } from "./event-store-dead-letters.contract.js";
 import { eventSentences } from "./event-store-events.contract.js";

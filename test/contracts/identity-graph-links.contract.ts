@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import { newId, type ChangeId, type EventId, type KeyId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import { pairKey, type Change, type Evidence, type Link, type LinkState } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Contract } from "../support/contract.js";
 import {
   aRequest,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import { newId, type ChangeId, type ForbiddenPairId, type WorkspaceId } from "../../core/ids.js";
 import type { Member, ForbiddenPair } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity/fixtures.js";
 import { aChange, forbid, allow, takeApart, write } from "../support/identity/plans.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, EVIDENCE, step } from "../support/identity/fixtures.js";
 import { aChange, EVERYBODY, forbid, giveBack, keysOf, allow, takeApart, write } from "../support/identity/plans.js";

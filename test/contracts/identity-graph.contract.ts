@@ -3,7 +3,7 @@ import { isUnavailable } from "../../core/errors.js";
 import { identifierKey } from "../../core/event/event.js";
 import { newId, type ChangeId, type ForbiddenPairId, type Uid } from "../../core/ids.js";
 import type { Plan } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { decide, NO_RULES } from "../../graph/rules/assert.js";
 import { readSetOf, readSetWith } from "../../graph/rules/read-set.js";
 import type { Contract } from "../support/contract.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Facet, Scalar, Trait } from "../../core/profile/facet.js";
 import { newId, type EventId, type IdentifierKey, type WorkspaceId } from "../../core/ids.js";
-import type { ProfileStore } from "../../core/ports.js";
+import type { ProfileStore } from "../../core/ports/profile-store.js";
 import { aKeyOf, HOSTILE_TEXTS } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";

@@ -6,7 +6,7 @@ import type { Database } from "../../core/database.js";
 import { identifierKey } from "../../core/event/event.js";
 import { newId, type Uid } from "../../core/ids.js";
 import type { Change, Link } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { aWorkspace, anIdentifier, EVIDENCE, openGraphDatabase } from "../support/identity/fixtures.js";
 import { aChange, record, takeApart, write } from "../support/identity/plans.js";

@@ -6,7 +6,7 @@ import type { Database } from "../../core/database.js";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import { newId, type ChangeId, type EventId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import { pairKey, type Evidence } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { GRAPH_MIGRATIONS } from "../../graph/sqlite/schema.js";
 import { migrate } from "../../store/embedded/schema.js";

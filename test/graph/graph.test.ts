@@ -5,7 +5,7 @@ import path from "node:path";
 import type { Database } from "../../core/database.js";
 import { isUnavailable } from "../../core/errors.js";
 import { pairKey } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { EMPTY_PLAN } from "../../graph/rules/working-state.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { identityGraphContract } from "../contracts/identity-graph.contract.js";

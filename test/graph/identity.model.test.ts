@@ -6,7 +6,7 @@ import { isUnavailable } from "../../core/errors.js";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { Identity } from "../../core/identity/api.js";
 import type { Assertion, Snapshot, AssertResult } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
 import { decide, NO_RULES, type Request } from "../../graph/rules/assert.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isUnavailable } from "../../core/errors.js";
 import type { Assertion } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
 import { aWorkspace, anAssertion, anIdentifier, lettersOf } from "../support/identity/fixtures.js";
 import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";

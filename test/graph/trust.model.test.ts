@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Database } from "../../core/database.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { openGraphDatabase } from "../support/identity/fixtures.js";
 import { SCALE, SEED } from "../support/random.js";

@@ -4,7 +4,7 @@ import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { UndoResult } from "../../core/identity/api.js";
 import type { KeyId } from "../../core/ids.js";
 import type { Plan } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
 import { graphBackends } from "../support/backends.js";
 import { anIdentifier } from "../support/identity/fixtures.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isUnavailable } from "../../core/errors.js";
 import { newId, type ChangeId, type WorkspaceId } from "../../core/ids.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { NO_RULES } from "../../graph/rules/violation.js";
 import { createWorkspaceQueue, type WorkspaceQueue, type WorkspaceQueueOptions } from "../../graph/workspace-queue.js";
 import { readSetOf } from "../../graph/rules/read-set.js";

@@ -51,15 +51,27 @@ const CONTRACTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   ProfileStore: profileStoreContract,
   CatalogStore: catalogStoreContract,
   IdentityGraph: identityGraphContract,
+  GraphTransactions: identityGraphContract,
+  ProfileReads: identityGraphContract,
+  ChangeLog: identityGraphContract,
+  ForbiddenPairs: identityGraphContract,
 };
 
 /** Each port as it stands in the source, with those of its methods that are told a workspace. */
 function ports(): ReadonlyMap<string, readonly string[]> {
-  const text = readFileSync(path.join(ROOT, "core/ports.ts"), "utf8");
-  const found = text.matchAll(/^export interface (\w+) extends Port \{\n([\s\S]*?)\n\}/gm);
+  const folder = path.join(ROOT, "core/ports");
+  const text = readdirSync(folder)
+    .map((name) => readFileSync(path.join(folder, name), "utf8"))
+    .join("\n");
+  const found = [...text.matchAll(/^export interface (\w+)(?: extends ([\w, ]+))? \{([\s\S]*?)\}$/gm)];
   const methodsOf = (body: string): readonly string[] =>
     [...body.matchAll(/^ {2}(\w+)(?:<\w+>)?\(\s*workspace: WorkspaceId\b/gm)].map((match) => match[1]!);
-  return new Map([...found].map((match) => [match[1]!, methodsOf(match[2]!)]));
+  const ports = found.map(([, name, parents, body]) => ({ name: name!, parents, methods: methodsOf(body!) }));
+  return new Map(
+    ports
+      .filter(({ parents, methods }) => parents?.startsWith("Port") === true || methods.length > 0)
+      .map(({ name, methods }) => [name, methods]),
+  );
 }
 
 describe("Coverage of the ports", () => {

@@ -5,7 +5,7 @@ import { Connection, type Publisher } from "rabbitmq-client";
 import type { EventRecord } from "../../core/event/event.js";
 import { newId, type EventId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import { encodeMessage } from "../../core/event/message.js";
-import type { EventQueue } from "../../core/ports.js";
+import type { EventQueue } from "../../core/ports/event-queue.js";
 import { openRabbitQueue } from "../../store/rabbitmq/queue.js";
 import { at, listAt, textAt, until, type TestWorkspace } from "../support/service/app.js";
 import { anEvent } from "../support/builders.js";

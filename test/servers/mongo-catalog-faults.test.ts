@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { MongoNetworkError, type Collection, type Db } from "mongodb";
 import { newId, type WorkspaceId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { createMongoCatalog } from "../../store/mongo/catalog/catalog.js";
 import { openMongo, type Mongo } from "../../store/mongo/open.js";
 import { aDataset, aKey, aKeyId, aNamespace, aSchema, aWorkspace, putNamespace } from "../support/builders.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Merge } from "../../core/catalog/catalog.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { createMongoCatalog } from "../../store/mongo/catalog/catalog.js";
 import type { CatalogDocument } from "../../store/mongo/catalog/document.js";
 import { aDataset, aKey, aNamespace, aSchema, aWorkspace, putNamespace } from "../support/builders.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../core/errors.js";
 import { newId, type EventId, type WorkspaceId } from "../../core/ids.js";
-import type { FacetSave } from "../../core/ports.js";
+import type { FacetSave } from "../../core/ports/profile-store.js";
 import { createMongoEventStore } from "../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../store/mongo/profiles.js";
 import { aDeadLetter, anEvent, aKeyOf, aMark } from "../support/builders.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Document } from "mongodb";
 import { newId, type WorkspaceId } from "../../core/ids.js";
-import type { EventStore } from "../../core/ports.js";
+import type { EventStore } from "../../core/ports/event-store.js";
 import { createMongoEventStore } from "../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../store/mongo/profiles.js";
 import { openMongo, type Mongo } from "../../store/mongo/open.js";

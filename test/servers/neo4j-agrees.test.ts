@@ -4,7 +4,7 @@ import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { Identity } from "../../core/identity/api.js";
 import { newId, type ChangeId, type EventId, type KeyId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { Change, Evidence, Link, Member, ForbiddenPair, Rules, Source } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
 import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j/graph.js";
 import { openClient } from "../../graph/neo4j/open.js";

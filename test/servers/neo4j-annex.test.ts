@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import neo4j from "neo4j-driver";
 import type { KeyId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Evidence, Member, MemberPage } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
 import { BRING_OVER, SET_ASIDE } from "../../graph/neo4j/cypher/staging.js";
 import { createNeo4jGraph, type GraphOptions } from "../../graph/neo4j/graph.js";

@@ -5,7 +5,7 @@ import neo4j from "neo4j-driver";
 import { isUnavailable } from "../../core/errors.js";
 import { identifierKey } from "../../core/event/event.js";
 import { newId, type ProfileId, type Uid } from "../../core/ids.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { connect, createClient } from "../../graph/neo4j/client.js";
 import { failureOf, ofDriver, translated, type Failure } from "../../graph/neo4j/failure.js";
 import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j/graph.js";

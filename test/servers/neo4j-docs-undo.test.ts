@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { KeyId } from "../../core/ids.js";
 import type { Identity } from "../../core/identity/api.js";
 import type { Evidence, Rules } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
 import { openNeo4jGraph } from "../../graph/neo4j/graph.js";
 import { blocksOf, pageOf } from "../support/house/docs-page.js";

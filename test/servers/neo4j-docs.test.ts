@@ -4,7 +4,7 @@ import { isUnavailable } from "../../core/errors.js";
 import { newId, type ChangeId, type EventId, type KeyId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { Identity } from "../../core/identity/api.js";
 import type { Evidence, AssertResult } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
 import { openNeo4jGraph } from "../../graph/neo4j/graph.js";
 import { DAMAGES } from "../support/identity/graph-damages.js";

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigError } from "../../core/config.js";
 import { isUnavailable } from "../../core/errors.js";
 import type { Assertion } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j/graph.js";
 import { openClient } from "../../graph/neo4j/open.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { identifierKey } from "../../core/event/event.js";
 import { newId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import { pairKey, type Plan } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { EMPTY_PLAN } from "../../graph/rules/working-state.js";
 import { createNeo4jGraph, openNeo4jGraph } from "../../graph/neo4j/graph.js";
 import { linkKey } from "../../graph/neo4j/snapshot.js";

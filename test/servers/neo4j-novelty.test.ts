@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { identifierKey } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
 import { createNeo4jGraph } from "../../graph/neo4j/graph.js";
 import type { Parameters } from "../../graph/neo4j/client.js";

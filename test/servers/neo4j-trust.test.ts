@@ -1,4 +1,4 @@
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { openNeo4jGraph } from "../../graph/neo4j/graph.js";
 import { neo4jUnderTest, throwError } from "../support/servers/neo4j-backend.js";
 import { SCALE, SEED } from "../support/random.js";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import { newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import { pairKey, type Evidence } from "../../core/identity/model.js";
-import type { IdentityGraph } from "../../core/ports.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
 import { openNeo4jGraph } from "../../graph/neo4j/graph.js";
 import { eventually } from "../support/eventually.js";

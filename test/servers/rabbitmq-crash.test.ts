@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Delivery, EventQueue } from "../../core/ports.js";
+import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import { openRabbitQueue } from "../../store/rabbitmq/queue.js";
 import { eventually } from "../support/eventually.js";
 import { DONE, listen, numbered, publishAll, texts } from "../support/queue.js";

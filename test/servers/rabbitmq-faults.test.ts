@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { ConfigError } from "../../core/config.js";
 import { isUnavailable } from "../../core/errors.js";
-import type { EventQueue } from "../../core/ports.js";
+import type { EventQueue } from "../../core/ports/event-queue.js";
 import { openRabbitQueue } from "../../store/rabbitmq/queue.js";
 import { namesOf } from "../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";

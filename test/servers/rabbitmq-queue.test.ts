@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "rabbitmq-client";
 import { isUnavailable } from "../../core/errors.js";
-import type { Delivery, EventQueue } from "../../core/ports.js";
+import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import { openRabbitQueue, type RabbitQueueOptions } from "../../store/rabbitmq/queue.js";
 import { namesOf } from "../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";

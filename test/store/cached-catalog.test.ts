@@ -5,7 +5,7 @@ import type { KeyRecord, Namespace, SchemaVersion } from "../../core/catalog/cat
 import type { KeyId, WorkspaceId } from "../../core/ids.js";
 import { newId } from "../../core/ids.js";
 import { AppError } from "../../core/errors.js";
-import type { CatalogStore } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { aKey, aKeyId, aNamespace, aSchema } from "../support/builders.js";
 
 /** Long enough that no busy machine lets it pass between two calls. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../../core/database.js";
-import type { Delivery, EventQueue } from "../../core/ports.js";
+import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import { openEmbedded, type EmbeddedStore } from "../../store/embedded/open.js";
 import { createEmbeddedQueue } from "../../store/embedded/queue/queue.js";
 import { temporaryFolder } from "../support/backends.js";

@@ -11,7 +11,8 @@ import {
   type SchemaId,
   type WorkspaceId,
 } from "../../core/ids.js";
-import type { CatalogStore, DeadLetter, FoldMark } from "../../core/ports.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
+import type { DeadLetter, FoldMark } from "../../core/ports/event-store.js";
 
 /** Values that some store somewhere cuts, folds, escapes or splits. */
 export const HOSTILE_TEXTS: readonly string[] = [

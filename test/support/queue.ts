@@ -1,7 +1,7 @@
-import type { Delivery, EventQueue, Outcome } from "../../core/ports.js";
+import type { Delivery, DeliveryOutcome, EventQueue } from "../../core/ports/event-queue.js";
 import { eventually } from "./eventually.js";
 
-export const DONE: Outcome = { kind: "done" };
+export const DONE: DeliveryOutcome = { kind: "done" };
 export const numbered = (count: number): readonly Buffer[] =>
   Array.from({ length: count }, (_, n) => Buffer.from(`message ${n}`));
 export const texts = (deliveries: readonly Delivery[]): readonly string[] =>
@@ -10,7 +10,11 @@ export const publishAll = async (queue: EventQueue, messages: readonly Buffer[])
   void (await Promise.all(messages.map((message) => queue.publish(message))));
 
 /** Consumes and keeps what came. `outcome` is asked for each delivery; `done` if it is left out. */
-export function listen(queue: EventQueue, batchMax = 10, outcome: (delivery: Delivery) => Outcome = () => DONE) {
+export function listen(
+  queue: EventQueue,
+  batchMax = 10,
+  outcome: (delivery: Delivery) => DeliveryOutcome = () => DONE,
+) {
   const batches: (readonly Delivery[])[] = [];
   const consumer = queue.consume(batchMax, async (batch) => {
     batches.push(batch);

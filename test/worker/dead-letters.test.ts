@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { EventRecord } from "../../core/event/event.js";
 import { deadLetterIdFor, type WorkspaceId } from "../../core/ids.js";
-import type { Delivery } from "../../core/ports.js";
+import type { Delivery } from "../../core/ports/event-queue.js";
 import {
   anEvent,
   away,

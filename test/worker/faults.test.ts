@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { EventRecord } from "../../core/event/event.js";
 import { deadLetterIdFor } from "../../core/ids.js";
-import type { Delivery } from "../../core/ports.js";
+import type { Delivery } from "../../core/ports/event-queue.js";
 import type { MemoryPorts } from "../support/memory/ports.js";
 import { createRandom, SEED, shuffled, type Random } from "../support/random.js";
 import {

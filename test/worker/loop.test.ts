@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import type { EventRecord } from "../../core/event/event.js";
 import type { SchemaId } from "../../core/ids.js";
-import type { EventQueue, Outcome } from "../../core/ports.js";
+import type { DeliveryOutcome, EventQueue } from "../../core/ports/event-queue.js";
 import { createSchemaReader } from "../../worker/schemas.js";
 import { createWorker } from "../../worker/worker.js";
 import type { Step } from "../support/memory/ports.js";
@@ -16,7 +16,7 @@ function createHandQueue() {
   let handle: Handler | null = null;
   let under: Promise<unknown> = Promise.resolve();
   return {
-    deliver: async (events: readonly EventRecord[]): Promise<readonly Outcome[]> => {
+    deliver: async (events: readonly EventRecord[]): Promise<readonly DeliveryOutcome[]> => {
       assert.ok(handle, "the worker must consume");
       const answer = handle(events.map((event) => delivered(event)));
       under = answer;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backends } from "../../app/backends.js";
 import type { EventId } from "../../core/ids.js";
-import type { Delivery } from "../../core/ports.js";
+import type { Delivery } from "../../core/ports/event-queue.js";
 import { beginLife } from "../../scripts/drill/process/life.js";
 import { send, until, type App, type TestWorkspace } from "../support/service/app.js";
 import { aNamespace, putNamespace } from "../support/builders.js";

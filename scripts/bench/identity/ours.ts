@@ -1,7 +1,7 @@
 import type { Identifier } from "../../../core/event/event.js";
 import { newId, type KeyId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
 import type { Assertion, Evidence, Source } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
 import type { Pair } from "./histories.js";
 import { chainLinks, inSlices, type Side } from "./side.js";

@@ -3,7 +3,7 @@ import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type KeyId, type WorkspaceId } from "../../../core/ids.js";
 import type { Identity } from "../../../core/identity/api.js";
 import type { Assertion } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
 import { openNeo4jGraph } from "../../../graph/neo4j/graph.js";
 import { createBareCreates, type BareCreates } from "./graph-bare.js";

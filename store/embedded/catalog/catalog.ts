@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "../../../core/database.js";
-import type { CatalogStore } from "../../../core/ports.js";
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import { createDatasets } from "./datasets.js";
 import { createKeys } from "./keys.js";
 import { createNamespaces } from "./namespaces.js";

@@ -1,7 +1,7 @@
 import type { Database } from "../../../core/database.js";
 import type { Dataset } from "../../../core/catalog/catalog.js";
 import type { DatasetId, SchemaId, WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore } from "../../../core/ports.js";
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import type { Session } from "../session.js";
 
 /** What becomes of a schema's events. */

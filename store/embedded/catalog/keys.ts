@@ -2,7 +2,7 @@ import type { Database, SqlValue } from "../../../core/database.js";
 import type { KeyRecord, Role, Workspace } from "../../../core/catalog/catalog.js";
 import { AppError } from "../../../core/errors.js";
 import type { KeyId, WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore } from "../../../core/ports.js";
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import type { Session } from "../session.js";
 
 type KeyMethods = Pick<

@@ -1,6 +1,6 @@
 import type { Database } from "../../../core/database.js";
 import { DEFAULT_IDENTITY_SETTINGS, type IdentitySettings, type Namespace } from "../../../core/catalog/catalog.js";
-import type { CatalogStore } from "../../../core/ports.js";
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import type { Session } from "../session.js";
 
 type Methods = Pick<

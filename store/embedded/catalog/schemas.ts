@@ -1,7 +1,7 @@
 import type { Database } from "../../../core/database.js";
 import type { Compatibility, Merge, SchemaVersion } from "../../../core/catalog/catalog.js";
 import type { SchemaId, WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore, PutSchemaResult } from "../../../core/ports.js";
+import type { CatalogStore, PutSchemaResult } from "../../../core/ports/catalog-store.js";
 import type { Session } from "../session.js";
 
 /** Schemas, their immutable versions, and the one merge that each trait name has in a workspace. */

@@ -1,6 +1,6 @@
 import type { Database } from "../../../core/database.js";
 import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
-import type { DeadLetter, DeadLetterPage, EventStore } from "../../../core/ports.js";
+import type { DeadLetter, DeadLetterPage, EventStore } from "../../../core/ports/event-store.js";
 import { createEventKeys } from "./rows.js";
 import type { Session } from "../session.js";
 

@@ -1,7 +1,7 @@
 import type { Database } from "../../../core/database.js";
 import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
 import { isUuid, type EventId, type WorkspaceId } from "../../../core/ids.js";
-import type { EventStore, FoldMark } from "../../../core/ports.js";
+import type { EventStore, FoldMark } from "../../../core/ports/event-store.js";
 import { ownKey } from "../../own-key.js";
 import { droppedToJson, fromRow, justStored, type EventRow } from "../../stored-event.js";
 import { createDeadLetters } from "./dead-letters.js";

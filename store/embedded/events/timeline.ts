@@ -1,5 +1,5 @@
 import type { Database } from "../../../core/database.js";
-import type { EventStore } from "../../../core/ports.js";
+import type { EventStore } from "../../../core/ports/event-store.js";
 import { fromRow, type EventRow } from "../../stored-event.js";
 import { SELECT_EVENT } from "./rows.js";
 import { isOwnKey } from "../../own-key.js";

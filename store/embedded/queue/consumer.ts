@@ -1,4 +1,4 @@
-import type { Delivery, Outcome } from "../../../core/ports.js";
+import type { Delivery, DeliveryOutcome } from "../../../core/ports/event-queue.js";
 import type { QueueRow, QueueRows, Settlement } from "./rows.js";
 import { now, type Later, type Schedule, type Source } from "./schedule.js";
 import type { Session } from "../session.js";
@@ -8,7 +8,7 @@ export interface ConsumerDeps {
   readonly rows: QueueRows;
   readonly schedule: Schedule;
   readonly batchMax: number;
-  readonly handler: (batch: readonly Delivery[]) => Promise<readonly Outcome[]>;
+  readonly handler: (batch: readonly Delivery[]) => Promise<readonly DeliveryOutcome[]>;
   readonly onError: (message: string, error: unknown) => void;
   /** The last position published. */
   readonly tail: () => number;
@@ -95,7 +95,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
 async function outcomesOf(
   { handler, onError }: Pick<ConsumerDeps, "handler" | "onError">,
   batch: readonly QueueRow[],
-): Promise<readonly Outcome[]> {
+): Promise<readonly DeliveryOutcome[]> {
   try {
     const outcomes = await handler(batch.map(({ message, attempts, crashes }) => ({ message, attempts, crashes })));
     if (outcomes.length === batch.length) return outcomes;
@@ -106,18 +106,18 @@ async function outcomesOf(
   }
 }
 
-function settlementOf(batch: readonly QueueRow[], outcomes: readonly Outcome[], source: Source): Settlement {
-  const of = (kind: Outcome["kind"]): readonly number[] =>
+function settlementOf(batch: readonly QueueRow[], outcomes: readonly DeliveryOutcome[], source: Source): Settlement {
+  const of = (kind: DeliveryOutcome["kind"]): readonly number[] =>
     batch.filter((_, index) => outcomes[index]!.kind === kind).map(({ seq }) => seq);
   const done = of("done");
   return { done, retry: of("retry"), wholeRange: source.kind === "fresh" && done.length === batch.length };
 }
 
-const laterOf = ({ seq, crashes }: QueueRow, outcome: Outcome): readonly Later[] =>
+const laterOf = ({ seq, crashes }: QueueRow, outcome: DeliveryOutcome): readonly Later[] =>
   outcome.kind === "done" ? [] : [{ seq, dueAt: now() + outcome.delayMs, alone: crashes > 0 }];
 
 /** The shortest delay if the whole batch was postponed, else null. */
-function sharedPostpone(outcomes: readonly Outcome[]): number | null {
+function sharedPostpone(outcomes: readonly DeliveryOutcome[]): number | null {
   let shortest = Infinity;
   for (const outcome of outcomes) {
     if (outcome.kind !== "postpone") return null;

@@ -1,6 +1,6 @@
 import type { Database } from "../../../core/database.js";
 import { AppError } from "../../../core/errors.js";
-import type { Consumer, EventQueue } from "../../../core/ports.js";
+import type { Consumer, EventQueue } from "../../../core/ports/event-queue.js";
 import { startConsumer, type RunningConsumer } from "./consumer.js";
 import { createPublisher } from "./publisher.js";
 import { createQueueRows } from "./rows.js";

@@ -1,5 +1,5 @@
 import type { Database } from "../../../core/database.js";
-import type { Delivery } from "../../../core/ports.js";
+import type { Delivery } from "../../../core/ports/event-queue.js";
 import { prepareRows } from "../rows.js";
 
 export interface QueueRow extends Delivery {

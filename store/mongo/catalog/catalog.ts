@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { CatalogStore } from "../../../core/ports.js";
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import { createChangeCatalog } from "./change.js";
 import { createDatasets } from "./datasets.js";
 import type { CatalogDocument, VersionDocument } from "./document.js";

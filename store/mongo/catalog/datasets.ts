@@ -1,7 +1,7 @@
 import type { Collection } from "mongodb";
 import type { Dataset } from "../../../core/catalog/catalog.js";
 import type { WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore } from "../../../core/ports.js";
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import type { ChangeCatalog } from "./change.js";
 import type { CatalogDocument, DatasetRow } from "./document.js";
 import { pageOf } from "./page.js";

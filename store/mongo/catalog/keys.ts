@@ -2,7 +2,7 @@ import type { Collection } from "mongodb";
 import type { KeyRecord, Workspace } from "../../../core/catalog/catalog.js";
 import { AppError } from "../../../core/errors.js";
 import type { WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore } from "../../../core/ports.js";
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import type { ChangeCatalog } from "./change.js";
 import type { CatalogDocument, KeyRow, Sections } from "./document.js";
 import { pageOf } from "./page.js";

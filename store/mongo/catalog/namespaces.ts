@@ -1,6 +1,6 @@
 import type { Collection } from "mongodb";
 import { DEFAULT_IDENTITY_SETTINGS, type Namespace } from "../../../core/catalog/catalog.js";
-import type { CatalogStore } from "../../../core/ports.js";
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import type { ChangeCatalog } from "./change.js";
 import type { CatalogDocument, NamespaceRow } from "./document.js";
 import type { Session } from "../session.js";

@@ -1,4 +1,4 @@
-import type { Page } from "../../../core/ports.js";
+import type { Page } from "../../../core/ports/port.js";
 
 /** The part of a section that a page shows, by id. */
 export function pageOf<Row, Id extends string>(

@@ -2,7 +2,7 @@ import type { Collection } from "mongodb";
 import type { Merge, SchemaVersion } from "../../../core/catalog/catalog.js";
 import { AppError } from "../../../core/errors.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore, PutSchemaResult } from "../../../core/ports.js";
+import type { CatalogStore, PutSchemaResult } from "../../../core/ports/catalog-store.js";
 import type { ChangeCatalog, Decision } from "./change.js";
 import type { CatalogDocument, SchemaRow, Sections, TraitRow, VersionDocument } from "./document.js";
 import { pageOf } from "./page.js";

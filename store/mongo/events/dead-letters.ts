@@ -1,6 +1,6 @@
 import type { Collection, IndexDescription } from "mongodb";
 import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
-import type { DeadLetter, DeadLetterPage, EventStore } from "../../../core/ports.js";
+import type { DeadLetter, DeadLetterPage, EventStore } from "../../../core/ports/event-store.js";
 import { eventKey, type EventDocument } from "./documents.js";
 import { isDuplicateKey } from "../failure.js";
 import type { Session } from "../session.js";

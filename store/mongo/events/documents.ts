@@ -3,7 +3,7 @@ import { AppError } from "../../../core/errors.js";
 import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
 import type { EventId, IdentifierKey, ProfileId, WorkspaceId } from "../../../core/ids.js";
 import { encodeMessage } from "../../../core/event/message.js";
-import type { TimelinePosition } from "../../../core/ports.js";
+import type { TimelinePosition } from "../../../core/ports/event-store.js";
 import { fromRow } from "../../stored-event.js";
 
 /**

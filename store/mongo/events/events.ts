@@ -2,7 +2,7 @@ import type { AnyBulkWriteOperation, Collection } from "mongodb";
 import { AppError } from "../../../core/errors.js";
 import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
 import type { EventId, WorkspaceId } from "../../../core/ids.js";
-import type { EventStore, FoldMark } from "../../../core/ports.js";
+import type { EventStore, FoldMark } from "../../../core/ports/event-store.js";
 import { droppedToJson, justStored } from "../../stored-event.js";
 import { ownKey } from "../../own-key.js";
 import { batchesOf } from "./batches.js";

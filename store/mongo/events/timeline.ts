@@ -1,6 +1,6 @@
 import type { Collection, IndexDescription } from "mongodb";
 import type { IdentifierKey } from "../../../core/ids.js";
-import type { EventStore } from "../../../core/ports.js";
+import type { EventStore } from "../../../core/ports/event-store.js";
 import { isOwnKey } from "../../own-key.js";
 import { slicesOf } from "./batches.js";
 import { eventIdIn, eventKey, fromDocument, positionOf, STORED, type EventDocument } from "./documents.js";

@@ -1,4 +1,4 @@
-import type { Outcome } from "../../../core/ports.js";
+import type { DeliveryOutcome } from "../../../core/ports/event-queue.js";
 import { createAlarm } from "../alarm.js";
 import { closeConnection, createConnection, type OnError } from "../connection.js";
 import { createCopies } from "./copies.js";
@@ -67,7 +67,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     closing: closing.signal,
   });
 
-  const settle = (held: Held, outcome: Outcome): void => {
+  const settle = (held: Held, outcome: DeliveryOutcome): void => {
     if (!held.session.isOpen()) return;
     if (outcome.kind === "done") return held.session.ack(held.tag);
     const dueAt = now() + outcome.delayMs;

@@ -1,4 +1,4 @@
-import type { Delivery, Outcome } from "../../../core/ports.js";
+import type { Delivery, DeliveryOutcome } from "../../../core/ports/event-queue.js";
 import type { OnError } from "../connection.js";
 
 const DELAY_MS_MIN = 100;
@@ -6,7 +6,7 @@ const DELAY_MS_MAX = 5_000;
 const backOff = (failures: number): number => Math.min(DELAY_MS_MAX, DELAY_MS_MIN * 2 ** Math.min(failures, 10));
 
 export interface HandlerDeps {
-  readonly handler: (batch: readonly Delivery[]) => Promise<readonly Outcome[]>;
+  readonly handler: (batch: readonly Delivery[]) => Promise<readonly DeliveryOutcome[]>;
   readonly onError: OnError;
 }
 
@@ -14,7 +14,7 @@ export interface HandlerDeps {
 export async function outcomesOf(
   { handler, onError }: HandlerDeps,
   batch: readonly Delivery[],
-): Promise<readonly Outcome[]> {
+): Promise<readonly DeliveryOutcome[]> {
   try {
     const outcomes = await handler(batch.map(({ message, attempts, crashes }) => ({ message, attempts, crashes })));
     if (outcomes.length === batch.length) return outcomes;
@@ -26,7 +26,7 @@ export async function outcomesOf(
 }
 
 /** The shortest delay if the whole batch was postponed, else null. */
-export function sharedPostpone(outcomes: readonly Outcome[]): number | null {
+export function sharedPostpone(outcomes: readonly DeliveryOutcome[]): number | null {
   let shortestMs = Infinity;
   for (const outcome of outcomes) {
     if (outcome.kind !== "postpone") return null;

@@ -1,4 +1,4 @@
-import type { Delivery } from "../../../core/ports.js";
+import type { Delivery } from "../../../core/ports/event-queue.js";
 import type { Session } from "./session.js";
 
 /** A message in memory that the broker waits to hear about. Times are of the monotonic clock, milliseconds. */

@@ -1,4 +1,4 @@
-import type { Page } from "../../../core/ports.js";
+import type { Page } from "../../../core/ports/port.js";
 
 /** Reads a list to its end, `limit` at a time, as a client with a cursor does. */
 export async function inPages<T, Position>(

@@ -8,7 +8,7 @@ import {
   type AssertResult,
   type ReadSet,
 } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { decide, NO_RULES, type Request } from "../../../graph/rules/assert.js";
 import { GRAPH_MIGRATIONS } from "../../../graph/sqlite/schema.js";
 import { readSetOf, readSetOfAll, readSetWith } from "../../../graph/rules/read-set.js";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import type { ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { Assertion, Outcome } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { anAssertion, anIdentifier } from "./fixtures.js";
 import { shuffled, type Random } from "../random.js";
 

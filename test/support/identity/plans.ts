@@ -13,7 +13,7 @@ import {
   type SeenComponent,
   type SeenIdentifier,
 } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { EMPTY_PLAN } from "../../../graph/rules/working-state.js";
 import { aWorkspace, anAssertion, EVIDENCE, step } from "./fixtures.js";
 import { ann, bob, cat, dan, wantingRules } from "./snapshots.js";

@@ -1,7 +1,7 @@
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import type { ProfileId, WorkspaceId } from "../../../core/ids.js";
 import type { ReadSet } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { readSetOf } from "../../../graph/rules/read-set.js";
 import { anAssertion, anIdentifier, step } from "./fixtures.js";
 

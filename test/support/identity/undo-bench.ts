@@ -3,7 +3,7 @@ import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import type { Identity, UndoResult } from "../../../core/identity/api.js";
 import type { EventId, KeyId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { Evidence, Plan, Source } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
 import { aWorkspace, anIdentifier } from "./fixtures.js";
 import { normal, readPartition, type Partition } from "./model.js";

@@ -9,7 +9,7 @@ import {
   type SeenIdentifier,
   type ReadSet,
 } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { repeatIn } from "../../../graph/rules/repeats.js";
 import { readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
 import { createMemoryGraph } from "../memory/graph.js";

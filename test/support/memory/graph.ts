@@ -2,7 +2,7 @@ import { AppError } from "../../../core/errors.js";
 import { identifierKey } from "../../../core/event/event.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { Change, Member, ReadSet } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { repeatIn } from "../../../graph/rules/repeats.js";
 import { readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
 import type { Backend } from "../contract.js";

@@ -3,7 +3,9 @@ import { identifierKey, type EventRecord, type StoredEvent } from "../../../core
 import type { Identity } from "../../../core/identity/api.js";
 import type { Assertion, AssertResult } from "../../../core/identity/model.js";
 import type { DeadLetterId, EventId, IdentifierKey, SchemaId, Uid, WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore, DeadLetter, EventStore, ProfileStore, StoredFacet } from "../../../core/ports.js";
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
+import type { DeadLetter, EventStore } from "../../../core/ports/event-store.js";
+import type { ProfileStore, StoredFacet } from "../../../core/ports/profile-store.js";
 
 export type Step =
   "findWorkspace" | "findSchema" | "insert" | "bury" | "assertAll" | "findFacets" | "saveFacets" | "markFolded";

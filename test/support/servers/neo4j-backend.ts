@@ -1,5 +1,5 @@
 import neo4j, { type Driver, type Plan } from "neo4j-driver";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { openNeo4jGraph } from "../../../graph/neo4j/graph.js";
 import type { Client, Step } from "../../../graph/neo4j/client.js";
 import type { Backend } from "../contract.js";

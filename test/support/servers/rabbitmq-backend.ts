@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Connection } from "rabbitmq-client";
-import type { EventQueue } from "../../../core/ports.js";
+import type { EventQueue } from "../../../core/ports/event-queue.js";
 import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
 import { namesOf, ownerOf } from "../../../store/rabbitmq/topology.js";
 import type { Backend } from "../contract.js";

@@ -3,7 +3,7 @@ import type { Identifier } from "../../../core/event/event.js";
 import type { Identity, PathLink, UndoResult } from "../../../core/identity/api.js";
 import type { ChangeId, KeyId, ProfileId, WorkspaceId } from "../../../core/ids.js";
 import type { Evidence, Link, LinkPage, Member, MemberPage, Source } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
 import type { Backend } from "../contract.js";
 import { aWorkspace, anIdentifier } from "../identity/fixtures.js";

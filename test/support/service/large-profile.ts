@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type ChangeId, type KeyId, type ProfileId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import type { Change, Evidence, LinkPlan, Plan } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { EMPTY_PLAN } from "../../../graph/rules/working-state.js";
 import { NO_RULES } from "../../../graph/rules/assert.js";
 import { readSetWith } from "../../../graph/rules/read-set.js";

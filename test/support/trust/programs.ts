@@ -1,4 +1,4 @@
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createRandom, SEED } from "../random.js";
 import { drawProgram, showProgram, type Program } from "./program.js";
 import { runProgram } from "./run.js";

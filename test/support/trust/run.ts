@@ -10,7 +10,7 @@ import {
   type Source,
   type AssertResult,
 } from "../../../core/identity/model.js";
-import type { IdentityGraph } from "../../../core/ports.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
 import { NO_RULES } from "../../../graph/rules/assert.js";
 import { claim, type Claim, type ExpectedVerdict } from "./assertions.js";

@@ -1,0 +1,83 @@
+import type {
+  Dataset,
+  DatasetChange,
+  IdentitySettings,
+  KeyRecord,
+  Merge,
+  Namespace,
+  SchemaVersion,
+  Workspace,
+} from "../catalog/catalog.js";
+import type { DatasetId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
+import type { Page, Port } from "./port.js";
+
+export type PutSchemaResult =
+  | { readonly kind: "created" }
+  | { readonly kind: "version_taken" }
+  | { readonly kind: "trait_conflict"; readonly trait: string; readonly merge: Merge };
+
+export interface CatalogStore extends Port {
+  /** A secret of this installation, the same for all its processes: made at the first call, 32 bytes. Belongs to no workspace. */
+  secret(): Promise<Buffer>;
+  /** Stores workspace and owner key in one step. */
+  createWorkspace(workspace: Workspace, ownerKey: KeyRecord): Promise<void>;
+  findWorkspace(workspace: WorkspaceId): Promise<Workspace | null>;
+  /** All workspaces by id (age). */
+  workspaces(page: Page<WorkspaceId>): Promise<readonly Workspace[]>;
+
+  createKey(key: KeyRecord): Promise<void>;
+  /** By key id alone: the caller does not know the workspace yet. */
+  findKey(keyId: KeyId): Promise<KeyRecord | null>;
+  /** Keys of the workspace by id (age is not promised). */
+  keys(workspace: WorkspaceId, page: Page<KeyId>): Promise<readonly KeyRecord[]>;
+  /** `last_owner` and nothing done when no other owner key without an expiry would be left. */
+  deleteKey(workspace: WorkspaceId, keyId: KeyId): Promise<"deleted" | "not_found" | "last_owner">;
+  /**
+   * Stores the successor, names it in the old key, and lets that expire at `oldExpiresAt` (or earlier, if it did already), in one
+   * step. A key is rotated once.
+   */
+  rotateKey(
+    workspace: WorkspaceId,
+    keyId: KeyId,
+    successor: KeyRecord,
+    oldExpiresAt: number,
+  ): Promise<"rotated" | "already_rotated" | "not_found">;
+
+  /** Stores version n if n - 1 is the latest (n = 1: if the id is free), with its traits, in one step. */
+  putSchema(schema: SchemaVersion): Promise<PutSchemaResult>;
+  /** The version, or the latest. */
+  findSchema(workspace: WorkspaceId, schemaId: SchemaId, version: number | null): Promise<SchemaVersion | null>;
+  /** Latest versions, by schema id. */
+  schemas(workspace: WorkspaceId, page: Page<SchemaId>): Promise<readonly SchemaVersion[]>;
+  /** All versions of one schema, oldest first. */
+  schemaVersions(workspace: WorkspaceId, schemaId: SchemaId, page: Page<number>): Promise<readonly SchemaVersion[]>;
+
+  /** Creates or replaces. */
+  putDataset(dataset: Dataset): Promise<void>;
+  /** Changes only what is named, in one step, so that two changes at once both stand. The dataset after it, or null if there is none. */
+  changeDataset(workspace: WorkspaceId, datasetId: DatasetId, change: DatasetChange): Promise<Dataset | null>;
+  findDataset(workspace: WorkspaceId, datasetId: DatasetId): Promise<Dataset | null>;
+  /** By id (age). */
+  datasets(workspace: WorkspaceId, page: Page<DatasetId>): Promise<readonly Dataset[]>;
+  /** Whether any dataset of the schema is enabled for unified profile. */
+  isUnified(workspace: WorkspaceId, schemaId: SchemaId): Promise<boolean>;
+
+  /** What the workspace registered or changed, by name; built-ins that it never changed are not here. */
+  namespaces(workspace: WorkspaceId): Promise<readonly Namespace[]>;
+  /**
+   * Puts what `change` makes of the stored namespace (null: not stored) in its place, in one step, and answers it. `change` may be
+   * asked again; nothing changes if it throws, and what it threw is thrown.
+   */
+  changeNamespace(
+    workspace: WorkspaceId,
+    name: string,
+    change: (current: Namespace | null) => Namespace,
+  ): Promise<Namespace>;
+  /** Adds the new ones of these if the self-registered ones are at most `max` afterwards; else adds none and answers false. */
+  registerNamespaces(workspace: WorkspaceId, namespaces: readonly Namespace[], max: number): Promise<boolean>;
+
+  /** What the workspace set for identity; the defaults where it set nothing. */
+  identitySettings(workspace: WorkspaceId): Promise<IdentitySettings>;
+  /** Replaces them. */
+  putIdentitySettings(workspace: WorkspaceId, settings: IdentitySettings): Promise<void>;
+}

@@ -1,0 +1,63 @@
+import type { DroppedIdentifier, EventRecord, Instant, StoredEvent } from "../event/event.js";
+import type { DeadLetterId, EventId, IdentifierKey, ProfileId, WorkspaceId } from "../ids.js";
+import type { Port } from "./port.js";
+
+export interface FoldMark {
+  readonly eventId: EventId;
+  readonly facet: IdentifierKey;
+  readonly profileIdThen: ProfileId;
+  readonly dropped: readonly DroppedIdentifier[];
+}
+
+/** Position in a timeline: events before it are older. */
+export interface TimelinePosition {
+  readonly effectiveTs: Instant;
+  readonly eventId: EventId;
+}
+
+export interface DeadLetter {
+  readonly deadLetterId: DeadLetterId;
+  /** Null when the message does not say, or says it wrongly: then no client sees it. */
+  readonly workspace: WorkspaceId | null;
+  readonly eventId: EventId | null;
+  readonly reason: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The message as it came. */
+  readonly message: Buffer;
+  /** Whether the stored event of this id is what died; false for a mismatch, which leaves the stored event alone. */
+  readonly killsEvent: boolean;
+}
+
+export interface DeadLetterPage {
+  readonly limit: number;
+  /** Newest first, before this one. */
+  readonly before: DeadLetterId | null;
+  readonly eventId: EventId | null;
+  /** Exact reason, or null for all. */
+  readonly reason: string | null;
+}
+
+export interface EventStore extends Port {
+  /**
+   * Stores each event once under (workspace, event id), durably. Answers, in order, the event that stands there now: for a
+   * duplicate the one stored first, whatever the given copy says. The given events are all of this workspace.
+   */
+  insert(workspace: WorkspaceId, events: readonly EventRecord[]): Promise<readonly StoredEvent[]>;
+  /** The stored event, or null. Rejects with `damaged` when its checksum does not hold. */
+  find(workspace: WorkspaceId, eventId: EventId): Promise<StoredEvent | null>;
+  /** Marks events as folded. A repeat keeps the first mark. From then on they count and stand in the timeline. */
+  markFolded(workspace: WorkspaceId, marks: readonly FoldMark[]): Promise<void>;
+  /** Folded events of these facets by (effective_ts, event id), newest first, before the position. */
+  timeline(
+    workspace: WorkspaceId,
+    facets: readonly IdentifierKey[],
+    page: { readonly limit: number; readonly before: TimelinePosition | null },
+  ): Promise<readonly StoredEvent[]>;
+  /** Number of folded events of these facets. */
+  count(workspace: WorkspaceId, facets: readonly IdentifierKey[]): Promise<number>;
+  /** Keeps a dead letter, once per id; the stored event becomes `dead` with the reason if `killsEvent`, unless it is folded. */
+  bury(letter: DeadLetter): Promise<void>;
+  /** Dead letters of the workspace, newest first. */
+  deadLetters(workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]>;
+}

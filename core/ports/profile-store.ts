@@ -1,0 +1,22 @@
+import type { IdentifierKey, WorkspaceId } from "../ids.js";
+import type { Facet } from "../profile/facet.js";
+import type { Port } from "./port.js";
+
+export interface StoredFacet {
+  readonly facet: Facet;
+  /** 1 after the first save; 0 stands for "none yet". */
+  readonly rev: number;
+}
+
+export interface FacetSave {
+  readonly key: IdentifierKey;
+  readonly facet: Facet;
+  readonly expectedRev: number;
+}
+
+export interface ProfileStore extends Port {
+  /** The facets that exist among the keys. */
+  find(workspace: WorkspaceId, keys: readonly IdentifierKey[]): Promise<ReadonlyMap<IdentifierKey, StoredFacet>>;
+  /** Saves each facet if its rev is still the expected one; answers, in order, false for each lost race. */
+  save(workspace: WorkspaceId, saves: readonly FacetSave[]): Promise<readonly boolean[]>;
+}
