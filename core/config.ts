@@ -4,21 +4,21 @@ import { Type, type Static } from "typebox";
 const integer = (value: number, minimum: number, maximum: number, description: string) =>
   Type.Integer({ default: value, minimum, maximum, description });
 
-/** A server's address may hold a password: its rules are checked by hand and its value is never repeated. */
+/** The URL of a server. It may hold a password, so an error message never repeats it. */
 const serverUrl = (schemes: readonly string[], description: string, rest = "[^\\s]+") =>
   Type.String({ default: "", pattern: `^$|^(${schemes.join("|")})://${rest}$`, maxLength: 2_048, description });
 
 /**
- * Every setting, with its default, its bounds and what it is for. The name of the environment variable is the key's own.
- * `app/main.ts` hands the environment in; nothing else reads it.
+ * Every setting, with its default, its bounds and what it is for. The key is the name of the environment variable.
+ * `app/main.ts` passes the environment in; nothing else reads it. `docs/settings.md` lists the same.
  */
 export const SETTINGS = Type.Object({
-  PORT: integer(8080, 0, 65_535, "TCP port; 0 takes a free one"),
+  PORT: integer(8080, 0, 65_535, "TCP port; 0 picks a free one"),
   HOST: Type.String({ default: "127.0.0.1", minLength: 1, description: "address to listen on" }),
   DATA_DIR: Type.String({
     default: "./data",
     minLength: 1,
-    description: "folder of the embedded store; one process owns it",
+    description: "folder of the embedded store; only one process can use it",
   }),
   MODE: Type.String({
     default: "all",
@@ -27,14 +27,14 @@ export const SETTINGS = Type.Object({
   }),
   RABBITMQ_URL: serverUrl(
     ["amqp", "amqps"],
-    "amqp://user:password@host:5672/vhost, in the password @ : / ? # % percent-encoded; unset: the queue is in DATA_DIR",
-    // A slash or an @ in the password would make a host of its end.
+    "amqp://user:password@host:5672/vhost; percent-encode @ : / ? # % in the password; unset: the queue is in DATA_DIR",
+    // With an unencoded slash or @ in the password, the rest of the password would be read as the host.
     "([^@/\\s]+@)?[^@/\\s]+(/[^@\\s]*)?",
   ),
   RABBITMQ_QUEUE: Type.String({
     default: "onym.events",
     pattern: "^[A-Za-z0-9._-]{1,100}$",
-    description: "name of the queue and beginning of the names of those beside it; letters, digits, dot, _ and -",
+    description: "name of the queue, and prefix of the queues beside it; letters, digits, dot, _ and -",
   }),
   MONGODB_URL: serverUrl(
     ["mongodb", "mongodb\\+srv"],
@@ -43,7 +43,7 @@ export const SETTINGS = Type.Object({
   NEO4J_URL: serverUrl(
     ["bolt", "bolt\\+s", "bolt\\+ssc", "neo4j", "neo4j\\+s", "neo4j\\+ssc"],
     "bolt://host:7687, without user and password; unset: the identity graph is in DATA_DIR",
-    // The driver would use neither these nor a path.
+    // The driver ignores a user, a password and a path in the URL.
     "[^\\s@/]+/?",
   ),
   NEO4J_USER: Type.String({ default: "neo4j", minLength: 1, maxLength: 256, description: "user of NEO4J_URL" }),
@@ -51,67 +51,82 @@ export const SETTINGS = Type.Object({
   OPERATOR_KEY: Type.String({
     default: "",
     pattern: "^$|^[\\x21-\\x7e]{16,256}$",
-    description: "16-256 printable characters; enables /v1/workspaces; unset: those routes do not exist",
+    description: "16-256 printable characters; enables /v1/workspaces; unset: these routes do not exist",
   }),
-  TRUST_PROXY: integer(0, 0, 10, "number of proxies in front whose X-Forwarded-For is believed"),
+  TRUST_PROXY: integer(0, 0, 10, "number of proxies in front of the service whose X-Forwarded-For header is trusted"),
   LOG_LEVEL: Type.String({
     default: "info",
     pattern: "^(debug|info|warn|error|silent)$",
     description: "debug, info, warn, error or silent",
   }),
   PAYLOAD_BYTES_MAX: integer(262_144, 1_024, 16_777_216, "largest payload of an event, bytes"),
-  BODY_BYTES_MAX: integer(1_048_576, 1_024, 16_777_216, "largest body of the other requests, bytes"),
-  DEPTH_MAX: integer(64, 4, 90, "deepest nesting of a payload"),
-  HEADER_BYTES_MAX: integer(16_384, 4_096, 65_536, "largest request head, bytes"),
-  HEADERS_TIMEOUT_MS: integer(5_000, 100, 60_000, "time to send the request head, milliseconds"),
-  BODY_TIMEOUT_MS: integer(15_000, 100, 300_000, "time to send the whole request, milliseconds"),
-  INLINE_PER_MINUTE: integer(60, 1, 1_000_000, "inline validations per workspace and minute"),
+  BODY_BYTES_MAX: integer(1_048_576, 1_024, 16_777_216, "largest body of any other request, bytes"),
+  DEPTH_MAX: integer(64, 4, 90, "levels of nesting in a payload"),
+  HEADER_BYTES_MAX: integer(16_384, 4_096, 65_536, "largest request head (request line and headers), bytes"),
+  HEADERS_TIMEOUT_MS: integer(5_000, 100, 60_000, "time a client has to send the request head, milliseconds"),
+  BODY_TIMEOUT_MS: integer(15_000, 100, 300_000, "time a client has to send the whole request, milliseconds"),
+  INLINE_PER_MINUTE: integer(60, 1, 1_000_000, "requests with syncValidation=true, per workspace and minute"),
   AUTH_FAILURES_PER_MINUTE: integer(20, 1, 1_000_000, "failed authentications per address and minute"),
   IDENTIFIERS_MAX: integer(20, 2, 20, "identifiers in one request or event"),
-  NAMESPACES_MAX: integer(100, 0, 10_000, "namespaces that register themselves, per workspace"),
+  NAMESPACES_MAX: integer(100, 0, 10_000, "namespaces that a workspace may add just by using them"),
   PROFILE_IDENTIFIERS_MAX: integer(
     10_000,
     100,
     100_000,
-    "identifiers joined in one profile answer; above it is partial",
+    "identifiers read for one profile; a larger profile is answered in part",
   ),
-  QUEUE_LENGTH_MAX: integer(1_000_000, 1, 100_000_000, "messages waiting before collect answers 503"),
-  IDENTITY_TIMEOUT_MS: integer(8_000, 100, 60_000, "time for the identity graph before identify answers 503"),
+  QUEUE_LENGTH_MAX: integer(
+    1_000_000,
+    1,
+    100_000_000,
+    "events that may wait in the queue; beyond it collect answers 503",
+  ),
+  IDENTITY_TIMEOUT_MS: integer(
+    8_000,
+    100,
+    60_000,
+    "time the identity graph has for one request; after it identify answers 503, milliseconds",
+  ),
   PROFILE_TIMEOUT_MS: integer(
     60_000,
     1_000,
     600_000,
-    "time to explain a profile or take it apart, before it answers 503",
+    "time an explain or an undo may take; after it the answer is 503, milliseconds",
   ),
-  WORKER_BATCH_MAX: integer(128, 1, 1_000, "events handled together"),
-  WORKER_TRIES_MAX: integer(5, 1, 20, "failed tries before an event becomes a dead letter"),
-  WORKER_CRASHES_MAX: integer(20, 1, 1_000, "processes that may die on a message before it becomes a dead letter"),
-  SCHEMA_COMPILE_MS: integer(200, 10, 10_000, "time to compile a schema at registration"),
-  VALIDATION_MS: integer(100, 5, 10_000, "time to validate one event in the thread"),
-  KEY_CACHE_MS: integer(2_000, 0, 5_000, "age at which another process's change of a key or schema is seen"),
+  WORKER_BATCH_MAX: integer(128, 1, 1_000, "events that the worker handles together"),
+  WORKER_TRIES_MAX: integer(5, 1, 20, "failed tries after which an event becomes a dead letter"),
+  WORKER_CRASHES_MAX: integer(20, 1, 1_000, "crashes of the worker on one event after which it becomes a dead letter"),
+  SCHEMA_COMPILE_MS: integer(200, 10, 10_000, "time to compile a schema at registration, milliseconds"),
+  VALIDATION_MS: integer(100, 5, 10_000, "time to validate one event in the validation thread, milliseconds"),
+  KEY_CACHE_MS: integer(
+    2_000,
+    0,
+    5_000,
+    "time until a gateway sees a key or schema that another one changed, milliseconds",
+  ),
   CATALOG_STALE_MS: integer(
     600_000,
     0,
     86_400_000,
-    "while MongoDB is away, keys and schemas are taken as last seen for so long",
+    "how long a gateway goes on with the keys and schemas it knows while MongoDB is away, milliseconds",
   ),
-  KEY_ROTATION_GRACE_S: integer(86_400, 0, 2_592_000, "life of the old key after a rotation, seconds"),
-  CHECKPOINT_MS: integer(1_000, 50, 60_000, "period of the embedded store's checkpoint"),
-  DRAIN_MS: integer(10_000, 100, 60_000, "time for requests under way after SIGTERM"),
+  KEY_ROTATION_GRACE_S: integer(86_400, 0, 2_592_000, "how long the old key still works after a rotation, seconds"),
+  CHECKPOINT_MS: integer(1_000, 50, 60_000, "time between two checkpoints of the embedded store, milliseconds"),
+  DRAIN_MS: integer(10_000, 100, 60_000, "time that running requests have after SIGTERM, milliseconds"),
 });
 
 export type Config = Readonly<Static<typeof SETTINGS>>;
 
-/** A setting that the start cannot go on with. The message names the variable and never repeats a secret. */
+/** A wrong setting, which stops the start. The message names the variable and never repeats a secret. */
 export class ConfigError extends Error {}
 
-/** What may hold a secret or a password is never repeated. */
+/** These may hold a password, so an error message never repeats their value. */
 const SECRET = new Set(["OPERATOR_KEY", "RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL", "NEO4J_PASSWORD"]);
 const DOCUMENT_PAYLOAD_BYTES_MAX = 15_728_640;
 const SERVER_URLS = ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"] as const;
-/** Of these the description says more than the check does. */
+/** For these keywords the description explains more than the message of Ajv. */
 const SAID_BY_DESCRIPTION = new Set(["pattern", "maxLength"]);
-/** Ajv's own conversion would take 0x50, and 1e400 past every bound. */
+/** Ajv's own conversion accepts 0x50, and 1e400 passes every bound. */
 const WHOLE_NUMBER = /^-?\d{1,15}$/;
 const validate = new Ajv({ useDefaults: true }).compile<Config>(SETTINGS);
 
@@ -131,15 +146,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   throw new ConfigError(`${name}: ${said}${shown}: ${describe(name)}`);
 }
 
-/** What no single setting shows. The HTTP server itself would refuse it without naming a variable. */
+/** Checks settings against each other. */
 function consistent(config: Config): Config {
   if (config.HEADERS_TIMEOUT_MS > config.BODY_TIMEOUT_MS)
     throw new ConfigError(`HEADERS_TIMEOUT_MS: must be <= BODY_TIMEOUT_MS (${config.BODY_TIMEOUT_MS})`);
-  // A document of MongoDB ends at 16 MiB, and a dead letter holds the whole message.
+  // A MongoDB document has at most 16 MiB, and a dead letter holds the whole message.
   if (config.MONGODB_URL !== "" && config.PAYLOAD_BYTES_MAX > DOCUMENT_PAYLOAD_BYTES_MAX)
     throw new ConfigError(`PAYLOAD_BYTES_MAX: must be <= ${DOCUMENT_PAYLOAD_BYTES_MAX} with MONGODB_URL`);
   const missing = SERVER_URLS.filter((name) => config[name] === "");
-  // One process owns the embedded store, so two cannot share it.
+  // Only one process can use the embedded store.
   if (config.MODE !== "all" && missing.length > 0)
     throw new ConfigError(`${missing[0]}: must be set when MODE is ${config.MODE}: ${describe(missing[0]!)}`);
   return config;

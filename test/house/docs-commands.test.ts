@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { SETTINGS } from "../../core/config.js";
+import { at } from "../support/service/app.js";
+import { blocksOf, pageOf } from "../support/house/docs-page.js";
+import { run, type Program } from "../support/service/process.js";
+
+const PRINTED = "http://127.0.0.1:8080";
+const OPERATOR_KEY = "docs-operator-key";
+const SETTLED_MS = 5_000;
+
+describe("The commands of the pages", () => {
+  let folder: string;
+  let program: Program;
+  let url: string;
+  before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "onym-docs-"));
+    program = run({ DATA_DIR: folder, OPERATOR_KEY });
+    url = (await program.listening()) ?? assert.fail(program.stderr());
+  });
+  after(async () => {
+    program.signal("SIGKILL");
+    await program.exited();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const shell = async (command: string, key: string): Promise<unknown> => {
+    const { stdout } = await promisify(execFile)("sh", ["-ec", command], { env: { ...process.env, ONYM_KEY: key } });
+    return JSON.parse(stdout) as unknown;
+  };
+  /** Events are folded in the background, so a look-up of something unknown is asked again. */
+  const settled = async (command: string, key: string): Promise<unknown> => {
+    const deadline = Date.now() + SETTLED_MS;
+    for (;;) {
+      const answer = await shell(command, key);
+      if (at(answer, "unknown.length") !== 1 || Date.now() > deadline) return answer;
+    }
+  };
+  /** Runs what a page prints for the shell, in a workspace of its own. A status of 400 or more fails. */
+  const answersOf = async (page: string): Promise<readonly unknown[]> => {
+    const created = await fetch(`${url}/v1/workspaces`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${OPERATOR_KEY}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ name: page }),
+    });
+    const { key } = (await created.json()) as { readonly key: string };
+    const answers: unknown[] = [];
+    for (const { language, text } of blocksOf(await pageOf(page)))
+      if (language === "sh" && text.includes("$ONYM_KEY"))
+        answers.push(await settled(text.replaceAll(PRINTED, url).replaceAll("curl -sS", "curl -sSf"), key));
+    return answers;
+  };
+  const outcomesOf = (answers: readonly unknown[]): readonly unknown[] =>
+    answers.map((answer) => at(answer, "outcome")).filter((outcome) => outcome !== undefined);
+
+  it("work in identity.md, from top to bottom, and do what the text says", async () => {
+    const answers = await answersOf("identity.md");
+    assert.deepEqual(outcomesOf(answers), [
+      "created",
+      "partial",
+      "created",
+      "merged",
+      "unlinked",
+      "unlinked",
+      "unlinked",
+      "reverted",
+    ]);
+    assert.equal(at(answers[2], "dropped.0.rule"), "limit");
+    const explained = answers.find((answer) => at(answer, "bridges") !== undefined);
+    assert.equal(at(explained, "path.length"), 2);
+    assert.equal(answers.length, 14, "all of the page's commands ran");
+  });
+
+  it("work in concepts.md, and each answer is the one that the text gives", async () => {
+    const answers = await answersOf("concepts.md");
+    assert.deepEqual(outcomesOf(answers), ["merged", "unlinked"]);
+    const profiles = answers.flatMap((answer) => (at(answer, "profiles") ?? []) as readonly unknown[]);
+    const said = profiles.map((profile) => ({
+      identifiers: at(profile, "identifiers.length"),
+      traits: at(profile, "traits"),
+      events: at(profile, "event_count"),
+    }));
+    assert.deepEqual(said, [
+      { identifiers: 1, traits: { city: "London" }, events: 1 },
+      { identifiers: 1, traits: { largest_order: 99.5 }, events: 1 },
+      { identifiers: 2, traits: { city: "London", largest_order: 99.5 }, events: 2 },
+      { identifiers: 1, traits: { city: "London" }, events: 1 },
+    ]);
+    assert.equal(at(profiles[2], "audiences.length"), 0);
+  });
+
+  it("work in schemas.md: the second version is accepted, because it is compatible", async () => {
+    const answers = await answersOf("schemas.md");
+    assert.equal(at(answers.at(-1), "version"), 2);
+  });
+
+  it("work in README.md: both settings are made", async () => {
+    const [limited, settings] = await answersOf("../README.md");
+    assert.equal(at(limited, "limit"), 1);
+    assert.equal(at(settings, "shared_identifier_limit"), 5);
+  });
+
+  it("work in production.md: the keys can do what the text says", async () => {
+    const [owner, sender] = await answersOf("production.md");
+    assert.deepEqual([at(owner, "role"), at(owner, "ingest_only")], ["owner", false]);
+    assert.deepEqual([at(sender, "role"), at(sender, "ingest_only")], ["editor", true]);
+  });
+
+  it("work in api.md", async () => {
+    assert.equal((await answersOf("api.md")).length, 2);
+  });
+});
+
+interface Described {
+  readonly default?: string | number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly description?: string;
+}
+
+describe("docs/settings.md", () => {
+  it("lists every setting in the order of the code, with its default, its bounds and its description", async () => {
+    const rows = [...(await pageOf("settings.md")).matchAll(/^\| `.*$/gm)].map(([row]) =>
+      row.split("|").map((cell) => cell.trim()),
+    );
+    const listed = Object.entries(SETTINGS.properties).map(([name, setting]) => {
+      const { minimum, maximum, default: byDefault, description } = setting as Described;
+      const bounds = minimum === undefined ? "" : `${minimum} to ${maximum}`;
+      return ["", `\`${name}\``, byDefault === "" ? "unset" : String(byDefault), bounds, description, ""];
+    });
+    assert.deepEqual(rows, listed);
+  });
+});
