@@ -3,27 +3,31 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const MAGIC = 0x377f0682;
+const VERSION = 3_007_000;
 
 /**
- * Refuses a write-ahead log with a damaged middle. SQLite stops at the first frame whose checksum fails and silently forgets
- * every commit behind it. A crash can leave at most one unfinished commit there, so two are damage and not a torn end.
+ * Refuses a damaged write-ahead log. SQLite takes a log whose head is wrong for an empty one, and stops at the first frame whose
+ * checksum fails; both silently forget every commit behind the damage. SQLite syncs the head before the first frame, so a crash
+ * leaves no frame behind a wrong head. It leaves at most one unfinished commit behind a wrong frame; two are damage.
  */
 export function requireWholeLog(file: string): void {
-  const lost = commitsBehindDamage(file);
-  if (lost < 2) return;
-  throw new Error(
-    `${file} is damaged: ${lost} commits stand behind a frame that is not whole. Restore it, or take it away.`,
-  );
-}
-
-function commitsBehindDamage(file: string): number {
   const log = openLog(file);
-  if (log === null) return 0;
+  if (log === null) return;
   try {
-    return countBehindDamage(log);
+    const what = damageOf(log);
+    if (what !== null) throw new Error(`${file} is damaged: ${what}. ${WHAT_TO_DO}`);
   } finally {
     closeSync(log.descriptor);
   }
+}
+
+const WHAT_TO_DO =
+  "Restore the whole folder from a backup. To go on without the commits of this log, move the log to another folder and start again.";
+
+function damageOf(log: Log): string | null {
+  if (!isHeadWhole(log)) return holdsData(log) ? "its head is wrong, and commits stand behind it" : null;
+  const lost = countBehindDamage(log);
+  return lost < 2 ? null : `${lost} commits stand behind a frame that is not whole`;
 }
 
 interface Log {
@@ -50,12 +54,31 @@ function openLog(file: string): Log | null {
   return null;
 }
 
+const isBigEndian = ({ header }: Log): boolean => (header.readUInt32BE(0) & 1) === 1;
+
+const isHeadWhole = (log: Log): boolean =>
+  (log.header.readUInt32BE(0) & ~1) >>> 0 === MAGIC &&
+  log.header.readUInt32BE(4) === VERSION &&
+  matches(checksum([0, 0], log.header.subarray(0, 24), isBigEndian(log)), log.header, 24);
+
+/** A file that was made longer before anything was written holds zeros alone. */
+function holdsData({ descriptor }: Log): boolean {
+  const { size } = fstatSync(descriptor);
+  const chunk = Buffer.alloc(65_536);
+  for (let at = HEADER_BYTES; at < size; at += chunk.length) {
+    const read = readSync(descriptor, chunk, 0, chunk.length, at);
+    if (chunk.subarray(0, read).some((byte) => byte !== 0)) return true;
+  }
+  return false;
+}
+
 /** Commit frames of this log (its salts) behind the last frame up to which all checksums hold. */
-function countBehindDamage({ descriptor, header, frames, frameBytes }: Log): number {
+function countBehindDamage(log: Log): number {
+  const { descriptor, header, frames, frameBytes } = log;
   const salts = header.subarray(16, 24);
-  const bigEndian = (header.readUInt32BE(0) & 1) === 1;
-  let sums = checksum([0, 0], header.subarray(0, 24), bigEndian);
-  let whole = (header.readUInt32BE(0) & ~1) === MAGIC && matches(sums, header, 24);
+  const bigEndian = isBigEndian(log);
+  let sums: Sums = [header.readUInt32BE(24), header.readUInt32BE(28)];
+  let whole = true;
   let behind = 0;
   const frame = Buffer.alloc(frameBytes);
   for (let index = 0; index < frames; index += 1) {

@@ -228,5 +228,19 @@ describe("The embedded store", () => {
       await assert.rejects(messages(), /onym\.db-wal is damaged/);
       assert.deepEqual(await readFile(log), before);
     });
+
+    for (let position = 0; position < 32; position += 1)
+      it(`refuses to start when byte ${position} of its head is damaged, and touches nothing`, async () => {
+        await flip(position);
+        const before = await readFile(log);
+        await assert.rejects(messages(), /onym\.db-wal is damaged: its head is wrong/);
+        assert.deepEqual(await readFile(log), before);
+      });
+
+    it("starts with a log that was only made longer, and holds nothing", async () => {
+      await truncate(log, 0);
+      await truncate(log, 8_192);
+      await messages();
+    });
   });
 });
