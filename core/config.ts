@@ -126,12 +126,29 @@ const DOCUMENT_PAYLOAD_BYTES_MAX = 15_728_640;
 const SERVER_URLS = ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"] as const;
 /** For these keywords the description explains more than the message of Ajv. */
 const SAID_BY_DESCRIPTION = new Set(["pattern", "maxLength"]);
+/**
+ * Names that people write for a setting's. A list, not a distance: Kubernetes itself sets names such as `NEO4J_PORT`. With one of
+ * them the embedded store would start in silence.
+ */
+const MISNAMED: Readonly<Record<string, keyof Config>> = {
+  AMQP_URL: "RABBITMQ_URL",
+  RABBIT_URL: "RABBITMQ_URL",
+  RABBITMQ_URI: "RABBITMQ_URL",
+  MONGO_URL: "MONGODB_URL",
+  MONGO_URI: "MONGODB_URL",
+  MONGODB_URI: "MONGODB_URL",
+  NEO4J_URI: "NEO4J_URL",
+  NEO4J_USERNAME: "NEO4J_USER",
+};
 /** Ajv's own conversion accepts 0x50, and 1e400 passes every bound. */
 const WHOLE_NUMBER = /^-?\d{1,15}$/;
 const validate = new Ajv({ useDefaults: true }).compile<Config>(SETTINGS);
 
 /** Reads the settings; an empty variable counts as unset. Throws `ConfigError` that names the wrong variable. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  for (const [wrong, name] of Object.entries(MISNAMED))
+    if ((environment[wrong] ?? "") !== "" && (environment[name] ?? "") === "")
+      throw new ConfigError(`${wrong}: is not a setting; set ${name} instead`);
   const given: Record<string, unknown> = {};
   for (const [name, { type }] of Object.entries(SETTINGS.properties)) {
     const value = environment[name];

@@ -56,6 +56,20 @@ describe("The settings", () => {
     assert.deepEqual(readConfig(empty), readConfig({}));
   });
 
+  it("stop the start for a common wrong name of a server's address, and name the right one", () => {
+    for (const [wrong, right] of [
+      ["MONGO_URL", "MONGODB_URL"],
+      ["RABBIT_URL", "RABBITMQ_URL"],
+      ["NEO4J_URI", "NEO4J_URL"],
+    ] as const) {
+      assert.equal(problemOf({ [wrong]: "x://secret" }), `${wrong}: is not a setting; set ${right} instead`);
+      assert.equal(problemOf({ [wrong]: "" }), "none");
+    }
+    const both = { MONGO_URL: "x://secret", MONGODB_URL: "mongodb://127.0.0.1" };
+    assert.equal(problemOf(both), "none", "another program's setting may stand beside ours");
+    assert.equal(problemOf({ NEO4J_PORT: "tcp://10.0.0.1:7687" }), "none", "Kubernetes sets such names");
+  });
+
   it("ignore variables that are not theirs", () => {
     assert.deepEqual(
       readConfig(Object.fromEntries(["PATH", "constructor", "__proto__"].map((name) => [name, "x"]))),
