@@ -10,7 +10,7 @@ export interface Identifier {
  * `blocked`: a value that stands for nobody. `limit`: more values of a namespace than one profile may have. `forbidden_pair`: a forbidden
  * pair. `shared_identifier`: an identifier that touches too many people. `unlinked`: taken apart since, and the assertion is older.
  */
-export type DropRule = "blocked" | "limit" | "forbidden_pair" | "shared_identifier" | "unlinked";
+export type DropRule = "blocked" | "invalid" | "limit" | "forbidden_pair" | "shared_identifier" | "unlinked";
 
 /** An identifier that was sent and not linked, with the rule that said so. */
 export interface DroppedIdentifier {

@@ -1,7 +1,7 @@
-import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import type { Namespace, NamespaceKind, Normalization } from "../catalog/catalog.js";
 import type { ErrorItem } from "../errors.js";
 import type { DroppedIdentifier, Identifier } from "../event/event.js";
+import { NORMALIZE, unquoted } from "./normalization.js";
 
 export const NAMESPACE_NAME = /^[a-z][a-z0-9_.-]{0,63}$/;
 export const NAMESPACE_NAME_RULE = "must be 1-64 characters: a lower-case letter, then a-z 0-9 _ . -";
@@ -83,40 +83,38 @@ const JUNK = new Set([
 ]);
 /** `0`, `000`, `---`, and the all-zero UUID. */
 const ZEROS_AND_DASHES = /^[0-]+$/;
-const QUOTES = new Set(['"', "'", "`"]);
+const comparable = (value: string): string => unquoted(value).toLowerCase();
 
-function comparable(value: string): string {
-  let text = value.trim();
-  while (text.length >= 2 && QUOTES.has(text[0]!) && text.at(-1) === text[0]) text = text.slice(1, -1).trim();
-  return text.toLowerCase();
-}
-
-const blockedTexts = new WeakMap<readonly string[], ReadonlySet<string>>();
+const blockedTexts = new WeakMap<Namespace, ReadonlySet<string>>();
 
 /** Made once of each list: a workspace may block a thousand long values, and every identifier is compared with them. */
-function textsOf(blocked: readonly string[]): ReadonlySet<string> {
-  let texts = blockedTexts.get(blocked);
+function textsOf(namespace: Namespace): ReadonlySet<string> {
+  let texts = blockedTexts.get(namespace);
   if (texts === undefined) {
-    texts = new Set(blocked.map(comparable));
-    blockedTexts.set(blocked, texts);
+    const normalize = NORMALIZE[namespace.normalization];
+    texts = new Set(namespace.blocked.flatMap((value) => [value, normalize(unquoted(value)) ?? value].map(comparable)));
+    blockedTexts.set(namespace, texts);
   }
   return texts;
 }
 
-export function isBlocked(value: string, { blocked }: Namespace): boolean {
+/** Junk, or blocked by the workspace, in whatever spelling. */
+function isBlocked(value: string, normalized: string | null, namespace: Namespace): boolean {
   const text = comparable(value);
-  return JUNK.has(text) || ZEROS_AND_DASHES.test(text) || (blocked.length > 0 && textsOf(blocked).has(text));
+  if (JUNK.has(text) || ZEROS_AND_DASHES.test(text)) return true;
+  if (namespace.blocked.length === 0) return false;
+  const texts = textsOf(namespace);
+  return texts.has(text) || (normalized !== null && texts.has(comparable(normalized)));
 }
 
-const NORMALIZE: Readonly<Record<Normalization, (value: string) => string>> = {
-  none: (value) => value,
-  email: (value) => value.trim().toLowerCase(),
-  // Without a country code a number is ambiguous, so it stays as it was sent.
-  phone: (value) => {
-    const parsed = parsePhoneNumberFromString(value);
-    return parsed?.isPossible() === true ? parsed.number : value.trim();
-  },
-};
+/** The value as it is kept, or why it is not. */
+type Reading = { readonly value: string } | { readonly rule: "blocked" | "invalid" };
+
+function read(value: string, namespace: Namespace): Reading {
+  const normalized = NORMALIZE[namespace.normalization](value);
+  if (isBlocked(value, normalized, namespace)) return { rule: "blocked" };
+  return normalized === null ? { rule: "invalid" } : { value: normalized };
+}
 
 export interface GivenIdentifier {
   /** Where it stood in the request or payload, for the error. */
@@ -131,13 +129,22 @@ export interface Unregistered {
 }
 
 export interface Admission {
-  /** Normalised, each once, without blocked ones, by (priority, namespace, value): the first names the facet. */
+  /** Normalised, each once, without dropped ones, by (priority, namespace, value): the first names the facet. */
   readonly identifiers: readonly Identifier[];
+  /** Blocked and invalid ones. */
   readonly dropped: readonly DroppedIdentifier[];
+  /** Of each invalid one, for where it may not just be dropped. */
+  readonly invalid: readonly ErrorItem[];
   /** Namespaces seen for the first time, and where; they are registered before anything is stored. */
   readonly unregistered: readonly Unregistered[];
   readonly errors: readonly ErrorItem[];
 }
+
+const NOT_ONE: Readonly<Record<Normalization, string>> = {
+  none: "cannot be read",
+  email: "is not an e-mail address",
+  phone: "is not a phone number",
+};
 
 const tooLong = (value: string): boolean =>
   value.length > VALUE_CHARACTERS_MAX && Array.from(value).length > VALUE_CHARACTERS_MAX;
@@ -148,6 +155,7 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
   const seen = new Set<string>();
   const dropped: DroppedIdentifier[] = [];
   const unregistered = new Map<string, Unregistered>();
+  const invalid: ErrorItem[] = [];
   const errors: ErrorItem[] = [];
   for (const { path, namespace: name, value } of given) {
     if (!NAMESPACE_NAME.test(name)) {
@@ -159,12 +167,14 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
       continue;
     }
     const namespace = table.get(name) ?? unregistered.get(name)?.namespace ?? selfRegistered(name);
-    if (isBlocked(value, namespace)) {
-      dropped.push({ identifier: { namespace: name, value }, rule: "blocked" });
+    const reading = read(value, namespace);
+    if ("rule" in reading) {
+      dropped.push({ identifier: { namespace: name, value }, rule: reading.rule });
+      if (reading.rule === "invalid") invalid.push({ path, message: NOT_ONE[namespace.normalization] });
       continue;
     }
     if (!table.has(name) && !unregistered.has(name)) unregistered.set(name, { path, namespace });
-    const identifier = { namespace: name, value: NORMALIZE[namespace.normalization](value) };
+    const identifier = { namespace: name, value: reading.value };
     const once = `${name}:${identifier.value}`;
     if (seen.has(once)) continue;
     seen.add(once);
@@ -174,6 +184,7 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
   return {
     identifiers: kept.map(({ identifier }) => identifier),
     dropped,
+    invalid,
     unregistered: [...unregistered.values()],
     errors,
   };
@@ -181,19 +192,20 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
 
 /**
  * The values with which a request has more of a namespace than one profile may have: without them it would be within the limits.
- * A value counts once, however it is written, and a blocked one does not count.
+ * A value counts once, however it is written; a blocked or invalid one does not count.
  */
 export function beyondLimits(given: readonly GivenIdentifier[], table: NamespaceTable): readonly ErrorItem[] {
   const within = new Map<string, Set<string>>();
   return given.flatMap(({ path, namespace: name, value }) => {
     const namespace = table.get(name);
-    if (namespace === undefined || namespace.limit === null || isBlocked(value, namespace)) return [];
+    if (namespace === undefined || namespace.limit === null) return [];
+    const reading = read(value, namespace);
+    if ("rule" in reading) return [];
     const values = within.get(name) ?? new Set();
     within.set(name, values);
-    const normalized = NORMALIZE[namespace.normalization](value);
-    if (!values.has(normalized) && values.size >= namespace.limit)
+    if (!values.has(reading.value) && values.size >= namespace.limit)
       return [{ path, message: `is beyond the limit of namespace ${name}: ${namespace.limit} in one profile` }];
-    values.add(normalized);
+    values.add(reading.value);
     return [];
   });
 }

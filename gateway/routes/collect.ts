@@ -139,7 +139,7 @@ async function admission(
     errors: [...admitted.errors, { path, message: `is beyond ${deps.identifiersMax} identifiers in one event` }],
   };
 }
-const NO_IDENTIFIERS: Admission = { identifiers: [], dropped: [], unregistered: [], errors: [] };
+const NO_IDENTIFIERS: Admission = { identifiers: [], dropped: [], invalid: [], unregistered: [], errors: [] };
 
 /** The asynchronous mode: everything that a retry or a later setting must not change is pinned here, then queued. */
 function createAcceptance(deps: CollectDeps): (context: Context) => Promise<Reply> {

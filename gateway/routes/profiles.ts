@@ -18,11 +18,11 @@ import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { EventStore } from "../../core/ports/event-store.js";
 import type { ProfileStore } from "../../core/ports/profile-store.js";
 import { showInstant } from "../../core/event/time.js";
-import { atNamespace, IDENTIFIER, withoutBlocked } from "../shapes/admission.js";
+import { IDENTIFIER, requireReadable, withoutBlocked } from "../shapes/admission.js";
 import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
 import { showEvent } from "./events.js";
 import { reply, type Context, type Reply, type Route } from "../route.js";
-import { mismatch, shape } from "../shapes/shape.js";
+import { shape } from "../shapes/shape.js";
 
 export interface ProfilesDeps {
   readonly catalog: Pick<CatalogStore, "namespaces">;
@@ -155,8 +155,8 @@ const showTrait = (trait: Trait): Scalar | readonly Scalar[] => (trait.merge ===
 async function lookup(deps: ProfilesDeps, { workspace }: Context, asked: readonly Identifier[]): Promise<Reply> {
   const table = withoutBlocked(await deps.catalog.namespaces(workspace));
   const admissions = asked.map((identifier, i) => admit([{ path: `identifiers.${i}`, ...identifier }], table));
-  const errors = admissions.flatMap((admission) => admission.errors);
-  if (errors.length > 0) throw mismatch(errors.map(atNamespace));
+  // What is no e-mail was never stored, so it is unknown as any other.
+  requireReadable(admissions.map(({ errors }) => ({ errors, invalid: [] })));
   const known = admissions.flatMap(({ identifiers: [identifier] }, i) => (identifier ? [{ identifier, i }] : []));
   const refs = await deps.identity.lookup(
     workspace,

@@ -18,8 +18,14 @@ export const IDENTIFIER = Type.Object(
   { additionalProperties: false },
 );
 
-/** Value lengths are checked by the body's shape, so what is left is the name. */
-export const atNamespace = ({ path, message }: ErrorItem): ErrorItem => ({ path: `${path}.namespace`, message });
+/** What a request names must be readable. Value lengths are checked by the body's shape, so an error is about the name. */
+export function requireReadable(admissions: readonly Pick<Admission, "errors" | "invalid">[]): void {
+  const errors = admissions.flatMap(({ errors, invalid }) => [
+    ...errors.map(({ path, message }): ErrorItem => ({ path: `${path}.namespace`, message })),
+    ...invalid.map(({ path, message }): ErrorItem => ({ path: `${path}.value`, message })),
+  ]);
+  if (errors.length > 0) throw mismatch(errors);
+}
 
 /**
  * Those that go together: by priority, without blocked ones. At least one must be left, and of no namespace more values than one
@@ -27,7 +33,7 @@ export const atNamespace = ({ path, message }: ErrorItem): ErrorItem => ({ path:
  */
 export function admitAll(given: readonly GivenIdentifier[], table: NamespaceTable): Admission {
   const admitted = admit(given, table);
-  if (admitted.errors.length > 0) throw mismatch(admitted.errors.map(atNamespace));
+  requireReadable([admitted]);
   if (admitted.identifiers.length === 0) throw blocked(given);
   const beyond = beyondLimits(given, table);
   if (beyond.length > 0) throw mismatch(beyond);
@@ -43,8 +49,7 @@ export interface Named {
 /** Each is needed, so none may be blocked. In the order given: by priority it could not be told which is which. */
 export function admitEach(given: readonly GivenIdentifier[], table: NamespaceTable): Named {
   const admissions = given.map((one) => admit([one], table));
-  const errors = admissions.flatMap((admission) => admission.errors);
-  if (errors.length > 0) throw mismatch(errors.map(atNamespace));
+  requireReadable(admissions);
   const nobodies = given.filter((_, i) => admissions[i]!.dropped.length > 0);
   if (nobodies.length > 0) throw blocked(nobodies);
   const unregistered = new Map<string, Unregistered>();

@@ -40,7 +40,7 @@ const OUTCOMES: readonly Change["outcome"][] = [
   "reverted",
   "allowed",
 ];
-const RULES: readonly DropRule[] = ["blocked", "limit", "forbidden_pair", "shared_identifier", "unlinked"];
+const RULES: readonly DropRule[] = ["blocked", "invalid", "limit", "forbidden_pair", "shared_identifier", "unlinked"];
 
 /** What the records of changes promise. */
 export const identityGraphChanges: Contract<IdentityGraph> = {

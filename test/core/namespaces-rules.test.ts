@@ -55,11 +55,6 @@ describe("The rules of namespaces", () => {
     assert.deepEqual(admitted(given("email", " Ada.L+x@Example.COM ")), ["email:ada.l+x@example.com"]);
   });
 
-  it("write phone numbers with a country code in one form, and keep others as they were sent", () => {
-    assert.deepEqual(admitted(given("phone", "+44 (20) 7946-0958")), ["phone:+442079460958"]);
-    assert.deepEqual(admitted(given("phone", "020 7946 0958")), ["phone:020 7946 0958"]);
-  });
-
   it("compare values of a namespace without normalisation exactly as sent", () => {
     assert.deepEqual(admitted(given("user_id", " A ")), ["user_id: A "]);
     assert.deepEqual(admitted(given("user_id", "a"), given("user_id", "A")), ["user_id:A", "user_id:a"]);

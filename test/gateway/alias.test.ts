@@ -68,6 +68,15 @@ describe("POST /v1/alias", () => {
     assert.deepEqual(lookup.body["profiles"], []);
   });
 
+  it("answers 422 for a side that is no e-mail or phone and names which", async () => {
+    const answer = await alias(id("cookie_id", "c"), id("email", "nobody"));
+    assert.deepEqual([answer.status, errorPaths(answer)], [422, ["known.value"]]);
+    assert.deepEqual(errorPaths(await alias(id("phone", "nobody"), id("email", "x"))), [
+      "anonymous.value",
+      "known.value",
+    ]);
+  });
+
   it("answers 422 when both sides are the same identifier, also after normalising", async () => {
     assert.equal((await alias(id("user_id", "u"), id("user_id", "u"))).status, 422);
     const answer = await alias(id("email", "A@example.com"), id("email", " a@example.com"));

@@ -165,6 +165,13 @@ describe("POST /v1/collect", () => {
     assert.deepEqual(body["dropped"], dropped);
   });
 
+  it("drops an identifier of an event that is no e-mail, says so, and folds by the others", async () => {
+    const accepted = await workspace.collect(schemaId, { email: "nobody", cookie: "c-invalid" });
+    const { body } = await workspace.settled(accepted.body["event_id"]);
+    const dropped = [{ identifier: { namespace: "email", value: "nobody" }, rule: "invalid" }];
+    assert.deepEqual([body["status"], body["dropped"]], ["folded", dropped]);
+  });
+
   it("stores an event whose identifiers are all blocked, and folds it nowhere", async () => {
     const accepted = await workspace.collect(schemaId, { email: "null" });
     const { body } = await workspace.settled(accepted.body["event_id"], "stored");

@@ -90,6 +90,23 @@ describe("POST /v1/identify", () => {
     assert.deepEqual(errorPaths(answer), ["identifiers.0", "identifiers.1"]);
   });
 
+  it("answers 422 for a value that is no e-mail or phone and names it, and links none of the others", async () => {
+    const answer = await identify(id("email", "nobody"), id("user_id", "v"), id("phone", "+12025550110 or so"));
+    assert.deepEqual([answer.status, answer.body["code"]], [422, "validation_failed"]);
+    assert.deepEqual(errorPaths(answer), ["identifiers.0.value", "identifiers.2.value"]);
+    const asked = [id("user_id", "v"), id("email", "nobody")];
+    const lookup = await workspace.send("POST", "/v1/profiles/lookup", { identifiers: asked });
+    assert.deepEqual(lookup.body, { profiles: [], unknown: asked });
+  });
+
+  it("keeps two extensions of one phone number apart, and takes two spellings of it for one", async () => {
+    const five = await identify(id("phone", "+12025550110 ext. 5"));
+    const seven = await identify(id("phone", "+12025550110 ext. 7"));
+    assert.notEqual(five.body["profile_id"], seven.body["profile_id"]);
+    const again = await identify(id("phone", "001 202 555 0110 x5"));
+    assert.deepEqual([again.body["outcome"], again.body["profile_id"]], ["unchanged", five.body["profile_id"]]);
+  });
+
   it("takes 1 to 20 identifiers per request; none or 21 are 422", async () => {
     assert.equal((await identify(...many(20))).status, 200);
     for (const count of [0, 21]) {

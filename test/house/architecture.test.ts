@@ -23,7 +23,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   typebox: ["core/config.ts", "gateway/"],
   uuid: ["core/ids.ts"],
   "lru-cache": ["core/", "store/", "gateway/"],
-  "libphonenumber-js": ["core/identity/namespaces.ts"],
+  "libphonenumber-js": ["core/identity/normalization.ts"],
   express: ["gateway/", "scripts/bench/"],
   "express-rate-limit": ["gateway/"],
   libsql: ["store/embedded/", "scripts/bench/", "scripts/servers/exclusive.ts"],
