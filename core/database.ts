@@ -28,3 +28,12 @@ export interface Database {
   check(): void;
   close(): Promise<void>;
 }
+
+/** What one part keeps in the file. */
+export interface Tables {
+  readonly part: string;
+  /** Another number whenever the tables, or what stands in them, change: a build knows one alone. */
+  readonly format: number;
+  /** Statements separated by semicolons, none of which stands inside a literal. */
+  readonly sql: string;
+}

@@ -66,8 +66,7 @@ type ChangeRow = readonly [
   keyId: KeyId,
   identifiers: readonly string[],
   before: readonly ProfileId[],
-  /** A version wrote the only one there was. */
-  after: readonly ProfileId[] | ProfileId,
+  after: readonly ProfileId[],
   dropped: readonly string[] | null,
   rule: DropRule | null,
   reverts: ChangeId | null,
@@ -84,7 +83,7 @@ function changeOf(row: ChangeRow): Change {
     identifiers: identifiers.map(named),
     outcome,
     before,
-    after: typeof after === "string" ? [after] : after,
+    after,
     dropped: (dropped ?? []).map(droppedOf),
     rule,
     reverts,

@@ -16,7 +16,6 @@ import { PING, RESOLVE } from "./cypher/writes.js";
 import { readLocked } from "./step.js";
 import { inTwoTries } from "./retry.js";
 import { createUpdate, type UpdateOptions } from "./transaction.js";
-import { upgrade } from "./upgrade.js";
 import { PART_ROWS } from "./write.js";
 
 /**
@@ -24,9 +23,7 @@ import { PART_ROWS } from "./write.js";
  * `ConfigError` that names `NEO4J_URL`, `NEO4J_USER` or `NEO4J_PASSWORD`.
  */
 export async function openNeo4jGraph(options: ClientOptions): Promise<IdentityGraph> {
-  const client = await openClient(options);
-  void upgrade(client);
-  return createNeo4jGraph(client);
+  return createNeo4jGraph(await openClient(options));
 }
 
 export interface GraphOptions extends UpdateOptions {

@@ -1,9 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import neo4j, { type Driver } from "neo4j-driver";
 import { ConfigError } from "../../core/config.js";
-import { connect, createClient, readOnce, writeOnce, type Client, type ClientOptions } from "./client.js";
+import {
+  connect,
+  createClient,
+  readOnce,
+  whole,
+  writeOnce,
+  type Client,
+  type ClientOptions,
+  type Parameters,
+  type Row,
+} from "./client.js";
 import { codeOf, failureOf, ofDriver } from "./failure.js";
-import { AWAIT_SCHEMA, SCHEMA } from "./cypher/writes.js";
+import { AWAIT_SCHEMA, FORMAT, FORMAT_CONSTRAINT, SCHEMA, TAKE_FORMAT } from "./cypher/writes.js";
 import { warmRest, warmUp } from "./plan-warm-up.js";
 
 /** All of the start: long enough for the indexes of an empty database, short enough to be seen. */
@@ -13,17 +23,17 @@ const OPEN_MS = 9_500;
 const READY_MS = 12_500;
 
 /** Connects, logs in and makes the schema; several processes may do so at once. Throws `ConfigError` that names the variable. */
-export async function openClient(options: ClientOptions): Promise<Client> {
+export async function openClient(options: ClientOptions, format = FORMAT): Promise<Client> {
   const begun = performance.now();
   const driver = connectTo(options);
   const tooLate = new AbortController();
   try {
     const late = sleep(OPEN_MS, "late" as const, { signal: tooLate.signal, ref: false });
-    const outcome = await Promise.race([prepare(driver), late]);
+    const outcome = await Promise.race([prepare(driver, format), late]);
     if (outcome === "late") throw new ConfigError("NEO4J_URL: the server there did not answer in time");
   } catch (error) {
     driver.close().catch(() => undefined);
-    throw explained(ofDriver(error), options);
+    throw error instanceof ConfigError ? error : explained(ofDriver(error), options);
   } finally {
     tooLate.abort();
   }
@@ -43,8 +53,14 @@ function connectTo(options: ClientOptions): Driver {
   throw new ConfigError("NEO4J_URL: must not hold a user or a password; they are NEO4J_USER and NEO4J_PASSWORD");
 }
 
-async function prepare(driver: Driver): Promise<void> {
+async function prepare(driver: Driver, format: number): Promise<void> {
   await driver.verifyConnectivity({ database: "neo4j" });
+  await makeOnce(driver, FORMAT_CONSTRAINT);
+  const [row] = await makeOnce(driver, TAKE_FORMAT, { format: whole(format) });
+  if (row![0] !== format)
+    throw new ConfigError(
+      `NEO4J_URL: the data there has format ${Number(row![0])}, and this build knows format ${format} alone`,
+    );
   for (const statement of SCHEMA) await makeOnce(driver, statement);
   await readOnce(driver, AWAIT_SCHEMA, {});
 }
@@ -53,10 +69,10 @@ async function prepare(driver: Driver): Promise<void> {
 const SCHEMA_TRIES = 20;
 const BETWEEN_TRIES_MS = 100;
 
-async function makeOnce(driver: Driver, statement: string): Promise<void> {
+async function makeOnce(driver: Driver, statement: string, q: Parameters = {}): Promise<readonly Row[]> {
   for (let tries = 1; ; tries++)
     try {
-      return void (await writeOnce(driver, statement, {}));
+      return await writeOnce(driver, statement, q);
     } catch (error) {
       const isRace = failureOf(error) === "conflict" || codeOf(error).startsWith("Neo.ClientError.Schema.");
       if (!isRace || tries === SCHEMA_TRIES) throw error;

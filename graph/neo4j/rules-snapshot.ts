@@ -10,7 +10,6 @@ import type {
 } from "../../core/identity/model.js";
 import { whole, type Parameters, type Row } from "./client.js";
 import { lookParameters, lookupsOfWant, type Lookups } from "./snapshot.js";
-import { COUNT_MEMBERS } from "./cypher/writes.js";
 
 export type RulesWant = ReadSet & { readonly rules: NonNullable<ReadSet["rules"]> };
 export type Ask = (statement: string, q: Parameters) => Promise<readonly Row[]>;
@@ -22,7 +21,7 @@ type Seat = readonly [
   isShared: boolean,
   touched: readonly IdentifierKey[] | null,
 ];
-/** The first two are null when a step takes the profile away just then, the others when nothing was ever written there. */
+/** The first four are null when a step takes the profile away just then; no forbidden pairs, and no annexes, are null too. */
 type FoundRow = readonly [
   profileId: ProfileId | null,
   size: number | null,
@@ -50,46 +49,23 @@ export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId,
   const touching = rules.limited.length === 0 ? [] : [...lookups.keys.keys()].map(whole);
   const [row] = await ask(statement, { ws, ...lookParameters(lookups), touching, ...rules });
   const [found, links, touched] = row as [readonly FoundRow[], readonly LinkRow[], readonly TouchedRow[]];
-  const components = await componentsOf(ask, found);
+  const components = componentsOf(found);
   const { linked, removed } = linksOf(lookups, links);
   const identifiers = identifiersOf(lookups, found, new Map(touched), rules);
   const annexed = found.flatMap(([profileId, , , , , isAnnexed]) => (isAnnexed && profileId !== null ? profileId : []));
   return { snapshot: { identifiers, components, linked, removed }, annexed: new Set(annexed) };
 }
 
-async function componentsOf(ask: Ask, found: readonly FoundRow[]): Promise<ReadonlyMap<ProfileId, SeenComponent>> {
-  const uncounted = found.filter(([profileId, , , counts]) => profileId !== null && counts === null);
-  const counted = await countMembers(
-    ask,
-    uncounted.map(([profileId]) => profileId!),
-  );
+function componentsOf(found: readonly FoundRow[]): ReadonlyMap<ProfileId, SeenComponent> {
   const components = new Map<ProfileId, SeenComponent>();
-  for (const [profileId, size, rev, counts, forbidden] of found) {
-    if (profileId === null || size === null) continue;
-    components.set(profileId, {
-      profileId,
-      size,
-      rev: rev ?? 0,
-      counts: counts === null ? (counted.get(profileId) ?? new Map()) : countsOf(counts),
-      forbidden: forbidden ?? [],
-    });
-  }
+  for (const [profileId, size, rev, counts, forbidden] of found)
+    if (profileId !== null && size !== null && rev !== null && counts !== null)
+      components.set(profileId, { profileId, size, rev, counts: countsOf(counts), forbidden: forbidden ?? [] });
   return components;
 }
 
 const countsOf = (json: string): ReadonlyMap<string, number> =>
   new Map(Object.entries(JSON.parse(json) as Readonly<Record<string, number>>));
-
-async function countMembers(ask: Ask, ids: readonly ProfileId[]) {
-  const counted = new Map<ProfileId, Map<string, number>>();
-  if (ids.length === 0) return counted;
-  const rows = (await ask(COUNT_MEMBERS, { ids })) as readonly (readonly [ProfileId, string, number])[];
-  for (const [id, namespace, members] of rows) {
-    const counts = counted.get(id) ?? new Map<string, number>();
-    counted.set(id, counts.set(namespace, members));
-  }
-  return counted;
-}
 
 function identifiersOf(
   { keys }: Lookups,

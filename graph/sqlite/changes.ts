@@ -1,6 +1,5 @@
 import type { Database } from "../../core/database.js";
-import type { Identifier } from "../../core/event/event.js";
-import type { ChangeId, KeyId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { ChangeId, KeyId, WorkspaceId } from "../../core/ids.js";
 import type { Change, Plan, Source } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { prepareInsert } from "./insert.js";
@@ -11,11 +10,9 @@ type Named = readonly [namespace: string, value: string];
 
 /** What a record holds beside the columns: short, since each step writes one, and without what is mostly empty. */
 interface ChangeRecord {
-  /** Of the first step: an object each. */
-  readonly identifiers: readonly (Named | Identifier)[];
+  readonly identifiers: readonly Named[];
   readonly before?: Change["before"];
-  /** Of the first step: one. */
-  readonly after: Change["after"] | Uid;
+  readonly after: Change["after"];
   readonly dropped?: Change["dropped"];
   readonly rule?: NonNullable<Change["rule"]>;
   readonly reverts?: ChangeId;
@@ -62,15 +59,14 @@ type ChangeRow = readonly [id: Buffer, Change["outcome"], Source, KeyId, number,
 
 const changeOf = ([id, outcome, source, keyId, at, blob]: ChangeRow): Change => {
   const record = JSON.parse(blob.toString()) as ChangeRecord;
-  const { after } = record;
   return {
     changeId: changeIdOf(id.toString("hex")),
     at: record.at ?? at,
     evidence: { source, keyId, at },
-    identifiers: record.identifiers.map((one) => ("value" in one ? one : { namespace: one[0], value: one[1] })),
+    identifiers: record.identifiers.map(([namespace, value]) => ({ namespace, value })),
     outcome,
     before: record.before ?? [],
-    after: typeof after === "string" ? [after] : after,
+    after: record.after,
     dropped: record.dropped ?? [],
     rule: record.rule ?? null,
     reverts: record.reverts ?? null,

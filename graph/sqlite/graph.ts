@@ -12,7 +12,7 @@ import { preparePlanWriter } from "./write.js";
 import { createProfileReads } from "./profiles.js";
 import { readSetOf, readSetOfAll } from "../rules/read-set.js";
 
-/** The graph in the embedded store. The tables stand already (`GRAPH_MIGRATIONS`); the database stays open after `close`. */
+/** The graph in the embedded store. The tables stand already (`GRAPH_TABLES`); the database stays open after `close`. */
 export function createSqliteGraph({ database }: { readonly database: Database }): IdentityGraph {
   const look = prepareLook(database);
   const writePlan = preparePlanWriter(database);

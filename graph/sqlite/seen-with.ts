@@ -18,7 +18,7 @@ const neighbours = (own: "a" | "b", other: "a" | "b"): string => `
 
 /** Adds to each identifier in sight the values of limited namespaces that it was sent with. */
 export function prepareTouched(database: Database) {
-  const stored = database.prepare("SELECT touched FROM identifiers WHERE id = ? AND touched IS NOT NULL");
+  const stored = database.prepare("SELECT seen_with FROM identifiers WHERE id = ? AND seen_with IS NOT NULL");
   const sides = [database.prepare(neighbours("a", "b")), database.prepare(neighbours("b", "a"))];
 
   return (sight: Sight, { limited, touchedMax }: NonNullable<ReadSet["rules"]>): void => {

@@ -30,8 +30,8 @@ export function prepareMarkWriter(database: Database) {
 }
 
 function prepareTouch(database: Database) {
-  const find = database.prepare("SELECT touched FROM identifiers WHERE id = ?");
-  const write = database.prepare("UPDATE identifiers SET touched = ?, shared = ? WHERE id = ?");
+  const find = database.prepare("SELECT seen_with FROM identifiers WHERE id = ?");
+  const write = database.prepare("UPDATE identifiers SET seen_with = ?, shared = ? WHERE id = ?");
   return (workspace: WorkspaceId, row: number, { touched, isShared }: TouchPlan): void => {
     const stored = find.get([row])![0] as Buffer | null;
     const all = new Set([...touchedOf(stored), ...touched]);

@@ -5,7 +5,7 @@ import { ConfigError } from "../../core/config.js";
 import type { Database } from "../../core/database.js";
 import { openDatabase, type DatabaseOptions } from "./database.js";
 import { failureOf } from "./failure.js";
-import { migrate, STORE_MIGRATIONS } from "./schema.js";
+import { createTables, STORE_TABLES } from "./schema.js";
 import { requireWholeLog } from "./write-ahead-log.js";
 
 export interface EmbeddedOptions extends Omit<DatabaseOptions, "file"> {
@@ -27,7 +27,7 @@ export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Pr
     const file = join(dataDir, "onym.db");
     requireWholeLog(`${file}-wal`);
     database = openDatabase({ file, ...options });
-    migrate(database, "store", STORE_MIGRATIONS);
+    createTables(database, STORE_TABLES);
   } catch (error) {
     await database?.close();
     unlock();

@@ -1,29 +1,27 @@
-import type { Database } from "../../core/database.js";
+import { ConfigError } from "../../core/config.js";
+import type { Database, Tables } from "../../core/database.js";
 import { failureOf } from "./failure.js";
 
-/** Statements separated by semicolons, none of which stands inside a literal. A step that was released never changes. */
-export type Migration = string;
-
 /**
- * Brings one part's tables up to date: each part counts its own steps. All in one transaction, before anything else is written.
- * Throws when the file was made by a newer build: an older one would read it wrongly.
+ * Makes one part's tables in a file that has none of them, in one transaction. Throws when those that stand there have another format
+ * than this build knows: it would read them wrongly.
  */
-export function migrate(database: Database, part: string, steps: readonly Migration[]): void {
+export function createTables(database: Database, { part, format, sql }: Tables): void {
   atOnce(database, () => {
-    database.prepare("CREATE TABLE IF NOT EXISTS migrations (part TEXT PRIMARY KEY, version INTEGER NOT NULL)").run([]);
-    const version = Number(database.prepare("SELECT version FROM migrations WHERE part = ?").get([part])?.[0] ?? 0);
-    if (version > steps.length)
-      throw new Error(
-        `The data was written by a newer version of Onym: ${part} ${version}, this one knows ${steps.length}.`,
+    const isNew = database.prepare("SELECT count(*) FROM sqlite_master").get([])![0] === 0;
+    database.prepare("CREATE TABLE IF NOT EXISTS formats (part TEXT PRIMARY KEY, format INTEGER NOT NULL)").run([]);
+    const hasFormats = database.prepare("SELECT count(*) FROM formats").get([])![0] !== 0;
+    const found = database.prepare("SELECT format FROM formats WHERE part = ?").get([part])?.[0];
+    // A file with tables and no number was written before there were numbers.
+    const stored = found ?? (isNew || hasFormats ? null : 0);
+    if (stored === format) return;
+    if (stored !== null)
+      throw new ConfigError(
+        `DATA_DIR: the data there has format ${Number(stored)} (${part}), and this build knows format ${format} alone`,
       );
-    for (const step of steps.slice(version)) runStep(database, step);
-    if (version < steps.length)
-      database.prepare("INSERT OR REPLACE INTO migrations (part, version) VALUES (?, ?)").run([part, steps.length]);
+    for (const statement of sql.split(";")) if (statement.trim() !== "") database.prepare(statement).run([]);
+    database.prepare("INSERT INTO formats (part, format) VALUES (?, ?)").run([part, format]);
   });
-}
-
-function runStep(database: Database, step: Migration): void {
-  for (const statement of step.split(";")) if (statement.trim() !== "") database.prepare(statement).run([]);
 }
 
 /** A transaction of its own, now: for the start, when nobody else writes. */
@@ -44,8 +42,10 @@ export function atOnce<T>(database: Database, work: () => T): T {
  * The tables of queue, events, profiles and catalog. Client-chosen text is a BLOB, because the driver cuts text at a NUL;
  * JSON that we wrote is TEXT, because it escapes the NUL and text is read in half the time.
  */
-export const STORE_MIGRATIONS: readonly Migration[] = [
-  `
+export const STORE_TABLES: Tables = {
+  part: "store",
+  format: 3,
+  sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
     message BLOB NOT NULL,
@@ -130,7 +130,7 @@ export const STORE_MIGRATIONS: readonly Migration[] = [
     registered_itself INTEGER NOT NULL,
     namespace TEXT NOT NULL,
     PRIMARY KEY (ws, name)
-  ) WITHOUT ROWID
+  ) WITHOUT ROWID;
+  CREATE TABLE identity_settings (ws TEXT PRIMARY KEY, settings TEXT NOT NULL) WITHOUT ROWID
   `,
-  "CREATE TABLE identity_settings (ws TEXT PRIMARY KEY, settings TEXT NOT NULL) WITHOUT ROWID",
-];
+};

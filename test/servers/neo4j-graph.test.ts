@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { ConfigError } from "../../core/config.js";
 import { identifierKey } from "../../core/event/event.js";
 import { newId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import { pairKey, type Plan } from "../../core/identity/model.js";
@@ -10,6 +11,7 @@ import { openClient } from "../../graph/neo4j/open.js";
 import * as annex from "../../graph/neo4j/cypher/staging.js";
 import * as reads from "../../graph/neo4j/cypher/reads.js";
 import * as statements from "../../graph/neo4j/cypher/writes.js";
+import { FORMAT } from "../../graph/neo4j/cypher/writes.js";
 import * as undo from "../../graph/neo4j/cypher/undo.js";
 import { aRequest, aWorkspace, anAssertion, anIdentifier, step, stepOf } from "../support/identity/fixtures.js";
 import { anAssertionSchedule } from "../support/identity/model.js";
@@ -64,6 +66,12 @@ describe("The identity graph in Neo4j", () => {
     const unrecorded = `MATCH (a:Identifier)-[l:LINKED]->() WHERE a.ws IN $workspaces
       AND NOT EXISTS { (c:Change {id: l.change, ws: a.ws}) } RETURN count(l)`;
     assert.deepEqual(await found(unrecorded), [[0]]);
+  });
+
+  it("is not opened by a build that knows another format, which names both", async () => {
+    const opening = openClient({ ...neo4jUnderTest(), onError: throwError }, FORMAT + 1);
+    const message = `NEO4J_URL: the data there has format ${FORMAT}, and this build knows format ${FORMAT + 1} alone`;
+    await assert.rejects(opening, (error: Error) => error instanceof ConfigError && error.message === message);
   });
 
   it("shows an operator who is linked to whom and why, the way round it was asserted", async () => {

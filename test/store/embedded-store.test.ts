@@ -2,19 +2,17 @@ import assert from "node:assert/strict";
 import { copyFile, mkdir, open as openFile, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { ConfigError } from "../../core/config.js";
 import { newId, type WorkspaceId } from "../../core/ids.js";
 import { encodeMessage } from "../../core/event/message.js";
 import { isAppError } from "../support/errors.js";
-import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
-import { openDatabase } from "../../store/embedded/database.js";
 import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
 import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
+import { ConfigError } from "../../core/config.js";
 import { openEmbedded, type EmbeddedStore } from "../../store/embedded/open.js";
 import { createEmbeddedQueue } from "../../store/embedded/queue/queue.js";
-import { migrate, STORE_MIGRATIONS } from "../../store/embedded/schema.js";
+import { createTables } from "../../store/embedded/schema.js";
 import { onError, temporaryFolder } from "../support/backends.js";
-import { aNamespace, anEvent, aMark } from "../support/builders.js";
+import { anEvent, aMark } from "../support/builders.js";
 import { killChildren, startChild } from "../support/service/child.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 
@@ -79,44 +77,38 @@ describe("The embedded store", () => {
     await open();
   });
 
-  it("frees the folder when its opening fails", async () => {
+  it("frees the folder when its opening fails, and names both formats of data that it does not know", async () => {
     const store = await open();
-    migrate(store.database, "store", [...STORE_MIGRATIONS, "CREATE TABLE later (id INTEGER)"]);
+    store.database.prepare("UPDATE formats SET format = 9").run([]);
     await store.close();
-    for (let time = 0; time < 2; time += 1) await assert.rejects(open(), /newer version of Onym/);
+    const isOneLine = (error: Error): boolean => {
+      assert.match(
+        error.message,
+        /^DATA_DIR: the data there has format 9 \(store\), and this build knows format \d+ alone$/,
+      );
+      return error instanceof ConfigError;
+    };
+    for (let time = 0; time < 2; time += 1) await assert.rejects(open(), isOneLine);
   });
 
-  it("takes a file of the first version over, with the namespaces in it", async () => {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
-    const database = openDatabase({ file: join(dataDir, "onym.db"), ...options });
-    migrate(database, "store", STORE_MIGRATIONS.slice(0, 1));
-    const workspace = newId<WorkspaceId>();
-    const { registeredItself: _, ...card } = aNamespace({ name: "card", limit: 3 });
-    const insert = database.prepare(
-      "INSERT INTO namespaces (ws, name, registered_itself, namespace) VALUES (?, ?, ?, ?)",
-    );
-    insert.run([workspace, "card", 1, JSON.stringify({ ...card, builtIn: false })]);
-    await database.close();
-    const catalog = createEmbeddedCatalog(await open());
-    assert.deepEqual(await catalog.namespaces(workspace), [{ ...card, registeredItself: true }]);
-    assert.deepEqual(await catalog.identitySettings(workspace), { sharedIdentifierLimit: null });
-    await catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 4 });
-    assert.deepEqual(await catalog.identitySettings(workspace), { sharedIdentifierLimit: 4 });
+  it("takes a file with tables and without a number for one of format 0", async () => {
+    const { database } = await open();
+    database.prepare("DELETE FROM formats").run([]);
+    await Promise.all(opened.map((store) => store.close()));
+    await assert.rejects(open(), /has format 0 \(store\), and this build knows format \d+ alone/);
   });
 
-  it("runs each migration of each part once, and all of them or none", async () => {
+  it("makes the tables of each part once, and all of them or none", async () => {
     const { database } = await open();
     const tables = (): readonly unknown[] =>
       database.prepare("SELECT name FROM sqlite_master WHERE name GLOB '[abc]' ORDER BY name").all([]).flat();
-    const steps = ["CREATE TABLE a (id INTEGER); CREATE INDEX c ON a (id)", "CREATE TABLE b (id INTEGER)"] as const;
-    migrate(database, "part", steps.slice(0, 1));
-    migrate(database, "part", steps);
-    migrate(database, "part", steps);
-    assert.deepEqual(tables(), ["a", "b", "c"]);
-    assert.throws(() => migrate(database, "part", steps.slice(0, 1)), /part 2, this one knows 1/);
-    assert.throws(() => migrate(database, "other", ["DROP TABLE b", "CREATE TABLE a (id INTEGER)"]));
-    assert.deepEqual(tables(), ["a", "b", "c"]);
-    migrate(database, "other", ["DROP TABLE b"]);
+    const part = { part: "part", format: 1, sql: "CREATE TABLE a (id INTEGER); CREATE INDEX c ON a (id)" };
+    createTables(database, part);
+    createTables(database, part);
+    assert.deepEqual(tables(), ["a", "c"]);
+    for (const format of [0, 2]) assert.throws(() => createTables(database, { ...part, format }), /format 1 \(part\)/);
+    const broken = { part: "other", format: 1, sql: "CREATE TABLE b (id INTEGER); CREATE TABLE a (id INTEGER)" };
+    assert.throws(() => createTables(database, broken));
     assert.deepEqual(tables(), ["a", "c"]);
   });
 

@@ -9,13 +9,13 @@ import type { EventStore } from "../../core/ports/event-store.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { ProfileStore } from "../../core/ports/profile-store.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
-import { GRAPH_MIGRATIONS } from "../../graph/sqlite/schema.js";
+import { GRAPH_TABLES } from "../../graph/sqlite/schema.js";
 import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
 import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
 import { openEmbedded } from "../../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
 import { createEmbeddedQueue } from "../../store/embedded/queue/queue.js";
-import { migrate } from "../../store/embedded/schema.js";
+import { createTables } from "../../store/embedded/schema.js";
 import type { Backend } from "./contract.js";
 import { SERVERS } from "./servers/servers.js";
 
@@ -76,7 +76,7 @@ export const catalogBackends: readonly Backend<CatalogStore>[] = [
 ];
 export const graphBackends: readonly Backend<IdentityGraph>[] = [
   embedded("SQLite", (database) => {
-    migrate(database, "graph", GRAPH_MIGRATIONS);
+    createTables(database, GRAPH_TABLES);
     return createSqliteGraph({ database });
   }),
   ...(onServers?.graph ?? []),

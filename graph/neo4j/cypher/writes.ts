@@ -16,9 +16,22 @@
  * (:Change {id, ws, at, asked_at, outcome, source, event, key_id, identifiers, before, after, dropped, rule, reverts}): `id` sorts by
  * age; `asked_at` stands there when the request was older than `at`. (:Change)-[:ABOUT]->(:Identifier): those that it names, and
  * those whose uid is a profile id before or after it.
- * (:Workspace {id, seq}): its lock is the lock of all identity writes of the workspace. (:Onym {name, version, upgraded}): how far what
- * an older version wrote was brought up to this one.
+ * (:Workspace {id, seq}): its lock is the lock of all identity writes of the workspace. (:Onym {name, format}): the format of all this.
  */
+
+/** Another number whenever what stands in the graph changes: a build knows one alone. */
+export const FORMAT = 3;
+
+/** Without it two processes could each make one. */
+export const FORMAT_CONSTRAINT = "CREATE CONSTRAINT onym_name IF NOT EXISTS FOR (v:Onym) REQUIRE v.name IS UNIQUE";
+
+/** The format of what stands there, now written if the graph is empty. What was written before there were numbers has format 0. */
+export const TAKE_FORMAT = `
+OPTIONAL MATCH (i:Identifier)
+WITH i LIMIT 1
+MERGE (v:Onym {name: 'identity graph'})
+ON CREATE SET v.format = CASE WHEN i IS NULL THEN $q.format ELSE 0 END
+RETURN coalesce(v.format, 0)`;
 
 /** Made at every start, by several processes at once. */
 export const SCHEMA: readonly string[] = [
@@ -26,7 +39,6 @@ export const SCHEMA: readonly string[] = [
   "CREATE CONSTRAINT onym_identifier_uid IF NOT EXISTS FOR (i:Identifier) REQUIRE i.uid IS UNIQUE",
   "CREATE CONSTRAINT onym_profile_id IF NOT EXISTS FOR (p:Profile) REQUIRE p.id IS UNIQUE",
   "CREATE CONSTRAINT onym_annex_hub IF NOT EXISTS FOR (x:Annex) REQUIRE x.hub IS UNIQUE",
-  "CREATE CONSTRAINT onym_version_name IF NOT EXISTS FOR (v:Onym) REQUIRE v.name IS UNIQUE",
   "CREATE CONSTRAINT onym_workspace_id IF NOT EXISTS FOR (w:Workspace) REQUIRE w.id IS UNIQUE",
   "CREATE CONSTRAINT onym_change_id IF NOT EXISTS FOR (c:Change) REQUIRE c.id IS UNIQUE",
   "CREATE CONSTRAINT onym_linked_key IF NOT EXISTS FOR ()-[l:LINKED]-() REQUIRE l.key IS UNIQUE",
@@ -130,13 +142,6 @@ export const RULES = `CYPHER replan=skip ${RULES_PARTS("")}`;
 
 export const LOCK_AND_RULES = `CYPHER replan=skip ${TAKE_LOCK} ${RULES_PARTS("w")}`;
 
-/** Of profiles that a version wrote which kept no counts. */
-export const COUNT_MEMBERS = `CYPHER replan=skip
-UNWIND $q.ids AS id
-MATCH (p:Profile {id: id}) USING INDEX SEEK p:Profile(id)
-MATCH (m)-[:OF]->(p)
-RETURN id, m.ns AS ns, count(*) AS members`;
-
 export const FIND_CHANGE = `CYPHER replan=skip
 MATCH (c:Change {id: $q.change}) USING INDEX SEEK c:Change(id)
 WHERE c.ws = $q.ws
@@ -171,7 +176,7 @@ CALL () {
   UNWIND $q.moves AS move
   MATCH (into:Profile {id: move.into}) USING INDEX SEEK into:Profile(id)
   MATCH (gone:Profile {id: move.gone}) USING INDEX SEEK gone:Profile(id)
-  SET into.rev = CASE WHEN coalesce(gone.rev, 0) > coalesce(into.rev, 0) THEN gone.rev ELSE into.rev END
+  SET into.rev = CASE WHEN gone.rev > into.rev THEN gone.rev ELSE into.rev END
   DELETE gone
 }`;
 
@@ -179,7 +184,7 @@ const GROWN = `
 CALL () {
   UNWIND $q.grown AS g
   MATCH (p:Profile {id: g.was}) USING INDEX SEEK p:Profile(id)
-  SET p.id = g.id, p.size = g.size, p.rev = coalesce(p.rev, 0) + 1,
+  SET p.id = g.id, p.size = g.size, p.rev = p.rev + 1,
     p.counts = coalesce(g.counts, p.counts), p.forbidden = coalesce(g.forbidden, p.forbidden)
 }
 CALL () {

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Database } from "../../../core/database.js";
 import { createSqliteGraph } from "../../../graph/sqlite/graph.js";
-import { GRAPH_MIGRATIONS } from "../../../graph/sqlite/schema.js";
+import { GRAPH_TABLES } from "../../../graph/sqlite/schema.js";
 import { openDatabase } from "../../../store/embedded/database.js";
-import { migrate } from "../../../store/embedded/schema.js";
+import { createTables } from "../../../store/embedded/schema.js";
 import type { Pair } from "./histories.js";
 import { createOurs } from "./ours.js";
 import { reachedFrom } from "./reached.js";
@@ -15,7 +15,7 @@ export async function openSqlitePlace(): Promise<Place> {
   const folder = mkdtempSync(path.join(tmpdir(), "onym-bench-"));
   const onError = (message: string, error: unknown): void => console.error(message, error);
   const database = openDatabase({ file: path.join(folder, "graph.db"), checkpointMs: 1_000, onError });
-  migrate(database, "graph", GRAPH_MIGRATIONS);
+  createTables(database, GRAPH_TABLES);
   await database.write(() => {
     for (const sql of TABLES) database.prepare(sql).run([]);
   });

@@ -10,10 +10,10 @@ import {
 } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { decide, NO_RULES, type Request } from "../../../graph/rules/assert.js";
-import { GRAPH_MIGRATIONS } from "../../../graph/sqlite/schema.js";
+import { GRAPH_TABLES } from "../../../graph/sqlite/schema.js";
 import { readSetOf, readSetOfAll, readSetWith } from "../../../graph/rules/read-set.js";
 import { openDatabase } from "../../../store/embedded/database.js";
-import { migrate } from "../../../store/embedded/schema.js";
+import { createTables } from "../../../store/embedded/schema.js";
 
 export const aWorkspace = (): WorkspaceId => newId<WorkspaceId>();
 
@@ -65,7 +65,7 @@ export const linkedPair = (workspace: WorkspaceId, one: Identifier, other: Ident
 /** An embedded store with the graph's tables and nothing else. */
 export function openGraphDatabase(file: string): Database {
   const database = openTestDatabase(file);
-  migrate(database, "graph", GRAPH_MIGRATIONS);
+  createTables(database, GRAPH_TABLES);
   return database;
 }
 

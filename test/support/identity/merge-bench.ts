@@ -12,11 +12,11 @@ import { profileRoutes } from "../../../gateway/routes/profiles.js";
 import type { Context } from "../../../gateway/route.js";
 import { createIdentity } from "../../../graph/identity.js";
 import { createSqliteGraph } from "../../../graph/sqlite/graph.js";
-import { GRAPH_MIGRATIONS } from "../../../graph/sqlite/schema.js";
+import { GRAPH_TABLES } from "../../../graph/sqlite/schema.js";
 import { createEmbeddedEventStore } from "../../../store/embedded/events/events.js";
 import { openEmbedded } from "../../../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../../../store/embedded/profiles.js";
-import { migrate } from "../../../store/embedded/schema.js";
+import { createTables } from "../../../store/embedded/schema.js";
 import { completeEvents } from "../../../worker/complete-events.js";
 import type { Item } from "../../../worker/dead-letter.js";
 import { aKey, aSchema } from "../builders.js";
@@ -37,7 +37,7 @@ export async function openPorts(): Promise<Ports> {
   };
   const store = await openEmbedded({ dataDir, checkpointMs: 60_000, onError });
   const { database } = store;
-  migrate(database, "graph", GRAPH_MIGRATIONS);
+  createTables(database, GRAPH_TABLES);
   return {
     events: createEmbeddedEventStore({ database }),
     profiles: createEmbeddedProfileStore({ database }),
