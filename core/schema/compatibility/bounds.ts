@@ -1,5 +1,6 @@
 import type { Comparison } from "./comparison.js";
 import { memberOf } from "../validation/equality.js";
+import { multiplesOf } from "../validation/multiple.js";
 import type { SchemaObject } from "../keywords.js";
 
 /** The keywords that judge a value by itself: its type, its listed values, its bounds. */
@@ -17,7 +18,7 @@ export function boundProblems(comparison: Comparison, previous: SchemaObject, ne
   for (const keyword of ["pattern", "format"])
     if (next[keyword] !== undefined && next[keyword] !== previous[keyword]) refuse(keyword, "changes");
   if (next["uniqueItems"] === true && previous["uniqueItems"] !== true) refuse("uniqueItems", "is new");
-  if (!isMultiple(previous["multipleOf"], next["multipleOf"])) refuse("multipleOf", "narrows");
+  if (!keepsMultiples(previous["multipleOf"], next["multipleOf"])) refuse("multipleOf", "narrows");
 }
 
 type Refuse = (keyword: string, message: string) => void;
@@ -80,7 +81,7 @@ function rangeProblems(previous: SchemaObject, next: SchemaObject, refuse: Refus
   if (isTighter(lower(previous), lower(next))) refuse("minimum", "is higher");
 }
 
-function isMultiple(previous: unknown, next: unknown): boolean {
+function keepsMultiples(previous: unknown, next: unknown): boolean {
   if (next === undefined || next === previous) return true;
-  return typeof previous === "number" && typeof next === "number" && Number.isInteger(previous / next);
+  return typeof previous === "number" && typeof next === "number" && multiplesOf(next)(previous);
 }

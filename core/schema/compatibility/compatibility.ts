@@ -1,11 +1,12 @@
 import type { ErrorItem } from "../../errors.js";
 import { boundProblems } from "./bounds.js";
 import { createComparison, type Comparison, type Pair } from "./comparison.js";
+import { compilePlan, type AnnotationPlan } from "../plan.js";
 import { draftOf, isObject, isSchema, stringsOf, type Schema, type SchemaObject } from "../keywords.js";
 
 /**
- * What of the next schema would refuse events that the previous one takes; empty when nothing would. A new optional property counts as
- * compatible. Where the answer would need reasoning (other combinators, other patterns) it is "incompatible". Paths are the next schema's.
+ * What of the next schema would refuse events that the previous one takes, or take their identifiers for something else; empty when
+ * nothing would. A new optional property counts as compatible. Where the answer would need reasoning (other combinators, other patterns) it is "incompatible". Paths are the next schema's.
  */
 export function incompatibilities(previous: object, next: object): ErrorItem[] {
   const comparison = createComparison(previous as SchemaObject, next as SchemaObject);
@@ -13,7 +14,23 @@ export function incompatibilities(previous: object, next: object): ErrorItem[] {
     comparison.refuse("schema.$schema", "is another draft");
   comparison.add({ previous: previous as SchemaObject, next: next as SchemaObject, path: "schema" });
   for (let pair = comparison.take(); pair !== null; pair = comparison.take()) compare(comparison, pair);
+  compareIdentity(comparison, compilePlan(previous), compilePlan(next), "schema");
   return [...comparison.problems];
+}
+
+/** A value that no longer names its person would split one in silence. A new annotation is compatible. */
+function compareIdentity(
+  comparison: Comparison,
+  previous: AnnotationPlan,
+  next: AnnotationPlan | null | undefined,
+  path: string,
+): void {
+  for (const namespace of previous.namespaces)
+    if (next?.namespaces.includes(namespace) !== true)
+      comparison.refuse(`${path}.x-identity`, `no longer names an identifier of ${namespace}`);
+  for (const [name, member] of previous.members ?? [])
+    compareIdentity(comparison, member, next?.members?.get(name), `${path}.properties.${name}`);
+  if (previous.elements !== null) compareIdentity(comparison, previous.elements, next?.elements, `${path}.items`);
 }
 
 function compare(comparison: Comparison, { previous, next, path }: Pair): void {

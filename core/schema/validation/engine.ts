@@ -1,6 +1,7 @@
 import { Ajv, _, type CodeKeywordDefinition, type Options, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { firstRepeat, memberOf } from "./equality.js";
+import { multiplesOf } from "./multiple.js";
 import { openDocument } from "../document.js";
 import { FORMATS } from "./formats.js";
 import { draftOf, isObject, type Draft, type SchemaObject } from "../keywords.js";
@@ -88,8 +89,19 @@ const UNIQUE_ITEMS: CodeKeywordDefinition = {
   },
 };
 
-/** Ajv's own three compare by a routine that data can mislead: `core/schema/validation/equality.ts`. */
-const KEYWORDS: CodeKeywordDefinition[] = [ENUM, CONST, UNIQUE_ITEMS];
+const MULTIPLE_OF: CodeKeywordDefinition = {
+  keyword: "multipleOf",
+  type: "number",
+  schemaType: "number",
+  error: { message: ({ schemaCode }) => _`"must be a multiple of " + ${schemaCode}`, params: () => _`{}` },
+  code: (cxt) => {
+    const isMultiple = cxt.gen.scopeValue("func", { ref: multiplesOf(cxt.schema as number) });
+    cxt.pass(_`${isMultiple}(${cxt.data})`);
+  },
+};
+
+/** Ajv's own compare by a routine that data can mislead (`equality.ts`), and divide in floating point (`multiple.ts`). */
+const KEYWORDS: CodeKeywordDefinition[] = [ENUM, CONST, UNIQUE_ITEMS, MULTIPLE_OF];
 
 /**
  * Within one schema resource `$dynamicRef` means what `$ref` means, and Ajv answers it wrongly; so it becomes one. Registration

@@ -7,6 +7,8 @@ const DRAFT_07 = { $schema: "http://json-schema.org/draft-07/schema#" };
 const text = { type: "string" };
 const number = { type: "number" };
 
+const mail = { ...text, "x-identity": { namespace: "email" } };
+
 type Row = readonly [previous: object, next: object];
 
 const COMPATIBLE: Readonly<Record<string, Row>> = {
@@ -32,8 +34,11 @@ const COMPATIBLE: Readonly<Record<string, Row>> = {
   "an exclusive bound becomes inclusive": [a({ exclusiveMaximum: 5 }), a({ maximum: 5 })],
   "a bound that bounds nothing is new": [a({}), a({ minLength: 0, minItems: 0 })],
   "a multiple becomes a divisor": [a({ multipleOf: 6 }), a({ multipleOf: 3 })],
+  "a multiple becomes a divisor that floating point does not see": [a({ multipleOf: 0.3 }), a({ multipleOf: 0.1 })],
   "pattern, format and uniqueItems go": [a({ pattern: "a", format: "email", uniqueItems: true }), a({})],
   "annotations change": [a({ ...text, title: "x", "x-trait": { name: "a" } }), a({ ...text, description: "y" })],
+  "an identity is new": [a(text), a(mail)],
+  "an identity moves into a definition": [a(mail), { $defs: { m: mail }, ...a({ $ref: "#/$defs/m" }) }],
   "additional properties are allowed again": [{ additionalProperties: false }, {}],
   "additional properties widen": [
     { additionalProperties: text },
@@ -179,6 +184,18 @@ const INCOMPATIBLE: Readonly<Record<string, readonly [object, object, string]>> 
     { $defs: { t: {}, u: text }, ...a({ $ref: "#/$defs/t", minLength: 1 }) },
     { $defs: { t: {}, u: text }, ...a({ $ref: "#/$defs/u", minLength: 1 }) },
     "schema.properties.a.$ref",
+  ],
+  "an identity goes": [a(mail), a(text), "schema.properties.a.x-identity"],
+  "an identity becomes another one": [
+    a(mail),
+    a({ ...mail, "x-identity": { namespace: "user_id" } }),
+    "schema.properties.a.x-identity",
+  ],
+  "an identity goes with its property": [a(mail), {}, "schema.properties.a.x-identity"],
+  "an identity goes from a definition that others use": [
+    { $defs: { m: mail }, ...a({ items: { $ref: "#/$defs/m" } }) },
+    { $defs: { m: text }, ...a({ items: { $ref: "#/$defs/m" } }) },
+    "schema.properties.a.items.x-identity",
   ],
   "nothing is taken any more": [a({}), a(false), "schema.properties.a"],
 };
