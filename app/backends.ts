@@ -23,16 +23,16 @@ export interface Backends {
   readonly windows: RateWindows;
 }
 
-/** What each port is opened with. */
+/** What opening a port needs. */
 interface Opening {
   readonly config: Config;
   readonly lifecycle: Lifecycle;
   readonly onError: (message: string, error: unknown) => void;
-  /** Null when no port is on the SQLite file. */
+  /** Null when no port uses the SQLite file. */
   readonly embedded: EmbeddedPorts | null;
 }
 
-/** Each port on its server if that has a URL, else on the one SQLite file of `DATA_DIR`. */
+/** Opens each port on its server if there is a URL for it, else on the one SQLite file in `DATA_DIR`. */
 export async function openBackends(
   config: Config,
   log: Log,
@@ -46,7 +46,7 @@ export async function openBackends(
   const opening: Opening = { config, lifecycle, onError, embedded };
   const opens = openStores(opening);
   const ports = [openQueue(opening, opens), opens, openGraph(opening)] as const;
-  // All at once, because each takes its time; what was opened beside a failure is in the lifecycle by then.
+  // All at once, to save time. If one fails, the lifecycle closes those that were opened.
   await Promise.allSettled(ports);
   const [queue, stores, graph] = await Promise.all(ports);
   return {
@@ -72,7 +72,7 @@ async function openQueue(
   };
   const queue = url === "" ? embedded!.queue() : await open();
   lifecycle.opened("queue", () => queue.close());
-  // A 202 from a queue that was made a moment ago would not survive a kill of the broker.
+  // A quorum queue that was just created would lose a confirmed message if the broker were killed now.
   if (url !== "") await queue.ready();
   return queue;
 }

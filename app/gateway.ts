@@ -14,7 +14,7 @@ import type { Parts } from "./parts.js";
 /** Collect bodies may be a little larger than their payload. */
 const ENVELOPE_BYTES = 4_096;
 
-/** What every request of this process goes through; `isDraining` from the moment at which it takes no more. */
+/** What every request of this process goes through. `isDraining` is true once the process takes no new requests. */
 export function pipelineOf({ config, log, now, backends }: Parts, isDraining: () => boolean): Pipeline {
   return createPipeline({
     authenticator: createAuthenticator({ catalog: backends.catalog, operatorKey: config.OPERATOR_KEY, now }),

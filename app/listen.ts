@@ -25,8 +25,8 @@ const FAREWELL_MS = 1_000;
 const SWEEP_MS = 50;
 
 /**
- * Stops listening and lets what is under way finish. Idle connections stay open for a moment: a client that sends on one just now
- * gets an answer with `Connection: close`, where closing at once would reset it.
+ * Stops listening and lets running requests finish. Idle connections stay open for a moment, so that a client that sends on one just now
+ * gets an answer with `Connection: close` instead of a reset.
  */
 export async function drain(server: http.Server, timeoutMs: number): Promise<void> {
   const started = Date.now();
@@ -46,10 +46,15 @@ export async function drain(server: http.Server, timeoutMs: number): Promise<voi
   });
 }
 
-/** Turns of the loop without a new connection after which none waits: the first may have begun before it was counted. */
+/**
+ * After this many turns of the loop without a new connection, none is waiting. One turn is not enough: it may have begun before we
+ * counted.
+ */
 const QUIET_TURNS = 2;
 
-/** Under load connections wait in the system, because each turn of the loop accepts one; a listener that closes resets them. */
+/**
+ * Under load, connections wait in the operating system, because each turn of the loop accepts one. Closing the listener would reset them.
+ */
 async function acceptWaiting(server: http.Server, deadline: number): Promise<void> {
   let quietTurns = 0;
   const accepted = (): void => {

@@ -4,7 +4,7 @@ import { welcome } from "./first-start.js";
 import { createLog } from "./logger.js";
 import { startService } from "./service.js";
 
-/** Longer than the drain, shorter than the patience of what sent the signal. */
+/** Longer than the drain, and shorter than a supervisor waits before it kills. */
 const EXIT_MS = 15_000;
 
 /** One line that a person can act on, and an exit code that a supervisor sees. */
@@ -30,7 +30,7 @@ const starting = startService({ config, log });
 
 let stopping = false;
 async function stop(): Promise<void> {
-  // A second signal means: now.
+  // A second signal ends the process at once.
   if (stopping) process.exit(1);
   stopping = true;
   setTimeout(() => process.exit(1), EXIT_MS).unref();
@@ -42,7 +42,7 @@ async function stop(): Promise<void> {
     process.exit(1);
   }
 }
-// Before the start is over: a signal during the first one must not come between making the owner key and showing it.
+// Registered before the start is over: a signal during the first start must not come between making the owner key and showing it.
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => void stop());
 
 const service = await starting.catch(fail);

@@ -1,6 +1,6 @@
 import type { Log } from "../core/log.js";
 
-/** Less is done before anybody would look. */
+/** Shorter work is done before anybody would look. */
 const TOLD_FROM = 10_000;
 const TOLD_EVERY_MS = 1_000;
 

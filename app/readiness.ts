@@ -7,7 +7,7 @@ const GOOD_PROBES = 2;
 
 export interface Probes {
   readonly state: () => Readiness;
-  /** Not ready from now on, whatever the probes say. */
+  /** From now on the process is not ready, whatever the probes say. */
   readonly drain: () => void;
   readonly close: () => Promise<void>;
 }

@@ -21,7 +21,7 @@ import { startWorker } from "./worker.js";
 export interface ServiceOptions {
   readonly config: Config;
   readonly log: Log;
-  /** Puts decorators around the ports: how the drill kills the process between two steps. */
+  /** Decorates the ports; the drill uses it to kill the process at a chosen point. */
   readonly wrap?: (backends: Backends) => Backends;
   /** Replaces COMMIT of the embedded store in fault tests. */
   readonly commit?: (commit: () => void) => void;
@@ -30,11 +30,11 @@ export interface ServiceOptions {
 
 export interface Service {
   readonly url: string;
-  /** Of the workspace made at the first start on an embedded catalog; null at every later one. */
+  /** The owner key of the workspace that the first start on an embedded catalog creates; null at every later start. */
   readonly ownerKey: string | null;
   readonly backends: Backends;
   readonly identity: Identity;
-  /** Drains: requests under way are answered, what was accepted stays queued. */
+  /** Drains: running requests are answered, and accepted events stay queued. */
   close(): Promise<void>;
 }
 
@@ -55,8 +55,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (config.MODE !== "gateway") startWorker(parts);
     await requireWayIn(parts);
     const url = await startServer(parts);
-    // Last of all: a start that failed after it would have made a key that nobody was shown. On a shared catalog two processes
-    // would both make one; there the operator key makes the first workspace.
+    // The last part of the start: if the start failed afterwards, nobody would see the key. On a shared catalog two processes would each
+    // create a workspace, so there the operator key creates the first one.
     const ownerKey = config.MONGODB_URL === "" ? await firstStart(backends.catalog, now()) : null;
     return { url, ownerKey, backends, identity, close: () => lifecycle.close() };
   } catch (error) {
@@ -85,7 +85,10 @@ function identityOf({ config, log }: ServiceOptions, { graph, catalog }: Backend
   });
 }
 
-/** On a shared catalog only the operator makes the first workspace: without one and without him nobody could ever come in. */
+/**
+ * On a shared catalog only the operator key creates the first workspace. Without a workspace and without an operator key nobody could
+ * ever use the service.
+ */
 async function requireWayIn({ config, backends }: Parts): Promise<void> {
   if (config.MONGODB_URL === "" || config.MODE === "worker" || config.OPERATOR_KEY !== "") return;
   const [existing] = await backends.catalog.workspaces({ limit: 1, after: null });
@@ -93,7 +96,7 @@ async function requireWayIn({ config, backends }: Parts): Promise<void> {
     throw new ConfigError("OPERATOR_KEY: must be set while there is no workspace: it makes the first one");
 }
 
-/** Every process tells how it is; only a gateway takes requests beside that. */
+/** Every process answers the health routes; only a gateway answers the others. */
 async function startServer(parts: Parts): Promise<string> {
   const { config, log, backends, lifecycle } = parts;
   const asked = {
@@ -101,7 +104,7 @@ async function startServer(parts: Parts): Promise<string> {
     store: () => backends.events.ready(),
     graph: () => backends.graph.ready(),
   };
-  // A gateway accepts events while documents and graph are away: taken out of traffic, it would lose them.
+  // A gateway can accept events while documents and graph are away, so it must stay in the load balancer.
   const probes = startProbes(asked, config.MODE === "gateway" ? ["queue"] : ["queue", "store", "graph"]);
   lifecycle.opened("probes", () => probes.close());
   let isDraining = false;
@@ -128,7 +131,7 @@ async function startServer(parts: Parts): Promise<string> {
   return urlOf(config.HOST, port);
 }
 
-/** An address that a client on this machine can use. */
+/** The address that a client on this machine can use. */
 function urlOf(host: string, port: number): string {
   const reachable =
     host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host.includes(":") ? `[${host}]` : host;

@@ -2,7 +2,7 @@ import { extract } from "../core/schema/plan.js";
 import { createWorker } from "../worker/worker.js";
 import type { Parts } from "./parts.js";
 
-/** Takes messages from now on, until the lifecycle ends. */
+/** Handles messages until the lifecycle closes. */
 export function startWorker({ config, log, now, backends, identity, validator, lifecycle }: Parts): void {
   const worker = createWorker({
     ...backends,

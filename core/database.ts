@@ -15,16 +15,16 @@ export interface Statement {
 export interface Database {
   prepare(sql: string): Statement;
   /**
-   * Runs `work` in the next group commit and resolves with its answer once the commit is on disk.
-   * `work` is synchronous and changes nothing outside the database, because it runs again by itself when a neighbour in the
-   * group throws; what it throws itself undoes only its own writes.
+   * Runs `work` in the next group commit and resolves with its answer once the commit is on disk. `work` is synchronous and changes
+   * nothing outside the database, because it runs again when another write of the group throws. If it throws, only its own writes are
+   * undone.
    */
   write<T>(work: () => T): Promise<T>;
-  /** Runs outside of any open group, so it never sees what is not committed. */
+  /** Runs outside any open group, so it never sees uncommitted data. */
   read<T>(work: () => T): T;
-  /** The same, in one transaction with the other reads of this turn of the event loop: for reads that come in crowds. */
+  /** The same, in one transaction with the other reads of this turn of the event loop: for reads that come many at once. */
   readTogether<T>(work: () => T): Promise<T>;
-  /** Milliseconds-cheap liveness check; throws `unavailable` when the file can be written no more. */
+  /** A liveness check that costs milliseconds; throws `unavailable` when the file can no longer be written. */
   check(): void;
   close(): Promise<void>;
 }

@@ -38,10 +38,10 @@ export type ErrorCode =
 
 export interface AppErrorOptions {
   readonly errors?: readonly ErrorItem[];
-  /** Logged, never answered. */
+  /** Goes to the log, never to the caller. */
   readonly cause?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** More members of the problem, answered to the caller. */
+  /** More members of the problem document for the caller. */
   readonly members?: Readonly<Record<string, unknown>>;
 }
 

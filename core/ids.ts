@@ -41,7 +41,7 @@ export function newId<Id extends string>(): Id {
   const now = Date.now();
   if (now > lastMs) {
     lastMs = now;
-    // Starts low, so that the ids of one millisecond find room above it.
+    // Starts low, to leave room above it for the ids of one millisecond.
     sequence = ((random[0]! & 0x7f) << 24) | (random[1]! << 16) | (random[2]! << 8) | random[3]!;
   } else if (sequence === 0xffffffff) {
     lastMs += 1;
@@ -54,15 +54,15 @@ export function newId<Id extends string>(): Id {
 export const eventIdFor = (workspace: WorkspaceId, idempotencyKey: string): EventId =>
   v5(idempotencyKey, workspace) as EventId;
 
-/** A name that a redelivery computes again: a dead letter is buried once however often its message comes. */
+/** A redelivery computes the same id, so a dead letter is kept once, however often its message comes. */
 export const deadLetterIdFor = (eventId: EventId, fingerprint: string): DeadLetterId =>
   v5(`dead:${fingerprint}`, eventId) as DeadLetterId;
 
-/** The same pair of identifiers always has the same name (UUIDv5), in whichever order it is given; `pair` is its `pairKey`. */
+/** The same pair of identifiers always has the same id (UUIDv5), in either order; `pair` is its `pairKey`. */
 export const forbiddenPairIdFor = (workspace: WorkspaceId, pair: string): ForbiddenPairId =>
   v5(`forbidden:${pair}`, workspace) as ForbiddenPairId;
 
-/** What a schema's id may be, for a JSON Schema. */
+/** The form of a schema's id, as a JSON Schema pattern. */
 export const SCHEMA_ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
 const SCHEMA_ID = new RegExp(SCHEMA_ID_PATTERN);
 export const isSchemaId = (text: string): boolean => SCHEMA_ID.test(text);

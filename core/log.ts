@@ -5,11 +5,11 @@ export interface Log {
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** What may be told of an error: its kind and place, not its text, which can quote data. */
+/** What the log may say of an error: its kind and place, but not its text, which can quote data. */
 export const describeError = (error: unknown): Readonly<Record<string, unknown>> => {
   if (!(error instanceof Error)) return { error: typeof error };
   const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
-  // The stack begins with the text, whose lines may look like places.
+  // The stack begins with the error's text, whose lines may look like stack frames.
   const place = error.stack
     ?.replace(error.message, "")
     .split("\n")

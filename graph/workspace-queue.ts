@@ -68,7 +68,7 @@ export function createWorkspaceQueue(
   options: Partial<WorkspaceQueueOptions> = {},
 ): WorkspaceQueue {
   const { lookupsPerStep, waitingMax } = { ...DEFAULTS, ...options };
-  /** A workspace is in here while it has work, and no longer. */
+  /** A workspace is in here only while it has work. */
   const queues = new Map<WorkspaceId, Waiting[]>();
 
   const run = async (workspace: WorkspaceId, queue: Waiting[]): Promise<void> => {

@@ -3,24 +3,24 @@ import { isUnavailable } from "../core/errors.js";
 import { isSchemaId, type KeyId, type SchemaId, type WorkspaceId } from "../core/ids.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 
-/** Entries per kind: the memory is bounded whatever comes. */
+/** Entries per kind, so that the memory is bounded. */
 const ENTRIES_MAX = 10_000;
 /** Fewer, because a schema's text may have 64 KB. */
 const SCHEMAS_MAX = 1_000;
 const FOR_EVER = Infinity;
 
 export interface CacheOptions {
-  /** Age at which another process's change is seen, milliseconds; 0 keeps nothing but numbered schema versions. */
+  /** Time until another process's change is seen, milliseconds; 0 caches only numbered schema versions. */
   readonly ttlMs: number;
-  /** Age up to which an answer is still given while the store is away, milliseconds. */
+  /** How old a cached answer may be while the store is away, milliseconds. */
   readonly staleMs: number;
-  /** Other processes write to the store: that something is not there is asked each time, because it may come just then. */
+  /** Other processes write to the same store. "Not found" is then never cached, because it may have been created meanwhile. */
   readonly isShared: boolean;
 }
 
 /**
  * The catalog with its hot look-ups kept in memory. Changes made through it show at once; those of other processes after `ttlMs`.
- * Concurrent misses of one thing share one look-up, and an error is never kept. What is known outlives an outage of the store.
+ * Concurrent misses of one thing share one look-up, and an error is never kept. Cached answers outlive an outage of the store.
  */
 export function cacheCatalog(store: CatalogStore, options: CacheOptions): CatalogStore {
   const caches = createCaches(store, options);
@@ -30,7 +30,7 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
     findWorkspace: findWorkspace.get,
     findKey: findKey.get,
     findSchema: (workspace, schemaId, version) => {
-      // A client may name anything, of any length; only what can be a schema's id is looked up and remembered.
+      // A client may send any text of any length; only what can be a schema's id is looked up and cached.
       if (!isSchemaId(schemaId)) return Promise.resolve(null);
       return version === null ? latest.get(workspace, schemaId) : numbered.get(workspace, schemaId, version);
     },
@@ -71,7 +71,7 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
   };
 }
 
-/** A write that failed may have happened all the same: what is kept is forgotten either way. */
+/** A write that failed may still have happened, so the cached answer is dropped in either case. */
 const forgetAfter = <T>(write: Promise<T>, forget: () => void): Promise<T> => write.finally(forget);
 
 const keepsAll = (): boolean => true;
@@ -89,7 +89,7 @@ function createCaches(store: CatalogStore, options: CacheOptions) {
       nameOf: (workspace: WorkspaceId, id: SchemaId) => `${workspace}:${id}`,
       load: (workspace, id) => store.findSchema(workspace, id, null),
     }),
-    /** A version that is there never changes; one that is not there may come. */
+    /** A version that exists never changes; one that does not exist may be registered later. */
     numbered: createCache({
       max: SCHEMAS_MAX,
       ttlMs: FOR_EVER,
@@ -119,9 +119,9 @@ interface CacheDeps<Args extends readonly unknown[], V> {
   readonly staleMs: number;
   readonly nameOf: (...args: Args) => string;
   readonly load: (...args: Args) => Promise<V>;
-  /** Whether an answer may be kept. */
+  /** Whether an answer may be cached. */
   readonly keeps: (value: V) => boolean;
-  /** One that may not be kept is asked each time, and yet given while the store is away. */
+  /** Such an answer is looked up each time, but is still given while the store is away. */
   readonly keepsForOutage?: boolean;
 }
 
@@ -155,7 +155,7 @@ function createCache<Args extends readonly unknown[], V>(deps: CacheDeps<Args, V
     const underWay: Entry<V> = { answer, freshUntil: Infinity, staleUntil: 0, patienceMs: Infinity };
     entries.set(name, underWay);
     const settle = (next: Entry<V> | null): void => {
-      // Whoever wrote meanwhile has forgotten this look-up: it may be from before.
+      // A write meanwhile dropped this look-up: its answer may be from before the write.
       if (entries.peek(name) !== underWay) return;
       if (next === null) entries.delete(name);
       else entries.set(name, next);

@@ -15,8 +15,8 @@ export type CompleteDeps = Pick<WorkerDeps, "events" | "profiles" | "identity" |
 const TURN_MS = 5;
 
 /**
- * Takes events of one workspace through all their steps: store, link, fold, mark. When it resolves, all are finished and durable.
- * Each step joins what it says to what stands, so after any interruption the whole is simply run again.
+ * Takes events of one workspace through all their stages: store, link, fold, mark. When it resolves, all are finished and durable. Each
+ * stage is idempotent, so after any interruption the whole is run again.
  */
 export async function completeEvents(
   deps: CompleteDeps,
@@ -40,14 +40,14 @@ export async function completeEvents(
     await new Promise((resolve) => setImmediate(resolve));
     turnBegan = performance.now();
   }
-  // What is marked was linked before: judged again by the rules of today, a redelivery would say something new.
+  // A marked event was already linked. Linking it again could give another answer, because the rules may have changed.
   const unmarked = events.flatMap((event, index) =>
     event.status === "folded" ? [] : [{ event, fold: folds[index]! }],
   );
   const assertions = unmarked.map(({ event }) => assertionOf(event));
   const results = assertions.length === 0 ? [] : await deps.identity.assertAll(workspace, assertions);
   const marks = unmarked.map(({ event, fold }, index) => markOf(event, fold, results[index]!));
-  // Together, so that a backend that can shows the traits and the count of an event at once; a redelivery does both again.
+  // Together, so that the embedded backend shows an event's traits and its count at the same moment. A redelivery does both again.
   const marking = marks.length === 0 ? null : deps.events.markFolded(workspace, marks);
   await Promise.all([foldFacets(deps.profiles, workspace, folds), marking]);
 }
@@ -61,7 +61,7 @@ async function buryMismatches(
     if (item.event.fingerprint !== stored[index]!.fingerprint) await events.bury(mismatchLetter(item, now()));
 }
 
-/** Each event once, as it stands in the store. Also the marked ones: the mark may have come to stand without the fold. */
+/** Each event once, as it is stored. Marked ones too: the mark may have been written without the fold. */
 function folding(stored: readonly StoredEvent[]): readonly StoredEvent[] {
   const events = new Map<EventId, StoredEvent>();
   for (const event of stored) if (facetIdentifier(event) !== null) events.set(event.eventId, event);
@@ -86,13 +86,16 @@ function parsePayload(payload: Buffer): unknown {
   }
 }
 
-/** The pinned order stands, so that the facet's identifier is always taken first. */
+/** The order that the gateway decided is kept, so that the facet's identifier always comes first. */
 const assertionOf = ({ eventId, identifiers, keyId, receivedAt }: StoredEvent): Assertion => ({
   identifiers,
   evidence: { source: eventId, keyId, at: receivedAt },
 });
 
-/** What was dropped at acceptance stands in the event; the mark adds what the link dropped. No event is refused: it has a profile. */
+/**
+ * The event holds what was dropped when it was accepted; the mark adds what linking dropped. Linking never refuses an event: it always
+ * has a profile.
+ */
 const markOf = ({ eventId }: StoredEvent, { facet }: Fold, { profileId, dropped }: AssertResult): FoldMark => ({
   eventId,
   facet,

@@ -13,10 +13,10 @@ export interface Item {
   readonly event: EventRecord;
 }
 
-/** Names no event, so that the id of an unreadable message hangs on its bytes alone. */
+/** In place of an event's id, so that the id of an unreadable message depends only on its bytes. */
 const NO_EVENT = "00000000-0000-0000-0000-000000000000" as EventId;
 
-/** A message that is not ours, or that names a workspace which does not exist: it belongs to nobody, so no client sees it. */
+/** A message that is not ours, or that names a workspace that does not exist. It belongs to nobody, so no client sees it. */
 export const strangeLetter = (message: Buffer, reason: string, at: number): DeadLetter => ({
   deadLetterId: deadLetterIdFor(NO_EVENT, createHash("sha256").update(message).digest("hex")),
   workspace: null,
@@ -27,7 +27,7 @@ export const strangeLetter = (message: Buffer, reason: string, at: number): Dead
   killsEvent: false,
 });
 
-/** The same Idempotency-Key came with another body: that copy is kept here, and the event that stands is left alone. */
+/** The same Idempotency-Key came with another body: this copy becomes a dead letter, and the stored event stays as it is. */
 export const mismatchLetter = ({ delivery, event }: Item, at: number): DeadLetter => ({
   deadLetterId: deadLetterIdFor(event.eventId, event.fingerprint ?? "none"),
   workspace: event.workspace,
@@ -38,7 +38,7 @@ export const mismatchLetter = ({ delivery, event }: Item, at: number): DeadLette
   killsEvent: false,
 });
 
-/** An event that cannot be finished. One that does not fold is finished once it is stored, so then nothing of it dies. */
+/** An event that cannot be finished. An event that is not folded is finished once it is stored, so its stored copy does not become dead. */
 export const eventLetter = ({ delivery, event }: Item, reason: string, at: number): DeadLetter => ({
   deadLetterId: deadLetterIdFor(event.eventId, "event"),
   workspace: event.workspace,
@@ -49,5 +49,5 @@ export const eventLetter = ({ delivery, event }: Item, reason: string, at: numbe
   killsEvent: facetIdentifier(event) !== null,
 });
 
-/** A short code: an error's text can quote personal data. */
+/** A short code, because an error's text can quote personal data. */
 export const reasonOf = (error: unknown): string => (error instanceof AppError ? error.code : "internal");

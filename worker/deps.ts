@@ -17,9 +17,9 @@ export interface WorkerDeps {
   readonly contribute: (schema: SchemaVersion, payload: unknown) => Contribution["traits"];
   readonly log: Log;
   readonly batchMax: number;
-  /** Failed tries before an event becomes a dead letter. */
+  /** Failed tries after which an event becomes a dead letter. */
   readonly triesMax: number;
-  /** Processes that may die on a message before it becomes a dead letter. */
+  /** Crashes on one message after which it becomes a dead letter. */
   readonly crashesMax: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;

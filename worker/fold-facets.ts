@@ -7,16 +7,16 @@ import type { FacetSave, ProfileStore } from "../core/ports/profile-store.js";
 /** One event on its way into one facet. */
 export interface Fold {
   readonly facet: IdentifierKey;
-  /** What the event alone makes. */
+  /** The facet of the event alone. */
   readonly gain: Facet;
 }
 
-/** Each lost race means that another worker won it, so only a great many of them get here. */
+/** Each lost race means that another worker won one, so only very many workers get here. */
 const RACES_MAX = 50;
 
 /**
- * Joins the events into their facets: one read and one write for all, again for those that another worker changed meanwhile.
- * A facet that gains nothing is not written. Throws `unavailable` when the races do not end.
+ * Joins the events into their facets with one read and one write for all, and again for facets that another worker changed meanwhile. A
+ * facet that gains nothing is not written. Throws `unavailable` when other workers keep changing them.
  */
 export async function foldFacets(
   profiles: Pick<ProfileStore, "find" | "save">,
@@ -33,7 +33,7 @@ export async function foldFacets(
   }
 }
 
-/** What each facet is to gain, all its events together. */
+/** What all its events together add to each facet. */
 function gainsOf(folds: readonly Fold[]): ReadonlyMap<IdentifierKey, Facet> {
   const gains = new Map<IdentifierKey, Facet>();
   for (const { facet, gain } of folds) gains.set(facet, joinFacets(gains.get(facet) ?? emptyFacet, gain));

@@ -9,7 +9,7 @@ import { eventLetter, reasonOf, strangeLetter, type Item } from "./dead-letter.j
 import type { WorkerDeps } from "./deps.js";
 import { createSchemaReader } from "./schemas.js";
 
-/** `away`: a dependency did not answer, which says nothing about the message. */
+/** `away`: a dependency did not answer, so the message is not to blame. */
 export type Result =
   { readonly kind: "done" } | { readonly kind: "retry"; readonly delayMs: number } | { readonly kind: "away" };
 
@@ -28,7 +28,7 @@ const retryAfter = (attempts: number): Result => ({
 export function createProcessBatch(deps: Omit<WorkerDeps, "queue" | "batchMax">): ProcessBatch {
   const requireSchema = createSchemaReader(deps.catalog);
 
-  /** Workspaces wait for nobody: what fails in one leaves the others alone. */
+  /** Workspaces do not affect each other: a failure in one does not touch the others. */
   const processBatch: ProcessBatch = async (batch) => {
     const results: Result[] = [];
     const workspaces = new Map<WorkspaceId, Item[]>();
@@ -57,7 +57,7 @@ export function createProcessBatch(deps: Omit<WorkerDeps, "queue" | "batchMax">)
     }
   };
 
-  /** One by one, so that only the guilty one pays. A dependency that goes away meanwhile is not asked for each of the rest. */
+  /** One by one, so that only the failing message is blamed. If a dependency goes away meanwhile, the rest do not ask it. */
   const settleEach = async (workspace: WorkspaceId, items: readonly Item[], results: Result[]): Promise<void> => {
     let isAway = false;
     for (const item of items) {
@@ -97,7 +97,7 @@ export function createProcessBatch(deps: Omit<WorkerDeps, "queue" | "batchMax">)
       deps.log.error({ workspace, eventId, reason, ...describeError(error) }, "a dead letter could not be kept");
       return retryAfter(delivery.attempts);
     }
-    // No client sees a letter of no workspace, so the operator must.
+    // No client can see a dead letter without a workspace, so the operator must.
     const fields = { workspace, eventId, reason };
     if (workspace === null) deps.log.error(fields, "a message became a dead letter");
     else deps.log.warn(fields, "a message became a dead letter");

@@ -8,7 +8,7 @@ const KEPT_MAX = 500;
 /** The schema version that the event was accepted with. Throws `unknown_schema` when there is none. */
 export type RequireSchema = (event: EventRecord) => Promise<SchemaVersion>;
 
-/** Remembers what it read: a version never changes, so a remembered one is never wrong. */
+/** Keeps what it read: a version never changes, so a kept one is never wrong. */
 export function createSchemaReader(catalog: Pick<CatalogStore, "findSchema">): RequireSchema {
   const kept = new Map<string, SchemaVersion>();
   return async ({ workspace, schemaId, schemaVersion }) => {

@@ -4,23 +4,23 @@ import type { WorkerDeps } from "./deps.js";
 import { createProcessBatch, type Result } from "./process-batch.js";
 
 export interface Worker {
-  /** Begins to take messages. */
+  /** Starts to handle messages. */
   start(): void;
-  /** Takes no more, and resolves when the batch under way is settled. */
+  /** Stops, and resolves when the current batch is settled. */
   close(): Promise<void>;
 }
 
 const AWAY_MS_MIN = 100;
 const AWAY_MS_MAX = 5_000;
 
-/** Takes messages from the queue and forgets each only when its event is stored, linked, folded and marked, or a dead letter. */
+/** Handles messages of the queue. A message is done only when its event is stored, linked, folded and marked, or is a dead letter. */
 export function createWorker(deps: WorkerDeps): Worker {
   const processBatch = createProcessBatch(deps);
   const closing = new AbortController();
   let consumer: Consumer | null = null;
-  /** Batches in a row that met a dependency which is away. */
+  /** Batches in a row during which a dependency was away. */
   let awayInARow = 0;
-  /** Of the monotonic clock, milliseconds. A queue that pauses by itself has used it up. */
+  /** On the monotonic clock, milliseconds. If the queue pauses by itself, the time is used up. */
   let resumeAt = 0;
 
   const handle = async (batch: readonly Delivery[]): Promise<readonly DeliveryOutcome[]> => {
@@ -29,7 +29,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     const results = await processBatch(batch);
     awayInARow = results.some(isAway) ? awayInARow + 1 : 0;
     const delayMs = awayInARow === 0 ? 0 : Math.min(AWAY_MS_MIN * 2 ** (awayInARow - 1), AWAY_MS_MAX);
-    // When nothing goes through, the rest of the queue would only be taken and put back again.
+    // While nothing succeeds, the rest of the queue would only be taken and put back.
     resumeAt = results.every(isAway) ? performance.now() + delayMs : 0;
     report(results, delayMs);
     return results.map((result) => (result.kind === "away" ? { kind: "postpone", delayMs } : result));

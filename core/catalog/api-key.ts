@@ -29,7 +29,7 @@ export function mintKey(): { readonly key: string; readonly keyId: KeyId; readon
 /** SHA-256 as base64. A fast hash is right for a random secret of 190 bits; a slow one would only slow every request. */
 export const hashKey = (key: string): string => hash("sha256", key, "base64");
 
-/** The key id, or null for what cannot be a key: a typing error costs no look-up. */
+/** The key id, or null if the text cannot be a key: so a typing error costs no look-up. */
 export function keyIdOf(key: string): KeyId | null {
   const parts = FORM.exec(key);
   if (parts === null || checksum(key.slice(0, -CHECKSUM_LENGTH)) !== key.slice(-CHECKSUM_LENGTH)) return null;

@@ -7,7 +7,7 @@ export const atLeast = (role: Role, required: Role): boolean => ROLES.indexOf(ro
 export interface Workspace {
   readonly workspaceId: WorkspaceId;
   readonly name: string;
-  /** Milliseconds since 1970, as all `...At` of this file. */
+  /** Milliseconds since 1970, like every `...At` in this file. */
   readonly createdAt: number;
 }
 
@@ -23,7 +23,7 @@ export interface KeyRecord {
   readonly hash: string;
   readonly createdAt: number;
   readonly expiresAt: number | null;
-  /** The key that took its place at a rotation; it lives on only for the grace time. */
+  /** The key that replaced it at a rotation; the old key works only for the grace time. */
   readonly successor: KeyId | null;
 }
 
@@ -56,7 +56,7 @@ export interface Dataset {
   readonly createdAt: number;
 }
 
-/** What may change of a dataset; its schema may not. */
+/** The fields of a dataset that may change; its schema may not. */
 export type DatasetChange = Partial<Pick<Dataset, "name" | "unifiedProfile" | "retentionDays">>;
 
 export type NamespaceKind = "person" | "device";
@@ -70,17 +70,17 @@ export interface Namespace {
   readonly limit: number | null;
   /** The higher number wins. */
   readonly priority: number;
-  /** Values that never link, beside the built-in junk; compared as junk is. */
+  /** Values that never link, in addition to the built-in junk, and compared like junk. */
   readonly blocked: readonly string[];
-  /** It came by use, and not by a request that names it; the store says so, and goes on saying so when it is changed. */
+  /** It was added because an event or request used it, not by a PUT. It stays so when it is changed later. */
   readonly registeredItself: boolean;
 }
 
-/** What a workspace set for identity as a whole. */
+/** The identity settings of a workspace. */
 export interface IdentitySettings {
-  /** An identifier that was sent with more distinct values of limited namespaces stops linking; null: off. */
+  /** An identifier seen with more distinct values of limited namespaces than this stops linking; null: off. */
   readonly sharedIdentifierLimit: number | null;
 }
 
-/** Of a workspace that set nothing. */
+/** The settings of a workspace that never changed them. */
 export const DEFAULT_IDENTITY_SETTINGS: IdentitySettings = { sharedIdentifierLimit: null };

@@ -8,7 +8,7 @@ export interface Identifier {
 
 /**
  * `blocked`: a value that stands for nobody. `limit`: more values of a namespace than one profile may have. `forbidden_pair`: a forbidden
- * pair. `shared_identifier`: an identifier that touches too many people. `unlinked`: taken apart since, and the assertion is older.
+ * pair. `shared_identifier`: an identifier that too many people share. `unlinked`: it was unlinked after the assertion was made.
  */
 export type DropRule = "blocked" | "invalid" | "limit" | "forbidden_pair" | "shared_identifier" | "unlinked";
 
@@ -22,8 +22,8 @@ export interface DroppedIdentifier {
 export type Instant = string;
 
 /**
- * An accepted event with all that the gateway pinned, so that no retry and no later setting changes what it does.
- * It is what travels through the queue and what the event store keeps.
+ * An accepted event, with everything the gateway decided about it. So no retry and no later setting changes its effect. It travels
+ * through the queue, and the event store keeps it.
  */
 export interface EventRecord {
   readonly workspace: WorkspaceId;
@@ -42,7 +42,7 @@ export interface EventRecord {
   readonly identifiers: readonly Identifier[];
   readonly dropped: readonly DroppedIdentifier[];
   readonly keyId: KeyId;
-  /** Of the request's raw body, when it came with an Idempotency-Key; else null. */
+  /** Hash of the raw body if the request had an Idempotency-Key; else null. */
   readonly fingerprint: string | null;
   /** The payload's bytes as received: JSON, UTF-8. */
   readonly payload: Buffer;

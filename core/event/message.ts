@@ -55,7 +55,7 @@ export function encodeMessage(event: EventRecord): Buffer {
 
 export type Decoded =
   | { readonly kind: "event"; readonly event: EventRecord }
-  /** Not ours, or of a version that this build does not know. */
+  /** A message that is not ours, or of a version that this build does not know. */
   | { readonly kind: "foreign"; readonly reason: string };
 
 /** Never throws: a message can be anything that somebody put into the queue. */

@@ -20,7 +20,7 @@ export function parseTimestamp(text: string): Instant | null {
 /** `ms` since 1970. */
 export const instantOf = (ms: number): Instant => `${new Date(ms).toISOString().slice(0, 23)}000000Z`;
 
-/** The usual short form: three fraction digits, or as many as it takes. */
+/** The usual short form: three fraction digits, or more if needed. */
 export const showInstant = (instant: Instant): string =>
   instant.endsWith("000000Z") ? `${instant.slice(0, 23)}Z` : `${instant.slice(0, -1).replace(/0+$/, "")}Z`;
 
@@ -31,9 +31,9 @@ const SKEW_MS = 5 * 60_000;
 
 interface Bounds {
   readonly now: number;
-  /** Nothing beyond it is accepted. */
+  /** A later timestamp is refused. */
   readonly accepted: Instant;
-  /** Nothing beyond it takes effect. */
+  /** A later timestamp counts as this one. */
   readonly effective: Instant;
 }
 

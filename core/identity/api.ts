@@ -26,11 +26,11 @@ export interface PathLink {
 /** Why two identifiers are one person, or that they are not. */
 export interface Explanation {
   readonly connected: boolean;
-  /** Of both; null when they are apart. */
+  /** The profile of both; null when they are not in one profile. */
   readonly profileId: ProfileId | null;
-  /** A shortest way from one to the other; empty for one and the same. Null: the profile has more links than are searched. */
+  /** A shortest path from one to the other; empty if they are the same. Null: the profile has too many links to search. */
   readonly path: readonly PathLink[] | null;
-  /** The links of the path whose removal alone would part the two. */
+  /** The links of the path that alone hold the two together: without one of them they would be apart. */
   readonly bridges: readonly PathLink[] | null;
 }
 
@@ -38,15 +38,15 @@ export type UnlinkRequest =
   | { readonly identifier: Identifier }
   | { readonly from: Identifier; readonly to: Identifier; readonly forbid: boolean };
 
-/** What taking back did. */
+/** What an undo did. */
 export interface UndoResult {
   readonly outcome: UndoOutcome;
   /** Ids of the profiles after it, sorted. */
   readonly profileIds: readonly ProfileId[];
   readonly changeId: ChangeId | null;
-  /** The shortest way that still holds the two sides together; null when they are apart. */
+  /** The shortest path that still connects the two; null when they are apart. */
   readonly stillJoinedBy: readonly PathLink[] | null;
-  /** Links that stay removed because a rule forbids them by now, 1,000 at most. */
+  /** Links that stay removed because a rule now forbids them, 1,000 at most. */
   readonly dropped: readonly DroppedLink[];
   readonly before: readonly ProfileRef[];
   readonly after: readonly ProfileRef[];
@@ -80,7 +80,7 @@ export interface Identity {
     evidence: Evidence,
     options?: CallOptions,
   ): Promise<UndoResult>;
-  /** Takes back what the change did: removes the links that it was first to assert, or restores those that it removed. */
+  /** Undoes the change: removes the links that it was the first to assert, or restores the links that it removed. */
   revert(workspace: WorkspaceId, changeId: ChangeId, evidence: Evidence, options?: CallOptions): Promise<UndoResult>;
   /** Forbidden pairs by id. */
   forbiddenPairs(
@@ -92,7 +92,7 @@ export interface Identity {
   findChange(workspace: WorkspaceId, changeId: ChangeId): Promise<Change | null>;
   /** Newest first. */
   changes(workspace: WorkspaceId, outcome: Change["outcome"] | null, page: ChangePage): Promise<readonly Change[]>;
-  /** Changes that touched the profile or any of its identifiers, newest first; follows retired ids. */
+  /** Changes of the profile or any of its identifiers, newest first; follows retired ids. */
   history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
   /** Identifiers beyond the shared identifier limit, by uid. */
   sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;

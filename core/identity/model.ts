@@ -1,7 +1,7 @@
 import type { ChangeId, EventId, IdentifierKey, KeyId, ForbiddenPairId, ProfileId, Uid } from "../ids.js";
 import type { DroppedIdentifier, DropRule, Identifier } from "../event/event.js";
 
-/** What a request may do to the graph, or the event that linked. */
+/** The request that asserted it, or the id of the event. */
 export type Source = "identify" | "alias" | "unlink" | "revert" | "allow" | EventId;
 
 /** Who did it: every link and every change carries it. */
@@ -13,25 +13,26 @@ export interface Evidence {
 }
 
 /**
- * One claim: these identifiers (1-20, normalised, each once, not blocked) are one person. Alias: [anonymous, known]; it holds as a
- * whole or not at all. Of the others the first that breaks a rule is dropped, so they stand by priority, an event's facet first.
+ * One claim: these identifiers (1-20, normalised, each once, not blocked) are one person. An alias is [anonymous, known] and is accepted
+ * as a whole or not at all. Otherwise an identifier that breaks a rule with those before it is dropped, so they are sorted by priority,
+ * the identifier of an event's facet first.
  */
 export interface Assertion {
   readonly identifiers: readonly Identifier[];
   readonly evidence: Evidence;
 }
 
-/** What a workspace demands of its profiles. */
+/** The rules of a workspace for its profiles. */
 export interface Rules {
   /** Namespace -> values in one profile; those without a limit are not here. */
   readonly limits: ReadonlyMap<string, number>;
-  /** An identifier that was sent with more values of limited namespaces stops linking; null: off. */
+  /** An identifier seen with more values of limited namespaces than this stops linking; null: off. */
   readonly sharedIdentifierLimit: number | null;
   /** Priority of a namespace: the higher number is kept. */
   readonly priorityOf: (namespace: string) => number;
 }
 
-/** What a revert would have restored, and a rule forbids by now. */
+/** A link that a revert would have restored, but a rule now forbids. */
 export interface DroppedLink {
   readonly from: Identifier;
   readonly to: Identifier;
@@ -40,7 +41,7 @@ export interface DroppedLink {
 
 /** `partial`: a rule dropped identifiers. `refused`: a rule forbids the alias, and nothing changed. */
 export type Outcome = "created" | "linked" | "merged" | "unchanged" | "partial" | "refused";
-/** `forbidden`: the pair was apart already and may not be joined any more. `allowed`: it may be again. */
+/** `forbidden`: the pair was already apart and may no longer be joined. `allowed`: it may be joined again. */
 export type UndoOutcome = "unlinked" | "forbidden" | "reverted" | "allowed" | "unchanged";
 
 export interface ProfileRef {
@@ -56,16 +57,16 @@ export interface AssertResult {
   readonly outcome: Outcome;
   readonly mergedProfileIds: readonly ProfileId[];
   readonly dropped: readonly DroppedIdentifier[];
-  /** Null when no record was left: nothing changed and nothing that a caller must know was dropped. */
+  /** Null when there is no record, because nothing changed and nothing worth knowing was dropped. */
   readonly changeId: ChangeId | null;
   /** The rule that refuses an alias; then `before` are the profiles of both sides, as far as they are known. */
   readonly rule: DropRule | null;
-  /** The profiles touched, as they were and as they are, by id. */
+  /** The profiles concerned, before and after, by id. */
   readonly before: readonly ProfileRef[];
   readonly after: readonly ProfileRef[];
 }
 
-/** A component as its backend knows it; opaque to everybody else, valid within one step only. */
+/** A component's name in its backend; opaque to everybody else, and valid only within one step. */
 export type Component = string | number;
 /** An unordered pair of identifier keys: see `pairKey`. */
 export type PairKey = string & { readonly pair: unique symbol };
@@ -76,15 +77,15 @@ export const pairKey = (a: IdentifierKey, b: IdentifierKey): PairKey =>
 
 export type KeyPair = readonly [IdentifierKey, IdentifierKey];
 
-/** What to look at: the identifiers, and the pairs of them whose link matters. */
+/** What a decision has to look at: the identifiers, and the pairs of them whose link matters. */
 export interface ReadSet {
   readonly keys: readonly IdentifierKey[];
   readonly pairs: readonly KeyPair[];
-  /** Also all that the rules need; without it `Snapshot` has none of that, and the look is cheaper. */
+  /** Also read what the rules need; without it the read is cheaper. */
   readonly rules?: {
     /** Namespaces whose values count for `touched`; empty when nobody asks. */
     readonly limited: readonly string[];
-    /** So many of `touched` are enough. */
+    /** Read at most this many of `touched`. */
     readonly touchedMax: number;
   };
 }
@@ -100,11 +101,11 @@ export interface Summary {
 export interface SeenIdentifier {
   readonly uid: Uid;
   readonly component: Component;
-  /** When it was last unlinked, milliseconds since 1970: older assertions count for nothing. Null: never. */
+  /** When it was last unlinked, milliseconds since 1970; older assertions do not count. Null: never. */
   readonly unlinkedAt: number | null;
-  /** Values of limited namespaces that it was sent with: those linked to it now, and those that a rule kept apart. */
+  /** Values of limited namespaces that it was seen with: those linked to it now, and those that a rule kept apart from it. */
   readonly touched: readonly IdentifierKey[];
-  /** It is marked as one beyond the shared identifier limit. */
+  /** It is marked as a shared identifier. */
   readonly isShared: boolean;
 }
 
@@ -113,13 +114,13 @@ export interface SeenComponent extends Summary, ProfileRef {
   readonly rev: number;
 }
 
-/** What stands in the graph of all that was wanted. What does not exist is absent. */
+/** What the graph holds of a read set. What does not exist is absent. */
 export interface Snapshot {
   readonly identifiers: ReadonlyMap<IdentifierKey, SeenIdentifier>;
   readonly components: ReadonlyMap<Component, SeenComponent>;
-  /** The wanted pairs that have an active link. */
+  /** The pairs of the read set that have an active link. */
   readonly linked: ReadonlySet<PairKey>;
-  /** The wanted pairs whose link was taken back, and when, milliseconds since 1970. */
+  /** The pairs of the read set whose link was removed, and when, milliseconds since 1970. */
   readonly removed: ReadonlyMap<PairKey, number>;
 }
 
@@ -143,53 +144,53 @@ export interface LinkPlan {
   readonly to: IdentifierKey;
   readonly changeId: ChangeId;
   readonly evidence: Evidence;
-  /** A link of the pair was taken back before: it stands again, with this evidence. */
+  /** A link of the pair was removed before: it becomes active again, with this evidence. */
   readonly revives: boolean;
 }
 
-/** An active link that is taken back. Its record stays. */
+/** An active link that is removed. Its record stays. */
 export interface RemovePlan {
   readonly pair: KeyPair;
-  /** Of this plan, or left by an earlier one of what goes in several steps. */
+  /** A change of this plan, or of an earlier plan if the undo goes in several steps. */
   readonly changeId: ChangeId;
   readonly at: number;
 }
 
-/** A link that was taken back stands again, with the evidence and the change that it first had. */
+/** A removed link becomes active again, with its original evidence and change. */
 export interface RestorePlan {
   readonly pair: KeyPair;
-  /** As that of a removal. */
+  /** Like that of a removal. */
   readonly changeId: ChangeId;
 }
 
 export interface PartPlan extends Summary, ProfileRef {
-  /** Those that leave the component for this part. */
+  /** The members that leave the component for this part. */
   readonly members: readonly Uid[];
 }
 
-/** A component that falls apart: `stays` keeps its place, each part gets one of its own. */
+/** A component that is split: `stays` keeps the component, and each part gets a new one. */
 export interface SplitPlan {
   readonly component: Component;
   readonly stays: Summary & ProfileRef;
   readonly parts: readonly PartPlan[];
 }
 
-/** `at` null: as if it had never been unlinked. */
+/** `at` null: it counts as never unlinked. */
 export interface UnlinkedPlan {
   readonly key: IdentifierKey;
   readonly at: number | null;
   readonly changeId: ChangeId;
 }
 
-/** Values of limited namespaces that a rule kept apart from the identifier; added to those that stand there. */
+/** Values of limited namespaces that a rule kept apart from the identifier; added to those already stored. */
 export interface TouchPlan {
   readonly key: IdentifierKey;
   readonly touched: readonly IdentifierKey[];
-  /** It is beyond the shared identifier limit now. */
+  /** It is now a shared identifier. */
   readonly isShared: boolean;
 }
 
-/** A pair that may not come into one profile. */
+/** Two identifiers that may not be in one profile. */
 export interface ForbiddenPair {
   /** Of the pair: see `forbiddenPairIdFor`. */
   readonly forbiddenPairId: ForbiddenPairId;
@@ -201,26 +202,26 @@ export interface ForbiddenPair {
   readonly at: number;
 }
 
-/** The record that every change leaves, and every refusal. */
+/** The record of a change or of a refusal. */
 export interface Change {
   readonly changeId: ChangeId;
   readonly at: number;
   readonly evidence: Evidence;
-  /** As asserted or named, with those that were dropped. */
+  /** The identifiers of the request, including those that were dropped. */
   readonly identifiers: readonly Identifier[];
   readonly outcome: Outcome | UndoOutcome;
-  /** Ids of the profiles touched, before and after; sorted. `before` is empty when all was new. */
+  /** Ids of the profiles concerned, before and after; sorted. `before` is empty when everything was new. */
   readonly before: readonly ProfileId[];
   readonly after: readonly ProfileId[];
   /** Of a revert: links that a rule kept removed, 1,000 at most. */
   readonly dropped: readonly (DroppedIdentifier | DroppedLink)[];
   /** Of a refusal. */
   readonly rule: DropRule | null;
-  /** The change that a revert takes back. */
+  /** The change that a revert undoes. */
   readonly reverts: ChangeId | null;
 }
 
-/** All that one step writes, decided purely from a snapshot. */
+/** Everything that one step writes; a pure function of the snapshot decides it. */
 export interface Plan {
   readonly components: readonly ComponentPlan[];
   readonly creates: readonly CreatePlan[];
@@ -238,7 +239,7 @@ export interface Plan {
 export interface Member {
   readonly uid: Uid;
   readonly identifier: Identifier;
-  /** It was found beyond the shared identifier limit. */
+  /** It is marked as a shared identifier. */
   readonly isShared: boolean;
 }
 
@@ -251,12 +252,12 @@ export interface Link {
   readonly evidence: Evidence;
 }
 
-/** A link that a change set, removed or restored, as it stands now. */
+/** A link that a change asserted, removed or restored, as it is now. */
 export interface LinkState {
   readonly pair: KeyPair;
   /** The change that asserted it first, since it was last revived. */
   readonly changeId: ChangeId;
-  /** The change that made it what it is: asserted, removed or restored it. */
+  /** The latest change of the link: it asserted, removed or restored it. */
   readonly by: ChangeId;
   readonly isActive: boolean;
 }

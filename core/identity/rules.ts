@@ -4,7 +4,7 @@ import { namespaceTable } from "./namespaces.js";
 
 const made = new WeakMap<readonly Namespace[], Rules>();
 
-/** What a workspace demands of its profiles. The same stored list and settings give the same rules without work. */
+/** The rules of a workspace for its profiles. The same stored list and settings give the same rules without work. */
 export function rulesOf(stored: readonly Namespace[], { sharedIdentifierLimit }: IdentitySettings): Rules {
   const before = made.get(stored);
   if (before !== undefined && before.sharedIdentifierLimit === sharedIdentifierLimit) return before;

@@ -4,7 +4,7 @@ const SMALL_U = 0x75;
 export interface Escape {
   /** Bytes; the two halves of a surrogate pair count as one escape. */
   readonly length: number;
-  /** Half of a surrogate pair without the other: no text holds it. */
+  /** Half of a surrogate pair without the other half: not a character. */
   readonly isLone: boolean;
 }
 

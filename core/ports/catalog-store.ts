@@ -30,7 +30,7 @@ export interface CatalogStore extends Port {
   findKey(keyId: KeyId): Promise<KeyRecord | null>;
   /** Keys of the workspace by id (age is not promised). */
   keys(workspace: WorkspaceId, page: Page<KeyId>): Promise<readonly KeyRecord[]>;
-  /** `last_owner` and nothing done when no other owner key without an expiry would be left. */
+  /** Answers `last_owner` and does nothing when no other owner key without an expiry would be left. */
   deleteKey(workspace: WorkspaceId, keyId: KeyId): Promise<"deleted" | "not_found" | "last_owner">;
   /**
    * Stores the successor, names it in the old key, and lets that expire at `oldExpiresAt` (or earlier, if it did already), in one
@@ -73,10 +73,10 @@ export interface CatalogStore extends Port {
     name: string,
     change: (current: Namespace | null) => Namespace,
   ): Promise<Namespace>;
-  /** Adds the new ones of these if the self-registered ones are at most `max` afterwards; else adds none and answers false. */
+  /** Adds those that are new, if at most `max` namespaces are self-registered afterwards; else adds none and answers false. */
   registerNamespaces(workspace: WorkspaceId, namespaces: readonly Namespace[], max: number): Promise<boolean>;
 
-  /** What the workspace set for identity; the defaults where it set nothing. */
+  /** The identity settings of the workspace; the defaults where it set nothing. */
   identitySettings(workspace: WorkspaceId): Promise<IdentitySettings>;
   /** Replaces them. */
   putIdentitySettings(workspace: WorkspaceId, settings: IdentitySettings): Promise<void>;

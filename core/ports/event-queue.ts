@@ -9,14 +9,17 @@ export interface Delivery {
   readonly crashes: number;
 }
 
-/** `done`: forget it. `retry`: later, and the try counts. `postpone`: later, a dependency is away and the try does not count. */
+/**
+ * `done`: forget it. `retry`: deliver it again later; the try counts. `postpone`: deliver it again later; a dependency is away, so the
+ * try does not count.
+ */
 export type DeliveryOutcome =
   | { readonly kind: "done" }
   | { readonly kind: "retry"; readonly delayMs: number }
   | { readonly kind: "postpone"; readonly delayMs: number };
 
 export interface Consumer {
-  /** Takes no new batch, and resolves when the one under way is settled. Unsettled messages stay queued. */
+  /** Takes no new batch, and resolves when the current one is settled. Unsettled messages stay queued. */
   close(): Promise<void>;
 }
 
@@ -24,9 +27,9 @@ export interface EventQueue extends Port {
   /** Resolves once the message would survive a crash. Rejects with `unavailable` when the queue is full. */
   publish(message: Buffer): Promise<void>;
   /**
-   * Delivers every published message at least once, in batches of at most `batchMax`, in no promised order.
-   * The handler answers one outcome for each, in order; a handler that throws counts as `retry` for all of its batch.
-   * A message that was being handled when its process died comes back alone, with `crashes` one higher.
+   * Delivers every published message at least once, in batches of at most `batchMax`, in any order. The handler answers one outcome for
+   * each, in order; a handler that throws counts as `retry` for all of its batch. A message that was being handled when its process died
+   * comes back alone, with `crashes` one higher.
    */
   consume(batchMax: number, handler: (batch: readonly Delivery[]) => Promise<readonly DeliveryOutcome[]>): Consumer;
   /** Messages that are not done. */

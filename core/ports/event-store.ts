@@ -17,15 +17,15 @@ export interface TimelinePosition {
 
 export interface DeadLetter {
   readonly deadLetterId: DeadLetterId;
-  /** Null when the message does not say, or says it wrongly: then no client sees it. */
+  /** Null when the message names no workspace, or a wrong one: then no client sees it. */
   readonly workspace: WorkspaceId | null;
   readonly eventId: EventId | null;
   readonly reason: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** The message as it came. */
+  /** The message as it was received. */
   readonly message: Buffer;
-  /** Whether the stored event of this id is what died; false for a mismatch, which leaves the stored event alone. */
+  /** Whether the stored event with this id becomes dead; false for a mismatch, which does not concern the stored event. */
   readonly killsEvent: boolean;
 }
 

@@ -15,11 +15,11 @@ import type {
 } from "../identity/model.js";
 import type { Page, Port } from "./port.js";
 
-/** What decides and writes. */
+/** Deciding and writing. */
 export interface GraphTransactions {
-  /** Without a lock: what stands there of all that is wanted. */
+  /** Reads the snapshot of the read set without a lock. */
   read(workspace: WorkspaceId, want: ReadSet): Promise<Snapshot>;
-  /** Without a lock, of each set of keys the profile that holds it, if each two of them are linked; null if not, or in any doubt. */
+  /** Without a lock: for each set of keys, the profile that holds them if every two of them are linked; null if not, or in any doubt. */
   repeats(workspace: WorkspaceId, sets: readonly (readonly IdentifierKey[])[]): Promise<readonly (ProfileRef | null)[]>;
   /**
    * One atomic step: reads, asks `decide` once for each try, writes its plan. Nothing changes if `decide` throws or the plan is null.
@@ -33,7 +33,7 @@ export interface GraphTransactions {
   ): Promise<T>;
 }
 
-/** Profiles as they stand, page by page. */
+/** Profiles as they are now, page by page. */
 export interface ProfileReads {
   /** The live profile that the uid of any identifier names. */
   resolve(workspace: WorkspaceId, profileId: ProfileId): Promise<ProfileRef | null>;
@@ -43,11 +43,11 @@ export interface ProfileReads {
   links(workspace: WorkspaceId, profileId: ProfileId, page: LinkPage): Promise<readonly Link[]>;
   /** Identifiers that a plan marked as shared identifiers and none unmarked since, by uid. */
   sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
-  /** Whether any identifier of the namespace stands. */
+  /** Whether the namespace has any identifier. */
   hasIdentifiers(workspace: WorkspaceId, namespace: string): Promise<boolean>;
 }
 
-/** The record of every change, and what stands of it. */
+/** The record of every change, and what is left of it. */
 export interface ChangeLog {
   /** The record of the change, or null. */
   findChange(workspace: WorkspaceId, changeId: ChangeId): Promise<Change | null>;
@@ -58,15 +58,15 @@ export interface ChangeLog {
    * before or after, newest first; follows retired ids.
    */
   history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
-  /** The links that the change asserted first and those that it removed or restored, as they stand now; in no promised order. */
+  /** The links that the change was the first to assert and those that it removed or restored, as they are now; in any order. */
   linksOfChange(workspace: WorkspaceId, change: Change): Promise<readonly LinkState[]>;
   /** Whether the change was what last marked the identifier as unlinked. */
   isUnlinkedBy(workspace: WorkspaceId, key: IdentifierKey, changeId: ChangeId): Promise<boolean>;
 }
 
-/** Pairs that may not join. */
+/** The forbidden pairs. */
 export interface ForbiddenPairs {
-  /** The forbidden pairs of these ids that stand. */
+  /** Those of these ids that are forbidden pairs. */
   findForbiddenPairs(
     workspace: WorkspaceId,
     forbiddenPairIds: readonly ForbiddenPairId[],
@@ -75,5 +75,5 @@ export interface ForbiddenPairs {
   forbiddenPairs(workspace: WorkspaceId, page: Page<ForbiddenPairId>): Promise<readonly ForbiddenPair[]>;
 }
 
-/** All of it: what a backend is. Whoever uses it asks for the part that it needs. */
+/** All of it: what a backend implements. A user of the port asks only for the part it needs. */
 export interface IdentityGraph extends Port, GraphTransactions, ProfileReads, ChangeLog, ForbiddenPairs {}

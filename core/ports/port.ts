@@ -6,7 +6,7 @@
 export interface Port {
   /** Resolves when the backend answers; rejects with `unavailable` when it does not. */
   ready(): Promise<void>;
-  /** Ends all work under way and frees what is held. Closing twice is allowed. */
+  /** Ends all running work and frees all resources. Closing twice is allowed. */
   close(): Promise<void>;
 }
 

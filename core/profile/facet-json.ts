@@ -15,7 +15,7 @@ export const facetToJson = ({ firstSeen, lastSeen, traits }: Facet): string => {
   return JSON.stringify(json);
 };
 
-/** Of a text that `facetToJson` wrote. */
+/** Reads a text that `facetToJson` wrote. */
 export function facetFromJson(text: string): Facet {
   const [firstSeen, lastSeen, traits] = JSON.parse(text) as FacetJson;
   return { firstSeen, lastSeen, traits: new Map(traits.map((trait) => [trait[0], traitFromJson(trait)])) };

@@ -17,7 +17,7 @@ export interface Facet {
   readonly lastSeen: Instant | null;
 }
 
-/** What one event says about its person. */
+/** What one event says about the person. */
 export interface Contribution {
   readonly eventId: EventId;
   readonly effectiveTs: Instant;

@@ -2,14 +2,14 @@ import type { Merge } from "../catalog/catalog.js";
 import type { Contribution, Facet, Scalar, Trait } from "./facet.js";
 import { compareScalars } from "./scalar.js";
 
-/** A bounded union keeps the greatest, never the first to come: only so is it a join. */
+/** A bounded union keeps the greatest values, never the first to arrive: only this is a join. */
 const UNION_MAX = 100;
 
 export const emptyFacet: Facet = { traits: new Map(), firstSeen: null, lastSeen: null };
 
 export const foldEvent = (facet: Facet, contribution: Contribution): Facet => joinFacets(facet, facetOf(contribution));
 
-/** What one event alone makes: the facet that it adds to any other. */
+/** The facet of one event alone; it is joined to the facet of its identifier. */
 export function facetOf({ eventId, effectiveTs, traits }: Contribution): Facet {
   const own = new Map<string, Trait>();
   for (const { name, merge, value } of traits) {
@@ -24,7 +24,7 @@ export function facetOf({ eventId, effectiveTs, traits }: Contribution): Facet {
 type Timed = Extract<Trait, { merge: "latest" | "first" }>;
 const isTimed = (trait: Trait): trait is Timed => trait.merge === "latest" || trait.merge === "first";
 
-/** Null says that a value is absent, which `latest` can tell and an order of values cannot. */
+/** Null means that a value is absent. `latest` can keep that; `min`, `max` and `union` cannot. */
 function traitOf(merge: Merge, value: Scalar, when: Pick<Timed, "ts" | "eventId">): Trait | null {
   if (merge === "latest" || merge === "first") return { merge, value, ...when };
   if (value === null) return null;
@@ -84,7 +84,7 @@ function compareTimed(a: Timed, b: Timed): number {
 
 type Union = Extract<Trait, { merge: "union" }>;
 
-/** Values stand greatest first, each once. */
+/** The values are sorted, greatest first, and each is there once. */
 function joinUnions(a: Union, b: Union): Union {
   const values: Scalar[] = [];
   let inA = 0;

@@ -29,7 +29,7 @@ const PAIR = { x: 0, y: 5, link: 10, deepX: 12, deepY: 17 } as const;
 const ONE = { seat: 0, deep: 5 } as const;
 const LINK = 0;
 
-/** What stands there of all that is wanted. A pair of keys not seen yet costs one statement; else each key and each pair does. */
+/** What the graph holds of the read set. A pair of keys not seen yet costs one statement; else each key and each pair does. */
 export function prepareLook(database: Database) {
   const prepareBoth = (sql: (isDeep: boolean) => string) => ({
     shallow: database.prepare(sql(false)),

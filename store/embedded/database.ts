@@ -59,7 +59,7 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
       reads.flush();
       group.flush();
       clearInterval(checkpoint);
-      // The driver keeps the connection until its statements are collected, so SQLite's own checkpoint at close may not come.
+      // The driver keeps the connection until its statements are garbage-collected, so SQLite's own checkpoint at close may never run.
       if (health.writable()) attempt(() => db.pragma("wal_checkpoint(TRUNCATE)"), health.failed);
       health.close();
       db.close();
@@ -129,7 +129,7 @@ function transactionsOf(
       try {
         work();
       } catch (error) {
-        // A full disk has already ended the whole transaction, and the savepoint with it.
+        // A full disk has already rolled back the whole transaction, and the savepoint with it.
         if (db.inTransaction) undo();
         throw error;
       } finally {
@@ -139,7 +139,7 @@ function transactionsOf(
   };
 }
 
-/** The driver's defaults lose data quietly, so each that matters is set and read back. */
+/** The driver's defaults can lose data silently, so each setting that matters is set and read back. */
 function setPragmas(db: Libsql.Database): void {
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL"); // fsync at every commit: a 202 is a promise

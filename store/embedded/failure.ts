@@ -1,4 +1,4 @@
-/** `full`: may work again later. `broken`: nobody knows what the disk holds. `damaged`: what it holds is wrong. */
+/** `full`: may work again later. `broken`: it is unknown what the disk holds. `damaged`: what the disk holds is wrong. */
 export type Failure = "full" | "broken" | "damaged";
 
 const FAILURES: readonly (readonly [prefix: string, failure: Failure])[] = [

@@ -7,13 +7,13 @@ export interface Transactions {
   commit(): void;
   /** Undoes the open transaction, if there still is one; never throws. */
   rollback(): void;
-  /** Runs `work`; what it throws undoes only what it wrote, and is thrown on. */
+  /** Runs `work`; if it throws, only its own writes are undone, and the error is thrown on. */
   isolated(work: () => void): void;
 }
 
 export interface GroupCommit {
   readonly write: <T>(work: () => T) => Promise<T>;
-  /** Commits what waits, now. */
+  /** Commits what is waiting now. */
   readonly flush: () => void;
 }
 
@@ -51,7 +51,7 @@ export function createGroupCommit(
       for (const item of group) item.run();
     });
 
-  /** Somebody in the group threw: all run again, each undone alone if it throws, and still with one commit. */
+  /** One write of the group threw: all run again, each in its own savepoint, and still with one commit. */
   const apart = (group: readonly Waiting[]): ReadonlyMap<Waiting, unknown> => {
     const guilty = new Map<Waiting, unknown>();
     transact(() => {

@@ -1,7 +1,7 @@
 /** The reads of one turn of the event loop share a transaction: opening one costs more than the read itself. */
 export interface GroupRead {
   read<T>(work: () => T): Promise<T>;
-  /** Runs what waits, now. */
+  /** Runs what is waiting now. */
   flush(): void;
 }
 
@@ -10,7 +10,7 @@ interface Waiting {
   readonly fail: (error: unknown) => void;
 }
 
-/** `transact` runs its work between a BEGIN and a COMMIT. What one read throws concerns nobody else. */
+/** `transact` runs its work between BEGIN and COMMIT. An error of one read does not affect the others. */
 export function createGroupRead(transact: (work: () => void) => void): GroupRead {
   let waiting: Waiting[] = [];
   let scheduled: NodeJS.Immediate | null = null;

@@ -9,7 +9,7 @@ import { createTables, STORE_TABLES } from "./schema.js";
 import { requireWholeLog } from "./write-ahead-log.js";
 
 export interface EmbeddedOptions extends Omit<DatabaseOptions, "file"> {
-  /** Made, for its owner alone, if it is not there. */
+  /** Creates the folder if it does not exist, readable only by its owner. */
   readonly dataDir: string;
 }
 
@@ -18,7 +18,10 @@ export interface EmbeddedStore {
   close(): Promise<void>;
 }
 
-/** Opens the data of one folder, which this process then owns. Throws when another process does, or when the data is damaged. */
+/**
+ * Opens the data of one folder; from then on only this process can use it. Throws when another process uses it, or when the data is
+ * damaged.
+ */
 export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Promise<EmbeddedStore> {
   makeFolder(dataDir);
   const unlock = lock(dataDir);
@@ -63,10 +66,10 @@ function makeEach(folder: string): void {
   mkdirSync(folder, { mode: 0o700 });
 }
 
-/** The driver ends a transaction when its connection is collected, so a lock must be reachable for as long as it is held. */
+/** The driver ends a transaction when its connection is garbage-collected, so the lock must stay reachable while it is held. */
 const HELD = new Set<Libsql.Database>();
 
-/** A lock that the system itself takes back when the process dies: an open transaction on a small file beside the data. */
+/** A lock that the operating system releases when the process dies: an open transaction on a small file beside the data. */
 function lock(dataDir: string): () => void {
   const db = new Libsql(join(dataDir, "lock.db"));
   try {

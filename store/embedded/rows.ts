@@ -1,6 +1,6 @@
 import type { Database, SqlValue } from "../../core/database.js";
 
-/** Wide enough to spread the cost of a statement over its rows; wider gains nothing. */
+/** Enough rows to spread the cost of a statement; more gains nothing. */
 const ROWS_PER_STATEMENT = 16;
 
 /**

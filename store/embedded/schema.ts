@@ -32,7 +32,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
     database.prepare("COMMIT").run([]);
     return answer;
   } catch (error) {
-    // A full disk has already undone it; what went wrong first is what the caller must see.
+    // A full disk has already rolled it back; the caller must see the first error.
     if (failureOf(error) === null) database.prepare("ROLLBACK").run([]);
     throw error;
   }

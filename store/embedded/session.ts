@@ -37,5 +37,5 @@ export function createSession(database: Database): Session {
   };
 }
 
-/** Lets the loop turn: requests are served between the parts of a long read, and the driver frees the rows it gave. */
+/** Lets the event loop turn: requests are served between the parts of a long read, and the driver frees the rows it returned. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

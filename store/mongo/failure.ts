@@ -27,7 +27,7 @@ const OUR_MISTAKES = new Set([
   10_334, // BSONObjectTooLarge
 ]);
 
-/** Connections that end while a call waits are no mistake of the caller, though the driver files them under API errors. */
+/** A connection that ends while a call waits is not a mistake of the caller, though the driver reports it as an API error. */
 const CONNECTION_ENDED = [
   MongoClientClosedError,
   MongoNotConnectedError,
@@ -50,7 +50,7 @@ export function duplicatesOf(error: unknown): ReadonlySet<number> | null {
   return new Set(writeErrors.map(({ index }) => index));
 }
 
-/** What a call rejects with: `unavailable` for what may work again later; a duplicate and a mistake of ours as they came. */
+/** What a call rejects with: `unavailable` if it may work again later. A duplicate and a mistake of ours are passed on unchanged. */
 export function toAppError(error: unknown): unknown {
   if (isBareNetworkError(error)) return new AppError("unavailable", "The database is not available.", { cause: error });
   if (!(error instanceof MongoError) || isMistake(error)) return error;
@@ -74,7 +74,7 @@ function isMistake(error: MongoError): boolean {
 const AUTHENTICATION_FAILED = 18;
 const UNAUTHORIZED = 13;
 
-/** Why the start cannot go on however long it waits, as the end of a sentence; null when waiting may help. Never quotes the URL. */
+/** Why waiting does not help the start, as the end of a sentence; null when waiting may help. Never quotes the URL. */
 export function refusalOf(error: unknown): string | null {
   if (!(error instanceof MongoError)) return null;
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
@@ -87,7 +87,7 @@ export function refusalOf(error: unknown): string | null {
     : null;
 }
 
-/** What the system calls the trouble, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`; null when it does not say. */
+/** The system's code, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`; null when there is none. */
 export function networkCodeOf(error: unknown): string | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if ("code" in cause && typeof cause.code === "string" && /^[A-Z][A-Z_]+$/.test(cause.code)) return cause.code;

@@ -7,7 +7,7 @@ import { networkCodeOf, refusalOf, toAppError } from "./failure.js";
 export interface MongoOptions {
   /** `mongodb://user:password@host:port/database`; without a database it is `onym`. */
   readonly url: string;
-  /** Told once when the server stops answering, and of nothing that a caller is told. */
+  /** Called once when the server stops answering; not for errors that a caller sees. */
   readonly onError: (message: string, error: unknown) => void;
   /** Of one call of the driver; a method of a port makes several. */
   readonly deadlineMs?: number;
@@ -42,7 +42,8 @@ const OPTIONS = {
   appName: "onym",
   // An acknowledged write survives the loss of the primary and a kill of the server; one fsync serves a batch.
   writeConcern: { w: "majority", journal: true, wtimeoutMS: 2_500 },
-  // What the primary has now. A base that is rolled back takes with it what was saved on top of it, so `majority` adds only races.
+  // Reads what the primary has now. If it is rolled back, what was saved on top of it is rolled back too, so `majority` would only add
+  // races.
   readConcern: { level: "local" },
   readPreference: "primary",
   // Takes effect on replica sets alone, where the server knows a repeat and answers it as it did at first. On a standalone
@@ -117,7 +118,7 @@ async function firstAnswer(client: MongoClient, db: Db, startMs: number): Promis
   let reason = "";
   for (;;) {
     try {
-      // Deletes nothing from a collection that is not there: a write in all that the server checks, and it leaves no trace.
+      // Deletes from a collection that does not exist: the server checks it like any write, and it leaves no trace.
       const probe = db.collection<{ _id: string }>("probe").deleteOne({ _id: "none" });
       return void (await within(Math.max(end - performance.now(), RETRY_MS), probe));
     } catch (error) {

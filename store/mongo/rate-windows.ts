@@ -12,12 +12,12 @@ interface WindowDocument {
   readonly resetAt: Date;
 }
 
-/** Each lost race means that another process began the window, so the next try counts in it unless it ended at once. */
+/** Each lost race means that another process started the window, so the next try counts in it. */
 const RACES_MAX = 5;
 
 /** Windows that all processes share. A process's clock decides when a window ends, so the clocks must agree to a second or so. */
 export async function createMongoRateWindows({ mongo }: { readonly mongo: Mongo }): Promise<RateWindows> {
-  // A count that is lost with the server lets a few more requests through, which is not worth an fsync for each.
+  // If the server loses a count, a few more requests pass. That is not worth an fsync each.
   const windows = mongo.db.collection<WindowDocument>("rateWindows", { writeConcern: { w: 1, journal: false } });
   // Removes windows that ended; no query uses it.
   await mongo.call(() => windows.createIndex({ resetAt: 1 }, { name: "expiry", expireAfterSeconds: 0 }));

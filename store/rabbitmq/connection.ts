@@ -9,11 +9,11 @@ import { within } from "./within.js";
 export type OnError = (message: string, error: unknown) => void;
 
 const OPTIONS = {
-  // A start has to say within 10 s what is wrong, and tries more than once; it covers name, TCP and the login.
+  // The start must say within 10 s what is wrong, and tries more than once. This covers DNS, TCP and the login.
   connectionTimeout: 2_000,
   // The default of 20 s would hold every request while the broker is away.
   acquireTimeout: 1_000,
-  // A stopped broker is noticed by nothing else; the default is 60.
+  // Nothing else notices a stopped broker; the default is 60.
   heartbeat: 4,
   // With Nagle's algorithm a lone publish waits for the answer to the one before: a third of the rate, measured.
   noDelay: true,
@@ -23,15 +23,15 @@ const OPTIONS = {
 } as const;
 const CLOSE_MS = 500;
 
-/** A connection that keeps itself up; it never rejects and tells each loss once. Throws `ConfigError` for an address it cannot read. */
+/** A connection that reconnects by itself; it never rejects and logs each loss once. Throws `ConfigError` for an address it cannot read. */
 export function createConnection(url: string, purpose: string, onError: OnError): Connection {
   const connection = new Connection({ ...OPTIONS, ...readAddress(url), connectionName: `onym ${purpose}` });
-  // Unheard, it would end the process.
+  // Without a listener, the event would end the process.
   connection.on("error", (error) => onError(`the connection to RabbitMQ (${purpose}) failed`, error));
   return connection;
 }
 
-/** A broker that starts beside this process, or is busy, gets so long; what waiting does not mend is told at once. */
+/** A broker that is still starting or busy has this long. What waiting cannot fix is reported at once. */
 const START_MS = 8_000;
 const AGAIN_MS = 250;
 
@@ -70,7 +70,7 @@ async function tryToOpen(url: string, address: Address, purpose: string, onError
   }
 }
 
-/** Never hangs: what the broker does not answer in time is cut. */
+/** Never hangs: a connection that the broker does not close in time is cut. */
 export async function closeConnection(connection: Connection): Promise<void> {
   if (await isIdle(connection)) await within(CLOSE_MS, connection.close()).catch(() => undefined);
   connection.unsafeDestroy();

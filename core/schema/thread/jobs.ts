@@ -14,7 +14,7 @@ export interface Task {
   readonly bytes: number;
   /** Milliseconds that it may wait besides its steps. */
   readonly patienceMs: number;
-  /** PendingAssertion again when the thread was replaced, or answered that it does not know the schema. */
+  /** Asked again when the thread was replaced, or answered that it does not know the schema. */
   prepare(id: number, isKnown: boolean): Posting;
 }
 

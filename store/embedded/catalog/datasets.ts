@@ -4,7 +4,7 @@ import type { DatasetId, SchemaId, WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import type { Session } from "../session.js";
 
-/** What becomes of a schema's events. */
+/** Datasets: whether a schema's events are folded. */
 export function createDatasets(
   database: Database,
   session: Session,

@@ -14,7 +14,7 @@ type Row = readonly [
   message: Buffer,
 ];
 
-/** Newest first: by time, and those of one millisecond by id. */
+/** Newest first: by time, and within one millisecond by id. */
 export function createDeadLetters(database: Database, session: Session): Pick<EventStore, "bury" | "deadLetters"> {
   const insert = database.prepare(
     `INSERT INTO dead_letters (id, ws, event_id, at, kills_event, reason, message) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -27,7 +27,7 @@ export function createDeadLetters(database: Database, session: Session): Pick<Ev
     const reason = Buffer.from(letter.reason);
     await session.write(() => {
       insert.run([deadLetterId, workspace, eventId, at, Number(killsEvent), reason, message]);
-      // A reason on a folded event says nothing: its fold makes it folded, whenever that comes.
+      // A folded event ignores its reason: once it is folded it counts as folded, whatever came first.
       if (killsEvent && workspace && eventId) kill.run([reason, createEventKeys(workspace)(eventId)]);
     });
   };

@@ -11,8 +11,8 @@ import { createSession } from "../session.js";
 import { createTimeline } from "./timeline.js";
 
 /**
- * Events are written once and never changed: what the fold adds stands in a narrow table of its own, so that a mark does not
- * write the payload's page again.
+ * Events are written once and never changed. What the fold adds is in a narrow table of its own, so that a mark does not rewrite the page
+ * of the payload.
  */
 export function createEmbeddedEventStore({ database }: { readonly database: Database }): EventStore {
   const session = createSession(database);

@@ -5,7 +5,7 @@ import { SELECT_EVENT } from "./rows.js";
 import { isOwnKey } from "../../own-key.js";
 import { nextTurn, type Session } from "../session.js";
 
-/** effective_ts and event id as one text: comparing it compares them in turn, because the first has a fixed length. */
+/** effective_ts and event id as one text. The first has a fixed length, so comparing the texts compares both in turn. */
 type Entry = readonly [position: string, seq: number];
 
 const FACETS_PER_TURN = 200;
@@ -13,7 +13,7 @@ const COUNTED_PER_TURN = 10_000;
 /** Above every position: those begin with a year. */
 const NEWEST = ":";
 
-/** Reads of folded events, by facet. A facet is asked only for what is newer than the worst of a full page. */
+/** Reads folded events, facet by facet. Once a page is full, a facet is asked only for events newer than the oldest of the page. */
 export function createTimeline(database: Database, session: Session): Pick<EventStore, "timeline" | "count"> {
   const newest = database.prepare(
     "SELECT position, seq FROM folds WHERE facet = ? AND position < ? AND position > ? ORDER BY position DESC LIMIT ?",

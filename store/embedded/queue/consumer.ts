@@ -26,7 +26,7 @@ const DELAY_MIN_MS = 100;
 const DELAY_MAX_MS = 5_000;
 const backOff = (failures: number): number => Math.min(DELAY_MAX_MS, DELAY_MIN_MS * 2 ** Math.min(failures, 10));
 
-/** One batch at a time. What became of it, the next batch and its lease are one write: one fsync per batch. */
+/** One batch at a time. Its outcome, the next batch and its lease are one write: one fsync per batch. */
 export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const { session, rows, schedule, batchMax, onError, tail, removed } = deps;
   const alarm = createAlarm();
@@ -72,7 +72,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
         if (source && batch.length > 0) settlement = await deliver(batch, source);
       } catch (error) {
         onError("the queue cannot write", error);
-        // What is not settled is delivered again by the next process.
+        // The next process delivers again what is not settled.
         if (closing) return;
         await alarm.sleep(backOff(failures));
         failures += 1;
@@ -129,7 +129,7 @@ function sharedPostpone(outcomes: readonly DeliveryOutcome[]): number | null {
 /** The longest time that a timer takes. */
 const SLEEP_MAX_MS = 2 ** 31 - 1;
 
-/** A sleep that ends after a time, or when rung; null sleeps until then. */
+/** A sleep that ends after a time, or when rung; null sleeps until it is rung. */
 function createAlarm() {
   let wake: (() => void) | null = null;
   const ring = (): void => wake?.();

@@ -21,7 +21,7 @@ export function createPublisher(
   let open: Group | null = null;
   let position = last;
 
-  /** Nobody may join a group that is being written: its newcomers would be told of a commit that they were not in. */
+  /** Nobody may join a group that is being written: they would be told of a commit that does not contain them. */
   const shut = (group: Group): void => {
     if (open === group) open = null;
   };

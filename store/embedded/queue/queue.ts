@@ -16,8 +16,8 @@ export interface EmbeddedQueueDeps {
 }
 
 /**
- * The queue as a table. One process owns the file, so who holds what is known in memory; on disk stands one row that names the
- * batch in hand, for the next process to know what this one died on. Counts the table once, at the start.
+ * The queue as a table. One process owns the file, so memory is enough to know who holds which message. One row on disk names the batch
+ * that is being handled, so that the next process knows which messages a crash concerns. Counts the table once, at the start.
  */
 export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQueueDeps): EventQueue {
   const session = createSession(database);

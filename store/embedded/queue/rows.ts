@@ -6,11 +6,11 @@ export interface QueueRow extends Delivery {
   readonly seq: number;
 }
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export interface Settlement {
   readonly done: readonly number[];
   readonly retry: readonly number[];
-  /** Whether all rows between the first and the last that no process died on are done: then one range names them. */
+  /** Whether all rows without a crash between the first and the last are done; then one range names them. */
   readonly wholeRange: boolean;
 }
 
@@ -38,7 +38,7 @@ export function createQueueRows(database: Database) {
       const [rows, last] = count.get([]) as readonly [number, number | null];
       return { count: rows, last: last ?? 0 };
     },
-    /** The next rows behind a position that no process died on. */
+    /** The next rows after a position, without those that a process crashed on. */
     after: (seq: number, limit: number): readonly QueueRow[] => after.all([seq, limit]).map(toRow),
     listed: (seqs: readonly number[]): readonly QueueRow[] => listed.all([JSON.stringify(seqs)]).map(toRow),
     settle: ({ done, retry, wholeRange }: Settlement): void => {
@@ -46,17 +46,17 @@ export function createQueueRows(database: Database) {
       else if (done.length > 0) removeListed.run([JSON.stringify(done)]);
       if (retry.length > 0) retryListed.run([JSON.stringify(retry)]);
     },
-    /** Records the batch in hand in one row, so that the next process knows what this one died on. */
+    /** Records the batch that is being handled in one row, so that the next process knows which messages a crash concerns. */
     lease: (rows: readonly QueueRow[]): void => {
       if (rows.length === 0) dropLease.run([]);
       else putLease.run([JSON.stringify(rows.map(({ seq }) => seq))]);
     },
-    /** Counts a crash for what a dead process held. */
+    /** Counts a crash for each message that a dead process held. */
     recover: (): void => {
       blame.run([]);
       dropLease.run([]);
     },
-    /** All rows that processes died on, fewest crashes first. */
+    /** All rows that a process crashed on, fewest crashes first. */
     crashed: (): readonly number[] => crashed.all([]).map((row) => row[0] as number),
   };
 }

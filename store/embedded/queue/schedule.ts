@@ -1,6 +1,6 @@
 import type { QueueRow } from "./rows.js";
 
-/** Where the next batch comes from: rows behind the cursor, rows whose delay is over, or one that a process died on. */
+/** Where the next batch comes from: rows after the cursor, rows whose delay is over, or one row that a process crashed on. */
 export type Source =
   | { readonly kind: "fresh"; readonly after: number }
   | { readonly kind: "again"; readonly seqs: readonly number[] }
@@ -10,15 +10,15 @@ export interface Later {
   readonly seq: number;
   /** On the clock of `now`. */
   readonly dueAt: number;
-  /** A process died on it: it is delivered alone, so that it takes no neighbour along. */
+  /** A process crashed on it: it is delivered alone, so that another crash concerns no other message. */
   readonly alone: boolean;
 }
 
-/** Beyond so many waiting again, nothing fresh is taken: the memory for them is bounded. */
+/** With more than this many waiting for a retry, no new message is taken: so memory is bounded. */
 const LATER_MAX = 10_000;
 const KINDS = ["fresh", "again", "alone"] as const satisfies readonly Source["kind"][];
 
-/** Milliseconds that no change of the clock moves. */
+/** Milliseconds on the monotonic clock. */
 export const now = (): number => performance.now();
 
 /** Decides what is delivered when. Holds positions only, never messages. */
@@ -38,7 +38,7 @@ export function createSchedule(batchMax: number, suspects: readonly number[]) {
   };
 
   return {
-    /** The next source, in turns, so that none starves another; null when nothing is due. `tail`: the last position published. */
+    /** The next source, taking turns so that none starves; null when nothing is due. `tail`: the last position published. */
     next: (tail: number): Source | null => {
       const at = now();
       if (at < pausedUntil) return null;
@@ -63,11 +63,11 @@ export function createSchedule(batchMax: number, suspects: readonly number[]) {
     putBack: (items: readonly Later[]): void => {
       if (items.length > 0) later = [...later, ...items];
     },
-    /** Everything waits: what a whole batch asked for, because a dependency is away. */
+    /** Delays everything: a whole batch was postponed because a dependency is away. */
     pause: (delayMs: number): void => {
       pausedUntil = now() + delayMs;
     },
-    /** Milliseconds until something may be due again; null when only a publish can change that. */
+    /** Milliseconds until something may be due; null when only a publish can change that. */
     idleMs: (): number | null => {
       const at = now();
       if (at < pausedUntil) return pausedUntil - at;

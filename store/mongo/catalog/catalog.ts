@@ -38,7 +38,7 @@ interface SecretDocument {
 }
 const SECRET_BYTES = 32;
 
-/** Everybody inserts one; the first stays. An insert that comes too late is acknowledged no sooner than that first one. */
+/** Every process inserts one; the first stays. A later insert is acknowledged no sooner than the first. */
 async function secretOf({ db }: Mongo, { call }: Session): Promise<Buffer> {
   const settings = db.collection<SecretDocument>("settings");
   const made = randomBytes(SECRET_BYTES);

@@ -7,15 +7,15 @@ import { isDuplicateKey } from "../failure.js";
 import type { Session } from "../session.js";
 
 export interface Decision<K extends keyof Sections, T> {
-  /** The sections as they shall be; null changes nothing. */
+  /** The new sections; null changes nothing. */
   readonly change: Partial<Pick<Sections, K>> | null;
   readonly result: T;
 }
 
 export interface Step<K extends keyof Sections, T> {
-  /** What is read; only these may change. */
+  /** The sections that are read; only these may change. */
   readonly sections: readonly K[];
-  /** Pure, and asked again whenever another change came first. What it throws is the answer, and changes nothing. */
+  /** Pure, and called again whenever another change came first. If it throws, the caller gets the error and nothing changes. */
   readonly decide: (standing: Pick<Sections, K>) => Decision<K, T>;
   /** Stores what the change names, before it is written; may be called again. */
   readonly prepare?: () => Promise<void>;
@@ -46,11 +46,11 @@ interface Waiting {
 }
 
 /**
- * Compare and swap on `rev`. Whoever waits while a change of the workspace is under way shares the next one, in order of the calls:
- * one read, one write, and only processes compete.
+ * Compare and swap on `rev`. Calls that wait while a change of the workspace runs share the next one, in their order: one read and one
+ * write, so only processes compete.
  */
 export function createChangeCatalog(deps: Deps): ChangeCatalog {
-  /** A workspace is in here while it has work, and no longer. */
+  /** A workspace is in here only while it has work. */
   const queues = new Map<WorkspaceId, Waiting[]>();
   const run = async (workspace: WorkspaceId, queue: Waiting[]): Promise<void> => {
     // All that arrive in this turn share the first change, without a timer.
@@ -77,7 +77,7 @@ export function createChangeCatalog(deps: Deps): ChangeCatalog {
   };
 }
 
-/** Never rejects. What refuses a shared change is the fault of one step: then each goes alone. */
+/** Never rejects. If a shared change is refused, one call is the cause: then each is tried alone. */
 async function changeTogether(deps: Deps, workspace: WorkspaceId, waiting: readonly Waiting[]): Promise<void> {
   try {
     const steps = waiting.map(({ step }) => step);
@@ -103,7 +103,7 @@ async function tryUntil(deps: Deps, workspace: WorkspaceId, steps: Steps, endMs:
   const sent = new Map<string, Answers>();
   let cause: unknown;
   for (let tries = 0; tries < TRIES_MAX && performance.now() < endMs; tries += 1) {
-    // Apart by chance, so that two who collided do not collide again.
+    // A random delay, so that two processes that collided do not collide again.
     if (tries > 0) await sleep(Math.random() * Math.min(tries, PAUSE_MS_MAX));
     try {
       const answers = await tryOnce(deps, workspace, steps, sent);
@@ -175,7 +175,7 @@ async function read(
   return { ...EMPTY, rev: 0, ops: [], ...found };
 }
 
-/** A write that was seen may still be undone by a crash; one after it, once acknowledged, carries it along. */
+/** A write that we can read may still be lost in a crash. A later write that is acknowledged makes it durable too. */
 const confirm = ({ catalog, session }: Deps, workspace: WorkspaceId): Promise<unknown> =>
   session.call(() => catalog.updateOne({ _id: workspace }, { $inc: { rev: 1 } }));
 

@@ -7,7 +7,7 @@ import type { CatalogDocument, DatasetRow } from "./document.js";
 import { pageOf } from "./page.js";
 import type { Session } from "../session.js";
 
-/** What becomes of a schema's events. */
+/** Datasets: whether a schema's events are folded. */
 export function createDatasets({
   catalog,
   session,

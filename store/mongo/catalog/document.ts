@@ -48,7 +48,7 @@ export interface IdentitySettingsRow {
   readonly shared_identifier_limit: number | null;
 }
 
-/** What changes together stands together. Names that clients choose are values here, never names of fields. */
+/** What changes together is stored together. Names that clients choose are values, never field names. */
 export interface Sections {
   /** Null when there are settings of a workspace that nobody created. */
   readonly workspace: { readonly name: string; readonly created_at: number } | null;

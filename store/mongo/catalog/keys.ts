@@ -98,7 +98,7 @@ export function createKeys({
 
 const isLasting = ({ role, expires_at }: KeyRow): boolean => role === "owner" && expires_at === null;
 
-/** Whether another workspace has the id says the unique index. */
+/** The unique index tells whether another workspace has the id. */
 function withNew(keys: Keys, key: KeyRecord): Keys {
   if (keys.some(({ key_id }) => key_id === key.keyId)) throw new AppError("conflict", "This key id is taken.");
   return [...keys, toRow(key)];

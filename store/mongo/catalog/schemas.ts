@@ -86,7 +86,7 @@ async function storeVersion({ versions, session }: Deps, versionId: string, sche
   try {
     await session.call(() => versions.insertOne(toDocument(versionId, schema)));
   } catch (error) {
-    // Then an earlier try of this very call stored it.
+    // An earlier try of this call stored it.
     if (!isDuplicateKey(error)) throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** So much reaches the server and its journal well within the deadline of one call, and one reply carries it back. */
+/** This much reaches the server and its journal well within the deadline of one call, and fits into one reply. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 const BATCH_ITEMS = 1_000;
 

@@ -7,7 +7,7 @@ import type { Session } from "../session.js";
 
 export interface DeadLetterDocument {
   readonly _id: DeadLetterId;
-  /** Null for letters that no client sees: no filter asks for null. */
+  /** Null for dead letters that no client may see: no filter asks for null. */
   readonly ws: WorkspaceId | null;
   readonly eventId: EventId | null;
   readonly reason: string;
@@ -50,7 +50,7 @@ export function createDeadLetters(
     const { workspace, eventId, killsEvent, reason } = letter;
     await keep(letter);
     if (!killsEvent || workspace === null || eventId === null) return;
-    // Also when the letter stood there: the process that kept it may have died before this. A fold outranks the reason.
+    // Also when the dead letter was already there: the process that kept it may have died before this. A folded event stays folded.
     await session.call(() => events.updateOne({ _id: eventKey(workspace, eventId) }, { $set: { reason } }));
   };
 

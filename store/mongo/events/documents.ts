@@ -13,7 +13,7 @@ import { fromRow } from "../../stored-event.js";
 export interface EventDocument {
   /** `workspace:event id`: unique, and UUIDv7s of one workspace are inserted side by side. */
   readonly _id: string;
-  /** effective_ts and event id as one text: comparing it compares them in turn, because the first has a fixed length. */
+  /** effective_ts and event id as one text. The first has a fixed length, so comparing the texts compares both in turn. */
   readonly position: string;
   /** Of `message`. */
   readonly crc: number;

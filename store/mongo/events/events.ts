@@ -57,7 +57,7 @@ function createInsert(events: Collection<EventDocument>, session: Session): Pick
 
   const insert = async (workspace: WorkspaceId, all: readonly EventRecord[]): Promise<readonly StoredEvent[]> => {
     session.requireOpen();
-    // An id that stands twice in the call is sent once, so that "first" does not hang on the server's order.
+    // An id that is in the call twice is sent once, so that "first" does not depend on the server's order.
     const first = new Map<EventId, EventRecord>();
     for (const event of all) if (!first.has(event.eventId)) first.set(event.eventId, event);
     const stored = new Map<EventId, StoredEvent>();
@@ -77,7 +77,7 @@ function createInsert(events: Collection<EventDocument>, session: Session): Pick
   };
 }
 
-/** It stood there a moment ago; the next try stores it anew. */
+/** It was there a moment ago; the next try stores it again. */
 function gone(): never {
   throw new AppError("unavailable", "A stored event was removed meanwhile.");
 }
@@ -85,7 +85,7 @@ function gone(): never {
 const createMarks = (events: Collection<EventDocument>, session: Session): Pick<EventStore, "markFolded"> => ({
   markFolded: async (workspace, marks) => {
     session.requireOpen();
-    // Of two marks in one call the first counts, in whatever order the server runs them.
+    // Of two marks in one call the first counts, whatever order the server runs them in.
     const first = new Map<EventId, FoldMark>();
     for (const mark of marks) if (!first.has(mark.eventId)) first.set(mark.eventId, mark);
     const updates = [...first.values()].map((mark) => toUpdate(workspace, mark));
@@ -102,7 +102,7 @@ function toUpdate(workspace: WorkspaceId, mark: FoldMark): AnyBulkWriteOperation
   ownKey(workspace, facet);
   return {
     updateOne: {
-      // Null also stands for "not there": only the first mark finds its event.
+      // Null also matches an absent field: only the first mark finds its event.
       filter: { _id: eventKey(workspace, eventId), profileId: null },
       update: { $set: { facet, profileId: profileIdThen, dropped: droppedToJson(dropped) } },
     },

@@ -21,7 +21,7 @@ const FACETS_PER_COUNT = 1_000;
 /** Above every position: those begin with a year. */
 const NEWEST = ":";
 
-/** Reads of folded events, by facet. Facets are asked only for what is newer than the worst of a full page. */
+/** Reads folded events, facet by facet. Once a page is full, facets are asked only for events newer than the oldest of the page. */
 export function createTimeline(
   events: Collection<EventDocument>,
   session: Session,

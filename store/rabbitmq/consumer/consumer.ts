@@ -15,9 +15,9 @@ export interface ConsumerDeps extends HandlerDeps {
   readonly names: QueueNames;
   readonly batchMax: number;
   readonly publisher: Pick<RabbitPublisher, "copy">;
-  /** Told that a queue is gone. */
+  /** Called when a queue is gone. */
   readonly onMissing: () => void;
-  /** Longest time that a message is kept in hand without an outcome, milliseconds. */
+  /** The longest time that a message is handled without an outcome, milliseconds. */
   readonly heldMsMax: number;
   readonly onError: OnError;
 }
@@ -26,16 +26,16 @@ export interface RunningConsumer {
   isSubscribed(): boolean;
   /** Messages that this process holds. Resolves once all are counted that the broker had handed out before. */
   countHeld(): Promise<number>;
-  /** Messages that were replaced by a copy so far. */
+  /** Messages replaced by a copy so far. */
   copied(): number;
   close(): Promise<void>;
 }
 
-/** One batch is handled while the next one lies ready. */
+/** One batch is handled while the next one is ready. */
 const PREFETCH_MIN = 300;
 /** Messages that wait for their next try are held here, so they must not fill the window of the fresh ones. */
 const PREFETCH_RETRY = 500;
-/** What the broker gave up on, above every setting. */
+/** The broker gives up on a message after this many deliveries; above every setting of ours. */
 const CRASHES_GIVEN_UP = 1_000_000;
 const ANSWER_MS = 1_000;
 const GIVE_BACK_MS = 2_000;
@@ -103,7 +103,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
 
   const leave = async (session: Session): Promise<void> => {
     await copies.settled();
-    // Only now, when nothing more comes from ourselves to the queue of the copies.
+    // Only now, when we publish no more copies.
     await session.cancel(["retry", "suspects", "dead"]);
     await copies.giveBack(schedule.remove());
     await session.close();
@@ -113,7 +113,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     closing.abort();
     alarm.ring();
     const session = await within(ANSWER_MS, subscription.next()).catch(() => null);
-    // First of all, so that nothing new is handed to a process that takes no more.
+    // First, so that the broker delivers nothing more to this process.
     const isCancelled = await within(ANSWER_MS, session?.cancel(["main"]) ?? Promise.resolve()).then(
       () => true,
       () => false,

@@ -13,17 +13,20 @@ export interface CopiesDeps {
   readonly closing: AbortSignal;
 }
 
-/** Nothing is changed in a queue: a message is replaced by a copy that says more, which is safe before the original is forgotten. */
+/**
+ * A message in a queue cannot be changed. It is replaced by a copy with more headers, which is confirmed before the original is
+ * acknowledged.
+ */
 export interface Copies {
-  /** To the tail of the suspects, so that it keeps nobody back and only what was alone in hand is blamed again. */
+  /** To the end of the suspects, so that it delays nobody, and a further crash counts only against a message that was handled alone. */
   move(held: Held): void;
   /** To wait for its time in the queue of the copies. */
   toRetry(held: Held): void;
-  /** All at once, and due at once: what the broker takes back by itself looks like a crash. */
+  /** All at once, and due at once: what the broker requeues by itself would look like a crash. */
   giveBack(all: readonly Held[]): Promise<void>;
   /** Whether a move is under way. */
   isMoving(): boolean;
-  /** How many originals were forgotten so far. */
+  /** How many originals were acknowledged so far. */
   forgotten(): number;
   /** Resolves when none is under way. */
   settled(): Promise<unknown>;

@@ -1,7 +1,7 @@
 import type { Delivery } from "../../../core/ports/event-queue.js";
 import type { Session } from "./session.js";
 
-/** A message in memory that the broker waits to hear about. Times are of the monotonic clock, milliseconds. */
+/** An unacknowledged message in memory. Times are on the monotonic clock, milliseconds. */
 export interface Held extends Delivery {
   readonly session: Session;
   readonly tag: number;
@@ -12,9 +12,9 @@ export interface Held extends Delivery {
 export interface Schedule {
   /** Keeps it until it is due. */
   hold(held: Held): void;
-  /** What is due: several without a crash, or a single one that a process died on. Such ones only if `aloneToo`. */
+  /** What is due: several without a crash, or one that a process crashed on. The latter only if `aloneToo`. */
   take(batchMax: number, aloneToo: boolean): readonly Held[];
-  /** Hands out nothing for that long. */
+  /** Hands out nothing for this long. */
   pause(ms: number): void;
   /** Until `take` may find something; null while there is nothing. */
   idleMs(aloneToo: boolean): number | null;
@@ -31,7 +31,7 @@ export function createSchedule(): Schedule {
   let later: Held[] = [];
   let nextDueAt = Infinity;
   let pausedUntil = 0;
-  /** So that neither keeps the other waiting. */
+  /** They take turns, so that neither starves the other. */
   let wasAlone = false;
 
   const keepLater = (held: Held): void => {

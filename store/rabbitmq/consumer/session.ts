@@ -46,7 +46,7 @@ export async function openSession({ connection, names, prefetch, onMessage }: Se
   const tags = new Map<QueueRole, string>();
   const { session, delivered } = createSession(channel, tags);
   const subscribe = async (source: QueueRole): Promise<void> => {
-    // Counts for the consumers that follow it on this channel.
+    // Applies to the consumers that follow it on this channel.
     await channel.basicQos({ prefetchCount: prefetch[source] });
     const { consumerTag } = await channel.basicConsume({ queue: names[source] }, (message) => {
       if (!session.isOpen()) return;
@@ -58,7 +58,7 @@ export async function openSession({ connection, names, prefetch, onMessage }: Se
   try {
     await subscribe("main");
     await subscribe("retry");
-    // What other processes died on has to be known before one of the suspects is handled.
+    // Before one of the suspects is handled, we must know of all that other processes crashed on.
     await session.caughtUp();
     await subscribe("suspects");
     await subscribe("dead");
@@ -85,12 +85,12 @@ function createSession(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
     unsettled: () => (isOpen ? acks.outstanding() : 0),
     ack: (tag) => acks.ack(tag),
     caughtUp: async () => {
-      // Any answer will do: it comes after the deliveries that were sent before it, and each of those is handed on a turn later.
+      // Any answer will do: the broker sends it after the earlier deliveries, each of which is handed on one turn later.
       await channel.basicQos({ prefetchCount: 1 });
       await nextTurn();
     },
     cancel: async (sources) => {
-      // What is on its way to a queue's consumer while that is cancelled goes back to the queue and looks like a crash.
+      // A message on its way to a consumer that is being cancelled would go back to the queue and look like a crash.
       await session.caughtUp();
       for (const source of sources) {
         const tag = tags.get(source);
@@ -119,7 +119,7 @@ function incomingOf(
     tag: deliveryTag,
     source,
     message: body as Buffer,
-    // What is published there has none of ours.
+    // Messages published there have no headers of ours.
     headers: source === "main" ? NO_HEADERS : readHeaders(headers),
     isRedelivered: redelivered,
   };

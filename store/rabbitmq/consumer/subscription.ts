@@ -8,7 +8,7 @@ export interface SubscriptionDeps {
   readonly onOpen: () => void;
   /** Told when the broker takes back all that was delivered. */
   readonly onLost: () => void;
-  /** Told that a queue is gone. */
+  /** Called when a queue is gone. */
   readonly onMissing: () => void;
   readonly onError: OnError;
   readonly closing: AbortSignal;

@@ -9,7 +9,7 @@ export type SendResult = "stored" | "full" | "missing";
 export interface ConfirmChannel {
   /** Resolves once the broker has decided; rejects with `unavailable` when the channel ends before. Without a deadline. */
   send(queue: string, message: Buffer, headers: CopyHeaders | null): Promise<SendResult>;
-  /** Goes on with another channel and ends the present one with all that waits on it. */
+  /** Continues with a new channel and ends the present one with everything that waits on it. */
   renew(): void;
   close(): Promise<void>;
 }

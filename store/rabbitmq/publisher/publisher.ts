@@ -7,7 +7,7 @@ import { within } from "../within.js";
 export interface PublisherDeps {
   readonly connection: Connection;
   readonly deadlineMs: number;
-  /** Makes the queues again; never rejects. */
+  /** Creates the queues again; never rejects. */
   readonly repair: () => Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface RabbitPublisher {
 
 /** More only adds latency. */
 const IN_FLIGHT_MAX = 2_000;
-/** What a silent broker may make us hold. A single message may be larger. */
+/** The most that we hold while the broker is silent. A single message may be larger. */
 const IN_FLIGHT_BYTES_MAX = 32 * 1_024 * 1_024;
 const CLOSE_MS = 1_000;
 
@@ -37,7 +37,7 @@ export function createRabbitPublisher({ connection, deadlineMs, repair }: Publis
   let inFlight = 0;
   let inFlightBytes = 0;
   let isRepairing = false;
-  /** After a confirm that did not come in time nobody else has to wait for his; of the monotonic clock, 0 for "they come". */
+  /** Once a confirm is late, other callers need not wait for theirs. On the monotonic clock; 0 means that confirms arrive. */
   let silentUntil = 0;
 
   connection.on("connection", () => {
@@ -86,7 +86,7 @@ export function createRabbitPublisher({ connection, deadlineMs, repair }: Publis
   };
   const send = (queue: string, message: Buffer, headers: CopyHeaders | null): Promise<void> => {
     requireFlow();
-    // Of those who come after a silence one finds out, and the others are held back that long.
+    // After a silence one caller tries the broker, and the others are held back until it knows.
     if (silentUntil > 0) silentUntil = performance.now() + deadlineMs;
     return new Promise((resolve, reject) => {
       const leave = (): void => {
