@@ -15,7 +15,7 @@ import { createRandom, SCALE, SEED, shuffled, type Random } from "../support/ran
 import { inGroups } from "../support/service/traffic.js";
 import { nameOf, pairName, pairsOf } from "../support/trust/model.js";
 
-const HISTORIES = 100 * SCALE;
+const HISTORIES = 25 * SCALE;
 /** Beside each other, each in workspaces of its own: they share transactions. */
 const AT_ONCE = 8;
 

@@ -23,7 +23,7 @@ import {
   type Partition,
 } from "../support/identity/model.js";
 import { applyPlan, createMemoryGraph, createMemoryState, lookAt, type MemoryState } from "../support/memory/graph.js";
-import { createRandom, SEED, shuffled, type Random } from "../support/random.js";
+import { createRandom, SCALE, SEED, shuffled, type Random } from "../support/random.js";
 import { createScheduler, createWeakGraph } from "../support/identity/weak-graph.js";
 
 const workspace = newId<WorkspaceId>();
@@ -75,12 +75,17 @@ const inBatches = (assertions: readonly Assertion[], random: Random): readonly (
   return batches;
 };
 
+const SCHEDULES = 1_500 * SCALE;
+const ORDERS = 400 * SCALE;
+const INTERLEAVINGS = 200 * SCALE;
+const STORED = 60 * SCALE;
+
 const isRefined = (coarse: Partition, fine: Partition): boolean =>
   fine.every((set) => coarse.some((larger) => set.every((value) => larger.includes(value))));
 
 describe(`The identity rules against a naive union-find (seed ${SEED})`, () => {
-  it("give its partition, ids and results for 10,000 schedules, however they are cut into steps", () =>
-    forSeeds(SEED, 10_000, (seed) => {
+  it(`give its partition, ids and results for ${SCHEDULES} schedules, however they are cut into steps`, () =>
+    forSeeds(SEED, SCHEDULES, (seed) => {
       const random = createRandom(seed);
       const uidOf = fixedUids(random);
       const oracle = createOracle(uidOf);
@@ -104,8 +109,8 @@ describe(`The identity rules against a naive union-find (seed ${SEED})`, () => {
       for (const id of returned) assert.ok(liveProfile(state, id) !== undefined, "I2: every id returned resolves");
     }));
 
-  it("give the same partition and ids in any order, and again change nothing, for 2,000 schedules", () =>
-    forSeeds(SEED, 2_000, (seed) => {
+  it(`give the same partition and ids in any order, and again change nothing, for ${ORDERS} schedules`, () =>
+    forSeeds(SEED, ORDERS, (seed) => {
       const random = createRandom(seed);
       const uidOf = fixedUids(random);
       const assertions = anAssertionSchedule(random);
@@ -168,8 +173,8 @@ const withoutLane = (graph: IdentityGraph): Pick<Identity, "assert"> => ({
 const withLane = (graph: IdentityGraph): Identity => createIdentity({ graph, timeoutMs: 60_000 });
 
 describe(`Identity under a scheduler that interleaves the steps of a weak graph (seed ${SEED})`, () => {
-  it("keeps the partition with the workspace queue, for 1,000 seeds", () =>
-    forSeeds(SEED, 1_000, (seed) => runAtOnce(seed, withLane)));
+  it(`keeps the partition with the workspace queue, for ${INTERLEAVINGS} seeds`, () =>
+    forSeeds(SEED, INTERLEAVINGS, (seed) => runAtOnce(seed, withLane)));
 
   it("breaks it without the workspace queue within 30 seeds: the scheduler finds what the workspace queue is for", async () => {
     let broken = 0;
@@ -202,13 +207,13 @@ describe(`Identity under a scheduler that interleaves the steps of a weak graph 
 });
 
 describe(`Identity on SQLite against the closure of what was asserted (seed ${SEED})`, () => {
-  it("keeps every invariant for 300 schedules, asserted at once, alone and in batches", async () => {
+  it(`keeps every invariant for ${STORED} schedules, asserted at once, alone and in batches`, async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "onym-model-"));
     const database = openGraphDatabase(path.join(folder, "onym.db"));
     const graph = createSqliteGraph({ database });
     const identity = createIdentity({ graph, timeoutMs: 60_000, workspaceQueue: { lookupsPerStep: 6 } });
     try {
-      await forSeeds(SEED, 300, (seed) => checkOnGraph(graph, identity, createRandom(seed)));
+      await forSeeds(SEED, STORED, (seed) => checkOnGraph(graph, identity, createRandom(seed)));
     } finally {
       await graph.close();
       await database.close();

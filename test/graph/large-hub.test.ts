@@ -8,9 +8,9 @@ import { graphBackends } from "../support/backends.js";
 import { aWorkspace } from "../support/identity/fixtures.js";
 import { makeLargeProfile, type LargeProfile } from "../support/service/large-profile.js";
 import { newcomersIn, repeatsIn, undisturbedBy } from "../support/service/large-profile-tests.js";
-import { SEED } from "../support/random.js";
+import { SCALE, SEED } from "../support/random.js";
 
-const LINKS = Number(process.env["LARGE_HUB"] ?? 20_000);
+const LINKS = SCALE > 1 ? 20_000 : 4_000;
 /** As the service has it. */
 const LINKS_PER_STEP = 500;
 

@@ -9,7 +9,7 @@ import { openGraphDatabase } from "../support/identity/fixtures.js";
 import { SCALE, SEED } from "../support/random.js";
 import { checkPrograms } from "../support/trust/programs.js";
 
-const PROGRAMS = 2_000 * SCALE;
+const PROGRAMS = 250 * SCALE;
 /** So few that most undos of half the programs take several steps. */
 const LINKS_PER_STEP = [Infinity, Infinity, 1, 2];
 

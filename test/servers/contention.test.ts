@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createPartition, type Partition } from "../../scripts/drill/check/partition.js";
 import { at, listAt, textAt, until, type Answer, type TestWorkspace } from "../support/service/app.js";
 import { deploy, through, type Deployment } from "../support/service/deployment.js";
-import { createRandom, SEED, type Random } from "../support/random.js";
+import { createRandom, SEED, tell, type Random } from "../support/random.js";
 import { inGroups } from "../support/service/traffic.js";
 
 interface Identifier {
@@ -115,9 +115,7 @@ describe("16 clients over two gateways, with two workers", () => {
     for (const { identifiers } of planned) truth.join(identifiers.map(nameOf));
     times.sort((a, b) => a - b);
     const [p50, p99] = [quantile(times, 0.5), quantile(times, 0.99)];
-    console.log(
-      `    identify p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, ${rate.toFixed(0)} operations a second`,
-    );
+    tell(`identify p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, ${rate.toFixed(0)} operations a second`);
     return { p50, p99 };
   }
 
@@ -134,7 +132,6 @@ describe("16 clients over two gateways, with two workers", () => {
   };
 
   before(async () => {
-    console.log(`    seed ${SEED}`);
     deployment = await deploy({ gateways: 2, workers: 2 });
     const workspace = await deployment.workspace();
     sides = [workspace, await through(deployment.gateways[1]!, workspace)];
@@ -189,7 +186,7 @@ describe("16 clients over two gateways, with two workers", () => {
       assert.equal(roots.get(profileId) ?? rootOf(operation), rootOf(operation), `${profileId}, seed ${SEED}`);
       roots.set(profileId, rootOf(operation));
     }
-    console.log(`    ${truth.names().length} identifiers, ${wanted.size} profiles, ${roots.size} profile ids answered`);
+    tell(`${truth.names().length} identifiers, ${wanted.size} profiles, ${roots.size} profile ids answered`);
     await inGroups([...roots], READERS, async ([profileId, root]) => {
       assert.deepEqual(await membersOf(sides[0]!, profileId), wanted.get(root), `${profileId}, seed ${SEED}`);
     });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tell } from "../support/random.js";
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -97,7 +98,7 @@ describe("When the broker", () => {
         await assertTook(traffic.slowestMs(), 6_000, "an answer");
         await sleep(2_000);
         const grown = (memoryOf(gateway()) - before) / MEGABYTE;
-        console.log(`    the gateway grew by ${grown.toFixed(0)} MB`);
+        tell(`the gateway grew by ${grown.toFixed(0)} MB`);
         assert.ok(grown < 50, `${grown} MB`);
         await assertTook(traffic.slowestMs(), 1_000, "an answer, once it is known to be silent");
       });

@@ -10,7 +10,7 @@ import { findingsOf, type Entry } from "../support/identity/history-checker.js";
 import { readHistory, runClients, type ClientsPlan } from "../support/identity/history-clients.js";
 import { aWorkspace } from "../support/identity/fixtures.js";
 import { neo4jUnderTest, throwError } from "../support/servers/neo4j-backend.js";
-import { SEED } from "../support/random.js";
+import { SEED, tell } from "../support/random.js";
 
 const PROCESSES = 2;
 const CLIENTS = 16;
@@ -92,7 +92,7 @@ describe(`What ${CLIENTS} clients in two processes do and are told on Neo4j (see
       );
       const found = await findings(workspace, (await Promise.all(runs)).flat());
       if (found.length === 0) continue;
-      console.log(`    ${found.length} findings in round ${round + 1}, the first: ${found[0]}`);
+      tell(`${found.length} findings in round ${round + 1}, the first: ${found[0]}`);
       return;
     }
     assert.fail(`nothing was found in ${ROUNDS} rounds`);
@@ -104,7 +104,7 @@ function showEndings(entries: readonly Entry[]): void {
     entries.filter((entry) => entry.kind === kind && entry.ending === ending).length;
   const kinds = ["assert", "look", "unlink"] as const;
   const endings = ["ok", "fail", "info"] as const;
-  console.log(
-    `    ${kinds.map((kind) => `${kind} ${endings.map((ending) => `${count(kind, ending)} ${ending}`).join(" ")}`).join("; ")}`,
+  tell(
+    kinds.map((kind) => `${kind} ${endings.map((ending) => `${count(kind, ending)} ${ending}`).join(" ")}`).join("; "),
   );
 }

@@ -1,8 +1,13 @@
 /** Printed by every test that uses it; `SEED=... npm test` runs another one. */
 export const SEED = Number(process.env["SEED"] ?? 20_261_121);
 
-/** How many times as many runs the long model tests do: `SCALE=10 npm test` is what a release is tried with. */
+/** How many times as many runs the model tests do, and larger profiles: `npm run test:long` sets 8. */
 export const SCALE = Number(process.env["SCALE"] ?? 1);
+
+/** Measurements and the like, which only `TELL=1` shows: a run says what fails. */
+export const tell = (line: string): void => {
+  if (process.env["TELL"] === "1") console.log(`    ${line}`);
+};
 
 /** A seeded source of choices, so that a failing run can be run again. */
 export interface Random {

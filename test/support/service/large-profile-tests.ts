@@ -10,7 +10,7 @@ import { aWorkspace, anIdentifier } from "../identity/fixtures.js";
 import { distancesFrom, makeLargeProfile, type LargeProfile } from "./large-profile.js";
 import { inPages } from "../house/pages.js";
 import { whileAsking, type Probe } from "./probe.js";
-import { createRandom, SEED } from "../random.js";
+import { createRandom, SEED, tell } from "../random.js";
 import { assertWithin } from "../yardstick.js";
 
 export interface LargeProfileSizes {
@@ -49,7 +49,7 @@ export function testLargeProfile(backend: Backend<IdentityGraph>, sizes: LargePr
         makeLargeProfile(graph, workspace, { name, size, chain: sizes.chain, seed: SEED });
       large = await make("large", sizes.large);
       small = await make("small", sizes.small);
-      console.log(`    made in ${ms(performance.now() - began)}`);
+      tell(`made in ${ms(performance.now() - began)}`);
       identity = createIdentity({ graph, timeoutMs: 8_000, longTimeoutMs: 60_000 });
       probes = [repeatsIn(identity, large), newcomersIn(identity, aWorkspace())];
     });
@@ -167,7 +167,7 @@ export const undisturbedBy =
     const told = [...probed.latencies].map(
       ([name, { count, p50, p99, max }]) => `${count} ${name} p50 ${ms(p50)}, p99 ${ms(p99)}, max ${ms(max)}`,
     );
-    console.log(`    ${what} took ${ms(probed.ms)}; ${told.join("; ")}`);
+    tell(`${what} took ${ms(probed.ms)}; ${told.join("; ")}`);
     for (const [name, { p99 }] of probed.latencies)
       await assertWithin(WAIT_MS_MAX, () => p99, `p99 of ${name} while ${what} went on`);
     return probed.result;

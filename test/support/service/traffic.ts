@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tell } from "../random.js";
 import { setTimeout as sleep } from "node:timers/promises";
 import { at, listAt, send, submission, until, type Answer, type TestWorkspace } from "./app.js";
 import { assertWithin } from "../yardstick.js";
@@ -120,7 +121,7 @@ export function startTraffic(plan: TrafficPlan): Traffic {
       const lost = await lostOf(workspace, acknowledged);
       const duplicated = Math.max(0, counted - acknowledged.length - unknown);
       const line = `attempted=${sent.length} acknowledged=${acknowledged.length} unknown=${unknown} counted=${counted}`;
-      console.log(`    ${title}: ${line} lost=${lost.length} duplicated=${duplicated} unexpected=${unexpected.length}`);
+      tell(`${title}: ${line} lost=${lost.length} duplicated=${duplicated} unexpected=${unexpected.length}`);
       assert.deepEqual([lost, duplicated, unexpected], [[], 0, []], line);
       assert.ok(counted >= acknowledged.length, line);
       return foldedMs;
