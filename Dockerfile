@@ -9,6 +9,7 @@ FROM manifest AS build
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY app app
+COPY commands commands
 COPY core core
 COPY gateway gateway
 COPY graph graph

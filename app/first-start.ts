@@ -1,11 +1,11 @@
 import type { Backends } from "./backends.js";
-import { createWorkspace } from "../gateway/routes/workspaces.js";
+import { createWorkspace } from "../commands/create-workspace.js";
 
 /** With an empty store: makes the workspace `default` and answers its owner key, which exists nowhere else. Else null. */
 export async function firstStart(catalog: Backends["catalog"], now: number): Promise<string | null> {
   const [existing] = await catalog.workspaces({ limit: 1, after: null });
   if (existing !== undefined) return null;
-  return (await createWorkspace(catalog, "default", now)).key;
+  return (await createWorkspace({ catalog }, "default", now)).key;
 }
 
 const SCHEMA = {

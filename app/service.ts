@@ -10,7 +10,7 @@ import { createServer } from "../gateway/http/server.js";
 import { createIdentity } from "../graph/identity.js";
 import { openBackends, type Backends } from "./backends.js";
 import { firstStart } from "./first-start.js";
-import { apiRoutes, pipelineOf } from "./gateway.js";
+import { apiRoutes, stagesOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
 import { drain, listen } from "./listen.js";
 import type { Parts } from "./parts.js";
@@ -108,10 +108,10 @@ async function startServer(parts: Parts): Promise<string> {
   const probes = startProbes(asked, config.MODE === "gateway" ? ["queue"] : ["queue", "store", "graph"]);
   lifecycle.opened("probes", () => probes.close());
   let isDraining = false;
-  const routes = config.MODE === "worker" ? [] : await apiRoutes(parts);
+  const routes = config.MODE === "worker" ? [] : apiRoutes(parts);
   const app = createApp({
     routes: [...routes, ...healthRoutes({ readiness: probes.state })],
-    pipeline: pipelineOf(parts, () => isDraining),
+    stages: await stagesOf(parts, () => isDraining),
     log,
     trustProxy: config.TRUST_PROXY,
   });

@@ -43,6 +43,8 @@ export interface AppErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** More members of the problem document for the caller. */
   readonly members?: Readonly<Record<string, unknown>>;
+  /** The schema that it is about, for the log: an id that exists, never one that a client made up. */
+  readonly schemaId?: string;
 }
 
 /** An expected failure. `detail` is answered to the caller, so it never holds a secret or another workspace's data. */
@@ -51,6 +53,7 @@ export class AppError extends Error {
   readonly errors: readonly ErrorItem[] | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly members: Readonly<Record<string, unknown>> | undefined;
+  readonly schemaId: string | undefined;
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
@@ -59,6 +62,7 @@ export class AppError extends Error {
     this.errors = options.errors;
     this.headers = options.headers;
     this.members = options.members;
+    this.schemaId = options.schemaId;
   }
 }
 
@@ -67,3 +71,31 @@ export const invalidParameter = (name: string, message: string): AppError =>
   new AppError("invalid_parameter", `${name}: ${message}.`, { errors: [{ path: name, message }] });
 
 export const isUnavailable = (error: unknown): boolean => error instanceof AppError && error.code === "unavailable";
+
+export const moreThan = (shown: number): ErrorItem => ({
+  path: "",
+  message: `there are more problems than the ${shown} shown`,
+});
+
+const ERRORS_MAX = 100;
+
+/** The first 100, then one with an empty path: a request of a thousand problems gets a short answer. */
+export const bounded = (errors: readonly ErrorItem[]): readonly ErrorItem[] =>
+  errors.length > ERRORS_MAX ? [...errors.slice(0, ERRORS_MAX), moreThan(ERRORS_MAX)] : errors;
+
+/** 422: the request does not match. Its detail is the first problem. */
+export function mismatch(
+  errors: readonly ErrorItem[],
+  code: "validation_failed" | "payload_too_large" = "validation_failed",
+  options: Pick<AppErrorOptions, "schemaId"> = {},
+): AppError {
+  const first = errors[0];
+  const where = first === undefined || first.path === "" ? "" : `${first.path}: `;
+  return new AppError(code, `${where}${first?.message ?? "does not match"}`, { ...options, errors: bounded(errors) });
+}
+
+/** `path` is empty for the body as a whole. */
+export const tooLarge = (path: "payload" | "", bytesMax: number): AppError =>
+  new AppError("payload_too_large", `${path || "body"}: must have at most ${bytesMax} bytes.`, {
+    errors: [{ path, message: `must have at most ${bytesMax} bytes` }],
+  });

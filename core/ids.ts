@@ -67,5 +67,7 @@ export const SCHEMA_ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
 const SCHEMA_ID = new RegExp(SCHEMA_ID_PATTERN);
 export const isSchemaId = (text: string): boolean => SCHEMA_ID.test(text);
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** For a JSON Schema. */
+export const UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
+const UUID = new RegExp(UUID_PATTERN);
 export const isUuid = (text: string): boolean => UUID.test(text);

@@ -1,25 +1,26 @@
-import type { Request } from "express";
+import type { Static, TObject, TProperties, TSchema } from "typebox";
+import type { Caller } from "../commands/services.js";
 import type { KeyRecord, Role } from "../core/catalog/catalog.js";
-import type { WorkspaceId } from "../core/ids.js";
+import type { Page } from "./shapes/page.js";
 
-/** Who may call. A route without it does not compile. `ingest`: also keys that may only send. */
+/** Who may call. `ingest`: also keys that may only send. */
 export type Access =
   | { readonly kind: "role"; readonly role: Role; readonly ingest?: true }
   | { readonly kind: "operator" }
   | { readonly kind: "open" };
 
-/** `none`: a body is neither needed nor read. `empty`: neither needed nor taken, so that a wish put there is never passed over. */
-export type BodyRule = "none" | "empty" | "json" | "event";
-
-export interface Context {
-  readonly workspace: WorkspaceId;
+export interface Context<Params = unknown, Query = unknown, Body = unknown> extends Caller {
   readonly key: KeyRecord;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, string>>;
-  /** Raw bytes; empty where the route reads none. */
-  readonly body: Buffer;
-  /** Milliseconds since 1970 at which the request was taken. */
-  readonly now: number;
+  readonly params: Params;
+  /** With the defaults of what was not given. */
+  readonly query: Query;
+  readonly body: Body;
+  /** The body as it came; empty where none is read. */
+  readonly bytes: Buffer;
+  /** The bytes of one of the body's members, as sent. */
+  readonly raw: (name: string) => Buffer;
+  /** Of a route whose query has `PAGE`. */
+  readonly page: Page;
   readonly idempotencyKey: string | null;
   /** As sent; null where it was not. */
   readonly ifMatch: string | null;
@@ -32,26 +33,59 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Route {
+/** Status -> the schema of the answer's body; null: it has none. */
+export type Responses = Readonly<Record<number, TSchema | null>>;
+
+interface RowBase<Params extends TProperties, Query extends TProperties, Body extends TSchema> {
   readonly method: "get" | "post" | "patch" | "put" | "delete";
   /** Express path, with `:name` parameters. */
   readonly path: string;
+  readonly summary: string;
   readonly access: Access;
-  readonly body: BodyRule;
-  /** Allowed query parameters; any other is 400, so that a typing error never changes what a call does. */
-  readonly query: readonly string[];
+  /** What does not match is answered `not_found`: there is no such thing. */
+  readonly params?: Params;
+  /** Any other parameter is 400, so that a typing error never changes what a call does. */
+  readonly query?: Query;
+  /** Without it no body is read. */
+  readonly body?: Body;
+  /** `optional`: it may be absent. `event`: its bytes are handed on as they came, and the command judges them. */
+  readonly bodyIs?: "optional" | "event";
+  readonly bodyDepthMax?: number;
+  /** Of success, and of the refusals that are this route's own: `gateway/shapes/answers.ts` adds those of all routes. */
+  readonly responses: Responses;
+}
+
+/** The contract of a route: what it takes, who may call it, what it answers, and the work itself. */
+export interface Row<Params extends TProperties, Query extends TProperties, Body extends TSchema> extends RowBase<
+  Params,
+  Query,
+  Body
+> {
   /** Counts against the inline limit before the body is read. */
-  readonly inlineLimited?: (request: Request) => boolean;
+  readonly inlineLimited?: (query: Static<TObject<Query>>) => boolean;
+  readonly handle: (context: Context<Static<TObject<Params>>, Static<TObject<Query>>, Static<Body>>) => Promise<Reply>;
+}
+
+export interface Route extends RowBase<TProperties, TProperties, TSchema> {
+  readonly inlineLimited?: (query: unknown) => boolean;
   readonly handle: (context: Context) => Promise<Reply>;
 }
 
-export const reply = (status: number, value: unknown): Reply => ({ status, json: JSON.stringify(value) });
+/** The handler sees the types of the row's schemas; the pipeline holds what it hands on to them. */
+export const route = <
+  Params extends TProperties = TProperties,
+  Query extends TProperties = TProperties,
+  Body extends TSchema = TSchema,
+>(
+  row: Row<Params, Query, Body>,
+): Route => row as unknown as Route;
+
+export const reply = (status: number, value: unknown): Reply => ({ status, json: textOf(value) });
+
+/** What is JSON text already stays as it is. */
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** An object whose last member is JSON text that came from a client: kept as it was sent. */
-export function replyWithRaw(status: number, value: object, name: string, raw: string): Reply {
-  return { status, json: withRaw(value, name, raw) };
-}
-
 export function withRaw(value: object, name: string, raw: string): string {
   const head = JSON.stringify(value).slice(0, -1);
   return `${head}${head.length > 1 ? "," : ""}${JSON.stringify(name)}:${raw}}`;

@@ -1,18 +1,20 @@
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import { AppError } from "../../core/errors.js";
 import type { Log } from "../../core/log.js";
-import { refuse, type Pipeline } from "./pipeline.js";
 import type { Route } from "../route.js";
+import { pageRouter } from "./pages.js";
+import { refuse } from "./refuse.js";
+import type { Stages } from "./stages.js";
 
 export interface AppDeps {
   readonly routes: readonly Route[];
-  readonly pipeline: Pipeline;
+  readonly stages: Stages;
   readonly log: Log;
   readonly trustProxy: number;
 }
 
 /** Routes first come first matched, so the hot ones stand on top of the table. No sub-app: it would set prototypes again. */
-export function createApp({ routes, pipeline, log, trustProxy }: AppDeps): Express {
+export function createApp({ routes, stages, log, trustProxy }: AppDeps): Express {
   const app = express();
   app.disable("x-powered-by");
   app.set("etag", false);
@@ -21,20 +23,21 @@ export function createApp({ routes, pipeline, log, trustProxy }: AppDeps): Expre
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const [path, rows] of byPath(routes)) {
     const place = router.route(path);
-    for (const row of rows)
-      place[row.method]((request: Request, response: Response) => void pipeline(row, request, response));
+    for (const row of rows) place[row.method](...stages(row));
     place.all((_request: Request, _response: Response) => {
       throw notAllowed(rows);
     });
   }
   app.use(router);
+  app.use(pageRouter());
   app.use(() => {
     throw new AppError("not_found", "There is no such route.");
   });
   // Express knows an error handler by its four parameters.
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     const badPath = error instanceof URIError ? new AppError("bad_request", "The path is not valid.") : error;
-    refuse(log, request, response, badPath, null);
+    const { path } = (request.route ?? { path: null }) as { readonly path: string | null };
+    refuse(log, request, response, badPath, path);
   });
   return app;
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { AppError } from "../../core/errors.js";
+import { AppError, tooLarge } from "../../core/errors.js";
 import { hasBody } from "./respond.js";
 
 const JSON_CONTENT = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
@@ -20,13 +20,8 @@ export function checkBodyHead(request: IncomingMessage, limit: BodyLimit): void 
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity")
     throw new AppError("unsupported_media_type", "A Content-Encoding is not taken here.");
-  if (Number(request.headers["content-length"] ?? 0) > limit.bytesMax) throw tooLarge(limit);
+  if (Number(request.headers["content-length"] ?? 0) > limit.bytesMax) throw tooLarge(limit.path, limit.toldMax);
 }
-
-export const tooLarge = ({ toldMax, path }: Pick<BodyLimit, "toldMax" | "path">): AppError =>
-  new AppError("payload_too_large", `${path || "body"}: must have at most ${toldMax} bytes.`, {
-    errors: [{ path, message: `must have at most ${toldMax} bytes` }],
-  });
 
 const EMPTY = Buffer.alloc(0);
 
@@ -49,7 +44,7 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       length += chunk.length;
       if (length > limit.bytesMax) {
         stop();
-        reject(tooLarge(limit));
+        reject(tooLarge(limit.path, limit.toldMax));
       } else if (first === null) first = chunk;
       else (more ??= [first]).push(chunk);
     };

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { Type, type TProperties } from "typebox";
 import { AppError, type ErrorCode, type ErrorItem } from "../../core/errors.js";
+import { record } from "../shapes/fields.js";
 
 interface Kind {
   readonly status: number;
@@ -84,4 +86,22 @@ export function makeProblem(
     json: JSON.stringify({ ...body, ...members, ...body }),
     headers: { ...usual, ...headers },
   };
+}
+
+export const ERROR_ITEM = record({ path: Type.String(), message: Type.String() });
+
+/** The body of every refusal with this status; `members` are those that one route adds. */
+export function problemSchema(status: number, members: TProperties = {}) {
+  const codes = Object.entries(KINDS).flatMap(([code, kind]) => (kind.status === status ? [code] : []));
+  const errors = Type.Array(ERROR_ITEM);
+  return record({
+    type: Type.Enum(codes.map((code) => `urn:onym:error:${code}`)),
+    title: Type.String(),
+    status: Type.Literal(status),
+    detail: Type.String(),
+    code: Type.Enum(codes),
+    request_id: Type.String(),
+    errors: status === 422 ? errors : Type.Optional(errors),
+    ...members,
+  });
 }

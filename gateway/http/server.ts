@@ -5,7 +5,7 @@ import { AppError, type ErrorCode } from "../../core/errors.js";
 import type { Log } from "../../core/log.js";
 import { makeProblem } from "./error-response.js";
 import { graftExpress } from "./fast-express.js";
-import { refuse } from "./pipeline.js";
+import { refuse } from "./refuse.js";
 import { SECURITY_HEADERS } from "./respond.js";
 
 export interface ServerOptions {

@@ -1,95 +1,55 @@
-import { AppError, invalidParameter } from "../../core/errors.js";
-import type { Identity } from "../../core/identity/api.js";
+import { Type } from "typebox";
+import { requireProfile } from "../../commands/read-profile.js";
+import type { Services } from "../../commands/services.js";
+import { AppError } from "../../core/errors.js";
 import type { Change } from "../../core/identity/model.js";
-import { isUuid, type ChangeId } from "../../core/ids.js";
-import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
-import { showChange } from "../shapes/evidence.js";
-import { requireProfile } from "./profiles.js";
-import { reply, type Context, type Reply, type Route } from "../route.js";
+import type { ChangeId } from "../../core/ids.js";
+import { reply, route, type Route } from "../route.js";
+import { idOf } from "../shapes/fields.js";
+import { list } from "../shapes/page.js";
+import { CHANGE, OUTCOMES, showChange } from "../shapes/records.js";
 
-export interface ChangesDeps {
-  readonly identity: Pick<Identity, "changes" | "findChange" | "history" | "resolve">;
-  readonly cursors: Cursors;
-}
-
-/** A record, so that an outcome that is missing here does not compile. */
-const OUTCOMES: Readonly<Record<Change["outcome"], true>> = {
-  created: true,
-  linked: true,
-  merged: true,
-  unchanged: true,
-  partial: true,
-  refused: true,
-  unlinked: true,
-  forbidden: true,
-  reverted: true,
-  allowed: true,
-};
-
-export function changeRoutes(deps: ChangesDeps): readonly Route[] {
+export function changeRoutes(services: Services): readonly Route[] {
+  const { identity } = services;
   const access = { kind: "role", role: "viewer" } as const;
+  const changes = {
+    access,
+    name: "changes",
+    item: CHANGE,
+    position: ({ changeId }: Change) => [changeId],
+    show: showChange,
+  };
   return [
-    {
-      method: "get",
+    list({
+      ...changes,
       path: "/v1/changes",
-      access,
-      body: "none",
-      query: ["limit", "cursor", "outcome"],
-      handle: (context) => list(deps, context),
-    },
-    {
+      summary: "Changes of who is who, newest first",
+      query: { outcome: Type.Optional(Type.Enum(OUTCOMES)) },
+      read: ({ workspace, query }, { limit, after }) =>
+        identity.changes(workspace, query.outcome ?? null, { limit, before: (after?.[0] ?? null) as ChangeId | null }),
+    }),
+    route({
       method: "get",
       path: "/v1/changes/:id",
+      summary: "One change",
       access,
-      body: "none",
-      query: [],
+      params: { id: idOf("change") },
+      responses: { 200: CHANGE },
       handle: async ({ workspace, params }) => {
-        const id = params["id"] ?? "";
-        const change = isUuid(id) ? await deps.identity.findChange(workspace, id as ChangeId) : null;
+        const change = await identity.findChange(workspace, params.id as ChangeId);
         if (change === null) throw new AppError("not_found", "There is no such change.");
         return reply(200, showChange(change));
       },
-    },
-    {
-      method: "get",
+    }),
+    list({
+      ...changes,
       path: "/v1/profiles/:id/history",
-      access,
-      body: "none",
-      query: ["limit", "cursor"],
-      handle: (context) => history(deps, context),
-    },
+      summary: "Changes of one profile, newest first",
+      params: { id: idOf("profile") },
+      read: async ({ workspace, params: { id } }, { limit, after }) => {
+        const profileId = await requireProfile(services, workspace, id);
+        return identity.history(workspace, profileId, { limit, before: (after?.[0] ?? null) as ChangeId | null });
+      },
+    }),
   ];
-}
-
-async function list(deps: ChangesDeps, { workspace, query }: Context): Promise<Reply> {
-  const outcome = readOutcome(query["outcome"]);
-  const listed = JSON.stringify(["changes", outcome]);
-  return page(deps, { workspace, query }, listed, (asked) => deps.identity.changes(workspace, outcome, asked));
-}
-
-function readOutcome(given: string | undefined): Change["outcome"] | null {
-  if (given === undefined) return null;
-  if (!Object.hasOwn(OUTCOMES, given))
-    throw invalidParameter("outcome", `must be one of ${Object.keys(OUTCOMES).join(", ")}`);
-  return given as Change["outcome"];
-}
-
-async function history(deps: ChangesDeps, { workspace, params, query }: Context): Promise<Reply> {
-  const profileId = await requireProfile(deps, workspace, params["id"]);
-  // Bound to the id as asked: the position is a change, so it stays good when the profile merges.
-  const listed = `history:${params["id"]}`;
-  return page(deps, { workspace, query }, listed, (asked) => deps.identity.history(workspace, profileId, asked));
-}
-
-async function page(
-  { cursors }: ChangesDeps,
-  { workspace, query }: Pick<Context, "workspace" | "query">,
-  listed: string,
-  read: (page: { readonly limit: number; readonly before: ChangeId | null }) => Promise<readonly Change[]>,
-): Promise<Reply> {
-  const before = (cursors.read(workspace, listed, query)?.[0] ?? null) as ChangeId | null;
-  const limit = readLimit(query);
-  const rows = await read({ limit: limit + 1, before });
-  const { items, next_cursor } = pageOf(rows, limit, ({ changeId }) => cursors.write(workspace, listed, [changeId]));
-  return reply(200, { changes: items.map(showChange), next_cursor });
 }

@@ -1,76 +1,61 @@
 import { Type } from "typebox";
-import type { Identity } from "../../core/identity/api.js";
-import type { Member } from "../../core/identity/model.js";
+import type { Services } from "../../commands/services.js";
+import { explainIdentifiers } from "../../commands/unlink-identifiers.js";
 import type { Uid } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports/catalog-store.js";
-import { admitEach, IDENTIFIER, withoutBlocked } from "../shapes/admission.js";
-import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
-import { showLink } from "../shapes/evidence.js";
-import { reply, type Context, type Reply, type Route } from "../route.js";
-import { shape } from "../shapes/shape.js";
+import { problemSchema } from "../http/error-response.js";
+import { reply, route, type Route } from "../route.js";
+import { IDENTIFIER, nullable, record, UUID } from "../shapes/fields.js";
+import { list } from "../shapes/page.js";
+import { LINK, showLink, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
-export interface ExplainDeps {
-  readonly catalog: Pick<CatalogStore, "namespaces">;
-  readonly identity: Pick<Identity, "explain" | "sharedIdentifiers" | "lookup">;
-  readonly cursors: Cursors;
-}
-
-const explainBody = shape(Type.Object({ from: IDENTIFIER, to: IDENTIFIER }, { additionalProperties: false }));
-
-export function explainRoutes(deps: ExplainDeps): readonly Route[] {
+export function explainRoutes(services: Services): readonly Route[] {
+  const { identity } = services;
   const access = { kind: "role", role: "viewer" } as const;
   return [
-    {
+    route({
       method: "post",
       path: "/v1/identity/explain",
+      summary: "Why two identifiers are one person, or that they are not",
       access,
-      body: "json",
-      query: [],
-      handle: (context) => explain(deps, context),
-    },
-    {
-      method: "get",
+      body: record({ from: IDENTIFIER, to: IDENTIFIER }),
+      responses: {
+        200: record({
+          connected: Type.Boolean(),
+          profile_id: nullable(UUID),
+          path: nullable(Type.Array(LINK)),
+          bridges: nullable(Type.Array(LINK)),
+          partial: Type.Optional(Type.Literal(true)),
+        }),
+        404: problemSchema(404),
+      },
+      handle: async ({ workspace, body }) => {
+        const { connected, profileId, path, bridges } = await explainIdentifiers(services, workspace, body);
+        return reply(200, {
+          connected,
+          profile_id: profileId,
+          path: path?.map(showLink) ?? null,
+          bridges: bridges?.map(showLink) ?? null,
+          ...(connected && path === null && { partial: true }),
+        });
+      },
+    }),
+    list({
       path: "/v1/identity/shared-identifiers",
+      summary: "Identifiers beyond the shared identifier limit",
       access,
-      body: "none",
-      query: ["limit", "cursor"],
-      handle: (context) => sharedIdentifiers(deps, context),
-    },
+      name: "shared_identifiers",
+      item: record({ ...SHOWN_IDENTIFIER.properties, profile_id: nullable(UUID) }),
+      read: async ({ workspace }, { limit, after }) => {
+        const page = { limit, after: (after?.[0] ?? null) as Uid | null };
+        const members = await identity.sharedIdentifiers(workspace, page);
+        const refs = await identity.lookup(
+          workspace,
+          members.map(({ identifier }) => identifier),
+        );
+        return members.map(({ uid, identifier }, i) => ({ uid, identifier, profileId: refs[i]?.profileId ?? null }));
+      },
+      position: ({ uid }) => [uid],
+      show: ({ identifier: { namespace, value }, profileId }) => ({ namespace, value, profile_id: profileId }),
+    }),
   ];
-}
-
-async function explain({ catalog, identity }: ExplainDeps, { workspace, body }: Context): Promise<Reply> {
-  const { from, to } = explainBody(body).value;
-  const named = [
-    { path: "from", ...from },
-    { path: "to", ...to },
-  ];
-  const { identifiers } = admitEach(named, withoutBlocked(await catalog.namespaces(workspace)));
-  const { connected, profileId, path, bridges } = await identity.explain(workspace, identifiers[0]!, identifiers[1]!);
-  return reply(200, {
-    connected,
-    profile_id: profileId,
-    path: path?.map(showLink) ?? null,
-    bridges: bridges?.map(showLink) ?? null,
-    ...(connected && path === null && { partial: true }),
-  });
-}
-
-async function sharedIdentifiers({ identity, cursors }: ExplainDeps, { workspace, query }: Context): Promise<Reply> {
-  const after = (cursors.read(workspace, "shared_identifiers", query)?.[0] ?? null) as Uid | null;
-  const limit = readLimit(query);
-  const rows = await identity.sharedIdentifiers(workspace, { limit: limit + 1, after });
-  const { items, next_cursor } = pageOf(rows, limit, ({ uid }) =>
-    cursors.write(workspace, "shared_identifiers", [uid]),
-  );
-  const refs = await identity.lookup(
-    workspace,
-    items.map(({ identifier }) => identifier),
-  );
-  const shown = items.map(({ identifier: { namespace, value } }: Member, i) => ({
-    namespace,
-    value,
-    profile_id: refs[i]?.profileId ?? null,
-  }));
-  return reply(200, { shared_identifiers: shown, next_cursor });
 }

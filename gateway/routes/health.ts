@@ -1,4 +1,6 @@
-import { reply, type Route } from "../route.js";
+import { Type } from "typebox";
+import { reply, route, type Route } from "../route.js";
+import { record } from "../shapes/fields.js";
 
 export interface Readiness {
   /** Whether the process can do its work, though perhaps not all of it. */
@@ -7,19 +9,32 @@ export interface Readiness {
   readonly checks: Readonly<Record<string, boolean>>;
 }
 
+const READINESS = record({
+  status: Type.Enum(["ready", "degraded", "not_ready"]),
+  checks: Type.Record(Type.String(), Type.Boolean()),
+});
+
 /** For the machine that runs the process: open, and outside `/v1`. */
 export function healthRoutes({ readiness }: { readonly readiness: () => Readiness }): readonly Route[] {
-  const open = { method: "get", access: { kind: "open" }, body: "none", query: [] } as const;
+  const open = { method: "get", access: { kind: "open" } } as const;
   return [
-    { ...open, path: "/healthz", handle: async () => reply(200, { status: "ok" }) },
-    {
+    route({
+      ...open,
+      path: "/healthz",
+      summary: "The process runs",
+      responses: { 200: record({ status: Type.Literal("ok") }) },
+      handle: async () => reply(200, { status: "ok" }),
+    }),
+    route({
       ...open,
       path: "/readyz",
+      summary: "Its parts answer",
+      responses: { 200: READINESS, 503: READINESS },
       handle: async () => {
         const { isReady, checks } = readiness();
         const status = !isReady ? "not_ready" : Object.values(checks).every(Boolean) ? "ready" : "degraded";
         return reply(isReady ? 200 : 503, { status, checks });
       },
-    },
+    }),
   ];
 }

@@ -1,119 +1,87 @@
 import { Type } from "typebox";
-import type { Namespace } from "../../core/catalog/catalog.js";
+import { alias, identify, type Linked } from "../../commands/link-identifiers.js";
+import type { Services } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
-import type { DroppedIdentifier, DropRule, Identifier } from "../../core/event/event.js";
-import type { Identity } from "../../core/identity/api.js";
-import type { ProfileRef, AssertResult } from "../../core/identity/model.js";
-import type { ProfileId, WorkspaceId } from "../../core/ids.js";
-import { namespaceTable, type Unregistered } from "../../core/identity/namespaces.js";
-import type { CatalogStore } from "../../core/ports/catalog-store.js";
-import { admitAll, admitPair, IDENTIFIER } from "../shapes/admission.js";
-import { showRef } from "../shapes/evidence.js";
-import { beyondNamespaces, registerNamespaces } from "./namespaces.js";
-import { readFlag } from "../shapes/query.js";
-import { reply, type Context, type Reply, type Route } from "../route.js";
-import { mismatch, shape } from "../shapes/shape.js";
+import type { DropRule } from "../../core/event/event.js";
+import type { AssertResult, ProfileRef } from "../../core/identity/model.js";
+import type { ProfileId } from "../../core/ids.js";
+import { problemSchema } from "../http/error-response.js";
+import { reply, route, type Context, type Reply, type Route } from "../route.js";
+import { FLAG, IDENTIFIER, nullable, record, UUID } from "../shapes/fields.js";
+import { DROPPED_IDENTIFIER, REF, RULE, showRef } from "../shapes/records.js";
 
-export interface IdentifyDeps {
-  readonly catalog: Pick<CatalogStore, "namespaces" | "registerNamespaces">;
-  readonly identity: Pick<Identity, "assert" | "lookup">;
-  readonly identifiersMax: number;
-  readonly namespacesMax: number;
-}
+const LINKED = {
+  /** Null when a dry run would make a new profile. */
+  profile_id: nullable(UUID),
+  outcome: Type.Enum(["created", "linked", "merged", "unchanged", "partial"]),
+  merged_profile_ids: Type.Array(UUID),
+  dropped: Type.Array(DROPPED_IDENTIFIER),
+  change_id: nullable(UUID),
+  /** Of a dry run alone. */
+  dry_run: Type.Optional(Type.Literal(true)),
+  before: Type.Optional(Type.Array(REF)),
+  after: Type.Optional(Type.Array(record({ ...REF.properties, profile_id: nullable(UUID) }))),
+};
 
-export function identifyRoutes(deps: IdentifyDeps): readonly Route[] {
-  const identifyBody = shape(
-    Type.Object(
-      { identifiers: Type.Array(IDENTIFIER, { minItems: 1, maxItems: deps.identifiersMax }) },
-      { additionalProperties: false },
-    ),
-  );
-  const aliasBody = shape(Type.Object({ anonymous: IDENTIFIER, known: IDENTIFIER }, { additionalProperties: false }));
-  const access = { kind: "role", role: "editor", ingest: true } as const;
+export function identifyRoutes(services: Services): readonly Route[] {
+  const { identifiersMax } = services.limits;
+  const row = {
+    method: "post",
+    access: { kind: "role", role: "editor", ingest: true },
+    query: { dry_run: FLAG },
+  } as const;
   return [
-    {
-      method: "post",
+    route({
+      ...row,
       path: "/v1/identify",
-      access,
-      body: "json",
-      query: ["dry_run"],
+      summary: "Link identifiers to one profile",
+      body: record({ identifiers: Type.Array(IDENTIFIER, { minItems: 1, maxItems: identifiersMax }) }),
+      responses: { 200: record(LINKED) },
       handle: async (context) => {
-        const dryRun = readDryRun(context);
-        const { identifiers } = identifyBody(context.body).value;
-        const given = identifiers.map(({ namespace, value }, i) => ({ path: `identifiers.${i}`, namespace, value }));
-        const stored = await deps.catalog.namespaces(context.workspace);
-        const admitted = admitAll(given, namespaceTable(stored));
-        await register(deps, context.workspace, stored, admitted.unregistered, dryRun);
-        return assert(deps, context, { source: "identify", dryRun, ...admitted });
+        const dryRun = mayDryRun(context);
+        return showLinked(await identify(services, context, context.body.identifiers, { dryRun }), dryRun);
       },
-    },
-    {
-      method: "post",
+    }),
+    route({
+      ...row,
       path: "/v1/alias",
-      access,
-      body: "json",
-      query: ["dry_run"],
-      handle: async (context) => {
-        const dryRun = readDryRun(context);
-        const { anonymous, known } = aliasBody(context.body).value;
-        const sides = [
-          { path: "anonymous", ...anonymous },
-          { path: "known", ...known },
-        ] as const;
-        const stored = await deps.catalog.namespaces(context.workspace);
-        const { identifiers, unregistered } = admitPair(sides, namespaceTable(stored));
-        await register(deps, context.workspace, stored, unregistered, dryRun);
-        return assert(deps, context, { source: "alias", dryRun, identifiers, dropped: [] });
+      summary: "Link an anonymous identifier to a known one",
+      body: record({ anonymous: IDENTIFIER, known: IDENTIFIER }),
+      responses: {
+        200: record(LINKED),
+        409: problemSchema(409, {
+          rule: nullable(RULE),
+          profile_ids: Type.Array(nullable(UUID)),
+          change_id: nullable(UUID),
+        }),
       },
-    },
+      handle: async (context) => {
+        const dryRun = mayDryRun(context);
+        return showLinked(await alias(services, context, context.body, { dryRun }), dryRun);
+      },
+    }),
   ];
 }
 
 /** A dry run tells who is who and leaves no trace: not for a key that may read nothing. */
-function readDryRun({ query, key }: Context): boolean {
-  const dryRun = readFlag(query, "dry_run");
-  if (dryRun && key.ingestOnly) throw new AppError("insufficient_scope", "This key may only send: it has no dry run.");
-  return dryRun;
+function mayDryRun({ query, key }: Context<unknown, { readonly dry_run: boolean }>): boolean {
+  if (query.dry_run && key.ingestOnly)
+    throw new AppError("insufficient_scope", "This key may only send: it has no dry run.");
+  return query.dry_run;
 }
 
-/** A dry run is refused as the real one would be, and registers nothing. */
-async function register(
-  deps: IdentifyDeps,
-  workspace: WorkspaceId,
-  stored: readonly Namespace[],
-  unregistered: readonly Unregistered[],
-  dryRun: boolean,
-): Promise<void> {
-  if (!dryRun) return registerNamespaces(deps, workspace, unregistered);
-  const errors = beyondNamespaces(stored, unregistered, deps.namespacesMax);
-  if (errors.length > 0) throw mismatch(errors);
-}
-
-interface Claim {
-  readonly source: "identify" | "alias";
-  readonly dryRun: boolean;
-  readonly identifiers: readonly Identifier[];
-  /** Blocked values, which never came to the graph. */
-  readonly dropped: readonly DroppedIdentifier[];
-}
-
-async function assert(deps: IdentifyDeps, context: Context, claim: Claim): Promise<Reply> {
-  const { workspace, key, now } = context;
-  const { source, dryRun, identifiers, dropped } = claim;
-  const evidence = { source, keyId: key.keyId, at: now };
-  const result = await deps.identity.assert(workspace, { identifiers, evidence }, { dryRun });
-  if (result.outcome === "refused") throw await refusal(deps, workspace, identifiers, result);
-  const shown = showVerdict(result, dropped);
+function showLinked(linked: Linked, dryRun: boolean): Reply {
+  if (linked.kind === "refused") throw refusal(linked.result, linked.profileIds);
+  const { result } = linked;
+  const shown = {
+    profile_id: result.profileId,
+    outcome: result.outcome,
+    merged_profile_ids: result.mergedProfileIds,
+    dropped: result.dropped,
+    change_id: result.changeId,
+  };
   return reply(200, dryRun ? { ...shown, ...showTrial(result) } : shown);
 }
-
-const showVerdict = (result: AssertResult, dropped: readonly DroppedIdentifier[]) => ({
-  profile_id: result.profileId,
-  outcome: result.outcome,
-  merged_profile_ids: result.mergedProfileIds,
-  dropped: [...dropped, ...result.dropped],
-  change_id: result.changeId,
-});
 
 /** What a dry run answers besides. An id that would only be minted names nothing, so it is not told. */
 function showTrial({ profileId, before, after }: AssertResult) {
@@ -135,16 +103,8 @@ const REFUSED: Readonly<Partial<Record<DropRule, string>>> = {
     "One side touches too many people to link: GET /v1/identity/shared-identifiers lists such identifiers.",
 };
 
-/** With the profiles of both sides, null where a side is unknown, so that the caller can ask why. */
-async function refusal(
-  { identity }: IdentifyDeps,
-  workspace: WorkspaceId,
-  sides: readonly Identifier[],
-  { rule, changeId }: AssertResult,
-): Promise<AppError> {
-  const refs = await identity.lookup(workspace, sides);
-  const profileIds = refs.map((ref) => ref?.profileId ?? null);
-  return new AppError("merge_refused", (rule && REFUSED[rule]) ?? "A rule of the workspace forbids it.", {
+/** With the profiles of both sides, so that the caller can ask why. */
+const refusal = ({ rule, changeId }: AssertResult, profileIds: readonly (ProfileId | null)[]): AppError =>
+  new AppError("merge_refused", (rule && REFUSED[rule]) ?? "A rule of the workspace forbids it.", {
     members: { rule, profile_ids: profileIds, change_id: changeId },
   });
-}

@@ -1,43 +1,32 @@
-import { Type } from "typebox";
+import type { Services } from "../../commands/services.js";
 import type { IdentitySettings } from "../../core/catalog/catalog.js";
-import type { CatalogStore } from "../../core/ports/catalog-store.js";
-import { reply, type Route } from "../route.js";
-import { shape } from "../shapes/shape.js";
+import { reply, route, type Route } from "../route.js";
+import { integerOrNull, record } from "../shapes/fields.js";
 
-export interface IdentitySettingsDeps {
-  readonly catalog: Pick<CatalogStore, "identitySettings" | "putIdentitySettings">;
-}
+const SETTINGS = record({ shared_identifier_limit: integerOrNull(1, 100) });
 
-const settingsBody = shape(
-  Type.Object(
-    { shared_identifier_limit: Type.Unsafe<number | null>({ type: ["integer", "null"], minimum: 1, maximum: 100 }) },
-    { additionalProperties: false },
-  ),
-);
-
-export function identitySettingsRoutes({ catalog }: IdentitySettingsDeps): readonly Route[] {
-  return [
-    {
-      method: "get",
-      path: "/v1/identity/settings",
-      access: { kind: "role", role: "viewer" },
-      body: "none",
-      query: [],
-      handle: async ({ workspace }) => reply(200, shown(await catalog.identitySettings(workspace))),
+export const identitySettingsRoutes = ({ catalog }: Services): readonly Route[] => [
+  route({
+    method: "get",
+    path: "/v1/identity/settings",
+    summary: "What the workspace set for identity",
+    access: { kind: "role", role: "viewer" },
+    responses: { 200: SETTINGS },
+    handle: async ({ workspace }) => reply(200, show(await catalog.identitySettings(workspace))),
+  }),
+  route({
+    method: "put",
+    path: "/v1/identity/settings",
+    summary: "Set all of it",
+    access: { kind: "role", role: "admin" },
+    body: SETTINGS,
+    responses: { 200: SETTINGS },
+    handle: async ({ workspace, body }) => {
+      const settings = { sharedIdentifierLimit: body.shared_identifier_limit };
+      await catalog.putIdentitySettings(workspace, settings);
+      return reply(200, show(settings));
     },
-    {
-      method: "put",
-      path: "/v1/identity/settings",
-      access: { kind: "role", role: "admin" },
-      body: "json",
-      query: [],
-      handle: async ({ workspace, body }) => {
-        const settings = { sharedIdentifierLimit: settingsBody(body).value.shared_identifier_limit };
-        await catalog.putIdentitySettings(workspace, settings);
-        return reply(200, shown(settings));
-      },
-    },
-  ];
-}
+  }),
+];
 
-const shown = ({ sharedIdentifierLimit }: IdentitySettings) => ({ shared_identifier_limit: sharedIdentifierLimit });
+const show = ({ sharedIdentifierLimit }: IdentitySettings) => ({ shared_identifier_limit: sharedIdentifierLimit });

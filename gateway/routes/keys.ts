@@ -1,65 +1,98 @@
 import { Type } from "typebox";
-import { mintKey } from "../../core/catalog/api-key.js";
+import { createKey, revokeKey, rotateKey } from "../../commands/rotate-key.js";
+import type { Services } from "../../commands/services.js";
 import { ROLES, type KeyRecord } from "../../core/catalog/catalog.js";
-import { AppError } from "../../core/errors.js";
+import { showTime } from "../../core/event/time.js";
 import type { KeyId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports/catalog-store.js";
-import { parseTimestamp, showTime } from "../../core/event/time.js";
-import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
-import { reply, type Context, type Reply, type Route } from "../route.js";
-import { mismatch, shape } from "../shapes/shape.js";
+import { problemSchema } from "../http/error-response.js";
+import { reply, route, type Route } from "../route.js";
+import { nameOf, nullable, record, TIME } from "../shapes/fields.js";
+import { list } from "../shapes/page.js";
 
-export interface KeysDeps {
-  readonly catalog: Pick<CatalogStore, "createKey" | "keys" | "findKey" | "deleteKey" | "rotateKey">;
-  readonly cursors: Cursors;
-  /** Life of the old key after a rotation. */
-  readonly rotationGraceS: number;
-}
+const KEY = {
+  key_id: Type.String(),
+  role: Type.Enum(ROLES),
+  ingest_only: Type.Boolean(),
+  name: nullable(Type.String()),
+  created_at: TIME,
+  expires_at: nullable(TIME),
+  rotated_to: nullable(Type.String()),
+};
+/** With the secret, which is shown once. */
+const NEW_KEY = { ...KEY, key: Type.String() };
 
-const newKeyBody = shape(
-  Type.Object(
-    {
-      role: Type.Enum(ROLES),
-      name: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-      expires_at: Type.Optional(Type.String()),
-      ingest_only: Type.Optional(Type.Boolean()),
-    },
-    { additionalProperties: false },
-  ),
-);
-
-export function keyRoutes(deps: KeysDeps): readonly Route[] {
+export function keyRoutes(services: Services): readonly Route[] {
   const access = { kind: "role", role: "owner" } as const;
+  const params = { id: nameOf("key") };
   return [
-    { method: "post", path: "/v1/keys", access, body: "json", query: [], handle: (context) => create(deps, context) },
-    {
-      method: "get",
+    route({
+      method: "post",
       path: "/v1/keys",
+      summary: "Make an API key",
       access,
-      body: "none",
-      query: ["limit", "cursor"],
-      handle: (context) => list(deps, context),
-    },
-    {
+      body: record({
+        role: Type.Enum(ROLES),
+        name: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+        expires_at: Type.Optional(Type.String()),
+        ingest_only: Type.Optional(Type.Boolean()),
+      }),
+      responses: { 201: record(NEW_KEY) },
+      handle: async (context) => {
+        const { role, name, expires_at: expiresAt, ingest_only: ingestOnly } = context.body;
+        const { record: made, key } = await createKey(services, context, {
+          role,
+          ingestOnly: ingestOnly ?? false,
+          name: name ?? null,
+          expiresAt: expiresAt ?? null,
+        });
+        return reply(201, { ...show(made), key });
+      },
+    }),
+    list({
+      path: "/v1/keys",
+      summary: "API keys, without their secrets",
+      access,
+      name: "keys",
+      item: record(KEY),
+      read: ({ workspace }, { limit, after }) =>
+        services.catalog.keys(workspace, { limit, after: (after?.[0] ?? null) as KeyId | null }),
+      position: ({ keyId }) => [keyId],
+      show,
+    }),
+    route({
       method: "delete",
       path: "/v1/keys/:id",
+      summary: "Revoke an API key",
       access,
-      body: "none",
-      query: [],
-      handle: (context) => revoke(deps, context),
-    },
-    {
+      params,
+      responses: { 204: null, 409: problemSchema(409) },
+      handle: async (context) => {
+        await revokeKey(services, context, context.params.id as KeyId);
+        return { status: 204, json: "" };
+      },
+    }),
+    route({
       method: "post",
       path: "/v1/keys/:id/rotate",
+      summary: "Make a new key in the place of one, which lives on for a while",
       access,
-      body: "empty",
-      query: [],
-      handle: (context) => rotate(deps, context),
-    },
+      params,
+      body: record({}),
+      bodyIs: "optional",
+      responses: {
+        201: record({ ...NEW_KEY, rotated_from: Type.String(), old_expires_at: TIME }),
+        409: problemSchema(409),
+      },
+      handle: async (context) => {
+        const { id } = context.params;
+        const { record: made, key, oldExpiresAt } = await rotateKey(services, context, id as KeyId);
+        return reply(201, { ...show(made), key, rotated_from: id, old_expires_at: showTime(oldExpiresAt) });
+      },
+    }),
   ];
 }
 
-const shown = (key: KeyRecord) => ({
+const show = (key: KeyRecord) => ({
   key_id: key.keyId,
   role: key.role,
   ingest_only: key.ingestOnly,
@@ -68,77 +101,3 @@ const shown = (key: KeyRecord) => ({
   expires_at: key.expiresAt === null ? null : showTime(key.expiresAt),
   rotated_to: key.successor,
 });
-
-const unknown = (): AppError => new AppError("not_found", "There is no such key.");
-
-async function create(deps: KeysDeps, { workspace, body, now }: Context): Promise<Reply> {
-  const { value } = newKeyBody(body);
-  if (value.ingest_only === true && value.role !== "editor")
-    throw mismatch([{ path: "ingest_only", message: "goes with the role editor" }]);
-  const { key, keyId, hash } = mintKey();
-  const record: KeyRecord = {
-    keyId,
-    workspace,
-    role: value.role,
-    ingestOnly: value.ingest_only ?? false,
-    name: value.name ?? null,
-    hash,
-    createdAt: now,
-    expiresAt: value.expires_at === undefined ? null : readExpiry(value.expires_at, now),
-    successor: null,
-  };
-  await deps.catalog.createKey(record);
-  return reply(201, { ...shown(record), key });
-}
-
-function readExpiry(given: string, now: number): number {
-  const instant = parseTimestamp(given);
-  const ms = instant === null ? Number.NaN : Date.parse(given);
-  if (Number.isNaN(ms))
-    throw mismatch([{ path: "expires_at", message: "must be an ISO 8601 date-time in UTC with a trailing Z" }]);
-  if (ms <= now) throw mismatch([{ path: "expires_at", message: "must lie in the future" }]);
-  return ms;
-}
-
-async function list(deps: KeysDeps, { workspace, query }: Context): Promise<Reply> {
-  const after = (deps.cursors.read(workspace, "keys", query)?.[0] ?? null) as KeyId | null;
-  const limit = readLimit(query);
-  const rows = await deps.catalog.keys(workspace, { limit: limit + 1, after });
-  const { items, next_cursor } = pageOf(rows, limit, ({ keyId }) => deps.cursors.write(workspace, "keys", [keyId]));
-  return reply(200, { keys: items.map(shown), next_cursor });
-}
-
-async function revoke(deps: KeysDeps, { workspace, params }: Context): Promise<Reply> {
-  const result = await deps.catalog.deleteKey(workspace, params["id"] as KeyId);
-  if (result === "not_found") throw unknown();
-  if (result === "last_owner")
-    throw new AppError(
-      "conflict",
-      "This is the last owner key without an expiry: nobody could manage the workspace without it.",
-    );
-  return { status: 204, json: "" };
-}
-
-/** A second successor would get the short life that the first rotation left to the old key. */
-const rotated = (successor: KeyId | null): AppError =>
-  new AppError(
-    "conflict",
-    `The key was rotated already${successor === null ? "" : `, to ${successor}`}. If that key is lost, make a new one with POST /v1/keys.`,
-  );
-
-/** A new key of the same kind; the old one lives on for the grace time, so that both work while it is being replaced. */
-async function rotate(deps: KeysDeps, { workspace, params, now }: Context): Promise<Reply> {
-  const keyId = params["id"] as KeyId;
-  const old = await deps.catalog.findKey(keyId);
-  if (old === null || old.workspace !== workspace) throw unknown();
-  if (old.expiresAt !== null && old.expiresAt <= now)
-    throw new AppError("conflict", "The key has expired. Make a new one.");
-  if (old.successor !== null) throw rotated(old.successor);
-  const { key, keyId: successorId, hash } = mintKey();
-  const successor: KeyRecord = { ...old, keyId: successorId, hash, createdAt: now };
-  const oldExpiresAt = Math.min(now + deps.rotationGraceS * 1_000, old.expiresAt ?? Infinity);
-  const result = await deps.catalog.rotateKey(workspace, keyId, successor, oldExpiresAt);
-  if (result === "not_found") throw unknown();
-  if (result === "already_rotated") throw rotated(null);
-  return reply(201, { ...shown(successor), key, rotated_from: keyId, old_expires_at: showTime(oldExpiresAt) });
-}

@@ -1,81 +1,48 @@
 import { Type } from "typebox";
-import { mintKey } from "../../core/catalog/api-key.js";
-import type { KeyRecord, Workspace } from "../../core/catalog/catalog.js";
-import { newId, type WorkspaceId } from "../../core/ids.js";
-import type { CatalogStore } from "../../core/ports/catalog-store.js";
+import { createWorkspace } from "../../commands/create-workspace.js";
+import type { Services } from "../../commands/services.js";
+import type { Workspace } from "../../core/catalog/catalog.js";
 import { showTime } from "../../core/event/time.js";
-import { pageOf, readLimit, type Cursors } from "../shapes/cursor.js";
-import { reply, type Route } from "../route.js";
-import { shape } from "../shapes/shape.js";
+import type { WorkspaceId } from "../../core/ids.js";
+import { reply, route, type Route } from "../route.js";
+import { record, TIME, UUID } from "../shapes/fields.js";
+import { list } from "../shapes/page.js";
 
-export interface WorkspacesDeps {
-  readonly catalog: Pick<CatalogStore, "createWorkspace" | "workspaces">;
-  readonly cursors: Cursors;
-}
+const NAME = Type.String({ minLength: 1, maxLength: 256 });
+const WORKSPACE = { workspace_id: UUID, name: NAME, created_at: TIME };
 
-const newBody = shape(
-  Type.Object({ name: Type.String({ minLength: 1, maxLength: 256 }) }, { additionalProperties: false }),
-);
-
-/** Only registered when the operator key is set: without it the routes do not exist. */
-export function workspaceRoutes({ catalog, cursors }: WorkspacesDeps): readonly Route[] {
+/** Only there when the operator key is set. */
+export function workspaceRoutes(services: Services): readonly Route[] {
   const access = { kind: "operator" } as const;
   return [
-    {
+    route({
       method: "post",
       path: "/v1/workspaces",
+      summary: "Make a workspace and its owner key",
       access,
-      body: "json",
-      query: [],
+      body: record({ name: NAME }),
+      responses: { 201: record({ ...WORKSPACE, key: Type.String() }) },
       handle: async ({ body, now }) => {
-        const { workspace, key } = await createWorkspace(catalog, newBody(body).value.name, now);
-        return reply(201, { ...shown(workspace), key });
+        const { workspace, key } = await createWorkspace(services, body.name, now);
+        return reply(201, { ...show(workspace), key });
       },
-    },
-    {
-      method: "get",
+    }),
+    list({
       path: "/v1/workspaces",
+      summary: "Workspaces, by age",
       access,
-      body: "none",
-      query: ["limit", "cursor"],
-      handle: async ({ query }) => {
-        const after = (cursors.read("operator", "workspaces", query)?.[0] ?? null) as WorkspaceId | null;
-        const limit = readLimit(query);
-        const rows = await catalog.workspaces({ limit: limit + 1, after });
-        const { items, next_cursor } = pageOf(rows, limit, ({ workspaceId }) =>
-          cursors.write("operator", "workspaces", [workspaceId]),
-        );
-        return reply(200, { workspaces: items.map(shown), next_cursor });
-      },
-    },
+      name: "workspaces",
+      item: record(WORKSPACE),
+      read: (_context, { limit, after }) =>
+        services.catalog.workspaces({ limit, after: (after?.[0] ?? null) as WorkspaceId | null }),
+      position: ({ workspaceId }) => [workspaceId],
+      show,
+    }),
   ];
 }
 
-const shown = ({ workspaceId, name, createdAt }: Workspace) => ({
+const show = ({ workspaceId, name, createdAt }: Workspace) => ({
   workspace_id: workspaceId,
   name,
   created_at: showTime(createdAt),
 });
-
-/** Answers the owner key, which nobody can read again. */
-export async function createWorkspace(
-  catalog: Pick<CatalogStore, "createWorkspace">,
-  name: string,
-  now: number,
-): Promise<{ readonly workspace: Workspace; readonly key: string }> {
-  const workspace: Workspace = { workspaceId: newId(), name, createdAt: now };
-  const { key, keyId, hash } = mintKey();
-  const owner: KeyRecord = {
-    keyId,
-    workspace: workspace.workspaceId,
-    role: "owner",
-    ingestOnly: false,
-    name: "owner",
-    hash,
-    createdAt: now,
-    expiresAt: null,
-    successor: null,
-  };
-  await catalog.createWorkspace(workspace, owner);
-  return { workspace, key };
-}

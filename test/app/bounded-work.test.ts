@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { createAcceptEvents } from "../../commands/accept-events.js";
+import type { Services } from "../../commands/services.js";
 import { cacheCatalog } from "../../store/cached-catalog.js";
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import type { AppError } from "../../core/errors.js";
-import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
+import { compilePlan } from "../../core/schema/plan.js";
+import { newId, type KeyId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
-import { collectRoutes, type CollectDeps } from "../../gateway/routes/collect.js";
-import type { Context, Reply } from "../../gateway/route.js";
 import { errorPaths, listAt, now, submission, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 import { aSchema } from "../support/builders.js";
 import { exchange } from "../support/service/raw.js";
@@ -90,35 +91,27 @@ describe("Two bodies at once under one Idempotency-Key", () => {
     const schema: SchemaVersion = aSchema();
     const validations: (() => void)[] = [];
     const published: Buffer[] = [];
-    const deps = {
+    const services = {
       catalog: { findSchema: async () => schema, isUnified: async () => false, namespaces: async () => [] },
       queue: { publish: async (message: Buffer) => void published.push(message) },
       events: { find: async () => null },
       validator: {
         check: () => new Promise((resolve) => validations.push(() => resolve([]))),
-        extract: () => ({ identifiers: [], refused: null }),
+        plan: () => compilePlan({}),
       },
-      payloadBytesMax: 262_144,
-      depthMax: 64,
-      identifiersMax: 20,
-      namespacesMax: 100,
-    } as unknown as CollectDeps;
-    const [route] = collectRoutes(deps);
-    const collect = (payload: unknown): Promise<Reply> =>
-      route!.handle({
-        workspace: schema.workspace,
-        key: { keyId: "k" },
-        query: {},
-        body: Buffer.from(JSON.stringify(submission(schema.schemaId, payload))),
-        now: Date.now(),
-        idempotencyKey: "once",
-      } as unknown as Context);
-    const answers = [collect({ v: 1 }), collect({ v: 2 })].map((answer) =>
-      answer.then(({ status }) => String(status)).catch((error: AppError) => error.code),
-    );
+      limits: { payloadBytesMax: 262_144, depthMax: 64, identifiersMax: 20, namespacesMax: 100 },
+    } as unknown as Services;
+    const acceptEvents = createAcceptEvents(services);
+    const caller = { workspace: schema.workspace, keyId: "k" as KeyId, now: Date.now() };
+    const collect = async (payload: unknown): Promise<string> => {
+      const bytes = Buffer.from(JSON.stringify(submission(schema.schemaId, payload)));
+      const [result] = await acceptEvents(caller, [{ bytes, idempotencyKey: "once" }]);
+      return result!.kind === "accepted" ? result!.kind : (result!.error as AppError).code;
+    };
+    const answers = [collect({ v: 1 }), collect({ v: 2 })];
     while (validations.length < 2) await new Promise((resolve) => setImmediate(resolve));
     for (const finish of validations) finish();
-    assert.deepEqual(await Promise.all(answers), ["202", "idempotency_mismatch"]);
+    assert.deepEqual(await Promise.all(answers), ["accepted", "idempotency_mismatch"]);
     assert.equal(published.length, 1);
   });
 });

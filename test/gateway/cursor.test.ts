@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { AppError } from "../../core/errors.js";
 import { newId, type WorkspaceId } from "../../core/ids.js";
-import { createCursors, pageOf, readLimit } from "../../gateway/shapes/cursor.js";
+import { queryReader } from "../../gateway/http/validate.js";
+import { createCursors, PAGE, pageOf } from "../../gateway/shapes/page.js";
 import { SEED } from "../support/random.js";
 
 const SECRET = Buffer.alloc(32, 7);
 const cursors = createCursors(SECRET);
 const workspace = newId<WorkspaceId>();
+const write = (position: readonly string[]): string => cursors.page(workspace, "keys", { limit: 1 }).cursorOf(position);
 
 const code = (work: () => unknown): string => {
   try {
@@ -19,38 +21,38 @@ const code = (work: () => unknown): string => {
   return "none";
 };
 const readCode = (cursor: string, list = "keys", reader = workspace): string =>
-  code(() => cursors.read(reader, list, { cursor }));
+  code(() => cursors.page(reader, list, { limit: 1, cursor }));
 
 describe("A cursor", () => {
   it("brings its position back, and is URL-safe", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "grapheme" })), (position) => {
-        const cursor = cursors.write(workspace, "keys", position);
+        const cursor = write(position);
         assert.match(cursor, /^[A-Za-z0-9_-]+$/);
-        assert.deepEqual(cursors.read(workspace, "keys", { cursor }), position);
+        assert.deepEqual(cursors.page(workspace, "keys", { limit: 1, cursor }).after, position);
       }),
       { seed: SEED },
     );
   });
 
   it("of no request is no position", () => {
-    assert.equal(cursors.read(workspace, "keys", {}), null);
+    assert.equal(cursors.page(workspace, "keys", { limit: 1 }).after, null);
   });
 
   it("is refused for another workspace, another list and another installation", () => {
-    const cursor = cursors.write(workspace, "keys", ["a"]);
+    const cursor = write(["a"]);
     assert.equal(readCode(cursor), "none");
     assert.equal(readCode(cursor, "keys", newId()), "invalid_cursor");
     assert.equal(readCode(cursor, "schemas"), "invalid_cursor");
     const elsewhere = createCursors(Buffer.alloc(32, 8));
     assert.equal(
-      code(() => elsewhere.read(workspace, "keys", { cursor })),
+      code(() => elsewhere.page(workspace, "keys", { limit: 1, cursor })),
       "invalid_cursor",
     );
   });
 
   it("is refused when any one character of it was changed, added or taken away", () => {
-    const cursor = cursors.write(workspace, "keys", ["abcdefg"]);
+    const cursor = write(["abcdefg"]);
     for (let i = 0; i < cursor.length; i++) {
       const other = cursor[i] === "A" ? "B" : "A";
       assert.equal(readCode(cursor.slice(0, i) + other + cursor.slice(i + 1)), "invalid_cursor", `changed at ${i}`);
@@ -62,8 +64,11 @@ describe("A cursor", () => {
 });
 
 describe("A page", () => {
+  const readQuery = queryReader(PAGE);
+  const readLimit = (given: Readonly<Record<string, string>> | null): unknown => readQuery(given)["limit"];
+
   it("has 50 items unless limit says 1 to 100", () => {
-    assert.equal(readLimit({}), 50);
+    assert.equal(readLimit(null), 50);
     assert.equal(readLimit({ limit: "1" }), 1);
     assert.equal(readLimit({ limit: "100" }), 100);
     for (const limit of ["0", "101", "x", "", "-1", "1.5", "1e1", " 1", "0x1", "١"])

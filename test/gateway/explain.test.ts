@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Explanation } from "../../core/identity/api.js";
-import type { KeyId, Uid, WorkspaceId } from "../../core/ids.js";
-import { explainRoutes, type ExplainDeps } from "../../gateway/routes/explain.js";
+import type { Uid } from "../../core/ids.js";
+import type { Services } from "../../commands/services.js";
+import { explainRoutes } from "../../gateway/routes/explain.js";
 import type { Context } from "../../gateway/route.js";
 import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 import { device, id, identityCalls, user, type IdentityCalls, type Named } from "../support/identity/calls.js";
@@ -143,18 +144,10 @@ describe("An explanation of a profile with more links than are searched", () => 
     const deps = {
       catalog: { namespaces: () => Promise.resolve([]) },
       identity: { explain: () => Promise.resolve(explanation) },
-    } as unknown as ExplainDeps;
+    } as unknown as Services;
     const route = explainRoutes(deps).find(({ path }) => path === "/v1/identity/explain")!;
-    const { json } = await route.handle({
-      workspace: randomUUID() as WorkspaceId,
-      key: { keyId: "k" as KeyId } as Context["key"],
-      params: {},
-      query: {},
-      body: Buffer.from(JSON.stringify({ from: ada, to: phone })),
-      now: 0,
-      idempotencyKey: null,
-      ifMatch: null,
-    });
+    const body = { from: ada, to: phone };
+    const { json } = await route.handle({ workspace: randomUUID(), body } as unknown as Context);
     const { profileId } = explanation;
     assert.deepEqual(JSON.parse(json), {
       connected: true,

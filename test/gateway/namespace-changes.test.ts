@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import type { Namespace } from "../../core/catalog/catalog.js";
-import type { WorkspaceId } from "../../core/ids.js";
+import { changeNamespace, type NamespaceChanges } from "../../commands/change-namespace.js";
+import type { Services } from "../../commands/services.js";
+import { newId, type WorkspaceId } from "../../core/ids.js";
 import { BUILT_IN_NAMESPACES } from "../../core/identity/namespaces.js";
-import { createCursors } from "../../gateway/shapes/cursor.js";
-import { namespaceRoutes } from "../../gateway/routes/namespaces.js";
-import type { Reply } from "../../gateway/route.js";
 import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 import { aNamespace, putNamespace } from "../support/builders.js";
 import { isAppError } from "../support/errors.js";
@@ -228,40 +227,41 @@ describe("The normalization of a namespace", () => {
   /** What the route knows before the change, what stands there at the change, and how often it asked the graph. */
   function bench(known: readonly Namespace[], standing: Namespace | null, hasIdentifiers: boolean) {
     const asked: string[] = [];
-    const routes = namespaceRoutes({
+    const services = {
       catalog: {
         namespaces: async () => known,
-        changeNamespace: async (_, __, change) => change(standing),
+        changeNamespace: async (_: unknown, __: string, change: (current: Namespace | null) => Namespace) =>
+          change(standing),
       },
       identity: {
-        hasIdentifiers: async (_, name) => {
+        hasIdentifiers: async (_: unknown, name: string) => {
           asked.push(name);
           return hasIdentifiers;
         },
       },
-      cursors: createCursors(Buffer.alloc(32)),
-    });
-    const route = routes.find(({ method }) => method === "put")!;
-    const put = (body: object): Promise<Reply> =>
-      route.handle({ params: { name: "card" }, body: Buffer.from(JSON.stringify(body)), ifMatch: null } as never);
+    } as unknown as Services;
+    const put = async (changes: NamespaceChanges): Promise<"new" | "changed"> => {
+      const { isNew } = await changeNamespace(services, newId(), "card", changes, () => true);
+      return isNew ? "new" : "changed";
+    };
     return { asked, put };
   }
 
   it("is looked up in the graph only when it would change", async () => {
     const { asked, put } = bench([card], card, true);
-    for (const body of [{}, { limit: 3 }, { normalization: "email", limit: 3 }])
-      assert.equal((await put(body)).status, 200);
+    const settings: readonly NamespaceChanges[] = [{}, { limit: 3 }, { normalization: "email", limit: 3 }];
+    for (const changes of settings) assert.equal(await put(changes), "changed");
     assert.deepEqual(asked, []);
     await assert.rejects(put({ normalization: "none" }), isAppError("conflict"));
     assert.deepEqual(asked, ["card"]);
     const fresh = bench([], null, true);
-    assert.equal((await fresh.put({ normalization: "phone" })).status, 201);
+    assert.equal(await fresh.put({ normalization: "phone" }), "new");
     assert.deepEqual(fresh.asked, []);
   });
 
   it("does not change on the word of an answer that was about another one", async () => {
-    const fields = { normalization: "phone" };
-    assert.equal((await bench([card], card, false).put(fields)).status, 200);
+    const fields = { normalization: "phone" } as const;
+    assert.equal(await bench([card], card, false).put(fields), "changed");
     const changedMeanwhile = bench([{ ...card, normalization: "phone" }], card, false);
     await assert.rejects(changedMeanwhile.put(fields), isAppError("conflict"));
     const cameMeanwhile = bench([], card, false);

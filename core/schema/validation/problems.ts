@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv";
-import type { ErrorItem } from "../../errors.js";
+import { moreThan, type ErrorItem } from "../../errors.js";
 
 /** Keywords whose own error only repeats that what they hold failed. */
 const WRAPPERS = new Set(["if", "propertyNames"]);
@@ -17,11 +17,6 @@ export function allProblems(errors: readonly ErrorObject[], max: number, base = 
   const items = errors.filter(({ keyword }) => !WRAPPERS.has(keyword)).map((error) => toItem(error, base));
   return items.length > max ? [...items.slice(0, max), moreThan(max)] : items;
 }
-
-export const moreThan = (shown: number): ErrorItem => ({
-  path: "",
-  message: `there are more problems than the ${shown} shown`,
-});
 
 function toItem(error: ErrorObject, base: string): ErrorItem {
   const segments = error.instancePath.split("/").slice(1).map(unescape);

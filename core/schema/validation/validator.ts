@@ -1,13 +1,13 @@
 import type { ValidateFunction } from "ajv";
 import { LRUCache } from "lru-cache";
 import type { SchemaVersion } from "../../catalog/catalog.js";
-import { AppError, type ErrorItem } from "../../errors.js";
+import { AppError, moreThan, type ErrorItem } from "../../errors.js";
 import { compileSchema } from "./engine.js";
 import { OUT_OF_FUEL, withFuel } from "../limits/fuel.js";
 import type { SchemaObject } from "../keywords.js";
 import { linearCost, type LinearCost } from "../limits/linear.js";
 import { compilePlan, type AnnotationPlan } from "../plan.js";
-import { firstProblem, moreThan } from "./problems.js";
+import { firstProblem } from "./problems.js";
 import { openValidationThread, type ValidationRequest, type ValidationThread } from "../thread/thread.js";
 
 export type { ValidationThread } from "../thread/thread.js";

@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { MongoClient } from "mongodb";
 import { Connection } from "rabbitmq-client";
-import { apiRoutes } from "../../../app/gateway.js";
+import { servicesOf } from "../../../app/gateway.js";
 import { createLog } from "../../../app/logger.js";
 import { startService } from "../../../app/service.js";
-import type { KeyRecord } from "../../../core/catalog/catalog.js";
+import { createAcceptEvents } from "../../../commands/accept-events.js";
 import { readConfig } from "../../../core/config.js";
 import type { KeyId, WorkspaceId } from "../../../core/ids.js";
 import { openValidator } from "../../../core/schema/validation/validator.js";
@@ -40,21 +40,11 @@ const { key, workspace_id: workspace } = (await answer.json()) as {
 };
 
 const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
-const routes = await apiRoutes({ config, backends: service.backends, identity: service.identity, validator });
-const collect = routes.find(({ path }) => path === "/v1/collect")!;
+const acceptEvents = createAcceptEvents(
+  servicesOf({ config, backends: service.backends, identity: service.identity, validator }),
+);
 const broker = new Connection({ url: config.RABBITMQ_URL });
-/** A key as it stands before the work of a route. */
-const caller: KeyRecord = {
-  keyId: "benchkey00" as KeyId,
-  workspace,
-  role: "editor",
-  ingestOnly: false,
-  name: null,
-  hash: "",
-  createdAt: Date.now(),
-  expiresAt: null,
-  successor: null,
-};
+const caller = "benchkey00" as KeyId;
 
 /** What collect does behind its HTTP: everything from the body's bytes to the confirm. */
 async function loop({ rowBytes, ...window }: Input<"loop">): Promise<LoopResult> {
@@ -62,16 +52,9 @@ async function loop({ rowBytes, ...window }: Input<"loop">): Promise<LoopResult>
   const bodies = Array.from({ length: 1_000 }, (_, person) => Buffer.from(bodyOf(person)));
   let sent = 0;
   const once = () =>
-    collect.handle({
-      workspace,
-      key: caller,
-      params: {},
-      query: {},
-      body: bodies[sent++ % bodies.length]!,
-      now: Date.now(),
-      idempotencyKey: null,
-      ifMatch: null,
-    });
+    acceptEvents({ workspace, keyId: caller, now: Date.now() }, [
+      { bytes: bodies[sent++ % bodies.length]!, idempotencyKey: null },
+    ]);
   const result = await keepInFlight(window, once);
   // A long queue is slower, and nobody consumes here.
   await broker.queuePurge({ queue: place });

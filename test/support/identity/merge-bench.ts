@@ -7,7 +7,7 @@ import { newId, type EventId, type Uid, type WorkspaceId } from "../../../core/i
 import type { EventStore } from "../../../core/ports/event-store.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { ProfileStore } from "../../../core/ports/profile-store.js";
-import { createCursors } from "../../../gateway/shapes/cursor.js";
+import type { Services } from "../../../commands/services.js";
 import { profileRoutes } from "../../../gateway/routes/profiles.js";
 import type { Context } from "../../../gateway/route.js";
 import { createIdentity } from "../../../graph/identity.js";
@@ -63,9 +63,8 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
       now: () => clock.now,
     });
   const identity = begin();
-  const catalog = { namespaces: async () => [] };
-  const cursors = createCursors(Buffer.alloc(32));
-  const routes = profileRoutes({ catalog, identity, profiles, events, cursors, identifiersMax: 1_000 });
+  const limits = { profileIdentifiersMax: 1_000 };
+  const routes = profileRoutes({ identity, profiles, events, limits } as unknown as Services);
   const { handle } = routes.find(({ method, path: at }) => method === "get" && at === "/v1/profiles/:id")!;
 
   return {
@@ -84,7 +83,7 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
     },
     /** As clients read it, by the id of one identifier; ids are told by names, since those of two workspaces differ. */
     show: async (name: string): Promise<unknown> => {
-      const { json } = await handle(contextOf(workspace, uidOf(name)));
+      const { json } = await handle({ workspace, params: { id: uidOf(name) } } as unknown as Context);
       return JSON.parse(json.replaceAll(base, "uid "));
     },
     /** All that stands of links and records. */
@@ -145,14 +144,3 @@ function contribute(_: unknown, payload: unknown): Contribution["traits"] {
     { name: "most", merge: "max", value: amount },
   ];
 }
-
-const contextOf = (workspace: WorkspaceId, id: string): Context => ({
-  workspace,
-  key: aKey({ workspace }),
-  params: { id },
-  query: {},
-  body: Buffer.alloc(0),
-  now: 0,
-  idempotencyKey: null,
-  ifMatch: null,
-});

@@ -1,7 +1,6 @@
-import { Type } from "typebox";
-import type { Namespace } from "../../core/catalog/catalog.js";
-import { AppError, type ErrorItem } from "../../core/errors.js";
-import type { Identifier } from "../../core/event/event.js";
+import type { Namespace } from "../core/catalog/catalog.js";
+import { AppError, mismatch, type ErrorItem } from "../core/errors.js";
+import type { Identifier } from "../core/event/event.js";
 import {
   admit,
   beyondLimits,
@@ -10,13 +9,7 @@ import {
   type GivenIdentifier,
   type NamespaceTable,
   type Unregistered,
-} from "../../core/identity/namespaces.js";
-import { mismatch } from "./shape.js";
-
-export const IDENTIFIER = Type.Object(
-  { namespace: Type.String(), value: Type.String({ minLength: 1, maxLength: 1_024 }) },
-  { additionalProperties: false },
-);
+} from "../core/identity/namespaces.js";
 
 /** What a request names must be readable. Value lengths are checked by the body's shape, so an error is about the name. */
 export function requireReadable(admissions: readonly Pick<Admission, "errors" | "invalid">[]): void {

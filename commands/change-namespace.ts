@@ -1,0 +1,88 @@
+import type { Namespace } from "../core/catalog/catalog.js";
+import { AppError, mismatch, type ErrorItem } from "../core/errors.js";
+import {
+  NAMESPACE_NAME,
+  NAMESPACE_NAME_RULE,
+  namespaceTable,
+  newNamespace,
+  type Unregistered,
+} from "../core/identity/namespaces.js";
+import type { WorkspaceId } from "../core/ids.js";
+import type { Services } from "./services.js";
+
+/** Of those that a workspace named, changed or used, together: each of them is looked at on the way of every event. */
+const STORED_MAX = 1_000;
+
+export type NamespaceChanges = Partial<Pick<Namespace, "kind" | "normalization" | "limit" | "priority" | "blocked">>;
+
+/**
+ * What is not given stays as it is. All is decided on what stands at the moment of the change; `mayChange` is asked of that too
+ * (null: there is no such namespace).
+ */
+export async function changeNamespace(
+  { catalog, identity }: Pick<Services, "catalog" | "identity">,
+  workspace: WorkspaceId,
+  name: string,
+  changes: NamespaceChanges,
+  mayChange: (standing: Namespace | null) => boolean,
+): Promise<{ readonly namespace: Namespace; readonly isNew: boolean }> {
+  if (!NAMESPACE_NAME.test(name)) throw mismatch([{ path: "name", message: NAMESPACE_NAME_RULE }]);
+  const stored = await catalog.namespaces(workspace);
+  const refusal = await whyNormalizationStays({ identity }, workspace, namespaceTable(stored).get(name), changes);
+  let isNew = false;
+  const namespace = await catalog.changeNamespace(workspace, name, (current) => {
+    const standing = current ?? namespaceTable([]).get(name);
+    if (!mayChange(standing ?? null))
+      throw new AppError("precondition_failed", "The namespace is not as If-Match says. Read it again.");
+    if (current === null && stored.length >= STORED_MAX)
+      throw mismatch([{ path: "name", message: `would be beyond the ${STORED_MAX} that a workspace may have` }]);
+    if (renormalizes(standing, changes) && refusal !== null) throw new AppError("conflict", refusal);
+    isNew = standing === undefined;
+    return { ...(standing ?? newNamespace(name)), ...changes };
+  });
+  return { namespace, isNew };
+}
+
+/** A new name is not normalised in any way yet. */
+const renormalizes = (standing: Namespace | undefined, { normalization }: NamespaceChanges): boolean =>
+  standing !== undefined && normalization !== undefined && standing.normalization !== normalization;
+
+/** Null when it may change. The graph is asked only when it would. */
+async function whyNormalizationStays(
+  { identity }: Pick<Services, "identity">,
+  workspace: WorkspaceId,
+  known: Namespace | undefined,
+  changes: NamespaceChanges,
+): Promise<string | null> {
+  if (known === undefined || !renormalizes(known, changes))
+    return "The normalization was changed, or the namespace came, at this moment. Read it again.";
+  if (!(await identity.hasIdentifiers(workspace, known.name))) return null;
+  return `normalization: stays ${known.normalization}, because the namespace has identifiers that were stored so.`;
+}
+
+/** Makes names seen for the first time known. Throws `validation_failed` when the workspace has too many of its own. */
+export async function registerNamespaces(
+  { catalog, limits: { namespacesMax } }: Pick<Services, "catalog" | "limits">,
+  workspace: WorkspaceId,
+  unregistered: readonly Unregistered[],
+): Promise<void> {
+  if (unregistered.length === 0) return;
+  const names = unregistered.map(({ namespace }) => namespace);
+  if (!(await catalog.registerNamespaces(workspace, names, namespacesMax)))
+    throw mismatch([limitItem(unregistered[0]!, namespacesMax)]);
+}
+
+/** The same answer without registering anything. */
+export function beyondNamespaces(
+  stored: readonly Namespace[],
+  unregistered: readonly Unregistered[],
+  max: number,
+): readonly ErrorItem[] {
+  const own = stored.filter(({ registeredItself }) => registeredItself).length;
+  return unregistered.length > 0 && own + unregistered.length > max ? [limitItem(unregistered[0]!, max)] : [];
+}
+
+const limitItem = ({ path, namespace }: Unregistered, max: number): ErrorItem => ({
+  path,
+  message: `namespace ${namespace.name} would be beyond the ${max} that a workspace may add by use`,
+});

@@ -1,0 +1,27 @@
+import { mintKey } from "../core/catalog/api-key.js";
+import type { KeyRecord, Workspace } from "../core/catalog/catalog.js";
+import { newId } from "../core/ids.js";
+import type { Services } from "./services.js";
+
+/** Answers the owner key, which nobody can read again. */
+export async function createWorkspace(
+  { catalog }: Pick<Services, "catalog">,
+  name: string,
+  now: number,
+): Promise<{ readonly workspace: Workspace; readonly key: string }> {
+  const workspace: Workspace = { workspaceId: newId(), name, createdAt: now };
+  const { key, keyId, hash } = mintKey();
+  const owner: KeyRecord = {
+    keyId,
+    workspace: workspace.workspaceId,
+    role: "owner",
+    ingestOnly: false,
+    name: "owner",
+    hash,
+    createdAt: now,
+    expiresAt: null,
+    successor: null,
+  };
+  await catalog.createWorkspace(workspace, owner);
+  return { workspace, key };
+}

@@ -1,0 +1,70 @@
+import { mismatch } from "../core/errors.js";
+import type { DroppedIdentifier, Identifier } from "../core/event/event.js";
+import type { AssertResult } from "../core/identity/model.js";
+import { namespaceTable, type NamespaceTable, type Unregistered } from "../core/identity/namespaces.js";
+import type { ProfileId } from "../core/ids.js";
+import { admitAll, admitPair } from "./admit-identifiers.js";
+import { beyondNamespaces, registerNamespaces } from "./change-namespace.js";
+import type { Caller, Services } from "./services.js";
+
+type LinkServices = Pick<Services, "catalog" | "identity" | "limits">;
+
+/** What is to be linked. A dry run decides the same, is refused alike, and leaves no trace. */
+interface Claim {
+  readonly source: "identify" | "alias";
+  readonly identifiers: readonly Identifier[];
+  /** Values that never came to the graph. */
+  readonly dropped: readonly DroppedIdentifier[];
+  readonly unregistered: readonly Unregistered[];
+}
+
+/** `profileIds` of a refusal: of both sides, null where a side is unknown. */
+export type Linked =
+  | { readonly kind: "linked"; readonly result: AssertResult }
+  | { readonly kind: "refused"; readonly result: AssertResult; readonly profileIds: readonly (ProfileId | null)[] };
+
+/** Links all identifiers to one profile. */
+export async function identify(
+  services: LinkServices,
+  caller: Caller,
+  identifiers: readonly Identifier[],
+  options: { readonly dryRun: boolean },
+): Promise<Linked> {
+  const given = identifiers.map(({ namespace, value }, i) => ({ path: `identifiers.${i}`, namespace, value }));
+  return link(services, caller, options, (table) => ({ source: "identify", ...admitAll(given, table) }));
+}
+
+/** Links the anonymous identifier to the known one; it holds as a whole or is refused. */
+export async function alias(
+  services: LinkServices,
+  caller: Caller,
+  { anonymous, known }: Readonly<Record<"anonymous" | "known", Identifier>>,
+  options: { readonly dryRun: boolean },
+): Promise<Linked> {
+  const sides = [
+    { path: "anonymous", ...anonymous },
+    { path: "known", ...known },
+  ] as const;
+  return link(services, caller, options, (table) => ({ source: "alias", dropped: [], ...admitPair(sides, table) }));
+}
+
+async function link(
+  services: LinkServices,
+  { workspace, keyId, now }: Caller,
+  options: { readonly dryRun: boolean },
+  claim: (table: NamespaceTable) => Claim,
+): Promise<Linked> {
+  const { catalog, identity, limits } = services;
+  const stored = await catalog.namespaces(workspace);
+  const { source, identifiers, dropped, unregistered } = claim(namespaceTable(stored));
+  if (options.dryRun) {
+    const errors = beyondNamespaces(stored, unregistered, limits.namespacesMax);
+    if (errors.length > 0) throw mismatch(errors);
+  } else await registerNamespaces(services, workspace, unregistered);
+  const evidence = { source, keyId, at: now };
+  const result = await identity.assert(workspace, { identifiers, evidence }, options);
+  if (result.outcome !== "refused")
+    return { kind: "linked", result: { ...result, dropped: [...dropped, ...result.dropped] } };
+  const refs = await identity.lookup(workspace, identifiers);
+  return { kind: "refused", result, profileIds: refs.map((ref) => ref?.profileId ?? null) };
+}

@@ -1,0 +1,107 @@
+import { AppError } from "../core/errors.js";
+import { identifierKey, type Identifier } from "../core/event/event.js";
+import { admit } from "../core/identity/namespaces.js";
+import { isUuid, type IdentifierKey, type ProfileId, type WorkspaceId } from "../core/ids.js";
+import type { Facet } from "../core/profile/facet.js";
+import { emptyFacet, joinFacets } from "../core/profile/fold.js";
+import { requireReadable, withoutBlocked } from "./admit-identifiers.js";
+import type { Services } from "./services.js";
+
+/** The live id that any id, current or retired, names. An unknown and a foreign one look the same. */
+export async function requireProfile(
+  { identity }: Pick<Services, "identity">,
+  workspace: WorkspaceId,
+  id: string,
+): Promise<ProfileId> {
+  const found = isUuid(id) ? await identity.resolve(workspace, id as ProfileId) : null;
+  if (found === null) throw new AppError("not_found", "There is no such profile.");
+  return found.profileId;
+}
+
+export interface Profile {
+  readonly profileId: ProfileId;
+  readonly identifiers: readonly Identifier[];
+  readonly sharedIdentifiers: readonly Identifier[];
+  readonly facet: Facet;
+  readonly eventCount: number;
+  /** Only a part of its identifiers was joined: it has more than one answer may. */
+  readonly isPartial: boolean;
+}
+
+/** The members that are joined in one answer. */
+export async function membership(
+  { identity, limits: { profileIdentifiersMax: max } }: Pick<Services, "identity" | "limits">,
+  workspace: WorkspaceId,
+  profileId: ProfileId,
+) {
+  const found = await identity.members(workspace, profileId, { limit: max + 1, after: null });
+  const members = found.slice(0, max);
+  const keys = members.map(({ identifier }): IdentifierKey => identifierKey(workspace, identifier));
+  return { members, keys, isPartial: found.length > members.length };
+}
+
+type ProfileServices = Pick<Services, "catalog" | "identity" | "profiles" | "events" | "limits">;
+
+/**
+ * Members of the component, join of their facets: always current, because nothing is copied when profiles merge. Of a large profile
+ * a part is joined, in which the identifiers that were asked for are never missing.
+ */
+export async function readProfile(
+  services: Omit<ProfileServices, "catalog">,
+  workspace: WorkspaceId,
+  profileId: ProfileId,
+  asked: readonly Identifier[] = [],
+): Promise<Profile> {
+  const { members, keys: first, isPartial } = await membership(services, workspace, profileId);
+  const keys = isPartial ? [...new Set([...first, ...asked.map((one) => identifierKey(workspace, one))])] : first;
+  const [facets, eventCount] = await Promise.all([
+    services.profiles.find(workspace, keys),
+    services.events.count(workspace, keys),
+  ]);
+  let facet: Facet = emptyFacet;
+  for (const stored of facets.values()) facet = joinFacets(facet, stored.facet);
+  return {
+    profileId,
+    identifiers: members.map(({ identifier }) => identifier),
+    sharedIdentifiers: members.filter(({ isShared }) => isShared).map(({ identifier }) => identifier),
+    facet,
+    eventCount,
+    isPartial,
+  };
+}
+
+export interface LookedUp {
+  /** Each with the identifiers that led to it, as they were asked, so that the caller can match them. */
+  readonly profiles: readonly (Profile & { readonly matched: readonly Identifier[] })[];
+  readonly unknown: readonly Identifier[];
+}
+
+/** The profiles of the identifiers. Creates nothing. */
+export async function lookUpProfiles(
+  services: ProfileServices,
+  workspace: WorkspaceId,
+  asked: readonly Identifier[],
+): Promise<LookedUp> {
+  const table = withoutBlocked(await services.catalog.namespaces(workspace));
+  const admissions = asked.map((identifier, i) => admit([{ path: `identifiers.${i}`, ...identifier }], table));
+  // What is no e-mail was never stored, so it is unknown as any other.
+  requireReadable(admissions.map(({ errors }) => ({ errors, invalid: [] })));
+  const known = admissions.flatMap(({ identifiers: [stored] }, i) => (stored ? [{ stored, asked: asked[i]! }] : []));
+  const refs = await services.identity.lookup(
+    workspace,
+    known.map(({ stored }) => stored),
+  );
+  const found = new Map<ProfileId, typeof known>();
+  for (const [i, one] of known.entries()) {
+    const profileId = refs[i]?.profileId;
+    if (profileId !== undefined) found.set(profileId, [...(found.get(profileId) ?? []), one]);
+  }
+  const profiles = [];
+  for (const [profileId, its] of found) {
+    const stored = its.map((one) => one.stored);
+    const profile = await readProfile(services, workspace, profileId, stored);
+    profiles.push({ ...profile, matched: its.map((one) => one.asked) });
+  }
+  const matched = new Set(profiles.flatMap((profile) => profile.matched));
+  return { profiles, unknown: asked.filter((one) => !matched.has(one)) };
+}

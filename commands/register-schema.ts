@@ -1,0 +1,107 @@
+import type { Compatibility, SchemaVersion } from "../core/catalog/catalog.js";
+import { AppError } from "../core/errors.js";
+import { newId, type SchemaId, type WorkspaceId } from "../core/ids.js";
+import { incompatibilities } from "../core/schema/compatibility/compatibility.js";
+import { examineSchema } from "../core/schema/register.js";
+import type { Caller, Services } from "./services.js";
+
+export interface GivenSchema {
+  readonly schema: unknown;
+  /** The same as it was sent: what is kept. */
+  readonly text: Buffer;
+  readonly compatibility?: Compatibility;
+}
+
+type SchemaServices = Pick<Services, "catalog" | "validator">;
+type SchemaCaller = Pick<Caller, "workspace" | "now">;
+
+/** The version, or the latest. Throws `not_found`. */
+export async function requireSchema(
+  { catalog }: Pick<Services, "catalog">,
+  workspace: WorkspaceId,
+  schemaId: SchemaId,
+  version: number | null,
+): Promise<SchemaVersion> {
+  const schema = await catalog.findSchema(workspace, schemaId, version);
+  if (schema !== null) return schema;
+  throw new AppError(
+    "not_found",
+    version === null ? "There is no such schema." : "There is no such version of this schema.",
+  );
+}
+
+/** Version 1 of a new schema. Throws `invalid_schema`, and `conflict` when the id is taken. */
+export async function registerSchema(
+  services: SchemaServices,
+  { workspace, now }: SchemaCaller,
+  schemaId: SchemaId | undefined,
+  given: GivenSchema,
+): Promise<SchemaVersion> {
+  const schema: SchemaVersion = {
+    workspace,
+    schemaId: schemaId ?? newId(),
+    version: 1,
+    createdAt: now,
+    ...(await examine(services, workspace, given)),
+  };
+  if ((await put(services, schema)) === "taken")
+    throw new AppError("conflict", `schema_id: ${schema.schemaId} is taken.`);
+  return schema;
+}
+
+const TRIES = 10;
+
+/** The next version. Two at once: the later one is compared with the earlier one and tried again. */
+export async function addSchemaVersion(
+  services: SchemaServices,
+  { workspace, now }: SchemaCaller,
+  schemaId: SchemaId,
+  given: GivenSchema,
+): Promise<SchemaVersion> {
+  await requireSchema(services, workspace, schemaId, null);
+  const examined = await examine(services, workspace, given);
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    const previous = await latestStored(services, workspace, schemaId);
+    if (examined.compatibility === "backward") requireCompatible(previous, given.schema);
+    const schema: SchemaVersion = { ...previous, ...examined, version: previous.version + 1, createdAt: now };
+    if ((await put(services, schema)) === "created") return schema;
+  }
+  throw new AppError("conflict", "Other versions of this schema were registered at the same time. Try again.");
+}
+
+async function examine(
+  { validator }: Pick<Services, "validator">,
+  workspace: WorkspaceId,
+  { schema, text, compatibility = "backward" }: GivenSchema,
+): Promise<Pick<SchemaVersion, "schema" | "compatibility" | "linear" | "traits">> {
+  const { linear, traits } = await examineSchema(schema, text.length, validator.thread, workspace);
+  return { schema: text.toString("utf8"), compatibility, linear, traits };
+}
+
+/** From the list of versions, which no cache answers. */
+async function latestStored(
+  services: SchemaServices,
+  workspace: WorkspaceId,
+  schemaId: SchemaId,
+): Promise<SchemaVersion> {
+  const known = await requireSchema(services, workspace, schemaId, null);
+  const page = { limit: 1_000, after: known.version };
+  return (await services.catalog.schemaVersions(workspace, schemaId, page)).at(-1) ?? known;
+}
+
+function requireCompatible(previous: SchemaVersion, next: unknown): void {
+  const errors = incompatibilities(JSON.parse(previous.schema) as object, next as object);
+  if (errors.length > 0)
+    throw new AppError("incompatible_schema", `Events of version ${previous.version} would no longer match.`, {
+      errors,
+      schemaId: previous.schemaId,
+    });
+}
+
+async function put({ catalog }: Pick<Services, "catalog">, schema: SchemaVersion): Promise<"created" | "taken"> {
+  const result = await catalog.putSchema(schema);
+  if (result.kind === "created") return "created";
+  if (result.kind === "version_taken") return "taken";
+  const message = `trait ${result.trait} has the merge ${result.merge} in this workspace`;
+  throw new AppError("invalid_schema", `schema: ${message}`, { errors: [{ path: "schema", message }] });
+}

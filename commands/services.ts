@@ -1,0 +1,38 @@
+import type { KeyId, WorkspaceId } from "../core/ids.js";
+import type { Identity } from "../core/identity/api.js";
+import type { CatalogStore } from "../core/ports/catalog-store.js";
+import type { EventQueue } from "../core/ports/event-queue.js";
+import type { EventStore } from "../core/ports/event-store.js";
+import type { ProfileStore } from "../core/ports/profile-store.js";
+import type { Validator } from "../core/schema/validation/validator.js";
+
+/** What commands work with. Each names the part that it needs by `Pick`, so its signature is the list of its dependencies. */
+export interface Services {
+  readonly catalog: CatalogStore;
+  readonly queue: EventQueue;
+  readonly events: EventStore;
+  readonly profiles: ProfileStore;
+  readonly identity: Identity;
+  readonly validator: Validator;
+  readonly limits: Limits;
+}
+
+export interface Limits {
+  readonly payloadBytesMax: number;
+  readonly depthMax: number;
+  /** Identifiers in one request or event. */
+  readonly identifiersMax: number;
+  /** Namespaces of one workspace that came by use. */
+  readonly namespacesMax: number;
+  /** Identifiers joined in one profile. */
+  readonly profileIdentifiersMax: number;
+  /** Life of the old key after a rotation, milliseconds. */
+  readonly rotationGraceMs: number;
+}
+
+/** Who asks, and when, milliseconds since 1970. */
+export interface Caller {
+  readonly workspace: WorkspaceId;
+  readonly keyId: KeyId;
+  readonly now: number;
+}

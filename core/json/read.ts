@@ -1,0 +1,20 @@
+import { AppError, mismatch } from "../errors.js";
+import type { ScanProblem } from "./scan.js";
+
+/** Throws `invalid_json`. */
+export function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8")) as unknown;
+  } catch (cause) {
+    // The parser's own message quotes the text.
+    throw new AppError("invalid_json", "The body is not valid JSON.", { cause });
+  }
+}
+
+const MALFORMED: ReadonlySet<ScanProblem["kind"]> = new Set(["bom", "invalid_utf8", "malformed", "duplicate_key"]);
+
+/** `invalid_json` for what is not JSON as everybody reads it, 422 for what is JSON and cannot be stored. */
+export function scanError({ kind, message }: ScanProblem, path: string): AppError {
+  if (MALFORMED.has(kind)) return new AppError("invalid_json", path === "" ? message : `${path}: ${message}`);
+  return mismatch([{ path, message }], kind === "too_deep" ? "payload_too_large" : "validation_failed");
+}

@@ -1,0 +1,38 @@
+import express, { type Router } from "express";
+import helmet from "helmet";
+
+/** What a person who opens the address in a browser reads. */
+const WELCOME = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Onym</title>
+<h1>Onym</h1>
+<p>This is an API: its routes are under <code>/v1</code> and take <code>Authorization: Bearer &lt;API_KEY&gt;</code>.</p>
+<ul><li><a href="/healthz">/healthz</a>: the process runs</li><li><a href="/readyz">/readyz</a>: its parts answer</li></ul>
+</html>
+`;
+
+/** Pages for a browser. They have a router of their own, because their headers are others than those of the API. */
+export function pageRouter(): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router.get(
+    "/",
+    helmet({
+      contentSecurityPolicy: {
+        useDefaults: false,
+        directives: {
+          defaultSrc: ["'none'"],
+          baseUri: ["'none'"],
+          formAction: ["'none'"],
+          frameAncestors: ["'none'"],
+        },
+      },
+      // Behind a proxy with TLS that is the proxy's to say; without TLS nobody may.
+      strictTransportSecurity: false,
+    }),
+    (_request, response) => {
+      response.set("Cache-Control", "no-store").type("html").send(WELCOME);
+    },
+  );
+  return router;
+}

@@ -1,0 +1,186 @@
+import type { NextFunction, Request, RequestHandler, Response } from "express";
+import type { KeyRecord } from "../../core/catalog/catalog.js";
+import { AppError, invalidParameter } from "../../core/errors.js";
+import type { WorkspaceId } from "../../core/ids.js";
+import { authorize, type Authenticator } from "../access/authenticate.js";
+import { addressOf, type Limiter } from "../access/rate-limit.js";
+import type { Context, Route } from "../route.js";
+import type { Cursors, Page } from "../shapes/page.js";
+import { checkBodyHead, readBody, type BodyLimit } from "./body.js";
+import { hasBody, sendReply } from "./respond.js";
+import { bodyReader, paramsReader, queryReader } from "./validate.js";
+
+export interface StageDeps {
+  readonly authenticator: Authenticator;
+  readonly authFailures: Limiter;
+  readonly inlineLimit: Limiter;
+  readonly eventLimit: BodyLimit;
+  readonly bodyLimit: BodyLimit;
+  readonly cursors: Cursors;
+  readonly isDraining: () => boolean;
+  readonly now: () => number;
+}
+
+/** The middleware of one route. */
+export type Stages = (route: Route) => readonly RequestHandler[];
+
+/** What every request goes through, in this order: who, may he, how much, then the body, then the work. */
+export const createStages = (deps: StageDeps): Stages => {
+  const { takesNew, checkHead, limits } = sharedStages(deps);
+  return (route) => [
+    // The open routes tell that this process drains, so they answer until the end.
+    ...(route.access.kind === "open" ? [] : [takesNew]),
+    checkHead,
+    identifyCaller(deps, route),
+    readParameters(deps, route),
+    ...(route.inlineLimited === undefined ? [] : [limits(route.inlineLimited)]),
+    ...(route.body === undefined ? [] : [takeBody(deps, route)]),
+    answer(deps, route),
+  ];
+};
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** The handler's context, which each stage brings a part of. */
+export const contextOf = (response: Response): Writable<Context> => response.locals["context"] as Writable<Context>;
+
+const NO_BODY = Buffer.alloc(0);
+/** Routes without a key never look at it: `access` and the handler stand side by side in one row. */
+const NO_KEY = { keyId: "", workspace: "" as WorkspaceId } as KeyRecord;
+const NO_PAGE: Page = { limit: 0, after: null, cursorOf: () => "" };
+
+const beginning = (now: number): Context => ({
+  workspace: NO_KEY.workspace,
+  keyId: NO_KEY.keyId,
+  key: NO_KEY,
+  now,
+  params: NO_KEY,
+  query: NO_KEY,
+  page: NO_PAGE,
+  body: undefined,
+  bytes: NO_BODY,
+  raw: () => NO_BODY,
+  idempotencyKey: null,
+  ifMatch: null,
+});
+
+const sharedStages = (deps: StageDeps) => ({
+  takesNew: (_request: Request, _response: Response, next: NextFunction): void => {
+    if (deps.isDraining())
+      throw new AppError("unavailable", "This process is shutting down.", { headers: { Connection: "close" } });
+    next();
+  },
+  checkHead: (request: Request, response: Response, next: NextFunction): void => {
+    response.locals["context"] = beginning(deps.now());
+    requireSingleHeaders(request);
+    requireJsonAccepted(request);
+    next();
+  },
+  limits:
+    (isLimited: NonNullable<Route["inlineLimited"]>): RequestHandler =>
+    async (request, response, next) => {
+      const { query, workspace } = contextOf(response);
+      if (isLimited(query)) await deps.inlineLimit.hit(request, response, workspace);
+      next();
+    },
+});
+
+/** A failed authentication counts against the caller's address; a good key never does. */
+const identifyCaller =
+  ({ authenticator, authFailures }: StageDeps, { access }: Route): RequestHandler =>
+  async (request, response, next) => {
+    const context = contextOf(response);
+    try {
+      if (access.kind === "operator") authenticator.operator(request);
+      if (access.kind === "role") {
+        const key = await authenticator.key(request);
+        context.key = key;
+        context.keyId = key.keyId;
+        context.workspace = key.workspace;
+        authorize(key, access);
+      }
+    } catch (error) {
+      if (error instanceof AppError && error.code === "unauthenticated")
+        await authFailures.hit(request, response, addressOf(request));
+      throw error;
+    }
+    next();
+  };
+
+function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
+  const readParams = paramsReader(route.params ?? {});
+  const readQuery = queryReader(route.query ?? {});
+  const isList = route.query?.["cursor"] !== undefined;
+  return (request, response, next) => {
+    const context = contextOf(response);
+    const query = readQuery(request.url.includes("?") ? request.query : null);
+    if (route.params !== undefined) readParams(request.params);
+    context.params = request.params;
+    context.query = query;
+    if (isList) {
+      const { limit, cursor, ...filter } = query as { readonly limit: number; readonly cursor?: string };
+      // Bound to the id as asked: the position stays good when the profile merges.
+      const list = JSON.stringify([route.path, request.params, filter]);
+      context.page = cursors.page(context.workspace, list, { limit, cursor });
+    }
+    if (route.bodyIs === "event") context.idempotencyKey = readIdempotencyKey(request);
+    context.ifMatch = request.headers["if-match"] ?? null;
+    next();
+  };
+}
+
+function takeBody(deps: StageDeps, route: Route): RequestHandler {
+  const limit = route.bodyIs === "event" ? deps.eventLimit : deps.bodyLimit;
+  const read = route.bodyIs === "event" ? null : bodyReader(route);
+  return async (request, response, next) => {
+    if (route.bodyIs !== "optional" || hasBody(request)) {
+      checkBodyHead(request, limit);
+      const bytes = await readBody(request, response, limit);
+      const context = contextOf(response);
+      context.bytes = bytes;
+      if (read !== null && (route.bodyIs !== "optional" || bytes.length > 0)) Object.assign(context, read(bytes));
+    }
+    next();
+  };
+}
+
+const answer =
+  ({ isDraining }: StageDeps, { handle }: Route): RequestHandler =>
+  async (_request, response) =>
+    sendReply(response, await handle(contextOf(response)), isDraining());
+
+const SINGLE_HEADERS = new Set(["host", "authorization", "idempotency-key", "content-type", "content-encoding"]);
+const SINGLE_LENGTHS = new Set([...SINGLE_HEADERS].map((name) => name.length));
+
+/** Node keeps the first of a repeated header; two readers that keep different ones are an attack, so neither is kept. */
+function requireSingleHeaders(request: Request): void {
+  const raw = request.rawHeaders;
+  let seen = "";
+  for (let i = 0; i < raw.length; i += 2) {
+    const given = raw[i]!;
+    if (!SINGLE_LENGTHS.has(given.length)) continue;
+    const name = given.toLowerCase();
+    if (!SINGLE_HEADERS.has(name)) continue;
+    if (seen.includes(`|${name}|`)) throw new AppError("bad_request", `The header ${name} may be sent once.`);
+    seen += `|${name}|`;
+  }
+  if (request.headers.host === undefined && request.httpVersion === "1.1")
+    throw new AppError("bad_request", "The header host is missing.");
+}
+
+function requireJsonAccepted(request: Request): void {
+  const accept = request.headers.accept;
+  if (accept === undefined || accept === "*/*" || accept === "application/json") return;
+  if (request.accepts(["application/json", "application/problem+json"]) === false)
+    throw new AppError("not_acceptable", "Accept must allow application/json.");
+}
+
+const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
+
+function readIdempotencyKey(request: Request): string | null {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return null;
+  if (typeof key !== "string" || !PRINTABLE.test(key))
+    throw invalidParameter("Idempotency-Key", "must have 1-255 printable ASCII characters");
+  return key;
+}

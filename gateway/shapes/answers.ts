@@ -1,0 +1,20 @@
+import type { TSchema } from "typebox";
+import { problemSchema } from "../http/error-response.js";
+import type { Responses, Route } from "../route.js";
+
+/** Of every route: a wrong parameter or header, a request that came too slowly or cannot be met, and failures of ours. */
+const ALWAYS = [400, 406, 408, 417, 431, 500, 503];
+
+/** Every status that the route can answer, with the schema of its body. */
+export function answersOf({ access, params, body, responses }: Route): Responses {
+  const statuses = [
+    ...ALWAYS,
+    // 429: too many failed authentications.
+    ...(access.kind === "open" ? [] : [401, 429]),
+    ...(access.kind === "role" ? [403] : []),
+    ...(params === undefined ? [] : [404]),
+    ...(body === undefined ? [] : [415, 422]),
+  ];
+  const problems = statuses.map((status): readonly [number, TSchema] => [status, problemSchema(status)]);
+  return { ...Object.fromEntries(problems), ...responses };
+}

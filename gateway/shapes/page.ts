@@ -1,0 +1,116 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
+import { AppError } from "../../core/errors.js";
+import type { WorkspaceId } from "../../core/ids.js";
+import { route, textOf, type Access, type Context, type Reply, type Route } from "../route.js";
+import { nullable, record } from "./fields.js";
+
+/** The query of every list. */
+export const PAGE = {
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+  cursor: Type.Optional(Type.String()),
+};
+export const NEXT_CURSOR = nullable(Type.String());
+
+/** What one request wants of a list. */
+export interface Page {
+  readonly limit: number;
+  /** The last position of the page before, or null at the beginning. */
+  readonly after: readonly string[] | null;
+  readonly cursorOf: (position: readonly string[]) => string;
+}
+
+/** Opaque, signed, and good only for the list of the workspace that it was made for. */
+export interface Cursors {
+  /** `list` names the list with all that makes it another one, such as a filter. Throws `invalid_cursor`. */
+  page(
+    workspace: WorkspaceId,
+    list: string,
+    asked: { readonly limit: number; readonly cursor?: string | undefined },
+  ): Page;
+}
+
+const SIGNATURE_BYTES = 16;
+
+export function createCursors(secret: Buffer): Cursors {
+  const sign = (workspace: string, list: string, position: string): Buffer =>
+    createHmac("sha256", secret)
+      .update(JSON.stringify(["cursor", workspace, list, position]))
+      .digest()
+      .subarray(0, SIGNATURE_BYTES);
+  const read = (workspace: string, list: string, cursor: string): readonly string[] => {
+    const bytes = Buffer.from(cursor, "base64url");
+    const text = bytes.toString("utf8", SIGNATURE_BYTES);
+    const signature = bytes.subarray(0, SIGNATURE_BYTES);
+    // Decoding ignores what is not base64, so only the very text that was answered is taken.
+    const isWhole = signature.length === SIGNATURE_BYTES && bytes.toString("base64url") === cursor;
+    if (isWhole && timingSafeEqual(signature, sign(workspace, list, text)))
+      return JSON.parse(text) as readonly string[];
+    const message = "is not one that this list answered";
+    throw new AppError("invalid_cursor", `cursor: ${message}.`, { errors: [{ path: "cursor", message }] });
+  };
+  return {
+    page: (workspace, list, { limit, cursor }) => ({
+      limit,
+      after: cursor === undefined ? null : read(workspace, list, cursor),
+      cursorOf: (position) => {
+        const text = JSON.stringify(position);
+        return Buffer.concat([sign(workspace, list, text), Buffer.from(text)]).toString("base64url");
+      },
+    }),
+  };
+}
+
+/** `rows` was asked with one more than the limit, which tells whether there is a next page. */
+export function pageOf<Row>(
+  rows: readonly Row[],
+  limit: number,
+  cursor: (last: Row) => string,
+): { readonly items: readonly Row[]; readonly next_cursor: string | null } {
+  const items = rows.slice(0, limit);
+  return { items, next_cursor: rows.length > limit ? cursor(items.at(-1)!) : null };
+}
+
+interface ListRow<Item, Params extends TProperties, Query extends TProperties> {
+  readonly path: string;
+  readonly summary: string;
+  readonly access: Access;
+  readonly params?: Params;
+  /** Beside limit and cursor. */
+  readonly query?: Query;
+  /** The member of the answer that holds the items. */
+  readonly name: string;
+  readonly item: TSchema;
+  /** At most `limit` items behind the position. */
+  readonly read: (
+    context: Context<Static<TObject<Params>>, Static<TObject<Query>>>,
+    page: { readonly limit: number; readonly after: readonly string[] | null },
+  ) => Promise<readonly Item[]>;
+  readonly position: (item: Item) => readonly string[];
+  /** An object, or JSON text. */
+  readonly show: (item: Item) => unknown;
+}
+
+/** A route that answers a list page by page. */
+export const list = <Item, Params extends TProperties = TProperties, Query extends TProperties = TProperties>({
+  name,
+  item,
+  query,
+  read,
+  position,
+  show,
+  ...row
+}: ListRow<Item, Params, Query>): Route =>
+  route({
+    ...row,
+    method: "get",
+    query: { ...PAGE, ...query } as unknown as Query,
+    responses: { 200: record({ [name]: Type.Array(item), next_cursor: NEXT_CURSOR }) },
+    handle: async (context): Promise<Reply> => {
+      const { limit, after, cursorOf } = context.page;
+      const rows = await read(context, { limit: limit + 1, after });
+      const { items, next_cursor } = pageOf(rows, limit, (last) => cursorOf(position(last)));
+      const shown = items.map((one) => textOf(show(one)));
+      return { status: 200, json: `{"${name}":[${shown.join(",")}],"next_cursor":${JSON.stringify(next_cursor)}}` };
+    },
+  });

@@ -1,0 +1,94 @@
+import { Type } from "typebox";
+import type { DropRule } from "../../core/event/event.js";
+import { showTime } from "../../core/event/time.js";
+import type { PathLink } from "../../core/identity/api.js";
+import type { Change, Evidence, ProfileRef } from "../../core/identity/model.js";
+import { isUuid } from "../../core/ids.js";
+import { nullable, record, TIME, UUID } from "./fields.js";
+
+/** What several routes show, each with its schema. */
+
+/** The names of a union, as a record of them: one that is missing does not compile. */
+const namesOf = <Name extends string>(names: Readonly<Record<Name, true>>) => Object.keys(names) as Name[];
+
+/** As it is stored, which may be anything that a caller asked for. */
+export const SHOWN_IDENTIFIER = record({ namespace: Type.String(), value: Type.String() });
+
+export const RULE = Type.Enum(
+  namesOf<DropRule>({
+    blocked: true,
+    invalid: true,
+    limit: true,
+    forbidden_pair: true,
+    shared_identifier: true,
+    unlinked: true,
+  }),
+);
+
+export const DROPPED_IDENTIFIER = record({ identifier: SHOWN_IDENTIFIER, rule: RULE });
+export const DROPPED_LINK = record({ from: SHOWN_IDENTIFIER, to: SHOWN_IDENTIFIER, rule: RULE });
+
+export const REF = record({ profile_id: UUID, size: Type.Integer({ minimum: 1 }) });
+export const showRef = ({ profileId, size }: ProfileRef) => ({ profile_id: profileId, size });
+
+/** The call that asserted it, or `event` and its id. */
+const SOURCE = {
+  source: Type.Enum(["identify", "alias", "unlink", "revert", "allow", "event"]),
+  event_id: nullable(UUID),
+};
+const showSource = ({ source }: Evidence) => {
+  const eventId = isUuid(source) ? source : null;
+  return { source: eventId === null ? source : "event", event_id: eventId };
+};
+
+/** What every link says of where it comes from. */
+export const ASSERTED = { ...SOURCE, change_id: UUID, key_id: Type.String(), at: TIME };
+export const showAsserted = ({ changeId, evidence }: Pick<PathLink, "changeId" | "evidence">) => ({
+  ...showSource(evidence),
+  change_id: changeId,
+  key_id: evidence.keyId,
+  at: showTime(evidence.at),
+});
+
+export const LINK = record({ from: SHOWN_IDENTIFIER, to: SHOWN_IDENTIFIER, ...ASSERTED });
+export const showLink = (link: PathLink) => ({ from: link.from, to: link.to, ...showAsserted(link) });
+
+export const OUTCOMES = namesOf<Change["outcome"]>({
+  created: true,
+  linked: true,
+  merged: true,
+  unchanged: true,
+  partial: true,
+  refused: true,
+  unlinked: true,
+  forbidden: true,
+  reverted: true,
+  allowed: true,
+});
+
+export const CHANGE = record({
+  change_id: UUID,
+  at: TIME,
+  outcome: Type.Enum(OUTCOMES),
+  ...SOURCE,
+  key_id: Type.String(),
+  identifiers: Type.Array(SHOWN_IDENTIFIER),
+  before: Type.Array(UUID),
+  after: Type.Array(UUID),
+  dropped: Type.Array(Type.Union([DROPPED_IDENTIFIER, DROPPED_LINK])),
+  rule: Type.Optional(RULE),
+  reverts: Type.Optional(UUID),
+});
+export const showChange = (change: Change) => ({
+  change_id: change.changeId,
+  at: showTime(change.at),
+  outcome: change.outcome,
+  ...showSource(change.evidence),
+  key_id: change.evidence.keyId,
+  identifiers: change.identifiers,
+  before: change.before,
+  after: change.after,
+  dropped: change.dropped,
+  ...(change.rule !== null && { rule: change.rule }),
+  ...(change.reverts !== null && { reverts: change.reverts }),
+});
