@@ -1,13 +1,12 @@
-import { AppError } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { Identity } from "../core/identity/api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
-import type { Assertion, Snapshot, ProfileRef, Rules, AssertResult } from "../core/identity/model.js";
+import type { Assertion, Rules, AssertResult } from "../core/identity/model.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { createCurrentSharedIdentifiers } from "./rules/current-shared-identifiers.js";
 import { createDeadline } from "./scheduling/deadline.js";
-import { refOf } from "./rules/working-state.js";
-import { explainSides } from "./undo/explain.js";
+import { createLookup } from "./lookup.js";
+import { APART, explainSides } from "./undo/explain.js";
 import { createWorkspaceQueue, type Call, type WorkspaceQueueOptions } from "./workspace-queue.js";
 import type { Progress } from "./undo/read-component.js";
 import { decide, NO_RULES, unchanged, type PendingAssertion } from "./rules/assert.js";
@@ -37,9 +36,12 @@ export interface IdentityDeps {
   readonly now?: () => number;
 }
 
-/** Each may be hundreds of megabytes; two, so that a small one does not wait for a large one. */
-const WHOLE_PROFILES_AT_ONCE = 2;
-const WHOLE_PROFILES_WAITING = 1_000;
+/** Work on whole profiles. A large one may take hundreds of megabytes and seconds; a small one never waits for it. */
+const LARGE = { atOnceMax: 2, waitingMax: 1_000 };
+const SMALL = { atOnceMax: 8, waitingMax: 1_000 };
+/** A profile is small up to so many identifiers, and so many links. */
+const SMALL_IDENTIFIERS_MAX = 1_000;
+const SMALL_LINKS_MAX = 10_000;
 /** Of a profile that is explained; beyond it the answer says so. */
 const EXPLAINED_LINKS_MAX = 1_000_000;
 
@@ -56,10 +58,24 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const undo = createUndo({ graph, workspaceQueue, rulesOf, newChangeId, now, onProgress, linksPerStep });
   const within = createDeadline(timeoutMs, LATE);
   const withinLong = createDeadline(longTimeoutMs, LATE);
-  const turns = createLimiter(WHOLE_PROFILES_AT_ONCE, WHOLE_PROFILES_WAITING);
-  const inTurn = <T>(work: (call: Call) => Promise<T>): Promise<T> =>
-    withinLong((call) => turns.take(call, () => work(call)));
-  const lookUp = createLookup(deps.graph, workspaceQueue);
+  const lookUp = createLookup(graph);
+  const [small, large] = [createLimiter(SMALL), createLimiter(LARGE)];
+  const inTurn = <T>(workspace: WorkspaceId, size: () => Promise<number>, work: (call: Call) => Promise<T>) =>
+    withinLong(async (call) => {
+      const limiter = (await size()) <= SMALL_IDENTIFIERS_MAX ? small : large;
+      return limiter.take(workspace, call, () => work(call));
+    });
+  const explain = async (workspace: WorkspaceId, from: Identifier, to: Identifier, call: Call) => {
+    const look = () => lookUp.sides(workspace, from, to);
+    const explainUpTo = (linksMax: number) => explainSides(graph, workspace, look, { linksMax, onProgress, call });
+    const sides = await look();
+    if (sides === null) return APART;
+    if (sides.size <= SMALL_IDENTIFIERS_MAX) {
+      const found = await small.take(workspace, call, () => explainUpTo(SMALL_LINKS_MAX));
+      if (found.path !== null) return found;
+    }
+    return large.take(workspace, call, () => explainUpTo(EXPLAINED_LINKS_MAX));
+  };
   const sharedIdentifiers = createCurrentSharedIdentifiers(graph, rulesOf);
 
   const request = (assertion: Assertion, keys: readonly IdentifierKey[]): PendingAssertion => ({
@@ -93,19 +109,23 @@ export function createIdentity(deps: IdentityDeps): Identity {
         : (await within((call) => assertAll(workspace, [assertion], call)))[0]!,
     assertAll: (workspace, assertions) => within((call) => assertAll(workspace, assertions, call)),
     resolve: (workspace, profileId) => within(() => graph.resolve(workspace, profileId)),
-    lookup: (workspace, identifiers) => within((call) => lookUp.profiles(workspace, identifiers, call)),
+    lookup: (workspace, identifiers) => within(() => lookUp.profiles(workspace, identifiers)),
     members: (workspace, profileId, page) =>
       within(async () => sharedIdentifiers.marked(workspace, await graph.members(workspace, profileId, page))),
     links: (workspace, profileId, page) => within(() => graph.links(workspace, profileId, page)),
-    explain: (workspace, from, to) =>
-      inTurn((call) => {
-        const look = () => lookUp.sides(workspace, from, to, call);
-        return explainSides(graph, workspace, look, { linksMax: EXPLAINED_LINKS_MAX, onProgress, call });
-      }),
+    explain: (workspace, from, to) => withinLong((call) => explain(workspace, from, to, call)),
     unlink: (workspace, asked, evidence, { dryRun = false } = {}) =>
-      inTurn((call) => undo.unlink(workspace, asked, { evidence, dryRun, call })),
+      inTurn(
+        workspace,
+        () => lookUp.sizeOf(workspace, "identifier" in asked ? [asked.identifier] : [asked.from, asked.to]),
+        (call) => undo.unlink(workspace, asked, { evidence, dryRun, call }),
+      ),
     revert: (workspace, changeId, evidence, { dryRun = false } = {}) =>
-      inTurn((call) => undo.revert(workspace, changeId, { evidence, dryRun, call })),
+      inTurn(
+        workspace,
+        () => lookUp.sizeOfChange(workspace, changeId),
+        (call) => undo.revert(workspace, changeId, { evidence, dryRun, call }),
+      ),
     allow: (workspace, forbiddenPairId, evidence) =>
       within((call) => undo.allow(workspace, forbiddenPairId, { evidence, dryRun: false, call })),
     forbiddenPairs: (workspace, page) => within(() => graph.forbiddenPairs(workspace, page)),
@@ -136,38 +156,6 @@ async function readRepeats(
   return results;
 }
 
-/** What identifiers stand for by now. A read without a lock may miss what a step moves just then, so only the workspace queue says "unknown". */
-function createLookup(
-  graph: Pick<IdentityGraph, "read">,
-  workspaceQueue: Pick<ReturnType<typeof createWorkspaceQueue>, "look">,
-) {
-  const look = async (workspace: WorkspaceId, keys: readonly IdentifierKey[], call: Call): Promise<Snapshot> => {
-    const want = { keys: [...new Set(keys)], pairs: [] };
-    const seen = await graph.read(workspace, want);
-    return keys.every((key) => seen.identifiers.has(key)) ? seen : workspaceQueue.look(workspace, want, call);
-  };
-  return {
-    profiles: async (workspace: WorkspaceId, identifiers: readonly Identifier[], call: Call) => {
-      const keys = identifiers.map((one) => identifierKey(workspace, one));
-      return profilesOf(await look(workspace, keys, call), keys);
-    },
-    /** Null when the two are apart. */
-    sides: async (workspace: WorkspaceId, from: Identifier, to: Identifier, call: Call) => {
-      const keys = [from, to].map((one) => identifierKey(workspace, one));
-      const snapshot = await look(workspace, keys, call);
-      const [one, other] = keys.map((key, i) => snapshot.identifiers.get(key) ?? unknown(i === 0 ? "from" : "to"));
-      if (one!.component !== other!.component) return null;
-      return { profileId: snapshot.components.get(one!.component)!.profileId, from: one!.uid, to: other!.uid };
-    },
-  };
-}
-
-function unknown(path: string): never {
-  throw new AppError("not_found", `There is no such identifier: ${path}.`, {
-    errors: [{ path, message: "was never seen" }],
-  });
-}
-
 /** A read looks at no more than this, so that it blocks nobody for long. */
 const LOOKUPS_PER_READ = 2_048;
 
@@ -180,10 +168,3 @@ function headOf(sets: readonly KeySet[], from: number): readonly KeySet[] {
   }
   return sets.slice(from, end);
 }
-
-const profilesOf = (snapshot: Snapshot, keys: readonly IdentifierKey[]): readonly (ProfileRef | null)[] =>
-  keys.map((key) => {
-    const component = snapshot.identifiers.get(key)?.component;
-    const found = component === undefined ? undefined : snapshot.components.get(component);
-    return found === undefined ? null : refOf(found);
-  });

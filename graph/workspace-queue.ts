@@ -1,6 +1,6 @@
 import { AppError } from "../core/errors.js";
 import type { ChangeId, WorkspaceId } from "../core/ids.js";
-import type { Snapshot, Rules, AssertResult, ReadSet } from "../core/identity/model.js";
+import type { Rules, AssertResult, ReadSet } from "../core/identity/model.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { decide, type PendingAssertion } from "./rules/assert.js";
 import { lookupsOf, readSetOf, readSetOfAll, readSetWith } from "./rules/read-set.js";
@@ -23,25 +23,18 @@ export interface Call {
 export interface WorkspaceQueue {
   /** One result for each request, in order, as if asserted one after the other. */
   assert(workspace: WorkspaceId, requests: readonly PendingAssertion[], call: Call): Promise<readonly AssertResult[]>;
-  /** What stands there when no other step is under way. */
-  look(workspace: WorkspaceId, want: ReadSet, call: Call): Promise<Snapshot>;
   /** Runs work while no other step of the workspace is under way in this process. */
   alone<T>(workspace: WorkspaceId, work: () => Promise<T>, call: Call): Promise<T>;
   /** Workspaces that have work under way; the others hold no memory. */
   busy(): number;
 }
 
-interface Step {
-  readonly snapshot: Snapshot;
-  readonly results: ReadonlyMap<PendingAssertion, AssertResult>;
-}
-
 interface Sharing {
   readonly kind: "sharing";
   readonly want: ReadSet;
-  readonly requests: readonly PendingAssertion[];
+  readonly request: PendingAssertion;
   readonly call: Call;
-  readonly settle: (step: Step) => void;
+  readonly settle: (result: AssertResult) => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -98,19 +91,10 @@ export function createWorkspaceQueue(
     assert: (workspace, requests, call) => {
       if (!hasRoom(workspace, requests.length)) return Promise.reject(full());
       const ask = (request: PendingAssertion): Promise<AssertResult> =>
-        new Promise((resolve, reject) => {
-          const settle = ({ results }: Step): void => resolve(results.get(request)!);
-          const want = readSetOf(request.keys);
-          enter(workspace, { kind: "sharing", want, requests: [request], call, settle, fail: reject });
+        new Promise((settle, fail) => {
+          enter(workspace, { kind: "sharing", want: readSetOf(request.keys), request, call, settle, fail });
         });
       return Promise.all(requests.map(ask));
-    },
-    look: (workspace, want, call) => {
-      if (!hasRoom(workspace, 1)) return Promise.reject(full());
-      return new Promise((resolve, reject) => {
-        const settle = ({ snapshot }: Step): void => resolve(snapshot);
-        enter(workspace, { kind: "sharing", want, requests: [], call, settle, fail: reject });
-      });
     },
     alone: (workspace, work, call) => {
       if (!hasRoom(workspace, 1)) return Promise.reject(full());
@@ -147,16 +131,15 @@ async function runStep(deps: WorkspaceQueueDeps, workspace: WorkspaceId, taken: 
   for (const { call, fail } of taken) if (call.expired) fail(late());
   const waiting = taken.filter(({ call }) => !call.expired);
   if (waiting.length === 0) return;
-  const asked = waiting.flatMap(({ requests }) => requests);
   try {
     const rules = await rulesOf(workspace);
     const want = readSetWith(readSetOfAll(waiting.map(({ want }) => want)), rules);
-    const step = await graph.update(workspace, want, (snapshot) => {
-      const requests = asked.map((one) => ({ ...one, changeId: newChangeId() }));
+    const results = await graph.update(workspace, want, (snapshot) => {
+      const requests = waiting.map(({ request }) => ({ ...request, changeId: newChangeId() }));
       const { plan, results } = decide(snapshot, requests, rules);
-      return { plan, result: { snapshot, results: new Map(asked.map((one, i) => [one, results[i]!])) } };
+      return { plan, result: results };
     });
-    for (const { settle } of waiting) settle(step);
+    for (const [i, { settle }] of waiting.entries()) settle(results[i]!);
   } catch (error) {
     for (const { fail } of waiting) fail(error);
   }

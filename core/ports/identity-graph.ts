@@ -17,7 +17,10 @@ import type { Page, Port } from "./port.js";
 
 /** Deciding and writing. */
 export interface GraphTransactions {
-  /** Reads the snapshot of the read set without a lock. */
+  /**
+   * Reads the snapshot of the read set without waiting for a change. It misses nothing that stood when it was asked, and it shows
+   * both sides of each pair as they were at one moment.
+   */
   read(workspace: WorkspaceId, want: ReadSet): Promise<Snapshot>;
   /** Without a lock: for each set of keys, the profile that holds them if every two of them are linked; null if not, or in any doubt. */
   repeats(workspace: WorkspaceId, sets: readonly (readonly IdentifierKey[])[]): Promise<readonly (ProfileRef | null)[]>;

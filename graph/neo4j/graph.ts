@@ -8,7 +8,7 @@ import type { Client, ClientOptions, Row } from "./client.js";
 import { openClient } from "./open.js";
 import { createNovelty } from "./new-key-guess.js";
 import { createProfileReads } from "./pages.js";
-import { createRead } from "./read.js";
+import { createLook, createRead } from "./read.js";
 import { createRecords } from "./records.js";
 import { createRepeats } from "./repeats.js";
 import { createShared, READS } from "./batcher.js";
@@ -34,8 +34,9 @@ export interface GraphOptions extends UpdateOptions {
 /** The graph over connections that are open already; they end with it. */
 export function createNeo4jGraph(client: Client, options: GraphOptions = {}): IdentityGraph {
   const novelty = createNovelty(NOVELTY);
-  const read = createRead(client);
-  const repeats = createRepeats({ client, novelty, read });
+  const look = createLook(client);
+  const read = createRead(client, look);
+  const repeats = createRepeats({ client, novelty, look });
   const resolve = createResolve(client);
   const reads = { ...createProfileReads(client), ...createRecords(client) };
   const { tidyAfterMs = 100, movesMax = PART_ROWS, locks = true } = options;

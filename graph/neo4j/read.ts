@@ -1,5 +1,5 @@
-import type { WorkspaceId } from "../../core/ids.js";
-import type { Snapshot } from "../../core/identity/model.js";
+import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { KeyPair, ReadSet, Snapshot } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Client } from "./client.js";
 import { lookParameters, lookupsOfWant, snapshotOf, sightOf, type Lookups, type Sight } from "./snapshot.js";
@@ -7,9 +7,61 @@ import { hasRules, seeWithRules, type RulesWant } from "./rules-snapshot.js";
 import { createShared, READS } from "./batcher.js";
 import { LOOK, RULES } from "./cypher/writes.js";
 import { inTwoTries } from "./retry.js";
+import { inLock } from "./step.js";
+import { seeInStep } from "./step-snapshot.js";
+import { lookupsOf } from "../rules/read-set.js";
 
-/** Looks without a lock; whoever asks meanwhile shares the next round trip. */
-export function createRead(client: Client): IdentityGraph["read"] {
+/** Looks without a lock, and once more behind it where that leaves a doubt. */
+export function createRead(client: Client, look: IdentityGraph["read"]): IdentityGraph["read"] {
+  const lookLocked = createLockedLook(client);
+  return async (workspace, want) => {
+    const seen = await look(workspace, want);
+    return isInDoubt(workspace, want, seen) ? lookLocked(workspace, want) : seen;
+  };
+}
+
+/** A step that moves members shows bit by bit: one may be missed, and the two of a pair be seen apart before and after a merge. */
+function isInDoubt(workspace: WorkspaceId, { keys, pairs }: ReadSet, { identifiers }: Snapshot): boolean {
+  const own = `${workspace}:`;
+  const isMissed = (key: IdentifierKey): boolean => key.startsWith(own) && !identifiers.has(key);
+  const areApart = ([a, b]: KeyPair): boolean => identifiers.get(a)?.component !== identifiers.get(b)?.component;
+  return keys.some(isMissed) || pairs.some(areApart);
+}
+
+/** One look at a time in a workspace: whoever comes meanwhile shares the next one. */
+function createLockedLook(client: Client): IdentityGraph["read"] {
+  interface Line {
+    readonly share: (want: ReadSet) => Promise<Snapshot>;
+    waiting: number;
+  }
+  const lines = new Map<WorkspaceId, Line>();
+  const lineOf = (workspace: WorkspaceId): Line => ({
+    waiting: 0,
+    share: createShared<ReadSet, Snapshot>({
+      ...READS,
+      atOnceMax: 1,
+      weightOf: lookupsOf,
+      ask: (wants) =>
+        inLock(client, workspace, (step) =>
+          Promise.all(wants.map(async (want) => (await seeInStep(step, workspace, want, false)).snapshot)),
+        ),
+    }),
+  });
+  return async (workspace, want) => {
+    const line = lines.get(workspace) ?? lineOf(workspace);
+    lines.set(workspace, line);
+    line.waiting += 1;
+    try {
+      return await line.share(want);
+    } finally {
+      line.waiting -= 1;
+      if (line.waiting === 0) lines.delete(workspace);
+    }
+  };
+}
+
+/** What a read without a lock shows; whoever asks meanwhile shares the next round trip. */
+export function createLook(client: Client): IdentityGraph["read"] {
   const share = createShared<Lookups, Sight>({
     ...READS,
     weightOf: ({ keys, pairs }) => keys.length + pairs.length,

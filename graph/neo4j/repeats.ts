@@ -17,11 +17,12 @@ type Couple = readonly [IdentifierKey, IdentifierKey];
 interface RepeatsDeps {
   readonly client: Client;
   readonly novelty: Novelty;
-  readonly read: IdentityGraph["read"];
+  /** Null is the answer in doubt, so nobody has to wait for a lock. */
+  readonly look: IdentityGraph["read"];
 }
 
 /** Whoever asks meanwhile shares the next round trip. */
-export function createRepeats({ client, novelty, read }: RepeatsDeps): IdentityGraph["repeats"] {
+export function createRepeats({ client, novelty, look }: RepeatsDeps): IdentityGraph["repeats"] {
   const share = createShared<readonly Couple[], readonly (ProfileRef | null)[]>({
     ...READS,
     weightOf: ({ length }) => LOOKUPS_PER_COUPLE * length,
@@ -33,11 +34,11 @@ export function createRepeats({ client, novelty, read }: RepeatsDeps): IdentityG
   });
   const readOthers = async (workspace: WorkspaceId, sets: readonly KeySet[]) => {
     const { keys, pairs } = readSetOfAll(sets.map(readSetOf));
-    const snapshot = await read(workspace, { keys, pairs });
+    const snapshot = await look(workspace, { keys, pairs });
     novelty.miss(keys.filter((key) => !snapshot.identifiers.has(key)));
     return sets.map((keys) => repeatIn(snapshot, keys));
   };
-  const look = async (workspace: WorkspaceId, sets: readonly KeySet[]) => {
+  const seeAll = async (workspace: WorkspaceId, sets: readonly KeySet[]) => {
     const own = `${workspace}:`;
     const isOwnCouple = (keys: KeySet): keys is Couple => keys.length === 2 && keys.every((key) => key.startsWith(own));
     const couples = sets.filter(isOwnCouple);
@@ -52,7 +53,7 @@ export function createRepeats({ client, novelty, read }: RepeatsDeps): IdentityG
       for (const keys of sets) novelty.miss(keys);
       return sets.map(() => null);
     }
-    const found = await look(workspace, sets);
+    const found = await seeAll(workspace, sets);
     if (found.some((profile) => profile !== null)) novelty.deny(workspace);
     return found;
   };

@@ -1,37 +1,63 @@
 import { AppError } from "../../core/errors.js";
+import type { WorkspaceId } from "../../core/ids.js";
 import type { Call } from "../workspace-queue.js";
 
 /** Lets only so much work go on at once; the others wait for their turn, and those for whom nobody waits any more are left out. */
 export interface Limiter {
-  take<T>(call: Call, work: () => Promise<T>): Promise<T>;
+  take<T>(workspace: WorkspaceId, call: Call, work: () => Promise<T>): Promise<T>;
 }
 
-/** Whoever holds a whole profile in memory counts: many at once would use up the process, whatever workspace asks. */
-export function createLimiter(atOnceMax: number, waitingMax: number): Limiter {
-  const waiting: { readonly call: Call; readonly start: () => void }[] = [];
+export interface LimiterOptions {
+  /** At least two: one workspace alone leaves one place free for the others. */
+  readonly atOnceMax: number;
+  /** Of one workspace; those beyond are refused with `unavailable`. */
+  readonly waitingMax: number;
+}
+
+interface Waiting {
+  readonly call: Call;
+  readonly start: () => Promise<void>;
+}
+
+/** A workspace is in here while it has work, and no longer. */
+interface Line {
+  readonly waiting: Waiting[];
+  underWay: number;
+}
+
+/** Whoever holds a whole profile in memory counts: many at once would use up the process. Workspaces take turns. */
+export function createLimiter({ atOnceMax, waitingMax }: LimiterOptions): Limiter {
+  /** In the order of their turns: the one that was last is behind the others. */
+  const lines = new Map<WorkspaceId, Line>();
   let underWay = 0;
 
   const next = (): void => {
-    while (underWay < atOnceMax && waiting.length > 0) {
-      const { call, start } = waiting.shift()!;
-      if (call.expired) continue;
-      underWay += 1;
-      start();
+    for (const [workspace, line] of lines) {
+      if (underWay >= atOnceMax) return;
+      while (line.waiting[0]?.call.expired === true) line.waiting.shift();
+      if (line.waiting.length > 0 && line.underWay < atOnceMax - 1) {
+        lines.delete(workspace);
+        lines.set(workspace, line);
+        void run(line, line.waiting.shift()!);
+      } else if (line.waiting.length === 0 && line.underWay === 0) lines.delete(workspace);
     }
   };
+  const run = async (line: Line, { start }: Waiting): Promise<void> => {
+    underWay += 1;
+    line.underWay += 1;
+    await start();
+    underWay -= 1;
+    line.underWay -= 1;
+    next();
+  };
   return {
-    take: (call, work) =>
+    take: (workspace, call, work) =>
       new Promise((resolve, reject) => {
-        if (waiting.length >= waitingMax)
-          return reject(new AppError("unavailable", "Too many large pieces of work are waiting."));
-        const start = (): void =>
-          void work()
-            .then(resolve, reject)
-            .finally(() => {
-              underWay -= 1;
-              next();
-            });
-        waiting.push({ call, start });
+        const line = lines.get(workspace) ?? { waiting: [], underWay: 0 };
+        lines.set(workspace, line);
+        if (line.waiting.length >= waitingMax)
+          return reject(new AppError("unavailable", "Too many large pieces of work of this workspace are waiting."));
+        line.waiting.push({ call, start: () => work().then(resolve, reject) });
         next();
       }),
   };

@@ -1,16 +1,13 @@
 import { AppError } from "../../core/errors.js";
 import type { Explanation } from "../../core/identity/api.js";
-import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import type { Sides } from "../lookup.js";
 import { readWeb, type ReadWebOptions } from "./read-component.js";
 import { explained } from "./split.js";
 import { bridgesOf, shortestPath, type Web } from "./component-graph.js";
 
-export interface Sides {
-  readonly profileId: ProfileId;
-  readonly from: Uid;
-  readonly to: Uid;
-}
+export const APART: Explanation = { connected: false, profileId: null, path: [], bridges: [] };
 
 /** A merge or a split that goes on while the profile is read may hide a way for a moment. */
 const TRIES = 3;
@@ -24,7 +21,7 @@ export async function explainSides(
 ): Promise<Explanation> {
   for (let tries = 0; tries < TRIES; tries++) {
     const sides = await look();
-    if (sides === null) return { connected: false, profileId: null, path: [], bridges: [] };
+    if (sides === null) return APART;
     const { profileId, from, to } = sides;
     const web = await readWeb(graph, workspace, profileId, options);
     if (web === null) return { connected: true, profileId, path: null, bridges: null };

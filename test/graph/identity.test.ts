@@ -123,14 +123,6 @@ describe("Identity", () => {
     assert.deepEqual(await identity.lookup(aWorkspace(), [anIdentifier("a")]), [null]);
   });
 
-  it("says unknown only after a look in the workspace queue: a read without a lock may miss", async () => {
-    const { identity, workspace } = aBench(() => ({
-      read: async () => ({ identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() }),
-    }));
-    const { profileId } = await identity.assert(workspace, anAssertion("a"));
-    assert.deepEqual(await identity.lookup(workspace, [anIdentifier("a")]), [{ profileId, size: 1 }]);
-  });
-
   it("resolves and lists members by retired ids too", async () => {
     const { identity, workspace } = aBench();
     const [kept, retired] = await identity.assertAll(workspace, pairs("a", "b"));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { isUnavailable } from "../../core/errors.js";
 import { createLimiter } from "../../graph/scheduling/limiter.js";
+import { aWorkspace } from "../support/identity/fixtures.js";
 
 const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -15,31 +16,60 @@ function aPiece() {
   return { work, hasBegun: () => begun, end: () => end() };
 }
 
+const here = (): { expired: boolean } => ({ expired: false });
+
 describe("Limiter of work on whole profiles", () => {
-  it("let only so many go on at once; the next begins when one ends, however it ends", async () => {
-    const turns = createLimiter(2, 10);
+  const [one, other, third] = [aWorkspace(), aWorkspace(), aWorkspace()];
+  const begun = (pieces: readonly ReturnType<typeof aPiece>[]) => pieces.map(({ hasBegun }) => hasBegun());
+
+  it("lets only so many go on at once; the next begins when one ends, however it ends", async () => {
+    const limiter = createLimiter({ atOnceMax: 3, waitingMax: 10 });
     const pieces = [aPiece(), aPiece(), aPiece()];
-    const failed = turns.take({ expired: false }, () => Promise.reject(new Error("refused")));
-    const answers = pieces.map(({ work }) => turns.take({ expired: false }, work));
+    const failed = limiter.take(one, here(), () => Promise.reject(new Error("refused")));
+    const answers = pieces.map(({ work }) => limiter.take(one, here(), work));
     await assert.rejects(failed, /refused/);
     await turnOfTheLoop();
-    assert.deepEqual(
-      pieces.map(({ hasBegun }) => hasBegun()),
-      [true, true, false],
-    );
+    assert.deepEqual(begun(pieces), [true, true, false]);
     pieces[0]!.end();
     assert.equal(await answers[0], "done");
     await turnOfTheLoop();
     assert.equal(pieces[2]!.hasBegun(), true);
   });
 
-  it("leave out those for whom nobody waits any more, and refuse what is too much", async () => {
-    const turns = createLimiter(1, 1);
-    const [first, late] = [aPiece(), aPiece()];
-    const call = { expired: false };
-    const answer = turns.take({ expired: false }, first.work);
-    void turns.take(call, late.work);
-    await assert.rejects(turns.take({ expired: false }, late.work), isUnavailable);
+  it("leaves a place free for others, however much one workspace has", async () => {
+    const limiter = createLimiter({ atOnceMax: 2, waitingMax: 10 });
+    const own = [aPiece(), aPiece(), aPiece()];
+    for (const { work } of own) void limiter.take(one, here(), work);
+    const [first, second] = [aPiece(), aPiece()];
+    void limiter.take(other, here(), first.work);
+    void limiter.take(third, here(), second.work);
+    await turnOfTheLoop();
+    assert.deepEqual(begun([...own, first, second]), [true, false, false, true, false]);
+  });
+
+  it("gives workspaces turns: whoever comes last waits behind one piece of each, not behind all of one", async () => {
+    const limiter = createLimiter({ atOnceMax: 2, waitingMax: 10 });
+    const held = [aPiece(), aPiece()];
+    void limiter.take(third, here(), held[0]!.work);
+    void limiter.take(aWorkspace(), here(), held[1]!.work);
+    const order: string[] = [];
+    const piece = (name: string) => async () => void order.push(name);
+    const answers = ["a", "a", "a"].map((name) => limiter.take(one, here(), piece(name)));
+    answers.push(limiter.take(other, here(), piece("b")));
+    held[0]!.end();
+    await Promise.all(answers);
+    assert.deepEqual(order, ["a", "b", "a", "a"]);
+  });
+
+  it("leaves out those for whom nobody waits any more, and refuses what is too much of one workspace alone", async () => {
+    const limiter = createLimiter({ atOnceMax: 2, waitingMax: 1 });
+    const [first, late, others] = [aPiece(), aPiece(), aPiece()];
+    const call = here();
+    const answer = limiter.take(one, here(), first.work);
+    void limiter.take(one, call, late.work);
+    await assert.rejects(limiter.take(one, here(), late.work), isUnavailable);
+    void limiter.take(other, here(), others.work);
+    assert.equal(others.hasBegun(), true);
     call.expired = true;
     first.end();
     await answer;

@@ -38,7 +38,7 @@ function aServer(held: ReadonlyMap<string, ProfileRef>, twice: ReadonlySet<strin
   const repeats = createRepeats({
     client: { read } as unknown as Client,
     novelty,
-    read: async (_, { keys }) => {
+    look: async (_, { keys }) => {
       others.push(keys);
       const component = "other";
       const profile = { ...refOf("other" as WorkspaceId, 0), counts: new Map(), forbidden: [], rev: 0 };

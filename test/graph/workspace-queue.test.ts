@@ -4,7 +4,6 @@ import { newId, type ChangeId, type WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { NO_RULES } from "../../graph/rules/violation.js";
 import { createWorkspaceQueue, type WorkspaceQueue, type WorkspaceQueueOptions } from "../../graph/workspace-queue.js";
-import { readSetOf } from "../../graph/rules/read-set.js";
 import { aRequest, aWorkspace, anAssertion, lettersOf } from "../support/identity/fixtures.js";
 import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";
 
@@ -167,7 +166,6 @@ describe("The workspace queue", () => {
     await settled();
     const waiting = [asserting(workspaceQueue, workspace, "b"), asserting(workspaceQueue, workspace, "c")];
     await assert.rejects(asserting(workspaceQueue, workspace, "d"), isUnavailable);
-    await assert.rejects(workspaceQueue.look(workspace, { keys: [], pairs: [] }, WAITING), isUnavailable);
     const other = asserting(workspaceQueue, aWorkspace(), "e");
     await settled();
     gate.next().go();
@@ -198,30 +196,15 @@ describe("The workspace queue", () => {
     const first = asserting(workspaceQueue, workspace, "a");
     await settled();
     const call = { expired: false };
-    const { keys } = aRequest(workspace, anAssertion("a"));
     const left = [
       workspaceQueue.alone(workspace, async () => assert.fail("it is left out"), call),
-      workspaceQueue.look(workspace, readSetOf(keys), call),
+      workspaceQueue.assert(workspace, [aRequest(workspace, anAssertion("a"))], call),
     ];
     call.expired = true;
     gate.next().go();
     await first;
     for (const one of left) await assert.rejects(one, /not begun in time/);
     assert.equal(workspaceQueue.busy(), 0);
-  });
-
-  it("looks between the steps, so that it sees all that was answered before", async () => {
-    const { gate, workspaceQueue, workspace } = aLane();
-    const first = asserting(workspaceQueue, workspace, "a");
-    const { keys } = aRequest(workspace, anAssertion("a"));
-    await settled();
-    const looked = workspaceQueue.look(workspace, readSetOf(keys), WAITING);
-    gate.next().go();
-    const { profileId } = await first;
-    await settled();
-    gate.next().go();
-    const [seen] = (await looked).components.values();
-    assert.deepEqual([seen!.profileId, seen!.size], [profileId, 1]);
   });
 
   it("gives a change its id in its step, so that the order of ids is the order of changes", async () => {
