@@ -58,7 +58,7 @@ export interface ChangeLog {
   changes(workspace: WorkspaceId, outcome: Change["outcome"] | null, page: ChangePage): Promise<readonly Change[]>;
   /**
    * Records that name an identifier of the profile which stood when the record was left, or that have one of its members' uids
-   * before or after, newest first; follows retired ids.
+   * among the first 1,000 ids before and after, newest first; follows retired ids.
    */
   history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
   /** The links that the change was the first to assert and those that it removed or restored, as they are now; in any order. */

@@ -1,10 +1,8 @@
 import { identifierKey, type DropRule, type Identifier } from "../../core/event/event.js";
 import type { ChangeId, IdentifierKey, KeyId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Change, Evidence, Source } from "../../core/identity/model.js";
+import { subjectsOf } from "../rules/subjects.js";
 import { whole, type Row } from "./client.js";
-
-/** A change that touched more is listed with the first of them and no more. */
-const SUBJECTS_MAX = 1_000;
 
 /** The record, and whom it is about as far as the step saw them. */
 export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: IdentifierKey) => Uid | undefined) {
@@ -23,7 +21,7 @@ export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: I
     dropped: dropped.length === 0 ? null : dropped.map(textOf),
     rule,
     reverts,
-    about: [...new Set([...named, ...before, ...after])].slice(0, SUBJECTS_MAX),
+    about: [...new Set([...named, ...subjectsOf(change)])],
   };
 }
 

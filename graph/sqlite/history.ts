@@ -2,6 +2,7 @@ import type { Database, SqlValue } from "../../core/database.js";
 import type { ChangeId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Change, ChangePage } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import { subjectsOf } from "../rules/subjects.js";
 import { prepareFindChange } from "./changes.js";
 import { prepareInsert } from "./insert.js";
 import { prepareFindProfile } from "./profiles.js";
@@ -9,10 +10,7 @@ import { bytesBefore, changeBytes, changeIdOf } from "./encoding.js";
 import type { Seat } from "./locations.js";
 import { nextTurn, ROWS_PER_TURN, type Read } from "./pages.js";
 
-/** A change that touched more profiles is listed with the first of them and no more. */
-const PROFILES_MAX = 1_000;
-
-/** Writes whom changes are about: the identifiers that they name, and those whose uids are ids of the profiles that they touched. */
+/** Writes whom changes are about. */
 export function prepareSubjects(database: Database) {
   const insert = prepareInsert(database, "OR IGNORE INTO change_subjects (identifier, change)", 2);
   const insertByUid = database.prepare(
@@ -23,14 +21,11 @@ export function prepareSubjects(database: Database) {
     for (const change of changes) {
       const [bytes, named] = [changeBytes(change.changeId), namedBy(change)];
       for (const { row } of named) rows.push([row, bytes]);
-      for (const uid of profilesOf(change)) if (named.every((seat) => seat.uid !== uid)) insertByUid.run([bytes, uid]);
+      for (const uid of subjectsOf(change)) if (named.every((seat) => seat.uid !== uid)) insertByUid.run([bytes, uid]);
     }
     insert(rows);
   };
 }
-
-const profilesOf = ({ before, after }: Change): ReadonlySet<ProfileId> =>
-  new Set([...before.slice(0, PROFILES_MAX), ...after.slice(0, PROFILES_MAX)]);
 
 export function createHistory(database: Database, read: Read): IdentityGraph["history"] {
   const findChange = prepareFindChange(database);

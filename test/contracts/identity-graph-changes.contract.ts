@@ -208,6 +208,27 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
     }
   },
 
+  "history lists a change with all that it names, and with the first 1,000 of the profiles before and after it":
+    async ({ port }) => {
+      const workspace = aWorkspace();
+      const names = ["first", "last", "beyond", "named"].map((value) => anIdentifier(value));
+      await step(port, workspace, ...names.map((one) => anAssertion(one)));
+      const [first, last, beyond, named] = await Promise.all(names.map((one) => uidOf(port, workspace, one)));
+      const others = Array.from({ length: 998 }, () => newId<Uid>());
+      const change = aChange({
+        identifiers: [names[3]!],
+        before: [first!, ...others],
+        // One that stands on both sides counts once.
+        after: [first!, last!, beyond!],
+      });
+      await record(port, workspace, change);
+      const isListed = async (uid: Uid) => idsOf(await port.history(workspace, uid, NEWEST)).includes(change.changeId);
+      assert.deepEqual(
+        [await isListed(first!), await isListed(last!), await isListed(beyond!), await isListed(named!)],
+        [true, true, false, true],
+      );
+    },
+
   "history keeps workspaces apart": async ({ port }) => {
     const [one, other] = [aWorkspace(), aWorkspace()];
     const mine = await assertOne(port, one, ann, bob);

@@ -39,6 +39,26 @@ const state = (workspace: WorkspaceId, pair: Pair, changeId: ChangeId, by: Chang
 });
 
 /** What `links` and `linksOfChange` promise. */
+const apart: Contract<IdentityGraph> = {
+  "links and linksOfChange keep workspaces apart": async ({ port }) => {
+    const [one, other] = [aWorkspace(), aWorkspace()];
+    const changes: Change[] = [];
+    for (const workspace of [one, other]) changes.push(await assertOne(port, workspace, ann, bob, cat));
+    await takeApart(port, other, [[bob, cat]], [[ann, bob, cat]]);
+    const ids = [await idOf(port, one, ann), await idOf(port, other, ann)];
+    assert.equal((await port.links(one, ids[0]!, ALL)).length, 3);
+    assert.equal((await port.links(other, ids[1]!, ALL)).length, 2);
+    assert.deepEqual(await port.links(one, ids[1]!, ALL), []);
+    assert.deepEqual(await port.links(other, ids[0]!, ALL), []);
+    for (const [mine, theirs] of [
+      [one, 1],
+      [other, 0],
+    ] as const)
+      assert.deepEqual(await port.linksOfChange(mine, changes[theirs]!), []);
+    assert.ok((await port.linksOfChange(one, changes[0]!)).every(({ isActive }) => isActive));
+  },
+};
+
 export const identityGraphLinks: Contract<IdentityGraph> = {
   "links come as they were asserted, with the change that did it first and its evidence": async ({ port, reopen }) => {
     const workspace = aWorkspace();
@@ -131,7 +151,10 @@ export const identityGraphLinks: Contract<IdentityGraph> = {
     assert.deepEqual(retired, kept);
     assert.deepEqual(await port.links(workspace, newId<Uid>(), ALL), []);
   },
+  ...apart,
+};
 
+export const identityGraphLinksOfChange: Contract<IdentityGraph> = {
   "linksOfChange tells the links that a change asserted first, whoever asserts them again": async ({
     port,
     reopen,
@@ -230,21 +253,5 @@ export const identityGraphLinks: Contract<IdentityGraph> = {
     assert.equal(new Set(found.map(({ pair }) => pair)).size, (strange.length * (strange.length - 1)) / 2);
   },
 
-  "links and linksOfChange keep workspaces apart": async ({ port }) => {
-    const [one, other] = [aWorkspace(), aWorkspace()];
-    const changes: Change[] = [];
-    for (const workspace of [one, other]) changes.push(await assertOne(port, workspace, ann, bob, cat));
-    await takeApart(port, other, [[bob, cat]], [[ann, bob, cat]]);
-    const ids = [await idOf(port, one, ann), await idOf(port, other, ann)];
-    assert.equal((await port.links(one, ids[0]!, ALL)).length, 3);
-    assert.equal((await port.links(other, ids[1]!, ALL)).length, 2);
-    assert.deepEqual(await port.links(one, ids[1]!, ALL), []);
-    assert.deepEqual(await port.links(other, ids[0]!, ALL), []);
-    for (const [mine, theirs] of [
-      [one, 1],
-      [other, 0],
-    ] as const)
-      assert.deepEqual(await port.linksOfChange(mine, changes[theirs]!), []);
-    assert.ok((await port.linksOfChange(one, changes[0]!)).every(({ isActive }) => isActive));
-  },
+  ...apart,
 };

@@ -58,7 +58,9 @@ export const identityGraphMarks: Contract<IdentityGraph> = {
       assert.equal(await port.isUnlinkedBy(asked, identifierKey(of, ann), changeId), false);
     assert.equal(await port.isUnlinkedBy(one, identifierKey(one, ann), changeId), true);
   },
+};
 
+export const identityGraphForbiddenPairs: Contract<IdentityGraph> = {
   "findForbiddenPairs and forbiddenPairs tell a forbidden pair as it was forbidden, until it is allowed again": async ({
     port,
     reopen,
@@ -117,7 +119,9 @@ export const identityGraphMarks: Contract<IdentityGraph> = {
       assert.deepEqual(await port.findForbiddenPairs(workspace, ids), [forbiddenPairs[i]]);
     }
   },
+};
 
+export const identityGraphSharedIdentifiers: Contract<IdentityGraph> = {
   "shared identifiers are those that a plan marked and none unmarked since, by uid, in pages": async ({
     port,
     reopen,

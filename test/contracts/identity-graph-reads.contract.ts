@@ -89,7 +89,9 @@ export const identityGraphReads: Contract<IdentityGraph> = {
     assert.equal((await port.read(other, wanting(one, ann, bob))).identifiers.size, 0);
     assert.equal((await port.read(one, wanting(other, ann))).identifiers.size, 0);
   },
+};
 
+export const identityGraphProfiles: Contract<IdentityGraph> = {
   "resolve names the live profile by the uid of any of its identifiers": async ({ port }) => {
     const workspace = aWorkspace();
     const profileId = await idOf(port, workspace, ann, bob, cat);

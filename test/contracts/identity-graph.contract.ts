@@ -24,29 +24,79 @@ import {
   wanting,
 } from "../support/identity/snapshots.js";
 import { identityGraphChanges } from "./identity-graph-changes.contract.js";
-import { identityGraphLinks } from "./identity-graph-links.contract.js";
-import { identityGraphMarks } from "./identity-graph-marks.contract.js";
-import { identityGraphReads } from "./identity-graph-reads.contract.js";
+import { identityGraphLinks, identityGraphLinksOfChange } from "./identity-graph-links.contract.js";
+import {
+  identityGraphForbiddenPairs,
+  identityGraphMarks,
+  identityGraphSharedIdentifiers,
+} from "./identity-graph-marks.contract.js";
+import { identityGraphProfiles, identityGraphReads } from "./identity-graph-reads.contract.js";
 import { identityGraphRepeats } from "./identity-graph-repeats.contract.js";
 import { identityGraphRevs } from "./identity-graph-revs.contract.js";
 import { identityGraphRules } from "./identity-graph-rules.contract.js";
 import { identityGraphUndo } from "./identity-graph-undo.contract.js";
 import { identityGraphWhole } from "./identity-graph-whole.contract.js";
 
-export const identityGraphContract: Contract<IdentityGraph> = {
+/** The port as a whole. */
+const whole: Contract<IdentityGraph> = {
+  "ready resolves when the backend answers": async ({ port }) => {
+    await port.ready();
+  },
+
+  "what resolved survives close and reopen": async ({ port, reopen }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(ann, bob), anAssertion(cat, dan));
+    await step(port, workspace, anAssertion(dan, ann));
+    const before = await standing(port, workspace, ann, bob, cat, dan);
+    const again = await reopen();
+    assert.deepEqual(await standing(again, workspace, ann, bob, cat, dan), before);
+    const [result] = await step(again, workspace, anAssertion(ann, bob));
+    assert.equal(result!.outcome, "unchanged");
+  },
+
+  "close lets the steps under way end": async ({ port, reopen }) => {
+    const workspace = aWorkspace();
+    const under = step(port, workspace, anAssertion(ann, bob));
+    await port.close();
+    const [result] = await under;
+    assert.deepEqual(await (await reopen()).resolve(workspace, result!.profileId!), {
+      profileId: result!.profileId,
+      size: 2,
+    });
+  },
+
+  "after close every method rejects with unavailable, and closing twice is allowed": async ({ port }) => {
+    const workspace = aWorkspace();
+    const profileId = await idOf(port, workspace, ann);
+    await port.close();
+    await port.close();
+    await assert.rejects(port.ready(), isUnavailable);
+    await assert.rejects(port.read(workspace, wanting(workspace, ann)), isUnavailable);
+    await assert.rejects(step(port, workspace, anAssertion(ann)), isUnavailable);
+    await assert.rejects(port.resolve(workspace, profileId), isUnavailable);
+    await assert.rejects(port.members(workspace, profileId, ALL), isUnavailable);
+    await assert.rejects(port.links(workspace, profileId, ALL), isUnavailable);
+    await assert.rejects(port.linksOfChange(workspace, aChange({ identifiers: [ann, bob] })), isUnavailable);
+    const [key, changeId] = [identifierKey(workspace, ann), newId<ChangeId>()];
+    await assert.rejects(port.isUnlinkedBy(workspace, key, changeId), isUnavailable);
+    await assert.rejects(port.findForbiddenPairs(workspace, [newId<ForbiddenPairId>()]), isUnavailable);
+    await assert.rejects(port.forbiddenPairs(workspace, ALL), isUnavailable);
+    await assert.rejects(port.findChange(workspace, changeId), isUnavailable);
+    for (const outcome of [null, "created" as const])
+      await assert.rejects(port.changes(workspace, outcome, NEWEST), isUnavailable);
+    await assert.rejects(port.history(workspace, profileId, NEWEST), isUnavailable);
+    await assert.rejects(port.sharedIdentifiers(workspace, ALL), isUnavailable);
+    await assert.rejects(port.hasIdentifiers(workspace, "user_id"), isUnavailable);
+  },
+};
+
+const transactions: Contract<IdentityGraph> = {
   ...identityGraphReads,
   ...identityGraphRepeats,
   ...identityGraphRules,
   ...identityGraphUndo,
   ...identityGraphWhole,
   ...identityGraphRevs,
-  ...identityGraphLinks,
-  ...identityGraphMarks,
-  ...identityGraphChanges,
-
-  "ready resolves when the backend answers": async ({ port }) => {
-    await port.ready();
-  },
 
   "update shows decide what is already there": async ({ port }) => {
     const workspace = aWorkspace();
@@ -200,50 +250,25 @@ export const identityGraphContract: Contract<IdentityGraph> = {
     await Promise.all(assertions.map((assertion) => step(port, workspace, assertion)));
     assert.deepEqual(await readPartition(port, workspace), closureOf(assertions));
   },
-
-  "what resolved survives close and reopen": async ({ port, reopen }) => {
-    const workspace = aWorkspace();
-    await step(port, workspace, anAssertion(ann, bob), anAssertion(cat, dan));
-    await step(port, workspace, anAssertion(dan, ann));
-    const before = await standing(port, workspace, ann, bob, cat, dan);
-    const again = await reopen();
-    assert.deepEqual(await standing(again, workspace, ann, bob, cat, dan), before);
-    const [result] = await step(again, workspace, anAssertion(ann, bob));
-    assert.equal(result!.outcome, "unchanged");
-  },
-
-  "close lets the steps under way end": async ({ port, reopen }) => {
-    const workspace = aWorkspace();
-    const under = step(port, workspace, anAssertion(ann, bob));
-    await port.close();
-    const [result] = await under;
-    assert.deepEqual(await (await reopen()).resolve(workspace, result!.profileId!), {
-      profileId: result!.profileId,
-      size: 2,
-    });
-  },
-
-  "after close every method rejects with unavailable, and closing twice is allowed": async ({ port }) => {
-    const workspace = aWorkspace();
-    const profileId = await idOf(port, workspace, ann);
-    await port.close();
-    await port.close();
-    await assert.rejects(port.ready(), isUnavailable);
-    await assert.rejects(port.read(workspace, wanting(workspace, ann)), isUnavailable);
-    await assert.rejects(step(port, workspace, anAssertion(ann)), isUnavailable);
-    await assert.rejects(port.resolve(workspace, profileId), isUnavailable);
-    await assert.rejects(port.members(workspace, profileId, ALL), isUnavailable);
-    await assert.rejects(port.links(workspace, profileId, ALL), isUnavailable);
-    await assert.rejects(port.linksOfChange(workspace, aChange({ identifiers: [ann, bob] })), isUnavailable);
-    const [key, changeId] = [identifierKey(workspace, ann), newId<ChangeId>()];
-    await assert.rejects(port.isUnlinkedBy(workspace, key, changeId), isUnavailable);
-    await assert.rejects(port.findForbiddenPairs(workspace, [newId<ForbiddenPairId>()]), isUnavailable);
-    await assert.rejects(port.forbiddenPairs(workspace, ALL), isUnavailable);
-    await assert.rejects(port.findChange(workspace, changeId), isUnavailable);
-    for (const outcome of [null, "created" as const])
-      await assert.rejects(port.changes(workspace, outcome, NEWEST), isUnavailable);
-    await assert.rejects(port.history(workspace, profileId, NEWEST), isUnavailable);
-    await assert.rejects(port.sharedIdentifiers(workspace, ALL), isUnavailable);
-    await assert.rejects(port.hasIdentifiers(workspace, "user_id"), isUnavailable);
-  },
 };
+
+const profileReads: Contract<IdentityGraph> = {
+  ...identityGraphProfiles,
+  ...identityGraphLinks,
+  ...identityGraphSharedIdentifiers,
+};
+
+const changeLog: Contract<IdentityGraph> = {
+  ...identityGraphChanges,
+  ...identityGraphLinksOfChange,
+  ...identityGraphMarks,
+};
+
+/** The port and its parts. A part is tested on the whole port, as what one part writes another reads. */
+export const identityGraphContracts = {
+  IdentityGraph: whole,
+  GraphTransactions: transactions,
+  ProfileReads: profileReads,
+  ChangeLog: changeLog,
+  ForbiddenPairs: identityGraphForbiddenPairs,
+} as const;

@@ -3,11 +3,11 @@ import { runContract } from "../support/contract.js";
 import { catalogStoreContract } from "./catalog-store.contract.js";
 import { eventQueueContract } from "./event-queue.contract.js";
 import { eventStoreContract } from "./event-store.contract.js";
-import { identityGraphContract } from "./identity-graph.contract.js";
+import { identityGraphContracts } from "./identity-graph.contract.js";
 import { profileStoreContract } from "./profile-store.contract.js";
 
 runContract("EventQueue", eventQueueContract, queueBackends);
 runContract("EventStore", eventStoreContract, eventBackends);
 runContract("ProfileStore", profileStoreContract, profileBackends);
 runContract("CatalogStore", catalogStoreContract, catalogBackends);
-runContract("IdentityGraph", identityGraphContract, graphBackends);
+for (const [port, contract] of Object.entries(identityGraphContracts)) runContract(port, contract, graphBackends);

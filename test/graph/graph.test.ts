@@ -8,7 +8,7 @@ import { pairKey } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { EMPTY_PLAN } from "../../graph/rules/working-state.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
-import { identityGraphContract } from "../contracts/identity-graph.contract.js";
+import { identityGraphContracts } from "../contracts/identity-graph.contract.js";
 import { runContract } from "../support/contract.js";
 import { aRequest, aWorkspace, anAssertion, openGraphDatabase, step, stepOf } from "../support/identity/fixtures.js";
 import { anAssertionSchedule } from "../support/identity/model.js";
@@ -20,7 +20,7 @@ const inFolder = () => {
   return { file: path.join(folder, "onym.db"), drop: () => rmSync(folder, { recursive: true, force: true }) };
 };
 
-runContract("IdentityGraph", identityGraphContract, [memoryBackend]);
+for (const [port, contract] of Object.entries(identityGraphContracts)) runContract(port, contract, [memoryBackend]);
 
 describe("The identity graph's tables", () => {
   let place: ReturnType<typeof inFolder>;

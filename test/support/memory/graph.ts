@@ -3,6 +3,7 @@ import { identifierKey } from "../../../core/event/event.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { Change, Member, ReadSet } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
+import { subjectsOf } from "../../../graph/rules/subjects.js";
 import { repeatIn } from "../../../graph/rules/repeats.js";
 import { readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
 import type { Backend } from "../contract.js";
@@ -190,9 +191,9 @@ function createRecordReads(state: MemoryState, open: Open): RecordReads {
         const members = membersOf(workspace, profileId);
         const uids = new Set(members.map(({ uid }) => uid));
         const keys = new Set(members.map(({ identifier }) => identifierKey(workspace, identifier)));
-        const isAbout = ({ identifiers, before, after }: Change): boolean =>
-          identifiers.some((one) => keys.has(identifierKey(workspace, one))) ||
-          [...before, ...after].some((uid) => uids.has(uid));
+        const isAbout = (change: Change): boolean =>
+          change.identifiers.some((one) => keys.has(identifierKey(workspace, one))) ||
+          subjectsOf(change).some((uid) => uids.has(uid));
         return newest(workspace, isAbout, page);
       }),
   };
