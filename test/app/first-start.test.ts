@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { at, listAt, textAt } from "../support/service/app.js";
+import { checkAnswer } from "../support/service/check-answer.js";
 import { run, type Program } from "../support/service/process.js";
 
 const KEY = /onym_[0-9A-Za-z]{10}_[0-9A-Za-z]{38}/g;
@@ -29,7 +30,11 @@ function commandsIn(text: string): readonly string[] {
 async function shell(command: string): Promise<{ readonly status: number; readonly body: unknown }> {
   const { stdout } = await promisify(execFile)("sh", ["-c", `${command} -w '\\n%{http_code}'`]);
   const cut = stdout.lastIndexOf("\n");
-  return { status: Number(stdout.slice(cut + 1)), body: JSON.parse(stdout.slice(0, cut)) };
+  const status = Number(stdout.slice(cut + 1));
+  const text = stdout.slice(0, cut);
+  const target = /http:\/\/[^/]+(\/\S+)/.exec(command)![1]!;
+  checkAnswer("POST", target, { status, contentType: "application/json; charset=utf-8", text });
+  return { status, body: JSON.parse(text) };
 }
 
 describe("The first start", () => {

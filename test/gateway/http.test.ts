@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import http from "node:http";
 import request from "supertest";
+import { checkAnswer } from "../support/service/check-answer.js";
 import { textAt, useApp, type Answer, type TestWorkspace } from "../support/service/app.js";
 
 const PROBLEM = "application/problem+json; charset=utf-8";
@@ -50,6 +51,8 @@ describe("The HTTP surface", () => {
     const body = { identifiers: [{ namespace: "user_id", value: "supertest" }] };
     const answer = await request(app().url).post("/v1/identify").set("Authorization", `Bearer ${key}`).send(body);
     assert.equal(answer.status, 200);
+    const { status, text, headers } = answer;
+    checkAnswer("POST", "/v1/identify", { status, text, contentType: headers["content-type"] });
     assert.equal((answer.body as { readonly outcome: string }).outcome, "created");
   });
 

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startService, type Service, type ServiceOptions } from "../../../app/service.js";
 import { readConfig } from "../../../core/config.js";
 import type { Log } from "../../../core/log.js";
+import { checkAnswer } from "./check-answer.js";
 import { placesOf, SERVERS } from "../servers/servers.js";
 
 export const OPERATOR_KEY = "operator-key-of-the-tests";
@@ -56,8 +57,14 @@ export function send(url: string, method: string, target: string, sending: Sendi
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("end", () => {
         const text = Buffer.concat(chunks).toString("utf8");
-        const body = (text === "" ? {} : JSON.parse(text)) as Answer["body"];
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, body });
+        const { statusCode: status = 0, headers: answered } = response;
+        try {
+          checkAnswer(method, target, { status, contentType: answered["content-type"], text });
+          const isJson = /json/.test(answered["content-type"] ?? "") && text !== "";
+          resolve({ status, headers: answered, text, body: (isJson ? JSON.parse(text) : {}) as Answer["body"] });
+        } catch (error) {
+          reject(error);
+        }
       });
     });
     request.on("error", reject);

@@ -1,5 +1,6 @@
 import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { checkAnswer } from "./check-answer.js";
 
 /** A bare socket to the service: what no HTTP client would send. */
 export interface Raw {
@@ -53,7 +54,20 @@ export async function exchange(url: string, bytes: string | Buffer): Promise<str
   raw.write(bytes);
   const answer = await raw.ended();
   raw.close();
+  checkOne(bytes.toString(), Buffer.from(answer, "latin1").toString("utf8"));
   return answer;
+}
+
+/** Where one answer came to what was sent, it is held against its row. What is no request at all has none. */
+function checkOne(sent: string, answer: string): void {
+  if (answer.split("HTTP/1.1 ").length !== 2) return;
+  const [, method = "GET", target = "/nowhere"] = /^([A-Z]+) (\S+) HTTP\/1\.1\r\n/.exec(sent) ?? [];
+  const text = answer.slice(answer.indexOf("\r\n\r\n") + 4);
+  checkAnswer(method, target, {
+    status: statusOf(answer),
+    contentType: headerOf(answer, "content-type") ?? undefined,
+    text,
+  });
 }
 
 export const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0);

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { Ajv, type ValidateFunction } from "ajv";
+import type { TSchema } from "typebox";
+import type { Services } from "../../../commands/services.js";
+import { problemSchema } from "../../../gateway/http/error-response.js";
+import { createRoutes } from "../../../gateway/routes.js";
+import { healthRoutes } from "../../../gateway/routes/health.js";
+import type { Responses } from "../../../gateway/route.js";
+import { answersOf } from "../../../gateway/shapes/answers.js";
+
+/** The rows need no ports until a route is called. */
+const NO_SERVICES = { limits: { identifiersMax: 20 } } as unknown as Services;
+const ROUTES = [
+  ...createRoutes(NO_SERVICES),
+  ...healthRoutes({ readiness: () => ({ isReady: true, checks: {} }) }),
+].map((route) => ({
+  method: route.method.toUpperCase(),
+  pattern: new RegExp(`^${route.path.replaceAll(/:\w+/g, "[^/]+")}$`),
+  // Without an operator key those routes do not exist.
+  answers: {
+    ...(route.access.kind === "operator" ? { 404: problemSchema(404) } : {}),
+    ...answersOf(route),
+  } as Responses,
+}));
+/** Where there is no such route, no such method, or no path that can be read. */
+const NO_ROUTE: Responses = Object.fromEntries([400, 404, 405, 417, 431, 408].map((s) => [s, problemSchema(s)]));
+
+const ajv = new Ajv({ strict: true, allowUnionTypes: true, allErrors: true });
+const compiled = new Map<TSchema, ValidateFunction>();
+const compile = (schema: TSchema): ValidateFunction => {
+  const known = compiled.get(schema) ?? ajv.compile(schema);
+  compiled.set(schema, known);
+  return known;
+};
+
+export interface AnswerToCheck {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly text: string;
+}
+
+/** Holds an answer against the row of its route: a status, a member or a value that the row does not name fails. */
+export function checkAnswer(method: string, target: string, { status, contentType, text }: AnswerToCheck): void {
+  const [path = ""] = target.split("?");
+  if (path === "/" && status === 200) return;
+  const asked = method === "HEAD" ? "GET" : method;
+  const row = ROUTES.find((route) => route.method === asked && route.pattern.test(path));
+  const answers = row?.answers ?? NO_ROUTE;
+  const what = `${method} ${path}: ${status}`;
+  const schema = answers[status];
+  assert.ok(schema !== undefined, `${what} is not in the row of the route: ${text.slice(0, 500)}`);
+  if (schema === null || method === "HEAD") return assert.equal(text, "", what);
+  assert.equal(contentType, `application/${isProblem(schema) ? "problem+json" : "json"}; charset=utf-8`, what);
+  const validate = compile(schema);
+  if (validate(JSON.parse(text))) return;
+  assert.fail(`${what} is not as its row says: ${ajv.errorsText(validate.errors)} ${text.slice(0, 1_000)}`);
+}
+
+const isProblem = (schema: TSchema): boolean =>
+  "properties" in schema && Object.hasOwn(schema.properties as object, "request_id");
