@@ -9,6 +9,8 @@ export interface ExaminedSchema {
   readonly linear: boolean;
   /** Trait name -> merge, of the annotations; without a prototype. */
   readonly traits: Readonly<Record<string, Merge>>;
+  /** Words in it that are no keywords, 100 at most. */
+  readonly warnings: readonly ErrorItem[];
 }
 
 /**
@@ -28,7 +30,7 @@ export async function examineSchema(
   const examination = await inThread(JSON.stringify(schema), thread, owner);
   if (examination.kind === "refused") throw refused(examination.errors);
   const traits = Object.assign(Object.create(null) as Record<string, Merge>, Object.fromEntries(examination.traits));
-  return { linear: examination.linear, traits };
+  return { linear: examination.linear, traits, warnings: examination.warnings };
 }
 
 async function inThread(text: string, thread: ValidationThread, owner: string): Promise<Examination> {

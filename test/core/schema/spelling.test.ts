@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { openDocument } from "../../../core/schema/document.js";
+import { checkSpelling } from "../../../core/schema/spelling.js";
+
+const check = (schema: object) => checkSpelling(openDocument(schema as Readonly<Record<string, unknown>>));
+
+/** A word that is not heeded -> the keyword that was meant. */
+const MISSPELT: Readonly<Record<string, string>> = {
+  requird: "required",
+  requried: "required",
+  requires: "required",
+  minLenght: "minLength",
+  minlength: "minLength",
+  min_length: "minLength",
+  maxLenght: "maxLength",
+  propertis: "properties",
+  aditionalPropertis: "additionalProperties",
+  tpye: "type",
+  types: "type",
+  enums: "enum",
+  item: "items",
+  patern: "pattern",
+  fromat: "format",
+  anyof: "anyOf",
+  ref: "$ref",
+  defs: "$defs",
+  descripton: "description",
+  "x-identty": "x-identity",
+  "x-idenity": "x-identity",
+  "x-Identity": "x-identity",
+  "x-trais": "x-trait",
+  "x-traits": "x-trait",
+};
+
+const OWN =
+  "id comment example examples title note notes x-anything-else x-internal x-id x-pii x-identifier discriminator xml externalDocs " +
+  "enumNames errorMessage tsType markdownDescription propertyOrder unit units label name version order group tags text time cost when " +
+  "category owner sensitive options displayName min max unique value hint";
+
+describe("The spelling of a schema", () => {
+  for (const [word, keyword] of Object.entries(MISSPELT))
+    it(`takes ${word} for ${keyword}`, () => {
+      const { errors, warnings } = check({ properties: { a: { [word]: {} } } });
+      const message = `is not a keyword; did you mean ${keyword}?`;
+      assert.deepEqual(errors, [{ path: `schema.properties.a.${word}`, message }]);
+      assert.deepEqual(warnings, []);
+    });
+
+  it("lets words of its own pass, and warns of those that are no keywords", () => {
+    const words = OWN.split(" ");
+    const { errors, warnings } = check({ items: Object.fromEntries(words.map((word) => [word, 1])) });
+    assert.deepEqual(errors, []);
+    const named = words.filter((word) => word !== "title" && word !== "examples");
+    assert.deepEqual(
+      warnings.map(({ path }) => path),
+      named.map((word) => `schema.items.${word}`),
+    );
+    assert.equal(warnings[0]?.message, "is not a keyword and changes nothing");
+  });
+
+  it("is looked at where keywords stand, not in names, lists and values", () => {
+    const words = { requird: {}, minLenght: {}, "x-identty": {}, own: {} };
+    const schema = {
+      properties: words,
+      patternProperties: words,
+      $defs: words,
+      dependentSchemas: words,
+      dependentRequired: { requird: ["requird"] },
+      required: ["requird"],
+      enum: [words],
+      const: words,
+      default: words,
+      examples: [words],
+      "x-trait": words,
+    };
+    assert.deepEqual(check(schema), { errors: [], warnings: [] });
+  });
+
+  it("warns of 100 words at most", () => {
+    const words = Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`x-own-${at}`, at]));
+    assert.equal(check(words).warnings.length, 100);
+  });
+});
