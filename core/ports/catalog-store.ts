@@ -45,6 +45,8 @@ export interface CatalogStore extends Port {
 
   /** Stores version n if n - 1 is the latest (n = 1: if the id is free), with its traits, in one step. */
   putSchema(schema: SchemaVersion): Promise<PutSchemaResult>;
+  /** What `putSchema` would answer; stores nothing. */
+  tryPutSchema(schema: SchemaVersion): Promise<PutSchemaResult>;
   /** The version, or the latest. */
   findSchema(workspace: WorkspaceId, schemaId: SchemaId, version: number | null): Promise<SchemaVersion | null>;
   /** Latest versions, by schema id. */

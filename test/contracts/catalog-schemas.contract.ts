@@ -150,7 +150,24 @@ export const schemaSentences: Contract<CatalogStore> = {
     }
   },
 
-  "putSchema, findSchema, schemas and schemaVersions keep workspaces apart": async ({ port }) => {
+  "tryPutSchema answers what putSchema would, and stores nothing": async ({ port }) => {
+    const workspace = newWorkspace();
+    const first = aSchema({ workspace, traits: { city: "latest" } });
+    const second = { ...first, version: 2 };
+    assert.deepEqual(await port.tryPutSchema(second), TAKEN);
+    assert.deepEqual(await port.tryPutSchema(first), CREATED);
+    assert.equal(await port.findSchema(workspace, first.schemaId, null), null);
+    const other = aSchema({ workspace, schemaId: "other" as SchemaId, traits: { city: "first" } });
+    assert.deepEqual(await port.tryPutSchema(other), CREATED);
+    assert.deepEqual(await port.putSchema(first), CREATED);
+    assert.deepEqual(await port.tryPutSchema(first), TAKEN);
+    assert.deepEqual(await port.tryPutSchema(second), CREATED);
+    assert.deepEqual(await port.tryPutSchema(other), { kind: "trait_conflict", trait: "city", merge: "latest" });
+    assert.deepEqual(await port.findSchema(workspace, first.schemaId, null), first);
+    assert.deepEqual(await port.schemaVersions(workspace, first.schemaId, { limit: 10, after: null }), [first]);
+  },
+
+  "putSchema, tryPutSchema, findSchema, schemas and schemaVersions keep workspaces apart": async ({ port }) => {
     const [a, b] = [newWorkspace(), newWorkspace()];
     const page = { limit: 10, after: null };
     for (const [own, other] of [
@@ -166,7 +183,10 @@ export const schemaSentences: Contract<CatalogStore> = {
     const schemas = [a, b].map((workspace, n) =>
       aSchema({ workspace, schema: `{"n":${n}}`, traits: { city: n === 0 ? "latest" : "max" } }),
     );
-    for (const schema of schemas) assert.deepEqual(await port.putSchema(schema), CREATED);
+    for (const schema of schemas) {
+      assert.deepEqual(await port.tryPutSchema(schema), CREATED);
+      assert.deepEqual(await port.putSchema(schema), CREATED);
+    }
     for (const schema of schemas) {
       const { workspace, schemaId } = schema;
       assert.deepEqual(await port.findSchema(workspace, schemaId, null), schema);

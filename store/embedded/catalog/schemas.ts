@@ -8,7 +8,7 @@ import type { Session } from "../session.js";
 export function createSchemas(
   database: Database,
   session: Session,
-): Pick<CatalogStore, "putSchema" | "findSchema" | "schemas" | "schemaVersions"> {
+): Pick<CatalogStore, "putSchema" | "tryPutSchema" | "findSchema" | "schemas" | "schemaVersions"> {
   const insert = database.prepare(
     `INSERT INTO schemas (ws, id, version, compatibility, linear, created_at, traits, schema) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
@@ -33,12 +33,15 @@ export function createSchemas(
     }
     return null;
   };
+  const judge = (schema: SchemaVersion): PutSchemaResult => {
+    const standing = (latestVersion.get([schema.workspace, schema.schemaId])![0] as number | null) ?? 0;
+    if (schema.version !== standing + 1) return { kind: "version_taken" };
+    return conflictOf(schema) ?? { kind: "created" };
+  };
   const put = (schema: SchemaVersion): PutSchemaResult => {
     const { workspace, schemaId, version, traits } = schema;
-    const standing = (latestVersion.get([workspace, schemaId])![0] as number | null) ?? 0;
-    if (version !== standing + 1) return { kind: "version_taken" };
-    const conflict = conflictOf(schema);
-    if (conflict) return conflict;
+    const result = judge(schema);
+    if (result.kind !== "created") return result;
     insert.run([
       workspace,
       schemaId,
@@ -50,11 +53,12 @@ export function createSchemas(
       Buffer.from(schema.schema),
     ]);
     for (const [trait, merge] of Object.entries(traits)) insertTrait.run([workspace, Buffer.from(trait), merge]);
-    return { kind: "created" };
+    return result;
   };
 
   return {
     putSchema: (schema) => session.write(() => put(schema)),
+    tryPutSchema: (schema) => session.read(() => judge(schema)),
     findSchema: async (workspace, schemaId, version) => {
       const row = await session.read(() =>
         version === null ? latest.get([workspace, schemaId]) : numbered.get([workspace, schemaId, version]),

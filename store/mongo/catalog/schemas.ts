@@ -19,7 +19,7 @@ interface Deps {
 /** Schemas, their immutable versions, and the one merge that each trait name has in a workspace. */
 export function createSchemas(
   deps: Deps,
-): Pick<CatalogStore, "putSchema" | "findSchema" | "schemas" | "schemaVersions"> {
+): Pick<CatalogStore, "putSchema" | "tryPutSchema" | "findSchema" | "schemas" | "schemaVersions"> {
   const { catalog, session, change } = deps;
   const findRow = async (workspace: WorkspaceId, schemaId: SchemaId): Promise<SchemaRow | null> => {
     const projection = { schemas: { $elemMatch: { schema_id: schemaId } } };
@@ -36,6 +36,11 @@ export function createSchemas(
         prepare: () => storeVersion(deps, versionId, schema),
       });
     },
+    tryPutSchema: (schema) =>
+      change(schema.workspace, {
+        sections: ["schemas", "traits"],
+        decide: (standing) => ({ change: null, result: decidePut(standing, schema, "").result }),
+      }),
     findSchema: async (workspace, schemaId, version) => {
       const row = await findRow(workspace, schemaId);
       const versionId = version === null ? row?.versions.at(-1) : row?.versions[version - 1];
