@@ -1,5 +1,5 @@
 import type { Compatibility, SchemaVersion } from "../core/catalog/catalog.js";
-import { AppError } from "../core/errors.js";
+import { AppError, type ErrorItem } from "../core/errors.js";
 import { newId, type SchemaId, type WorkspaceId } from "../core/ids.js";
 import { incompatibilities } from "../core/schema/compatibility/compatibility.js";
 import { examineSchema } from "../core/schema/register.js";
@@ -10,6 +10,14 @@ export interface GivenSchema {
   /** The same as it was sent: what is kept. */
   readonly text: Buffer;
   readonly compatibility?: Compatibility;
+  /** The same answer, and nothing is stored. */
+  readonly dryRun: boolean;
+}
+
+export interface Registered {
+  readonly version: SchemaVersion;
+  /** Words in the schema that are no keywords. */
+  readonly warnings: readonly ErrorItem[];
 }
 
 type SchemaServices = Pick<Services, "catalog" | "validator">;
@@ -36,17 +44,12 @@ export async function registerSchema(
   { workspace, now }: SchemaCaller,
   schemaId: SchemaId | undefined,
   given: GivenSchema,
-): Promise<SchemaVersion> {
-  const schema: SchemaVersion = {
-    workspace,
-    schemaId: schemaId ?? newId(),
-    version: 1,
-    createdAt: now,
-    ...(await examine(services, workspace, given)),
-  };
-  if ((await put(services, schema)) === "taken")
-    throw new AppError("conflict", `schema_id: ${schema.schemaId} is taken.`);
-  return schema;
+): Promise<Registered> {
+  const { examined, warnings } = await examine(services, workspace, given);
+  const version = { workspace, schemaId: schemaId ?? newId<SchemaId>(), version: 1, createdAt: now, ...examined };
+  if ((await put(services, version, given.dryRun)) === "taken")
+    throw new AppError("conflict", `schema_id: ${version.schemaId} is taken.`);
+  return { version, warnings };
 }
 
 const TRIES = 10;
@@ -57,14 +60,14 @@ export async function addSchemaVersion(
   { workspace, now }: SchemaCaller,
   schemaId: SchemaId,
   given: GivenSchema,
-): Promise<SchemaVersion> {
+): Promise<Registered> {
   await requireSchema(services, workspace, schemaId, null);
-  const examined = await examine(services, workspace, given);
+  const { examined, warnings } = await examine(services, workspace, given);
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const previous = await latestStored(services, workspace, schemaId);
     if (examined.compatibility === "backward") requireCompatible(previous, given.schema);
-    const schema: SchemaVersion = { ...previous, ...examined, version: previous.version + 1, createdAt: now };
-    if ((await put(services, schema)) === "created") return schema;
+    const version = { ...previous, ...examined, version: previous.version + 1, createdAt: now };
+    if ((await put(services, version, given.dryRun)) === "created") return { version, warnings };
   }
   throw new AppError("conflict", "Other versions of this schema were registered at the same time. Try again.");
 }
@@ -73,9 +76,9 @@ async function examine(
   { validator }: Pick<Services, "validator">,
   workspace: WorkspaceId,
   { schema, text, compatibility = "backward" }: GivenSchema,
-): Promise<Pick<SchemaVersion, "schema" | "compatibility" | "linear" | "traits">> {
-  const { linear, traits } = await examineSchema(schema, text.length, validator.thread, workspace);
-  return { schema: text.toString("utf8"), compatibility, linear, traits };
+) {
+  const { linear, traits, warnings } = await examineSchema(schema, text.length, validator.thread, workspace);
+  return { examined: { schema: text.toString("utf8"), compatibility, linear, traits }, warnings };
 }
 
 /** From the list of versions, which no cache answers. */
@@ -98,8 +101,12 @@ function requireCompatible(previous: SchemaVersion, next: unknown): void {
     });
 }
 
-async function put({ catalog }: Pick<Services, "catalog">, schema: SchemaVersion): Promise<"created" | "taken"> {
-  const result = await catalog.putSchema(schema);
+async function put(
+  { catalog }: Pick<Services, "catalog">,
+  schema: SchemaVersion,
+  dryRun: boolean,
+): Promise<"created" | "taken"> {
+  const result = await (dryRun ? catalog.tryPutSchema(schema) : catalog.putSchema(schema));
   if (result.kind === "created") return "created";
   if (result.kind === "version_taken") return "taken";
   const message = `trait ${result.trait} has the merge ${result.merge} in this workspace`;

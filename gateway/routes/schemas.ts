@@ -1,22 +1,27 @@
 import { Type } from "typebox";
-import { addSchemaVersion, registerSchema, requireSchema } from "../../commands/register-schema.js";
+import { addSchemaVersion, registerSchema, requireSchema, type Registered } from "../../commands/register-schema.js";
 import type { Services } from "../../commands/services.js";
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import { showTime } from "../../core/event/time.js";
 import { SCHEMA_ID_PATTERN, type SchemaId } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { route, withRaw, type Reply, type Route } from "../route.js";
-import { nameOf, record, TIME } from "../shapes/fields.js";
+import { FLAG, nameOf, nullable, record, TIME } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 
 const COMPATIBILITY = Type.Enum(["backward", "none"]);
-const SCHEMA = record({
+const SHOWN = {
   schema_id: Type.String({ pattern: SCHEMA_ID_PATTERN }),
   version: Type.Integer({ minimum: 1 }),
   compatibility: COMPATIBILITY,
   created_at: TIME,
   schema: Type.Unknown(),
-});
+};
+const SCHEMA = record(SHOWN);
+/** Words in the schema that are no keywords. */
+const warnings = Type.Array(record({ path: Type.String(), message: Type.String() }));
+const REGISTERED = record({ ...SHOWN, warnings });
+const TRIED = record({ ...SHOWN, schema_id: nullable(SHOWN.schema_id), warnings, dry_run: Type.Literal(true) });
 const NEW_VERSION = { schema: Type.Unknown(), compatibility: Type.Optional(COMPATIBILITY) };
 
 export function schemaRoutes(services: Services): readonly Route[] {
@@ -26,7 +31,8 @@ export function schemaRoutes(services: Services): readonly Route[] {
     access: { kind: "role", role: "admin" },
     // The schema itself is deeper than our other bodies are; its own depth is the command's to judge.
     bodyDepthMax: 80,
-    responses: { 201: SCHEMA, 409: problemSchema(409) },
+    query: { dry_run: FLAG },
+    responses: { 200: TRIED, 201: REGISTERED, 409: problemSchema(409) },
   } as const;
   const access = { kind: "role", role: "viewer" } as const;
   const id = nameOf("schema");
@@ -37,10 +43,10 @@ export function schemaRoutes(services: Services): readonly Route[] {
       summary: "Register a schema",
       body: record({ ...NEW_VERSION, schema_id: Type.Optional(Type.String({ pattern: SCHEMA_ID_PATTERN })) }),
       handle: async (context) => {
-        const { schema_id: schemaId, ...given } = context.body;
-        const text = context.raw("schema");
-        const schema = await registerSchema(services, context, schemaId as SchemaId | undefined, { ...given, text });
-        return showOne(schema, 201);
+        const { schema_id: schemaId, ...body } = context.body;
+        const given = { ...body, text: context.raw("schema"), dryRun: context.query.dry_run };
+        const registered = await registerSchema(services, context, schemaId as SchemaId | undefined, given);
+        return given.dryRun ? showTrial(registered, schemaId) : showRegistered(registered);
       },
     }),
     list({
@@ -71,8 +77,10 @@ export function schemaRoutes(services: Services): readonly Route[] {
       params: { id },
       body: record(NEW_VERSION),
       handle: async (context) => {
-        const given = { ...context.body, text: context.raw("schema") };
-        return showOne(await addSchemaVersion(services, context, context.params.id as SchemaId, given), 201);
+        const schemaId = context.params.id as SchemaId;
+        const given = { ...context.body, text: context.raw("schema"), dryRun: context.query.dry_run };
+        const registered = await addSchemaVersion(services, context, schemaId, given);
+        return given.dryRun ? showTrial(registered, schemaId) : showRegistered(registered);
       },
     }),
     list({
@@ -103,8 +111,17 @@ export function schemaRoutes(services: Services): readonly Route[] {
 }
 
 /** JSON text: the schema stands in it exactly as it was sent. */
-function show({ schemaId, version, compatibility, createdAt, schema }: SchemaVersion): string {
-  const shown = { schema_id: schemaId, version, compatibility, created_at: showTime(createdAt) };
+function show({ schemaId, version, compatibility, createdAt, schema }: SchemaVersion, besides: object = {}): string {
+  const shown = { schema_id: schemaId, version, compatibility, created_at: showTime(createdAt), ...besides };
   return withRaw(shown, "schema", schema);
 }
-const showOne = (schema: SchemaVersion, status = 200): Reply => ({ status, json: show(schema) });
+const showOne = (schema: SchemaVersion): Reply => ({ status: 200, json: show(schema) });
+const showRegistered = ({ version, warnings }: Registered): Reply => ({
+  status: 201,
+  json: show(version, { warnings }),
+});
+/** An id that would only be made names nothing, so it is not told. */
+const showTrial = ({ version, warnings }: Registered, schemaId: string | null = null): Reply => ({
+  status: 200,
+  json: show(version, { schema_id: schemaId, warnings, dry_run: true }),
+});

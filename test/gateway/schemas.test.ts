@@ -24,7 +24,7 @@ describe("Schemas", () => {
     const text = '{"schema":{ "type":"object",  "title":"\\u00e9 1.0" },"schema_id":"signup"}';
     const made = await register(text);
     assert.equal(made.status, 201);
-    const fields = ["compatibility", "created_at", "schema", "schema_id", "version"];
+    const fields = ["compatibility", "created_at", "schema", "schema_id", "version", "warnings"];
     assert.deepEqual(Object.keys(made.body).toSorted(), fields);
     assert.deepEqual(
       [made.body["schema_id"], made.body["version"], made.body["compatibility"]],
@@ -32,7 +32,10 @@ describe("Schemas", () => {
     );
     assert.ok(made.text.includes('"schema":{ "type":"object",  "title":"\\u00e9 1.0" }'), made.text);
     const read = await workspace.send("GET", "/v1/schemas/signup");
-    assert.deepEqual([read.status, read.text], [200, made.text]);
+    const { warnings, ...shown } = made.body;
+    assert.deepEqual(warnings, []);
+    assert.deepEqual([read.status, read.body], [200, shown]);
+    assert.ok(read.text.includes('"schema":{ "type":"object",  "title":"\\u00e9 1.0" }'), read.text);
   });
 
   it("get an id of their own when the client does not choose one", async () => {
@@ -99,6 +102,79 @@ describe("Schemas", () => {
       const own = await workspace.schema(SIMPLE, null);
       assert.equal((await workspace.send("POST", `/v1/schemas/${own}/versions`, forced)).status, 201);
     }
+  });
+
+  it("refuse a version without an x-identity that the last one had, unless the caller insists", async () => {
+    const identity = { type: "string", "x-identity": { namespace: "customer_id" } };
+    const schemaId = await workspace.schema({ type: "object", properties: { id: identity } }, null);
+    const without = { schema: { type: "object", properties: { id: { type: "string" } } } };
+    const answer = await workspace.send("POST", `/v1/schemas/${schemaId}/versions`, without);
+    assert.deepEqual([answer.status, answer.body["code"]], [409, "incompatible_schema"]);
+    assert.deepEqual(errorPaths(answer), ["schema.properties.id.x-identity"]);
+    const insisted = { ...without, compatibility: "none" };
+    assert.equal((await workspace.send("POST", `/v1/schemas/${schemaId}/versions`, insisted)).status, 201);
+  });
+
+  it("go back to an earlier version's content when it is posted with compatibility none", async () => {
+    const schemaId = await workspace.schema(SIMPLE, null);
+    const wider = { type: "object", properties: { n: { type: ["integer", "string"] } } };
+    const add = (body: unknown) => workspace.send("POST", `/v1/schemas/${schemaId}/versions`, body);
+    assert.equal((await add({ schema: wider })).body["version"], 2);
+    const first = (await workspace.send("GET", `/v1/schemas/${schemaId}/versions/1`)).body["schema"];
+    assert.equal((await add({ schema: first })).status, 409);
+    const back = await add({ schema: first, compatibility: "none" });
+    assert.deepEqual([back.status, back.body["version"], back.body["schema"]], [201, 3, SIMPLE]);
+    assert.equal((await workspace.collect(schemaId, { n: "x" })).status, 422);
+    const again = await add({ schema: first });
+    assert.deepEqual([again.status, again.body["version"]], [201, 4], "the same content is a version too");
+  });
+
+  it("are tried with dry_run: the answer of the real call with 200, and nothing is stored", async () => {
+    const tried = (path: string, body: unknown) => workspace.send("POST", `/v1/schemas${path}?dry_run=true`, body);
+    const { schema, ...named } = { schema: { ...trait("max"), owner: "me" }, schema_id: "tried" };
+    const first = await tried("", { schema, ...named });
+    const { created_at: _at, ...shown } = first.body;
+    assert.equal(first.status, 200);
+    const warnings = [{ path: "schema.owner", message: "is not a keyword and changes nothing" }];
+    const expected = { ...named, version: 1, compatibility: "backward", warnings, dry_run: true, schema };
+    assert.deepEqual(shown, expected);
+    assert.equal((await tried("", { schema })).body["schema_id"], null, "no id is made");
+    assert.equal((await workspace.send("GET", "/v1/schemas/tried")).status, 404);
+    assert.equal((await tried("/tried/versions", { schema })).status, 404);
+    assert.equal(
+      (await register({ schema: trait("min"), schema_id: "tried" })).status,
+      201,
+      "nor was the trait's merge",
+    );
+
+    assert.equal((await tried("", { schema: SIMPLE, schema_id: "tried" })).status, 409);
+    assert.equal((await tried("", { schema })).status, 422, "the trait has another merge by now");
+    assert.equal((await tried("/tried/versions", { schema: { type: "string" } })).status, 422);
+    const narrower = { ...trait("min"), required: ["t"] };
+    const refused = await tried("/tried/versions", { schema: narrower });
+    assert.deepEqual([refused.status, refused.body["code"]], [409, "incompatible_schema"]);
+    const next = await tried("/tried/versions", { schema: narrower, compatibility: "none" });
+    assert.deepEqual([next.status, next.body["version"], next.body["schema_id"]], [200, 2, "tried"]);
+    assert.equal((await workspace.send("GET", "/v1/schemas/tried")).body["version"], 1);
+    assert.equal((await workspace.send("POST", "/v1/schemas?dry_run=yes", { schema: SIMPLE })).status, 400);
+  });
+
+  it("are refused for a misspelt keyword or annotation, and warned of words that are no keywords", async () => {
+    const misspelt = { properties: { a: { minLenght: 1, "x-identty": { namespace: "email" } } }, requird: ["a"] };
+    const answer = await register({ schema: { type: "object", ...misspelt } });
+    assert.deepEqual([answer.status, answer.body["code"]], [422, "invalid_schema"]);
+    assert.deepEqual(errorPaths(answer).toSorted(), [
+      "schema.properties.a.minLenght",
+      "schema.properties.a.x-identty",
+      "schema.requird",
+    ]);
+    assert.match(JSON.stringify(answer.body["errors"]), /did you mean x-identity\?/);
+    const own = { type: "object", properties: { requird: { type: "string", "x-owner": "me" } } };
+    const { status, body } = await register({ schema: own });
+    assert.deepEqual(
+      [status, listAt(body, "warnings").map((one) => at(one, "path"))],
+      [201, ["schema.properties.requird.x-owner"]],
+    );
   });
 
   it("number versions without a gap when many are registered at once", async () => {
