@@ -21,7 +21,7 @@ function deadEvent(letter: DeadLetter): StoredEvent | null {
   if (decoded.kind !== "event") return null;
   // A message that nobody checked may hold anything; the answer must stay JSON.
   const payload = isJson(decoded.event.payload) ? decoded.event.payload : Buffer.from("null");
-  return { ...decoded.event, payload, status: "dead", profileIdThen: null, reason: letter.reason };
+  return { ...decoded.event, payload, status: "dead", facet: null, profileIdThen: null, reason: letter.reason };
 }
 
 function isJson(bytes: Buffer): boolean {

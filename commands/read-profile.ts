@@ -1,7 +1,7 @@
 import { AppError } from "../core/errors.js";
-import { identifierKey, type Identifier } from "../core/event/event.js";
+import type { Identifier } from "../core/event/event.js";
 import { admit } from "../core/identity/namespaces.js";
-import { isUuid, type IdentifierKey, type ProfileId, type WorkspaceId } from "../core/ids.js";
+import { isUuid, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
 import type { Facet } from "../core/profile/facet.js";
 import { emptyFacet, joinFacets } from "../core/profile/fold.js";
 import { requireReadable, withoutBlocked } from "./admit-identifiers.js";
@@ -36,8 +36,7 @@ export async function membership(
 ) {
   const found = await identity.members(workspace, profileId, { limit: max + 1, after: null });
   const members = found.slice(0, max);
-  const keys = members.map(({ identifier }): IdentifierKey => identifierKey(workspace, identifier));
-  return { members, keys, isPartial: found.length > members.length };
+  return { members, uids: members.map(({ uid }) => uid), isPartial: found.length > members.length };
 }
 
 type ProfileServices = Pick<Services, "catalog" | "identity" | "profiles" | "events" | "limits">;
@@ -50,13 +49,13 @@ export async function readProfile(
   services: Omit<ProfileServices, "catalog">,
   workspace: WorkspaceId,
   profileId: ProfileId,
-  asked: readonly Identifier[] = [],
+  asked: readonly Uid[] = [],
 ): Promise<Profile> {
-  const { members, keys: first, isPartial } = await membership(services, workspace, profileId);
-  const keys = isPartial ? [...new Set([...first, ...asked.map((one) => identifierKey(workspace, one))])] : first;
+  const { members, uids: first, isPartial } = await membership(services, workspace, profileId);
+  const uids = isPartial ? [...new Set([...first, ...asked])] : first;
   const [facets, eventCount] = await Promise.all([
-    services.profiles.find(workspace, keys),
-    services.events.count(workspace, keys),
+    services.profiles.find(workspace, uids),
+    services.events.count(workspace, uids),
   ]);
   let facet: Facet = emptyFacet;
   for (const stored of facets.values()) facet = joinFacets(facet, stored.facet);
@@ -91,15 +90,16 @@ export async function lookUpProfiles(
     workspace,
     known.map(({ stored }) => stored),
   );
-  const found = new Map<ProfileId, typeof known>();
-  for (const [i, one] of known.entries()) {
-    const profileId = refs[i]?.profileId;
-    if (profileId !== undefined) found.set(profileId, [...(found.get(profileId) ?? []), one]);
-  }
+  const found = new Map<ProfileId, { readonly asked: Identifier; readonly uid: Uid }[]>();
+  for (const [i, ref] of refs.entries())
+    if (ref !== null) {
+      const one = { asked: known[i]!.asked, uid: ref.uid };
+      found.set(ref.profileId, [...(found.get(ref.profileId) ?? []), one]);
+    }
   const profiles = [];
   for (const [profileId, its] of found) {
-    const stored = its.map((one) => one.stored);
-    const profile = await readProfile(services, workspace, profileId, stored);
+    const uids = its.map(({ uid }) => uid);
+    const profile = await readProfile(services, workspace, profileId, uids);
     profiles.push({ ...profile, matched: its.map((one) => one.asked) });
   }
   const matched = new Set(profiles.flatMap((profile) => profile.matched));

@@ -99,7 +99,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       plan: null,
       result: decide(snapshot, [{ ...asked, changeId: newChangeId() }], rules).results[0]!,
     }));
-    return { ...result, changeId: null, profileId: result.before.length === 0 ? null : result.profileId };
+    return { ...result, changeId: null, facet: null, profileId: result.before.length === 0 ? null : result.profileId };
   };
 
   return {

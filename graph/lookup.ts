@@ -1,6 +1,7 @@
 import { AppError } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { ProfileId, Uid, WorkspaceId } from "../core/ids.js";
+import type { FoundIdentifier } from "../core/identity/api.js";
 import type { ProfileRef } from "../core/identity/model.js";
 import type { ChangeLog, GraphTransactions, ProfileReads } from "../core/ports/identity-graph.js";
 import { refOf } from "./rules/working-state.js";
@@ -21,9 +22,9 @@ export function createLookup(graph: Reads) {
   const profiles = async (workspace: WorkspaceId, identifiers: readonly Identifier[]) => {
     const keys = identifiers.map((one) => identifierKey(workspace, one));
     const snapshot = await graph.read(workspace, { keys: [...new Set(keys)], pairs: [] });
-    return keys.map((key): ProfileRef | null => {
+    return keys.map((key): FoundIdentifier | null => {
       const seen = snapshot.identifiers.get(key);
-      return seen === undefined ? null : refOf(snapshot.components.get(seen.component)!);
+      return seen === undefined ? null : { ...refOf(snapshot.components.get(seen.component)!), uid: seen.uid };
     });
   };
   return {

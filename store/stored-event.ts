@@ -1,28 +1,31 @@
 import { crc32 } from "node:zlib";
 import { AppError } from "../core/errors.js";
 import type { DroppedIdentifier, EventRecord, StoredEvent } from "../core/event/event.js";
-import type { ProfileId, WorkspaceId } from "../core/ids.js";
+import type { ProfileId, Uid, WorkspaceId } from "../core/ids.js";
 import { decodeMessage } from "../core/event/message.js";
 
 /** What every backend keeps of an event: envelope and payload as they travel, under one checksum, and what became of it. */
-export type EventRow = readonly [
-  message: Buffer,
-  crc: number,
-  reason: Buffer | null,
-  profileId: ProfileId | null,
-  dropped: string | null,
-];
+export type EventRow = readonly [message: Buffer, crc: number, reason: Buffer | null, fold: StoredFold | null];
+
+/** What stands of an event's fold: where it goes, and whether it has come there. */
+export interface StoredFold {
+  readonly facet: Uid;
+  readonly profileId: ProfileId;
+  /** JSON, or null when linking it dropped nothing. */
+  readonly dropped: string | null;
+  readonly isDone: boolean;
+}
 
 /** Throws `damaged` when the checksum does not hold or the row is not the one that was asked for. */
 export function fromRow(workspace: WorkspaceId, row: EventRow): StoredEvent {
-  const [message, crc, reason, profileIdThen, dropped] = row;
+  const [message, crc, reason, fold] = row;
   const decoded = crc32(message) === crc ? decodeMessage(message) : null;
   if (decoded?.kind !== "event" || decoded.event.workspace !== workspace)
     throw new AppError("damaged", "The stored event is damaged.");
   const { event } = decoded;
-  const stored = { ...event, profileIdThen };
-  if (profileIdThen !== null)
-    return { ...stored, status: "folded", reason: null, dropped: addDropped(event.dropped, dropped) };
+  const { facet = null, profileId: profileIdThen = null, dropped = null, isDone = false } = fold ?? {};
+  const stored = { ...event, dropped: addDropped(event.dropped, dropped), facet, profileIdThen };
+  if (isDone) return { ...stored, status: "folded", reason: null };
   if (reason !== null) return { ...stored, status: "dead", reason: reason.toString() };
   return { ...stored, status: "stored", reason: null };
 }
@@ -42,6 +45,7 @@ export const justStored = (event: EventRecord): StoredEvent => ({
   keyId: event.keyId,
   fingerprint: event.fingerprint,
   payload: event.payload,
+  facet: null,
   profileIdThen: null,
   status: "stored",
   reason: null,
@@ -50,7 +54,7 @@ export const justStored = (event: EventRecord): StoredEvent => ({
 export const droppedToJson = (dropped: readonly DroppedIdentifier[]): string | null =>
   dropped.length === 0 ? null : JSON.stringify(dropped);
 
-/** What was dropped at acceptance and what at the fold, each once. */
+/** What was dropped at acceptance and what when it was linked, each once. */
 function addDropped(pinned: readonly DroppedIdentifier[], json: string | null): readonly DroppedIdentifier[] {
   if (json === null) return pinned;
   const known = new Set(pinned.map(nameOf));

@@ -1,12 +1,13 @@
 import { AppError } from "../core/errors.js";
-import { facetIdentifier, identifierKey, type StoredEvent } from "../core/event/event.js";
+import { isFolding, type StoredEvent } from "../core/event/event.js";
+import type { Facet } from "../core/profile/facet.js";
 import { facetOf } from "../core/profile/fold.js";
-import type { Assertion, AssertResult } from "../core/identity/model.js";
+import type { Assertion } from "../core/identity/model.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
 import type { FoldMark } from "../core/ports/event-store.js";
 import { mismatchLetter, type Item } from "./dead-letter.js";
 import type { WorkerDeps } from "./deps.js";
-import { foldFacets, type Fold } from "./fold-facets.js";
+import { foldFacets } from "./fold-facets.js";
 import type { RequireSchema } from "./schemas.js";
 
 export type CompleteDeps = Pick<WorkerDeps, "events" | "profiles" | "identity" | "contribute" | "now">;
@@ -32,24 +33,39 @@ export async function completeEvents(
   const events = folding(stored);
   if (events.length === 0) return;
   // Before anything is linked: a payload that cannot be read then leaves no trace.
-  const folds: Fold[] = [];
+  const gains: Facet[] = [];
   let turnBegan = performance.now();
   for (const event of events) {
-    folds.push(await foldOf(deps, requireSchema, event));
+    gains.push(await gainOf(deps, requireSchema, event));
     if (performance.now() - turnBegan < TURN_MS) continue;
     await new Promise((resolve) => setImmediate(resolve));
     turnBegan = performance.now();
   }
-  // A marked event was already linked. Linking it again could give another answer, because the rules may have changed.
-  const unmarked = events.flatMap((event, index) =>
-    event.status === "folded" ? [] : [{ event, fold: folds[index]! }],
+  const marks = await link(deps, workspace, events);
+  await deps.events.markFolded(workspace, marks, (facets) =>
+    foldFacets(
+      deps.profiles,
+      workspace,
+      gains.map((gain, n) => ({ uid: facets[n]!, gain })),
+    ),
   );
-  const assertions = unmarked.map(({ event }) => assertionOf(event));
-  const results = assertions.length === 0 ? [] : await deps.identity.assertAll(workspace, assertions);
-  const marks = unmarked.map(({ event, fold }, index) => markOf(event, fold, results[index]!));
-  // Together, so that the embedded backend shows an event's traits and its count at the same moment. A redelivery does both again.
-  const marking = marks.length === 0 ? null : deps.events.markFolded(workspace, marks);
-  await Promise.all([foldFacets(deps.profiles, workspace, folds), marking]);
+}
+
+/** A mark for each event. One that has its facet was linked before: judged by the rules of today, it would say something new. */
+async function link(
+  { identity }: Pick<CompleteDeps, "identity">,
+  workspace: WorkspaceId,
+  events: readonly StoredEvent[],
+): Promise<readonly FoldMark[]> {
+  const unlinked = events.filter(({ facet }) => facet === null);
+  const results = unlinked.length === 0 ? [] : await identity.assertAll(workspace, unlinked.map(assertionOf));
+  let next = 0;
+  return events.map(({ eventId, facet, profileIdThen, dropped }) => {
+    if (facet !== null) return { eventId, facet, profileIdThen: profileIdThen!, dropped };
+    const result = results[next++]!;
+    // No event is refused: each has a profile. What was dropped at acceptance stands in it already.
+    return { eventId, facet: result.facet!, profileIdThen: result.profileId!, dropped: result.dropped };
+  });
 }
 
 async function buryMismatches(
@@ -64,17 +80,14 @@ async function buryMismatches(
 /** Each event once, as it is stored. Marked ones too: the mark may have been written without the fold. */
 function folding(stored: readonly StoredEvent[]): readonly StoredEvent[] {
   const events = new Map<EventId, StoredEvent>();
-  for (const event of stored) if (facetIdentifier(event) !== null) events.set(event.eventId, event);
+  for (const event of stored) if (isFolding(event)) events.set(event.eventId, event);
   return [...events.values()];
 }
 
-async function foldOf({ contribute }: CompleteDeps, requireSchema: RequireSchema, event: StoredEvent): Promise<Fold> {
-  const schema = await requireSchema(event);
-  const traits = contribute(schema, parsePayload(event.payload));
-  return {
-    facet: identifierKey(event.workspace, event.identifiers[0]!),
-    gain: facetOf({ eventId: event.eventId, effectiveTs: event.effectiveTs, traits }),
-  };
+/** What the event alone adds to a facet. */
+async function gainOf({ contribute }: CompleteDeps, requireSchema: RequireSchema, event: StoredEvent): Promise<Facet> {
+  const traits = contribute(await requireSchema(event), parsePayload(event.payload));
+  return facetOf({ eventId: event.eventId, effectiveTs: event.effectiveTs, traits });
 }
 
 function parsePayload(payload: Buffer): unknown {
@@ -90,15 +103,4 @@ function parsePayload(payload: Buffer): unknown {
 const assertionOf = ({ eventId, identifiers, keyId, receivedAt }: StoredEvent): Assertion => ({
   identifiers,
   evidence: { source: eventId, keyId, at: receivedAt },
-});
-
-/**
- * The event holds what was dropped when it was accepted; the mark adds what linking dropped. Linking never refuses an event: it always
- * has a profile.
- */
-const markOf = ({ eventId }: StoredEvent, { facet }: Fold, { profileId, dropped }: AssertResult): FoldMark => ({
-  eventId,
-  facet,
-  profileIdThen: profileId!,
-  dropped,
 });

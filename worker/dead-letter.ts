@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../core/errors.js";
-import { facetIdentifier, type EventRecord } from "../core/event/event.js";
+import { isFolding, type EventRecord } from "../core/event/event.js";
 import { deadLetterIdFor, type EventId } from "../core/ids.js";
 import type { Delivery } from "../core/ports/event-queue.js";
 import type { DeadLetter } from "../core/ports/event-store.js";
@@ -46,7 +46,7 @@ export const eventLetter = ({ delivery, event }: Item, reason: string, at: numbe
   reason,
   at,
   message: delivery.message,
-  killsEvent: facetIdentifier(event) !== null,
+  killsEvent: isFolding(event),
 });
 
 /** A short code, because an error's text can quote personal data. */

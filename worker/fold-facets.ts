@@ -1,13 +1,13 @@
 import { AppError } from "../core/errors.js";
 import type { Facet } from "../core/profile/facet.js";
 import { emptyFacet, joinFacets } from "../core/profile/fold.js";
-import type { IdentifierKey, WorkspaceId } from "../core/ids.js";
+import type { Uid, WorkspaceId } from "../core/ids.js";
 import type { FacetSave, ProfileStore } from "../core/ports/profile-store.js";
 
 /** One event on its way into one facet. */
 export interface Fold {
-  readonly facet: IdentifierKey;
-  /** The facet of the event alone. */
+  readonly uid: Uid;
+  /** What the event alone makes. */
   readonly gain: Facet;
 }
 
@@ -29,28 +29,28 @@ export async function foldFacets(
     const saves = await planSaves(profiles, workspace, open);
     const saved = saves.length === 0 ? [] : await profiles.save(workspace, saves);
     const lost = saves.filter((_, index) => saved[index] !== true);
-    open = new Map(lost.map(({ key }) => [key, open.get(key)!]));
+    open = new Map(lost.map(({ uid }) => [uid, open.get(uid)!]));
   }
 }
 
-/** What all its events together add to each facet. */
-function gainsOf(folds: readonly Fold[]): ReadonlyMap<IdentifierKey, Facet> {
-  const gains = new Map<IdentifierKey, Facet>();
-  for (const { facet, gain } of folds) gains.set(facet, joinFacets(gains.get(facet) ?? emptyFacet, gain));
+/** What each facet is to gain, all its events together. */
+function gainsOf(folds: readonly Fold[]): ReadonlyMap<Uid, Facet> {
+  const gains = new Map<Uid, Facet>();
+  for (const { uid, gain } of folds) gains.set(uid, joinFacets(gains.get(uid) ?? emptyFacet, gain));
   return gains;
 }
 
 async function planSaves(
   profiles: Pick<ProfileStore, "find">,
   workspace: WorkspaceId,
-  gains: ReadonlyMap<IdentifierKey, Facet>,
+  gains: ReadonlyMap<Uid, Facet>,
 ): Promise<readonly FacetSave[]> {
   const found = await profiles.find(workspace, [...gains.keys()]);
   const saves: FacetSave[] = [];
-  for (const [key, gain] of gains) {
-    const before = found.get(key);
+  for (const [uid, gain] of gains) {
+    const before = found.get(uid);
     const facet = joinFacets(before?.facet ?? emptyFacet, gain);
-    if (facet !== before?.facet) saves.push({ key, facet, expectedRev: before?.rev ?? 0 });
+    if (facet !== before?.facet) saves.push({ uid, facet, expectedRev: before?.rev ?? 0 });
   }
   return saves;
 }

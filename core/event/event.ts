@@ -1,4 +1,4 @@
-import type { EventId, IdentifierKey, KeyId, ProfileId, SchemaId, WorkspaceId } from "../ids.js";
+import type { EventId, IdentifierKey, KeyId, ProfileId, SchemaId, Uid, WorkspaceId } from "../ids.js";
 
 /** A normalised identifier: what is stored, compared and linked. */
 export interface Identifier {
@@ -38,7 +38,7 @@ export interface EventRecord {
   readonly effectiveTs: Instant;
   /** Whether a dataset of its schema was enabled for unified profile when it was accepted. */
   readonly folds: boolean;
-  /** Without blocked ones, each once, by (priority, namespace, value): the first is the facet's. */
+  /** Without blocked ones, each once, by (priority, namespace, value): the first that is not dropped as shared has the facet. */
   readonly identifiers: readonly Identifier[];
   readonly dropped: readonly DroppedIdentifier[];
   readonly keyId: KeyId;
@@ -50,10 +50,12 @@ export interface EventRecord {
 
 export type EventStatus = "stored" | "folded" | "dead";
 
-/** An event as the store holds it. The facet is known once it is folded. */
+/** An event as the store holds it. */
 export interface StoredEvent extends EventRecord {
   readonly status: EventStatus;
-  /** The profile at the moment of the fold; null until then and for events that do not fold. */
+  /** Of the identifier whose facet it folds into; null until it was linked, and for events that do not fold. */
+  readonly facet: Uid | null;
+  /** The profile at the moment when it was linked; null as long as `facet` is. */
   readonly profileIdThen: ProfileId | null;
   /** Why it is dead, else null. */
   readonly reason: string | null;
@@ -70,6 +72,5 @@ export const identifierOf = (key: IdentifierKey): Identifier => {
   return { namespace: key.slice(first + 1, second), value: key.slice(second + 1) };
 };
 
-/** The identifier whose facet the event folds into, or null when it folds nowhere. */
-export const facetIdentifier = (event: EventRecord): Identifier | null =>
-  event.folds ? (event.identifiers[0] ?? null) : null;
+/** Whether the event goes into a profile. One that does not is finished once it is stored. */
+export const isFolding = ({ folds, identifiers }: EventRecord): boolean => folds && identifiers.length > 0;

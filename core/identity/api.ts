@@ -1,5 +1,5 @@
 import type { Identifier } from "../event/event.js";
-import type { ChangeId, ForbiddenPairId, ProfileId, WorkspaceId } from "../ids.js";
+import type { ChangeId, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../ids.js";
 import type {
   Assertion,
   Change,
@@ -21,6 +21,11 @@ export interface PathLink {
   readonly to: Identifier;
   readonly changeId: ChangeId;
   readonly evidence: Evidence;
+}
+
+/** An identifier that was seen, and the profile that holds it. */
+export interface FoundIdentifier extends ProfileRef {
+  readonly uid: Uid;
 }
 
 /** Why two identifiers are one person, or that they are not. */
@@ -66,7 +71,7 @@ export interface Identity {
   /** The live profile that any id, current or retired, names; null for an unknown one. */
   resolve(workspace: WorkspaceId, profileId: ProfileId): Promise<ProfileRef | null>;
   /** Never creates: the profile of each identifier, null where it is unknown. */
-  lookup(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly (ProfileRef | null)[]>;
+  lookup(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly (FoundIdentifier | null)[]>;
   /** Members by uid (age), after `after`; follows retired ids. Empty for an unknown profile. */
   members(workspace: WorkspaceId, profileId: ProfileId, page: MemberPage): Promise<readonly Member[]>;
   /** Active links between members, by (from, to); follows retired ids. Empty for an unknown profile. */

@@ -50,6 +50,12 @@ export interface ProfileRef {
   readonly size: number;
 }
 
+/** A profile that holds a whole set of identifiers, linked pairwise. */
+export interface Repeat extends ProfileRef {
+  /** Of the set's first identifier. */
+  readonly facet: Uid;
+}
+
 /** What an assertion did. `mergedProfileIds` are the ids that it retired, sorted. */
 export interface AssertResult {
   /** Null for a refusal, and for a dry run that would create. */
@@ -57,6 +63,8 @@ export interface AssertResult {
   readonly outcome: Outcome;
   readonly mergedProfileIds: readonly ProfileId[];
   readonly dropped: readonly DroppedIdentifier[];
+  /** Of its first identifier that was kept: an event folds into the facet of that. Null for a refusal and a dry run. */
+  readonly facet: Uid | null;
   /** Null when there is no record, because nothing changed and nothing worth knowing was dropped. */
   readonly changeId: ChangeId | null;
   /** The rule that refuses an alias; then `before` are the profiles of both sides, as far as they are known. */

@@ -1,10 +1,10 @@
 import type { DroppedIdentifier, EventRecord, Instant, StoredEvent } from "../event/event.js";
-import type { DeadLetterId, EventId, IdentifierKey, ProfileId, WorkspaceId } from "../ids.js";
+import type { DeadLetterId, EventId, ProfileId, Uid, WorkspaceId } from "../ids.js";
 import type { Port } from "./port.js";
 
 export interface FoldMark {
   readonly eventId: EventId;
-  readonly facet: IdentifierKey;
+  readonly facet: Uid;
   readonly profileIdThen: ProfileId;
   readonly dropped: readonly DroppedIdentifier[];
 }
@@ -46,16 +46,23 @@ export interface EventStore extends Port {
   insert(workspace: WorkspaceId, events: readonly EventRecord[]): Promise<readonly StoredEvent[]>;
   /** The stored event, or null. Rejects with `damaged` when its checksum does not hold. */
   find(workspace: WorkspaceId, eventId: EventId): Promise<StoredEvent | null>;
-  /** Marks events as folded. A repeat keeps the first mark. From then on they count and stand in the timeline. */
-  markFolded(workspace: WorkspaceId, marks: readonly FoldMark[]): Promise<void>;
+  /**
+   * Marks events as folded; from then on they count and stand in the timeline. `fold` is called once, with the facet of each mark, in
+   * order: the one that its event was given first, by whatever call, and however that call ended. A repeat keeps the first mark.
+   */
+  markFolded(
+    workspace: WorkspaceId,
+    marks: readonly FoldMark[],
+    fold: (facets: readonly Uid[]) => Promise<void>,
+  ): Promise<void>;
   /** Folded events of these facets by (effective_ts, event id), newest first, before the position. */
   timeline(
     workspace: WorkspaceId,
-    facets: readonly IdentifierKey[],
+    facets: readonly Uid[],
     page: { readonly limit: number; readonly before: TimelinePosition | null },
   ): Promise<readonly StoredEvent[]>;
   /** Number of folded events of these facets. */
-  count(workspace: WorkspaceId, facets: readonly IdentifierKey[]): Promise<number>;
+  count(workspace: WorkspaceId, facets: readonly Uid[]): Promise<number>;
   /** Keeps a dead letter, once per id; the stored event becomes `dead` with the reason if `killsEvent`, unless it is folded. */
   bury(letter: DeadLetter): Promise<void>;
   /** Dead letters of the workspace, newest first. */

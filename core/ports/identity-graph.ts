@@ -11,6 +11,7 @@ import type {
   Plan,
   ProfileRef,
   ReadSet,
+  Repeat,
   Snapshot,
 } from "../identity/model.js";
 import type { Page, Port } from "./port.js";
@@ -22,8 +23,11 @@ export interface GraphTransactions {
    * both sides of each pair as they were at one moment.
    */
   read(workspace: WorkspaceId, want: ReadSet): Promise<Snapshot>;
-  /** Without a lock: for each set of keys, the profile that holds them if every two of them are linked; null if not, or in any doubt. */
-  repeats(workspace: WorkspaceId, sets: readonly (readonly IdentifierKey[])[]): Promise<readonly (ProfileRef | null)[]>;
+  /**
+   * Without a lock: for each set of keys, the profile that holds them and the uid of the first, if every two of them are linked; null if
+   * not, or in any doubt.
+   */
+  repeats(workspace: WorkspaceId, sets: readonly (readonly IdentifierKey[])[]): Promise<readonly (Repeat | null)[]>;
   /**
    * One atomic step: reads, asks `decide` once for each try, writes its plan. Nothing changes if `decide` throws or the plan is null.
    * `decide` is pure and may be asked again after a write conflict; the ids in its plan are minted outside. Every component whose

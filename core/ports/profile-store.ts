@@ -1,4 +1,4 @@
-import type { IdentifierKey, WorkspaceId } from "../ids.js";
+import type { Uid, WorkspaceId } from "../ids.js";
 import type { Facet } from "../profile/facet.js";
 import type { Port } from "./port.js";
 
@@ -9,14 +9,14 @@ export interface StoredFacet {
 }
 
 export interface FacetSave {
-  readonly key: IdentifierKey;
+  readonly uid: Uid;
   readonly facet: Facet;
   readonly expectedRev: number;
 }
 
 export interface ProfileStore extends Port {
-  /** The facets that exist among the keys. */
-  find(workspace: WorkspaceId, keys: readonly IdentifierKey[]): Promise<ReadonlyMap<IdentifierKey, StoredFacet>>;
+  /** The facets that exist, of these identifiers. */
+  find(workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlyMap<Uid, StoredFacet>>;
   /** Saves each facet if its rev is still the expected one; answers, in order, false for each lost race. */
   save(workspace: WorkspaceId, saves: readonly FacetSave[]): Promise<readonly boolean[]>;
 }

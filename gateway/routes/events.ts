@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { findEvent, whyOnlyStored } from "../../commands/read-event.js";
 import type { Services } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
-import { facetIdentifier, type StoredEvent } from "../../core/event/event.js";
+import type { StoredEvent } from "../../core/event/event.js";
 import { showTime } from "../../core/event/time.js";
 import type { EventId, ProfileId } from "../../core/ids.js";
 import { route, withRaw, type Route } from "../route.js";
@@ -36,8 +36,8 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     handle: async ({ workspace, params }) => {
       const event = await findEvent(services, workspace, params.id as EventId);
       if (event === null) throw new AppError("not_found", `There is no such ${EVENT_NAME}.`);
-      const facet = event.status === "folded" ? facetIdentifier(event) : null;
-      const [profile] = facet === null ? [null] : await services.identity.lookup(workspace, [facet]);
+      const facet = event.status === "folded" ? event.facet : null;
+      const profile = facet === null ? null : await services.identity.resolve(workspace, facet);
       return { status: 200, json: showEvent(event, profile?.profileId ?? null) };
     },
   }),

@@ -79,8 +79,8 @@ export function profileRoutes(services: Services): readonly Route[] {
       handle: async ({ workspace, params: { id }, page: { limit, after, cursorOf } }) => {
         const profileId = await requireProfile(services, workspace, id);
         const before = after === null ? null : { effectiveTs: after[0]!, eventId: after[1] as EventId };
-        const { keys, isPartial } = await membership(services, workspace, profileId);
-        const rows = await events.timeline(workspace, keys, { limit: limit + 1, before });
+        const { uids, isPartial } = await membership(services, workspace, profileId);
+        const rows = await events.timeline(workspace, uids, { limit: limit + 1, before });
         const { items, next_cursor } = pageOf(rows, Math.min(limit, countFitting(rows)), ({ effectiveTs, eventId }) =>
           cursorOf([effectiveTs, eventId]),
         );

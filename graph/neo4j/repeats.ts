@@ -1,5 +1,5 @@
-import type { IdentifierKey, ProfileId, WorkspaceId } from "../../core/ids.js";
-import { pairKey, type ProfileRef } from "../../core/identity/model.js";
+import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import { pairKey, type Repeat } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Client } from "./client.js";
 import { linkKey } from "./snapshot.js";
@@ -23,7 +23,7 @@ interface RepeatsDeps {
 
 /** Whoever asks meanwhile shares the next round trip. */
 export function createRepeats({ client, novelty, look }: RepeatsDeps): IdentityGraph["repeats"] {
-  const share = createShared<readonly Couple[], readonly (ProfileRef | null)[]>({
+  const share = createShared<readonly Couple[], readonly (Repeat | null)[]>({
     ...READS,
     weightOf: ({ length }) => LOOKUPS_PER_COUPLE * length,
     ask: async (asks) => {
@@ -68,14 +68,15 @@ type RepeatsRow = readonly [
   sizes: readonly number[],
   missed: readonly number[],
   known: readonly number[],
+  facets: readonly (Uid | "")[],
 ];
 
 async function seeCouples(client: Client, novelty: Novelty, couples: readonly Couple[]) {
   const links = couples.map(([a, b]) => linkKey(pairKey(a, b)));
   const [row] = await inTwoTries(() => client.read(REPEATS, { links, ends: couples.flat() }));
-  const [at, ids, sizes, missed, known] = row as unknown as RepeatsRow;
-  const found = couples.map((): ProfileRef | null => null);
-  for (const [i, n] of at.entries()) found[n] = refOf(ids[i]!, sizes[i]!);
+  const [at, ids, sizes, missed, known, facets] = row as unknown as RepeatsRow;
+  const found = couples.map((): Repeat | null => null);
+  for (const [i, n] of at.entries()) found[n] = repeatOf(ids[i]!, sizes[i]!, facets[i]!);
   for (const n of missed) found[n] = null;
   const isKnown = new Set(known);
   for (const n of missed) if (!isKnown.has(n)) novelty.miss(couples[n]!);
@@ -83,5 +84,5 @@ async function seeCouples(client: Client, novelty: Novelty, couples: readonly Co
 }
 
 /** Empty and 0 when a step takes the profile away just then. */
-const refOf = (profileId: ProfileId | "", size: number): ProfileRef | null =>
-  profileId === "" || size === 0 ? null : { profileId, size };
+const repeatOf = (profileId: ProfileId | "", size: number, facet: Uid | ""): Repeat | null =>
+  profileId === "" || size === 0 || facet === "" ? null : { profileId, size, facet };

@@ -8,6 +8,7 @@ import {
   type Snapshot,
   type Plan,
   type ProfileRef,
+  type Repeat,
   type Rules,
   type AssertResult,
 } from "../../core/identity/model.js";
@@ -20,6 +21,7 @@ import {
   join,
   planOf,
   refOf,
+  uidOf,
   type Draft,
   type Group,
 } from "./working-state.js";
@@ -61,14 +63,15 @@ export function decide(snapshot: Snapshot, requests: readonly Request[], rules: 
 }
 
 /** The result on a request that leaves nothing to write. */
-export function unchanged(profile: ProfileRef): AssertResult {
+export function unchanged(profile: Repeat): AssertResult {
   const refs = [refOf(profile)];
-  const { profileId } = profile;
+  const { profileId, facet } = profile;
   return {
     profileId,
     outcome: "unchanged",
     mergedProfileIds: [],
     dropped: [],
+    facet,
     changeId: null,
     rule: null,
     before: refs,
@@ -79,7 +82,8 @@ export function unchanged(profile: ProfileRef): AssertResult {
 function apply(draft: Draft, request: Request, rules: Rules): AssertResult {
   const known = groupOf(draft, request.keys[0]!);
   // Whatever the rules say by now: what stands stands.
-  if (known !== null && isRepeat(draft, request, known)) return unchanged(known);
+  if (known !== null && isRepeat(draft, request, known))
+    return unchanged({ ...refOf(known), facet: uidOf(draft, request.keys[0]!) });
   const { source } = request.assertion.evidence;
   if (source !== "identify" && source !== "alias" && isStale(draft, request))
     return keep(draft, request, selectFacetAlone(draft, request));
@@ -108,7 +112,8 @@ function keep(draft: Draft, request: Request, { kept, dropped }: Selection): Ass
   const before = touched.map(refOf).toSorted(byId);
   const links = missingLinks(draft, request, kept);
   const isWritten = links.length > 0 || touched.length !== 1 || found.includes(null);
-  if (!isWritten && dropped.length === 0) return unchanged(touched[0]!);
+  if (!isWritten && dropped.length === 0)
+    return unchanged({ ...refOf(touched[0]!), facet: facetOf(draft, request, kept) });
 
   const group = join(touched);
   for (const [i, position] of kept.entries()) if (found[i] === null) create(draft, request, position, group);
@@ -127,12 +132,16 @@ function keep(draft: Draft, request: Request, { kept, dropped }: Selection): Ass
     outcome,
     mergedProfileIds: before.map((ref) => ref.profileId).filter((id) => id !== profileId),
     dropped,
+    facet: facetOf(draft, request, kept),
     changeId: isRecorded ? request.changeId : null,
     rule: null,
     before,
     after: [refOf(group)],
   };
 }
+
+/** What a rule kept apart has no facet in the profile. */
+const facetOf = (draft: Draft, { keys }: Request, kept: readonly number[]): Uid => uidOf(draft, keys[kept[0]!]!);
 
 /** All or nothing: an alias has no lesser half. */
 function refuse(draft: Draft, request: Request, dropped: readonly DroppedIdentifier[]): AssertResult {
@@ -146,6 +155,7 @@ function refuse(draft: Draft, request: Request, dropped: readonly DroppedIdentif
     outcome: "refused",
     mergedProfileIds: [],
     dropped: [],
+    facet: null,
     changeId,
     rule,
     before: refs,

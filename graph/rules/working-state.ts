@@ -64,6 +64,10 @@ export function groupOf(draft: Draft, key: IdentifierKey): Group | null {
   return group === undefined ? null : endOf(group);
 }
 
+/** Of an identifier that was seen, or that the draft creates. */
+export const uidOf = ({ snapshot, created }: Draft, key: IdentifierKey): Uid =>
+  (snapshot.identifiers.get(key) ?? created.get(key)!).uid;
+
 export function groupFor(draft: Draft, component: Component): Group {
   let group = draft.groups.get(component);
   if (group === undefined) {

@@ -1,30 +1,28 @@
 import type { Database } from "../../core/database.js";
 import { facetFromJson, facetToJson } from "../../core/profile/facet-json.js";
-import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports/profile-store.js";
-import { isOwnKey, ownKey } from "../own-key.js";
 import { createSession, nextTurn } from "./session.js";
+import { createOwnKeys } from "./uuid.js";
 
 const FACETS_PER_TURN = 500;
 
-/** Facets under their identifier's key, which begins with the workspace. */
+/** Facets under workspace and uid. */
 export function createEmbeddedProfileStore({ database }: { readonly database: Database }): ProfileStore {
   const session = createSession(database);
   const select = database.prepare("SELECT rev, facet FROM facets WHERE key = ?");
   const create = database.prepare("INSERT INTO facets (key, rev, facet) VALUES (?, 1, ?) ON CONFLICT (key) DO NOTHING");
   const update = database.prepare("UPDATE facets SET facet = ?, rev = rev + 1 WHERE key = ? AND rev = ?");
 
-  const find = async (
-    workspace: WorkspaceId,
-    keys: readonly IdentifierKey[],
-  ): Promise<ReadonlyMap<IdentifierKey, StoredFacet>> => {
-    const found = new Map<IdentifierKey, StoredFacet>();
-    for (let next = 0; next < keys.length || next === 0; next += FACETS_PER_TURN) {
+  const find = async (workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlyMap<Uid, StoredFacet>> => {
+    const keyOf = createOwnKeys(workspace);
+    const found = new Map<Uid, StoredFacet>();
+    for (let next = 0; next < uids.length || next === 0; next += FACETS_PER_TURN) {
       if (next > 0) await nextTurn();
       await session.read(() => {
-        for (const key of keys.slice(next, next + FACETS_PER_TURN)) {
-          const row = isOwnKey(workspace, key) ? select.get([Buffer.from(key)]) : undefined;
-          if (row) found.set(key, { rev: row[0] as number, facet: facetFromJson(row[1] as string) });
+        for (const uid of uids.slice(next, next + FACETS_PER_TURN)) {
+          const row = select.get([keyOf(uid)]);
+          if (row) found.set(uid, { rev: row[0] as number, facet: facetFromJson(row[1] as string) });
         }
       });
     }
@@ -32,8 +30,9 @@ export function createEmbeddedProfileStore({ database }: { readonly database: Da
   };
 
   const save = async (workspace: WorkspaceId, saves: readonly FacetSave[]): Promise<readonly boolean[]> => {
-    const rows = saves.map(({ key, facet, expectedRev }) => ({
-      key: ownKey(workspace, key),
+    const keyOf = createOwnKeys(workspace);
+    const rows = saves.map(({ uid, facet, expectedRev }) => ({
+      key: keyOf(uid),
       facet: facetToJson(facet),
       expectedRev,
     }));

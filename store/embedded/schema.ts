@@ -44,7 +44,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 3,
+  format: 4,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
@@ -66,8 +66,8 @@ export const STORE_TABLES: Tables = {
   CREATE TABLE folds (
     seq INTEGER PRIMARY KEY,
     facet BLOB NOT NULL,
-    position TEXT NOT NULL,
-    profile_id TEXT NOT NULL,
+    position BLOB NOT NULL,
+    profile_id BLOB NOT NULL,
     dropped TEXT
   );
   CREATE INDEX folds_timeline ON folds (facet, position);

@@ -1,15 +1,15 @@
 import type { AnyBulkWriteOperation, Collection } from "mongodb";
 import { facetFromJson, facetToJson } from "../../core/profile/facet-json.js";
-import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports/profile-store.js";
-import { isOwnKey, ownKey } from "../own-key.js";
 import { batchesOf, slicesOf } from "./events/batches.js";
 import { duplicatesOf, isDuplicateKey } from "./failure.js";
 import type { Mongo } from "./open.js";
+import { idIn, ownId } from "./own-id.js";
 import { createSession, type Session } from "./session.js";
 
 interface FacetDocument {
-  /** The identifier's key, which begins with the workspace. */
+  /** Of the identifier's uid: see `ownId`. */
   readonly _id: string;
   readonly rev: number;
   /** JSON text: a trait's name is a value in it and never a field's name. */
@@ -20,7 +20,7 @@ interface GuardedDocument extends FacetDocument {
 }
 
 const FACETS_PER_FIND = 500;
-/** No key of an identifier: those begin with a workspace. */
+/** No id of a facet: those begin with a workspace. */
 const GUARD: GuardedDocument = { _id: "guard", rev: 0, body: "", isGuard: true };
 
 /** Facets, each a document of its own. Makes its index and its guard; two processes may do so at once. */
@@ -42,14 +42,14 @@ async function keepGuard(facets: Collection<GuardedDocument>, session: Session):
 }
 
 const createFind = (facets: Collection<GuardedDocument>, session: Session): Pick<ProfileStore, "find"> => ({
-  find: async (workspace, keys) => {
+  find: async (workspace, uids) => {
     session.requireOpen();
-    const found = new Map<IdentifierKey, StoredFacet>();
-    const own = [...new Set(keys)].filter((key) => isOwnKey(workspace, key));
+    const found = new Map<Uid, StoredFacet>();
+    const own = [...new Set(uids)].map((uid) => ownId(workspace, uid));
     for (const some of slicesOf(own, FACETS_PER_FIND)) {
       const filter = { _id: { $in: some } };
       const documents = await session.call(() => facets.find(filter, { batchSize: FACETS_PER_FIND }).toArray());
-      for (const { _id, rev, body } of documents) found.set(_id as IdentifierKey, { rev, facet: facetFromJson(body) });
+      for (const { _id, rev, body } of documents) found.set(idIn(_id), { rev, facet: facetFromJson(body) });
     }
     return found;
   },
@@ -71,9 +71,9 @@ function createSave(facets: Collection<GuardedDocument>, session: Session): Pick
     save: async (workspace, saves) => {
       session.requireOpen();
       const prepared = saves.map((save, index) => prepare(workspace, save, index));
-      // Of two saves of one key the second meets what the first made; sent together, they could run in either order.
-      const first = new Map<IdentifierKey, Save>();
-      for (const save of prepared) if (!first.has(save.key)) first.set(save.key, save);
+      // Of two saves of one facet the second meets what the first made; sent together, they could run in either order.
+      const first = new Map<string, Save>();
+      for (const save of prepared) if (!first.has(save.id)) first.set(save.id, save);
       const saved = saves.map(() => false);
       for (const batch of batchesOf([...first.values()], ({ body }) => body.length)) {
         const lost = await saveBatch(batch);
@@ -86,26 +86,28 @@ function createSave(facets: Collection<GuardedDocument>, session: Session): Pick
 
 interface Save {
   readonly index: number;
-  readonly key: IdentifierKey;
+  readonly id: string;
   readonly expectedRev: number;
   readonly body: string;
 }
 
-function prepare(workspace: WorkspaceId, { key, facet, expectedRev }: FacetSave, index: number): Save {
-  ownKey(workspace, key);
-  return { index, key, expectedRev, body: facetToJson(facet) };
-}
+const prepare = (workspace: WorkspaceId, { uid, facet, expectedRev }: FacetSave, index: number): Save => ({
+  index,
+  id: ownId(workspace, uid),
+  expectedRev,
+  body: facetToJson(facet),
+});
 
 /**
  * A bulk write counts its matches but does not say which. So a change that finds no document of its rev tries to insert one, which
  * a unique index refuses by position: `_id` when the facet has another rev, the guard's when there is no such facet.
  */
-const toOperation = ({ key, expectedRev, body }: Save): AnyBulkWriteOperation<GuardedDocument> =>
+const toOperation = ({ id, expectedRev, body }: Save): AnyBulkWriteOperation<GuardedDocument> =>
   expectedRev === 0
-    ? { insertOne: { document: { _id: key, rev: 1, body } } }
+    ? { insertOne: { document: { _id: id, rev: 1, body } } }
     : {
         updateOne: {
-          filter: { _id: key, rev: expectedRev },
+          filter: { _id: id, rev: expectedRev },
           update: { $set: { rev: expectedRev + 1, body }, $setOnInsert: { isGuard: true } },
           upsert: true,
         },

@@ -35,9 +35,9 @@ function createDisk() {
 async function startPoisoned() {
   const state = { poison: "", deliveries: 0 };
   const wrap = (backends: Backends): Backends => {
-    const markFolded: Backends["events"]["markFolded"] = async (workspace, marks) => {
+    const markFolded: Backends["events"]["markFolded"] = async (workspace, marks, fold) => {
       if (marks.some(({ eventId }) => eventId === state.poison)) throw new Error("poison");
-      return backends.events.markFolded(workspace, marks);
+      return backends.events.markFolded(workspace, marks, fold);
     };
     const counted = withHandler(backends, (handler) => (batch) => {
       if (batch.some(({ message }) => message.includes(state.poison))) state.deliveries += 1;

@@ -1,14 +1,23 @@
 import assert from "node:assert/strict";
 import type { EventRecord, StoredEvent } from "../../core/event/event.js";
-import { newId, type EventId, type KeyId, type ProfileId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
+import {
+  newId,
+  type EventId,
+  type KeyId,
+  type ProfileId,
+  type SchemaId,
+  type Uid,
+  type WorkspaceId,
+} from "../../core/ids.js";
 import type { EventStore } from "../../core/ports/event-store.js";
-import { aDeadLetter, anEvent, aKeyOf, aMark, HOSTILE_TEXTS } from "../support/builders.js";
+import { aDeadLetter, anEvent, aUidOf, aMark, noFold, HOSTILE_TEXTS } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";
 
 const asStored = (event: EventRecord): StoredEvent => ({
   ...event,
   status: "stored",
+  facet: null,
   profileIdThen: null,
   reason: null,
 });
@@ -71,9 +80,14 @@ export const eventSentences: Contract<EventStore> = {
     const event = anEvent();
     const mark = aMark(event);
     await port.insert(event.workspace, [event]);
-    await port.markFolded(event.workspace, [mark]);
+    await port.markFolded(event.workspace, [mark], noFold);
     const [again] = await port.insert(event.workspace, [event]);
-    assert.deepEqual(again, { ...asStored(event), status: "folded", profileIdThen: mark.profileIdThen });
+    assert.deepEqual(again, {
+      ...asStored(event),
+      status: "folded",
+      facet: mark.facet,
+      profileIdThen: mark.profileIdThen,
+    });
   },
 
   "answers in order when some events of a call are new, some known and some twice in it": async ({ port }) => {
@@ -115,10 +129,11 @@ export const eventSentences: Contract<EventStore> = {
     const event = anEvent();
     const mark = aMark(event);
     await port.insert(event.workspace, [event]);
-    await port.markFolded(event.workspace, [mark]);
+    await port.markFolded(event.workspace, [mark], noFold);
     assert.deepEqual(await port.find(event.workspace, event.eventId), {
       ...asStored(event),
       status: "folded",
+      facet: mark.facet,
       profileIdThen: mark.profileIdThen,
     });
   },
@@ -130,20 +145,51 @@ export const eventSentences: Contract<EventStore> = {
     }));
     const event = anEvent({ dropped: [junk!] });
     await port.insert(event.workspace, [event]);
-    await port.markFolded(event.workspace, [aMark(event, { dropped: [junk!, extra!] })]);
+    await port.markFolded(event.workspace, [aMark(event, { dropped: [junk!, extra!] })], noFold);
     assert.deepEqual((await port.find(event.workspace, event.eventId))?.dropped, [junk, extra]);
   },
 
   "keeps the first mark when a mark is repeated": async ({ port }) => {
     const event = anEvent();
     const { workspace, eventId } = event;
-    const [first, second] = [aMark(event), aMark(event, { facet: aKeyOf(workspace, "other") })];
+    const [first, second] = [aMark(event), aMark(event, { facet: aUidOf(workspace, "other") })];
     await port.insert(workspace, [event]);
-    await port.markFolded(workspace, [first, second]);
-    await port.markFolded(workspace, [second]);
+    await port.markFolded(workspace, [first, second], noFold);
+    await port.markFolded(workspace, [second], noFold);
     assert.equal((await port.find(workspace, eventId))?.profileIdThen, first.profileIdThen);
     assert.equal(await port.count(workspace, [first.facet]), 1);
     assert.equal(await port.count(workspace, [second.facet]), 0);
+  },
+
+  "folds into the facet that the event was given first, also beside a call under way": async ({ port }) => {
+    const event = anEvent();
+    const { workspace } = event;
+    const [first, second] = [aMark(event), aMark(event, { facet: aUidOf(workspace, "other") })];
+    const asked: (readonly Uid[])[] = [];
+    await port.insert(workspace, [event]);
+    await port.markFolded(workspace, [first], async (facets) => {
+      asked.push(facets);
+      await port.markFolded(workspace, [second], async (beside) => void asked.push(beside));
+    });
+    await port.markFolded(workspace, [second, second], async (facets) => void asked.push(facets));
+    const { facet } = first;
+    assert.deepEqual(asked, [[facet], [facet], [facet, facet]]);
+  },
+
+  "folds into the facet that the event was given first, also when that fold failed": async ({ port }) => {
+    const [event, other] = [anEvent(), anEvent()];
+    const { workspace } = event;
+    const own = { ...other, workspace };
+    await port.insert(workspace, [event, own]);
+    const first = aMark(event);
+    const failing = port.markFolded(workspace, [first], () => Promise.reject(new Error("the fold failed")));
+    await assert.rejects(failing, /the fold failed/);
+    const marks = [aMark(own), aMark(event, { facet: aUidOf(workspace, "other") })];
+    let asked: readonly Uid[] = [];
+    await port.markFolded(workspace, marks, async (facets) => void (asked = facets));
+    assert.deepEqual(asked, [marks[0]!.facet, first.facet]);
+    assert.equal((await port.find(workspace, event.eventId))?.facet, first.facet);
+    assert.equal(await port.count(workspace, [aUidOf(workspace, "other")]), 0);
   },
 
   "marks many events in one call": async ({ port }) => {
@@ -151,7 +197,7 @@ export const eventSentences: Contract<EventStore> = {
     const events = eventsOf(workspace, 150);
     await port.insert(workspace, events);
     const marks = events.map((event) => aMark(event));
-    await port.markFolded(workspace, marks);
+    await port.markFolded(workspace, marks, noFold);
     for (const [n, { eventId }] of events.entries())
       assert.equal((await port.find(workspace, eventId))?.profileIdThen, marks[n]!.profileIdThen);
   },
@@ -180,13 +226,12 @@ export const eventSentences: Contract<EventStore> = {
     ] as const) {
       const lone = anEvent({ workspace: one.workspace });
       await port.insert(one.workspace, [lone]);
-      await port.markFolded(other.workspace, [{ ...aMark(lone), facet: aKeyOf(other.workspace, "x") }]);
-      await port.markFolded(other.workspace, [aMark(lone)]).catch(() => {});
-      await port.markFolded(one.workspace, [{ ...aMark(lone), facet: aKeyOf(other.workspace, "x") }]).catch(() => {});
+      await port.markFolded(other.workspace, [{ ...aMark(lone), facet: aUidOf(other.workspace, "x") }], noFold);
+      await port.markFolded(other.workspace, [aMark(lone)], noFold).catch(() => {});
       assert.equal((await port.find(one.workspace, lone.eventId))?.status, "stored");
-      assert.equal(await port.count(other.workspace, [aKeyOf(other.workspace, "x")]), 0);
+      assert.equal(await port.count(other.workspace, [aUidOf(other.workspace, "x")]), 0);
     }
-    await port.markFolded(a.workspace, [aMark(a)]);
+    await port.markFolded(a.workspace, [aMark(a)], noFold);
     assert.equal((await port.find(a.workspace, eventId))?.status, "folded");
     assert.equal((await port.find(b.workspace, eventId))?.status, "stored");
   },
@@ -197,7 +242,7 @@ export const eventSentences: Contract<EventStore> = {
     const mark = aMark(folded, { profileIdThen: newId<ProfileId>() });
     const letter = aDeadLetter({ workspace, eventId: dead.eventId });
     await port.insert(workspace, [plain, folded, dead]);
-    await port.markFolded(workspace, [mark]);
+    await port.markFolded(workspace, [mark], noFold);
     await port.bury(letter);
     const again = await reopen();
     assert.deepEqual(await again.find(workspace, plain.eventId), asStored(plain));
@@ -222,9 +267,9 @@ export const eventSentences: Contract<EventStore> = {
     await port.close();
     await rejectsAsUnavailable(() => port.insert(workspace, [event]));
     await rejectsAsUnavailable(() => port.find(workspace, eventId));
-    await rejectsAsUnavailable(() => port.markFolded(workspace, [aMark(event)]));
-    await rejectsAsUnavailable(() => port.timeline(workspace, [aKeyOf(workspace, "x")], page));
-    await rejectsAsUnavailable(() => port.count(workspace, [aKeyOf(workspace, "x")]));
+    await rejectsAsUnavailable(() => port.markFolded(workspace, [aMark(event)], noFold));
+    await rejectsAsUnavailable(() => port.timeline(workspace, [aUidOf(workspace, "x")], page));
+    await rejectsAsUnavailable(() => port.count(workspace, [aUidOf(workspace, "x")]));
     await rejectsAsUnavailable(() => port.bury(aDeadLetter()));
     await rejectsAsUnavailable(() =>
       port.deadLetters(workspace, { ...page, before: null, eventId: null, reason: null }),

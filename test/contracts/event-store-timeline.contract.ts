@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { EventRecord, StoredEvent } from "../../core/event/event.js";
-import { newId, type EventId, type IdentifierKey, type WorkspaceId } from "../../core/ids.js";
+import { newId, type EventId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { EventStore } from "../../core/ports/event-store.js";
-import { anEvent, aKeyOf, aMark, HOSTILE_TEXTS } from "../support/builders.js";
+import { anEvent, aUidOf, aMark, noFold, HOSTILE_TEXTS } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 
 const ALL = { limit: 100, before: null };
@@ -19,11 +19,12 @@ async function fold(port: EventStore, workspace: WorkspaceId, user: string, time
   await port.markFolded(
     workspace,
     events.map((event) => aMark(event)),
+    noFold,
   );
   return events;
 }
 
-async function pages(port: EventStore, ws: WorkspaceId, facets: readonly IdentifierKey[], limit: number) {
+async function pages(port: EventStore, ws: WorkspaceId, facets: readonly Uid[], limit: number) {
   const all: StoredEvent[] = [];
   for (let before: StoredEvent | null = null; ; before = all.at(-1)!) {
     const page: readonly StoredEvent[] = await port.timeline(ws, facets, { limit, before });
@@ -41,7 +42,7 @@ export const timelineSentences: Contract<EventStore> = {
     await port.insert(workspace, events);
     assert.deepEqual(await port.timeline(workspace, [mark.facet], ALL), []);
     assert.equal(await port.count(workspace, [mark.facet]), 0);
-    await port.markFolded(workspace, [mark]);
+    await port.markFolded(workspace, [mark], noFold);
     assert.deepEqual(await port.timeline(workspace, [mark.facet], ALL), [
       await port.find(workspace, events[0].eventId),
     ]);
@@ -51,7 +52,7 @@ export const timelineSentences: Contract<EventStore> = {
   "lists the newest first, and those of one instant by event id": async ({ port }) => {
     const workspace = newId<WorkspaceId>();
     const events = await fold(port, workspace, "ada", [5, 1, 9, 5, 5, 0, 999_999_999, 1]);
-    const listed = await port.timeline(workspace, [aKeyOf(workspace, "ada")], ALL);
+    const listed = await port.timeline(workspace, [aUidOf(workspace, "ada")], ALL);
     assert.deepEqual(ids(listed), ids(events.toSorted(newestFirst)));
   },
 
@@ -60,7 +61,7 @@ export const timelineSentences: Contract<EventStore> = {
     const ada = await fold(port, workspace, "ada", [1, 4, 7]);
     const bob = await fold(port, workspace, "bob", [2, 4, 9]);
     await fold(port, workspace, "eve", [3, 8]);
-    const facets = [aKeyOf(workspace, "ada"), aKeyOf(workspace, "bob"), aKeyOf(workspace, "nobody")];
+    const facets = [aUidOf(workspace, "ada"), aUidOf(workspace, "bob"), aUidOf(workspace, "nobody")];
     const listed = await port.timeline(workspace, facets, ALL);
     assert.deepEqual(ids(listed), ids([...ada, ...bob].toSorted(newestFirst)));
     assert.equal(await port.count(workspace, facets), 6);
@@ -71,7 +72,7 @@ export const timelineSentences: Contract<EventStore> = {
   "takes a facet that is named twice once": async ({ port }) => {
     const workspace = newId<WorkspaceId>();
     const events = await fold(port, workspace, "ada", [1, 2]);
-    const facets = [aKeyOf(workspace, "ada"), aKeyOf(workspace, "ada")];
+    const facets = [aUidOf(workspace, "ada"), aUidOf(workspace, "ada")];
     assert.deepEqual(ids(await port.timeline(workspace, facets, ALL)), ids(events.toReversed()));
     assert.equal(await port.count(workspace, facets), 2);
   },
@@ -89,14 +90,14 @@ export const timelineSentences: Contract<EventStore> = {
           [1, 1, 1, 2, 2, 3, 5, 8, 13].map((time) => time + 9 - 4 * n),
         )),
       );
-    const facets = users.map((user) => aKeyOf(workspace, user));
+    const facets = users.map((user) => aUidOf(workspace, user));
     for (const limit of [1, 2, 5, 26, 27, 28])
       assert.deepEqual(ids(await pages(port, workspace, facets, limit)), ids(events.toSorted(newestFirst)));
   },
 
   "goes on behind a position when newer events come in between": async ({ port }) => {
     const workspace = newId<WorkspaceId>();
-    const facets = [aKeyOf(workspace, "ada")];
+    const facets = [aUidOf(workspace, "ada")];
     const events = (await fold(port, workspace, "ada", [1, 2, 3, 4])).toSorted(newestFirst);
     const first = await port.timeline(workspace, facets, { limit: 2, before: null });
     await fold(port, workspace, "ada", [50, 60]);
@@ -111,7 +112,7 @@ export const timelineSentences: Contract<EventStore> = {
     const events: EventRecord[] = [];
     for (const [n, user] of busy.entries())
       events.push(...(await fold(port, workspace, user, [n, 10 + n, 10, 100 - n])));
-    const facets = users.map((user) => aKeyOf(workspace, user));
+    const facets = users.map((user) => aUidOf(workspace, user));
     assert.deepEqual(ids(await pages(port, workspace, facets, 7)), ids(events.toSorted(newestFirst)));
     assert.equal(await port.count(workspace, facets), 20);
   },
@@ -121,7 +122,7 @@ export const timelineSentences: Contract<EventStore> = {
     const values = [...HOSTILE_TEXTS, "nul", "nul\0", "a:b", "a"];
     for (const value of values) await fold(port, workspace, value, [1]);
     for (const value of values) {
-      const facets = [aKeyOf(workspace, value)];
+      const facets = [aUidOf(workspace, value)];
       const listed = await port.timeline(workspace, facets, ALL);
       assert.deepEqual(
         listed.map(({ identifiers }) => identifiers[0]!.value),
@@ -136,7 +137,7 @@ export const timelineSentences: Contract<EventStore> = {
     const own = new Map<WorkspaceId, readonly EventRecord[]>();
     for (const workspace of [a, b]) own.set(workspace, await fold(port, workspace, "ada", [1, 2]));
     for (const workspace of [a, b]) {
-      const facets = [aKeyOf(a, "ada"), aKeyOf(b, "ada")];
+      const facets = [aUidOf(a, "ada"), aUidOf(b, "ada")];
       assert.deepEqual(ids(await port.timeline(workspace, facets, ALL)), ids(own.get(workspace)!.toReversed()));
       assert.equal(await port.count(workspace, facets), 2);
     }

@@ -7,11 +7,17 @@ import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity
 import { aChain, EVERYBODY, giveBack, IN_HALVES, takeApart } from "../support/identity/plans.js";
 import { ann, bob, cat, dan, hostileValues, idOf } from "../support/identity/snapshots.js";
 
-const ask = (port: IdentityGraph, workspace: WorkspaceId, ...sets: readonly (readonly Identifier[])[]) =>
-  port.repeats(
-    workspace,
-    sets.map((identifiers) => identifiers.map((one) => identifierKey(workspace, one))),
-  );
+/** What it answers, once each is seen to carry the uid of its set's first identifier. */
+async function ask(port: IdentityGraph, workspace: WorkspaceId, ...sets: readonly (readonly Identifier[])[]) {
+  const keys = sets.map((identifiers) => identifiers.map((one) => identifierKey(workspace, one)));
+  const { identifiers } = await port.read(workspace, { keys: [...new Set(keys.flat())], pairs: [] });
+  return (await port.repeats(workspace, keys)).map((found, n) => {
+    if (found === null) return null;
+    const { facet, ...profile } = found;
+    assert.equal(facet, identifiers.get(keys[n]![0]!)?.uid);
+    return profile;
+  });
+}
 
 /** What `repeats` promises. */
 export const identityGraphRepeats: Contract<IdentityGraph> = {

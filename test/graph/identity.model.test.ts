@@ -235,7 +235,8 @@ async function checkOnGraph(graph: IdentityGraph, identity: Identity, random: Ra
   assert.deepEqual(await readPartition(graph, mine), closureOf(assertions), "I1");
   const found = await identity.lookup(mine, IDENTIFIERS);
   for (const [i, { identifiers }] of assertions.entries()) {
-    const live = found[IDENTIFIERS.indexOf(identifiers[0]!)];
+    const { uid, ...live } = found[IDENTIFIERS.indexOf(identifiers[0]!)]!;
+    assert.equal(results[i]!.facet, uid);
     assert.deepEqual(await identity.resolve(mine, results[i]!.profileId!), live, "I2");
   }
   const again = await identity.assertAll(mine, assertions);

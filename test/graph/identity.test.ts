@@ -41,11 +41,13 @@ describe("Identity", () => {
     assert.deepEqual(calls, { read: 0, repeats: 1, update: 1 });
     const again = await identity.assert(workspace, anAssertion("b", "a"));
     assert.deepEqual(calls, { read: 0, repeats: 2, update: 1 });
+    assert.notEqual(again.facet, created.facet, "each names its first identifier");
     assert.deepEqual(again, {
       profileId: created.profileId,
       outcome: "unchanged",
       mergedProfileIds: [],
       dropped: [],
+      facet: again.facet,
       changeId: null,
       rule: null,
       before: [{ profileId: created.profileId, size: 2 }],
@@ -107,18 +109,19 @@ describe("Identity", () => {
 
   it("looks profiles up in the order asked, without creating any", async () => {
     const { calls, identity, workspace } = aBench();
-    const { profileId } = await identity.assert(workspace, anAssertion("a", "b"));
+    const { profileId, facet } = await identity.assert(workspace, anAssertion("a", "b"));
     const ask = (...values: readonly string[]) =>
       identity.lookup(
         workspace,
         values.map((value) => anIdentifier(value)),
       );
-    assert.deepEqual(
-      await ask("b", "a", "b"),
-      Array.from({ length: 3 }, () => ({ profileId, size: 2 })),
-    );
+    const a = { profileId, size: 2, uid: facet };
+    const [b, ...rest] = await ask("b", "a", "b");
+    assert.deepEqual(rest, [a, b]);
+    assert.deepEqual({ ...b, uid: facet }, a);
+    assert.notEqual(b!.uid, facet);
     assert.equal(calls.update, 1, "what is found needs no step");
-    assert.deepEqual(await ask("a", "x", "b"), [{ profileId, size: 2 }, null, { profileId, size: 2 }]);
+    assert.deepEqual(await ask("a", "x", "b"), [a, null, b]);
     assert.deepEqual(await ask("x"), [null]);
     assert.deepEqual(await identity.lookup(aWorkspace(), [anIdentifier("a")]), [null]);
   });

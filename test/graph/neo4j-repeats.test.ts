@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { identifierKey } from "../../core/event/event.js";
-import type { IdentifierKey, ProfileId, WorkspaceId } from "../../core/ids.js";
-import { pairKey, type ProfileRef } from "../../core/identity/model.js";
+import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import { pairKey, type Repeat } from "../../core/identity/model.js";
 import type { Client, Parameters, Row } from "../../graph/neo4j/client.js";
 import { createNovelty } from "../../graph/neo4j/new-key-guess.js";
 import { createRepeats } from "../../graph/neo4j/repeats.js";
@@ -13,25 +13,26 @@ const coupleOf = (workspace: WorkspaceId, n: number): Couple => [
   identifierKey(workspace, anIdentifier(`u${n}`)),
   identifierKey(workspace, anIdentifier(`d${n}`, "device_id")),
 ];
-const refOf = (workspace: WorkspaceId, n: number): ProfileRef => ({
+const refOf = (workspace: WorkspaceId, n: number): Repeat => ({
   profileId: `${workspace} ${n}` as ProfileId,
   size: 2,
+  facet: coupleOf(workspace, n)[0] as string as Uid,
 });
 
 /** What a server answers that holds these couples; `twice` are those whose link is replaced just then: the old row comes too. */
-function aServer(held: ReadonlyMap<string, ProfileRef>, twice: ReadonlySet<string> = new Set()) {
+function aServer(held: ReadonlyMap<string, Repeat>, twice: ReadonlySet<string> = new Set()) {
   const asked: Parameters[] = [];
   const read = async (_: string, q: Parameters): Promise<readonly Row[]> => {
     asked.push(q);
     const links = q["links"] as readonly string[];
     const rows = links.flatMap((link, n) => {
-      const { profileId, size } = held.get(link) ?? { profileId: "", size: 0 };
-      return Array.from({ length: twice.has(link) ? 2 : 1 }, () => ({ n, profileId, size }));
+      const { profileId, size, facet } = held.get(link) ?? { profileId: "", size: 0, facet: "" };
+      return Array.from({ length: twice.has(link) ? 2 : 1 }, () => ({ n, profileId, size, facet }));
     });
     const missed = links.flatMap((link, n) => (held.has(link) && !twice.has(link) ? [] : [n]));
     const known = missed.filter((n) => twice.has(links[n]!));
     const [at, ids, sizes] = [rows.map(({ n }) => n), rows.map((row) => row.profileId), rows.map(({ size }) => size)];
-    return [[at, ids, sizes, missed, known]];
+    return [[at, ids, sizes, missed, known, rows.map(({ facet }) => facet)]];
   };
   const novelty = createNovelty({ max: 100, stepsOfRun: 2 });
   const others: (readonly IdentifierKey[])[] = [];
@@ -90,7 +91,7 @@ describe("Repeats that share a round trip", () => {
     const { repeats, asked, others } = aServer(held);
     const [alone, [a, b]] = [coupleOf(one, 5)[0], coupleOf(one, 6)];
     const found = await repeats(one, [[alone], coupleOf(one, 2), [a, b, alone], coupleOf(one, 7)]);
-    assert.deepEqual(found, [refOf("other" as WorkspaceId, 0), refOf(one, 2), null, null]);
+    assert.deepEqual(found, [{ ...refOf("other" as WorkspaceId, 0), facet: alone }, refOf(one, 2), null, null]);
     assert.deepEqual(others, [[alone, a, b]]);
     assert.equal((asked[0]!["links"] as readonly string[]).length, 2);
   });

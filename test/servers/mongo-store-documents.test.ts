@@ -4,7 +4,7 @@ import { newId, type EventId, type WorkspaceId } from "../../core/ids.js";
 import type { FacetSave } from "../../core/ports/profile-store.js";
 import { createMongoEventStore } from "../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../store/mongo/profiles.js";
-import { aDeadLetter, anEvent, aKeyOf, aMark } from "../support/builders.js";
+import { aDeadLetter, anEvent, aUidOf, aMark, noFold } from "../support/builders.js";
 import { withDatabase } from "../support/servers/mongo-backend.js";
 import { serversUnderTest } from "../support/servers/servers.js";
 
@@ -26,7 +26,7 @@ describe("events in MongoDB", () => {
       const { workspace, eventId } = event;
       const mark = aMark(event);
       await events.insert(workspace, [event]);
-      await events.markFolded(workspace, [mark]);
+      await events.markFolded(workspace, [mark], noFold);
       const documents = mongo.db.collection<{ _id: string; message: Buffer }>("events");
       const stored = await documents.findOne({ _id: `${workspace}:${eventId}` });
       const message = Buffer.from(stored!.message);
@@ -82,13 +82,13 @@ describe("events in MongoDB", () => {
       const payload = Buffer.from('{"$where":"x","a.b":1,"_bsontype":"ObjectID","__proto__":1,"canary":2}');
       const event = anEvent({ payload });
       await events.insert(event.workspace, [event]);
-      await events.markFolded(event.workspace, [aMark(event)]);
+      await events.markFolded(event.workspace, [aMark(event)], noFold);
       await events.bury(aDeadLetter({ workspace: event.workspace, eventId: event.eventId }));
       const kept = await mongo.db.collection("events").findOne();
-      const names = ["_id", "crc", "dropped", "facet", "message", "position", "profileId", "reason"];
+      const names = ["_id", "crc", "dropped", "facet", "folded", "message", "position", "profileId", "reason"];
       assert.deepEqual(Object.keys(kept!).toSorted(), names);
       for (const [name, value] of Object.entries(kept!))
-        assert.ok(name === "message" || ["string", "number"].includes(typeof value) || value === null, name);
+        assert.ok(name === "message" || ["string", "number", "boolean"].includes(typeof value) || value === null, name);
     }));
 
   it("makes its indexes once, however many processes start together", () =>
@@ -113,13 +113,13 @@ describe("facets in MongoDB", () => {
         await createMongoProfileStore({ mongo: await open() }),
       ];
       const workspace = newId<WorkspaceId>();
-      const keys = Array.from({ length: 120 }, (_, n) => aKeyOf(workspace, `user-${n}`));
+      const uids = Array.from({ length: 120 }, (_, n) => aUidOf(workspace, `user-${n}`));
       const save = (n: number, name: string, expectedRev: number): FacetSave => ({
-        key: keys[n]!,
+        uid: uids[n]!,
         facet: facetNamed(name),
         expectedRev,
       });
-      const all = keys.map((_, n) => n);
+      const all = uids.map((_, n) => n);
       // A third is new to all, a third stands at rev 1, a third was raised to rev 2 by another process.
       await other.save(
         workspace,
@@ -132,10 +132,10 @@ describe("facets in MongoDB", () => {
       const saves = all.map((n) => save(n, "one", n % 2));
       const expected = all.map((n) => (n % 3 === 0 ? n % 2 === 0 : n % 3 === 1 && n % 2 === 1));
       assert.deepEqual(await one.save(workspace, saves), expected);
-      const found = await one.find(workspace, keys);
+      const found = await one.find(workspace, uids);
       for (const n of all) {
         const standing = n % 3 === 0 && !expected[n] ? undefined : expected[n] ? "one" : "other";
-        assert.equal(named(found.get(keys[n]!)?.facet), standing, `facet ${n}`);
+        assert.equal(named(found.get(uids[n]!)?.facet), standing, `facet ${n}`);
       }
     }));
 
@@ -143,25 +143,25 @@ describe("facets in MongoDB", () => {
     withDatabase(MONGODB_URL, async (open) => {
       const stores = await Promise.all([1, 2, 3].map(async () => createMongoProfileStore({ mongo: await open() })));
       const workspace = newId<WorkspaceId>();
-      const keys = Array.from({ length: 40 }, (_, n) => aKeyOf(workspace, `user-${n}`));
+      const uids = Array.from({ length: 40 }, (_, n) => aUidOf(workspace, `user-${n}`));
       for (let rev = 0; rev < 10; rev += 1) {
         const answers = await Promise.all(
           stores.map((store, process) => {
-            const shuffled = process === 1 ? keys.toReversed() : keys;
+            const shuffled = process === 1 ? uids.toReversed() : uids;
             const facet = facetNamed(`process-${process}`);
             return store.save(
               workspace,
-              shuffled.map((key) => ({ key, facet, expectedRev: rev })),
+              shuffled.map((uid) => ({ uid, facet, expectedRev: rev })),
             );
           }),
         );
-        const found = await stores[0]!.find(workspace, keys);
-        for (const [n, key] of keys.entries()) {
+        const found = await stores[0]!.find(workspace, uids);
+        for (const [n, uid] of uids.entries()) {
           const winners = answers.flatMap((answer, process) =>
-            answer[process === 1 ? keys.length - 1 - n : n] ? [`process-${process}`] : [],
+            answer[process === 1 ? uids.length - 1 - n : n] ? [`process-${process}`] : [],
           );
-          assert.deepEqual(winners, [named(found.get(key)?.facet)], `rev ${rev} of facet ${n}`);
-          assert.equal(found.get(key)?.rev, rev + 1);
+          assert.deepEqual(winners, [named(found.get(uid)?.facet)], `rev ${rev} of facet ${n}`);
+          assert.equal(found.get(uid)?.rev, rev + 1);
         }
       }
     }));

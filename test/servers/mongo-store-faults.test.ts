@@ -5,7 +5,7 @@ import type { EventStore } from "../../core/ports/event-store.js";
 import { createMongoEventStore } from "../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../store/mongo/profiles.js";
 import { openMongo, type Mongo } from "../../store/mongo/open.js";
-import { aDeadLetter, anEvent, aKeyOf, aMark } from "../support/builders.js";
+import { aDeadLetter, anEvent, aUidOf, aMark, noFold } from "../support/builders.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 import { aDatabaseUrl, dropMongo, openTestMongo } from "../support/servers/mongo-backend.js";
 import { openFakeMongo, openMongoProxy, type MongoProxy } from "../support/servers/mongo-faults.js";
@@ -42,15 +42,15 @@ async function refusesAll(mongo: Mongo, events: EventStore, limitMs: number): Pr
   const event = anEvent();
   const { workspace, eventId } = event;
   const page = { limit: 10, before: null };
-  const profiles = { ...event, keys: [aKeyOf(workspace, "ada")] };
+  const profiles = { ...event, uids: [aUidOf(workspace, "ada")] };
   const calls: readonly (() => Promise<unknown>)[] = [
     () => events.ready(),
     () => mongo.ready(),
     () => events.insert(workspace, [event]),
     () => events.find(workspace, eventId),
-    () => events.markFolded(workspace, [aMark(event)]),
-    () => events.timeline(workspace, profiles.keys, page),
-    () => events.count(workspace, profiles.keys),
+    () => events.markFolded(workspace, [aMark(event)], noFold),
+    () => events.timeline(workspace, profiles.uids, page),
+    () => events.count(workspace, profiles.uids),
     () => events.bury(aDeadLetter()),
     () => events.deadLetters(workspace, { ...page, eventId: null, reason: null }),
   ];
@@ -159,12 +159,12 @@ describe("MongoDB answers that a write is not safe", () => {
         const [events, profiles] = [await createMongoEventStore({ mongo }), await createMongoProfileStore({ mongo })];
         isReady = true;
         const event = anEvent();
-        const key = aKeyOf(event.workspace, "ada");
+        const uid = aUidOf(event.workspace, "ada");
         const facet = { traits: new Map(), firstSeen: null, lastSeen: null };
         await rejectsAsUnavailable(() => events.insert(event.workspace, [event]));
-        await rejectsAsUnavailable(() => events.markFolded(event.workspace, [aMark(event)]));
-        await rejectsAsUnavailable(() => profiles.save(event.workspace, [{ key, facet, expectedRev: 0 }]));
-        await rejectsAsUnavailable(() => profiles.save(event.workspace, [{ key, facet, expectedRev: 3 }]));
+        await rejectsAsUnavailable(() => events.markFolded(event.workspace, [aMark(event)], noFold));
+        await rejectsAsUnavailable(() => profiles.save(event.workspace, [{ uid, facet, expectedRev: 0 }]));
+        await rejectsAsUnavailable(() => profiles.save(event.workspace, [{ uid, facet, expectedRev: 3 }]));
         if (reply["writeErrors"] === undefined || reply["writeConcernError"] !== undefined)
           await rejectsAsUnavailable(() => events.bury(aDeadLetter()));
       } finally {

@@ -12,7 +12,7 @@ import { openEmbedded, type EmbeddedStore } from "../../store/embedded/open.js";
 import { createEmbeddedQueue } from "../../store/embedded/queue/queue.js";
 import { createTables } from "../../store/embedded/schema.js";
 import { onError, temporaryFolder } from "../support/backends.js";
-import { anEvent, aMark } from "../support/builders.js";
+import { anEvent, aMark, noFold } from "../support/builders.js";
 import { killChildren, startChild } from "../support/service/child.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 
@@ -150,7 +150,7 @@ describe("The embedded store", () => {
     const mark = aMark(event);
     const { workspace, eventId } = event;
     await events.insert(workspace, [event]);
-    await events.markFolded(workspace, [mark]);
+    await events.markFolded(workspace, [mark], noFold);
     const [message] = database.prepare("SELECT message FROM events").get([]) as [Buffer];
     for (const position of [5, message.length - 2]) {
       const flipped = Buffer.from(message);

@@ -1,3 +1,4 @@
+import { v5 } from "uuid";
 import type { Dataset, KeyRecord, Namespace, SchemaVersion, Workspace } from "../../core/catalog/catalog.js";
 import { identifierKey, type EventRecord } from "../../core/event/event.js";
 import {
@@ -9,6 +10,7 @@ import {
   type KeyId,
   type ProfileId,
   type SchemaId,
+  type Uid,
   type WorkspaceId,
 } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
@@ -51,9 +53,15 @@ export const anEvent = (changes: Partial<EventRecord> = {}): EventRecord => ({
 export const aKeyOf = (workspace: WorkspaceId, value: string, namespace = "user_id"): IdentifierKey =>
   identifierKey(workspace, { namespace, value });
 
+/** The same uid for the same value: each workspace has its own. */
+export const aUidOf = (workspace: WorkspaceId, value: string): Uid => v5(value, workspace) as Uid;
+
+/** For marks whose fold is of no interest. */
+export const noFold = async (): Promise<void> => undefined;
+
 export const aMark = (event: EventRecord, changes: Partial<FoldMark> = {}): FoldMark => ({
   eventId: event.eventId,
-  facet: identifierKey(event.workspace, event.identifiers[0]!),
+  facet: aUidOf(event.workspace, event.identifiers[0]!.value),
   profileIdThen: newId<ProfileId>(),
   dropped: [],
   ...changes,

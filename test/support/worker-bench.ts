@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.js";
 import {
-  facetIdentifier,
   identifierKey,
+  isFolding,
   type EventRecord,
   type Identifier,
   type StoredEvent,
@@ -9,7 +9,7 @@ import {
 import type { Contribution, Facet } from "../../core/profile/facet.js";
 import { facetToJson } from "../../core/profile/facet-json.js";
 import { emptyFacet, foldEvent } from "../../core/profile/fold.js";
-import type { EventId, IdentifierKey, KeyId, SchemaId, WorkspaceId } from "../../core/ids.js";
+import type { EventId, IdentifierKey, KeyId, SchemaId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Log } from "../../core/log.js";
 import { encodeMessage } from "../../core/event/message.js";
 import type { Delivery } from "../../core/ports/event-queue.js";
@@ -151,10 +151,13 @@ const facetText = (facet: Facet): string =>
 
 const sorted = (lines: Iterable<string>): readonly string[] => [...lines].toSorted();
 
+export const keyNamed = ({ uids }: MemoryState, uid: Uid): IdentifierKey =>
+  [...uids].find(([, named]) => named === uid)![0];
+
 /** All that the processes left, as text that two runs can be compared by. */
 export const endState = (state: MemoryState) => ({
   events: sorted([...state.stored.values()].map((event) => `${event.workspace} ${event.eventId} ${event.status}`)),
-  facets: sorted([...state.facets].map(([key, { facet }]) => `${key} ${facetText(facet)}`)),
+  facets: sorted([...state.facets].map(([uid, { facet }]) => `${keyNamed(state, uid)} ${facetText(facet)}`)),
   partition: partitionOf(state),
   letters: sorted([...state.letters.values()].map((letter) => `${letter.deadLetterId} ${letter.reason}`)),
   marks: sorted(state.marks),
@@ -162,7 +165,7 @@ export const endState = (state: MemoryState) => ({
 
 /** What must stand there, computed from the stored events alone: the order of all that happened plays no part. */
 export function recompute(state: MemoryState): Pick<ReturnType<typeof endState>, "facets" | "partition" | "marks"> {
-  const folding = [...state.stored.values()].filter((event) => facetIdentifier(event) !== null);
+  const folding = [...state.stored.values()].filter((event) => isFolding(event));
   const facets = new Map<IdentifierKey, Facet>();
   for (const event of folding) {
     const key = keysOf(event)[0]!;

@@ -10,6 +10,7 @@ import {
   device,
   done,
   endState,
+  keyNamed,
   idOf,
   mail,
   recompute,
@@ -38,7 +39,10 @@ describe("The steps of an event", () => {
     assert.deepEqual(steps.slice(0, 4), ["findWorkspace", "insert", "findSchema", "assertAll"]);
     assert.deepEqual(steps.slice(4).toSorted(), ["findFacets", "markFolded", "saveFacets"]);
     const { stored, assertions } = bench.ports.state;
-    assert.deepEqual([...stored.values()], [{ ...event, status: "folded", profileIdThen: "000000", reason: null }]);
+    assert.deepEqual(
+      [...stored.values()],
+      [{ ...event, status: "folded", facet: "000000", profileIdThen: "000000", reason: null }],
+    );
     assert.deepEqual(assertions, [
       {
         identifiers: [mail("ann"), device("d1")],
@@ -91,7 +95,11 @@ describe("The steps of an event", () => {
   it("fold it into the facet of its first identifier, in the order that was pinned", async () => {
     const bench = createBench();
     await bench.start()([delivered(anEvent(1, { identifiers: [device("d1"), mail("ann")] }))]);
-    assert.deepEqual([...bench.ports.state.facets.keys()], [identifierKey(ONE, device("d1"))]);
+    const { state } = bench.ports;
+    assert.deepEqual(
+      [...state.facets.keys()].map((uid) => keyNamed(state, uid)),
+      [identifierKey(ONE, device("d1"))],
+    );
   });
 
   it("are taken again for an event that is marked, since its mark may stand without its fold; but it is not linked again", async () => {
@@ -114,7 +122,6 @@ describe("The steps of an event", () => {
     assert.deepEqual(await bench.start()([delivered(anEvent(1))]), [done]);
     assert.equal(counts.get("findFacets"), 1);
     assert.equal(counts.has("saveFacets"), false);
-    assert.equal(counts.has("markFolded"), false);
   });
 
   it("fold again what another worker changed between the read and the write", async () => {

@@ -87,9 +87,10 @@ CALL () {
   OPTIONAL MATCH (a)-[:OF]->(p)
   OPTIONAL MATCH (b)-[:OF]->(o)
   RETURN collect(n) AS at, collect(coalesce(p.id, "")) AS ids, collect(coalesce(p.size, 0)) AS sizes,
+    collect(coalesce(CASE a.key WHEN $q.ends[2 * n] THEN a.uid ELSE b.uid END, "")) AS facets,
     collect([n, l, coalesce(o = p OR o.id = p.id, false)]) AS seen
 }
-WITH at, ids, sizes, [
+WITH at, ids, sizes, facets, [
   s IN seen WHERE NOT s[2] OR s[1].key IS NULL OR s[1].removed_at IS NOT NULL | s[0]
 ] AS missed
 CALL (missed) {
@@ -98,7 +99,7 @@ CALL (missed) {
   MATCH (i:Identifier {key: $q.ends[end]}) USING INDEX SEEK i:Identifier(key)
   RETURN collect(n) AS known
 }
-RETURN at, ids, sizes, missed, known`;
+RETURN at, ids, sizes, missed, known, facets`;
 
 export const LOCK = `CYPHER replan=skip ${TAKE_LOCK} RETURN w.seq`;
 

@@ -82,7 +82,7 @@ export function createKiller(die: () => void): Killer {
           if (inserted.some(({ eventId }) => isFatal(eventId))) die();
           return around("insert", () => events.insert(workspace, inserted));
         },
-        markFolded: (workspace, marks) => around("mark", () => events.markFolded(workspace, marks)),
+        markFolded: (workspace, marks, fold) => around("mark", () => events.markFolded(workspace, marks, fold)),
         bury: (letter) => around("bury", () => events.bury(letter)),
       },
       profiles: { ...profiles, save: (workspace, saves) => around("fold", () => profiles.save(workspace, saves)) },

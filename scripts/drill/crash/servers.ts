@@ -149,8 +149,8 @@ function createMeeting(stage: Stage) {
           await Promise.all([signal("first arrived").given, signal("second arrived").given]);
           return stored;
         },
-        markFolded: async (workspace, marks) => {
-          await backends.events.markFolded(workspace, marks);
+        markFolded: async (workspace, marks, fold) => {
+          await backends.events.markFolded(workspace, marks, fold);
           if (marks.some(({ eventId }) => eventId === theEventId(stage))) signal(`${name} finished`).give();
         },
       },

@@ -1,8 +1,8 @@
 import type { Database } from "../../../core/database.js";
 import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
 import type { DeadLetter, DeadLetterPage, EventStore } from "../../../core/ports/event-store.js";
-import { createEventKeys } from "./rows.js";
 import type { Session } from "../session.js";
+import { createOwnKeys } from "../uuid.js";
 
 type Row = readonly [
   id: DeadLetterId,
@@ -28,7 +28,7 @@ export function createDeadLetters(database: Database, session: Session): Pick<Ev
     await session.write(() => {
       insert.run([deadLetterId, workspace, eventId, at, Number(killsEvent), reason, message]);
       // A folded event ignores its reason: once it is folded it counts as folded, whatever came first.
-      if (killsEvent && workspace && eventId) kill.run([reason, createEventKeys(workspace)(eventId)]);
+      if (killsEvent && workspace && eventId) kill.run([reason, createOwnKeys(workspace)(eventId)]);
     });
   };
 

@@ -1,14 +1,17 @@
 import type { Database } from "../../../core/database.js";
 import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
-import { isUuid, type EventId, type WorkspaceId } from "../../../core/ids.js";
-import type { EventStore, FoldMark } from "../../../core/ports/event-store.js";
-import { ownKey } from "../../own-key.js";
+import { isUuid, type EventId, type Uid, type WorkspaceId } from "../../../core/ids.js";
+import type { EventStore } from "../../../core/ports/event-store.js";
 import { droppedToJson, fromRow, justStored, type EventRow } from "../../stored-event.js";
 import { createDeadLetters } from "./dead-letters.js";
-import { createEventKeys, SELECT_EVENT, toRow } from "./rows.js";
+import { SELECT_EVENT, toEventRow, toRow } from "./rows.js";
 import { prepareRows } from "../rows.js";
 import { createSession } from "../session.js";
+import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
 import { createTimeline } from "./timeline.js";
+
+/** effective_ts and event id in one: comparing it compares them in turn, because the first has a fixed length. */
+const POSITION = "CAST(events.effective_ts || substr(events.id, 17) AS BLOB)";
 
 /**
  * Events are written once and never changed. What the fold adds is in a narrow table of its own, so that a mark does not rewrite the page
@@ -23,18 +26,26 @@ export function createEmbeddedEventStore({ database }: { readonly database: Data
   );
   const markAll = prepareRows(
     database,
-    5,
+    4,
     (values) =>
       `INSERT INTO folds (seq, facet, position, profile_id, dropped)
-       SELECT events.seq, mark.column2, events.effective_ts || mark.column3, mark.column4, mark.column5
+       SELECT events.seq, mark.column2, ${POSITION}, mark.column3, mark.column4
        FROM (VALUES ${values}) AS mark CROSS JOIN events ON events.id = mark.column1
        WHERE true ON CONFLICT (seq) DO NOTHING`,
   );
   const select = database.prepare(`${SELECT_EVENT} WHERE events.id = ?`);
-  const row = (key: Buffer): EventRow | undefined => select.get([key]) as EventRow | undefined;
+  const row = (key: Buffer): EventRow | undefined => {
+    const found = select.get([key]);
+    return found && toEventRow(found);
+  };
+  const facet = database.prepare(
+    "SELECT substr(folds.facet, 17) FROM events JOIN folds USING (seq) WHERE events.id = ?",
+  );
+  /** Of events whose marks are not committed yet. */
+  const pinned = new Map<string, Uid>();
 
   const insert = async (workspace: WorkspaceId, events: readonly EventRecord[]): Promise<readonly StoredEvent[]> => {
-    const keyOf = createEventKeys(workspace);
+    const keyOf = createOwnKeys(workspace);
     const keys = events.map(({ eventId }) => keyOf(eventId));
     const rows = events.map((event, index) => toRow(keys[index]!, event));
     // Only a duplicate costs a read, and it is rare.
@@ -43,20 +54,38 @@ export function createEmbeddedEventStore({ database }: { readonly database: Data
   };
 
   const find = async (workspace: WorkspaceId, eventId: EventId): Promise<StoredEvent | null> => {
-    const found = await session.read(() => (isUuid(eventId) ? row(createEventKeys(workspace)(eventId)) : undefined));
+    const found = await session.read(() => (isUuid(eventId) ? row(createOwnKeys(workspace)(eventId)) : undefined));
     return found ? fromRow(workspace, found) : null;
   };
 
-  const markFolded = async (workspace: WorkspaceId, marks: readonly FoldMark[]): Promise<void> => {
-    const keyOf = createEventKeys(workspace);
-    const rows = marks.map(({ eventId, facet, profileIdThen, dropped }) => [
-      keyOf(eventId),
-      ownKey(workspace, facet),
-      eventId,
-      profileIdThen,
+  /** The facet that an event was given first: from now on also to those that ask before its mark is committed. */
+  const pin = (key: Buffer, given: Uid): Uid => {
+    const name = key.toString("latin1");
+    const standing = pinned.get(name) ?? facet.get([key])?.[0];
+    const uid =
+      standing === undefined
+        ? given
+        : typeof standing === "string"
+          ? (standing as Uid)
+          : readUuid<Uid>(standing as Buffer);
+    pinned.set(name, uid);
+    return uid;
+  };
+
+  const markFolded: EventStore["markFolded"] = async (workspace, marks, fold) => {
+    const keyOf = createOwnKeys(workspace);
+    const keys = marks.map(({ eventId }) => keyOf(eventId));
+    const facets = await session.read(() => marks.map((mark, n) => pin(keys[n]!, mark.facet)));
+    const rows = marks.map(({ profileIdThen, dropped }, n) => [
+      keys[n]!,
+      keyOf(facets[n]!),
+      uuidBytes(profileIdThen),
       droppedToJson(dropped),
     ]);
-    await session.write(() => void markAll(rows));
+    // The mark waits for its commit before anything of the fold does, so no fold is on disk without the mark that names its facet.
+    const both = await Promise.allSettled([session.write(() => void markAll(rows)), fold(facets)]);
+    for (const key of keys) pinned.delete(key.toString("latin1"));
+    for (const one of both) if (one.status === "rejected") throw one.reason;
   };
 
   return {

@@ -1,18 +1,32 @@
 import { crc32 } from "node:zlib";
 import type { SqlValue } from "../../../core/database.js";
 import type { EventRecord } from "../../../core/event/event.js";
-import type { EventId, WorkspaceId } from "../../../core/ids.js";
 import { encodeMessage } from "../../../core/event/message.js";
+import type { Uid } from "../../../core/ids.js";
+import type { EventRow } from "../../stored-event.js";
+import { readUuid } from "../uuid.js";
 
-/** The columns of an `EventRow`, in its order. */
-export const SELECT_EVENT = `SELECT events.message, events.crc, events.reason, folds.profile_id, folds.dropped
+type Row = readonly [
+  message: Buffer,
+  crc: number,
+  reason: Buffer | null,
+  facet: Buffer | null,
+  profileId: Buffer | null,
+  dropped: string | null,
+];
+
+/** The columns of a `Row`. */
+export const SELECT_EVENT = `SELECT events.message, events.crc, events.reason, folds.facet, folds.profile_id, folds.dropped
   FROM events LEFT JOIN folds USING (seq)`;
 
-/** 32 bytes under which a workspace's events stand; both ids are UUIDs. */
-export const createEventKeys = (workspace: WorkspaceId): ((eventId: EventId) => Buffer) => {
-  const prefix = workspace.replaceAll("-", "");
-  return (eventId) => Buffer.from(prefix + eventId.replaceAll("-", ""), "hex");
-};
+export function toEventRow(row: readonly unknown[]): EventRow {
+  const [message, crc, reason, facet, profileId, dropped] = row as Row;
+  if (facet === null || profileId === null) return [message, crc, reason, null];
+  // Behind the workspace's.
+  const uid = readUuid<Uid>(facet.subarray(UUID_BYTES));
+  return [message, crc, reason, { facet: uid, profileId: readUuid(profileId), dropped, isDone: true }];
+}
+const UUID_BYTES = 16;
 
 /** The parameters of an insert: id, effective_ts, crc, message. */
 export function toRow(key: Buffer, event: EventRecord): readonly SqlValue[] {

@@ -1,8 +1,9 @@
 import type { Collection, IndexDescription } from "mongodb";
 import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
 import type { DeadLetter, DeadLetterPage, EventStore } from "../../../core/ports/event-store.js";
-import { eventKey, type EventDocument } from "./documents.js";
+import type { EventDocument } from "./documents.js";
 import { isDuplicateKey } from "../failure.js";
+import { ownId } from "../own-id.js";
 import type { Session } from "../session.js";
 
 export interface DeadLetterDocument {
@@ -51,7 +52,7 @@ export function createDeadLetters(
     await keep(letter);
     if (!killsEvent || workspace === null || eventId === null) return;
     // Also when the dead letter was already there: the process that kept it may have died before this. A folded event stays folded.
-    await session.call(() => events.updateOne({ _id: eventKey(workspace, eventId) }, { $set: { reason } }));
+    await session.call(() => events.updateOne({ _id: ownId(workspace, eventId) }, { $set: { reason } }));
   };
 
   /** Null when there is no such letter here. */

@@ -1,9 +1,10 @@
 import { crc32 } from "node:zlib";
 import { AppError } from "../../../core/errors.js";
 import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
-import type { EventId, IdentifierKey, ProfileId, WorkspaceId } from "../../../core/ids.js";
+import type { EventId, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
 import { encodeMessage } from "../../../core/event/message.js";
 import type { TimelinePosition } from "../../../core/ports/event-store.js";
+import { idIn, ownId } from "../own-id.js";
 import { fromRow } from "../../stored-event.js";
 
 /**
@@ -11,7 +12,7 @@ import { fromRow } from "../../stored-event.js";
  * typed fields beside it are ours and carry the indexes.
  */
 export interface EventDocument {
-  /** `workspace:event id`: unique, and UUIDv7s of one workspace are inserted side by side. */
+  /** Of the event: see `ownId`. */
   readonly _id: string;
   /** effective_ts and event id as one text. The first has a fixed length, so comparing the texts compares both in turn. */
   readonly position: string;
@@ -19,39 +20,38 @@ export interface EventDocument {
   readonly crc: number;
   /** Envelope and payload as they travel through the queue. */
   readonly message: Buffer;
-  /** These three come with the fold. */
-  readonly facet?: IdentifierKey;
-  readonly profileId?: ProfileId | null;
-  /** JSON, or null when the fold dropped nothing. */
+  /** These three come before the fold: the uid's own id, the profile then, and JSON, or null when linking dropped nothing. */
+  readonly facet?: string | null;
+  readonly profileId?: ProfileId;
   readonly dropped?: string | null;
+  /** It comes after the fold. */
+  readonly folded?: true;
   /** Why it is dead; says nothing once it is folded. */
   readonly reason?: string;
 }
 
 /** All of a document that `fromDocument` needs. */
-export const STORED = { crc: 1, message: 1, profileId: 1, dropped: 1, reason: 1 } as const;
+export const STORED = { crc: 1, message: 1, facet: 1, profileId: 1, dropped: 1, folded: 1, reason: 1 } as const;
 
 const INSTANT_LENGTH = "1970-01-01T00:00:00.000000000Z".length;
 
-export const eventKey = (workspace: WorkspaceId, eventId: string): string => `${workspace}:${eventId}`;
 export const positionOf = ({ effectiveTs, eventId }: TimelinePosition): string => effectiveTs + eventId;
 export const eventIdIn = (position: string): EventId => position.slice(INSTANT_LENGTH) as EventId;
 
 export function toDocument(workspace: WorkspaceId, event: EventRecord): EventDocument {
   const message = encodeMessage(event);
-  return { _id: eventKey(workspace, event.eventId), position: positionOf(event), crc: crc32(message), message };
+  return { _id: ownId(workspace, event.eventId), position: positionOf(event), crc: crc32(message), message };
 }
 
 /** Throws `damaged` when the checksum does not hold or the document is not the one that was asked for. */
 export function fromDocument(workspace: WorkspaceId, document: EventDocument): StoredEvent {
-  const { _id, message, crc, reason, profileId, dropped } = document;
+  const { _id, message, crc, reason, facet, profileId, dropped = null, folded = false } = document;
   const event = fromRow(workspace, [
     message,
     crc,
     reason === undefined ? null : Buffer.from(reason),
-    profileId ?? null,
-    dropped ?? null,
+    facet && profileId ? { facet: idIn<Uid>(facet), profileId, dropped, isDone: folded } : null,
   ]);
-  if (eventKey(workspace, event.eventId) !== _id) throw new AppError("damaged", "The stored event is damaged.");
+  if (ownId(workspace, event.eventId) !== _id) throw new AppError("damaged", "The stored event is damaged.");
   return event;
 }

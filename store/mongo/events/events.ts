@@ -1,13 +1,13 @@
 import type { AnyBulkWriteOperation, Collection } from "mongodb";
 import { AppError } from "../../../core/errors.js";
 import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
-import type { EventId, WorkspaceId } from "../../../core/ids.js";
+import type { EventId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { EventStore, FoldMark } from "../../../core/ports/event-store.js";
 import { droppedToJson, justStored } from "../../stored-event.js";
-import { ownKey } from "../../own-key.js";
-import { batchesOf } from "./batches.js";
+import { idIn, ownId } from "../own-id.js";
+import { batchesOf, slicesOf } from "./batches.js";
 import { createDeadLetters, DEAD_LETTER_INDEXES, type DeadLetterDocument } from "./dead-letters.js";
-import { eventKey, fromDocument, STORED, toDocument, type EventDocument } from "./documents.js";
+import { fromDocument, STORED, toDocument, type EventDocument } from "./documents.js";
 import { duplicatesOf } from "../failure.js";
 import type { Mongo } from "../open.js";
 import { createSession, type Session } from "../session.js";
@@ -50,7 +50,7 @@ function createInsert(events: Collection<EventDocument>, session: Session): Pick
     });
 
   const findAll = async (workspace: WorkspaceId, ids: readonly EventId[]): Promise<readonly StoredEvent[]> => {
-    const filter = { _id: { $in: ids.map((id) => eventKey(workspace, id)) } };
+    const filter = { _id: { $in: ids.map((id) => ownId(workspace, id)) } };
     const found = await session.call(() => events.find(filter, { projection: STORED }).toArray());
     return found.map((document) => fromDocument(workspace, document));
   };
@@ -82,29 +82,48 @@ function gone(): never {
   throw new AppError("unavailable", "A stored event was removed meanwhile.");
 }
 
-const createMarks = (events: Collection<EventDocument>, session: Session): Pick<EventStore, "markFolded"> => ({
-  markFolded: async (workspace, marks) => {
-    session.requireOpen();
-    // Of two marks in one call the first counts, whatever order the server runs them in.
-    const first = new Map<EventId, FoldMark>();
-    for (const mark of marks) if (!first.has(mark.eventId)) first.set(mark.eventId, mark);
-    const updates = [...first.values()].map((mark) => toUpdate(workspace, mark));
-    for (const batch of batchesOf(updates, () => MARK_BYTES))
-      await session.call(() => events.bulkWrite([...batch], { ordered: false }));
-  },
-});
+function createMarks(events: Collection<EventDocument>, session: Session): Pick<EventStore, "markFolded"> {
+  /** Gives each event its facet if it has none, and answers the facets that stand. */
+  const pin = async (workspace: WorkspaceId, marks: readonly FoldMark[]): Promise<ReadonlyMap<EventId, Uid>> => {
+    const facets = new Map(marks.map(({ eventId, facet }) => [eventId, facet]));
+    const updates = marks.map((mark) => toUpdate(workspace, mark));
+    const { matchedCount } = await session.call(() => events.bulkWrite(updates, { ordered: false }));
+    if (matchedCount === marks.length) return facets;
+    const projection = { facet: 1 };
+    const found = await session.call(() => events.find(ofEvents(workspace, marks), { projection }).toArray());
+    for (const { _id, facet } of found) if (facet) facets.set(idIn(_id), idIn(facet));
+    return facets;
+  };
 
-/** About what one mark costs the server, which rewrites the event. */
-const MARK_BYTES = 16 * 1024;
+  return {
+    markFolded: async (workspace, marks, fold) => {
+      session.requireOpen();
+      // Of two marks in one call the first counts, whatever order the server runs them in.
+      const first = new Map<EventId, FoldMark>();
+      for (const mark of marks) if (!first.has(mark.eventId)) first.set(mark.eventId, mark);
+      const batches = [...slicesOf([...first.values()], MARKS_PER_CALL)];
+      const facets = new Map<EventId, Uid>();
+      for (const batch of batches)
+        for (const [eventId, facet] of await pin(workspace, batch)) facets.set(eventId, facet);
+      await fold(marks.map(({ eventId }) => facets.get(eventId)!));
+      for (const batch of batches) {
+        const filter = { ...ofEvents(workspace, batch), facet: { $ne: null } };
+        await session.call(() => events.updateMany(filter, { $set: { folded: true } }));
+      }
+    },
+  };
+}
+
+/** The server rewrites each event. */
+const MARKS_PER_CALL = 500;
+
+const ofEvents = (workspace: WorkspaceId, marks: readonly FoldMark[]) => ({
+  _id: { $in: marks.map(({ eventId }) => ownId(workspace, eventId)) },
+});
 
 function toUpdate(workspace: WorkspaceId, mark: FoldMark): AnyBulkWriteOperation<EventDocument> {
   const { eventId, facet, profileIdThen, dropped } = mark;
-  ownKey(workspace, facet);
-  return {
-    updateOne: {
-      // Null also matches an absent field: only the first mark finds its event.
-      filter: { _id: eventKey(workspace, eventId), profileId: null },
-      update: { $set: { facet, profileId: profileIdThen, dropped: droppedToJson(dropped) } },
-    },
-  };
+  const pinned = { facet: ownId(workspace, facet), profileId: profileIdThen, dropped: droppedToJson(dropped) };
+  // Null also stands for "not there": only the first mark finds its event.
+  return { updateOne: { filter: { _id: ownId(workspace, eventId), facet: null }, update: { $set: pinned } } };
 }

@@ -30,7 +30,7 @@ export interface MemoryPorts {
 export interface MemoryState {
   readonly stored: Map<string, StoredEvent>;
   readonly letters: Map<DeadLetterId, DeadLetter>;
-  readonly facets: Map<IdentifierKey, StoredFacet>;
+  readonly facets: Map<Uid, StoredFacet>;
   readonly uids: Map<IdentifierKey, Uid>;
   /** Each identifier's representative, up to the root. */
   readonly parents: Map<IdentifierKey, IdentifierKey>;
@@ -62,34 +62,35 @@ export function createMemoryPorts(workspaces: readonly WorkspaceId[], schemaId: 
     events: {
       insert: (workspace, events) =>
         step("insert", workspace, () => events.map((event) => insert(state, workspace, event))),
-      markFolded: (workspace, marks) =>
-        step("markFolded", workspace, () => {
-          for (const { eventId, profileIdThen, dropped } of marks) {
-            const event = state.stored.get(slot(workspace, eventId))!;
-            if (event.status === "folded") continue;
-            state.marks.push(eventId);
-            state.stored.set(slot(workspace, eventId), {
-              ...event,
-              status: "folded",
-              reason: null,
-              profileIdThen,
-              dropped: [...event.dropped, ...dropped],
-            });
-          }
-        }),
+      markFolded: async (workspace, marks, fold) => {
+        await ports.hook("markFolded", "before", workspace);
+        const names = marks.map(({ eventId }) => slot(workspace, eventId));
+        for (const [n, { facet, profileIdThen, dropped }] of marks.entries()) {
+          const event = state.stored.get(names[n]!)!;
+          if (event.facet !== null) continue;
+          state.stored.set(names[n]!, { ...event, facet, profileIdThen, dropped: [...event.dropped, ...dropped] });
+        }
+        await fold(names.map((name) => state.stored.get(name)!.facet!));
+        for (const name of names) {
+          const event = state.stored.get(name)!;
+          if (event.status !== "folded") state.marks.push(event.eventId);
+          state.stored.set(name, { ...event, status: "folded", reason: null });
+        }
+        await ports.hook("markFolded", "after", workspace);
+      },
       bury: (letter) => step("bury", letter.workspace, () => bury(state, letter)),
     },
     profiles: {
-      find: (workspace, keys) =>
+      find: (workspace, uids) =>
         step("findFacets", workspace, () => {
-          const known = keys.filter((key) => key.startsWith(workspace) && state.facets.has(key));
-          return new Map(known.map((key) => [key, state.facets.get(key)!]));
+          const known = uids.filter((uid) => state.facets.has(uid));
+          return new Map(known.map((uid) => [uid, state.facets.get(uid)!]));
         }),
       save: (workspace, saves) =>
         step("saveFacets", workspace, () =>
-          saves.map(({ key, facet, expectedRev }) => {
-            const rev = state.facets.get(key)?.rev ?? 0;
-            if (rev === expectedRev) state.facets.set(key, { facet, rev: rev + 1 });
+          saves.map(({ uid, facet, expectedRev }) => {
+            const rev = state.facets.get(uid)?.rev ?? 0;
+            if (rev === expectedRev) state.facets.set(uid, { facet, rev: rev + 1 });
             return rev === expectedRev;
           }),
         ),
@@ -123,7 +124,7 @@ const aSchema = (workspace: WorkspaceId, schemaId: SchemaId, version: number): S
 function insert(state: MemoryState, workspace: WorkspaceId, event: EventRecord): StoredEvent {
   const before = state.stored.get(slot(workspace, event.eventId));
   if (before !== undefined) return before;
-  const stored: StoredEvent = { ...event, status: "stored", profileIdThen: null, reason: null };
+  const stored: StoredEvent = { ...event, status: "stored", facet: null, profileIdThen: null, reason: null };
   state.stored.set(slot(workspace, event.eventId), stored);
   return stored;
 }
@@ -147,7 +148,15 @@ function link(state: MemoryState, workspace: WorkspaceId, assertion: Assertion):
   for (const key of keys.slice(1)) unite(state, keys[0]!, key);
   const profileId = state.uids.get(rootOf(state, keys[0]!))!;
   const refs = [{ profileId, size: 1 }];
-  const rest = { mergedProfileIds: [], dropped: [], changeId: null, rule: null, before: refs, after: refs };
+  const rest = {
+    mergedProfileIds: [],
+    dropped: [],
+    facet: state.uids.get(keys[0]!)!,
+    changeId: null,
+    rule: null,
+    before: refs,
+    after: refs,
+  };
   return { profileId, outcome: "linked", ...rest };
 }
 

@@ -114,10 +114,11 @@ function compareVerdict(
   { isRecorded, ...expected }: ExpectedVerdict,
   dryRun: boolean,
 ): void {
-  const { changeId, dropped, ...rest } = result;
+  const { changeId, dropped, facet, ...rest } = result;
   const named = dropped.map(({ identifier, rule }) => `${nameOf(identifier)} ${rule}`).toSorted();
   const profileId = dryRun && expected.before.length === 0 ? null : expected.profileId;
   assert.deepEqual({ ...rest, dropped: named }, { ...expected, profileId });
+  assert.equal(facet !== null, !dryRun && expected.outcome !== "refused", "a facet is named");
   assert.equal(changeId !== null, isRecorded && !dryRun, "a record is left");
   if (changeId !== null) made.push({ number, changeId });
 }
