@@ -20,10 +20,10 @@ export interface SentEvent {
 export type Acceptance =
   { readonly kind: "accepted"; readonly eventId: EventId } | { readonly kind: "refused"; readonly error: unknown };
 
-/** Answers one result for each event, in order: one that is refused holds up no other. */
+/** Answers one result for each event, in order; a refused event does not stop the others. */
 export type AcceptEvents = (caller: Caller, sent: readonly SentEvent[]) => Promise<readonly Acceptance[]>;
 
-/** Everything that a retry or a later setting must not change is pinned here, then the event is queued. */
+/** Everything that a retry or a later setting must not change is decided here, then the event is queued. */
 export function createAcceptEvents(
   services: Pick<Services, "catalog" | "queue" | "events" | "validator" | "limits">,
 ): AcceptEvents {

@@ -11,7 +11,7 @@ import {
   type Unregistered,
 } from "../core/identity/namespaces.js";
 
-/** What a request names must be readable. Value lengths are checked by the body's shape, so an error is about the name. */
+/** The identifiers of a request must be valid. The body's shape already checked the lengths of values, so an error is about the name. */
 export function requireReadable(admissions: readonly Pick<Admission, "errors" | "invalid">[]): void {
   const errors = admissions.flatMap(({ errors, invalid }) => [
     ...errors.map(({ path, message }): ErrorItem => ({ path: `${path}.namespace`, message })),
@@ -21,8 +21,8 @@ export function requireReadable(admissions: readonly Pick<Admission, "errors" | 
 }
 
 /**
- * Those that go together: by priority, without blocked ones. At least one must be left, and of no namespace more values than one
- * profile may have.
+ * Identifiers of one request: by priority, without blocked ones. At least one must be left, and no namespace may have more values than
+ * one profile may have.
  */
 export function admitAll(given: readonly GivenIdentifier[], table: NamespaceTable): Admission {
   const admitted = admit(given, table);
@@ -35,11 +35,11 @@ export function admitAll(given: readonly GivenIdentifier[], table: NamespaceTabl
 
 export interface Named {
   readonly identifiers: readonly Identifier[];
-  /** Names seen for the first time, each once. */
+  /** Namespaces seen for the first time, each once. */
   readonly unregistered: readonly Unregistered[];
 }
 
-/** Each is needed, so none may be blocked. In the order given: by priority it could not be told which is which. */
+/** Each is needed, so none may be blocked. They keep the given order, so that one can tell which is which. */
 export function admitEach(given: readonly GivenIdentifier[], table: NamespaceTable): Named {
   const admissions = given.map((one) => admit([one], table));
   requireReadable(admissions);
@@ -54,7 +54,7 @@ export function admitEach(given: readonly GivenIdentifier[], table: NamespaceTab
   };
 }
 
-/** For what is only named, not linked: it may have been linked before its value was blocked. */
+/** For identifiers that are only named, not linked: they may have been linked before the value was blocked. */
 export const withoutBlocked = (stored: readonly Namespace[]): NamespaceTable =>
   namespaceTable(stored.map((namespace) => ({ ...namespace, blocked: [] })));
 
@@ -71,6 +71,6 @@ export function admitPair(
 }
 
 const blocked = (given: readonly GivenIdentifier[]): AppError =>
-  new AppError("blocked_identifier", "These values stand for nobody and never link.", {
+  new AppError("blocked_identifier", "These values stand for nobody, so they are never linked.", {
     errors: given.map(({ path }) => ({ path, message: "is a blocked value" })),
   });

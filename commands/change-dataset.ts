@@ -17,7 +17,7 @@ export async function createDataset(
   return dataset;
 }
 
-/** What is not given stays as it is. Throws `not_found`. */
+/** A field that is not given stays as it is. Throws `not_found`. */
 export async function changeDataset(
   { catalog }: Pick<Services, "catalog">,
   workspace: WorkspaceId,

@@ -10,13 +10,13 @@ import {
 import type { WorkspaceId } from "../core/ids.js";
 import type { Services } from "./services.js";
 
-/** Of those that a workspace named, changed or used, together: each of them is looked at on the way of every event. */
+/** Namespaces of a workspace in total, because every event reads all of them. */
 const STORED_MAX = 1_000;
 
 export type NamespaceChanges = Partial<Pick<Namespace, "kind" | "normalization" | "limit" | "priority" | "blocked">>;
 
 /**
- * What is not given stays as it is. All is decided on what stands at the moment of the change; `mayChange` is asked of that too
+ * A field that is not given stays as it is. The decision is made on the namespace at the moment of the change, and so is `mayChange`
  * (null: there is no such namespace).
  */
 export async function changeNamespace(
@@ -33,9 +33,9 @@ export async function changeNamespace(
   const namespace = await catalog.changeNamespace(workspace, name, (current) => {
     const standing = current ?? namespaceTable([]).get(name);
     if (!mayChange(standing ?? null))
-      throw new AppError("precondition_failed", "The namespace is not as If-Match says. Read it again.");
+      throw new AppError("precondition_failed", "The namespace has changed since you read it (If-Match). Read it again.");
     if (current === null && stored.length >= STORED_MAX)
-      throw mismatch([{ path: "name", message: `would be beyond the ${STORED_MAX} that a workspace may have` }]);
+      throw mismatch([{ path: "name", message: `would exceed the ${STORED_MAX} that a workspace may have` }]);
     if (renormalizes(standing, changes) && refusal !== null) throw new AppError("conflict", refusal);
     isNew = standing === undefined;
     return { ...(standing ?? newNamespace(name)), ...changes };
@@ -43,11 +43,11 @@ export async function changeNamespace(
   return { namespace, isNew };
 }
 
-/** A new name is not normalised in any way yet. */
+/** A new namespace has no normalization yet. */
 const renormalizes = (standing: Namespace | undefined, { normalization }: NamespaceChanges): boolean =>
   standing !== undefined && normalization !== undefined && standing.normalization !== normalization;
 
-/** Null when it may change. The graph is asked only when it would. */
+/** Null when it may change. The graph is asked only if it would change. */
 async function whyNormalizationStays(
   { identity }: Pick<Services, "identity">,
   workspace: WorkspaceId,
@@ -55,9 +55,9 @@ async function whyNormalizationStays(
   changes: NamespaceChanges,
 ): Promise<string | null> {
   if (known === undefined || !renormalizes(known, changes))
-    return "The normalization was changed, or the namespace came, at this moment. Read it again.";
+    return "The namespace was created, or its normalization changed, just now. Read it again.";
   if (!(await identity.hasIdentifiers(workspace, known.name))) return null;
-  return `normalization: stays ${known.normalization}, because the namespace has identifiers that were stored so.`;
+  return `normalization: stays ${known.normalization}, because the namespace already has identifiers.`;
 }
 
 /** Makes names seen for the first time known. Throws `validation_failed` when the workspace has too many of its own. */
@@ -84,5 +84,5 @@ export function beyondNamespaces(
 
 const limitItem = ({ path, namespace }: Unregistered, max: number): ErrorItem => ({
   path,
-  message: `namespace ${namespace.name} would be beyond the ${max} that a workspace may add by use`,
+  message: `namespace ${namespace.name} would exceed the ${max} that a workspace may add by using them`,
 });

@@ -10,7 +10,7 @@ import { extract } from "../core/schema/plan.js";
 import { beyondNamespaces } from "./change-namespace.js";
 import type { Caller, Limits, Services } from "./services.js";
 
-/** What came in an envelope that is right: the payload parsed, and its bytes as they came. */
+/** A correct envelope: the parsed payload, and its bytes as received. */
 interface Submission {
   readonly schemaId: SchemaId;
   readonly timestamp: string;
@@ -20,7 +20,7 @@ interface Submission {
 }
 
 const ENVELOPE = ["schema_id", "timestamp", "payload"] as const;
-/** Problems of the payload are told relative to it; those of the envelope name its field. */
+/** Paths of problems in the payload are relative to it; problems of the envelope name its field. */
 const relative = (path: string): string => (path.startsWith("payload.") ? path.slice("payload.".length) : path);
 
 interface Opened {
@@ -29,13 +29,13 @@ interface Opened {
   readonly bytes: Buffer;
 }
 
-/** JSON, sizes and depth: what is refused in both modes. */
+/** Checks JSON, sizes and depth, in both modes. */
 export function openSubmission(
   limits: Pick<Limits, "payloadBytesMax" | "depthMax">,
   sent: Buffer,
   refuseUnstorable: boolean,
 ): Opened {
-  // The payload's own depth counts, and it stands one level down.
+  // The payload's own depth counts, and the payload is one level down.
   const { problem, members } = scanJson(sent, limits.depthMax + 1);
   if (problem !== null && (refuseUnstorable || !isUnstorable(problem.kind)))
     throw scanError(problem, relative(problem.path));
@@ -69,7 +69,7 @@ export function readEnvelope({ fields, bytes }: Opened, now: number): Envelope {
   if (timestamp !== undefined && instant === null)
     errors.push({
       path: "timestamp",
-      message: "must be a real date-time in UTC of the years 1970-9999 with a trailing Z, such as 2026-01-31T12:00:00Z",
+      message: "must be a date-time in UTC of the years 1970 to 9999 with a trailing Z, such as 2026-01-31T12:00:00Z",
     });
   if (instant !== null && isFarAhead(instant, now))
     errors.push({ path: "timestamp", message: "must not be more than 24 hours ahead" });

@@ -3,7 +3,7 @@ import type { KeyRecord, Workspace } from "../core/catalog/catalog.js";
 import { newId } from "../core/ids.js";
 import type { Services } from "./services.js";
 
-/** Answers the owner key, which nobody can read again. */
+/** Answers the owner key, which cannot be read again. */
 export async function createWorkspace(
   { catalog }: Pick<Services, "catalog">,
   name: string,

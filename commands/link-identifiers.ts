@@ -9,11 +9,11 @@ import type { Caller, Services } from "./services.js";
 
 type LinkServices = Pick<Services, "catalog" | "identity" | "limits">;
 
-/** What is to be linked. A dry run decides the same, is refused alike, and leaves no trace. */
+/** What is to be linked. A dry run makes the same decision or refusal and leaves no trace. */
 interface Claim {
   readonly source: "identify" | "alias";
   readonly identifiers: readonly Identifier[];
-  /** Values that never came to the graph. */
+  /** Values that never reach the graph. */
   readonly dropped: readonly DroppedIdentifier[];
   readonly unregistered: readonly Unregistered[];
 }

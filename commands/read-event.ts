@@ -4,7 +4,7 @@ import type { EventId, WorkspaceId } from "../core/ids.js";
 import type { DeadLetter } from "../core/ports/event-store.js";
 import type { Services } from "./services.js";
 
-/** What is stored, else what died before it could be stored; null when there is neither, yet. */
+/** The stored event, else one that became a dead letter before it was stored; null when there is neither yet. */
 export async function findEvent(
   { events }: Pick<Services, "events">,
   workspace: WorkspaceId,
@@ -19,7 +19,7 @@ export async function findEvent(
 function deadEvent(letter: DeadLetter): StoredEvent | null {
   const decoded = decodeMessage(letter.message);
   if (decoded.kind !== "event") return null;
-  // A message that nobody checked may hold anything; the answer must stay JSON.
+  // A message that nobody checked may hold anything, but the answer must be JSON.
   const payload = isJson(decoded.event.payload) ? decoded.event.payload : Buffer.from("null");
   return { ...decoded.event, payload, status: "dead", facet: null, profileIdThen: null, reason: letter.reason };
 }
@@ -33,7 +33,7 @@ function isJson(bytes: Buffer): boolean {
   }
 }
 
-/** Why an event is finished once it is stored; null for one whose fold is still to come. */
+/** Why an event is finished although it is only stored; null if its fold is still to come. */
 export function whyOnlyStored({ status, folds, identifiers }: StoredEvent): "not_unified" | "no_identifier" | null {
   if (status !== "stored") return null;
   if (!folds) return "not_unified";

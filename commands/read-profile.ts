@@ -24,11 +24,11 @@ export interface Profile {
   readonly sharedIdentifiers: readonly Identifier[];
   readonly facet: Facet;
   readonly eventCount: number;
-  /** Only a part of its identifiers was joined: it has more than one answer may. */
+  /** Only a part of its identifiers was read, because it has too many for one answer. */
   readonly isPartial: boolean;
 }
 
-/** The members that are joined in one answer. */
+/** The members that are read for one answer. */
 export async function membership(
   { identity, limits: { profileIdentifiersMax: max } }: Pick<Services, "identity" | "limits">,
   workspace: WorkspaceId,
@@ -42,8 +42,8 @@ export async function membership(
 type ProfileServices = Pick<Services, "catalog" | "identity" | "profiles" | "events" | "limits">;
 
 /**
- * Members of the component, join of their facets: always current, because nothing is copied when profiles merge. Of a large profile
- * a part is joined, in which the identifiers that were asked for are never missing.
+ * The members of the component and the join of their facets: always current, because a merge copies nothing. Of a large profile only a
+ * part is read; it always includes the identifiers that were asked for.
  */
 export async function readProfile(
   services: Omit<ProfileServices, "catalog">,
@@ -70,7 +70,7 @@ export async function readProfile(
 }
 
 export interface LookedUp {
-  /** Each with the identifiers that led to it, as they were asked, so that the caller can match them. */
+  /** Each profile with the identifiers that found it, as they were sent, so that the caller can match them. */
   readonly profiles: readonly (Profile & { readonly matched: readonly Identifier[] })[];
   readonly unknown: readonly Identifier[];
 }
@@ -83,7 +83,7 @@ export async function lookUpProfiles(
 ): Promise<LookedUp> {
   const table = withoutBlocked(await services.catalog.namespaces(workspace));
   const admissions = asked.map((identifier, i) => admit([{ path: `identifiers.${i}`, ...identifier }], table));
-  // What is no e-mail was never stored, so it is unknown as any other.
+  // A value that is not an e-mail address was never stored, so it is unknown.
   requireReadable(admissions.map(({ errors }) => ({ errors, invalid: [] })));
   const known = admissions.flatMap(({ identifiers: [stored] }, i) => (stored ? [{ stored, asked: asked[i]! }] : []));
   const refs = await services.identity.lookup(

@@ -7,7 +7,7 @@ import type { Caller, Services } from "./services.js";
 
 export interface GivenSchema {
   readonly schema: unknown;
-  /** The same as it was sent: what is kept. */
+  /** The schema's text as it was sent; this is what is stored. */
   readonly text: Buffer;
   readonly compatibility?: Compatibility;
   /** The same answer, and nothing is stored. */
@@ -54,7 +54,7 @@ export async function registerSchema(
 
 const TRIES = 10;
 
-/** The next version. Two at once: the later one is compared with the earlier one and tried again. */
+/** The next version. If two come at once, the later one is compared with the earlier one and tried again. */
 export async function addSchemaVersion(
   services: SchemaServices,
   { workspace, now }: SchemaCaller,
@@ -81,7 +81,7 @@ async function examine(
   return { examined: { schema: text.toString("utf8"), compatibility, linear, traits }, warnings };
 }
 
-/** From the list of versions, which no cache answers. */
+/** From the list of versions, which is never cached. */
 async function latestStored(
   services: SchemaServices,
   workspace: WorkspaceId,

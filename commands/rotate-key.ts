@@ -5,7 +5,7 @@ import { parseTimestamp } from "../core/event/time.js";
 import type { KeyId } from "../core/ids.js";
 import type { Caller, Services } from "./services.js";
 
-/** A key as it was made. `key` is the only time that the secret can be read. */
+/** A new key. `key` holds the secret, which can be read only now. */
 export interface NewKey {
   readonly record: KeyRecord;
   readonly key: string;
@@ -24,7 +24,7 @@ export async function createKey(
   { workspace, now }: Pick<Caller, "workspace" | "now">,
   { role, ingestOnly, name, expiresAt }: GivenKey,
 ): Promise<NewKey> {
-  if (ingestOnly && role !== "editor") throw mismatch([{ path: "ingest_only", message: "goes with the role editor" }]);
+  if (ingestOnly && role !== "editor") throw mismatch([{ path: "ingest_only", message: "needs the role editor" }]);
   const { key, keyId, hash } = mintKey();
   const record: KeyRecord = {
     keyId,
@@ -46,7 +46,7 @@ function readExpiry(given: string, now: number): number {
   const ms = instant === null ? Number.NaN : Date.parse(given);
   if (Number.isNaN(ms))
     throw mismatch([{ path: "expires_at", message: "must be an ISO 8601 date-time in UTC with a trailing Z" }]);
-  if (ms <= now) throw mismatch([{ path: "expires_at", message: "must lie in the future" }]);
+  if (ms <= now) throw mismatch([{ path: "expires_at", message: "must be in the future" }]);
   return ms;
 }
 

@@ -6,7 +6,7 @@ import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
 import type { Validator } from "../core/schema/validation/validator.js";
 
-/** What commands work with. Each names the part that it needs by `Pick`, so its signature is the list of its dependencies. */
+/** What commands work with. Each command names the part that it needs with `Pick`, so its signature lists its dependencies. */
 export interface Services {
   readonly catalog: CatalogStore;
   readonly queue: EventQueue;
@@ -22,15 +22,15 @@ export interface Limits {
   readonly depthMax: number;
   /** Identifiers in one request or event. */
   readonly identifiersMax: number;
-  /** Namespaces of one workspace that came by use. */
+  /** Namespaces that one workspace may add by using them. */
   readonly namespacesMax: number;
-  /** Identifiers joined in one profile. */
+  /** Identifiers read for one profile. */
   readonly profileIdentifiersMax: number;
   /** Life of the old key after a rotation, milliseconds. */
   readonly rotationGraceMs: number;
 }
 
-/** Who asks, and when, milliseconds since 1970. */
+/** Who calls, and when, milliseconds since 1970. */
 export interface Caller {
   readonly workspace: WorkspaceId;
   readonly keyId: KeyId;

@@ -6,7 +6,7 @@ import type { WorkspaceId } from "../core/ids.js";
 import { admitEach, admitPair, withoutBlocked } from "./admit-identifiers.js";
 import type { Caller, Services } from "./services.js";
 
-/** One identifier from all others, or two from each other. */
+/** Unlinks one identifier from all others, or two from each other. */
 export interface GivenUnlink {
   readonly identifier?: Identifier;
   readonly from?: Identifier;
@@ -40,12 +40,12 @@ function requestOf(given: GivenUnlink, table: NamespaceTable): UnlinkRequest {
   return { from, to, forbid: given.forbid ?? false };
 }
 
-/** Never both forms, for it would not be clear what is meant. */
+/** Never both forms: that would be ambiguous. */
 function formErrors({ identifier, from, to, forbid }: GivenUnlink): readonly ErrorItem[] {
   const pair = { from, to, forbid };
   const given = Object.entries(pair).flatMap(([path, value]) => (value === undefined ? [] : [path]));
-  if (identifier !== undefined) return given.map((path) => ({ path, message: "does not go with identifier" }));
-  if (given.length === 0) return [{ path: "identifier", message: "is required, or from and to" }];
+  if (identifier !== undefined) return given.map((path) => ({ path, message: "is not allowed together with identifier" }));
+  if (given.length === 0) return [{ path: "identifier", message: "is required, or both from and to" }];
   return ["from", "to"].filter((path) => !given.includes(path)).map((path) => ({ path, message: "is required" }));
 }
 

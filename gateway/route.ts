@@ -22,7 +22,7 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> exte
   /** Of a route whose query has `PAGE`. */
   readonly page: Page;
   readonly idempotencyKey: string | null;
-  /** As sent; null where it was not. */
+  /** As sent; null if it was not sent. */
   readonly ifMatch: string | null;
 }
 
@@ -42,16 +42,16 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   readonly path: string;
   readonly summary: string;
   readonly access: Access;
-  /** What does not match is answered `not_found`: there is no such thing. */
+  /** A parameter that does not match is answered `not_found`. */
   readonly params?: Params;
   /** Any other parameter is 400, so that a typing error never changes what a call does. */
   readonly query?: Query;
   /** Without it no body is read. */
   readonly body?: Body;
-  /** `optional`: it may be absent. `event`: its bytes are handed on as they came, and the command judges them. */
+  /** `optional`: it may be absent. `event`: its bytes are passed on as they came, and the command checks them. */
   readonly bodyIs?: "optional" | "event";
   readonly bodyDepthMax?: number;
-  /** Of success, and of the refusals that are this route's own: `gateway/shapes/answers.ts` adds those of all routes. */
+  /** The route's successful answers and its own refusals; `gateway/shapes/answers.ts` adds those of all routes. */
   readonly responses: Responses;
 }
 
@@ -71,7 +71,7 @@ export interface Route extends RowBase<TProperties, TProperties, TSchema> {
   readonly handle: (context: Context) => Promise<Reply>;
 }
 
-/** The handler sees the types of the row's schemas; the pipeline holds what it hands on to them. */
+/** The handler sees the types of the row's schemas; the stages guarantee them. */
 export const route = <
   Params extends TProperties = TProperties,
   Query extends TProperties = TProperties,
@@ -82,7 +82,7 @@ export const route = <
 
 export const reply = (status: number, value: unknown): Reply => ({ status, json: textOf(value) });
 
-/** What is JSON text already stays as it is. */
+/** A value that is already JSON text stays as it is. */
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** An object whose last member is JSON text that came from a client: kept as it was sent. */

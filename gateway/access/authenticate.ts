@@ -7,7 +7,7 @@ import { AppError } from "../../core/errors.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { Access } from "../route.js";
 
-/** One answer for every way in which a key can be wrong, so that nothing is learnt from trying. */
+/** One answer for every way in which a key can be wrong, so that nobody learns anything by trying. */
 const unauthenticated = (): AppError =>
   new AppError("unauthenticated", "Send a valid key: Authorization: Bearer <API_KEY>.");
 
@@ -40,7 +40,7 @@ export function createAuthenticator(deps: {
   readonly now: () => number;
 }): Authenticator {
   const operatorHash = hashKey(deps.operatorKey);
-  /** Keys that were right, and the record that said so: as long as the catalog answers this very record, they still are. */
+  /** Keys that were right, each with its record: while the catalog answers the same record object, the key is still right. */
   const right = new LRUCache<string, KeyRecord>({ max: RIGHT_MAX });
 
   return {
@@ -69,7 +69,7 @@ function requireLive(record: KeyRecord, now: number): KeyRecord {
   return record;
 }
 
-/** Throws `insufficient_scope` unless the key's role reaches and an ingest-only key merely sends. */
+/** Throws `insufficient_scope` if the key's role is too low, or if an ingest-only key does more than send. */
 export function authorize(key: KeyRecord, access: Extract<Access, { kind: "role" }>): void {
   if (key.ingestOnly && access.ingest !== true)
     throw new AppError("insufficient_scope", "This key may only collect, identify and alias.");

@@ -5,7 +5,7 @@ import type { RateWindows } from "../../core/rate-windows.js";
 
 const MINUTE_MS = 60_000;
 
-/** What the library asks of a store, on our windows. It never takes a hit back or forgets a key here. */
+/** The store that the library needs, on our windows. It never takes a hit back or resets a key. */
 const storeOf = (windows: RateWindows): Store => ({
   increment: async (key): Promise<ClientRateLimitInfo> => {
     const { hits, resetAt } = await windows.hit(key, MINUTE_MS);
@@ -23,7 +23,7 @@ export interface Limiter {
 export interface LimitOptions {
   readonly name: string;
   readonly perMinute: number;
-  /** Of the refusal. */
+  /** The detail of the refusal. */
   readonly detail: string;
 }
 
@@ -39,7 +39,7 @@ export function createLimiter(windows: RateWindows, { name, perMinute, detail }:
     store: storeOf(windows),
     keyGenerator: (request) => `${name}:${keys.get(request) ?? ""}`,
     handler: (_request, _response, next) => next(new AppError("rate_limited", detail)),
-    // The windows answer whatever happens; the library's own start-up checks would only write to the console.
+    // Our windows always answer; the library's own start-up checks would only write to the console.
     validate: false,
   });
   return {

@@ -19,7 +19,7 @@ export function createMemoryWindows(now: () => number = Date.now): RateWindows {
 
 /** A request waits no longer than this for the shared count. */
 const PATIENCE_MS = 250;
-/** After a failure nobody asks for so long, so that an outage does not slow each request. */
+/** After a failure nobody asks for this long, so that an outage does not slow down every request. */
 const REST_MS = 1_000;
 
 export interface SharedWindowsDeps {
@@ -29,7 +29,10 @@ export interface SharedWindowsDeps {
   readonly now?: () => number;
 }
 
-/** Counts in the shared windows; while they do not answer each process counts for itself: a limit never opens and never closes. */
+/**
+ * Counts in the shared windows. While they do not answer, each process counts for itself, so a limit never disappears and never refuses
+ * everybody.
+ */
 export function createSharedWindows({ shared, local, onError, now = Date.now }: SharedWindowsDeps): RateWindows {
   let restsUntil = 0;
   const rest = (error: unknown): void => {
@@ -38,7 +41,7 @@ export function createSharedWindows({ shared, local, onError, now = Date.now }: 
   };
   return {
     hit: async (key, windowMs) => {
-      // Counted here too, so that an outage does not begin with empty windows.
+      // Also counted here, so that an outage does not begin with empty windows.
       const own = await local.hit(key, windowMs);
       if (now() < restsUntil) return own;
       return patiently(shared.hit(key, windowMs)).catch((error: unknown) => {

@@ -13,7 +13,7 @@ export interface AppDeps {
   readonly trustProxy: number;
 }
 
-/** Routes first come first matched, so the hot ones stand on top of the table. No sub-app: it would set prototypes again. */
+/** Express tries routes in order, so the hot ones come first. No sub-app: it would set prototypes again. */
 export function createApp({ routes, stages, log, trustProxy }: AppDeps): Express {
   const app = express();
   app.disable("x-powered-by");

@@ -8,18 +8,18 @@ export interface BodyLimit {
   readonly bytesMax: number;
   /** The limit that the caller is told: of the payload alone, where the body may have a little more. */
   readonly toldMax: number;
-  /** What is too large beyond it: an event's payload, or the body as a whole. */
+  /** What the limit is about: an event's payload, or the whole body. */
   readonly path: "payload" | "";
 }
 
-/** Refuses by head alone what would not be read: media type, encoding, announced length. */
+/** Refuses by the head alone what would not be read: media type, encoding, announced length. */
 export function checkBodyHead(request: IncomingMessage, limit: BodyLimit): void {
   const type = request.headers["content-type"];
   if (type !== "application/json" && (type === undefined || !JSON_CONTENT.test(type)))
     throw new AppError("unsupported_media_type", "Send Content-Type: application/json in UTF-8.");
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity")
-    throw new AppError("unsupported_media_type", "A Content-Encoding is not taken here.");
+    throw new AppError("unsupported_media_type", "Content-Encoding is not supported here.");
   if (Number(request.headers["content-length"] ?? 0) > limit.bytesMax) throw tooLarge(limit.path, limit.toldMax);
 }
 
@@ -28,7 +28,7 @@ const EMPTY = Buffer.alloc(0);
 /** The body's bytes. Stops at the limit; rejects when the client goes away. */
 export function readBody(request: IncomingMessage, response: ServerResponse, limit: BodyLimit): Promise<Buffer> {
   if (!hasBody(request)) return Promise.resolve(EMPTY);
-  // Only now: a client that asked first is told to go on once its head was accepted.
+  // Only now: a client that sent `Expect` is told to continue once its head was accepted.
   if (request.headers.expect !== undefined) response.writeContinue();
   return new Promise((resolve, reject) => {
     let first: Buffer | null = null;
@@ -54,7 +54,7 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
     };
     const onGone = (): void => {
       stop();
-      reject(new AppError("bad_request", "The request ended before its body did."));
+      reject(new AppError("bad_request", "The request ended before its body was complete."));
     };
     request.on("data", onData);
     request.on("end", onEnd);

@@ -23,13 +23,13 @@ const KINDS: Readonly<Record<ErrorCode, Kind>> = {
   insufficient_scope: { status: 403, title: "The key may not do this" },
   not_found: { status: 404, title: "Not found" },
   method_not_allowed: { status: 405, title: "Method not allowed" },
-  not_acceptable: { status: 406, title: "Only JSON is answered" },
+  not_acceptable: { status: 406, title: "Only JSON is available" },
   request_timeout: { status: 408, title: "The request came too slowly" },
   conflict: { status: 409, title: "Conflict" },
   incompatible_schema: { status: 409, title: "The schema version is not compatible" },
   merge_refused: { status: 409, title: "The merge is refused" },
   still_joined: { status: 409, title: "Other links still hold the two together" },
-  precondition_failed: { status: 412, title: "It is not as If-Match says" },
+  precondition_failed: { status: 412, title: "It has changed meanwhile (If-Match)" },
   unsupported_media_type: {
     status: 415,
     title: "Unsupported media type",
@@ -37,15 +37,15 @@ const KINDS: Readonly<Record<ErrorCode, Kind>> = {
   },
   expectation_failed: { status: 417, title: "The expectation cannot be met" },
   headers_too_large: { status: 431, title: "The request head is too large" },
-  validation_failed: { status: 422, title: "The request does not match" },
+  validation_failed: { status: 422, title: "The request is not valid" },
   unknown_schema: { status: 422, title: "Unknown schema" },
   payload_too_large: { status: 422, title: "The payload is too large" },
   invalid_schema: { status: 422, title: "The schema is not accepted" },
   schema_too_expensive: { status: 422, title: "The schema takes too long to evaluate" },
   idempotency_mismatch: { status: 422, title: "The Idempotency-Key was used with another body" },
-  blocked_identifier: { status: 422, title: "No identifier is left" },
+  blocked_identifier: { status: 422, title: "Every identifier is blocked" },
   rate_limited: { status: 429, title: "Too many requests" },
-  unavailable: { status: 503, title: "A dependency is away", headers: { "Retry-After": "2" } },
+  unavailable: { status: 503, title: "A part of the service is not available", headers: { "Retry-After": "2" } },
   damaged: { status: 500, title: "A stored record is damaged" },
   internal: { status: 500, title: "Internal error" },
 };
@@ -82,7 +82,7 @@ export function makeProblem(
     status,
     code,
     requestId,
-    // Twice: the first time for their place, the second so that no other member takes it.
+    // Spread twice: the first time for the order, the second time so that no other member replaces them.
     json: JSON.stringify({ ...body, ...members, ...body }),
     headers: { ...usual, ...headers },
   };

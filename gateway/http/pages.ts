@@ -1,7 +1,7 @@
 import express, { type Router } from "express";
 import helmet from "helmet";
 
-/** What a person who opens the address in a browser reads. */
+/** What a person sees who opens the address in a browser. */
 const WELCOME = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -12,7 +12,7 @@ const WELCOME = `<!doctype html>
 </html>
 `;
 
-/** Pages for a browser. They have a router of their own, because their headers are others than those of the API. */
+/** Pages for a browser. They have their own router, because they need other headers than the API. */
 export function pageRouter(): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.get(
@@ -27,7 +27,7 @@ export function pageRouter(): Router {
           frameAncestors: ["'none'"],
         },
       },
-      // Behind a proxy with TLS that is the proxy's to say; without TLS nobody may.
+      // The proxy that does TLS sends this header; without TLS nobody may.
       strictTransportSecurity: false,
     }),
     (_request, response) => {

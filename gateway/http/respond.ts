@@ -12,7 +12,7 @@ export const SECURITY_HEADERS = {
 const JSON_TYPE = "application/json; charset=utf-8";
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 
-/** The hottest answer of all: two fixed pieces around an id of fixed length, headers made once. */
+/** The most frequent answer: two fixed pieces around an id of fixed length, with headers made once. */
 const ACCEPTED_HEAD = '{"event_id":"';
 const ACCEPTED_TAIL = '","status":"accepted"}';
 const EVENT_ID_LENGTH = 36;
@@ -24,7 +24,7 @@ const ACCEPTED_HEADERS = {
 };
 
 const LARGE_BYTES = 65_536;
-/** The connection is closed when nothing of a large answer moved for so long. */
+/** The connection is closed when a large answer makes no progress for this long. */
 const STALLED_MS = 15_000;
 
 export function sendReply(response: ServerResponse, { status, json, headers }: Reply, lastOfConnection: boolean): void {
@@ -80,7 +80,7 @@ export const hasBody = (request: IncomingMessage): boolean =>
 
 function drain(request: IncomingMessage, done: () => void): void {
   let bytes = 0;
-  // A client that waits for 100-continue sends nothing more; then there is nothing to wait for.
+  // A client that waits for 100-continue sends no body, so there is nothing to wait for.
   const patience = setTimeout(() => finish(), request.headers.expect === undefined ? DRAIN_MS_MAX : 0);
   const finish = (): void => {
     clearTimeout(patience);

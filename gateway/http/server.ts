@@ -30,7 +30,7 @@ export function createServer({
       maxHeaderSize: headerBytesMax,
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
-      // The default of 30 s would let a slow head live six times its limit.
+      // With the default of 30 s a slow head could last six times its limit.
       connectionsCheckingInterval: 1_000,
       // Longer than the idle time of the usual load balancers, so that they close first and no request meets a closed socket.
       keepAliveTimeout: 65_000,
@@ -44,7 +44,7 @@ export function createServer({
   // A client that asks first gets 100 only after its key was accepted: see readBody.
   server.on("checkContinue", app);
   server.on("checkExpectation", (request: Request, response: Response) =>
-    refuse(log, request, response, new AppError("expectation_failed", "Only Expect: 100-continue is known."), null),
+    refuse(log, request, response, new AppError("expectation_failed", "Only Expect: 100-continue is supported."), null),
   );
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket));
   return server;
@@ -57,7 +57,7 @@ const CODE_BY_ERROR: Readonly<Record<string, ErrorCode>> = {
 
 const closing = new WeakSet<Socket>();
 
-/** Each further piece of what is broken comes here again. */
+/** Each further piece of a broken request comes here again. */
 function closeAfter(underWay: http.ServerResponse, socket: Socket): void {
   if (closing.has(socket)) return;
   closing.add(socket);
@@ -73,12 +73,12 @@ const DETAIL_BY_CODE: Partial<Record<ErrorCode, string>> = {
 /** Time for the client to read the answer before what it still sends is met with a reset. */
 const LINGER_MS = 1_000;
 
-/** What is not HTTP never reaches Express; its answer is written by hand, in the same form as all others. */
+/** What is not HTTP never reaches Express. Its answer is written by hand, in the same form as all others. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  // Node keeps the answer under way here; a second one after its head would be read as its body.
+  // Node keeps the running answer here; a second answer after its head would be read as its body.
   const underWay = Reflect.get(socket, "_httpMessage") as http.ServerResponse | null | undefined;
   if (error.code === "ECONNRESET" || !socket.writable || underWay?.headersSent === true) return void socket.destroy();
-  // A whole request is being handled and what follows it is broken: an answer now would be taken for the first one's.
+  // One request is being handled and the next one on the connection is broken: an answer now would be taken for the first one's.
   if (underWay?.req.complete === true) return closeAfter(underWay, socket);
   const code = CODE_BY_ERROR[error.code ?? ""] ?? "bad_request";
   const problem = makeProblem(code, DETAIL_BY_CODE[code] ?? "The request is not valid HTTP.");

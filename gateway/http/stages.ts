@@ -24,11 +24,11 @@ export interface StageDeps {
 /** The middleware of one route. */
 export type Stages = (route: Route) => readonly RequestHandler[];
 
-/** What every request goes through, in this order: who, may he, how much, then the body, then the work. */
+/** Every request goes through these stages in order: who is it, what may it do, how often; then the body, then the work. */
 export const createStages = (deps: StageDeps): Stages => {
   const { takesNew, checkHead, limits } = sharedStages(deps);
   return (route) => [
-    // The open routes tell that this process drains, so they answer until the end.
+    // The open routes say that this process is draining, so they answer until the end.
     ...(route.access.kind === "open" ? [] : [takesNew]),
     checkHead,
     identifyCaller(deps, route),
@@ -41,11 +41,11 @@ export const createStages = (deps: StageDeps): Stages => {
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** The handler's context, which each stage brings a part of. */
+/** The handler's context; each stage adds a part of it. */
 export const contextOf = (response: Response): Writable<Context> => response.locals["context"] as Writable<Context>;
 
 const NO_BODY = Buffer.alloc(0);
-/** Routes without a key never look at it: `access` and the handler stand side by side in one row. */
+/** Routes without a key never read it: `access` and the handler are in the same row. */
 const NO_KEY = { keyId: "", workspace: "" as WorkspaceId } as KeyRecord;
 const NO_PAGE: Page = { limit: 0, after: null, cursorOf: () => "" };
 
@@ -119,7 +119,7 @@ function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
     context.query = query;
     if (isList) {
       const { limit, cursor, ...filter } = query as { readonly limit: number; readonly cursor?: string };
-      // Bound to the id as asked: the position stays good when the profile merges.
+      // Bound to the id in the request: the position stays valid when the profile merges.
       const list = JSON.stringify([route.path, request.params, filter]);
       context.page = cursors.page(context.workspace, list, { limit, cursor });
     }
@@ -152,7 +152,10 @@ const answer =
 const SINGLE_HEADERS = new Set(["host", "authorization", "idempotency-key", "content-type", "content-encoding"]);
 const SINGLE_LENGTHS = new Set([...SINGLE_HEADERS].map((name) => name.length));
 
-/** Node keeps the first of a repeated header; two readers that keep different ones are an attack, so neither is kept. */
+/**
+ * Node keeps the first of a repeated header, and a proxy may keep the last. That difference is an attack, so repeated headers are
+ * refused.
+ */
 function requireSingleHeaders(request: Request): void {
   const raw = request.rawHeaders;
   let seen = "";
@@ -161,7 +164,7 @@ function requireSingleHeaders(request: Request): void {
     if (!SINGLE_LENGTHS.has(given.length)) continue;
     const name = given.toLowerCase();
     if (!SINGLE_HEADERS.has(name)) continue;
-    if (seen.includes(`|${name}|`)) throw new AppError("bad_request", `The header ${name} may be sent once.`);
+    if (seen.includes(`|${name}|`)) throw new AppError("bad_request", `The header ${name} must be sent only once.`);
     seen += `|${name}|`;
   }
   if (request.headers.host === undefined && request.httpVersion === "1.1")

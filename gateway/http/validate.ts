@@ -5,17 +5,17 @@ import { parseJson, scanError } from "../../core/json/read.js";
 import { scanJson } from "../../core/json/scan.js";
 import type { Context, Route } from "../route.js";
 
-/** The one place where what a request brings is held against the contract of its route. */
+/** The one place that checks a request against the contract of its route. */
 
 type Given = Readonly<Record<string, unknown>>;
 
 const OPTIONS = { strict: true, verbose: false, allowUnionTypes: true } as const;
 const firstErrorAjv = new Ajv(OPTIONS);
 const allErrorsAjv = new Ajv({ ...OPTIONS, allErrors: true });
-/** A larger body can have hundreds of thousands of problems, so it is told its first one. */
+/** A larger body can have hundreds of thousands of problems, so only the first one is reported. */
 const ALL_ERRORS_BYTES_MAX = 65_536;
 
-/** Compiled at its first use: a start would otherwise wait for all routes. */
+/** Compiled at its first use, so that the start does not wait for all routes. */
 function lazily(ajv: Ajv, schema: TSchema): () => ValidateFunction {
   let compiled: ValidateFunction | null = null;
   return () => (compiled ??= ajv.compile(schema));
@@ -33,7 +33,7 @@ const facts = (schema: TSchema | undefined): Facts => schema ?? {};
 
 const whole = (properties: TProperties): TSchema => Type.Object(properties, { additionalProperties: false });
 
-/** Throws `not_found`: of another form there is nothing. */
+/** Throws `not_found`, because nothing has an id of another form. */
 export function paramsReader(properties: TProperties): (given: unknown) => void {
   const validate = lazily(firstErrorAjv, whole(properties));
   return (given) => {
@@ -58,7 +58,7 @@ export function queryReader(properties: TProperties): (given: Given | null) => G
     for (const [name, value] of Object.entries(given)) {
       const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
       if (schema === undefined) throw invalidParameter(name.slice(0, 64), "is not a parameter of this route");
-      if (typeof value !== "string") throw invalidParameter(name, "may be given once");
+      if (typeof value !== "string") throw invalidParameter(name, "must be given only once");
       query[name] = typed(facts(schema), value);
     }
     const check = validate();
@@ -68,7 +68,7 @@ export function queryReader(properties: TProperties): (given: Given | null) => G
   };
 }
 
-/** What cannot be converted stays text, and then does not match. */
+/** A value that cannot be converted stays text, and then does not match the schema. */
 function typed({ type }: Facts, text: string): unknown {
   if (type === "integer") return /^\d{1,9}$/.test(text) ? Number(text) : text;
   if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;

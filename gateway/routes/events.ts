@@ -43,7 +43,7 @@ export const eventRoutes = (services: Services): readonly Route[] => [
   }),
 ];
 
-/** JSON text: the payload stands in it exactly as it was sent. */
+/** JSON text: it holds the payload exactly as it was sent. */
 export function showEvent(event: StoredEvent, profileId: ProfileId | null): string {
   const shown = {
     event_id: event.eventId,

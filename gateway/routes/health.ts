@@ -3,7 +3,7 @@ import { reply, route, type Route } from "../route.js";
 import { record } from "../shapes/fields.js";
 
 export interface Readiness {
-  /** Whether the process can do its work, though perhaps not all of it. */
+  /** Whether the process can do its main work. */
   readonly isReady: boolean;
   /** Part -> whether it answered the last probes. */
   readonly checks: Readonly<Record<string, boolean>>;

@@ -17,7 +17,7 @@ const LINKED = {
   merged_profile_ids: Type.Array(UUID),
   dropped: Type.Array(DROPPED_IDENTIFIER),
   change_id: nullable(UUID),
-  /** Of a dry run alone. */
+  /** Only in the answer to a dry run. */
   dry_run: Type.Optional(Type.Literal(true)),
   before: Type.Optional(Type.Array(REF)),
   after: Type.Optional(Type.Array(record({ ...REF.properties, profile_id: nullable(UUID) }))),
@@ -63,10 +63,10 @@ export function identifyRoutes(services: Services): readonly Route[] {
   ];
 }
 
-/** A dry run tells who is who and leaves no trace: not for a key that may read nothing. */
+/** A dry run shows who is who and leaves no trace, so an ingest-only key must not make one. */
 function mayDryRun({ query, key }: Context<unknown, { readonly dry_run: boolean }>): boolean {
   if (query.dry_run && key.ingestOnly)
-    throw new AppError("insufficient_scope", "This key may only send: it has no dry run.");
+    throw new AppError("insufficient_scope", "This key may only send, so it cannot make a dry run.");
   return query.dry_run;
 }
 
@@ -83,7 +83,7 @@ function showLinked(linked: Linked, dryRun: boolean): Reply {
   return reply(200, dryRun ? { ...shown, ...showTrial(result) } : shown);
 }
 
-/** What a dry run answers besides. An id that would only be minted names nothing, so it is not told. */
+/** What a dry run answers in addition. The id of a profile that does not exist yet is not shown. */
 function showTrial({ profileId, before, after }: AssertResult) {
   const known = new Set<ProfileId | null>(before.map((ref) => ref.profileId));
   const showAfter = (ref: ProfileRef) => ({ ...showRef(ref), ...(!known.has(ref.profileId) && { profile_id: null }) });
@@ -98,9 +98,9 @@ function showTrial({ profileId, before, after }: AssertResult) {
 /** Why, and where the caller can see what stands against it. */
 const REFUSED: Readonly<Partial<Record<DropRule, string>>> = {
   limit: "The profile would hold more values of a namespace than the workspace allows.",
-  forbidden_pair: "The two are forbidden to be one profile: GET /v1/identity/forbidden-pairs lists such pairs.",
+  forbidden_pair: "The two are a forbidden pair: GET /v1/identity/forbidden-pairs lists such pairs.",
   shared_identifier:
-    "One side touches too many people to link: GET /v1/identity/shared-identifiers lists such identifiers.",
+    "Too many people share one side: GET /v1/identity/shared-identifiers lists such identifiers.",
 };
 
 /** With the profiles of both sides, so that the caller can ask why. */

@@ -18,7 +18,7 @@ const KEY = {
   expires_at: nullable(TIME),
   rotated_to: nullable(Type.String()),
 };
-/** With the secret, which is shown once. */
+/** With the secret, which is shown only once. */
 const NEW_KEY = { ...KEY, key: Type.String() };
 
 export function keyRoutes(services: Services): readonly Route[] {

@@ -25,8 +25,8 @@ export const profileGraphRoutes = (services: Services): readonly Route[] => [
     query: PAGE,
     responses: { 200: GRAPH },
     /**
-     * First the nodes in order of age, then the links, as many of both as the limit says. A node that came while the links were being
-     * read is told before more of them.
+     * First the nodes in order of age, then the links, together as many as the limit says. A node that is new while the links are being
+     * read comes before more links.
      */
     handle: async ({ workspace, params, page: { limit, after, cursorOf } }) => {
       const { identity } = services;
@@ -50,7 +50,7 @@ export const profileGraphRoutes = (services: Services): readonly Route[] => [
   }),
 ];
 
-/** How far the pages before this one came. */
+/** How far the earlier pages came. */
 interface Position {
   readonly node: Uid | null;
   readonly link: Pick<Link, "from" | "to"> | null;

@@ -126,7 +126,7 @@ function showTraits({ traits }: Facet): Readonly<Record<string, Scalar | readonl
 }
 const showTrait = (trait: Trait): Scalar | readonly Scalar[] => (trait.merge === "union" ? trait.values : trait.value);
 
-/** A page of large events ends early: one answer of many megabytes would hold up everybody else's. */
+/** A page of large events ends early: one answer of many megabytes would delay all others. */
 const PAGE_BYTES_MAX = 2 * 1_048_576;
 
 /** How many of the rows one page takes; at least one. */

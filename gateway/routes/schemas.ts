@@ -110,7 +110,7 @@ export function schemaRoutes(services: Services): readonly Route[] {
   ];
 }
 
-/** JSON text: the schema stands in it exactly as it was sent. */
+/** JSON text: it holds the schema exactly as it was sent. */
 function show({ schemaId, version, compatibility, createdAt, schema }: SchemaVersion, besides: object = {}): string {
   const shown = { schema_id: schemaId, version, compatibility, created_at: showTime(createdAt), ...besides };
   return withRaw(shown, "schema", schema);

@@ -18,7 +18,7 @@ const UNDONE = record({
   change_id: nullable(UUID),
   still_joined_by: Type.Optional(Type.Array(LINK)),
   dropped: Type.Optional(Type.Array(DROPPED_LINK)),
-  /** Of a dry run alone. */
+  /** Only in the answer to a dry run. */
   dry_run: Type.Optional(Type.Literal(true)),
   before: Type.Optional(Type.Array(REF)),
   after: Type.Optional(Type.Array(REF)),
@@ -118,7 +118,7 @@ const evidenceOf = (source: "revert" | "allow", { keyId, now }: Pick<Context, "k
   at: now,
 });
 
-/** The links that hold the two together, in the words of this surface. */
+/** The links that connect the two, in the form of the API. */
 function showStillJoined(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== "still_joined") return error;
   const links = error.members?.["stillJoinedBy"] as readonly PathLink[];

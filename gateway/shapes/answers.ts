@@ -2,7 +2,7 @@ import type { TSchema } from "typebox";
 import { problemSchema } from "../http/error-response.js";
 import type { Responses, Route } from "../route.js";
 
-/** Of every route: a wrong parameter or header, a request that came too slowly or cannot be met, and failures of ours. */
+/** Answers of every route: a wrong parameter or header, a request that is too slow or cannot be met, and failures of ours. */
 const ALWAYS = [400, 406, 408, 417, 431, 500, 503];
 
 /** Every status that the route can answer, with the schema of its body. */

@@ -15,8 +15,9 @@ const TAGS = new RegExp(TAG, "g");
 const LIST_OF_TAGS = new RegExp(`^[ \\t]*${TAG}(?:[ \\t]*,[ \\t]*${TAG})*[ \\t]*$`);
 
 /**
- * Reads If-Match: whether what stands there as this JSON text (null: there is nothing) may be changed. Throws `invalid_parameter`
- * for what is neither `*` nor a list of ETags, because a typing error must not look like somebody else's change.
+ * Reads If-Match and answers a check: may the resource with this JSON text (null: it does not exist) be changed? Throws
+ * `invalid_parameter` for a header that is neither `*` nor a list of ETags, because a typing error must not look like somebody else's
+ * change.
  */
 export function readIfMatch(header: string | null): (json: string | null) => boolean {
   if (header === null) return () => true;

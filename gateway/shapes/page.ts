@@ -12,7 +12,7 @@ export const PAGE = {
 };
 export const NEXT_CURSOR = nullable(Type.String());
 
-/** What one request wants of a list. */
+/** The page of a list that a request asks for. */
 export interface Page {
   readonly limit: number;
   /** The last position of the page before, or null at the beginning. */
@@ -22,7 +22,7 @@ export interface Page {
 
 /** Opaque, signed, and good only for the list of the workspace that it was made for. */
 export interface Cursors {
-  /** `list` names the list with all that makes it another one, such as a filter. Throws `invalid_cursor`. */
+  /** `list` names the list, including its filter. Throws `invalid_cursor`. */
   page(
     workspace: WorkspaceId,
     list: string,
@@ -42,11 +42,11 @@ export function createCursors(secret: Buffer): Cursors {
     const bytes = Buffer.from(cursor, "base64url");
     const text = bytes.toString("utf8", SIGNATURE_BYTES);
     const signature = bytes.subarray(0, SIGNATURE_BYTES);
-    // Decoding ignores what is not base64, so only the very text that was answered is taken.
+    // Decoding ignores characters that are not base64, so only the exact text that we answered is accepted.
     const isWhole = signature.length === SIGNATURE_BYTES && bytes.toString("base64url") === cursor;
     if (isWhole && timingSafeEqual(signature, sign(workspace, list, text)))
       return JSON.parse(text) as readonly string[];
-    const message = "is not one that this list answered";
+    const message = "is not a cursor of this list";
     throw new AppError("invalid_cursor", `cursor: ${message}.`, { errors: [{ path: "cursor", message }] });
   };
   return {
@@ -76,12 +76,12 @@ interface ListRow<Item, Params extends TProperties, Query extends TProperties> {
   readonly summary: string;
   readonly access: Access;
   readonly params?: Params;
-  /** Beside limit and cursor. */
+  /** Query parameters in addition to limit and cursor. */
   readonly query?: Query;
   /** The member of the answer that holds the items. */
   readonly name: string;
   readonly item: TSchema;
-  /** At most `limit` items behind the position. */
+  /** At most `limit` items after the position. */
   readonly read: (
     context: Context<Static<TObject<Params>>, Static<TObject<Query>>>,
     page: { readonly limit: number; readonly after: readonly string[] | null },

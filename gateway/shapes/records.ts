@@ -6,12 +6,12 @@ import type { Change, Evidence, ProfileRef } from "../../core/identity/model.js"
 import { isUuid } from "../../core/ids.js";
 import { nullable, record, TIME, UUID } from "./fields.js";
 
-/** What several routes show, each with its schema. */
+/** Records that several routes answer, each with its schema. */
 
-/** The names of a union, as a record of them: one that is missing does not compile. */
+/** The names of a union, written as a record, so that a missing one does not compile. */
 const namesOf = <Name extends string>(names: Readonly<Record<Name, true>>) => Object.keys(names) as Name[];
 
-/** As it is stored, which may be anything that a caller asked for. */
+/** As it is stored; the value may be anything that a caller sent. */
 export const SHOWN_IDENTIFIER = record({ namespace: Type.String(), value: Type.String() });
 
 export const RULE = Type.Enum(
@@ -41,7 +41,7 @@ const showSource = ({ source }: Evidence) => {
   return { source: eventId === null ? source : "event", event_id: eventId };
 };
 
-/** What every link says of where it comes from. */
+/** The evidence of a link. */
 export const ASSERTED = { ...SOURCE, change_id: UUID, key_id: Type.String(), at: TIME };
 export const showAsserted = ({ changeId, evidence }: Pick<PathLink, "changeId" | "evidence">) => ({
   ...showSource(evidence),
