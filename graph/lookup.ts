@@ -24,7 +24,9 @@ export function createLookup(graph: Reads) {
     const snapshot = await graph.read(workspace, { keys: [...new Set(keys)], pairs: [] });
     return keys.map((key): FoundIdentifier | null => {
       const seen = snapshot.identifiers.get(key);
-      return seen === undefined ? null : { ...refOf(snapshot.components.get(seen.component)!), uid: seen.uid };
+      return seen === undefined
+        ? null
+        : Object.assign(refOf(snapshot.components.get(seen.component)!), { uid: seen.uid });
     });
   };
   return {

@@ -1,6 +1,6 @@
 import { AppError } from "../../core/errors.js";
 
-export interface SharedOptions<Ask, Answer> {
+export interface BatcherOptions<Ask, Answer> {
   /** Answers all, in order, in one round trip. */
   readonly ask: (asks: readonly Ask[]) => Promise<readonly Answer[]>;
   readonly weightOf: (ask: Ask) => number;
@@ -24,7 +24,7 @@ interface Waiting<Ask, Answer> {
 }
 
 /** Whoever asks while others are under way shares the next round trip with all that wait; one that is alone goes at once. */
-export function createShared<Ask, Answer>(options: SharedOptions<Ask, Answer>): (ask: Ask) => Promise<Answer> {
+export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>): (ask: Ask) => Promise<Answer> {
   const { ask, weightOf, weightMax, weightWorth, atOnceMax, waitingMax } = options;
   const waiting: Waiting<Ask, Answer>[] = [];
   let total = 0;

@@ -7,10 +7,12 @@ import neo4j, {
   type Transaction,
 } from "neo4j-driver";
 import { AppError } from "../../core/errors.js";
-import { createDeadline, type Deadline } from "../scheduling/deadline.js";
+import { type Deadline, createDeadline } from "../scheduling/deadline.js";
 import type { Call } from "../workspace-queue.js";
 import { away, failureOf, ofDriver } from "./failure.js";
-import { PING } from "./cypher/writes.js";
+import { LOCK, PING } from "./cypher/writes.js";
+import type { WorkspaceId } from "../../core/ids.js";
+import { withOneRetryLocked } from "./retry.js";
 
 /** Values in the order of the statement's RETURN. */
 export type Row = readonly unknown[];
@@ -220,3 +222,31 @@ function stepOf(session: Session, transaction: Transaction, ask: Ask): Step {
 const free = (session: Session): void => void session.close().catch(() => undefined);
 
 const rowsOf = (records: readonly DriverRecord[]): readonly Row[] => records.map((record) => [...record.values()]);
+
+/** One transaction. Whatever the work did not commit is undone. */
+export async function inStep<T>(client: Client, work: (step: Step) => Promise<T>, timeoutMs?: number): Promise<T> {
+  const begun = await client.begin(timeoutMs);
+  let isCommitted = false;
+  const commit = async (): Promise<void> => {
+    await begun.commit();
+    isCommitted = true;
+  };
+  try {
+    return await work({ ...begun, commit });
+  } finally {
+    // Nothing is left to undo when the connection is gone.
+    if (!isCommitted) await begun.rollback().catch(() => undefined);
+  }
+}
+
+/** What is read while nobody writes in the workspace: the answer to a doubt, which changes nothing. */
+export const inLock = <T>(client: Client, ws: WorkspaceId, work: (step: Step) => Promise<T>): Promise<T> =>
+  withOneRetryLocked(() =>
+    inStep(client, async (step) => {
+      await step.run(LOCK, { ws });
+      return work(step);
+    }),
+  );
+
+export const readLocked = (client: Client, ws: WorkspaceId, statement: string, q: object): Promise<readonly Row[]> =>
+  inLock(client, ws, (step) => step.run(statement, { ...q, ws }));

@@ -4,17 +4,15 @@ import type { ProfileRef } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { createTidying } from "./staging.js";
-import type { Client, ClientOptions, Row } from "./client.js";
+import { type Client, type ClientOptions, type Row, readLocked } from "./client.js";
 import { openClient } from "./open.js";
-import { createNovelty } from "./new-key-guess.js";
+import { createNewKeyGuess, createRepeats } from "./repeats.js";
 import { createProfileReads } from "./pages.js";
 import { createLook, createRead } from "./read.js";
 import { createRecords } from "./records.js";
-import { createRepeats } from "./repeats.js";
-import { createShared, READS } from "./batcher.js";
+import { createBatcher, READS } from "./batcher.js";
 import { PING, RESOLVE } from "./cypher/writes.js";
-import { readLocked } from "./step.js";
-import { inTwoTries } from "./retry.js";
+import { withOneRetry } from "./retry.js";
 import { createUpdate, type UpdateOptions } from "./transaction.js";
 import { PART_ROWS } from "./write.js";
 
@@ -33,22 +31,22 @@ export interface GraphOptions extends UpdateOptions {
 
 /** The graph over connections that are open already; they end with it. */
 export function createNeo4jGraph(client: Client, options: GraphOptions = {}): IdentityGraph {
-  const novelty = createNovelty(NOVELTY);
+  const newKeys = createNewKeyGuess(NEW_KEYS);
   const look = createLook(client);
   const read = createRead(client, look);
-  const repeats = createRepeats({ client, novelty, look });
+  const repeats = createRepeats({ client, newKeys, look });
   const resolve = createResolve(client);
   const reads = { ...createProfileReads(client), ...createRecords(client) };
   const { tidyAfterMs = 100, movesMax = PART_ROWS, locks = true } = options;
   const max = Math.min(TIDY_ROWS, Math.max(movesMax, 1));
   const tidying = createTidying(client, { max, pauseMs: tidyAfterMs });
-  const update = createUpdate({ client, novelty, tidying, movesMax, locks });
+  const update = createUpdate({ client, newKeys, tidying, movesMax, locks });
   const promptly = createDeadline(READY_MS, "The identity graph did not answer in time.");
   const { whileOpen, close } = createGate(client);
   tidying.tidyAll();
 
   return {
-    ready: () => whileOpen(() => promptly(async () => void (await inTwoTries(() => client.read(PING, {}))))),
+    ready: () => whileOpen(() => promptly(async () => void (await withOneRetry(() => client.read(PING, {}))))),
     read: (workspace, want) => whileOpen(() => read(workspace, want)),
     repeats: (workspace, sets) => whileOpen(() => repeats(workspace, sets)),
     update: (workspace, want, decide) => whileOpen(() => update(workspace, want, decide)),
@@ -73,16 +71,16 @@ const READY_MS = 900;
 /** Brought over in one step, while the workspace waits. */
 const TIDY_ROWS = 1_000;
 /** Keys of 10,000 requests that name two. A wrong guess costs three round trips more, a right one saves one. */
-const NOVELTY = { max: 20_000, stepsOfRun: 16 };
+const NEW_KEYS = { max: 20_000, stepsOfRun: 16 };
 
 type ProfileRow = readonly [n: number, ws: WorkspaceId, profileId: ProfileId | null, size: number | null];
 
 function createResolve(client: Client): IdentityGraph["resolve"] {
-  const share = createShared<ProfileId, ProfileRow | undefined>({
+  const share = createBatcher<ProfileId, ProfileRow | undefined>({
     ...READS,
     weightOf: () => 1,
     ask: async (uids) => {
-      const rows = profileRows(await inTwoTries(() => client.read(RESOLVE, { uids })));
+      const rows = profileRows(await withOneRetry(() => client.read(RESOLVE, { uids })));
       const byPosition = new Map(rows.map((row) => [row[0], row]));
       return uids.map((_, i) => byPosition.get(i));
     },

@@ -2,7 +2,7 @@ import type { ChangeId, KeyId, ProfileId, Uid, WorkspaceId } from "../../core/id
 import type { Link, Member, Source } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { changesOf } from "./changes.js";
-import { whole, type Client, type Parameters, type Row, type Step } from "./client.js";
+import { type Client, type Parameters, type Row, type Step, inLock, readLocked, whole } from "./client.js";
 import {
   PAGE_OF_HISTORY,
   PAGE_OF_LINKS,
@@ -12,8 +12,7 @@ import {
   WHOLE_LINKS,
   WHOLE_MEMBERS,
 } from "./cypher/reads.js";
-import { inLock, readLocked } from "./step.js";
-import { inTwoTries } from "./retry.js";
+import { withOneRetry } from "./retry.js";
 
 /** A page of what a profile holds. */
 interface Question {
@@ -93,14 +92,14 @@ async function readWhole(
   uid: ProfileId,
   { whole: statement, q, wholeMax, isOfMembers }: Question,
 ): Promise<readonly Row[] | "large" | "changed"> {
-  const [row] = await inTwoTries(() => client.read(statement, { ...q, ws, uid, wholeMax: whole(wholeMax) }));
+  const [row] = await withOneRetry(() => client.read(statement, { ...q, ws, uid, wholeMax: whole(wholeMax) }));
   // No identifier has this uid, and none that has one ever goes.
   if (row === undefined) return [];
   const [size, rev, stir, hubs, annexed, seen, found] = row as WholeRow;
   if (annexed === true || (size !== null && size > wholeMax)) return "large";
   if (size !== seen) return "changed";
   if (isOfMembers && found.length === size && size <= SURELY_MAX) return found;
-  const after = seatOf(await inTwoTries(() => client.read(SEAT, { ws, uid })));
+  const after = seatOf(await withOneRetry(() => client.read(SEAT, { ws, uid })));
   return isSame({ size, rev, stir, hubs }, after) ? found : "changed";
 }
 
@@ -113,7 +112,7 @@ async function readBetween(
   let before = seatOf(await readLocked(client, ws, SEAT, { uid }));
   for (let tries = 0; tries < TRIES; tries++) {
     const q = { ...question.q, hubs: before.hubs };
-    const found = pageOf(await inTwoTries(() => client.read(question.page, q)));
+    const found = pageOf(await withOneRetry(() => client.read(question.page, q)));
     const after = seatOf(await readLocked(client, ws, SEAT, { uid }));
     if (isSame(before, after)) return found;
     before = after;

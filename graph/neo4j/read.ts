@@ -1,15 +1,14 @@
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
-import type { KeyPair, ReadSet, Snapshot } from "../../core/identity/model.js";
+import type { Component, KeyPair, ReadSet, Snapshot } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
-import type { Client } from "./client.js";
-import { lookParameters, lookupsOfWant, snapshotOf, sightOf, type Lookups, type Sight } from "./snapshot.js";
-import { hasRules, seeWithRules, type RulesWant } from "./rules-snapshot.js";
-import { createShared, READS } from "./batcher.js";
-import { LOOK, RULES } from "./cypher/writes.js";
-import { inTwoTries } from "./retry.js";
-import { inLock } from "./step.js";
-import { seeInStep } from "./step-snapshot.js";
+import { type Client, type Step, inLock } from "./client.js";
+import { type Lookups, type Sight, lookParameters, lookupsOfWant, sightOf, snapshotOf } from "./snapshot.js";
+import { type RulesWant, hasRules, seeWithRules } from "./rules-snapshot.js";
+import { READS, createBatcher } from "./batcher.js";
+import { LOCK_AND_LOOK, LOCK_AND_RULES, LOOK, RULES } from "./cypher/writes.js";
+import { withOneRetry } from "./retry.js";
 import { lookupsOf } from "../rules/read-set.js";
+import { ANNEXED } from "./cypher/staging.js";
 
 /** Looks without a lock, and once more behind it where that leaves a doubt. */
 export function createRead(client: Client, look: IdentityGraph["read"]): IdentityGraph["read"] {
@@ -37,7 +36,7 @@ function createLockedLook(client: Client): IdentityGraph["read"] {
   const lines = new Map<WorkspaceId, Line>();
   const lineOf = (workspace: WorkspaceId): Line => ({
     waiting: 0,
-    share: createShared<ReadSet, Snapshot>({
+    share: createBatcher<ReadSet, Snapshot>({
       ...READS,
       atOnceMax: 1,
       weightOf: lookupsOf,
@@ -62,13 +61,13 @@ function createLockedLook(client: Client): IdentityGraph["read"] {
 
 /** What a read without a lock shows; whoever asks meanwhile shares the next round trip. */
 export function createLook(client: Client): IdentityGraph["read"] {
-  const share = createShared<Lookups, Sight>({
+  const share = createBatcher<Lookups, Sight>({
     ...READS,
     weightOf: ({ keys, pairs }) => keys.length + pairs.length,
     ask: async (asks) => {
       const keys = asks.flatMap(({ keys }) => keys);
       const pairs = asks.flatMap(({ pairs }) => pairs);
-      const all = sightOf(await inTwoTries(() => client.read(LOOK, lookParameters({ keys, pairs }))));
+      const all = sightOf(await withOneRetry(() => client.read(LOOK, lookParameters({ keys, pairs }))));
       return split(asks, all);
     },
   });
@@ -82,8 +81,8 @@ export function createLook(client: Client): IdentityGraph["read"] {
 
 /** Each goes alone: only who asks what would be needs this much. */
 function createRulesRead(client: Client) {
-  const ask = (statement: string, q: object) => inTwoTries(() => client.read(statement, { ...q }));
-  return createShared<{ readonly workspace: WorkspaceId; readonly want: RulesWant }, Snapshot>({
+  const ask = (statement: string, q: object) => withOneRetry(() => client.read(statement, { ...q }));
+  return createBatcher<{ readonly workspace: WorkspaceId; readonly want: RulesWant }, Snapshot>({
     ...READS,
     weightMax: 1,
     weightWorth: 1,
@@ -110,4 +109,27 @@ function split(asks: readonly Lookups[], { found, linked }: Sight): readonly Sig
     pairsBefore += pairs.length;
     return own;
   });
+}
+
+export interface StepSight {
+  readonly snapshot: Snapshot;
+  /** Which of its components have annexes. */
+  readonly annexed: () => Promise<ReadonlySet<Component>>;
+}
+
+/** Takes the lock, unless told not to, and looks. */
+export async function seeInStep(step: Step, ws: WorkspaceId, want: ReadSet, locks: boolean): Promise<StepSight> {
+  if (hasRules(want)) {
+    const { snapshot, annexed } = await seeWithRules(step.run, locks ? LOCK_AND_RULES : RULES, ws, want);
+    return { snapshot, annexed: async () => annexed };
+  }
+  const lookups = lookupsOfWant(ws, want);
+  const q = { ws, ...lookParameters(lookups) };
+  const snapshot = snapshotOf(lookups, sightOf(await step.run(locks ? LOCK_AND_LOOK : LOOK, q)));
+  // The cheap look does not tell.
+  const annexed = async () => {
+    const rows = await step.run(ANNEXED, { ids: [...snapshot.components.keys()] });
+    return new Set(rows.map(([id]) => id as Component));
+  };
+  return { snapshot, annexed };
 }

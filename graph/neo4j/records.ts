@@ -17,7 +17,7 @@ import {
   PAGE_OF_FORBIDDEN_PAIRS,
   UNLINKED_BY,
 } from "./cypher/reads.js";
-import { inTwoTries } from "./retry.js";
+import { withOneRetry } from "./retry.js";
 
 type Records = Pick<
   IdentityGraph,
@@ -33,7 +33,7 @@ type Records = Pick<
 
 /** What is read one by one or listed, without a lock: nothing of it ever moves. */
 export function createRecords(client: Client): Records {
-  const read = (statement: string, q: Parameters) => inTwoTries(() => client.read(statement, q));
+  const read = (statement: string, q: Parameters) => withOneRetry(() => client.read(statement, q));
   const list = async (statement: string, q: Parameters) => (await read(statement, q))[0]![0] as readonly Row[];
   return {
     linksOfChange: async (ws, change) => {

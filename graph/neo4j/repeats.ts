@@ -1,12 +1,11 @@
 import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
-import { pairKey, type Repeat } from "../../core/identity/model.js";
+import { type Repeat, pairKey } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Client } from "./client.js";
 import { linkKey } from "./snapshot.js";
-import type { Novelty } from "./new-key-guess.js";
-import { createShared, READS } from "./batcher.js";
+import { READS, createBatcher } from "./batcher.js";
 import { REPEATS } from "./cypher/writes.js";
-import { inTwoTries } from "./retry.js";
+import { withOneRetry } from "./retry.js";
 import { repeatIn } from "../rules/repeats.js";
 import { readSetOf, readSetOfAll } from "../rules/read-set.js";
 
@@ -16,18 +15,18 @@ type Couple = readonly [IdentifierKey, IdentifierKey];
 
 interface RepeatsDeps {
   readonly client: Client;
-  readonly novelty: Novelty;
+  readonly newKeys: NewKeyGuess;
   /** Null is the answer in doubt, so nobody has to wait for a lock. */
   readonly look: IdentityGraph["read"];
 }
 
 /** Whoever asks meanwhile shares the next round trip. */
-export function createRepeats({ client, novelty, look }: RepeatsDeps): IdentityGraph["repeats"] {
-  const share = createShared<readonly Couple[], readonly (Repeat | null)[]>({
+export function createRepeats({ client, newKeys, look }: RepeatsDeps): IdentityGraph["repeats"] {
+  const share = createBatcher<readonly Couple[], readonly (Repeat | null)[]>({
     ...READS,
     weightOf: ({ length }) => LOOKUPS_PER_COUPLE * length,
     ask: async (asks) => {
-      const found = await seeCouples(client, novelty, asks.length === 1 ? asks[0]! : asks.flat());
+      const found = await seeCouples(client, newKeys, asks.length === 1 ? asks[0]! : asks.flat());
       let next = 0;
       return asks.map(({ length }) => found.slice(next, (next += length)));
     },
@@ -35,7 +34,7 @@ export function createRepeats({ client, novelty, look }: RepeatsDeps): IdentityG
   const readOthers = async (workspace: WorkspaceId, sets: readonly KeySet[]) => {
     const { keys, pairs } = readSetOfAll(sets.map(readSetOf));
     const snapshot = await look(workspace, { keys, pairs });
-    novelty.miss(keys.filter((key) => !snapshot.identifiers.has(key)));
+    newKeys.miss(keys.filter((key) => !snapshot.identifiers.has(key)));
     return sets.map((keys) => repeatIn(snapshot, keys));
   };
   const seeAll = async (workspace: WorkspaceId, sets: readonly KeySet[]) => {
@@ -49,12 +48,12 @@ export function createRepeats({ client, novelty, look }: RepeatsDeps): IdentityG
     return sets.map((keys) => (isOwnCouple(keys) ? seen[nextSeen++]! : read[nextRead++]!));
   };
   return async (workspace, sets) => {
-    if (novelty.isRun(workspace)) {
-      for (const keys of sets) novelty.miss(keys);
+    if (newKeys.isRun(workspace)) {
+      for (const keys of sets) newKeys.miss(keys);
       return sets.map(() => null);
     }
     const found = await seeAll(workspace, sets);
-    if (found.some((profile) => profile !== null)) novelty.deny(workspace);
+    if (found.some((profile) => profile !== null)) newKeys.deny(workspace);
     return found;
   };
 }
@@ -71,18 +70,67 @@ type RepeatsRow = readonly [
   facets: readonly (Uid | "")[],
 ];
 
-async function seeCouples(client: Client, novelty: Novelty, couples: readonly Couple[]) {
+async function seeCouples(client: Client, newKeys: NewKeyGuess, couples: readonly Couple[]) {
   const links = couples.map(([a, b]) => linkKey(pairKey(a, b)));
-  const [row] = await inTwoTries(() => client.read(REPEATS, { links, ends: couples.flat() }));
+  const [row] = await withOneRetry(() => client.read(REPEATS, { links, ends: couples.flat() }));
   const [at, ids, sizes, missed, known, facets] = row as unknown as RepeatsRow;
   const found = couples.map((): Repeat | null => null);
   for (const [i, n] of at.entries()) found[n] = repeatOf(ids[i]!, sizes[i]!, facets[i]!);
   for (const n of missed) found[n] = null;
   const isKnown = new Set(known);
-  for (const n of missed) if (!isKnown.has(n)) novelty.miss(couples[n]!);
+  for (const n of missed) if (!isKnown.has(n)) newKeys.miss(couples[n]!);
   return found;
 }
 
 /** Empty and 0 when a step takes the profile away just then. */
 const repeatOf = (profileId: ProfileId | "", size: number, facet: Uid | ""): Repeat | null =>
   profileId === "" || size === 0 || facet === "" ? null : { profileId, size, facet };
+
+/** A guess at what is new, which saves round trips; nothing relies on it. */
+export interface NewKeyGuess {
+  /** Nothing was seen of these. */
+  miss(keys: readonly IdentifierKey[]): void;
+  /** Whether nothing was seen of any of them. That is used up then. */
+  takeAll(keys: readonly IdentifierKey[]): boolean;
+  /** All that a step wrote was new. */
+  confirm(workspace: WorkspaceId): void;
+  /** Something stood there already: a run is over, and what was taken for new by it alone is not any more. */
+  deny(workspace: WorkspaceId): void;
+  /** Whether all was new for so many steps that a look would be a waste: an import, mostly. */
+  isRun(workspace: WorkspaceId): boolean;
+}
+
+export interface NewKeyGuessOptions {
+  /** Keys, and workspaces, that are remembered; beyond it all are forgotten. */
+  readonly max: number;
+  readonly stepsOfRun: number;
+}
+
+export function createNewKeyGuess({ max, stepsOfRun }: NewKeyGuessOptions): NewKeyGuess {
+  const missed = new Set<IdentifierKey>();
+  const steps = new Map<WorkspaceId, number>();
+  const isRun = (workspace: WorkspaceId): boolean => (steps.get(workspace) ?? 0) >= stepsOfRun;
+  return {
+    miss: (keys) => {
+      if (missed.size + keys.length > max) missed.clear();
+      for (const key of keys) missed.add(key);
+    },
+    takeAll: (keys) => {
+      let taken = 0;
+      for (const key of keys) if (missed.delete(key)) taken += 1;
+      return taken > 0 && taken === keys.length;
+    },
+    confirm: (workspace) => {
+      if (steps.size >= max) steps.clear();
+      steps.set(workspace, (steps.get(workspace) ?? 0) + 1);
+    },
+    deny: (workspace) => {
+      const wasRun = isRun(workspace);
+      steps.delete(workspace);
+      if (!wasRun) return;
+      // Nobody looked for them, so what still waits would each find out anew that the run is over.
+      for (const key of missed) if (key.startsWith(`${workspace}:`)) missed.delete(key);
+    },
+    isRun,
+  };
+}

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isUnavailable } from "../../core/errors.js";
 import { failureOf, translated } from "./failure.js";
 
-export interface TriesOptions {
+export interface RetryOptions {
   /** Tries while the server is away. What it only undid is tried until the time is up. */
   readonly awayMax: number;
   readonly isOver: () => boolean;
@@ -13,7 +13,7 @@ const PAUSE_MS_MAX = 200;
 const SLOW_MS = 2_500;
 
 /** Again after a conflict or a lost connection, from a few milliseconds on: the driver's own retries begin with a second. */
-export async function inTries<T>(attempt: () => Promise<T>, { awayMax, isOver }: TriesOptions): Promise<T> {
+export async function withRetries<T>(attempt: () => Promise<T>, { awayMax, isOver }: RetryOptions): Promise<T> {
   for (let tries = 1; ; tries++) {
     const begun = performance.now();
     try {
@@ -35,14 +35,14 @@ const READ_MS = 2_000;
 const LOCKED_READ_MS = 5_500;
 
 /** A connection that died in silence is found out by its first use. */
-const inTwoTriesWithin =
+const withOneRetryWithin =
   (limitMs: number) =>
   <T>(attempt: () => Promise<T>): Promise<T> => {
     const due = performance.now() + limitMs;
-    return inTries(attempt, { awayMax: 2, isOver: () => performance.now() > due });
+    return withRetries(attempt, { awayMax: 2, isOver: () => performance.now() > due });
   };
 
 /** For a read without a lock. */
-export const inTwoTries = inTwoTriesWithin(READ_MS);
+export const withOneRetry = withOneRetryWithin(READ_MS);
 /** For a read that waits for the lock. */
-export const inLockedTries = inTwoTriesWithin(LOCKED_READ_MS);
+export const withOneRetryLocked = withOneRetryWithin(LOCKED_READ_MS);

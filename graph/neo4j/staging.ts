@@ -2,11 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { Component, ComponentPlan, Snapshot, Plan } from "../../core/identity/model.js";
 import { BRING_OVER, LEFT_BEHIND, LET_GO, SET_ASIDE } from "./cypher/staging.js";
-import { whole, type Client, type Step } from "./client.js";
+import { type Client, type Step, inStep, whole } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
 import { leavesOf, type Leave } from "./move-batches.js";
 import { LOCK } from "./cypher/writes.js";
-import { inStep } from "./step.js";
 
 /** Where the members of a part stand already, if they were taken aside: the name of the annex. */
 export type Aside = ReadonlyMap<ProfileId, string>;

@@ -4,14 +4,13 @@ import type { Snapshot, Plan, ReadSet } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { letGo, setAside, type Aside, type Tidying } from "./staging.js";
-import { STEP_MS, type Client, type Step } from "./client.js";
+import { type Client, STEP_MS, type Step, inStep } from "./client.js";
 import { isConstraint, isOutOfMemory } from "./failure.js";
-import type { Novelty } from "./new-key-guess.js";
+import type { NewKeyGuess } from "./repeats.js";
 import { newParameters, requireKnown } from "./parameters.js";
 import { FIND_CHANGE, WRITE_NEW } from "./cypher/writes.js";
-import { inStep } from "./step.js";
-import { seeInStep } from "./step-snapshot.js";
-import { inTries } from "./retry.js";
+import { seeInStep } from "./read.js";
+import { withRetries } from "./retry.js";
 import { isPlain, layoutOf, PART_ROWS, writePlan } from "./write.js";
 
 export interface UpdateOptions {
@@ -24,7 +23,7 @@ export interface UpdateOptions {
 interface UpdateDeps extends Required<UpdateOptions> {
   readonly client: Client;
   readonly tidying: Tidying;
-  readonly novelty: Novelty;
+  readonly newKeys: NewKeyGuess;
 }
 
 /** Below the time that a caller of `Identity` waits. */
@@ -38,9 +37,9 @@ export function createUpdate(deps: UpdateDeps): IdentityGraph["update"] {
   const within = createDeadline(UPDATE_MS, "The identity graph did not take the change in time.");
   return async <T>(workspace: WorkspaceId, want: ReadSet, decide: Decide<T>) => {
     const task: Task<T> = { ...deps, workspace, want, decide, doubts: { last: null } };
-    const isNew = deps.novelty.takeAll(want.keys) && deps.locks;
+    const isNew = deps.newKeys.takeAll(want.keys) && deps.locks;
     const ending = await within((call) =>
-      inTries(createAttempt(task, isNew), { awayMax: AWAY_TRIES_MAX, isOver: () => call.expired }),
+      withRetries(createAttempt(task, isNew), { awayMax: AWAY_TRIES_MAX, isOver: () => call.expired }),
     );
     const last = ending.kind === "long" ? await writeLong(task, ending) : ending;
     if (last.kind === "threw") throw last.error;
@@ -80,8 +79,8 @@ function createAttempt<T>(task: Task<T>, isNew: boolean): () => Promise<Ending<T
     const isFirst = mayBeNew;
     mayBeNew = false;
     const ending = isFirst ? await writeAsNew(task) : null;
-    if (ending !== null) task.novelty.confirm(task.workspace);
-    else task.novelty.deny(task.workspace);
+    if (ending !== null) task.newKeys.confirm(task.workspace);
+    else task.newKeys.deny(task.workspace);
     return ending ?? writeInStep(task, SHORT);
   };
 }
@@ -145,7 +144,7 @@ async function writeLong<T>(task: Task<T>, first: Long): Promise<Ending<T>> {
       known = ending;
     }
   };
-  return inTries(attempt, { awayMax: AWAY_TRIES_MAX, isOver: () => performance.now() > due });
+  return withRetries(attempt, { awayMax: AWAY_TRIES_MAX, isOver: () => performance.now() > due });
 }
 
 /** The same would be too much again. */

@@ -25,6 +25,7 @@ import {
   type Draft,
   type Group,
 } from "./working-state.js";
+import { isRepeat } from "./repeats.js";
 import { isStale, select, selectFacetAlone, type Selection } from "./select.js";
 import { sharedIdentifiersOf, recordTouches } from "./shared-identifiers.js";
 
@@ -82,7 +83,8 @@ export function unchanged(profile: Repeat): AssertResult {
 function apply(draft: Draft, request: Request, rules: Rules): AssertResult {
   const known = groupOf(draft, request.keys[0]!);
   // Whatever the rules say by now: what stands stands.
-  if (known !== null && isRepeat(draft, request, known))
+  const isInside = (key: IdentifierKey): boolean => groupOf(draft, key) === known;
+  if (known !== null && isRepeat(request.keys, isInside, (pair) => isLinked(draft, pair)))
     return unchanged({ ...refOf(known), facet: uidOf(draft, request.keys[0]!) });
   const { source } = request.assertion.evidence;
   if (source !== "identify" && source !== "alias" && isStale(draft, request))
@@ -95,14 +97,6 @@ function apply(draft: Draft, request: Request, rules: Rules): AssertResult {
       : keep(draft, request, selection);
   recordTouches(draft, request, rules, sharedIdentifiers);
   return result;
-}
-
-function isRepeat(draft: Draft, { keys }: Request, group: Group): boolean {
-  for (let i = 1; i < keys.length; i++) {
-    if (groupOf(draft, keys[i]!) !== group) return false;
-    for (let j = 0; j < i; j++) if (!isLinked(draft, pairKey(keys[j]!, keys[i]!))) return false;
-  }
-  return true;
 }
 
 /** Links those that were kept. Silence would hide what was dropped, so a request that asked for it leaves a record of that too. */

@@ -1,16 +1,25 @@
 import type { IdentifierKey } from "../../core/ids.js";
-import { pairKey, type Repeat, type Snapshot } from "../../core/identity/model.js";
+import { pairKey, type PairKey, type Repeat, type Snapshot } from "../../core/identity/model.js";
 import { refOf } from "./working-state.js";
 
-/** The profile that holds all keys when each two of them are linked; null when they are not, or the snapshot does not show it. */
-export function repeatIn(snapshot: Snapshot, keys: readonly IdentifierKey[]): Repeat | null {
-  const first = snapshot.identifiers.get(keys[0]!);
-  const component = first?.component;
-  const profile = component === undefined ? undefined : snapshot.components.get(component);
-  if (first === undefined || profile === undefined) return null;
+/** An assertion repeats what stands when one component holds all its keys and each two of them are linked. */
+export function isRepeat(
+  keys: readonly IdentifierKey[],
+  isInside: (key: IdentifierKey) => boolean,
+  isLinked: (pair: PairKey) => boolean,
+): boolean {
   for (let i = 1; i < keys.length; i++) {
-    if (snapshot.identifiers.get(keys[i]!)?.component !== component) return null;
-    for (let j = 0; j < i; j++) if (!snapshot.linked.has(pairKey(keys[j]!, keys[i]!))) return null;
+    if (!isInside(keys[i]!)) return false;
+    for (let j = 0; j < i; j++) if (!isLinked(pairKey(keys[j]!, keys[i]!))) return false;
   }
-  return { ...refOf(profile), facet: first.uid };
+  return true;
+}
+
+/** The profile that the keys repeat; null when they do not, or the snapshot does not show it. */
+export function repeatIn({ identifiers, components, linked }: Snapshot, keys: readonly IdentifierKey[]): Repeat | null {
+  const first = identifiers.get(keys[0]!);
+  const profile = first === undefined ? undefined : components.get(first.component);
+  if (first === undefined || profile === undefined) return null;
+  const isInside = (key: IdentifierKey): boolean => identifiers.get(key)?.component === first.component;
+  return isRepeat(keys, isInside, (pair) => linked.has(pair)) ? { ...refOf(profile), facet: first.uid } : null;
 }

@@ -3,8 +3,7 @@ import { identifierKey } from "../../core/event/event.js";
 import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import { pairKey, type Repeat } from "../../core/identity/model.js";
 import type { Client, Parameters, Row } from "../../graph/neo4j/client.js";
-import { createNovelty } from "../../graph/neo4j/new-key-guess.js";
-import { createRepeats } from "../../graph/neo4j/repeats.js";
+import { createNewKeyGuess, createRepeats } from "../../graph/neo4j/repeats.js";
 import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
 
 type Couple = readonly [IdentifierKey, IdentifierKey];
@@ -34,11 +33,11 @@ function aServer(held: ReadonlyMap<string, Repeat>, twice: ReadonlySet<string> =
     const [at, ids, sizes] = [rows.map(({ n }) => n), rows.map((row) => row.profileId), rows.map(({ size }) => size)];
     return [[at, ids, sizes, missed, known, rows.map(({ facet }) => facet)]];
   };
-  const novelty = createNovelty({ max: 100, stepsOfRun: 2 });
+  const newKeys = createNewKeyGuess({ max: 100, stepsOfRun: 2 });
   const others: (readonly IdentifierKey[])[] = [];
   const repeats = createRepeats({
     client: { read } as unknown as Client,
-    novelty,
+    newKeys,
     look: async (_, { keys }) => {
       others.push(keys);
       const component = "other";
@@ -52,7 +51,7 @@ function aServer(held: ReadonlyMap<string, Repeat>, twice: ReadonlySet<string> =
       };
     },
   });
-  return { repeats, novelty, asked, others };
+  return { repeats, newKeys, asked, others };
 }
 
 describe("Repeats that share a round trip", () => {
@@ -75,7 +74,7 @@ describe("Repeats that share a round trip", () => {
   });
 
   it("get no other's profile when a link is met twice", async () => {
-    const { repeats, novelty } = aServer(held, new Set([linkOf(one, 0)]));
+    const { repeats, newKeys } = aServer(held, new Set([linkOf(one, 0)]));
     const found = await Promise.all([
       repeats(one, [coupleOf(one, 0), coupleOf(one, 1)]),
       repeats(other, [coupleOf(other, 0), coupleOf(other, 1)]),
@@ -84,7 +83,7 @@ describe("Repeats that share a round trip", () => {
       [null, refOf(one, 1)],
       [refOf(other, 0), refOf(other, 1)],
     ]);
-    assert.ok(!novelty.takeAll(coupleOf(one, 0)), "its ends stand");
+    assert.ok(!newKeys.takeAll(coupleOf(one, 0)), "its ends stand");
   });
 
   it("stand beside sets of one or of more, which are looked for by their keys", async () => {
@@ -97,14 +96,14 @@ describe("Repeats that share a round trip", () => {
   });
 
   it("end a run of what is new, and begin none", async () => {
-    const { repeats, novelty, asked } = aServer(held);
-    novelty.confirm(one);
+    const { repeats, newKeys, asked } = aServer(held);
+    newKeys.confirm(one);
     assert.deepEqual(await repeats(one, [coupleOf(one, 0)]), [refOf(one, 0)]);
-    novelty.confirm(one);
-    assert.ok(!novelty.isRun(one), "it was not all new");
-    novelty.confirm(one);
+    newKeys.confirm(one);
+    assert.ok(!newKeys.isRun(one), "it was not all new");
+    newKeys.confirm(one);
     assert.deepEqual(await repeats(one, [coupleOf(one, 0)]), [null]);
     assert.equal(asked.length, 1, "nobody looks in a run");
-    assert.ok(novelty.takeAll(coupleOf(one, 0)));
+    assert.ok(newKeys.takeAll(coupleOf(one, 0)));
   });
 });
