@@ -32,7 +32,7 @@ export interface Database {
 /** What one part keeps in the file. */
 export interface Tables {
   readonly part: string;
-  /** Another number whenever the tables, or what stands in them, change: a build knows one alone. */
+  /** Another number whenever the tables or their contents change; a build knows only one. */
   readonly format: number;
   /** Statements separated by semicolons, none of which stands inside a literal. */
   readonly sql: string;

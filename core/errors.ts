@@ -79,7 +79,7 @@ export const moreThan = (shown: number): ErrorItem => ({
 
 const ERRORS_MAX = 100;
 
-/** The first 100, then one with an empty path: a request of a thousand problems gets a short answer. */
+/** The first 100 problems, then one item with an empty path that says that there are more. */
 export const bounded = (errors: readonly ErrorItem[]): readonly ErrorItem[] =>
   errors.length > ERRORS_MAX ? [...errors.slice(0, ERRORS_MAX), moreThan(ERRORS_MAX)] : errors;
 

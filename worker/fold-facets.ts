@@ -7,7 +7,7 @@ import type { FacetSave, ProfileStore } from "../core/ports/profile-store.js";
 /** One event on its way into one facet. */
 export interface Fold {
   readonly uid: Uid;
-  /** What the event alone makes. */
+  /** The facet of the event alone. */
   readonly gain: Facet;
 }
 
@@ -33,7 +33,7 @@ export async function foldFacets(
   }
 }
 
-/** What each facet is to gain, all its events together. */
+/** What all its events together add to each facet. */
 function gainsOf(folds: readonly Fold[]): ReadonlyMap<Uid, Facet> {
   const gains = new Map<Uid, Facet>();
   for (const { uid, gain } of folds) gains.set(uid, joinFacets(gains.get(uid) ?? emptyFacet, gain));

@@ -45,7 +45,8 @@ function traitOf(value: unknown, path: string): Annotations["trait"] {
 }
 
 function requireKeys(value: unknown, path: string, known: readonly string[]): asserts value is SchemaObject {
-  if (!isObject(value)) throw refused(path, `must be an object of ${known.join(" and ")}`);
+  if (!isObject(value)) throw refused(path, `must be an object with ${known.join(" and ")}`);
   for (const key of Object.keys(value))
-    if (!known.includes(key)) throw refused(`${path}.${key}`, `is not a part of it; it has ${known.join(" and ")}`);
+    if (!known.includes(key))
+      throw refused(`${path}.${key}`, `is not allowed here; allowed are ${known.join(" and ")}`);
 }

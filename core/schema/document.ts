@@ -1,6 +1,6 @@
 import { edgePath, edgesOf, isObject, isSchema, type Schema, type SchemaObject } from "./keywords.js";
 
-/** A schema read once: where its subschemas stand, and what its references mean. */
+/** A schema, read once: where its subschemas are, and what its references mean. */
 export interface SchemaDocument {
   readonly root: SchemaObject;
   /** Every object subschema, also those that only a reference reaches -> its dotted path, beginning with `schema`. */
@@ -13,7 +13,7 @@ export interface SchemaDocument {
   readonly repeatedAnchors: readonly { readonly path: string; readonly name: string }[];
   /** What a local reference (`#`, `#/a/b`, `#anchor`) names; undefined when it names no schema. */
   resolve(reference: unknown): Schema | undefined;
-  /** The targets of the schema's own references, without those that dangle. */
+  /** The targets of the schema's own references, without those that point nowhere. */
   referred(schema: SchemaObject): readonly Schema[];
 }
 

@@ -23,7 +23,7 @@ export type Examination =
 
 const PROBLEMS_MAX = 20;
 
-/** The schema's own examination; runs in the thread. `next` is called between its steps: look, compile, try. */
+/** The schema's own examination; runs in the thread. `next` is called between its stages: look, compile, try. */
 export function examine(schema: SchemaObject, next: () => void): Examination {
   const { errors: misspelt, warnings } = checkSpelling(openDocument(schema));
   const errors = [...limitProblems(schema), ...misspelt];

@@ -12,7 +12,7 @@ const DRAFTS: ReadonlyMap<unknown, Draft> = new Map([
   ["https://json-schema.org/draft/2020-12/schema#", "2020-12"],
 ]);
 
-/** What `$schema` says; without it 2020-12; null for a draft that we do not speak. */
+/** The draft that `$schema` names; 2020-12 if it is absent; null for a draft that we do not support. */
 export const draftOf = (schema: SchemaObject): Draft | null => DRAFTS.get(schema["$schema"]) ?? null;
 
 export const isObject = (value: unknown): value is SchemaObject =>
@@ -60,7 +60,7 @@ const SHAPES: ReadonlyMap<string, Shape> = new Map([
   ["contains", shape("element", "one")],
 ]);
 
-/** A step from a schema to one that it holds. `name` is the property, pattern or position, null where the keyword holds just one. */
+/** An edge from a schema to one that it holds. `name` is the property, pattern or position; null if the keyword holds just one. */
 export interface Edge {
   readonly keyword: string;
   readonly aim: Aim;

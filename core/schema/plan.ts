@@ -5,7 +5,7 @@ import { annotationsOf, type Annotations } from "./annotations.js";
 import { openDocument, type SchemaDocument } from "./document.js";
 import { edgePath, edgesOf, isObject, type Edge, type Schema, type SchemaObject } from "./keywords.js";
 
-/** Where the annotations of a schema stand, along the shape of the data. */
+/** Where a schema's annotations are, along the shape of the data. */
 export interface AnnotationPlan {
   readonly namespaces: readonly string[];
   readonly traits: readonly { readonly name: string; readonly merge: Merge }[];
@@ -23,17 +23,17 @@ export interface FoundIdentifier {
 export interface Extract {
   readonly identifiers: readonly FoundIdentifier[];
   readonly traits: readonly { readonly name: string; readonly merge: Merge; readonly value: Scalar }[];
-  /** The first value that no event may hold, which was the last one looked at; null when there is none. */
+  /** The first value that no event may hold; reading stopped there. Null when there is none. */
   readonly refused: ErrorItem | null;
 }
 
 const POSITIONS_MAX = 200;
-/** A few bytes of an array can stand for as many values as its items have annotations, so what is found has a limit of its own. */
+/** A few bytes of an array can yield as many values as its items have annotations, so the number of values has its own limit. */
 const IDENTIFIERS_FOUND_MAX = 1_000;
 const TRAITS_FOUND_MAX = 10_000;
 const TRAIT_LENGTH_MAX = 1_024;
 
-/** Throws `invalid_schema` when an annotation is malformed or stands where it cannot count. */
+/** Throws `invalid_schema` when an annotation is malformed or is where it has no effect. */
 export function compilePlan(schema: object): AnnotationPlan {
   const document = openDocument(schema as SchemaObject);
   const annotated = new Map<SchemaObject, Annotations>();
@@ -86,7 +86,8 @@ function planOf(
   const leading = [...here].filter((schema) => compiler.leading.has(schema));
   if (leading.length === 0) return null;
   const again = leading.find((schema) => above.has(schema));
-  if (again !== undefined) throw refused(pathOf(compiler, again), "holds annotations, so it must not contain itself");
+  if (again !== undefined)
+    throw refused(pathOf(compiler, again), "contains annotations, so it must not contain itself");
   const below = new Set([...above, ...leading]);
   const own = ownAnnotations(compiler, [...here]);
   const members = membersOf(compiler, leading, below);
@@ -103,14 +104,17 @@ const pathOf = ({ document }: Compiler, schema: SchemaObject): string => documen
 const isPlainItems = ({ keyword, name }: Edge): boolean => keyword === "items" && name === null;
 const counts = (edge: Edge): boolean => edge.keyword === "properties" || edge.aim === "here" || isPlainItems(edge);
 
-/** All schemas that hold for the same value in any case. What only may hold must not lead to an annotation. */
+/** All schemas that always apply to the same value. A schema that applies only sometimes must not lead to an annotation. */
 function gather(compiler: Compiler, schema: Schema, here: Set<SchemaObject>): void {
   if (!isObject(schema) || here.has(schema)) return;
   here.add(schema);
   for (const edge of edgesOf(schema)) {
     if (edge.aim === "here") gather(compiler, edge.schema, here);
     else if (edge.aim !== "none" && !counts(edge) && compiler.leading.has(edge.schema))
-      throw refused(edgePath(pathOf(compiler, schema), edge), `leads to an annotation, which ${edge.keyword} must not`);
+      throw refused(
+        edgePath(pathOf(compiler, schema), edge),
+        `leads to an annotation, which is not allowed under ${edge.keyword}`,
+      );
   }
   for (const target of compiler.document.referred(schema)) gather(compiler, target, here);
 }
@@ -132,7 +136,7 @@ function membersOf(
   return members.size === 0 ? null : members;
 }
 
-/** Of all schemas that hold for the value: any of them may say its type for all. */
+/** Of all schemas that apply to the value: any of them may give its type. */
 function ownAnnotations(
   compiler: Compiler,
   here: readonly SchemaObject[],
@@ -144,15 +148,12 @@ function ownAnnotations(
     throw refused("schema", `must not have more than ${POSITIONS_MAX} annotated positions`);
   for (const { path, namespace, trait } of found) {
     if (namespace !== null && !here.some(saysTextOrInteger))
-      throw refused(
-        `${path}.x-identity`,
-        "needs a type of string or integer beside it (or both; null is allowed besides)",
-      );
+      throw refused(`${path}.x-identity`, "needs a type of string or integer next to it (or both; null may be added)");
     if (trait !== null && !here.some(saysScalar))
-      throw refused(`${path}.x-trait`, "needs a scalar type, enum or const beside it");
+      throw refused(`${path}.x-trait`, "needs a scalar type, enum or const next to it");
   }
   const namespaces = new Set(found.flatMap(({ namespace }) => namespace ?? []));
-  // Two merges of one name both stay: that is for `traitsOf` to refuse.
+  // If one name has two merges, both stay here; `traitsOf` refuses that.
   const traits = new Map(
     found.flatMap(({ trait }) => (trait === null ? [] : [[`${trait.merge} ${trait.name}`, trait] as const])),
   );

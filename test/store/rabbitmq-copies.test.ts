@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createCopies } from "../../store/rabbitmq/consumer/copies.js";
 import type { Held } from "../../store/rabbitmq/consumer/schedule.js";
-import type { Session } from "../../store/rabbitmq/consumer/session.js";
+import type { Intake } from "../../store/rabbitmq/consumer/intake.js";
 import { namesOf } from "../../store/rabbitmq/topology.js";
 
-const aSession = (): Session => ({
+const anIntake = (): Intake => ({
   isOpen: () => true,
   unsettled: () => 0,
   ack: () => undefined,
@@ -14,7 +14,7 @@ const aSession = (): Session => ({
   ended: new Promise(() => undefined),
 });
 const aHeld = (): Held => ({
-  session: aSession(),
+  intake: anIntake(),
   tag: 1,
   message: Buffer.from("m"),
   attempts: 0,

@@ -3,7 +3,7 @@ import { memberOf } from "../validation/equality.js";
 import { multiplesOf } from "../validation/multiple.js";
 import type { SchemaObject } from "../keywords.js";
 
-/** The keywords that judge a value by itself: its type, its listed values, its bounds. */
+/** The keywords about a single value: its type, its listed values, its bounds. */
 export function boundProblems(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
   const refuse = (keyword: string, message: string): void => comparison.refuse(`${path}.${keyword}`, message);
   typeProblems(previous, next, refuse);
@@ -39,7 +39,7 @@ function typeProblems(previous: SchemaObject, next: SchemaObject, refuse: Refuse
   if (lost.length > 0) refuse("type", `no longer takes ${lost.join(", ")}`);
 }
 
-/** What `enum` and `const` leave; null for everything. */
+/** The values that `enum` and `const` allow; null means any value. */
 function listed({ enum: values, const: value }: SchemaObject, hasConst: boolean): readonly unknown[] | null {
   if (hasConst) return [value];
   return Array.isArray(values) ? (values as readonly unknown[]) : null;
@@ -69,7 +69,7 @@ function boundOf(inside: unknown, outside: unknown, sign: 1 | -1): Bound {
   return open <= closed ? { at: open, isOutside: true } : { at: closed, isOutside: false };
 }
 
-/** Both seen as upper bounds: the lower ones with their sign turned. */
+/** Both as upper bounds: lower bounds are negated. */
 const isTighter = (previous: Bound, next: Bound): boolean =>
   next.at < previous.at || (next.at === previous.at && next.isOutside && !previous.isOutside);
 

@@ -16,7 +16,7 @@ export interface Comparison {
   add(pair: Pair): void;
   /** The next pair, without references that stand alone; each pair of schemas once. Null when all are compared. */
   take(): Pair | null;
-  /** The same to the letter, and so is all that they refer to. */
+  /** Identical, including everything that they refer to. */
   isSame(previous: unknown, next: unknown): boolean;
 }
 
@@ -24,7 +24,7 @@ const PROBLEMS_MAX = 100;
 /** Two recursive schemas can be paired in as many ways as the product of their parts. */
 const PAIRS_MAX = 20_000;
 
-/** Keywords that judge nothing. */
+/** Keywords that validate nothing. */
 const SILENT = new Set(
   "$id $schema $anchor $dynamicAnchor $comment $defs definitions title description default examples deprecated readOnly writeOnly x-identity x-trait".split(
     " ",
@@ -46,7 +46,7 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     if (problems.length < PROBLEMS_MAX) problems.push({ path, message });
   };
 
-  /** Follows a reference that stands alone, as far as it leads. */
+  /** Follows a reference that has no other keywords beside it, to its end. */
   const target = (schema: Schema, side: "previous" | "next"): Schema => {
     let reached = schema;
     for (let steps = 0; isObject(reached) && reached["$ref"] !== undefined && !judges(reached); steps += 1) {
@@ -64,7 +64,7 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     if (waiting.length < PAIRS_MAX) waiting.push(pair);
     if (waiting.length === PAIRS_MAX && !isFull) {
       isFull = true;
-      refuse("schema", "is too entangled to compare");
+      refuse("schema", "is too complex to compare with the version before");
     }
   };
 
@@ -83,7 +83,7 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
         references.some((schema) => keyword in schema) &&
         !isSame(references[0]![keyword], references[1]![keyword], true)
       )
-        refuse(`${path}.${keyword}`, "changes beside other keywords");
+        refuse(`${path}.${keyword}`, "changes next to other keywords");
   };
 
   const isSame = (previous: unknown, next: unknown, isReference = false): boolean => {
@@ -91,7 +91,7 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
       return isSame(documents.previous.resolve(previous), documents.next.resolve(next));
     if (typeof previous !== "object" || typeof next !== "object" || previous === null || next === null)
       return previous === next;
-    // A pair that was found to differ made a problem then, so it need not make another.
+    // A pair that differs was already reported, so it is not reported again.
     if (!addPair(sameSoFar, previous, next)) return true;
     if (Array.isArray(previous) !== Array.isArray(next)) return false;
     const keys = Object.keys(previous);
@@ -106,7 +106,7 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
   return { problems, refuse, add, take, isSame: (previous, next) => isSame(previous, next) };
 }
 
-/** False when the pair was there before. */
+/** False when the pair was already there. */
 function addPair(pairs: Map<object, Set<object>>, previous: object, next: object): boolean {
   const known = pairs.get(previous);
   if (known?.has(next) === true) return false;

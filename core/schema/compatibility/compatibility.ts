@@ -11,7 +11,7 @@ import { draftOf, isObject, isSchema, stringsOf, type Schema, type SchemaObject 
 export function incompatibilities(previous: object, next: object): ErrorItem[] {
   const comparison = createComparison(previous as SchemaObject, next as SchemaObject);
   if (draftOf(previous as SchemaObject) !== draftOf(next as SchemaObject))
-    comparison.refuse("schema.$schema", "is another draft");
+    comparison.refuse("schema.$schema", "is a different draft");
   comparison.add({ previous: previous as SchemaObject, next: next as SchemaObject, path: "schema" });
   for (let pair = comparison.take(); pair !== null; pair = comparison.take()) compare(comparison, pair);
   compareIdentity(comparison, compilePlan(previous), compilePlan(next), "schema");
@@ -36,7 +36,7 @@ function compareIdentity(
 function compare(comparison: Comparison, { previous, next, path }: Pair): void {
   if (next === true || previous === false) return;
   if (next === false) {
-    comparison.refuse(path, "takes nothing any more");
+    comparison.refuse(path, "no longer allows any value");
     return;
   }
   const before = previous === true ? ANYTHING : previous;
@@ -61,7 +61,7 @@ function compareObjects(comparison: Comparison, previous: SchemaObject, next: Sc
   compareDependencies(comparison, previous, next, path);
 }
 
-/** A schema that judges the rest, or the names, in both versions; absent it takes everything. */
+/** A schema for the other properties, or for the names, in both versions; when absent it accepts everything. */
 function compareOne(
   comparison: Comparison,
   previous: SchemaObject,
@@ -97,7 +97,7 @@ function compareProperties(comparison: Comparison, previous: SchemaObject, next:
   }
 }
 
-/** A property that is no longer listed is judged by what judges the rest. */
+/** A property that is no longer listed is validated by the schema for the other properties. */
 function compareRemoved(comparison: Comparison, was: Schema, next: SchemaObject, path: string, name: string): void {
   for (const keyword of ["additionalProperties", "unevaluatedProperties"]) {
     const rest = schemaOr(next[keyword], true);
@@ -106,7 +106,10 @@ function compareRemoved(comparison: Comparison, was: Schema, next: SchemaObject,
   }
 }
 
-/** A new optional property is compatible, unless the rest was judged by a schema of its own, which it must then take. */
+/**
+ * A new optional property is compatible, unless the other properties had a schema of their own; then it must accept what that schema
+ * accepted.
+ */
 function compareAdded(
   comparison: Comparison,
   previous: SchemaObject,
@@ -131,7 +134,7 @@ function compareDependencies(comparison: Comparison, previous: SchemaObject, nex
       const at = `${path}.${keyword}.${name}`;
       if (!isSchema(now)) {
         const known = new Set(stringsOf(was));
-        if (stringsOf(now).some((one) => !known.has(one))) comparison.refuse(at, "requires more");
+        if (stringsOf(now).some((one) => !known.has(one))) comparison.refuse(at, "requires more properties");
       } else comparison.add({ previous: schemaOr(was, true), next: now, path: at });
     }
   }
@@ -158,7 +161,7 @@ function compareArrays(comparison: Comparison, previous: SchemaObject, next: Sch
   }
   comparison.add({ previous: before.rest, next: after.rest, path: `${path}.items` });
   compareOne(comparison, previous, next, path, "unevaluatedItems");
-  // With an upper bound on its matches a wider `contains` refuses more, so it must stay the same.
+  // With an upper bound on its matches, a wider `contains` refuses more, so it must stay the same.
   if (next["maxContains"] === undefined) compareContains(comparison, previous, next, path);
   else if (!comparison.isSame(previous["contains"], next["contains"])) comparison.refuse(`${path}.contains`, "changes");
 }
@@ -169,12 +172,12 @@ function compareContains(comparison: Comparison, previous: SchemaObject, next: S
   else compareOne(comparison, previous, next, path, "contains");
 }
 
-/** `if` stands for what depends on it. */
+/** `if` is compared together with `then` and `else`. */
 const COMBINATORS: readonly (readonly string[])[] = [["anyOf"], ["oneOf"], ["not"], ["if", "then", "else"]];
 
 function compareCombinators(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
   compareAllOf(comparison, previous, next, path);
-  // What a combinator evaluated is no longer evaluated without it.
+  // Without the combinator, what it evaluated counts as unevaluated.
   const isOpen = next["unevaluatedProperties"] === undefined && next["unevaluatedItems"] === undefined;
   for (const group of COMBINATORS) {
     if (isOpen && group.every((keyword) => next[keyword] === undefined)) continue;
@@ -188,7 +191,7 @@ function compareAllOf(comparison: Comparison, previous: SchemaObject, next: Sche
   const after = Array.isArray(next["allOf"]) ? next["allOf"].filter(isSchema) : [];
   if (before.length !== after.length) {
     if (after.length > 0 || next["unevaluatedProperties"] !== undefined)
-      comparison.refuse(`${path}.allOf`, "has another number of schemas");
+      comparison.refuse(`${path}.allOf`, "has a different number of schemas");
     return;
   }
   for (const [at, schema] of after.entries())

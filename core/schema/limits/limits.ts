@@ -25,7 +25,7 @@ export function shapeProblems(schema: unknown): readonly ErrorItem[] {
     const { value, path, depth } = next;
     if (depth > JSON_DEPTH_MAX) return [{ path: "schema", message: `must not nest deeper than ${DEPTH_MAX} schemas` }];
     for (const key of Object.keys(value)) {
-      if (key === PROTOTYPE) return [{ path: `${path}.${key}`, message: "is a name that cannot be used" }];
+      if (key === PROTOTYPE) return [{ path: `${path}.${key}`, message: "is a name that is not allowed" }];
       const held = (value as SchemaObject)[key];
       if (typeof held === "object" && held !== null)
         waiting.push({ value: held, path: `${path}.${key}`, depth: depth + 1 });
@@ -46,15 +46,15 @@ export function limitProblems(root: SchemaObject): readonly ErrorItem[] {
 function documentProblems({ root, count, depth, paths, repeatedAnchors }: SchemaDocument): ErrorItem[] {
   const problems: ErrorItem[] = [];
   const refuse = (path: string, message: string): void => void problems.push({ path, message });
-  if (draftOf(root) === null) refuse("schema.$schema", "must be draft-07 or 2020-12; without it 2020-12 is meant");
+  if (draftOf(root) === null) refuse("schema.$schema", "must be draft-07 or 2020-12, the default");
   const { type } = root;
   if (type !== undefined && type !== "object" && !stringsOf(type).includes("object"))
-    refuse("schema.type", "must allow object: the payload of an event is one");
+    refuse("schema.type", "must allow object, because a payload is an object");
   if (depth > DEPTH_MAX) refuse("schema", `must not nest deeper than ${DEPTH_MAX} schemas`);
   if (count > SUBSCHEMAS_MAX) refuse("schema", `must not have more than ${SUBSCHEMAS_MAX} subschemas`);
   const references = [...paths.keys()].flatMap((schema) => REFERENCES.filter((keyword) => keyword in schema)).length;
   if (references > REFERENCES_MAX) refuse("schema", `must not have more than ${REFERENCES_MAX} references`);
-  for (const { path, name } of repeatedAnchors) refuse(path, `the anchor ${name} stands more than once`);
+  for (const { path, name } of repeatedAnchors) refuse(path, `the anchor ${name} is defined more than once`);
   const used = new Set([...paths.keys()].flatMap((schema) => Object.keys(schema)));
   if (used.has("unevaluatedItems"))
     for (const keyword of MISLED_ITEMS)
@@ -76,7 +76,7 @@ function subschemaProblems(document: SchemaDocument, schema: SchemaObject, path:
   valueProblems(schema, refuse);
   for (const keyword of Object.keys(FOREIGN)) if (keyword in schema) refuse(keyword, FOREIGN[keyword]!);
   if ("if" in schema && !("then" in schema && "else" in schema) && isUnevaluated(document))
-    refuse("if", "must have then and else where unevaluatedProperties or unevaluatedItems is used");
+    refuse("if", "needs then and else when unevaluatedProperties or unevaluatedItems is used");
   return problems;
 }
 
@@ -95,7 +95,7 @@ function identityProblems({ root }: SchemaDocument, schema: SchemaObject, refuse
   if (schema === root) return;
   const { $id: id, $schema: dialect } = schema;
   if (id !== undefined && !(typeof id === "string" && id.startsWith("#")))
-    refuse("$id", "must stand at the top only; use $anchor or a JSON pointer");
+    refuse("$id", "is allowed only at the top; use $anchor or a JSON pointer");
   if (dialect !== undefined && dialect !== root["$schema"]) refuse("$schema", "must be the same everywhere");
 }
 
@@ -105,11 +105,11 @@ function referenceProblems(document: SchemaDocument, schema: SchemaObject, refus
     if (reference === undefined) continue;
     if (typeof reference !== "string" || !reference.startsWith("#"))
       refuse(keyword, "must be local: # and a JSON pointer or an anchor of this schema");
-    else if (document.resolve(reference) === undefined) refuse(keyword, "names nothing in this schema");
+    else if (document.resolve(reference) === undefined) refuse(keyword, "points to nothing in this schema");
   }
   if (schema["$anchor"] !== undefined && schema["$dynamicAnchor"] !== undefined)
-    refuse("$anchor", "must not stand beside $dynamicAnchor");
-  if (refersToItself(document, schema)) refuse("$ref", "refers to itself without end");
+    refuse("$anchor", "is not allowed next to $dynamicAnchor");
+  if (refersToItself(document, schema)) refuse("$ref", "refers to itself endlessly");
 }
 
 /** Whether judging a value by this schema means judging the same value by it again. */
@@ -159,7 +159,7 @@ function valueProblems(schema: SchemaObject, refuse: Refuse): void {
     refuse("enum", `must not have more than ${ENUM_MAX} values`);
   const { maxItems } = schema;
   if (schema["uniqueItems"] === true && !(typeof maxItems === "number" && maxItems <= UNIQUE_ITEMS_MAX))
-    refuse("uniqueItems", `needs maxItems of at most ${UNIQUE_ITEMS_MAX} beside it`);
+    refuse("uniqueItems", `needs maxItems of at most ${UNIQUE_ITEMS_MAX} next to it`);
   const names = isObject(schema["dependentRequired"]) ? Object.values(schema["dependentRequired"]) : [];
   for (const list of [schema["required"], ...names])
     if (stringsOf(list).includes(PROTOTYPE)) refuse("required", `must not name ${PROTOTYPE}`);

@@ -93,7 +93,7 @@ function escape(token: string, inBrackets: boolean): string {
 function codePoint(token: string): string {
   const codes = token.match(/[0-9a-fA-F]{2,}|(?<=\{)[0-9a-fA-F]/g)!.map((digits) => Number.parseInt(digits, 16));
   const code = codes.length === 2 ? String.fromCharCode(...codes).codePointAt(0)! : codes[0]!;
-  if (code >= 0xd800 && code <= 0xdfff) throw new Error("must not name half a character");
+  if (code >= 0xd800 && code <= 0xdfff) throw new Error("must not name half of a surrogate pair");
   return `\\x{${code.toString(16)}}`;
 }
 

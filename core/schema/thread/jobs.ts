@@ -4,15 +4,15 @@ import type { Answer, Request } from "./protocol.js";
 export interface Posting {
   readonly request: Request;
   readonly transfer: readonly ArrayBuffer[];
-  /** Milliseconds for each step. */
-  readonly steps: readonly number[];
+  /** Milliseconds for each stage. */
+  readonly stages: readonly number[];
 }
 
 export interface Task {
   /** The workspace that it is for; empty for none in particular, which only the caps of all bound. */
   readonly owner: string;
   readonly bytes: number;
-  /** Milliseconds that it may wait besides its steps. */
+  /** Milliseconds that it may wait in addition to its stages. */
   readonly patienceMs: number;
   /** Asked again when the thread was replaced, or answered that it does not know the schema. */
   prepare(id: number, isKnown: boolean): Posting;
@@ -21,9 +21,9 @@ export interface Task {
 export interface Job {
   readonly id: number;
   readonly task: Task;
-  /** Milliseconds for each step of what was posted last, and how many of them are over. */
-  steps: readonly number[];
-  stepsDone: number;
+  /** Milliseconds for each stage of the last posted request, and how many stages are over. */
+  stages: readonly number[];
+  stagesDone: number;
   /** False once the thread answered that it does not know the schema. */
   isKnown: boolean;
 }
@@ -95,7 +95,7 @@ export function createJobTable(): JobTable {
           return;
         }
         lastId += 1;
-        const job: Job = { id: lastId, task, steps: [], stepsDone: 0, isKnown: true };
+        const job: Job = { id: lastId, task, stages: [], stagesDone: 0, isKnown: true };
         const patience = setTimeout(() => finish(job, busy()), task.patienceMs);
         count(task, 1);
         wanted.set(job, (outcome) => {
@@ -123,7 +123,7 @@ export interface Limiter {
 }
 
 export function createLimiter(isWanted: (job: Job) => boolean): Limiter {
-  /** As few as the thread held, and their turn had come: before all others. */
+  /** They go before all others: they are as few as the thread held, and their turn had come. */
   let returned: readonly Job[] = [];
   /** In the order of their turns. */
   const queues = new Map<string, Job[]>();

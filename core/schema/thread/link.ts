@@ -4,9 +4,9 @@ import type { Answer, Request } from "./protocol.js";
 /** A started thread. It never keeps the process alive: the deadline timer of a job does, while there is one. */
 export interface Link {
   post(request: Request, transfer: readonly ArrayBuffer[]): void;
-  /** Hands over the answers that are here already, before the event loop gets to them. */
+  /** Delivers the answers that have already arrived, before the event loop gets to them. */
   drain(): void;
-  /** Kills the thread at whatever it is. Nothing is handed over afterwards. */
+  /** Kills the thread, whatever it is doing. Nothing is delivered afterwards. */
   close(): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ export type Request =
       readonly kind: "validate";
       /** Names the compiled schema for ever: the same name never stands for another text. */
       readonly name: string;
-      /** Null when the thread was told before; it may have forgotten it. */
+      /** Null when the thread was sent the text before; it may have dropped it. */
       readonly schema: string | null;
       /** JSON, UTF-8. */
       readonly payload: Uint8Array;
@@ -19,14 +19,14 @@ export type Request =
 
 export type Answer =
   | { readonly kind: "ready" }
-  /** The request's next step begins, and with it the time that it may take. */
-  | { readonly kind: "step"; readonly id: number }
+  /** The request's next stage begins, and with it its time limit. */
+  | { readonly kind: "stage"; readonly id: number }
   | { readonly kind: "needs_schema"; readonly id: number }
   | { readonly kind: "examined"; readonly id: number; readonly examination: Examination }
   | { readonly kind: "validated"; readonly id: number; readonly errors: readonly ErrorItem[] }
-  /** It threw: nested too deeply for the stack. */
+  /** It threw an error: the payload is nested too deeply for the stack. */
   | { readonly kind: "failed"; readonly id: number };
 
 export const PROBLEMS_MAX = 100;
-/** Compiled schemas that the thread keeps. */
+/** How many compiled schemas the thread keeps. */
 export const COMPILED_MAX = 500;

@@ -17,10 +17,9 @@ const AHEAD = 2;
 const START_MS = 10_000;
 const STARTS_MAX = 3;
 
-const tooLong = (): AppError =>
-  new AppError("schema_too_expensive", "The schema takes too long to answer for this payload.");
+const tooLong = (): AppError => new AppError("schema_too_expensive", "Validating this payload takes too long.");
 const tooLarge = (cause: unknown): AppError =>
-  new AppError("schema_too_expensive", "The schema takes too much memory for this payload.", { cause });
+  new AppError("schema_too_expensive", "Validating this payload takes too much memory.", { cause });
 
 /** `onStart` is called before a new thread, which knows no schema, is given its first job. */
 export function createLine(jobs: JobTable, onStart: () => void): Line {
@@ -32,17 +31,17 @@ export function createLine(jobs: JobTable, onStart: () => void): Line {
   let isClosed = false;
   let deadline: NodeJS.Timeout | undefined;
 
-  /** The time of the step that the thread is at begins now, which is never before it really did. */
+  /** The time of the thread's present stage begins now, never before it really began. */
   const restartClock = (): void => {
     clearTimeout(deadline);
     const job = held[0];
-    const ms = isReady ? job?.steps[job.stepsDone] : START_MS;
+    const ms = isReady ? job?.stages[job.stagesDone] : START_MS;
     deadline = link === null || job === undefined || ms === undefined ? undefined : setTimeout(onDeadline, ms);
   };
 
   const post = (job: Job): void => {
-    const { request, transfer, steps } = job.task.prepare(job.id, job.isKnown);
-    Object.assign(job, { steps, stepsDone: 0 });
+    const { request, transfer, stages } = job.task.prepare(job.id, job.isKnown);
+    Object.assign(job, { stages, stagesDone: 0 });
     held.push(job);
     link!.post(request, transfer);
   };
@@ -68,13 +67,13 @@ export function createLine(jobs: JobTable, onStart: () => void): Line {
     } else {
       const job = held[0];
       if (job?.id !== answer.id) return;
-      if (answer.kind === "step") job.stepsDone += 1;
+      if (answer.kind === "stage") job.stagesDone += 1;
       else onOutcome(job, answer);
     }
     restartClock();
   };
 
-  const onOutcome = (job: Job, answer: Exclude<Answer, { kind: "ready" | "step" }>): void => {
+  const onOutcome = (job: Job, answer: Exclude<Answer, { kind: "ready" | "stage" }>): void => {
     held.shift();
     if (answer.kind === "needs_schema") {
       job.isKnown = false;
@@ -94,7 +93,7 @@ export function createLine(jobs: JobTable, onStart: () => void): Line {
 
   const onGone = (cause: unknown): void => replace(isReady ? tooLarge(cause) : busy(cause));
 
-  /** Kills the thread. What it was at is refused; the others that it held come first in the next one. */
+  /** Kills the thread. Its present job is refused; the others that it held come first in the next thread. */
   const replace = (reason: AppError): void => {
     void link?.close();
     link = null;

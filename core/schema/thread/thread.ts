@@ -10,7 +10,7 @@ export interface ThreadOptions {
   readonly compileMs: number;
   /** Milliseconds for one validation. */
   readonly validationMs: number;
-  /** Milliseconds that a job may wait besides. */
+  /** Milliseconds that a job may wait in addition. */
   readonly waitMs?: number;
 }
 
@@ -39,7 +39,7 @@ export interface ValidationThread {
   /** Examines the JSON text of a schema that has passed `shapeProblems`. */
   examine(schema: string, owner?: string): Promise<Examination>;
   validate(request: ValidationRequest): Promise<readonly ErrorItem[]>;
-  /** Refuses what waits and ends the thread. */
+  /** Refuses waiting jobs and ends the thread. */
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ const LOOK_MS = 2_000;
 const WAIT_MS = 3_000;
 
 export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS }: ThreadOptions): ValidationThread {
-  /** What the thread was told. It forgets some; then it asks, and the job goes behind what the thread holds. */
+  /** The schemas that the thread was sent. If it has dropped one, it asks, and the job goes to the end of what the thread holds. */
   const told = new LRUCache<string, true>({ max: COMPILED_MAX });
   const jobs = createJobTable();
   const line = createLine(jobs, () => told.clear());
@@ -63,7 +63,7 @@ export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS
     prepare: (id) => ({
       request: { id, kind: "examine", schema },
       transfer: [],
-      steps: [LOOK_MS, compileMs, TRIAL_MS],
+      stages: [LOOK_MS, compileMs, TRIAL_MS],
     }),
   });
 
@@ -79,7 +79,7 @@ export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS
       return {
         request: { id, kind: "validate", name, schema: isTold ? null : schema, payload: copy, all },
         transfer: [copy.buffer],
-        steps: isTold ? [validationMs] : [compileMs, validationMs],
+        stages: isTold ? [validationMs] : [compileMs, validationMs],
       };
     },
   });

@@ -17,7 +17,7 @@ function handle(request: Request): Answer {
   const { id } = request;
   if (request.kind === "examine") {
     const schema = JSON.parse(request.schema) as SchemaObject;
-    return { kind: "examined", id, examination: examine(schema, () => answer({ kind: "step", id })) };
+    return { kind: "examined", id, examination: examine(schema, () => answer({ kind: "stage", id })) };
   }
   const validate = validatorFor(request);
   if (validate === null) return { kind: "needs_schema", id };
@@ -31,7 +31,7 @@ function validatorFor({ id, name, schema, all }: Request & { kind: "validate" })
   if (known === undefined && schema === null) return null;
   const validate = known ?? compileSchema(JSON.parse(schema!) as SchemaObject, { allErrors: all });
   if (known === undefined) compiled.set(name, validate);
-  if (schema !== null) answer({ kind: "step", id });
+  if (schema !== null) answer({ kind: "stage", id });
   return validate;
 }
 
@@ -42,7 +42,7 @@ port.on("message", (request: Request) => {
     answer({ kind: "failed", id: request.id });
   }
 });
-// The meta-schemas compile now, on nobody's time.
+// Compiles the meta-schemas now, so that no job waits for it.
 for (const $schema of ["http://json-schema.org/draft-07/schema#", undefined])
   examine($schema === undefined ? {} : { $schema }, () => {});
 answer({ kind: "ready" });

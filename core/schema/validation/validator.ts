@@ -39,7 +39,7 @@ export interface Validator {
   close(): Promise<void>;
 }
 
-/** The longest that a validation may hold the event loop, in nanoseconds, as far as can be told before. */
+/** The longest that a validation may hold the event loop, in estimated nanoseconds. */
 const LOOP_NS_MAX = 30_000_000;
 const CACHE_MAX = 2_000;
 /** Of all texts together: what is compiled takes some ten times as much memory. */
@@ -137,12 +137,12 @@ function prepareHere(schema: SchemaObject): Here {
 const isTooExpensive = (error: unknown): boolean => error instanceof AppError && error.code === "schema_too_expensive";
 
 interface Guard {
-  /** Throws when the version passed the deadline three times. */
+  /** Throws when validation with this version exceeded the deadline three times. */
   requireTrusted(key: string): void;
   validate(request: Omit<ValidationRequest, "all">): Promise<readonly ErrorItem[]>;
 }
 
-/** First-problem validation in the thread, which counts how often a version was too slow. */
+/** Validates in the thread up to the first problem, and counts how often a version was too slow. */
 function createGuard(thread: ValidationThread): Guard {
   const strikes = new LRUCache<string, number>({ max: STRIKES_KEPT });
   const requireTrusted = (key: string): void => {

@@ -12,7 +12,7 @@ export interface Decision<K extends keyof Sections, T> {
   readonly result: T;
 }
 
-export interface Step<K extends keyof Sections, T> {
+export interface CatalogCall<K extends keyof Sections, T> {
   /** The sections that are read; only these may change. */
   readonly sections: readonly K[];
   /** Pure, and called again whenever another change came first. If it throws, the caller gets the error and nothing changes. */
@@ -21,8 +21,11 @@ export interface Step<K extends keyof Sections, T> {
   readonly prepare?: () => Promise<void>;
 }
 
-/** Changes the document of a workspace in one step, or not at all. Rejects with `conflict` when a new key's id is taken. */
-export type ChangeCatalog = <K extends keyof Sections, T>(workspace: WorkspaceId, step: Step<K, T>) => Promise<T>;
+/** Changes the document of a workspace in one write, or not at all. Rejects with `conflict` when a new key's id is taken. */
+export type ChangeCatalog = <K extends keyof Sections, T>(
+  workspace: WorkspaceId,
+  call: CatalogCall<K, T>,
+) => Promise<T>;
 
 /** No try begins later than this after the call. */
 const TRIES_MS = 3_000;
@@ -39,7 +42,7 @@ interface Deps {
 }
 
 interface Waiting {
-  readonly step: Step<keyof Sections, unknown>;
+  readonly call: CatalogCall<keyof Sections, unknown>;
   readonly endMs: number;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -65,13 +68,13 @@ export function createChangeCatalog(deps: Deps): ChangeCatalog {
     queues.set(workspace, started);
     void run(workspace, started);
   };
-  return <K extends keyof Sections, T>(workspace: WorkspaceId, given: Step<K, T>): Promise<T> => {
-    const step = given as unknown as Waiting["step"];
+  return <K extends keyof Sections, T>(workspace: WorkspaceId, given: CatalogCall<K, T>): Promise<T> => {
+    const call = given as unknown as Waiting["call"];
     const endMs = performance.now() + TRIES_MS;
     return deps.session.call(
       () =>
         new Promise((resolve, reject) =>
-          enter(workspace, { step, endMs, resolve: resolve as Waiting["resolve"], reject }),
+          enter(workspace, { call, endMs, resolve: resolve as Waiting["resolve"], reject }),
         ),
     );
   };
@@ -80,8 +83,8 @@ export function createChangeCatalog(deps: Deps): ChangeCatalog {
 /** Never rejects. If a shared change is refused, one call is the cause: then each is tried alone. */
 async function changeTogether(deps: Deps, workspace: WorkspaceId, waiting: readonly Waiting[]): Promise<void> {
   try {
-    const steps = waiting.map(({ step }) => step);
-    const answers = await tryUntil(deps, workspace, steps, Math.max(...waiting.map(({ endMs }) => endMs)));
+    const calls = waiting.map(({ call }) => call);
+    const answers = await tryUntil(deps, workspace, calls, Math.max(...waiting.map(({ endMs }) => endMs)));
     waiting.forEach(({ resolve, reject }, n) => {
       const answer = answers[n]!;
       if (answer.kind === "result") resolve(answer.result);
@@ -97,16 +100,16 @@ async function changeTogether(deps: Deps, workspace: WorkspaceId, waiting: reado
 type Answer =
   { readonly kind: "result"; readonly result: unknown } | { readonly kind: "error"; readonly error: unknown };
 type Answers = readonly Answer[];
-type Steps = readonly Waiting["step"][];
+type CatalogCalls = readonly Waiting["call"][];
 
-async function tryUntil(deps: Deps, workspace: WorkspaceId, steps: Steps, endMs: number): Promise<Answers> {
+async function tryUntil(deps: Deps, workspace: WorkspaceId, calls: CatalogCalls, endMs: number): Promise<Answers> {
   const sent = new Map<string, Answers>();
   let cause: unknown;
   for (let tries = 0; tries < TRIES_MAX && performance.now() < endMs; tries += 1) {
     // A random delay, so that two processes that collided do not collide again.
     if (tries > 0) await sleep(Math.random() * Math.min(tries, PAUSE_MS_MAX));
     try {
-      const answers = await tryOnce(deps, workspace, steps, sent);
+      const answers = await tryOnce(deps, workspace, calls, sent);
       if (answers !== null) return answers;
     } catch (error) {
       deps.session.requireOpen();
@@ -124,16 +127,16 @@ async function tryUntil(deps: Deps, workspace: WorkspaceId, steps: Steps, endMs:
 async function tryOnce(
   deps: Deps,
   workspace: WorkspaceId,
-  steps: Steps,
+  calls: CatalogCalls,
   sent: Map<string, Answers>,
 ): Promise<Answers | null> {
-  const standing = await read(deps, workspace, new Set(steps.flatMap(({ sections }) => sections)));
+  const standing = await read(deps, workspace, new Set(calls.flatMap(({ sections }) => sections)));
   const done = standing.ops.find((op) => sent.has(op));
   if (done !== undefined) {
     await confirm(deps, workspace);
     return sent.get(done)!;
   }
-  const { change, changing, answers } = decideAll(standing, steps);
+  const { change, changing, answers } = decideAll(standing, calls);
   if (changing.length === 0) return answers;
   requireRoom(change);
   await Promise.all(changing.flatMap(({ prepare }) => prepare?.() ?? []));
@@ -144,16 +147,16 @@ async function tryOnce(
   return null;
 }
 
-/** Each step sees what those before it changed. */
-function decideAll(standing: Sections, steps: Steps) {
+/** Each call sees what those before it changed. */
+function decideAll(standing: Sections, calls: CatalogCalls) {
   let change: Partial<Sections> = {};
-  const changing: Waiting["step"][] = [];
-  const answers = steps.map((step): Answer => {
+  const changing: Waiting["call"][] = [];
+  const answers = calls.map((call): Answer => {
     try {
-      const decision = step.decide({ ...standing, ...change });
+      const decision = call.decide({ ...standing, ...change });
       if (decision.change !== null) {
         change = { ...change, ...decision.change };
-        changing.push(step);
+        changing.push(call);
       }
       return { kind: "result", result: decision.result };
     } catch (error) {

@@ -124,6 +124,6 @@ const ofEvents = (workspace: WorkspaceId, marks: readonly FoldMark[]) => ({
 function toUpdate(workspace: WorkspaceId, mark: FoldMark): AnyBulkWriteOperation<EventDocument> {
   const { eventId, facet, profileIdThen, dropped } = mark;
   const pinned = { facet: ownId(workspace, facet), profileId: profileIdThen, dropped: droppedToJson(dropped) };
-  // Null also stands for "not there": only the first mark finds its event.
+  // Null also matches an absent field: only the first mark finds its event.
   return { updateOne: { filter: { _id: ownId(workspace, eventId), facet: null }, update: { $set: pinned } } };
 }

@@ -5,7 +5,7 @@ import { createCopies } from "./copies.js";
 import { outcomesOf, sharedPostpone, type HandlerDeps } from "./outcomes.js";
 import type { RabbitPublisher } from "../publisher/publisher.js";
 import { createSchedule, now, type Held } from "./schedule.js";
-import { openSession, type Incoming, type Session } from "./session.js";
+import { openIntake, type Incoming, type Intake } from "./intake.js";
 import { keepSubscribed } from "./subscription.js";
 import type { QueueNames } from "../topology.js";
 import { within } from "../within.js";
@@ -48,7 +48,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const schedule = createSchedule();
   const alarm = createAlarm();
   const keep = (held: Held): void => {
-    if (held.session.isOpen()) schedule.hold(held);
+    if (held.intake.isOpen()) schedule.hold(held);
     alarm.ring();
   };
   const copies = createCopies({ names, publisher, keep, onMoved: () => alarm.ring(), closing: closing.signal });
@@ -59,7 +59,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     else keep(held);
   };
   const subscription = keepSubscribed({
-    open: () => openSession({ connection, names, prefetch: prefetchOf(batchMax), onMessage }),
+    open: () => openIntake({ connection, names, prefetch: prefetchOf(batchMax), onMessage }),
     onOpen: () => alarm.ring(),
     onLost: () => void schedule.remove(),
     onMissing,
@@ -68,8 +68,8 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   });
 
   const settle = (held: Held, outcome: DeliveryOutcome): void => {
-    if (!held.session.isOpen()) return;
-    if (outcome.kind === "done") return held.session.ack(held.tag);
+    if (!held.intake.isOpen()) return;
+    if (outcome.kind === "done") return held.intake.ack(held.tag);
     const dueAt = now() + outcome.delayMs;
     if (outcome.kind === "postpone") schedule.hold({ ...held, dueAt });
     else copies.toRetry({ ...held, attempts: held.attempts + 1, dueAt });
@@ -101,26 +101,26 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   }, heldMsMax / 10);
   refresh.unref();
 
-  const leave = async (session: Session): Promise<void> => {
+  const leave = async (intake: Intake): Promise<void> => {
     await copies.settled();
     // Only now, when we publish no more copies.
-    await session.cancel(["retry", "suspects", "dead"]);
+    await intake.cancel(["retry", "suspects", "dead"]);
     await copies.giveBack(schedule.remove());
-    await session.close();
+    await intake.close();
   };
   const close = async (): Promise<void> => {
     clearInterval(refresh);
     closing.abort();
     alarm.ring();
-    const session = await within(ANSWER_MS, subscription.next()).catch(() => null);
+    const intake = await within(ANSWER_MS, subscription.next()).catch(() => null);
     // First, so that the broker delivers nothing more to this process.
-    const isCancelled = await within(ANSWER_MS, session?.cancel(["main"]) ?? Promise.resolve()).then(
+    const isCancelled = await within(ANSWER_MS, intake?.cancel(["main"]) ?? Promise.resolve()).then(
       () => true,
       () => false,
     );
     await running;
     // A broker that does not answer now takes nothing back either; it hands all out again by itself.
-    if (session && isCancelled) await within(GIVE_BACK_MS, leave(session)).catch(() => undefined);
+    if (intake && isCancelled) await within(GIVE_BACK_MS, leave(intake)).catch(() => undefined);
     await closeConnection(connection);
     await subscription.ended;
   };
@@ -128,9 +128,9 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   return {
     isSubscribed: () => subscription.current() !== null,
     countHeld: async () => {
-      const session = await subscription.next();
-      await session?.caughtUp();
-      return session?.unsettled() ?? 0;
+      const intake = await subscription.next();
+      await intake?.caughtUp();
+      return intake?.unsettled() ?? 0;
     },
     copied: () => copies.forgotten(),
     close: () => (closed ??= close()),
@@ -144,8 +144,8 @@ const prefetchOf = (batchMax: number) => ({
   dead: 1,
 });
 
-function heldOf({ session, tag, source, message, headers, isRedelivered }: Incoming): Held {
+function heldOf({ intake, tag, source, message, headers, isRedelivered }: Incoming): Held {
   const heldSince = now();
   const crashes = source === "dead" ? CRASHES_GIVEN_UP : headers.crashes + (isRedelivered ? 1 : 0);
-  return { session, tag, message, attempts: headers.attempts, crashes, heldSince, dueAt: heldSince + headers.delayMs };
+  return { intake, tag, message, attempts: headers.attempts, crashes, heldSince, dueAt: heldSince + headers.delayMs };
 }

@@ -44,9 +44,9 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
       () => true,
       () => false,
     );
-  const forget = ({ session, tag }: Held): void => {
+  const forget = ({ intake, tag }: Held): void => {
     forgotten += 1;
-    session.ack(tag);
+    intake.ack(tag);
   };
   const replace = async (queue: string, held: Held, delayMs: number): Promise<boolean> => {
     const isCopied = await copy(queue, held, delayMs);
@@ -56,7 +56,7 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
   const move = async (held: Held): Promise<void> => {
     moves += 1;
     let isMoved = await replace(names.suspects, held, 0);
-    while (!isMoved && held.session.isOpen() && !closing.aborted) {
+    while (!isMoved && held.intake.isOpen() && !closing.aborted) {
       await sleep(AGAIN_MS, undefined, { signal: closing }).catch(() => undefined);
       isMoved = await replace(names.suspects, held, 0);
     }

@@ -1,9 +1,9 @@
 import type { Delivery } from "../../../core/ports/event-queue.js";
-import type { Session } from "./session.js";
+import type { Intake } from "./intake.js";
 
 /** An unacknowledged message in memory. Times are on the monotonic clock, milliseconds. */
 export interface Held extends Delivery {
-  readonly session: Session;
+  readonly intake: Intake;
   readonly tag: number;
   readonly heldSince: number;
   readonly dueAt: number;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OnError } from "../connection.js";
-import type { Session } from "./session.js";
+import type { Intake } from "./intake.js";
 import { isMissing } from "../topology.js";
 
 export interface SubscriptionDeps {
-  readonly open: () => Promise<Session>;
+  readonly open: () => Promise<Intake>;
   readonly onOpen: () => void;
   /** Told when the broker takes back all that was delivered. */
   readonly onLost: () => void;
@@ -16,19 +16,19 @@ export interface SubscriptionDeps {
 
 export interface Subscription {
   /** Null while there is none. */
-  current(): Session | null;
+  current(): Intake | null;
   /** The present one, or the one that is being opened; null when that fails. */
-  next(): Promise<Session | null>;
-  /** Resolves after `closing`, once the session has ended too. */
+  next(): Promise<Intake | null>;
+  /** Resolves after `closing`, once the intake has ended too. */
   readonly ended: Promise<void>;
 }
 
 const AGAIN_MS = 250;
 
-/** Opens a session, and another one after each that ended. */
+/** Opens an intake, and another one after each that ended. */
 export function keepSubscribed({ open, onOpen, onLost, onMissing, onError, closing }: SubscriptionDeps): Subscription {
-  let session: Session | null = null;
-  let opening: Promise<Session> | null = null;
+  let intake: Intake | null = null;
+  let opening: Promise<Intake> | null = null;
   /** One line for each time that it goes away, not for each try. */
   let isTold = false;
 
@@ -40,14 +40,14 @@ export function keepSubscribed({ open, onOpen, onLost, onMissing, onError, closi
   const hold = async (): Promise<void> => {
     try {
       opening = open();
-      session = await opening;
+      intake = await opening;
       isTold = false;
       onOpen();
-      await session.ended;
+      await intake.ended;
     } catch (error) {
       report(error);
     }
-    session = null;
+    intake = null;
     onLost();
   };
   const run = async (): Promise<void> => {
@@ -57,5 +57,5 @@ export function keepSubscribed({ open, onOpen, onLost, onMissing, onError, closi
     }
   };
   const ended = run();
-  return { current: () => session, next: async () => (await opening?.catch(() => null)) ?? null, ended };
+  return { current: () => intake, next: async () => (await opening?.catch(() => null)) ?? null, ended };
 }

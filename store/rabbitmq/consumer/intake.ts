@@ -4,7 +4,7 @@ import { readHeaders, type CopyHeaders } from "../publisher/headers.js";
 import type { QueueNames, QueueRole } from "../topology.js";
 
 /** One subscription to all four queues, as long as its channel lives. What it delivered can be acknowledged nowhere else. */
-export interface Session {
+export interface Intake {
   isOpen(): boolean;
   /** Deliveries that are not acknowledged. */
   unsettled(): number;
@@ -19,7 +19,7 @@ export interface Session {
 }
 
 export interface Incoming {
-  readonly session: Session;
+  readonly intake: Intake;
   readonly tag: number;
   readonly source: QueueRole;
   readonly message: Buffer;
@@ -27,7 +27,7 @@ export interface Incoming {
   readonly isRedelivered: boolean;
 }
 
-export interface SessionDeps {
+export interface IntakeDeps {
   readonly connection: Connection;
   readonly names: QueueNames;
   readonly prefetch: Readonly<Record<QueueRole, number>>;
@@ -40,18 +40,18 @@ const NO_HEADERS = readHeaders(undefined);
  * All queues on one channel, so that whatever ends it ends all: the library's own consumers would each be cut apart, and each waits
  * for its unsettled handlers before it subscribes again.
  */
-export async function openSession({ connection, names, prefetch, onMessage }: SessionDeps): Promise<Session> {
+export async function openIntake({ connection, names, prefetch, onMessage }: IntakeDeps): Promise<Intake> {
   const channel = await connection.acquire();
   keepDeliveries(channel);
   const tags = new Map<QueueRole, string>();
-  const { session, delivered } = createSession(channel, tags);
+  const { intake, delivered } = createIntake(channel, tags);
   const subscribe = async (source: QueueRole): Promise<void> => {
     // Applies to the consumers that follow it on this channel.
     await channel.basicQos({ prefetchCount: prefetch[source] });
     const { consumerTag } = await channel.basicConsume({ queue: names[source] }, (message) => {
-      if (!session.isOpen()) return;
+      if (!intake.isOpen()) return;
       delivered(message.deliveryTag);
-      onMessage(incomingOf(session, source, message));
+      onMessage(incomingOf(intake, source, message));
     });
     tags.set(source, consumerTag);
   };
@@ -59,17 +59,17 @@ export async function openSession({ connection, names, prefetch, onMessage }: Se
     await subscribe("main");
     await subscribe("retry");
     // Before one of the suspects is handled, we must know of all that other processes crashed on.
-    await session.caughtUp();
+    await intake.caughtUp();
     await subscribe("suspects");
     await subscribe("dead");
-    return session;
+    return intake;
   } catch (error) {
-    await session.close();
+    await intake.close();
     throw error;
   }
 }
 
-function createSession(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
+function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
   let isOpen = true;
   const acks = createAcks(channel);
   const ended = new Promise<void>((resolve) => {
@@ -80,7 +80,7 @@ function createSession(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
   });
   // The queue was deleted, or its leader moved; the channel itself lives on.
   channel.on("basic.cancel", () => void channel.close());
-  const session: Session = {
+  const intake: Intake = {
     isOpen: () => isOpen,
     unsettled: () => (isOpen ? acks.outstanding() : 0),
     ack: (tag) => acks.ack(tag),
@@ -91,12 +91,12 @@ function createSession(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
     },
     cancel: async (sources) => {
       // A message on its way to a consumer that is being cancelled would go back to the queue and look like a crash.
-      await session.caughtUp();
+      await intake.caughtUp();
       for (const source of sources) {
         const tag = tags.get(source);
         if (tag !== undefined) await channel.basicCancel(tag);
       }
-      await session.caughtUp();
+      await intake.caughtUp();
     },
     close: async () => {
       acks.flush();
@@ -104,18 +104,18 @@ function createSession(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
     },
     ended,
   };
-  return { session, delivered: (tag: number) => acks.delivered(tag) };
+  return { intake, delivered: (tag: number) => acks.delivered(tag) };
 }
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function incomingOf(
-  session: Session,
+  intake: Intake,
   source: QueueRole,
   { deliveryTag, redelivered, headers, body }: AsyncMessage,
 ): Incoming {
   return {
-    session,
+    intake,
     tag: deliveryTag,
     source,
     message: body as Buffer,
