@@ -1,39 +1,35 @@
 import { openDocument, type SchemaDocument } from "../document.js";
-import { edgesOf, isObject, stringsOf, type Edge, type SchemaObject } from "../keywords.js";
+import { edgesOf, isObject, stringsOf, type Schema, type SchemaObject } from "../keywords.js";
 import { compilePattern } from "./pattern.js";
 
-/** The time of one validation at worst, as far as the schema tells it: `ns + nsPerByte * bytes of the payload`. */
+/** The time to judge one value at worst: `ns + nsPerByte * bytes of the value`. */
 export interface LinearCost {
   readonly ns: number;
   readonly nsPerByte: number;
 }
 
-/**
- * A schema may be validated in the event loop when its time has a bound that is linear to the payload's bytes. So the schema is
- * walked along the shape of the data: at one place of the data all schemas that apply there are gathered, as often as they apply,
- * and what they cost is held against the bytes that one more such place takes. Patterns and formats cost what their strings are
- * long; the engine counts those while it runs (`fuel.ts`).
- */
 export const isLinear = (schema: object): boolean => linearCost(schema) !== null;
 
-/** Null for a schema that is not linear: recursive, too entangled to walk, or too slow for each byte. */
+/**
+ * A schema may be validated in the event loop when its time has a bound that is linear to the payload's bytes. The bound of a schema is
+ * put together from those of the schemas that it holds:
+ * - what judges the same value (`allOf`, `anyOf`, `$ref`, ...) adds up;
+ * - a listed property adds its `ns`, because it is there once, and of all their `nsPerByte` the greatest, because no byte is in two;
+ * - what judges any number of elements or members adds `nsPerByte`, and its `ns` for each of the least bytes that one of them takes;
+ * - a schema that comes back to itself has no bound.
+ * Patterns and formats cost what their strings are long; the engine counts those while it runs (`fuel.ts`). Null: no bound, or too high.
+ */
 export function linearCost(schema: object): LinearCost | null {
   const document = openDocument(schema as SchemaObject);
   if (document.count > SUBSCHEMAS_MAX || codePartsOf(document) > CODE_PARTS_MAX) return null;
-  const walk: Walk = { document, above: new Set(), visits: 0, ns: 0, nsPerByte: 0, readNsPerByte: 0, patternSize: 0 };
-  try {
-    walkPlace(walk, [{ schema: document.root, aim: "here" }], { bytes: ROOT_BYTES, repeats: false });
-    return { ns: walk.ns, nsPerByte: walk.nsPerByte };
-  } catch (error) {
-    if (error === NOT_LINEAR) return null;
-    throw error;
-  }
+  if (patternSizeOf(document) > PATTERN_SIZE_MAX) return null;
+  const cost = costOf(document, new Map(), document.root);
+  return cost.ns <= NS_MAX && cost.nsPerByte <= NS_PER_BYTE_MAX ? cost : null;
 }
 
 const NS_PER_BYTE_MAX = 2_000;
-/** What all places cost together that the data can hold only once. */
+/** What does not depend on the payload. */
 const NS_MAX = 1_000_000;
-const VISITS_MAX = 5_000;
 const SUBSCHEMAS_MAX = 400;
 /** Keywords and names that code is written for: compiling so many takes some 50 ms in the event loop, once. */
 const CODE_PARTS_MAX = 1_500;
@@ -42,87 +38,39 @@ const REQUIRED_WRITTEN_MAX = 200;
 /** Instructions of all patterns: they are compiled in the event loop when the schema is first used. */
 const PATTERN_SIZE_MAX = 20_000;
 
-/** The least bytes of one more value: `1,` and `"":1,`; of a named member its name besides. */
-const ROOT_BYTES = 2;
+/** The least bytes of one more value: `1,` and `"":1,`. */
 const ELEMENT_BYTES = 2;
 const MEMBER_BYTES = 5;
 
-const NOT_LINEAR = new Error("not linear");
+const ENDLESS: LinearCost = { ns: Infinity, nsPerByte: Infinity };
 
-interface Walk extends LinearCost {
-  readonly document: SchemaDocument;
-  /** The schemas on the way from the root to here: meeting one again is recursion. */
-  readonly above: Set<SchemaObject>;
-  visits: number;
-  ns: number;
-  nsPerByte: number;
-  /** At the place that is being looked at: what reads a value as a whole costs for each of its bytes, however often it stands there. */
-  readNsPerByte: number;
-  patternSize: number;
-}
-
-interface Place {
-  /** What one more of it adds to the payload at least. */
-  readonly bytes: number;
-  /** Below an array or a map: the data says how often it stands there. */
-  readonly repeats: boolean;
-}
-
-type Applied = Pick<Edge, "schema" | "aim">;
-
-function walkPlace(walk: Walk, applied: readonly Applied[], place: Place): void {
-  const here: SchemaObject[] = [];
-  walk.readNsPerByte = 0;
-  const cost = applied.reduce((sum, one) => sum + gather(walk, one, here), 0);
-  walk.nsPerByte = Math.max(walk.nsPerByte, walk.readNsPerByte + (place.repeats ? cost / place.bytes : 0));
-  if (!place.repeats) walk.ns += cost;
-  if (walk.nsPerByte > NS_PER_BYTE_MAX || walk.ns > NS_MAX) throw NOT_LINEAR;
-  const entered = here.filter((schema) => !walk.above.has(schema));
-  for (const schema of entered) walk.above.add(schema);
-  walkMembers(walk, here, place);
-  const elements = here.flatMap((schema) => edgesOf(schema).filter(({ aim }) => aim === "element"));
-  if (elements.length > 0) walkPlace(walk, elements, { bytes: ELEMENT_BYTES, repeats: true });
-  for (const schema of entered) walk.above.delete(schema);
-}
-
-/** Adds every schema that judges the same value, once for each way that leads to it; answers what they cost. */
-function gather(walk: Walk, { schema, aim }: Applied, here: SchemaObject[]): number {
-  walk.visits += 1;
-  if (walk.visits > VISITS_MAX) throw NOT_LINEAR;
-  let cost = aim === "here" ? SCHEMA_NS : SCHEMA_NS + FAILURE_NS;
-  if (!isObject(schema)) return cost;
-  if (walk.above.has(schema) || "$dynamicRef" in schema) throw NOT_LINEAR;
-  here.push(schema);
-  cost += costOf(walk, schema);
-  walk.above.add(schema);
-  for (const edge of edgesOf(schema))
-    if (edge.aim === "here" || edge.aim === "branch") cost += gather(walk, edge, here);
-  for (const target of walk.document.referred(schema))
-    cost += REFERENCE_NS + gather(walk, { schema: target, aim: "here" }, here);
-  walk.above.delete(schema);
-  return cost;
-}
-
-/** Each named member by itself, then any other member; a pattern may match any name. */
-function walkMembers(walk: Walk, here: readonly SchemaObject[], place: Place): void {
-  const names = new Set(here.flatMap(({ properties }) => (isObject(properties) ? Object.keys(properties) : [])));
-  for (const name of names) {
-    const edges = here.flatMap((schema) => membersOf(schema, name));
-    walkPlace(walk, edges, { bytes: MEMBER_BYTES + name.length, repeats: place.repeats });
+function costOf(document: SchemaDocument, known: Map<SchemaObject, LinearCost>, schema: Schema): LinearCost {
+  if (!isObject(schema)) return { ns: SCHEMA_NS, nsPerByte: 0 };
+  const before = known.get(schema);
+  if (before !== undefined) return before;
+  // Until its own is known: only what it holds can ask.
+  known.set(schema, ENDLESS);
+  let { ns, nsPerByte } = ownCost(schema);
+  let ofProperties = 0;
+  for (const { keyword, aim, schema: held } of edgesOf(schema)) {
+    if (aim === "none") continue;
+    const cost = costOf(document, known, held);
+    if (aim === "here" || aim === "branch") {
+      ns += cost.ns + (aim === "branch" ? FAILURE_NS : 0);
+      nsPerByte += cost.nsPerByte;
+    } else if (keyword === "properties") {
+      ns += cost.ns;
+      ofProperties = Math.max(ofProperties, cost.nsPerByte);
+    } else nsPerByte += cost.nsPerByte + cost.ns / (aim === "element" ? ELEMENT_BYTES : MEMBER_BYTES);
   }
-  const others = here.flatMap((schema) => membersOf(schema, null));
-  if (others.length > 0) walkPlace(walk, others, { bytes: MEMBER_BYTES, repeats: true });
-}
-
-/** What may judge the member of this name, or its name; null stands for a name that no schema lists. */
-function membersOf(schema: SchemaObject, name: string | null): readonly Edge[] {
-  const properties = schema["properties"];
-  const isListed = name !== null && isObject(properties) && Object.hasOwn(properties, name);
-  return edgesOf(schema).filter((edge) => {
-    if (edge.aim !== "member" && edge.aim !== "name") return false;
-    if (edge.keyword === "properties") return edge.name === name;
-    return edge.keyword !== "additionalProperties" || !isListed;
-  });
+  for (const target of document.referred(schema)) {
+    const cost = costOf(document, known, target);
+    ns += REFERENCE_NS + cost.ns;
+    nsPerByte += cost.nsPerByte;
+  }
+  const cost = { ns, nsPerByte: nsPerByte + ofProperties };
+  known.set(schema, cost);
+  return cost;
 }
 
 /** Measured in code that is not yet warm: what a schema adds to each value that it judges, without those below. */
@@ -134,6 +82,7 @@ const KEYWORD_NS = 2;
 const NAME_NS = 5;
 const MEMBERSHIP_NS = 40;
 const UNEVALUATED_NS = 60;
+const MULTIPLE_NS = 1_500;
 /** For each byte of an object whose names are counted, and of a string whose characters are. */
 const COUNT_NAMES_NS = 25;
 const COUNT_CHARACTERS_NS = 6;
@@ -144,22 +93,24 @@ const READ_NS: readonly (readonly [keyword: string, nsPerByte: number])[] = [
   ["maxLength", COUNT_CHARACTERS_NS],
 ];
 
-function costOf(walk: Walk, schema: SchemaObject): number {
-  let cost = SCHEMA_NS + KEYWORD_NS * Object.keys(schema).length;
-  cost += NAME_NS * (keysOf(schema["properties"]) + stringsOf(schema["required"]).length);
-  cost += NAME_NS * sizeOf(schema["dependentRequired"]) + NAME_NS * sizeOf(schema["dependencies"]);
-  cost += NAME_NS * keysOf(schema["dependentSchemas"]);
-  for (const [keyword, nsPerByte] of READ_NS) if (keyword in schema) walk.readNsPerByte += nsPerByte;
+/** Of a schema without those that it holds. */
+function ownCost(schema: SchemaObject): LinearCost {
+  if ("$dynamicRef" in schema || (schema["uniqueItems"] === true && !hasScalarItems(schema))) return ENDLESS;
+  let nsPerByte = 0;
+  let ns = SCHEMA_NS + KEYWORD_NS * Object.keys(schema).length;
+  ns += NAME_NS * (keysOf(schema["properties"]) + stringsOf(schema["required"]).length);
+  ns += NAME_NS * sizeOf(schema["dependentRequired"]) + NAME_NS * sizeOf(schema["dependencies"]);
+  ns += NAME_NS * keysOf(schema["dependentSchemas"]);
+  for (const [keyword, readNs] of READ_NS) if (keyword in schema) nsPerByte += readNs;
   if ("enum" in schema || "const" in schema) {
     const { values, structures } = structureOf(schema);
-    cost += MEMBERSHIP_NS + NAME_NS * values;
+    ns += MEMBERSHIP_NS + NAME_NS * values;
     // Each is held against the value by itself, and its names are counted then.
-    walk.readNsPerByte += COUNT_NAMES_NS * structures;
+    nsPerByte += COUNT_NAMES_NS * structures;
   }
-  if ("unevaluatedProperties" in schema || "unevaluatedItems" in schema) cost += UNEVALUATED_NS;
-  if (schema["uniqueItems"] === true && !hasScalarItems(schema)) throw NOT_LINEAR;
-  countPatterns(walk, schema);
-  return cost;
+  if ("unevaluatedProperties" in schema || "unevaluatedItems" in schema) ns += UNEVALUATED_NS;
+  if ("multipleOf" in schema) ns += MULTIPLE_NS;
+  return { ns, nsPerByte };
 }
 
 const keysOf = (value: unknown): number => (isObject(value) ? Object.keys(value).length : 0);
@@ -193,7 +144,7 @@ function codePartsOf({ paths }: SchemaDocument): number {
 }
 
 const SCALARS = new Set(["string", "number", "integer", "boolean", "null"]);
-export const isScalarType = (type: unknown): boolean =>
+const isScalarType = (type: unknown): boolean =>
   Array.isArray(type)
     ? type.length > 0 && type.every((one) => SCALARS.has(one as string))
     : SCALARS.has(type as string);
@@ -203,10 +154,11 @@ function hasScalarItems({ items }: SchemaObject): boolean {
   return isObject(items) && isScalarType(items["type"]);
 }
 
-function countPatterns(walk: Walk, schema: SchemaObject): void {
-  const named = isObject(schema["patternProperties"]) ? Object.keys(schema["patternProperties"]) : [];
-  for (const source of [...stringsOf([schema["pattern"]]), ...named]) {
-    walk.patternSize += compilePattern(source).size;
-    if (walk.patternSize > PATTERN_SIZE_MAX) throw NOT_LINEAR;
+function patternSizeOf({ paths }: SchemaDocument): number {
+  let size = 0;
+  for (const { pattern, patternProperties } of paths.keys()) {
+    const named = isObject(patternProperties) ? Object.keys(patternProperties) : [];
+    for (const source of [...stringsOf([pattern]), ...named]) size += compilePattern(source).size;
   }
+  return size;
 }

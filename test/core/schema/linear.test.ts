@@ -75,7 +75,7 @@ const filled = (item: string): string =>
   `{"a":[${list(Math.floor((BYTES - 8) / (item.length + 1)), () => item).join(",")}]}`;
 
 /** What costs most for each byte that it takes. */
-const PAYLOADS = ["1", "{}", '""', "[]", '{"p0":""}'].map(filled);
+const PAYLOADS = ["1", "1e308", "{}", '""', "[]", '{"p0":""}'].map(filled);
 const HEAVY: Readonly<Record<string, object>> = {
   "failing branches": inArray({ anyOf: [...list(8, (at) => ({ type: "string", minLength: at })), {}] }),
   "branches of which one must match": inArray({ oneOf: [...list(8, (at) => ({ const: `x${at}` })), {}] }),
@@ -86,6 +86,7 @@ const HEAVY: Readonly<Record<string, object>> = {
   enums: inArray({ allOf: list(15, () => ({ enum: [1, "", {}, [], { p0: "" }] })) }),
   properties: inArray({ properties: props(200), additionalProperties: { type: "string" } }),
   patterns: inArray({ allOf: list(4, (at) => ({ pattern: `^x?[a-z]{0,${at + 5}}$` })) }),
+  multiples: inArray({ allOf: [{ multipleOf: 0.01 }, { multipleOf: 1e-300 }] }),
   formats: inArray({ allOf: [{ format: "uri-template" }, { format: "json-pointer" }] }),
   conditions: inArray({ allOf: list(3, (at) => ({ if: { const: at + 5 }, then: false, else: {} })) }),
 };
