@@ -30,9 +30,12 @@ export function createAcceptEvents(
   const { catalog, queue, validator, limits } = services;
   const remember = createIdempotency(services.events);
 
-  const accept = async ({ workspace, keyId, now }: Caller, { bytes, idempotencyKey }: SentEvent): Promise<EventId> => {
+  const accept = async (
+    { workspace, keyId, sender, now }: Caller,
+    { bytes, idempotencyKey }: SentEvent,
+  ): Promise<EventId> => {
     const opened = openSubmission(limits, bytes, true);
-    const eventId = idempotencyKey === null ? newId<EventId>() : eventIdFor(workspace, idempotencyKey);
+    const eventId = idempotencyKey === null ? newId<EventId>() : eventIdFor(workspace, sender, idempotencyKey);
     const fingerprint = idempotencyKey === null ? null : hash("sha256", bytes, "base64");
     if (fingerprint !== null && (await remember.isStored(workspace, eventId, fingerprint))) return eventId;
 

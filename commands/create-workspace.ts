@@ -21,6 +21,7 @@ export async function createWorkspace(
     createdAt: now,
     expiresAt: null,
     successor: null,
+    sender: keyId,
   };
   await catalog.createWorkspace(workspace, owner);
   return { workspace, key };

@@ -36,6 +36,7 @@ export async function createKey(
     createdAt: now,
     expiresAt: expiresAt === null ? null : readExpiry(expiresAt, now),
     successor: null,
+    sender: keyId,
   };
   await catalog.createKey(record);
   return { record, key };

@@ -34,5 +34,7 @@ export interface Limits {
 export interface Caller {
   readonly workspace: WorkspaceId;
   readonly keyId: KeyId;
+  /** Of the key: see `KeyRecord`. */
+  readonly sender: KeyId;
   readonly now: number;
 }

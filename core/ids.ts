@@ -50,9 +50,9 @@ export function newId<Id extends string>(): Id {
   return v7({ random, msecs: lastMs, seq: sequence }) as Id;
 }
 
-/** The same Idempotency-Key in the same workspace always names the same event (UUIDv5). */
-export const eventIdFor = (workspace: WorkspaceId, idempotencyKey: string): EventId =>
-  v5(idempotencyKey, workspace) as EventId;
+/** The same Idempotency-Key of the same sender always names the same event (UUIDv5). A key's id holds no colon. */
+export const eventIdFor = (workspace: WorkspaceId, sender: KeyId, idempotencyKey: string): EventId =>
+  v5(`${sender}:${idempotencyKey}`, workspace) as EventId;
 
 /** A redelivery computes the same id, so a dead letter is kept once, however often its message comes. */
 export const deadLetterIdFor = (eventId: EventId, fingerprint: string): DeadLetterId =>

@@ -25,6 +25,8 @@ export interface KeyRecord {
   readonly expiresAt: number | null;
   /** The key that replaced it at a rotation; the old key works only for the grace time. */
   readonly successor: KeyId | null;
+  /** Its own id, or of the key that its rotations began with: whose Idempotency-Keys it goes on with. */
+  readonly sender: KeyId;
 }
 
 export type Compatibility = "backward" | "none";

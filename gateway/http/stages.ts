@@ -52,6 +52,7 @@ const NO_PAGE: Page = { limit: 0, after: null, cursorOf: () => "" };
 const beginning = (now: number): Context => ({
   workspace: NO_KEY.workspace,
   keyId: NO_KEY.keyId,
+  sender: NO_KEY.keyId,
   key: NO_KEY,
   now,
   params: NO_KEY,
@@ -96,6 +97,7 @@ const identifyCaller =
         const key = await authenticator.key(request);
         context.key = key;
         context.keyId = key.keyId;
+        context.sender = key.sender;
         context.workspace = key.workspace;
         authorize(key, access);
       }

@@ -44,7 +44,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 4,
+  format: 5,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
@@ -98,7 +98,8 @@ export const STORE_TABLES: Tables = {
     hash TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
-    successor TEXT
+    successor TEXT,
+    sender TEXT NOT NULL
   );
   CREATE INDEX keys_of_workspace ON keys (ws, id);
   CREATE TABLE schemas (

@@ -102,7 +102,7 @@ describe("Two bodies at once under one Idempotency-Key", () => {
       limits: { payloadBytesMax: 262_144, depthMax: 64, identifiersMax: 20, namespacesMax: 100 },
     } as unknown as Services;
     const acceptEvents = createAcceptEvents(services);
-    const caller = { workspace: schema.workspace, keyId: "k" as KeyId, now: Date.now() };
+    const caller = { workspace: schema.workspace, keyId: "k" as KeyId, sender: "k" as KeyId, now: Date.now() };
     const collect = async (payload: unknown): Promise<string> => {
       const bytes = Buffer.from(JSON.stringify(submission(schema.schemaId, payload)));
       const [result] = await acceptEvents(caller, [{ bytes, idempotencyKey: "once" }]);

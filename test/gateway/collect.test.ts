@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { keyIdOf } from "../../core/catalog/api-key.js";
 import { errorPaths, listAt, now, submission, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -209,6 +210,9 @@ describe("Idempotency-Key on collect", () => {
     schemaId = await workspace.schema();
   });
   const post = (body: unknown, key: string) => workspace.send("POST", "/v1/collect", body, { "Idempotency-Key": key });
+  const newKey = async () => textAt((await workspace.send("POST", "/v1/keys", { role: "editor" })).body, "key");
+  const postAs = (key: string, body: unknown) =>
+    app().send("POST", "/v1/collect", { key, body, headers: { "Idempotency-Key": "1" } });
 
   it("gives the same event_id for the same key and body: 202, and the event is stored once", async () => {
     const body = submission(schemaId, { email: "once@example.com" });
@@ -254,6 +258,34 @@ describe("Idempotency-Key on collect", () => {
     const b = await other.collect(otherSchema, { email: "w@example.com" }, { "Idempotency-Key": "same" });
     assert.deepEqual([a.status, b.status], [202, 202]);
     assert.notEqual(a.body["event_id"], b.body["event_id"]);
+  });
+
+  it("means another event from another key: two senders that count from 1 do not collide", async () => {
+    const [one, other] = [await newKey(), await newKey()];
+    const answers = [];
+    for (const [n, key] of [one, other].entries())
+      answers.push(await postAs(key, submission(schemaId, { email: `counts${n}@example.com` })));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [202, 202],
+    );
+    const events = await Promise.all(answers.map(({ body }) => workspace.settled(body["event_id"])));
+    assert.deepEqual(
+      events.map(({ body }) => body["payload"]),
+      [{ email: "counts0@example.com" }, { email: "counts1@example.com" }],
+    );
+  });
+
+  it("means the same event from the key that took the old one's place, however often it was rotated", async () => {
+    const body = submission(schemaId, { email: "rotated@example.com" });
+    let key = await newKey();
+    const first = await postAs(key, body);
+    for (let rotation = 1; rotation <= 2; rotation += 1) {
+      const rotated = await workspace.send("POST", `/v1/keys/${keyIdOf(key)!}/rotate`);
+      key = textAt(rotated.body, "key");
+      const retry = await postAs(key, body);
+      assert.deepEqual([retry.status, retry.body["event_id"]], [202, first.body["event_id"]], `rotation ${rotation}`);
+    }
   });
 
   it("is answered for a retry although the schema has changed since", async () => {

@@ -95,6 +95,7 @@ export const aKey = (changes: Partial<KeyRecord> = {}): KeyRecord => ({
   createdAt: 1_772_359_200_000,
   expiresAt: null,
   successor: null,
+  sender: aKeyId(),
   ...changes,
 });
 

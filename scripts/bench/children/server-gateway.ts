@@ -52,7 +52,7 @@ async function loop({ rowBytes, ...window }: Input<"loop">): Promise<LoopResult>
   const bodies = Array.from({ length: 1_000 }, (_, person) => Buffer.from(bodyOf(person)));
   let sent = 0;
   const once = () =>
-    acceptEvents({ workspace, keyId: caller, now: Date.now() }, [
+    acceptEvents({ workspace, keyId: caller, sender: caller, now: Date.now() }, [
       { bytes: bodies[sent++ % bodies.length]!, idempotencyKey: null },
     ]);
   const result = await keepInFlight(window, once);

@@ -4,6 +4,7 @@ import type { Backends } from "../../../app/backends.js";
 import { silentLog } from "../../../app/logger.js";
 import { startService, type Service } from "../../../app/service.js";
 import { readConfig } from "../../../core/config.js";
+import { keyIdOf } from "../../../core/catalog/api-key.js";
 import { eventIdFor, type EventId } from "../../../core/ids.js";
 import { bodyOf, openClient, requireAnswer, type Client, type Request } from "../load/client.js";
 import { andThen } from "../load/finally.js";
@@ -64,7 +65,7 @@ export const prepare = (ground: Ground): Promise<Stage> =>
     return stage;
   });
 
-export const theEventId = ({ site }: Stage): EventId => eventIdFor(site.workspace, IDEMPOTENCY_KEY);
+export const theEventId = ({ site }: Stage): EventId => eventIdFor(site.workspace, keyIdOf(site.key)!, IDEMPOTENCY_KEY);
 
 /** Brings a second identifier and newer traits. */
 export const theEvent = ({ site }: Stage): Request => {

@@ -18,8 +18,8 @@ export function createKeys(database: Database, session: Session): KeyMethods {
   const workspace = database.prepare("SELECT id, name, created_at FROM workspaces WHERE id = ?");
   const workspaces = database.prepare("SELECT id, name, created_at FROM workspaces WHERE id > ? ORDER BY id LIMIT ?");
   const insertKey = database.prepare(
-    `INSERT INTO keys (id, ws, role, ingest_only, name, hash, created_at, expires_at, successor)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO keys (id, ws, role, ingest_only, name, hash, created_at, expires_at, successor, sender)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO NOTHING`,
   );
   const key = database.prepare(`${SELECT_KEY} WHERE id = ?`);
@@ -86,8 +86,19 @@ const toWorkspace = ([workspaceId, name, createdAt]: WorkspaceRow): Workspace =>
   createdAt,
 });
 
-const SELECT_KEY = "SELECT id, ws, role, ingest_only, name, hash, created_at, expires_at, successor FROM keys";
-type KeyRow = readonly [KeyId, WorkspaceId, Role, number, Buffer | null, string, number, number | null, KeyId | null];
+const SELECT_KEY = "SELECT id, ws, role, ingest_only, name, hash, created_at, expires_at, successor, sender FROM keys";
+type KeyRow = readonly [
+  KeyId,
+  WorkspaceId,
+  Role,
+  number,
+  Buffer | null,
+  string,
+  number,
+  number | null,
+  KeyId | null,
+  KeyId,
+];
 const toKey = ([
   keyId,
   workspace,
@@ -98,6 +109,7 @@ const toKey = ([
   createdAt,
   expiresAt,
   successor,
+  sender,
 ]: KeyRow): KeyRecord => ({
   keyId,
   workspace,
@@ -108,6 +120,7 @@ const toKey = ([
   createdAt,
   expiresAt,
   successor,
+  sender,
 });
 const keyParameters = (key: KeyRecord): readonly SqlValue[] => [
   key.keyId,
@@ -119,6 +132,7 @@ const keyParameters = (key: KeyRecord): readonly SqlValue[] => [
   key.createdAt,
   key.expiresAt,
   key.successor,
+  key.sender,
 ];
 
 function requireNew(changes: number, what: string): void {

@@ -12,6 +12,7 @@ export interface KeyRow {
   readonly created_at: number;
   readonly expires_at: number | null;
   readonly successor: KeyId | null;
+  readonly sender: KeyId;
 }
 
 export interface SchemaRow {

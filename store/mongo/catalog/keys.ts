@@ -120,6 +120,7 @@ const toRow = (key: KeyRecord): KeyRow => ({
   created_at: key.createdAt,
   expires_at: key.expiresAt,
   successor: key.successor,
+  sender: key.sender,
 });
 const toKey = (workspace: WorkspaceId, row: KeyRow): KeyRecord => ({
   keyId: row.key_id,
@@ -131,4 +132,5 @@ const toKey = (workspace: WorkspaceId, row: KeyRow): KeyRecord => ({
   createdAt: row.created_at,
   expiresAt: row.expires_at,
   successor: row.successor,
+  sender: row.sender,
 });
