@@ -31,7 +31,7 @@ export function createLookup(graph: Reads) {
   };
   return {
     profiles,
-    /** Null when the two are apart. */
+    /** Null when the two are not in one profile. */
     sides: async (workspace: WorkspaceId, from: Identifier, to: Identifier): Promise<Sides | null> => {
       const [x, y] = [identifierKey(workspace, from), identifierKey(workspace, to)];
       const { identifiers, components } = await graph.read(workspace, { keys: [...new Set([x, y])], pairs: [[x, y]] });

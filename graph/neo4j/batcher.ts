@@ -1,16 +1,16 @@
 import { AppError } from "../../core/errors.js";
 
 export interface BatcherOptions<Ask, Answer> {
-  /** Answers all, in order, in one round trip. */
+  /** Answers all questions, in order, in one round trip. */
   readonly ask: (asks: readonly Ask[]) => Promise<readonly Answer[]>;
   readonly weightOf: (ask: Ask) => number;
-  /** A round trip carries no more than this, but at least one. */
+  /** The most that one round trip carries; at least one question. */
   readonly weightMax: number;
-  /** What fits into one round trip of this is not spread over two. */
+  /** Questions up to this size go into one round trip, not two. */
   readonly weightWorth: number;
-  /** Round trips under way at once. */
+  /** Parallel round trips. */
   readonly atOnceMax: number;
-  /** Those that may wait; more are refused with `unavailable`. */
+  /** Questions that may wait; more are refused with `unavailable`. */
   readonly waitingMax: number;
 }
 
@@ -23,7 +23,7 @@ interface Waiting<Ask, Answer> {
   readonly fail: (error: unknown) => void;
 }
 
-/** Whoever asks while others are under way shares the next round trip with all that wait; one that is alone goes at once. */
+/** A question that comes while others are under way shares the next round trip with all that wait; a lone one goes at once. */
 export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>): (ask: Ask) => Promise<Answer> {
   const { ask, weightOf, weightMax, weightWorth, atOnceMax, waitingMax } = options;
   const waiting: Waiting<Ask, Answer>[] = [];
@@ -44,7 +44,7 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
     total -= weight;
     return waiting.splice(0, end);
   };
-  /** Those that are free carry the same, unless it is too little to be worth a round trip. */
+  /** Free round trips share the questions equally, unless there are too few to be worth it. */
   const shareOf = (total: number): number =>
     Math.min(weightMax, Math.max(weightWorth, Math.ceil(total / (atOnceMax - underWay))));
   const run = async (taken: readonly Waiting<Ask, Answer>[]): Promise<void> => {
@@ -62,7 +62,7 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
     isDue = false;
     for (let free = atOnceMax - underWay; free > 0 && waiting.length > 0; free--) void run(take());
   };
-  /** Behind all that this turn of the loop still brings: they share the round trip. */
+  /** At the end of this turn of the loop, so that all questions of the turn share the round trip. */
   const soon = (): void => {
     if (isDue || waiting.length === 0 || underWay === atOnceMax) return;
     isDue = true;

@@ -1,13 +1,13 @@
 import type { Uid } from "../../core/ids.js";
 import type { PartPlan } from "../../core/identity/model.js";
 
-/** Who goes to a part. */
+/** The members that go to a part. */
 export interface Leave {
   readonly part: Uid;
   readonly uids: readonly Uid[];
 }
 
-/** Cut into portions of so many identifiers: one large part, or thousands of single ones. */
+/** Batches of at most this many identifiers: of one large part, or of thousands of single ones. */
 export function* leavesOf(
   parts: readonly Pick<PartPlan, "profileId" | "members">[],
   max: number,

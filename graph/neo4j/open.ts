@@ -24,10 +24,10 @@ import { writeParameters } from "./parameters.js";
 import * as reads from "./cypher/reads.js";
 import * as undo from "./cypher/undo.js";
 
-/** All of the start: long enough for the indexes of an empty database, short enough to be seen. */
+/** For the whole start: long enough for the indexes of an empty database, short enough for a person to wait. */
 const OPEN_MS = 9_500;
 
-/** A server that was started just now plans for seconds on a busy machine; what is not planned by then goes on behind the start. */
+/** A server that has just started may need seconds to plan; what is not planned by then is planned after the start. */
 const READY_MS = 12_500;
 
 /** Connects, logs in and makes the schema; several processes may do so at once. Throws `ConfigError` that names the variable. */
@@ -52,10 +52,10 @@ export async function openClient(options: ClientOptions, format = FORMAT): Promi
 
 function connectTo(options: ClientOptions): Driver {
   try {
-    // The driver would pass it over in silence.
+    // The driver would ignore it silently.
     if (new URL(options.url).username === "") return connect(options);
   } catch {
-    // Its text repeats the URL.
+    // The error's text repeats the URL.
     throw new ConfigError("NEO4J_URL: is no address of a Neo4j server, like bolt://host:7687");
   }
   throw new ConfigError("NEO4J_URL: must not hold a user or a password; they are NEO4J_USER and NEO4J_PASSWORD");
@@ -73,7 +73,7 @@ async function prepare(driver: Driver, format: number): Promise<void> {
   await readOnce(driver, AWAIT_SCHEMA, {});
 }
 
-/** Two processes that make the same at once may get in each other's way; then it stands the next time. */
+/** Two processes that create the same at once may conflict; then it exists at the next try. */
 const SCHEMA_TRIES = 20;
 const BETWEEN_TRIES_MS = 100;
 
@@ -103,7 +103,7 @@ function explained(error: unknown, { url, user }: ClientOptions): unknown {
   return new ConfigError(`NEO4J_URL: the server is there but cannot be used (${code})`);
 }
 
-/** Nobody waits for it, and planning takes long on a busy machine. */
+/** Nobody waits for it, and planning is slow on a busy machine. */
 const PLAN_MS = 60_000;
 const NOWHERE = "warm-up" as WorkspaceId;
 
@@ -150,13 +150,13 @@ const NOTHING = {
   named: [],
 } satisfies Parameters;
 
-/** What makes the schema has no plan. */
+/** Statements that change the schema have no plan. */
 const queriesOf = (...texts: readonly Readonly<Record<string, unknown>>[]): readonly string[] =>
   texts
     .flatMap((all) => Object.values(all))
     .filter((text): text is string => typeof text === "string" && text.startsWith("CYPHER"));
 
-/** What nearly every request says, and what few do. */
+/** Statements of nearly every request, and statements of few. */
 const HOT = [...queriesOf(hot), reads.WHOLE_MEMBERS, reads.SEAT];
 const REST = queriesOf(reads, undo, annex).filter((text) => !HOT.includes(text));
 
@@ -166,7 +166,7 @@ const REST = queriesOf(reads, undo, annex).filter((text) => !HOT.includes(text))
  */
 export const warmUp = (driver: Driver): Promise<void> => planAll(driver, HOT);
 
-/** The same for what can wait. */
+/** The same for statements that can wait. */
 export const warmRest = (driver: Driver): Promise<void> => planAll(driver, REST);
 
 async function planAll(driver: Driver, statements: readonly string[]): Promise<void> {
@@ -178,7 +178,7 @@ async function planAll(driver: Driver, statements: readonly string[]): Promise<v
       await transaction.rollback();
     }
   } catch {
-    // Those who ask find out what is wrong, and their tries plan too.
+    // A caller will see the error, and its statement is planned then.
   } finally {
     await session.close().catch(() => undefined);
   }

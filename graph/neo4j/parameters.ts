@@ -14,7 +14,7 @@ import { changeParameters, sourceOf } from "./changes.js";
 import { whole, type Parameters } from "./client.js";
 import { linkKey } from "./snapshot.js";
 
-/** What the writing statement takes as `$q`. */
+/** The parameter `$q` of the writing statement. */
 export function writeParameters(ws: WorkspaceId, plan: Plan, snapshot: Snapshot, moves: readonly Move[]) {
   const { components } = plan;
   const members = membersOf(plan);
@@ -38,7 +38,7 @@ export function writeParameters(ws: WorkspaceId, plan: Plan, snapshot: Snapshot,
   };
 }
 
-/** Of each component, those that are created in it. */
+/** The identifiers that are created in each component. */
 function membersOf({ components, creates }: Plan): readonly (readonly CreatePlan[])[] {
   const members = components.map((): CreatePlan[] => []);
   for (const create of creates) members[create.component]?.push(create);
@@ -69,7 +69,7 @@ const memberOf = ({ key, uid, identifier }: CreatePlan) => ({
   value: identifier.value,
 });
 
-/** A list that is empty is not written at all: most profiles have none. */
+/** An empty list is not written at all: most profiles have none. */
 export const profileOf = ({ profileId, size, ...summary }: Summary & Pick<ComponentPlan, "profileId" | "size">) => ({
   id: profileId,
   size: whole(size),
@@ -84,7 +84,7 @@ function grownOf(component: ComponentPlan, { components }: Snapshot) {
   return { was: into, ...profileOf(component), forbidden: had || forbidden.length > 0 ? forbidden : null };
 }
 
-/** Components that get links between members that they have already, and nothing else. */
+/** Components that only get links between their present members. */
 function linkedWithin({ components, links }: Plan, { identifiers, components: seen }: Snapshot) {
   const changed = new Set<Component>(components.flatMap(({ into, absorbed }) => [into ?? "", ...absorbed]));
   const within = new Set<Component>();
@@ -111,7 +111,7 @@ const linkOf = ({ from, to, changeId, evidence }: LinkPlan) => ({
   at: whole(evidence.at),
 });
 
-/** A plan that names what the snapshot does not show is a fault of its maker: nothing of it is written. */
+/** A plan that names something the snapshot does not have is a bug: nothing of it is written. */
 export function requireKnown({ components, creates, links, splits }: Plan, snapshot: Snapshot): void {
   const known = new Set(creates.map(({ key }) => key));
   for (const { into, absorbed } of components)

@@ -25,7 +25,7 @@ export interface Sight {
   readonly linked: readonly number[];
 }
 
-/** Only what is of the workspace: a key names its own. */
+/** Only keys of the workspace: a key names its own workspace. */
 export function lookupsOfWant(workspace: WorkspaceId, { keys, pairs }: Pick<ReadSet, "keys" | "pairs">): Lookups {
   const own = `${workspace}:`;
   return {
@@ -44,7 +44,7 @@ export const sightOf = ([row]: readonly Row[]): Sight => {
 const NO_SUMMARY = { rev: 0, counts: new Map(), forbidden: [] } as const;
 const NO_MARKS = { unlinkedAt: null, touched: [], isShared: false } as const;
 
-/** A profile's own id names the component, so that what two reads saw before and after a merge never looks like one. */
+/** The profile's id names the component, so that reads before and after a merge never look like one. */
 export function snapshotOf({ keys, pairs }: Lookups, { found, linked }: Sight): Snapshot {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   const components = new Map<ProfileId, SeenComponent>();
@@ -59,6 +59,6 @@ export function snapshotOf({ keys, pairs }: Lookups, { found, linked }: Sight): 
 /** Neo4j indexes up to 8 KB; two long keys are more. No pair key begins with a letter. */
 const PAIR_KEY_CHARACTERS_MAX = 512;
 
-/** The key under which a link stands: injective, and short enough for the index. */
+/** The key of a link: injective, and short enough for the index. */
 export const linkKey = (pair: PairKey): string =>
   pair.length <= PAIR_KEY_CHARACTERS_MAX ? pair : `sha256:${createHash("sha256").update(pair).digest("base64url")}`;

@@ -58,13 +58,13 @@ export const isAside = ({ splits }: Pick<Plan, "splits">, aside: Aside, max: num
 
 export interface Leaving {
   readonly plan: Pick<Plan, "splits">;
-  /** What the plan was made for. */
+  /** The snapshot that the plan was made for. */
   readonly snapshot: Snapshot;
-  /** So many leave in the step itself, and in each portion. */
+  /** This many members leave in the step itself, and in each batch. */
   readonly max: number;
 }
 
-/** So long nobody brings back what was taken aside. */
+/** For this long nobody brings back staged members. */
 const HELD_MS = 600_000;
 
 /** Takes aside, each portion in a step of its own, what is too much to leave in one. Fails when the profile changes meanwhile. */
@@ -87,7 +87,7 @@ export async function setAside(
   }
 }
 
-/** Of what was taken aside and did not become a profile. */
+/** Staged members that did not become a profile. */
 export async function letGo(client: Client, aside: Aside): Promise<void> {
   if (aside.size > 0) await client.write(LET_GO, { hubs: [...aside.values()] });
 }
@@ -104,20 +104,20 @@ async function commitCount(step: Step, ws: WorkspaceId, statement: string, q: ob
 const FAILURES_MAX = 10;
 
 export interface TidyingOptions {
-  /** So many are brought over in one step. */
+  /** This many members are brought over in one step. */
   readonly max: number;
-  /** Before each step: others are to come in between. */
+  /** A pause before each step, so that others get their turn. */
   readonly pauseMs: number;
 }
 
 export interface Tidying {
-  /** Brings over what the profile has in annexes, some time from now. */
+  /** Brings over the staged members of the profile, some time from now. */
   readonly tidy: (ws: WorkspaceId, uid: Uid) => void;
-  /** The same for all that another process left behind. */
+  /** The same for everything that another process left behind. */
   readonly tidyAll: () => void;
 }
 
-/** Never fails: what is not brought over is in nobody's way, and the next to come across it goes on with it. */
+/** Never fails: members that stay staged do no harm, and whoever meets them next goes on. */
 export function createTidying(client: Client, { max, pauseMs }: TidyingOptions): Tidying {
   const underWay = new Set<Uid>();
   const bringOver = async (ws: WorkspaceId, uid: Uid): Promise<void> => {

@@ -4,10 +4,10 @@ import type { Member, MemberPage, Rules } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { readSetWith } from "./read-set.js";
 
-/** They have many links each, and a look goes through the newest of them. */
+/** Each has many links, and reading it goes through the newest of them. */
 const LOOKED_AT_ONCE = 32;
 
-/** A mark was made by the limit of its time; whether the identifier links is decided by the limit of now. */
+/** The mark was set under the limit of that time; whether the identifier links now depends on the present limit. */
 export function createCurrentSharedIdentifiers(
   graph: Pick<IdentityGraph, "sharedIdentifiers" | "read">,
   rulesOf: (workspace: WorkspaceId) => Promise<Rules>,
@@ -37,7 +37,7 @@ export function createCurrentSharedIdentifiers(
         last = marked.at(-1)!.uid;
       }
     },
-    /** The same members, each marked as the limit of now says. */
+    /** The same members, each marked by the present limit. */
     marked: async (workspace: WorkspaceId, members: readonly Member[]): Promise<readonly Member[]> => {
       const marked = members.filter(({ isShared }) => isShared);
       if (marked.length === 0) return members;

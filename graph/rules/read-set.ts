@@ -13,7 +13,7 @@ function pairsOf(keys: readonly IdentifierKey[]): readonly Pair[] {
 /** What an assertion of these keys needs to see. */
 export const readSetOf = (keys: readonly IdentifierKey[]): ReadSet => ({ keys, pairs: pairsOf(keys) });
 
-/** With all that the rules need to know of it. */
+/** Also with what the rules need. */
 export const readSetWith = (want: ReadSet, { limits, sharedIdentifierLimit }: Rules): ReadSet => ({
   ...want,
   rules:
@@ -24,7 +24,7 @@ export const readSetWith = (want: ReadSet, { limits, sharedIdentifierLimit }: Ru
 
 const NO_TOUCHES: NonNullable<ReadSet["rules"]> = { limited: [], touchedMax: 0 };
 
-/** What all of them need to see, each once. */
+/** What all of them need to see together, each item once. */
 export function readSetOfAll(wants: readonly ReadSet[]): ReadSet {
   if (wants.length === 1) return wants[0]!;
   const keys = new Set<IdentifierKey>();
@@ -36,8 +36,8 @@ export function readSetOfAll(wants: readonly ReadSet[]): ReadSet {
   return { keys: [...keys], pairs: [...pairs.values()] };
 }
 
-/** Look-ups that a want costs: what a step is measured by. */
+/** The look-ups that a read set costs; the size of a step. */
 export const lookupsOf = ({ keys, pairs }: ReadSet): number => keys.length + pairs.length;
 
-/** The same for all of a set and each two of it. */
+/** The same for a set of keys and every pair of them. */
 export const lookupsOfSet = ({ length }: readonly IdentifierKey[]): number => (length * (length + 1)) / 2;

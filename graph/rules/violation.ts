@@ -2,7 +2,7 @@ import type { DropRule } from "../../core/event/event.js";
 import type { ForbiddenPairId } from "../../core/ids.js";
 import type { Rules, Summary } from "../../core/identity/model.js";
 
-/** What every workspace begins with. */
+/** The rules of a new workspace. */
 export const NO_RULES: Rules = { limits: new Map(), sharedIdentifierLimit: null, priorityOf: () => 0 };
 
 /**
@@ -24,7 +24,7 @@ function shares(one: readonly ForbiddenPairId[], other: readonly ForbiddenPairId
   return other.some((id) => ids.has(id));
 }
 
-/** What a component would be that holds all of these. */
+/** The summary of a component that holds all of these. */
 export function joined(sides: readonly Summary[]): Summary {
   if (sides.length === 1) return sides[0]!;
   const counts = new Map<string, number>();
@@ -38,5 +38,5 @@ export function joined(sides: readonly Summary[]): Summary {
 
 const NONE: readonly ForbiddenPairId[] = [];
 
-/** Of an identifier that nobody saw yet. */
+/** The summary of an identifier that is new. */
 export const summaryOfOne = (namespace: string): Summary => ({ counts: new Map([[namespace, 1]]), forbidden: NONE });

@@ -14,10 +14,10 @@ import {
   type TouchPlan,
 } from "../../core/identity/model.js";
 
-/** A component on its way through the draft. It ends in another one once the two are joined. */
+/** A component in the working state. Once it is joined to another, it points to that one. */
 export interface Group extends Summary {
   joinedInto: Group | null;
-  /** The components of the snapshot that it stands for; none when all of it is new. */
+  /** The components of the snapshot that it consists of; none when it is new. */
   readonly origins: Component[];
   profileId: Uid;
   size: number;
@@ -33,7 +33,7 @@ interface Create {
   readonly group: Group;
 }
 
-/** What a step writes, while it is being decided: requests see what those before them did. */
+/** What a step will write, while it is being decided: each request sees the effect of those before it. */
 export interface Draft {
   readonly snapshot: Snapshot;
   readonly groups: Map<Component, Group>;
@@ -41,7 +41,7 @@ export interface Draft {
   readonly linked: Set<PairKey>;
   readonly links: LinkPlan[];
   readonly changes: Change[];
-  /** What identifiers touched since the snapshot was taken. */
+  /** What identifiers were seen with since the snapshot was taken. */
   readonly touched: Map<IdentifierKey, Set<IdentifierKey>>;
   readonly touches: Map<IdentifierKey, TouchPlan>;
 }
@@ -57,7 +57,7 @@ export const createDraft = (snapshot: Snapshot): Draft => ({
   touches: new Map(),
 });
 
-/** Of an identifier, as the draft has it by now; null when it was never seen. */
+/** An identifier in the present working state; null when it was never seen. */
 export function groupOf(draft: Draft, key: IdentifierKey): Group | null {
   const known = draft.snapshot.identifiers.get(key);
   const group = known === undefined ? draft.created.get(key)?.group : groupFor(draft, known.component);
@@ -78,14 +78,14 @@ export function groupFor(draft: Draft, component: Component): Group {
   return endOf(group);
 }
 
-/** What it is part of by now. */
+/** The component that it is now part of. */
 export function endOf(group: Group): Group {
   let end = group;
   while (end.joinedInto !== null) end = end.joinedInto;
   return end;
 }
 
-/** One group out of those touched; a new one, still without an id, when there are none. The largest takes the others in. */
+/** Joins these components into one; a new one, still without an id, when there are none. The largest takes in the others. */
 export function join(touched: readonly Group[]): Group {
   if (touched.length === 0)
     return {
@@ -112,10 +112,10 @@ function absorb(into: Group, part: Group): void {
   part.joinedInto = into;
 }
 
-/** It is written, also when nothing but its links change. */
+/** Marks it as changed, also when only its links change. */
 export const touch = (group: Group): void => own(group);
 
-/** What came from the snapshot is copied before the first change of it. */
+/** What came from the snapshot is copied before its first change. */
 function own(group: Group): void {
   if (group.changed) return;
   group.counts = new Map(group.counts);
@@ -190,7 +190,7 @@ function changedGroups({ groups, created }: Draft): readonly Group[] {
   return [...new Set(ends)].filter(({ changed }) => changed);
 }
 
-/** Those that are written. */
+/** The components that are written. */
 export const componentPlans = (draft: Draft): readonly ComponentPlan[] =>
   changedGroups(draft).map((group) => componentPlan(draft.snapshot, group));
 

@@ -10,7 +10,7 @@ interface Pending extends Call {
 /** Runs work; after `timeoutMs` its caller is answered `unavailable`, and the work is told that nobody waits for it any more. */
 export type Deadline = <T>(work: (call: Call) => Promise<T>) => Promise<T>;
 
-/** One timer for all calls: they are due in the order in which they came, because all have the same time. */
+/** One timer for all calls: all have the same timeout, so they end in the order of their start. */
 export function createDeadline(timeoutMs: number, message: string): Deadline {
   const pending = new Set<Pending>();
   let timer: NodeJS.Timeout | null = null;
@@ -27,7 +27,7 @@ export function createDeadline(timeoutMs: number, message: string): Deadline {
   };
   const arm = (ms: number): void => {
     timer = setTimeout(expire, Math.ceil(ms));
-    // It keeps no process alive: what is waited for does.
+    // The timer alone does not keep the process alive.
     timer.unref();
   };
 

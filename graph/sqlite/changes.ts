@@ -8,7 +8,7 @@ import { inTurns, type Read } from "./pages.js";
 
 type Named = readonly [namespace: string, value: string];
 
-/** What a record holds beside the columns: short, since each step writes one, and without what is mostly empty. */
+/** The part of a record that has no column of its own: short, because each step writes one, and without fields that are mostly empty. */
 interface ChangeRecord {
   readonly identifiers: readonly Named[];
   readonly before?: Change["before"];
@@ -16,7 +16,7 @@ interface ChangeRecord {
   readonly dropped?: Change["dropped"];
   readonly rule?: NonNullable<Change["rule"]>;
   readonly reverts?: ChangeId;
-  /** When it is not the evidence's time. */
+  /** Only if it differs from the evidence's time. */
   readonly at?: number;
 }
 
@@ -83,7 +83,7 @@ export function prepareFindChange(database: Database): FindChange {
   };
 }
 
-/** All there are; the compiler holds the list to them. */
+/** All outcomes; the compiler checks that the list is complete. */
 const OUTCOMES = Object.keys({
   created: true,
   linked: true,

@@ -106,10 +106,10 @@ function prepareChangesOf(database: Database) {
   };
 }
 
-/** Behind every uid. */
+/** Greater than every uid. */
 const YOUNGEST = "~" as Uid;
 
-/** The newest of all that were added, each once, so many. */
+/** The newest of all that were added, each once, up to the limit. */
 function createNewest(limit: number) {
   const found = new Set<string>();
   let floor = Buffer.alloc(0);
@@ -124,7 +124,7 @@ function createNewest(limit: number) {
       found.add(change.toString("hex"));
       if (found.size >= 2 * limit) cut();
     },
-    /** Older ones need not be added any more. */
+    /** Older ones need not be added. */
     floor: (): Buffer => floor,
     isFull: (): boolean => floor.length > 0,
     ids: (): readonly ChangeId[] => {

@@ -19,9 +19,9 @@ interface Part {
   readonly place: Place;
 }
 
-/** Each link is looked at from both of its ends. */
+/** Each link is read from both of its ends. */
 const LOOKED_AT_MAX = 2 * ROWS_PER_TURN;
-/** A reader of few links must not take a turn for each member that has none. */
+/** A page of few links must not take one turn for each member without links. */
 const MEMBERS_MIN = 250;
 /** A member with more links is read by its profile's members in their order; for one with fewer, all its links are sorted. */
 const SORTED_MAX = 10_000;
@@ -150,10 +150,10 @@ const byEnds = (x: Link, y: Link): number =>
 
 const STATE = "l.forward, l.removed_at IS NULL, hex(l.change), hex(coalesce(l.by_change, l.change))";
 type StateRow = readonly [forward: number, isActive: number, changeHex: string, byHex: string];
-/** The far end of a link is there only if the change is behind it. */
+/** The far end of a link is given only if the change made the link. */
 type IncidentRow = readonly [far: number, key: Buffer | null, ...StateRow];
 
-/** What a change did to links and marks, as they stand now. */
+/** What a change did to links and marks, as they are now. */
 export function createChangeTraces(
   database: Database,
   read: Read,
@@ -174,7 +174,7 @@ export function createChangeTraces(
     linksOfChange: async (workspace, change) => {
       const bytes = changeBytes(change.changeId);
       const ends = await read(() => endsOf(workspace, change));
-      // What names two or more has its links among them; what names one has all of that one's.
+      // A change that names two or more identifiers has its links between them; a change that names one has links of that one.
       if (change.identifiers.length > 1) return read(() => pairsOf(ends).flatMap(([x, y]) => linkOfPair(x, y, bytes)));
       return (await Promise.all(ends.map((end) => incident(end, bytes)))).flat();
     },

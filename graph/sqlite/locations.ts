@@ -3,7 +3,7 @@ import type { IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Component, Plan } from "../../core/identity/model.js";
 import { keyBlob, keyPrefix, type Sight } from "./encoding.js";
 
-/** An identifier that a plan names: its row, and the component that it is in, or was in before a split that this plan makes. */
+/** An identifier that a plan names: its row and its component; before the plan's own splits. */
 export interface Seat {
   readonly row: number;
   readonly uid: Uid;
@@ -16,17 +16,17 @@ export interface Seats {
   require(key: IdentifierKey): Seat;
 }
 
-/** What became of the components that a plan names. */
+/** What happened to the components that a plan names. */
 export interface Written {
   /** Of `Plan.components`, by position. */
   readonly rows: readonly number[];
-  /** An absorbed component -> the one that it is part of now. */
+  /** Absorbed component -> the one that absorbed it. */
   readonly movedTo: ReadonlyMap<Component, number>;
-  /** Those that have a higher rev by now. */
+  /** Those whose rev is already raised. */
   readonly raised: Set<number>;
 }
 
-/** What the step saw or created is known; the rest is found by its key. */
+/** What the step read or created is known; the rest is found by its key. */
 export function prepareSeats(database: Database) {
   const findSeat = database.prepare("SELECT id, uid, component FROM identifiers WHERE key = ?");
   const findByKey = (workspace: WorkspaceId, key: IdentifierKey): Seat | undefined => {
@@ -52,7 +52,7 @@ export function prepareSeats(database: Database) {
   };
 }
 
-/** A plan that names what is not there is a fault of its maker: the step ends, and with it all that it wrote. */
+/** A plan that names something that does not exist is a bug: the step is rolled back. */
 export function existing<T>(found: T | undefined, what: string): T {
   if (found === undefined) throw new Error(`The plan names a ${what} that does not exist.`);
   return found;

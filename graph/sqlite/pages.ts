@@ -1,4 +1,4 @@
-/** The driver frees rows only when the loop turns, and others wait for it. */
+/** The driver frees rows only when the event loop turns, and other work waits for that too. */
 export const ROWS_PER_TURN = 1_000;
 
 /** Runs synchronous work on the open store; what it throws becomes a rejection. */

@@ -4,7 +4,7 @@ import type { IdentifierKey } from "../../core/ids.js";
 import type { ReadSet } from "../../core/identity/model.js";
 import { keyOf, touchedOf, type Sight } from "./encoding.js";
 
-/** Of an identifier with more links, the newest on each side are looked through: a step must not wait for a giant. */
+/** Only this many of an identifier's newest links are read on each side: a step must not wait for a giant. */
 const SCANNED_MAX = 1_000;
 
 /** Neighbours of a row on one side, of the namespaces in a JSON list. */

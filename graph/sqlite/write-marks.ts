@@ -5,7 +5,7 @@ import type { Plan, TouchPlan } from "../../core/identity/model.js";
 import { existing, requireOne, type Seats } from "./locations.js";
 import { touchedBlob, touchedOf } from "./encoding.js";
 
-/** Writes what stands with an identifier, and the pairs that may not join. */
+/** Writes the marks of an identifier, and forbidden pairs. */
 export function prepareMarkWriter(database: Database) {
   const unlink = database.prepare("UPDATE identifiers SET unlinked_at = ?, unlinked_by = ? WHERE id = ?");
   const writeTouch = prepareTouch(database);

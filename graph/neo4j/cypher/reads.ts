@@ -4,7 +4,7 @@ const IDENTIFIER = `
 MATCH (i:Identifier {uid: $q.uid}) USING INDEX SEEK i:Identifier(uid)
 WHERE i.ws = $q.ws`;
 
-/** The profile that an identifier is in, with all places where members of it stand: no two states of it look the same. */
+/** The profile of an identifier, with its staging nodes: no two states of it look the same. */
 export const SEAT = `CYPHER replan=skip ${IDENTIFIER}
 OPTIONAL MATCH (i)-[:OF]->(place)
 OPTIONAL MATCH (place)-[:ANNEX_OF]->(main)
@@ -18,7 +18,7 @@ const WHOLE = `
   WHERE p.size <= $q.wholeMax AND p.annexed IS NULL
   MATCH (m)-[:OF]->(p)`;
 
-/** A page of a profile that is small enough to be looked at as a whole, and how many members it has by now. */
+/** A page of a profile that is small enough to be read as a whole, and its present number of members. */
 const whole = (page: string): string => `CYPHER replan=skip ${IDENTIFIER}
 OPTIONAL MATCH (i)-[:OF]->(p)
 CALL (p) {${WHOLE}
@@ -29,7 +29,7 @@ CALL (p) {${WHOLE}
 }
 RETURN p.size AS size, p.rev AS rev, p.stir AS stir, [p.hub] AS hubs, p.annexed AS annexed, seen, found`;
 
-/** By the index, in its order, place by place: a page costs what it shows, however large the profile is. */
+/** By the index, in its order: a page costs what it shows, however large the profile is. */
 const indexed = (from: string, part: string, page: string): string => `CYPHER replan=skip
 UNWIND $q.hubs AS hub
 CALL (hub) {

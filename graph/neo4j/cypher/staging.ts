@@ -46,7 +46,7 @@ MATCH (p:Profile {id: id}) USING INDEX SEEK p:Profile(id)
 MATCH (x:Annex)-[:ANNEX_OF]->(p)
 SET x.id = p.id, x.size = p.size, x.rev = p.rev, x.counts = p.counts, x.forbidden = p.forbidden, x.annexed = true`;
 
-/** Takes members of a profile aside, as long as it is what it was. */
+/** Moves members of a profile to staging, if the profile has not changed. */
 export const SET_ASIDE = `CYPHER replan=skip
 UNWIND $q.leaves AS leave
 MATCH (p:Profile {id: leave.from}) USING INDEX SEEK p:Profile(id)
@@ -76,7 +76,7 @@ SET x.id = part.id, x.size = part.size, x.rev = from.rev, x.counts = part.counts
 REMOVE x:Annex
 RETURN count(*)`;
 
-/** Nobody is about to make profiles of them any more. */
+/** No undo is about to turn them into profiles any more. */
 export const LET_GO = `CYPHER replan=skip
 UNWIND $q.hubs AS hub
 MATCH (x:Annex {hub: hub}) USING INDEX SEEK x:Annex(hub)
@@ -117,5 +117,5 @@ CALL (p) {
 }
 RETURN moved + dropped`;
 
-/** What a process left behind that ended in the middle: reads every annex, and there are few. */
+/** What a process left behind that ended in the middle: reads every staging node; there are few. */
 export const LEFT_BEHIND = "MATCH (:Annex)-[:ANNEX_OF]->(p:Profile) RETURN DISTINCT p.ws AS ws, p.id AS uid LIMIT 1000";
