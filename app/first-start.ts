@@ -46,7 +46,7 @@ export function welcome(url: string, key: string, now: string): string {
     }),
     "",
     "# 4. the profile",
-    curl("/v1/profiles/lookup", { identifiers: [{ namespace: "cookie_id", value: "c-1815" }] }),
+    curl("/v1/profiles/lookup?wait=5", { identifiers: [{ namespace: "cookie_id", value: "c-1815" }] }),
     "",
     "",
   ].join("\n");

@@ -1,4 +1,5 @@
 import type { Services } from "../commands/services.js";
+import { createWaiting, type Waiting } from "../commands/waiting.js";
 import { createAuthenticator } from "../gateway/access/authenticate.js";
 import { createLimiter } from "../gateway/access/rate-limit.js";
 import { createStages, type Stages } from "../gateway/http/stages.js";
@@ -38,10 +39,14 @@ export async function stagesOf({ config, now, backends }: Parts, isDraining: () 
 
 export type ServiceParts = Pick<Parts, "config" | "backends" | "identity" | "validator">;
 
-export const servicesOf = ({ config, backends, identity, validator }: ServiceParts): Services => ({
+export const servicesOf = (
+  { config, backends, identity, validator }: ServiceParts,
+  waiting = createWaiting(),
+): Services => ({
   ...backends,
   identity,
   validator,
+  waiting,
   limits: {
     payloadBytesMax: config.PAYLOAD_BYTES_MAX,
     depthMax: config.DEPTH_MAX,
@@ -53,7 +58,7 @@ export const servicesOf = ({ config, backends, identity, validator }: ServicePar
 });
 
 /** The routes under `/v1`; those of the operator only where there is one. */
-export const apiRoutes = (parts: ServiceParts): readonly Route[] =>
-  createRoutes(servicesOf(parts)).filter(
+export const apiRoutes = (parts: ServiceParts, waiting: Waiting): readonly Route[] =>
+  createRoutes(servicesOf(parts, waiting)).filter(
     ({ access }) => access.kind !== "operator" || parts.config.OPERATOR_KEY !== "",
   );

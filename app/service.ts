@@ -4,6 +4,7 @@ import { rulesOf } from "../core/identity/rules.js";
 import type { WorkspaceId } from "../core/ids.js";
 import type { Log } from "../core/log.js";
 import { openValidator } from "../core/schema/validation/validator.js";
+import { createWaiting } from "../commands/waiting.js";
 import { createApp } from "../gateway/http/app.js";
 import { healthRoutes } from "../gateway/routes/health.js";
 import { createServer } from "../gateway/http/server.js";
@@ -108,7 +109,8 @@ async function startServer(parts: Parts): Promise<string> {
   const probes = startProbes(asked, config.MODE === "gateway" ? ["queue"] : ["queue", "store", "graph"]);
   lifecycle.opened("probes", () => probes.close());
   let isDraining = false;
-  const routes = config.MODE === "worker" ? [] : apiRoutes(parts);
+  const waiting = createWaiting();
+  const routes = config.MODE === "worker" ? [] : apiRoutes(parts, waiting);
   const app = createApp({
     routes: [...routes, ...healthRoutes({ readiness: probes.state })],
     stages: await stagesOf(parts, () => isDraining),
@@ -125,6 +127,7 @@ async function startServer(parts: Parts): Promise<string> {
   const port = await listen(server, config.HOST, config.PORT);
   lifecycle.opened("server", () => {
     isDraining = true;
+    waiting.drain();
     probes.drain();
     return drain(server, config.DRAIN_MS);
   });

@@ -33,7 +33,10 @@ export async function changeNamespace(
   const namespace = await catalog.changeNamespace(workspace, name, (current) => {
     const standing = current ?? namespaceTable([]).get(name);
     if (!mayChange(standing ?? null))
-      throw new AppError("precondition_failed", "The namespace has changed since you read it (If-Match). Read it again.");
+      throw new AppError(
+        "precondition_failed",
+        "The namespace has changed since you read it (If-Match). Read it again.",
+      );
     if (current === null && stored.length >= STORED_MAX)
       throw mismatch([{ path: "name", message: `would exceed the ${STORED_MAX} that a workspace may have` }]);
     if (renormalizes(standing, changes) && refusal !== null) throw new AppError("conflict", refusal);

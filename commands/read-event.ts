@@ -33,6 +33,9 @@ function isJson(bytes: Buffer): boolean {
   }
 }
 
+/** Nothing more will happen to it: it is folded, dead, or stored for good. */
+export const isSettled = (event: StoredEvent): boolean => event.status !== "stored" || whyOnlyStored(event) !== null;
+
 /** Why an event is finished although it is only stored; null if its fold is still to come. */
 export function whyOnlyStored({ status, folds, identifiers }: StoredEvent): "not_unified" | "no_identifier" | null {
   if (status !== "stored") return null;

@@ -1,10 +1,11 @@
 import { AppError } from "../core/errors.js";
 import type { Identifier } from "../core/event/event.js";
 import { admit } from "../core/identity/namespaces.js";
-import { isUuid, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
+import { isUuid, type EventId, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
 import type { Facet } from "../core/profile/facet.js";
 import { emptyFacet, joinFacets } from "../core/profile/fold.js";
 import { requireReadable, withoutBlocked } from "./admit-identifiers.js";
+import { isSettled } from "./read-event.js";
 import type { Services } from "./services.js";
 
 /** The live id that any id, current or retired, names. An unknown and a foreign one look the same. */
@@ -81,11 +82,7 @@ export async function lookUpProfiles(
   workspace: WorkspaceId,
   asked: readonly Identifier[],
 ): Promise<LookedUp> {
-  const table = withoutBlocked(await services.catalog.namespaces(workspace));
-  const admissions = asked.map((identifier, i) => admit([{ path: `identifiers.${i}`, ...identifier }], table));
-  // A value that is not an e-mail address was never stored, so it is unknown.
-  requireReadable(admissions.map(({ errors }) => ({ errors, invalid: [] })));
-  const known = admissions.flatMap(({ identifiers: [stored] }, i) => (stored ? [{ stored, asked: asked[i]! }] : []));
+  const known = await admitKnown(services, workspace, asked);
   const refs = await services.identity.lookup(
     workspace,
     known.map(({ stored }) => stored),
@@ -104,4 +101,54 @@ export async function lookUpProfiles(
   }
   const matched = new Set(profiles.flatMap((profile) => profile.matched));
   return { profiles, unknown: asked.filter((one) => !matched.has(one)) };
+}
+
+/** Those that can be known at all, as they are stored. */
+async function admitKnown(
+  { catalog }: Pick<Services, "catalog">,
+  workspace: WorkspaceId,
+  asked: readonly Identifier[],
+): Promise<readonly { readonly stored: Identifier; readonly asked: Identifier }[]> {
+  const table = withoutBlocked(await catalog.namespaces(workspace));
+  const admissions = asked.map((identifier, i) => admit([{ path: `identifiers.${i}`, ...identifier }], table));
+  // A value that is not an e-mail address was never stored, so it is unknown.
+  requireReadable(admissions.map(({ errors }) => ({ errors, invalid: [] })));
+  return admissions.flatMap(({ identifiers: [stored] }, i) => (stored ? [{ stored, asked: asked[i]! }] : []));
+}
+
+/** So many of a profile's last changes are looked at for events that are still to be folded. */
+const CHANGES_LOOKED_AT = 10;
+
+/** Resolves when all the identifiers are known and the events that made them so are folded, or when the seconds are over. */
+export async function waitUntilFolded(
+  services: Pick<Services, "catalog" | "identity" | "events" | "waiting">,
+  workspace: WorkspaceId,
+  asked: readonly Identifier[],
+  seconds: number,
+): Promise<void> {
+  if (seconds === 0) return;
+  const known = await admitKnown(services, workspace, asked);
+  const stored = known.map((one) => one.stored);
+  await services.waiting.until(
+    () => areFolded(services, workspace, stored),
+    (isDone) => isDone,
+    seconds,
+  );
+}
+
+async function areFolded(
+  { identity, events }: Pick<Services, "identity" | "events">,
+  workspace: WorkspaceId,
+  identifiers: readonly Identifier[],
+): Promise<boolean> {
+  const refs = await identity.lookup(workspace, identifiers);
+  if (refs.includes(null)) return false;
+  for (const profileId of new Set(refs.map((ref) => ref!.profileId))) {
+    const changes = await identity.history(workspace, profileId, { limit: CHANGES_LOOKED_AT, before: null });
+    for (const { source } of changes.map(({ evidence }) => evidence)) {
+      const event = isUuid(source) ? await events.find(workspace, source as EventId) : null;
+      if (event !== null && !isSettled(event)) return false;
+    }
+  }
+  return true;
 }

@@ -4,6 +4,7 @@ import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
+import type { Waiting } from "./waiting.js";
 import type { Validator } from "../core/schema/validation/validator.js";
 
 /** What commands work with. Each command names the part that it needs with `Pick`, so its signature lists its dependencies. */
@@ -14,6 +15,7 @@ export interface Services {
   readonly profiles: ProfileStore;
   readonly identity: Identity;
   readonly validator: Validator;
+  readonly waiting: Waiting;
   readonly limits: Limits;
 }
 

@@ -44,7 +44,8 @@ function requestOf(given: GivenUnlink, table: NamespaceTable): UnlinkRequest {
 function formErrors({ identifier, from, to, forbid }: GivenUnlink): readonly ErrorItem[] {
   const pair = { from, to, forbid };
   const given = Object.entries(pair).flatMap(([path, value]) => (value === undefined ? [] : [path]));
-  if (identifier !== undefined) return given.map((path) => ({ path, message: "is not allowed together with identifier" }));
+  if (identifier !== undefined)
+    return given.map((path) => ({ path, message: "is not allowed together with identifier" }));
   if (given.length === 0) return [{ path: "identifier", message: "is required, or both from and to" }];
   return ["from", "to"].filter((path) => !given.includes(path)).map((path) => ({ path, message: "is required" }));
 }

@@ -1,6 +1,7 @@
 import type { Request, Response } from "express";
-import { AppError } from "../../core/errors.js";
+import { AppError, type ErrorItem } from "../../core/errors.js";
 import { describeError, type Log } from "../../core/log.js";
+import type { Context } from "../route.js";
 import { problemOf } from "./error-response.js";
 import { sendProblem } from "./respond.js";
 
@@ -14,9 +15,33 @@ export function refuse(log: Log, request: Request, response: Response, error: un
     route,
     status: problem.status,
     code: problem.code,
+    ...about(response, error),
   };
   if (problem.status >= 500) log.error({ ...fields, cause: describeError(causeOf(error)) }, "request failed");
   else log.info(fields, "request refused");
 }
+
+/** Whose request it was, and what of it failed: ids of ours and names of fields, never a value. */
+function about(response: Response, error: unknown): Readonly<Record<string, unknown>> {
+  // What is refused before a route was found has no locals.
+  const context = (response.locals as Partial<Response["locals"]> | undefined)?.["context"] as Context | undefined;
+  const { schemaId, errors = [] } = error instanceof AppError ? error : {};
+  return {
+    ...(context !== undefined && context.keyId !== "" && { key_id: context.keyId }),
+    ...(schemaId !== undefined && { schema_id: schemaId }),
+    ...(errors.length > 0 && { paths: errors.slice(0, PATHS_MAX).map(pathOf) }),
+  };
+}
+
+const PATHS_MAX = 10;
+/** A name that a schema could give. Anything else may be a value that a client used as a name. */
+const NAME = /^(?:[A-Za-z_][A-Za-z0-9_-]{0,39}|\d{1,6})$/;
+
+function pathOf({ path, message }: ErrorItem): string {
+  const names = path.split(".").map((name) => (path === "" || NAME.test(name) ? name : "*"));
+  // The last one is then the client's own invention.
+  return (NOT_KNOWN.test(message) ? [...names.slice(0, -1), "*"] : names).join(".");
+}
+const NOT_KNOWN = /^(?:is not (?:a known field|a parameter|allowed by the schema)|as a property name )/;
 
 const causeOf = (error: unknown): unknown => (error instanceof AppError ? (error.cause ?? error) : error);

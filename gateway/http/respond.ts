@@ -43,8 +43,7 @@ export function sendReply(response: ServerResponse, { status, json, headers }: R
   // Pages of events can have 25 MB; a client that does not read its own would keep it in our memory for ever.
   if (body.length > LARGE_BYTES) response.setTimeout(STALLED_MS);
   response.writeHead(status, {
-    "Content-Type": JSON_TYPE,
-    ...(status === 204 ? {} : { "Content-Length": body.length }),
+    ...(status === 204 ? {} : { "Content-Type": JSON_TYPE, "Content-Length": body.length }),
     ...SECURITY_HEADERS,
     ...headers,
     ...(lastOfConnection && { Connection: "close" }),

@@ -1,12 +1,12 @@
 import { Type } from "typebox";
-import { findEvent, whyOnlyStored } from "../../commands/read-event.js";
+import { findEvent, isSettled, whyOnlyStored } from "../../commands/read-event.js";
 import type { Services } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { showTime } from "../../core/event/time.js";
 import type { EventId, ProfileId } from "../../core/ids.js";
 import { route, withRaw, type Route } from "../route.js";
-import { idOf, nullable, record, TIME, UUID } from "../shapes/fields.js";
+import { idOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
 import { DROPPED_IDENTIFIER } from "../shapes/records.js";
 
 export const EVENT = record({
@@ -32,9 +32,11 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     summary: "One event and what became of it",
     access: { kind: "role", role: "viewer" },
     params: { id: idOf(EVENT_NAME) },
+    query: { wait: WAIT },
     responses: { 200: EVENT },
-    handle: async ({ workspace, params }) => {
-      const event = await findEvent(services, workspace, params.id as EventId);
+    handle: async ({ workspace, params, query }) => {
+      const read = () => findEvent(services, workspace, params.id as EventId);
+      const event = await services.waiting.until(read, (found) => found !== null && isSettled(found), query.wait);
       if (event === null) throw new AppError("not_found", `There is no such ${EVENT_NAME}.`);
       const facet = event.status === "folded" ? event.facet : null;
       const profile = facet === null ? null : await services.identity.resolve(workspace, facet);

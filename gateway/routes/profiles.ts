@@ -1,12 +1,19 @@
 import { Type } from "typebox";
-import { lookUpProfiles, membership, readProfile, requireProfile, type Profile } from "../../commands/read-profile.js";
+import {
+  lookUpProfiles,
+  membership,
+  readProfile,
+  requireProfile,
+  waitUntilFolded,
+  type Profile,
+} from "../../commands/read-profile.js";
 import type { Services } from "../../commands/services.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { showInstant } from "../../core/event/time.js";
 import type { EventId, Uid } from "../../core/ids.js";
 import type { Facet, Scalar, Trait } from "../../core/profile/facet.js";
 import { reply, route, type Route } from "../route.js";
-import { IDENTIFIER, idOf, nullable, record, TIME, UUID } from "../shapes/fields.js";
+import { IDENTIFIER, idOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
 import { list, NEXT_CURSOR, PAGE, pageOf } from "../shapes/page.js";
 import { SHOWN_IDENTIFIER } from "../shapes/records.js";
 import { EVENT, showEvent } from "./events.js";
@@ -36,6 +43,7 @@ export function profileRoutes(services: Services): readonly Route[] {
       path: "/v1/profiles/lookup",
       summary: "The profiles of identifiers; creates nothing",
       access,
+      query: { wait: WAIT },
       body: record({ identifiers: Type.Array(IDENTIFIER, { minItems: 1, maxItems: LOOKUP_MAX }) }),
       responses: {
         200: record({
@@ -43,7 +51,8 @@ export function profileRoutes(services: Services): readonly Route[] {
           unknown: Type.Array(SHOWN_IDENTIFIER),
         }),
       },
-      handle: async ({ workspace, body }) => {
+      handle: async ({ workspace, body, query }) => {
+        await waitUntilFolded(services, workspace, body.identifiers, query.wait);
         const { profiles, unknown } = await lookUpProfiles(services, workspace, body.identifiers);
         const shown = profiles.map((profile) => Object.assign(showProfile(profile), { matched: profile.matched }));
         return reply(200, { profiles: shown, unknown });

@@ -21,6 +21,9 @@ export const nameOf = (name: string) => Type.String({ title: name });
 /** A flag in a query: true or false; absent is false. */
 export const FLAG = Type.Boolean({ default: false });
 
+/** In a query: seconds to wait at most until what was sent before is done. */
+export const WAIT = Type.Integer({ minimum: 0, maximum: 10, default: 0 });
+
 /** As a client sends it: any text, so that the error for a wrong namespace can name its rule. */
 export const IDENTIFIER = record({
   namespace: Type.String(),

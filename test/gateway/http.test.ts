@@ -191,6 +191,18 @@ describe("The HTTP surface", () => {
     }
   });
 
+  it("answers a browser at / with a page, under a content security policy that lets nothing run", async () => {
+    const { status, headers, text } = await app().send("GET", "/", { headers: { Accept: "text/html" } });
+    assert.deepEqual([status, headers["content-type"]], [200, "text/html; charset=utf-8"]);
+    assert.match(text, /<title>Onym<\/title>/);
+    const policy = "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'";
+    assert.equal(headers["content-security-policy"], policy);
+    assert.equal(headers["x-content-type-options"], "nosniff");
+    for (const name of ["x-powered-by", "etag", "strict-transport-security"])
+      assert.equal(headers[name], undefined, name);
+    assert.equal((await app().send("POST", "/")).status, 404);
+  });
+
   it("allows no other origin, whatever a browser asks", async () => {
     const headers = { Origin: "https://example.com", "Access-Control-Request-Method": "POST" };
     const answer = await app().send("OPTIONS", "/v1/collect", { headers });

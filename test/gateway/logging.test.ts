@@ -17,6 +17,8 @@ describe("The log", () => {
   let program: Program;
   let url: string;
   let key: string;
+  let keyId: string;
+  let schemaId: string;
   const answers: Answer[] = [];
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "onym-"));
@@ -24,6 +26,7 @@ describe("The log", () => {
     url = (await program.listening()) ?? assert.fail(program.stderr());
     const made = await send(url, "POST", "/v1/workspaces", { key: OPERATOR_KEY, body: { name: CANARY } });
     key = textAt(made.body, "key");
+    keyId = key.slice("onym_".length, "onym_".length + 10);
     await provoke();
     program.signal("SIGTERM");
     await program.exited();
@@ -40,8 +43,15 @@ describe("The log", () => {
       answers.push(answer);
       return answer;
     };
-    const schema = { type: "object", properties: { email: { type: "string", "x-identity": { namespace: "email" } } } };
+    const schema = {
+      type: "object",
+      properties: {
+        email: { type: "string", "x-identity": { namespace: "email" } },
+        by_mail: { type: "object", additionalProperties: { type: "string" } },
+      },
+    };
     const made = await ask("POST", "/v1/schemas", { schema });
+    schemaId = textAt(made.body, "schema_id");
     const event = { schema_id: made.body["schema_id"], timestamp: now(), payload: { email: EVIL, note: EVIL } };
     const dataset = { name: "d", schema_id: made.body["schema_id"], unified_profile: true };
     assert.equal((await ask("POST", "/v1/datasets", dataset)).status, 201);
@@ -53,6 +63,9 @@ describe("The log", () => {
     await ask("POST", "/v1/collect?syncValidation=true", { ...event, schema_id: EVIL, timestamp: EVIL });
     await ask("POST", `/v1/collect?syncValidation=${CANARY}`, event);
     await ask("POST", "/v1/collect", `{"a":"${CANARY}", ${CANARY}`);
+    await ask("POST", "/v1/collect", { ...event, payload: { by_mail: { "invented@example": 1 } } });
+    await ask("POST", "/v1/keys", { role: "viewer", invented: 1 });
+    await ask("GET", "/v1/namespaces?invented=1");
     await ask("POST", "/v1/identify", { identifiers: [{ namespace: EVIL, value: EVIL }] });
     await ask("POST", "/v1/identify", { identifiers: [{ namespace: "user_id", value: EVIL }] });
     await ask("POST", "/v1/alias", {
@@ -98,6 +111,22 @@ describe("The log", () => {
       assert.ok(record !== undefined, JSON.stringify(body));
       assert.deepEqual(at(JSON.parse(record), "code"), body["code"]);
     }
+  });
+
+  it("says of a refusal whose it was, the schema and the fields that failed, and of no value or invented name", () => {
+    const recordsOf = (code: string, field: string) =>
+      lines()
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+        .filter((record) => record["code"] === code && JSON.stringify(record["paths"]) === JSON.stringify([field]));
+    const [payload] = recordsOf("validation_failed", "email");
+    assert.deepEqual([payload?.["key_id"], payload?.["schema_id"]], [keyId, schemaId]);
+    // No such schema exists, so its id is the client's own text.
+    const [unknown] = recordsOf("unknown_schema", "schema_id");
+    assert.deepEqual([unknown?.["key_id"], unknown?.["schema_id"]], [keyId, undefined]);
+    assert.equal(recordsOf("validation_failed", "*").length, 1);
+    assert.equal(recordsOf("invalid_parameter", "*").length, 1);
+    assert.equal(recordsOf("validation_failed", "by_mail.*").length, 1);
+    assert.ok(!program.stderr().includes("invented"), program.stderr());
   });
 
   it("holds no payload, identifier value, key, header, path or query of a client", () => {

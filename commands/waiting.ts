@@ -1,0 +1,54 @@
+/** For callers who wait until something has happened to what they sent. */
+export interface Waiting {
+  /**
+   * Reads until the answer is as wanted, the seconds are over or the process drains, and answers what it read last. When too many
+   * wait already it reads once.
+   */
+  until<T>(read: () => Promise<T>, isDone: (answer: T) => boolean, seconds: number): Promise<T>;
+  /** Nobody waits any more. */
+  drain(): void;
+}
+
+/** Each one asks the stores a few times a second. */
+const WAITERS_MAX = 200;
+const PAUSE_MS_MIN = 25;
+const PAUSE_MS_MAX = 250;
+
+export function createWaiting(waitersMax = WAITERS_MAX): Waiting {
+  const asleep = new Set<() => void>();
+  let waiters = 0;
+  let isDraining = false;
+
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        asleep.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, ms);
+      asleep.add(wake);
+    });
+
+  return {
+    until: async (read, isDone, seconds) => {
+      const deadline = performance.now() + seconds * 1_000;
+      if (seconds === 0 || waiters >= waitersMax) return read();
+      waiters += 1;
+      try {
+        for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(pauseMs * 1.5, PAUSE_MS_MAX)) {
+          const answer = await read();
+          const leftMs = deadline - performance.now();
+          if (isDone(answer) || leftMs <= 0 || isDraining) return answer;
+          await pause(Math.min(pauseMs, leftMs));
+        }
+      } finally {
+        waiters -= 1;
+      }
+    },
+    drain: () => {
+      isDraining = true;
+      for (const wake of asleep) wake();
+    },
+  };
+}
