@@ -1,5 +1,4 @@
 import { fork, type ChildProcess } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import type { Answer, AskKind, FromChild, Input, Output, Question, Ready } from "./protocol.js";
 
 /** A process under measurement. */
@@ -17,16 +16,16 @@ interface Pending {
 
 const CLOSE_MS = 10_000;
 
-/** Forks `script` (relative to this folder) and resolves when it can take load; rejects when it ends before. */
-export async function startChild(script: string, args: readonly string[]): Promise<Child> {
-  const child = fork(fileURLToPath(new URL(script, import.meta.url)), args);
+/** Forks the script and resolves when it can take load; rejects when it ends before. */
+export async function startChild(script: URL, args: readonly string[]): Promise<Child> {
+  const child = fork(script, args);
   const waiting = new Map<number, Pending>();
   const { port, key } = await readyOf(child, script);
   child.on("message", (message: FromChild) => {
     if (message.kind !== "ready") settle(waiting, message);
   });
   child.once("exit", (code) => {
-    for (const { reject } of waiting.values()) reject(new Error(`${script} ended with ${code}`));
+    for (const { reject } of waiting.values()) reject(new Error(`${script.pathname} ended with ${code}`));
   });
   let asked = 0;
   return {
@@ -42,13 +41,13 @@ export async function startChild(script: string, args: readonly string[]): Promi
   };
 }
 
-function readyOf(child: ChildProcess, script: string): Promise<Ready> {
+function readyOf(child: ChildProcess, script: URL): Promise<Ready> {
   return new Promise((resolve, reject) => {
     child.once("message", (message: FromChild) => {
       if (message.kind === "ready") resolve(message);
-      else reject(new Error(`${script} answered before it was ready`));
+      else reject(new Error(`${script.pathname} answered before it was ready`));
     });
-    child.once("exit", (code) => reject(new Error(`${script} ended with ${code} before it was ready`)));
+    child.once("exit", (code) => reject(new Error(`${script.pathname} ended with ${code} before it was ready`)));
   });
 }
 

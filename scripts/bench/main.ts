@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { againstTable, benchAgainst, ROUNDS_MIN } from "./against.js";
 import type { Child } from "./child.js";
 import { benchIdentity } from "./identity/bench.js";
 import { openNeo4jPlace } from "./identity/neo4j-place.js";
@@ -17,13 +18,15 @@ import { createWorkloads, type Workload } from "./workloads.js";
 
 const HELP = `npm run bench -- [options]
   --seconds N      length of a measured window (1)
-  --rounds N       rounds; the medians count (4)
+  --rounds N       rounds; the medians count (4; with --against 12, at least 6)
   --only TEXT      only workloads whose name contains it, and what they are compared with; repeatable
   --profile DIR    then run each workload once more, keep its CPU profile there and print where its time goes
   --servers        on the servers that RABBITMQ_URL, MONGODB_URL and NEO4J_URL name:
                    npm run servers -- with -- npm run bench -- --servers; --only graph: the graph's port alone
   --identity       only this, which takes minutes: how the cost of merges and splits grows, beside merges in a fixed direction;
                    embedded, or with --servers on Neo4j
+  --against DIR    only this: CPU and rate beside those of the build in DIR, in windows that alternate, and the median of the
+                   differences with its interval of 95 %; fails where the lower end is more than 5 % worse in CPU (12 rounds)
   --no-fail        exit code 0 also when a budget is missed
 `;
 
@@ -35,13 +38,16 @@ interface Options {
   readonly mayFail: boolean;
   readonly onServers: boolean;
   readonly isIdentity: boolean;
+  /** The build to compare with. */
+  readonly against: string | null;
 }
 
 function readOptions(): Options | null {
   const { values } = parseArgs({
     options: {
       seconds: { type: "string", default: "1" },
-      rounds: { type: "string", default: "4" },
+      rounds: { type: "string" },
+      against: { type: "string" },
       only: { type: "string", multiple: true, default: [] },
       profile: { type: "string" },
       servers: { type: "boolean", default: false },
@@ -52,11 +58,14 @@ function readOptions(): Options | null {
   });
   if (values.help) return null;
   const seconds = Number(values.seconds);
-  const rounds = Number(values.rounds);
-  if (!(seconds > 0) || !Number.isSafeInteger(rounds) || rounds < 1)
-    throw new Error("--seconds must be above 0 and --rounds a whole number from 1");
-  const { only, profile = null, servers: onServers, identity: isIdentity } = values;
-  return { seconds, rounds, only, profile, mayFail: !values["no-fail"], onServers, isIdentity };
+  const { only, profile = null, against = null, servers: onServers, identity: isIdentity } = values;
+  const rounds = Number(values.rounds ?? (against === null ? 4 : 12));
+  const roundsMin = against === null ? 1 : ROUNDS_MIN;
+  if (!(seconds > 0) || !Number.isSafeInteger(rounds) || rounds < roundsMin)
+    throw new Error(`--seconds must be above 0 and --rounds a whole number from ${roundsMin}`);
+  if (against !== null && (onServers || isIdentity || profile !== null))
+    throw new Error("--against goes with --seconds, --rounds, --only and --no-fail");
+  return { seconds, rounds, only, profile, mayFail: !values["no-fail"], onServers, isIdentity, against };
 }
 
 function choose(workloads: readonly Workload[], only: readonly string[]): readonly Workload[] {
@@ -169,7 +178,16 @@ async function benchMerges({ onServers, rounds }: Options): Promise<boolean> {
   }
 }
 
-const benchOf = ({ isIdentity, onServers }: Options) => (isIdentity ? benchMerges : onServers ? benchServers : bench);
+async function benchBuilds({ against, only, seconds, rounds }: Options): Promise<boolean> {
+  const tell = (line: string): void => console.log(line);
+  const withName = (workloads: readonly Workload[]) => choose(workloads, only);
+  const rows = await benchAgainst({ folder: against!, seconds, rounds, choose: withName, tell });
+  console.log(`\n${againstTable(rows)}`);
+  return rows.every(({ isWorse }) => !isWorse);
+}
+
+const benchOf = ({ isIdentity, onServers, against }: Options) =>
+  against !== null ? benchBuilds : isIdentity ? benchMerges : onServers ? benchServers : bench;
 
 try {
   const options = readOptions();

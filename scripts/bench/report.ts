@@ -63,8 +63,16 @@ export function table(rows: readonly Row[]): string {
       ? ""
       : `${row.isMissed ? "MISSED" : "ok"} ${row.limit.compares === "cpu" ? "<=" : ">="} ${row.limit.budget}`,
   ]);
-  const widths = HEAD.map((head, column) => Math.max(head.length, ...cells.map((line) => line[column]!.length)));
+  return tableOf(HEAD, cells);
+}
+
+/** The first column to the left, the others to the right. */
+export function tableOf(head: readonly string[], cells: readonly (readonly string[])[]): string {
+  const widths = head.map((name, column) => Math.max(name.length, ...cells.map((line) => line[column]!.length)));
   const show = (line: readonly string[]): string =>
-    line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join("  ");
-  return [show(HEAD), ...cells.map(show)].map((line) => line.trimEnd()).join("\n");
+    line
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)))
+      .join("  ")
+      .trimEnd();
+  return [head, ...cells].map(show).join("\n");
 }

@@ -22,9 +22,10 @@ export const TARGETS = {
 
 export type TargetName = keyof typeof TARGETS;
 
-export async function startTarget(name: TargetName): Promise<Child> {
+/** Of this build, or of the one whose compiled bench is at `base`. */
+export async function startTarget(name: TargetName, base = new URL(".", import.meta.url)): Promise<Child> {
   const target: Target = TARGETS[name];
-  const child = await startChild(target.script, target.args);
+  const child = await startChild(new URL(target.script, base), target.args);
   try {
     await target.prepare?.(child);
     return child;

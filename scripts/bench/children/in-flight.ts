@@ -8,12 +8,12 @@ export async function keepInFlight(
   const latenciesMs: number[] = [];
   const start = performance.now();
   const until = start + seconds * 1_000;
-  const workspaceQueue = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     for (let now = performance.now(); now < until; now = performance.now()) {
       await once();
       latenciesMs.push(performance.now() - now);
     }
   };
-  await Promise.all(Array.from({ length: inFlight }, workspaceQueue));
+  await Promise.all(Array.from({ length: inFlight }, worker));
   return { operations: latenciesMs.length, seconds: (performance.now() - start) / 1_000, latenciesMs };
 }

@@ -1,4 +1,7 @@
-/** The service as it ships, on a temporary folder. With the argument `paused` its worker never gets a message. */
+/**
+ * The service as it ships, on a temporary folder. With the argument `paused` its worker never gets a message.
+ * `--against` starts this file of another build: its path, its argument and the messages of `protocol.ts` stay as they are.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

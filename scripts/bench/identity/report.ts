@@ -1,3 +1,4 @@
+import { tableOf } from "../report.js";
 import type { Cost, IdentityRow } from "./bench.js";
 
 const HEAD = [
@@ -28,15 +29,7 @@ export function identityTable(rows: readonly IdentityRow[]): string {
     row.naiveGrowth?.toFixed(2) ?? "",
     row.naiveOverOurs.toFixed(2),
   ]);
-  const widths = HEAD.map((head, column) => Math.max(head.length, ...cells.map((line) => line[column]!.length)));
-  const show = (line: readonly string[]): string =>
-    line.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join("  ");
-  return [
-    ...[HEAD, ...cells].map((line) => show(line).trimEnd()),
-    "",
-    ...NOTES,
-    ...rows.filter(isStopped).map(told),
-  ].join("\n");
+  return [tableOf(HEAD, cells), "", ...NOTES, ...rows.filter(isStopped).map(told)].join("\n");
 }
 
 const NOTES = [
