@@ -1,13 +1,20 @@
 import type { Static, TObject, TProperties, TSchema } from "typebox";
 import type { Caller } from "../commands/services.js";
 import type { KeyRecord, Role } from "../core/catalog/catalog.js";
-import type { Page } from "./shapes/page.js";
 
 /** Who may call. `ingest`: also keys that may only send. */
 export type Access =
   | { readonly kind: "role"; readonly role: Role; readonly ingest?: true }
   | { readonly kind: "operator" }
   | { readonly kind: "open" };
+
+/** The page of a list that a request asks for. */
+export interface Page {
+  readonly limit: number;
+  /** The last position of the page before, or null at the beginning. */
+  readonly after: readonly string[] | null;
+  readonly cursorOf: (position: readonly string[]) => string;
+}
 
 export interface Context<Params = unknown, Query = unknown, Body = unknown> extends Caller {
   readonly key: KeyRecord;

@@ -1,16 +1,16 @@
 // What `npm start` runs first: it builds where the compiler is, and takes the build that is there where it is not, as after
 // `npm prune --omit=dev`. Not TypeScript, because there may be nothing yet that could compile it.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 
-const SOURCES = ["app", "core", "gateway", "graph", "store", "worker"];
+const { include: sources } = JSON.parse(readFileSync("tsconfig.build.json", "utf8"));
 const compiler = path.join("node_modules", ".bin", "tsc");
 const main = path.join("dist", "app", "main.js");
 const stamp = path.join("dist", ".tsbuildinfo");
 
 const madeAt = (file) => (existsSync(file) ? statSync(file).mtimeMs : 0);
-const sourceFiles = SOURCES.filter((folder) => existsSync(folder)).flatMap((folder) =>
+const sourceFiles = sources.flatMap((folder) =>
   readdirSync(folder, { recursive: true })
     .filter((name) => name.endsWith(".ts"))
     .map((name) => path.join(folder, name)),

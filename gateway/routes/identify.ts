@@ -99,8 +99,7 @@ function showTrial({ profileId, before, after }: AssertResult) {
 const REFUSED: Readonly<Partial<Record<DropRule, string>>> = {
   limit: "The profile would hold more values of a namespace than the workspace allows.",
   forbidden_pair: "The two are a forbidden pair: GET /v1/identity/forbidden-pairs lists such pairs.",
-  shared_identifier:
-    "Too many people share one side: GET /v1/identity/shared-identifiers lists such identifiers.",
+  shared_identifier: "Too many people share one side: GET /v1/identity/shared-identifiers lists such identifiers.",
 };
 
 /** With the profiles of both sides, so that the caller can ask why. */

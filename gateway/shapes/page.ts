@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
 import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import { route, textOf, type Access, type Context, type Reply, type Route } from "../route.js";
+import { route, textOf, type Access, type Context, type Page, type Reply, type Route } from "../route.js";
 import { nullable, record } from "./fields.js";
 
 /** The query of every list. */
@@ -11,14 +11,6 @@ export const PAGE = {
   cursor: Type.Optional(Type.String()),
 };
 export const NEXT_CURSOR = nullable(Type.String());
-
-/** The page of a list that a request asks for. */
-export interface Page {
-  readonly limit: number;
-  /** The last position of the page before, or null at the beginning. */
-  readonly after: readonly string[] | null;
-  readonly cursorOf: (position: readonly string[]) => string;
-}
 
 /** Opaque, signed, and good only for the list of the workspace that it was made for. */
 export interface Cursors {

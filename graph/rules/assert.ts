@@ -1,8 +1,7 @@
 import type { DroppedIdentifier } from "../../core/event/event.js";
-import type { ChangeId, IdentifierKey, Uid } from "../../core/ids.js";
+import type { IdentifierKey, Uid } from "../../core/ids.js";
 import {
   pairKey,
-  type Assertion,
   type Change,
   type LinkPlan,
   type Snapshot,
@@ -28,23 +27,10 @@ import {
 import { isRepeat } from "./repeats.js";
 import { isStale, select, selectFacetAlone, type Selection } from "./select.js";
 import { sharedIdentifiersOf, recordTouches } from "./shared-identifiers.js";
+import type { Request } from "./read-set.js";
 
+export type { PendingAssertion, Request } from "./read-set.js";
 export { NO_RULES } from "./violation.js";
-
-/** An assertion as it waits for its step. */
-export interface PendingAssertion {
-  readonly assertion: Assertion;
-  /** Of the assertion's identifiers, in their order. */
-  readonly keys: readonly IdentifierKey[];
-  /** The uid that each identifier gets if it was never seen, in the same order. */
-  readonly uids: readonly Uid[];
-}
-
-/** With all that is minted outside. */
-export interface Request extends PendingAssertion {
-  /** Minted within the step: changes are listed by their ids, so these must stand in the order in which they were made. */
-  readonly changeId: ChangeId;
-}
 
 export interface Decision {
   /** Null when nothing is to be written. */

@@ -1,5 +1,20 @@
-import type { IdentifierKey } from "../../core/ids.js";
-import { pairKey, type PairKey, type Rules, type ReadSet } from "../../core/identity/model.js";
+import type { ChangeId, IdentifierKey, Uid } from "../../core/ids.js";
+import { pairKey, type Assertion, type PairKey, type Rules, type ReadSet } from "../../core/identity/model.js";
+
+/** An assertion as it waits for its step. */
+export interface PendingAssertion {
+  readonly assertion: Assertion;
+  /** Of the assertion's identifiers, in their order. */
+  readonly keys: readonly IdentifierKey[];
+  /** The uid that each identifier gets if it was never seen, in the same order. */
+  readonly uids: readonly Uid[];
+}
+
+/** With all that is minted outside. */
+export interface Request extends PendingAssertion {
+  /** Minted within the step: changes are listed by their ids, so these must stand in the order in which they were made. */
+  readonly changeId: ChangeId;
+}
 
 type Pair = ReadSet["pairs"][number];
 

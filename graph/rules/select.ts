@@ -2,7 +2,7 @@ import type { DroppedIdentifier, DropRule } from "../../core/event/event.js";
 import { pairKey, type Rules, type Summary } from "../../core/identity/model.js";
 import { breaks, joined, summaryOfOne } from "./violation.js";
 import { groupOf, isLinked, type Draft, type Group } from "./working-state.js";
-import type { Request } from "./assert.js";
+import type { Request } from "./read-set.js";
 
 /** Which of a request's identifiers are linked, by position in their order, and what becomes of the others. */
 export interface Selection {

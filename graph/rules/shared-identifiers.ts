@@ -1,7 +1,7 @@
 import type { IdentifierKey } from "../../core/ids.js";
 import { pairKey, type Rules } from "../../core/identity/model.js";
 import { isLinked, type Draft } from "./working-state.js";
-import type { Request } from "./assert.js";
+import type { Request } from "./read-set.js";
 
 /** Positions of the identifiers that were sent with too many values of limited namespaces. */
 export function sharedIdentifiersOf(

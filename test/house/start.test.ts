@@ -30,6 +30,7 @@ describe("npm start", () => {
     folder = mkdtempSync(path.join(tmpdir(), "onym-start-"));
     cpSync(path.join(ROOT, SCRIPT), path.join(folder, SCRIPT));
     file("app/main.ts");
+    file("tsconfig.build.json", '{ "include": ["app"] }');
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -1,21 +1,11 @@
-import type { Client } from "../load/client.js";
 import { checkEvents } from "./events.js";
 import { checkCounts, checkPartition } from "./profiles.js";
 import { each } from "../load/each.js";
-import type { Findings } from "./findings.js";
+import type { CheckDeps } from "./findings.js";
 import type { Entry, History } from "./history.js";
 import type { Identifier } from "../load/operation.js";
 import { createPartition } from "./partition.js";
 import { nameOf, readMember, readPicture, type Snapshot } from "./read-profiles.js";
-import type { Site } from "../process/site.js";
-
-export interface CheckDeps {
-  readonly client: Client;
-  readonly sites: readonly Site[];
-  readonly findings: Findings;
-  /** Requests at a time. */
-  readonly width: number;
-}
 
 /** Holds the service to all that it answered. Resolves with the number of acknowledged operations that are there in full. */
 export async function checkAll(deps: CheckDeps, history: History): Promise<number> {

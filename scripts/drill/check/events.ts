@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { bodyOf } from "../load/client.js";
-import type { CheckDeps } from "./checks.js";
+import type { CheckDeps } from "./findings.js";
 import { each } from "../load/each.js";
 import type { Entry } from "./history.js";
 import type { EventOperation } from "../load/operation.js";

@@ -1,3 +1,6 @@
+import type { Client } from "../load/client.js";
+import type { Site } from "../process/site.js";
+
 /** Everything that breaks a promise, in words. */
 export interface Findings {
   /** Acknowledged, and not there or not as it was sent. */
@@ -10,6 +13,15 @@ export interface Findings {
   /** The first of each kind. */
   readonly examples: () => readonly string[];
 }
+/** What every check works with. */
+export interface CheckDeps {
+  readonly client: Client;
+  readonly sites: readonly Site[];
+  readonly findings: Findings;
+  /** Requests at a time. */
+  readonly width: number;
+}
+
 type Kind = "lost" | "duplicated" | "unexpected";
 
 const EXAMPLES_MAX = 10;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { CheckDeps } from "./checks.js";
+import type { CheckDeps } from "./findings.js";
 import { each } from "../load/each.js";
 import type { Entry } from "./history.js";
 import { createPartition } from "./partition.js";

@@ -1,5 +1,5 @@
 import { bodyOf, requireAnswer } from "../load/client.js";
-import type { CheckDeps } from "./checks.js";
+import type { CheckDeps } from "./findings.js";
 import { each } from "../load/each.js";
 import type { Identifier, Payload } from "../load/operation.js";
 
