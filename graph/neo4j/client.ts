@@ -9,10 +9,9 @@ import neo4j, {
 import { AppError } from "../../core/errors.js";
 import { type Deadline, createDeadline } from "../scheduling/deadline.js";
 import type { Call } from "../workspace-queue.js";
-import { away, failureOf, ofDriver } from "./failure.js";
+import { away, failureOf, ofDriver, withOneRetryLocked } from "./failure.js";
 import { LOCK, PING } from "./cypher/writes.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import { withOneRetryLocked } from "./retry.js";
 
 /** Values in the order of the statement's RETURN. */
 export type Row = readonly unknown[];

@@ -7,12 +7,11 @@ import { createTidying } from "./staging.js";
 import { type Client, type ClientOptions, type Row, readLocked } from "./client.js";
 import { openClient } from "./open.js";
 import { createNewKeyGuess, createRepeats } from "./repeats.js";
-import { createProfileReads } from "./pages.js";
+import { createProfileReads, createRecords } from "./pages.js";
 import { createLook, createRead } from "./read.js";
-import { createRecords } from "./records.js";
 import { createBatcher, READS } from "./batcher.js";
 import { PING, RESOLVE } from "./cypher/writes.js";
-import { withOneRetry } from "./retry.js";
+import { withOneRetry } from "./failure.js";
 import { createUpdate, type UpdateOptions } from "./transaction.js";
 import { PART_ROWS } from "./write.js";
 

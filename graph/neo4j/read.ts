@@ -6,7 +6,7 @@ import { type Lookups, type Sight, lookParameters, lookupsOfWant, sightOf, snaps
 import { type RulesWant, hasRules, seeWithRules } from "./rules-snapshot.js";
 import { READS, createBatcher } from "./batcher.js";
 import { LOCK_AND_LOOK, LOCK_AND_RULES, LOOK, RULES } from "./cypher/writes.js";
-import { withOneRetry } from "./retry.js";
+import { withOneRetry } from "./failure.js";
 import { lookupsOf } from "../rules/read-set.js";
 import { ANNEXED } from "./cypher/staging.js";
 

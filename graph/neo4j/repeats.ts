@@ -5,7 +5,7 @@ import type { Client } from "./client.js";
 import { linkKey } from "./snapshot.js";
 import { READS, createBatcher } from "./batcher.js";
 import { REPEATS } from "./cypher/writes.js";
-import { withOneRetry } from "./retry.js";
+import { withOneRetry } from "./failure.js";
 import { repeatIn } from "../rules/repeats.js";
 import { readSetOf, readSetOfAll } from "../rules/read-set.js";
 

@@ -5,12 +5,11 @@ import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { letGo, setAside, type Aside, type Tidying } from "./staging.js";
 import { type Client, STEP_MS, type Step, inStep } from "./client.js";
-import { isConstraint, isOutOfMemory } from "./failure.js";
+import { isConstraint, isOutOfMemory, withRetries } from "./failure.js";
 import type { NewKeyGuess } from "./repeats.js";
 import { newParameters, requireKnown } from "./parameters.js";
 import { FIND_CHANGE, WRITE_NEW } from "./cypher/writes.js";
 import { seeInStep } from "./read.js";
-import { withRetries } from "./retry.js";
 import { isPlain, layoutOf, PART_ROWS, writePlan } from "./write.js";
 
 export interface UpdateOptions {

@@ -6,9 +6,8 @@ import { createChangeList, prepareFindChange } from "./changes.js";
 import { createHistory } from "./history.js";
 import { createChangeTraces, createLinks } from "./links.js";
 import { prepareLook } from "./snapshot.js";
-import { createForbiddenPairReads } from "./forbidden-pairs.js";
+import { createForbiddenPairReads, createProfileReads } from "./profiles.js";
 import { preparePlanWriter } from "./write.js";
-import { createProfileReads } from "./profiles.js";
 import { readSetOf, readSetOfAll } from "../rules/read-set.js";
 
 /** The graph in the embedded store. The tables stand already (`GRAPH_TABLES`); the database stays open after `close`. */
