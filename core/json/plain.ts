@@ -37,7 +37,8 @@ const UNUSUAL = -1;
 
 /**
  * The members of an object in UTF-8 that has nothing to refuse and few keys at each place. Null for everything else, good or bad: the
- * careful walk of `json-scan.ts`, which can also say what and where, looks at that in several times the time. Numbers, words and
+ * careful walk of `scan.ts`, which can also say what and where, looks at that in several times the time. The budget needs both: 2 KB
+ * take 3.3 µs here and 6.2 there (decision 32). Numbers, words and
  * what else JSON.parse finds are left to it. Without recursion, and a byte is read once where that can be: every event comes here.
  */
 export function plainMembers(body: Buffer, depthMax: number): readonly Member[] | null {

@@ -1,15 +1,15 @@
-import type { Delivery, DeliveryOutcome } from "../../../core/ports/event-queue.js";
+import type { DeliveryOutcome } from "../../../core/ports/event-queue.js";
+import { createAlarm } from "../../queue/alarm.js";
+import { backOff, outcomesOf, sharedPostpone, type HandlerDeps } from "../../queue/outcomes.js";
 import type { QueueRow, QueueRows, Settlement } from "./rows.js";
 import { now, type Later, type Schedule, type Source } from "./schedule.js";
 import type { Session } from "../session.js";
 
-export interface ConsumerDeps {
+export interface ConsumerDeps extends HandlerDeps {
   readonly session: Session;
   readonly rows: QueueRows;
   readonly schedule: Schedule;
   readonly batchMax: number;
-  readonly handler: (batch: readonly Delivery[]) => Promise<readonly DeliveryOutcome[]>;
-  readonly onError: (message: string, error: unknown) => void;
   /** The last position published. */
   readonly tail: () => number;
   /** Told how many messages are done, once that is on disk. */
@@ -21,10 +21,6 @@ export interface RunningConsumer {
   readonly wake: () => void;
   readonly close: () => Promise<void>;
 }
-
-const DELAY_MIN_MS = 100;
-const DELAY_MAX_MS = 5_000;
-const backOff = (failures: number): number => Math.min(DELAY_MAX_MS, DELAY_MIN_MS * 2 ** Math.min(failures, 10));
 
 /** One batch at a time. Its outcome, the next batch and its lease are one write: one fsync per batch. */
 export function startConsumer(deps: ConsumerDeps): RunningConsumer {
@@ -91,21 +87,6 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   };
 }
 
-/** Never rejects: a handler that throws asks for a retry of all. */
-async function outcomesOf(
-  { handler, onError }: Pick<ConsumerDeps, "handler" | "onError">,
-  batch: readonly QueueRow[],
-): Promise<readonly DeliveryOutcome[]> {
-  try {
-    const outcomes = await handler(batch.map(({ message, attempts, crashes }) => ({ message, attempts, crashes })));
-    if (outcomes.length === batch.length) return outcomes;
-    throw new Error(`The handler answered ${outcomes.length} outcomes for ${batch.length} messages.`);
-  } catch (error) {
-    onError("the handler of a batch failed", error);
-    return batch.map(({ attempts }) => ({ kind: "retry", delayMs: backOff(attempts) }));
-  }
-}
-
 function settlementOf(batch: readonly QueueRow[], outcomes: readonly DeliveryOutcome[], source: Source): Settlement {
   const of = (kind: DeliveryOutcome["kind"]): readonly number[] =>
     batch.filter((_, index) => outcomes[index]!.kind === kind).map(({ seq }) => seq);
@@ -115,34 +96,3 @@ function settlementOf(batch: readonly QueueRow[], outcomes: readonly DeliveryOut
 
 const laterOf = ({ seq, crashes }: QueueRow, outcome: DeliveryOutcome): readonly Later[] =>
   outcome.kind === "done" ? [] : [{ seq, dueAt: now() + outcome.delayMs, alone: crashes > 0 }];
-
-/** The shortest delay if the whole batch was postponed, else null. */
-function sharedPostpone(outcomes: readonly DeliveryOutcome[]): number | null {
-  let shortest = Infinity;
-  for (const outcome of outcomes) {
-    if (outcome.kind !== "postpone") return null;
-    shortest = Math.min(shortest, outcome.delayMs);
-  }
-  return shortest;
-}
-
-/** The longest time that a timer takes. */
-const SLEEP_MAX_MS = 2 ** 31 - 1;
-
-/** A sleep that ends after a time, or when rung; null sleeps until it is rung. */
-function createAlarm() {
-  let wake: (() => void) | null = null;
-  const ring = (): void => wake?.();
-  return {
-    ring,
-    sleep: (ms: number | null) =>
-      new Promise<void>((resolve) => {
-        const timer = ms === null ? null : setTimeout(ring, Math.min(Math.ceil(ms), SLEEP_MAX_MS));
-        wake = () => {
-          if (timer) clearTimeout(timer);
-          wake = null;
-          resolve();
-        };
-      }),
-  };
-}

@@ -1,8 +1,8 @@
 import type { DeliveryOutcome } from "../../../core/ports/event-queue.js";
-import { createAlarm } from "../alarm.js";
+import { createAlarm } from "../../queue/alarm.js";
 import { closeConnection, createConnection, type OnError } from "../connection.js";
 import { createCopies } from "./copies.js";
-import { outcomesOf, sharedPostpone, type HandlerDeps } from "./outcomes.js";
+import { outcomesOf, sharedPostpone, type HandlerDeps } from "../../queue/outcomes.js";
 import type { RabbitPublisher } from "../publisher/publisher.js";
 import { createSchedule, now, type Held } from "./schedule.js";
 import { openIntake, type Incoming, type Intake } from "./intake.js";

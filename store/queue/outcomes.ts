@@ -1,13 +1,13 @@
-import type { Delivery, DeliveryOutcome } from "../../../core/ports/event-queue.js";
-import type { OnError } from "../connection.js";
+import type { Delivery, DeliveryOutcome } from "../../core/ports/event-queue.js";
 
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;
-const backOff = (failures: number): number => Math.min(DELAY_MS_MAX, DELAY_MS_MIN * 2 ** Math.min(failures, 10));
+/** Before the next try after so many failures in a row, milliseconds. */
+export const backOff = (failures: number): number => Math.min(DELAY_MS_MAX, DELAY_MS_MIN * 2 ** Math.min(failures, 10));
 
 export interface HandlerDeps {
   readonly handler: (batch: readonly Delivery[]) => Promise<readonly DeliveryOutcome[]>;
-  readonly onError: OnError;
+  readonly onError: (message: string, error: unknown) => void;
 }
 
 /** One outcome for each. Never rejects: a handler that throws asks for a retry of all. */
