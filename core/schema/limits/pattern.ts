@@ -97,41 +97,19 @@ function codePoint(token: string): string {
   return `\\x{${code.toString(16)}}`;
 }
 
-const CATEGORIES: ReadonlyMap<string, string> = new Map([
-  ["Letter", "L"],
-  ["Uppercase_Letter", "Lu"],
-  ["Lowercase_Letter", "Ll"],
-  ["Titlecase_Letter", "Lt"],
-  ["Modifier_Letter", "Lm"],
-  ["Other_Letter", "Lo"],
-  ["Mark", "M"],
-  ["Nonspacing_Mark", "Mn"],
-  ["Spacing_Mark", "Mc"],
-  ["Enclosing_Mark", "Me"],
-  ["Number", "N"],
-  ["Decimal_Number", "Nd"],
-  ["Letter_Number", "Nl"],
-  ["Other_Number", "No"],
-  ["Punctuation", "P"],
-  ["Connector_Punctuation", "Pc"],
-  ["Dash_Punctuation", "Pd"],
-  ["Open_Punctuation", "Ps"],
-  ["Close_Punctuation", "Pe"],
-  ["Initial_Punctuation", "Pi"],
-  ["Final_Punctuation", "Pf"],
-  ["Other_Punctuation", "Po"],
-  ["Symbol", "S"],
-  ["Math_Symbol", "Sm"],
-  ["Currency_Symbol", "Sc"],
-  ["Modifier_Symbol", "Sk"],
-  ["Other_Symbol", "So"],
-  ["Separator", "Z"],
-  ["Space_Separator", "Zs"],
-  ["Line_Separator", "Zl"],
-  ["Paragraph_Separator", "Zp"],
-  ["Control", "Cc"],
-  ["Format", "Cf"],
-]);
+/** Long names of general categories, and the short ones. */
+const CATEGORIES: ReadonlyMap<string, string> = new Map(
+  (
+    "Letter:L Uppercase_Letter:Lu Lowercase_Letter:Ll Titlecase_Letter:Lt Modifier_Letter:Lm Other_Letter:Lo Mark:M " +
+    "Nonspacing_Mark:Mn Spacing_Mark:Mc Enclosing_Mark:Me Number:N Decimal_Number:Nd Letter_Number:Nl Other_Number:No " +
+    "Punctuation:P Connector_Punctuation:Pc Dash_Punctuation:Pd Open_Punctuation:Ps Close_Punctuation:Pe " +
+    "Initial_Punctuation:Pi Final_Punctuation:Pf Other_Punctuation:Po Symbol:S Math_Symbol:Sm Currency_Symbol:Sc " +
+    "Modifier_Symbol:Sk Other_Symbol:So Separator:Z Space_Separator:Zs Line_Separator:Zl Paragraph_Separator:Zp Control:Cc " +
+    "Format:Cf"
+  )
+    .split(" ")
+    .map((pair) => pair.split(":") as [string, string]),
+);
 const SHORT_CATEGORIES = new Set(CATEGORIES.values());
 
 /** Only what both sides call the same set of characters: general categories and scripts. */
