@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inParallel, type Client } from "./client.js";
-import { payloadOf, schemaOf } from "./event-plan.js";
-import type { Key } from "./keys.js";
+import { keyValue, type Key } from "./keys.js";
 import type { CsvRecord, Table } from "./records.js";
 
 export interface FeedOptions {
@@ -75,4 +74,23 @@ async function statusOf(client: Client, eventId: string, row: number): Promise<s
   );
   if (event?.status === "dead") throw new Error(`record ${row + 1}: could not be folded: ${event.reason}`);
   return event?.status ?? null;
+}
+
+/** A JSON Schema for the table: each column a string, key fields as identities, chosen columns as traits. */
+function schemaOf(columns: readonly string[], keys: readonly Key[], traits: readonly string[]): object {
+  const properties = new Map<string, object>(columns.map((column) => [column, { type: "string" }]));
+  for (const trait of traits) properties.set(trait, { ...properties.get(trait), "x-trait": { name: trait } });
+  for (const { field, namespace } of keys)
+    properties.set(field, { type: "string", ...properties.get(field), "x-identity": { namespace } });
+  return { type: "object", properties: Object.fromEntries(properties) };
+}
+
+/** The record's columns, and each composite key in a field of its own. */
+function payloadOf(record: CsvRecord, keys: readonly Key[]): object {
+  const fields = new Map(record);
+  for (const key of keys) {
+    const value = keyValue(key, record);
+    if (value !== null) fields.set(key.field, value);
+  }
+  return Object.fromEntries(fields);
 }

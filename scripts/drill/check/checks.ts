@@ -5,7 +5,7 @@ import type { CheckDeps } from "./findings.js";
 import type { Entry, History } from "./history.js";
 import type { Identifier } from "../load/operation.js";
 import { createPartition } from "./partition.js";
-import { nameOf, readMember, readPicture, type Snapshot } from "./read-profiles.js";
+import { nameOf, readMember, readSnapshot, type Snapshot } from "./read-profiles.js";
 
 /** Holds the service to all that it answered. Resolves with the number of acknowledged operations that are there in full. */
 export async function checkAll(deps: CheckDeps, history: History): Promise<number> {
@@ -14,7 +14,7 @@ export async function checkAll(deps: CheckDeps, history: History): Promise<numbe
   let ok = 0;
   for (const site of deps.sites.keys()) {
     const own = entries.filter(({ operation }) => operation.site === site);
-    const snapshot = await readPicture(deps, site, identifiersOf(own));
+    const snapshot = await readSnapshot(deps, site, identifiersOf(own));
     const linked = checkPartition(deps, own, snapshot);
     const counted = await checkCounts(deps, site, own, snapshot);
     const resolved = await checkProfileIds(deps, site, history.profileIds(), snapshot);

@@ -30,7 +30,7 @@ export const nameOf = ({ namespace, value }: Identifier): string => `${namespace
 const LOOKUP_MAX = 10;
 
 /** Looks all identifiers up. */
-export async function readPicture(
+export async function readSnapshot(
   { client, sites, width }: CheckDeps,
   site: number,
   identifiers: readonly Identifier[],

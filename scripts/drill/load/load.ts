@@ -5,7 +5,7 @@ import type { History } from "../check/history.js";
 import type { Operation, Plan } from "./operation.js";
 import type { Site } from "../process/site.js";
 import type { Pace } from "./pace.js";
-import type { Running } from "../process/seat.js";
+import type { Running } from "../process/slot.js";
 import type { Target } from "../process/target.js";
 
 export interface LoadDeps {

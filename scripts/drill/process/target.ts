@@ -4,7 +4,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Doom } from "../crash/dooms.js";
 import { andThen } from "../load/finally.js";
-import { createSeat, type Blow, type Running, type Seat } from "./seat.js";
+import { createSlot, type Blow, type Running, type Slot } from "./slot.js";
 
 export const OPERATOR_KEY = "operator-key-of-the-drill";
 
@@ -32,26 +32,26 @@ export interface Struck {
 }
 
 /** Kills the process and starts it again. */
-export async function strikeSeat(seat: Seat, blow: Blow): Promise<Struck> {
-  const diedThere = await seat.strike(blow);
+export async function strikeSlot(slot: Slot, blow: Blow): Promise<Struck> {
+  const diedThere = await slot.strike(blow);
   const since = performance.now();
-  await seat.start();
+  await slot.start();
   return { diedThere, downMs: performance.now() - since };
 }
 
 /** The embedded default: one process on a folder of its own. */
 export async function createEmbeddedTarget(connections: number): Promise<Target> {
   const folder = await mkdtemp(path.join(tmpdir(), "onym-drill-"));
-  const seat = createSeat({ settings: { DATA_DIR: folder, OPERATOR_KEY }, connections, startMs: 0 });
+  const slot = createSlot({ settings: { DATA_DIR: folder, OPERATOR_KEY }, connections, startMs: 0 });
   return {
-    start: () => seat.start(),
-    running: () => seat.running(),
-    strike: (blow) => strikeSeat(seat, blow),
-    idle: () => untilIdle(() => seat.ask("depth")),
-    log: () => seat.log(),
+    start: () => slot.start(),
+    running: () => slot.running(),
+    strike: (blow) => strikeSlot(slot, blow),
+    idle: () => untilIdle(() => slot.ask("depth")),
+    log: () => slot.log(),
     close: () =>
       andThen(
-        () => seat.close(),
+        () => slot.close(),
         () => rm(folder, { recursive: true, force: true }),
       ),
   };

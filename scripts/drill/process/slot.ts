@@ -18,7 +18,7 @@ export interface Blow {
 }
 
 /** The place of one process, in which lives follow each other. */
-export interface Seat {
+export interface Slot {
   /** Resolves once it takes requests. Rejects when it does not come up. */
   start(): Promise<void>;
   /** Null while it is down. */
@@ -34,7 +34,7 @@ export interface Seat {
   close(): Promise<void>;
 }
 
-export interface SeatOptions {
+export interface SlotOptions {
   readonly settings: Readonly<Record<string, string>>;
   readonly connections: number;
   /** A start that fails is tried again for so long: what the process needs may be away. */
@@ -44,7 +44,7 @@ export interface SeatOptions {
 const DYING_MS = 3_000;
 const AGAIN_MS = 200;
 
-export function createSeat({ settings, connections, startMs }: SeatOptions): Seat {
+export function createSlot({ settings, connections, startMs }: SlotOptions): Slot {
   let life: Life | null = null;
   let earlier = "";
   let current: Running | null = null;
