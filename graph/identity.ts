@@ -1,7 +1,7 @@
 import { identifierKey, type Identifier } from "../core/event/event.js";
-import type { Identity } from "../core/identity/api.js";
+import type { Identity, UnlinkRequest } from "../core/identity/api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
-import type { Assertion, Rules, AssertResult } from "../core/identity/model.js";
+import type { Assertion, AssertResult, Evidence, Rules } from "../core/identity/model.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { createCurrentSharedIdentifiers } from "./rules/current-shared-identifiers.js";
 import { createDeadline } from "./scheduling/deadline.js";
@@ -11,6 +11,7 @@ import { createWorkspaceQueue, type Call, type WorkspaceQueueOptions } from "./w
 import type { Progress } from "./undo/read-component.js";
 import { decide, NO_RULES, unchanged, type PendingAssertion } from "./rules/assert.js";
 import { createLimiter } from "./scheduling/limiter.js";
+import { createTakeBack } from "./undo/take-back.js";
 import { createUndo } from "./undo/prepare.js";
 import { lookupsOfSet, readSetOf, readSetWith } from "./rules/read-set.js";
 
@@ -77,6 +78,13 @@ export function createIdentity(deps: IdentityDeps): Identity {
     return large.take(workspace, call, () => explainUpTo(EXPLAINED_LINKS_MAX));
   };
   const sharedIdentifiers = createCurrentSharedIdentifiers(graph, rulesOf);
+  const unlink = (workspace: WorkspaceId, asked: UnlinkRequest, evidence: Evidence, dryRun: boolean) =>
+    inTurn(
+      workspace,
+      () => lookUp.sizeOf(workspace, "identifier" in asked ? [asked.identifier] : [asked.from, asked.to]),
+      (call) => undo.unlink(workspace, asked, { evidence, dryRun, call }),
+    );
+  const takeBack = createTakeBack({ graph, rulesOf, now, unlink });
 
   const request = (assertion: Assertion, keys: readonly IdentifierKey[]): PendingAssertion => ({
     assertion,
@@ -87,7 +95,15 @@ export function createIdentity(deps: IdentityDeps): Identity {
     const keys = assertions.map(({ identifiers }) => identifiers.map((one) => identifierKey(workspace, one)));
     const answered = await readRepeats(graph, workspace, keys);
     const left = assertions.slice(answered.length).map((one, i) => request(one, keys[answered.length + i]!));
-    return left.length === 0 ? answered : [...answered, ...(await workspaceQueue.assert(workspace, left, call))];
+    if (left.length === 0) return answered;
+    const decided = await workspaceQueue.assert(workspace, left, call);
+    const results = [...answered, ...decided.map(({ result }) => result)];
+    const shared = decided.flatMap(({ stillLinked }, i) =>
+      stillLinked.map((identifier) => ({ identifier, keyId: left[i]!.assertion.evidence.keyId })),
+    );
+    if (shared.length === 0) return results;
+    await takeBack(workspace, shared);
+    return profilesAfter(graph, workspace, results);
   };
   const tryOut = async (workspace: WorkspaceId, assertion: Assertion): Promise<AssertResult> => {
     const asked = request(
@@ -114,12 +130,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       within(async () => sharedIdentifiers.marked(workspace, await graph.members(workspace, profileId, page))),
     links: (workspace, profileId, page) => within(() => graph.links(workspace, profileId, page)),
     explain: (workspace, from, to) => withinLong((call) => explain(workspace, from, to, call)),
-    unlink: (workspace, asked, evidence, { dryRun = false } = {}) =>
-      inTurn(
-        workspace,
-        () => lookUp.sizeOf(workspace, "identifier" in asked ? [asked.identifier] : [asked.from, asked.to]),
-        (call) => undo.unlink(workspace, asked, { evidence, dryRun, call }),
-      ),
+    unlink: (workspace, asked, evidence, { dryRun = false } = {}) => unlink(workspace, asked, evidence, dryRun),
     revert: (workspace, changeId, evidence, { dryRun = false } = {}) =>
       inTurn(
         workspace,
@@ -136,6 +147,20 @@ export function createIdentity(deps: IdentityDeps): Identity {
     hasIdentifiers: (workspace, namespace) => within(() => graph.hasIdentifiers(workspace, namespace)),
   };
 }
+
+/** What was asserted stands, and what a shared identifier alone held together has fallen apart since: each in the profile of now. */
+const profilesAfter = (
+  graph: Pick<IdentityGraph, "resolve">,
+  workspace: WorkspaceId,
+  results: readonly AssertResult[],
+): Promise<readonly AssertResult[]> =>
+  Promise.all(
+    results.map(async (result) => {
+      if (result.facet === null) return result;
+      const { profileId } = (await graph.resolve(workspace, result.facet))!;
+      return { ...result, profileId, mergedProfileIds: result.mergedProfileIds.filter((id) => id !== profileId) };
+    }),
+  );
 
 type KeySet = readonly IdentifierKey[];
 

@@ -1,4 +1,5 @@
 import { AppError } from "../core/errors.js";
+import type { Identifier } from "../core/event/event.js";
 import type { ChangeId, WorkspaceId } from "../core/ids.js";
 import type { Rules, AssertResult, ReadSet } from "../core/identity/model.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
@@ -19,10 +20,16 @@ export interface Call {
   readonly expired: boolean;
 }
 
+export interface Decided {
+  readonly result: AssertResult;
+  /** To be unlinked before the result is answered. */
+  readonly stillLinked: readonly Identifier[];
+}
+
 /** The identity writes of each workspace, one step after the other. */
 export interface WorkspaceQueue {
   /** One result for each request, in order, as if asserted one after the other. */
-  assert(workspace: WorkspaceId, requests: readonly PendingAssertion[], call: Call): Promise<readonly AssertResult[]>;
+  assert(workspace: WorkspaceId, requests: readonly PendingAssertion[], call: Call): Promise<readonly Decided[]>;
   /** Runs work while no other step of the workspace is under way in this process. */
   alone<T>(workspace: WorkspaceId, work: () => Promise<T>, call: Call): Promise<T>;
   /** Workspaces that have work under way; the others hold no memory. */
@@ -34,7 +41,7 @@ interface Sharing {
   readonly want: ReadSet;
   readonly request: PendingAssertion;
   readonly call: Call;
-  readonly settle: (result: AssertResult) => void;
+  readonly settle: (decided: Decided) => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -90,7 +97,7 @@ export function createWorkspaceQueue(
     busy: () => queues.size,
     assert: (workspace, requests, call) => {
       if (!hasRoom(workspace, requests.length)) return Promise.reject(full());
-      const ask = (request: PendingAssertion): Promise<AssertResult> =>
+      const ask = (request: PendingAssertion): Promise<Decided> =>
         new Promise((settle, fail) => {
           enter(workspace, { kind: "sharing", want: readSetOf(request.keys), request, call, settle, fail });
         });
@@ -134,12 +141,12 @@ async function runStep(deps: WorkspaceQueueDeps, workspace: WorkspaceId, taken: 
   try {
     const rules = await rulesOf(workspace);
     const want = readSetWith(readSetOfAll(waiting.map(({ want }) => want)), rules);
-    const results = await graph.update(workspace, want, (snapshot) => {
+    const decided = await graph.update(workspace, want, (snapshot) => {
       const requests = waiting.map(({ request }) => ({ ...request, changeId: newChangeId() }));
-      const { plan, results } = decide(snapshot, requests, rules);
-      return { plan, result: results };
+      const { plan, results, stillLinked } = decide(snapshot, requests, rules);
+      return { plan, result: results.map((result, i) => ({ result, stillLinked: stillLinked[i]! })) };
     });
-    for (const [i, { settle }] of waiting.entries()) settle(results[i]!);
+    for (const [i, { settle }] of waiting.entries()) settle(decided[i]!);
   } catch (error) {
     for (const { fail } of waiting) fail(error);
   }

@@ -1,8 +1,8 @@
 import type { ChangeId, EventId, IdentifierKey, KeyId, ForbiddenPairId, ProfileId, Uid } from "../ids.js";
 import type { DroppedIdentifier, DropRule, Identifier } from "../event/event.js";
 
-/** The request that asserted it, or the id of the event. */
-export type Source = "identify" | "alias" | "unlink" | "revert" | "allow" | EventId;
+/** The request that asserted it, the rule that unlinked a shared identifier, or the id of the event. */
+export type Source = "identify" | "alias" | "unlink" | "revert" | "allow" | "shared_identifier" | EventId;
 
 /** Who did it: every link and every change carries it. */
 export interface Evidence {

@@ -33,7 +33,7 @@ export const showRef = ({ profileId, size }: ProfileRef) => ({ profile_id: profi
 
 /** The call that asserted it, or `event` and its id. */
 const SOURCE = {
-  source: Type.Enum(["identify", "alias", "unlink", "revert", "allow", "event"]),
+  source: Type.Enum(["identify", "alias", "unlink", "revert", "allow", "shared_identifier", "event"]),
   event_id: nullable(UUID),
 };
 const showSource = ({ source }: Evidence) => {

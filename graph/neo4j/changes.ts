@@ -29,7 +29,7 @@ export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: I
 export const sourceOf = ({ source }: Evidence) =>
   NAMED.has(source) ? { source, event: null } : { source: "event", event: source };
 
-const NAMED: ReadonlySet<string> = new Set(["identify", "alias", "unlink", "revert", "allow"]);
+const NAMED: ReadonlySet<string> = new Set(["identify", "alias", "unlink", "revert", "allow", "shared_identifier"]);
 
 /** As a person reads it; injective, since no namespace holds a colon, and no rule a space. */
 const nameOf = ({ namespace, value }: Identifier): string => `${namespace}:${value}`;

@@ -1,4 +1,4 @@
-import type { DroppedIdentifier } from "../../core/event/event.js";
+import type { DroppedIdentifier, Identifier } from "../../core/event/event.js";
 import type { IdentifierKey, Uid } from "../../core/ids.js";
 import {
   pairKey,
@@ -26,7 +26,7 @@ import {
 } from "./working-state.js";
 import { isRepeat } from "./repeats.js";
 import { isStale, select, selectFacetAlone, type Selection } from "./select.js";
-import { sharedIdentifiersOf, recordTouches } from "./shared-identifiers.js";
+import { beyondLimit, sharedIdentifiersOf, recordTouches, stillLinked } from "./shared-identifiers.js";
 import type { Request } from "./read-set.js";
 
 export type { PendingAssertion, Request } from "./read-set.js";
@@ -37,6 +37,8 @@ export interface Decision {
   readonly plan: Plan | null;
   /** One for each request, in order. */
   readonly results: readonly AssertResult[];
+  /** Of each request, those shared identifiers that links still hold in a profile: they are unlinked before the result is answered. */
+  readonly stillLinked: readonly (readonly Identifier[])[];
 }
 
 /**
@@ -45,8 +47,12 @@ export interface Decision {
  */
 export function decide(snapshot: Snapshot, requests: readonly Request[], rules: Rules): Decision {
   const draft = createDraft(snapshot);
-  const results = requests.map((request) => apply(draft, request, rules));
-  return { plan: planOf(draft), results };
+  const applied = requests.map((request) => apply(draft, request, rules));
+  return {
+    plan: planOf(draft),
+    results: applied.map(({ result }) => result),
+    stillLinked: applied.map(({ stillLinked }) => stillLinked),
+  };
 }
 
 /** The result on a request that leaves nothing to write. */
@@ -66,15 +72,23 @@ export function unchanged(profile: Repeat): AssertResult {
   };
 }
 
-function apply(draft: Draft, request: Request, rules: Rules): AssertResult {
+interface Applied {
+  readonly result: AssertResult;
+  readonly stillLinked: readonly Identifier[];
+}
+
+function apply(draft: Draft, request: Request, rules: Rules): Applied {
   const known = groupOf(draft, request.keys[0]!);
   // Whatever the rules say by now: what stands stands.
   const isInside = (key: IdentifierKey): boolean => groupOf(draft, key) === known;
   if (known !== null && isRepeat(request.keys, isInside, (pair) => isLinked(draft, pair)))
-    return unchanged({ ...refOf(known), facet: uidOf(draft, request.keys[0]!) });
+    return { result: unchanged({ ...refOf(known), facet: uidOf(draft, request.keys[0]!) }), stillLinked: [] };
   const { source } = request.assertion.evidence;
-  if (source !== "identify" && source !== "alias" && isStale(draft, request))
-    return keep(draft, request, selectFacetAlone(draft, request));
+  if (source !== "identify" && source !== "alias") {
+    const beyond = beyondLimit(draft, request, rules);
+    if (isStale(draft, request, beyond))
+      return { result: keep(draft, request, selectFacetAlone(draft, request, beyond)), stillLinked: [] };
+  }
   const sharedIdentifiers = sharedIdentifiersOf(draft, request, rules);
   const selection = select(draft, request, rules, sharedIdentifiers);
   const result =
@@ -82,7 +96,7 @@ function apply(draft: Draft, request: Request, rules: Rules): AssertResult {
       ? refuse(draft, request, selection.dropped)
       : keep(draft, request, selection);
   recordTouches(draft, request, rules, sharedIdentifiers);
-  return result;
+  return { result, stillLinked: stillLinked(draft, request, sharedIdentifiers) };
 }
 
 /** Links those that were kept. Silence would hide what was dropped, so a request that asked for it leaves a record of that too. */

@@ -12,11 +12,12 @@ export interface Selection {
 
 /**
  * An event that is older than an unlink says nothing about it: its pair was removed since, or one of its identifiers unlinked. Then it
- * links nothing at all, or a third identifier would join them again.
+ * links nothing at all, or a third identifier would join them again. A shared identifier joins nobody, so it does not count.
  */
-export function isStale(draft: Draft, { assertion, keys }: Request): boolean {
+export function isStale(draft: Draft, request: Request, sharedIdentifiers: ReadonlySet<number>): boolean {
   const { snapshot } = draft;
-  const { at } = assertion.evidence;
+  const { at } = request.assertion.evidence;
+  const keys = request.keys.filter((_, position) => !sharedIdentifiers.has(position));
   for (const key of keys) if ((snapshot.identifiers.get(key)?.unlinkedAt ?? -Infinity) >= at) return true;
   if (snapshot.removed.size === 0) return false;
   for (const [i, from] of keys.entries())
@@ -28,11 +29,15 @@ export function isStale(draft: Draft, { assertion, keys }: Request): boolean {
 }
 
 /** Only the facet's identifier; the others are dropped where they are not in its profile anyway. */
-export function selectFacetAlone(draft: Draft, request: Request): Selection {
-  const facet = groupOf(draft, request.keys[0]!);
-  const apart = (position: number): boolean => facet === null || groupOf(draft, request.keys[position]!) !== facet;
-  const positions = [...request.keys.keys()].slice(1).filter(apart);
-  return { kept: [0], dropped: positions.map((position) => drop(request, position, "unlinked")) };
+export function selectFacetAlone(draft: Draft, request: Request, sharedIdentifiers: ReadonlySet<number>): Selection {
+  const { candidates, dropped } = withoutSharedIdentifiers(request, [...request.keys.keys()], sharedIdentifiers);
+  const [facet, ...others] = candidates;
+  const group = groupOf(draft, request.keys[facet!]!);
+  const apart = (position: number): boolean => group === null || groupOf(draft, request.keys[position]!) !== group;
+  return {
+    kept: [facet!],
+    dropped: [...dropped, ...others.filter(apart).map((position) => drop(request, position, "unlinked"))],
+  };
 }
 
 /** Takes them one by one in their order; each is kept if it joins those before it without breaking a rule. */
@@ -43,7 +48,11 @@ export function select(
   sharedIdentifiers: ReadonlySet<number>,
 ): Selection {
   if (isFree(draft, request, rules)) return { kept: [...request.keys.keys()], dropped: [] };
-  const { candidates, dropped } = withoutSharedIdentifiers(request, inOrder(request, rules), sharedIdentifiers);
+  const { candidates, dropped } = withoutSharedIdentifiers(
+    request,
+    inOrder(request, rules, sharedIdentifiers),
+    sharedIdentifiers,
+  );
   const kept: number[] = [];
   const groups = new Set<Group>();
   let union: Summary | null = null;
@@ -68,30 +77,33 @@ export function select(
 const isFree = (draft: Draft, { keys }: Request, { limits }: Rules): boolean =>
   limits.size === 0 && keys.every((key) => (groupOf(draft, key)?.forbidden.length ?? 0) === 0);
 
-/** By priority, (namespace, value) deciding between equals; what an alias or the facet of an event says comes first. */
-function inOrder({ assertion: { identifiers, evidence } }: Request, { priorityOf }: Rules): readonly number[] {
+/**
+ * By priority, (namespace, value) deciding between equals; what an alias says comes first, and the facet of an event: the first that is
+ * no shared identifier.
+ */
+function inOrder(
+  { assertion: { identifiers, evidence } }: Request,
+  { priorityOf }: Rules,
+  sharedIdentifiers: ReadonlySet<number>,
+): readonly number[] {
   const positions = [...identifiers.keys()];
   if (evidence.source === "alias") return positions;
-  const pinned = evidence.source === "identify" ? 0 : 1;
+  const facet = positions.find((position) => !sharedIdentifiers.has(position)) ?? 0;
+  const pinned = evidence.source === "identify" ? [] : [facet];
   const order = (a: number, b: number): number => {
     const [one, other] = [identifiers[a]!, identifiers[b]!];
     const byName = one.namespace === other.namespace ? 0 : one.namespace < other.namespace ? -1 : 1;
     return priorityOf(other.namespace) - priorityOf(one.namespace) || byName || (one.value < other.value ? -1 : 1);
   };
-  return [...positions.slice(0, pinned), ...positions.slice(pinned).toSorted(order)];
+  return [...pinned, ...positions.filter((position) => !pinned.includes(position)).toSorted(order)];
 }
 
-/** They link to nobody. One stays where there is nobody else; an event's facet stays, and then alone. */
+/** They link to nobody. One stays where there is nobody else. */
 function withoutSharedIdentifiers(request: Request, order: readonly number[], sharedIdentifiers: ReadonlySet<number>) {
-  const dropped: DroppedIdentifier[] = [];
-  if (sharedIdentifiers.size === 0 || order.length === 1) return { candidates: order, dropped };
-  const isEvent = !["identify", "alias"].includes(request.assertion.evidence.source);
   const others = order.filter((position) => !sharedIdentifiers.has(position));
-  const first = order[0]!;
-  const candidates = others.length === 0 || (isEvent && sharedIdentifiers.has(first)) ? [first] : others;
-  for (const position of order)
-    if (!candidates.includes(position)) dropped.push(drop(request, position, "shared_identifier"));
-  return { candidates, dropped };
+  const candidates = others.length === 0 ? order.slice(0, 1) : others;
+  const rest = order.filter((position) => !candidates.includes(position));
+  return { candidates, dropped: rest.map((position) => drop(request, position, "shared_identifier")) };
 }
 
 const drop = ({ assertion }: Request, position: number, rule: DropRule): DroppedIdentifier => ({

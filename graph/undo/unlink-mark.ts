@@ -16,7 +16,8 @@ type Reads = Pick<IdentityGraph, "isUnlinkedBy" | "findChange">;
 export async function unlinkOf(graph: Reads, workspace: WorkspaceId, reverted: Change): Promise<UnlinkMark | null> {
   let root: Change | null = reverted;
   while (root !== null && root.reverts !== null) root = await graph.findChange(workspace, root.reverts);
-  if (root?.evidence.source !== "unlink" || root.identifiers.length !== 1) return null;
+  const isUnlink = root?.evidence.source === "unlink" || root?.evidence.source === "shared_identifier";
+  if (root?.identifiers.length !== 1 || !isUnlink) return null;
   const key = identifierKey(workspace, root.identifiers[0]!);
   return { key, isLast: await graph.isUnlinkedBy(workspace, key, reverted.changeId) };
 }

@@ -154,11 +154,30 @@ table("What was taken apart since", rulesWith(), [
 table("An old event beside rules", rulesWith({ user_id: 1 }, 1), [
   {
     says: "is dropped for its age, whatever else would be said, and counts for nothing",
-    world: { ...APART, touched: { "d:tab": "u:1 u:2" } },
+    world: { ...APART, touched: { "d:tab": "u:1" } },
     asks: ["event", "d:tab u:ann u:new"],
     at: 50,
     outcome: "unchanged",
     kept: "d:tab",
     dropped: ["u:ann unlinked", "u:new unlinked"],
+  },
+  {
+    says: "links the others when what was taken apart is a shared identifier, which joins nobody",
+    world: { ...APART, touched: { "d:tab": "u:1 u:2" }, unlinked: { "d:tab": 50 } },
+    asks: ["event", "d:tab u:ann e:new"],
+    at: 50,
+    outcome: "partial",
+    kept: "u:ann e:new",
+    dropped: ["d:tab shared_identifier"],
+    touches: ["d:tab +u:1 u:2 shared_identifier"],
+  },
+  {
+    says: "folds into the first that is no shared identifier, when others were taken apart",
+    world: { profiles: ["u:ann e:ann", "d:tab", "c:1"], removed: { "u:ann c:1": 50 }, touched: { "d:tab": "u:1 u:2" } },
+    asks: ["event", "d:tab u:ann c:1"],
+    at: 50,
+    outcome: "partial",
+    kept: "u:ann",
+    dropped: ["d:tab shared_identifier", "c:1 unlinked"],
   },
 ]);

@@ -30,7 +30,7 @@ const settled = async (): Promise<void> => {
 const asserting = (workspaceQueue: WorkspaceQueue, workspace: WorkspaceId, ...identifiers: readonly string[]) =>
   workspaceQueue
     .assert(workspace, [aRequest(workspace, anAssertion(...identifiers))], WAITING)
-    .then(([result]) => result!);
+    .then(([decided]) => decided!.result);
 
 const aLane = (options: Partial<WorkspaceQueueOptions> = {}) => {
   const gate = createGate();
@@ -107,7 +107,7 @@ describe("The workspace queue", () => {
       gate.next().go();
     }
     assert.deepEqual(
-      (await answer).map(({ outcome }) => outcome),
+      (await answer).map(({ result }) => result.outcome),
       ["created", "created", "merged", "linked"],
     );
   });

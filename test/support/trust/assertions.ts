@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import type { DropRule, Identifier } from "../../../core/event/event.js";
 import type { ChangeId, ProfileId } from "../../../core/ids.js";
 import type { Outcome, ProfileRef, Source } from "../../../core/identity/model.js";
@@ -8,6 +9,7 @@ import {
   isLinked,
   linkedTo,
   membersOf,
+  identifierOfName,
   nameOf,
   namespaceOf,
   pairName,
@@ -18,6 +20,7 @@ import {
   type Pair,
   type TrustState,
 } from "./model.js";
+import { unlinkIdentifier } from "./undo.js";
 
 export interface Claim {
   readonly identifiers: readonly Identifier[];
@@ -33,6 +36,8 @@ export interface ExpectedVerdict {
   readonly dropped: readonly string[];
   readonly rule: DropRule | null;
   readonly isRecorded: boolean;
+  /** In the order in which they were asserted. */
+  readonly kept: readonly Name[];
   readonly before: readonly ProfileRef[];
   readonly after: readonly ProfileRef[];
 }
@@ -48,7 +53,10 @@ export function claim(state: TrustState, asked: Claim, changeId: ChangeId): Expe
   const names = asked.identifiers.map(nameOf);
   if (names.every((name) => state.seen.has(name)) && pairsOf(names).every((pair) => isLinked(state, pair)))
     return keep(state, asked, { kept: names, dropped: [] }, changeId);
-  if (isEvent(asked) && isOld(state, names, asked.at)) return keep(state, asked, facetAlone(state, names), changeId);
+  const known = names.filter((name) => isBeyond(state, name));
+  const others = names.filter((name) => !known.includes(name));
+  if (isEvent(asked) && isOld(state, others, asked.at))
+    return keep(state, asked, facetAlone(state, known, others), changeId);
   const before = new Map(names.map((name) => [name, touchedOf(state, name)]));
   const sharedIdentifiers = sharedIdentifiersOf(state, names, before);
   const selection = select(state, asked, names, sharedIdentifiers);
@@ -68,10 +76,12 @@ const isOld = ({ links, unlinked }: TrustState, names: readonly Name[], at: numb
     return link !== undefined && !link.isActive && link.removedAt >= at;
   });
 
-function facetAlone(state: TrustState, [facet, ...others]: readonly Name[]): Selection {
+function facetAlone(state: TrustState, sharedIdentifiers: readonly Name[], names: readonly Name[]): Selection {
+  const [facet, ...others] = names;
   const members = membersOf(state, facet!);
   const apart = others.filter((name) => !members.has(name));
-  return { kept: [facet!], dropped: apart.map((name) => [name, "unlinked"]) };
+  const dropped = sharedIdentifiers.map((name): Selection["dropped"][number] => [name, "shared_identifier"]);
+  return { kept: [facet!], dropped: [...dropped, ...apart.map((name) => [name, "unlinked"] as const)] };
 }
 
 const limitedOf = ({ rules }: TrustState, names: readonly Name[]): readonly Name[] =>
@@ -82,18 +92,53 @@ const othersOf = (state: TrustState, names: readonly Name[], name: Name): readon
 const touchedOf = (state: TrustState, name: Name): ReadonlySet<Name> =>
   new Set(limitedOf(state, [...linkedTo(state, name), ...(state.touches.get(name) ?? [])]));
 
+/**
+ * Unlinks the shared identifiers that assertions since the last call came upon and that are linked to anybody. `notedOf` tells what the
+ * graph noted of one: which of those that it was sent with is the graph's choice, but so many that it stays beyond the limit.
+ */
+export function takeBack(state: TrustState, { changeIdOf, notedOf, at }: TakeBack): readonly ChangeId[] {
+  const judged = [...state.judged];
+  state.judged.clear();
+  const taken: ChangeId[] = [];
+  for (const [name, sentWith] of judged) {
+    // What was unlinked before it may have been all that it was linked to.
+    if (linkedTo(state, name).length > 0) {
+      const changeId = changeIdOf(taken.length);
+      unlinkIdentifier(state, identifierOfName(name), { at, changeId });
+      taken.push(changeId);
+    }
+    const before = state.touches.get(name) ?? [];
+    const noted = notedOf(name);
+    assert.ok(
+      noted.every((one) => before.includes(one) || sentWith.has(one)),
+      `${name}: nothing is made up`,
+    );
+    state.touches.set(name, noted);
+    assert.ok(isShared(state, name), `${name} goes on to be shared`);
+  }
+  return taken;
+}
+
+export interface TakeBack {
+  readonly changeIdOf: (n: number) => ChangeId;
+  readonly notedOf: (name: Name) => readonly Name[];
+  readonly at: number;
+}
+
+const isBeyond = (state: TrustState, name: Name): boolean =>
+  touchedOf(state, name).size > (state.rules.sharedIdentifierLimit ?? Infinity);
 /** By the limit of now, whatever was found before. */
 export const isShared = (state: TrustState, name: Name): boolean =>
-  state.sharedIdentifiers.has(name) && touchedOf(state, name).size > (state.rules.sharedIdentifierLimit ?? Infinity);
+  state.sharedIdentifiers.has(name) && isBeyond(state, name);
 
 type Touched = ReadonlyMap<Name, ReadonlySet<Name>>;
 
 function sharedIdentifiersOf(state: TrustState, names: readonly Name[], touched: Touched): ReadonlySet<Name> {
   const { sharedIdentifierLimit } = state.rules;
   if (sharedIdentifierLimit === null) return new Set();
-  const isBeyond = (name: Name): boolean =>
+  const isTooMany = (name: Name): boolean =>
     new Set([...touched.get(name)!, ...othersOf(state, names, name)]).size > sharedIdentifierLimit;
-  return new Set(names.filter(isBeyond));
+  return new Set(names.filter(isTooMany));
 }
 
 /** No more is noted than it takes to know that the limit is exceeded. */
@@ -110,18 +155,26 @@ function noteTouches(
     const apart = othersOf(state, names, name).filter(
       (other) => !touched.has(other) && !isLinked(state, [name, other]),
     );
-    const noted = apart.slice(0, Math.max(sharedIdentifierLimit + 1 - touched.size, 0));
+    const isHeld = sharedIdentifiers.has(name) && linkedTo(state, name).length > 0;
+    if (isHeld) state.judged.set(name, new Set([...(state.judged.get(name) ?? []), ...touched, ...apart]));
+    const noted = isHeld ? apart : apart.slice(0, Math.max(sharedIdentifierLimit + 1 - touched.size, 0));
     state.touches.set(name, [...(state.touches.get(name) ?? []), ...noted]);
     if (sharedIdentifiers.has(name)) state.sharedIdentifiers.add(name);
     else state.sharedIdentifiers.delete(name);
   }
 }
 
-function inOrder({ rules }: TrustState, { source }: Claim, names: readonly Name[]): readonly Name[] {
+function inOrder(
+  { rules }: TrustState,
+  { source }: Claim,
+  names: readonly Name[],
+  sharedIdentifiers: ReadonlySet<Name>,
+): readonly Name[] {
   if (source === "alias") return names;
   const rank = (name: Name): number => rules.priorityOf(namespaceOf(name));
   const sort = (list: readonly Name[]) => list.toSorted((a, b) => rank(b) - rank(a) || (a < b ? -1 : 1));
-  return source === "identify" ? sort(names) : [names[0]!, ...sort(names.slice(1))];
+  const facet = names.find((name) => !sharedIdentifiers.has(name)) ?? names[0]!;
+  return source === "identify" ? sort(names) : [facet, ...sort(names.filter((name) => name !== facet))];
 }
 
 function select(
@@ -130,11 +183,9 @@ function select(
   names: readonly Name[],
   sharedIdentifiers: ReadonlySet<Name>,
 ): Selection {
-  const order = inOrder(state, asked, names);
-  const [first] = order;
+  const order = inOrder(state, asked, names, sharedIdentifiers);
   const free = order.filter((name) => !sharedIdentifiers.has(name));
-  const isFirstAlone = free.length === 0 || (isEvent(asked) && sharedIdentifiers.has(first!));
-  const candidates = names.length === 1 ? order : isFirstAlone ? [first!] : free;
+  const candidates = free.length === 0 ? [order[0]!] : free;
   const dropped = order
     .filter((name) => !candidates.includes(name))
     .map((name): Selection["dropped"][number] => [name, "shared_identifier"]);
@@ -172,6 +223,7 @@ function keep(state: TrustState, asked: Claim, { kept, dropped }: Selection, cha
     dropped: dropped.map(([name, rule]) => `${name} ${rule}`).toSorted(),
     rule: null,
     isRecorded: isWritten || (!isEvent(asked) && isRuled),
+    kept: asked.identifiers.map(nameOf).filter((name) => kept.includes(name)),
     before,
     after,
   };
@@ -191,6 +243,7 @@ function refuse(state: TrustState, names: readonly Name[], rule: DropRule, chang
     dropped: [],
     rule,
     isRecorded: true,
+    kept: [],
     before: refs,
     after: refs,
   };

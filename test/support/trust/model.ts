@@ -17,12 +17,18 @@ export interface TrustState {
   /** What rules kept apart from an identifier. */
   readonly touches: Map<Name, readonly Name[]>;
   readonly sharedIdentifiers: Set<Name>;
+  /** Linked ones that assertions came upon as shared, each with what it was sent with. They are to be unlinked. */
+  readonly judged: Map<Name, ReadonlySet<Name>>;
   readonly changes: ModelChange[];
 }
 
 /** `namespace:value`; neither holds a blank. */
 export type Name = string;
 export const nameOf = ({ namespace, value }: Identifier): Name => `${namespace}:${value}`;
+export const identifierOfName = (name: Name): Identifier => ({
+  namespace: namespaceOf(name),
+  value: name.slice(name.indexOf(":") + 1),
+});
 export const namespaceOf = (name: Name): string => name.slice(0, name.indexOf(":"));
 
 export type Pair = readonly [Name, Name];
@@ -64,6 +70,7 @@ export const createTrustState = (uidOf: TrustState["uidOf"], rules: Rules): Trus
   unlinked: new Map(),
   touches: new Map(),
   sharedIdentifiers: new Set(),
+  judged: new Map(),
   changes: [],
 });
 
@@ -76,6 +83,7 @@ export const copyOf = (state: TrustState): TrustState => ({
   unlinked: new Map(state.unlinked),
   touches: new Map(state.touches),
   sharedIdentifiers: new Set(state.sharedIdentifiers),
+  judged: new Map(),
   changes: [...state.changes],
 });
 

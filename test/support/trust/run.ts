@@ -13,9 +13,19 @@ import {
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
 import { NO_RULES } from "../../../graph/rules/assert.js";
-import { claim, type Claim, type ExpectedVerdict } from "./assertions.js";
+import { claim, takeBack, type Claim, type ExpectedVerdict } from "./assertions.js";
 import { checkAll } from "./checks.js";
-import { copyOf, createTrustState, distance, isLinked, nameOf, pairName, type Name, type TrustState } from "./model.js";
+import {
+  copyOf,
+  createTrustState,
+  distance,
+  idOf,
+  isLinked,
+  nameOf,
+  pairName,
+  type Name,
+  type TrustState,
+} from "./model.js";
 import { IDENTIFIERS, type IdentifierPair, type Operation, type Program } from "./program.js";
 import { allow, revert, unlinkIdentifier, unlinkPair, type Expected, type Moment } from "./undo.js";
 import { shuffled, type Random } from "../random.js";
@@ -24,6 +34,7 @@ const KEY = "key0000001" as KeyId;
 
 /** The graph under test and the model beside it, in a workspace of their own. */
 interface Bench {
+  readonly graph: IdentityGraph;
   readonly workspace: WorkspaceId;
   readonly identity: Identity;
   readonly state: TrustState;
@@ -54,7 +65,7 @@ function createBench(graph: IdentityGraph, random: Random, linksPerStep: readonl
     workspaceQueue,
     linksPerStep: random.pick(linksPerStep),
   });
-  return { workspace, identity, state, clock, made: [] };
+  return { graph, workspace, identity, state, clock, made: [] };
 }
 
 /** Runs the program on the graph and on the model, and compares each answer and at last all that stands. Throws where they differ. */
@@ -92,33 +103,77 @@ const assertionOf = ({ identifiers, source, at }: Claim): Assertion => ({
 });
 
 async function runClaim(bench: Bench, number: number, asked: Claim, dryRun: boolean): Promise<void> {
+  if (!dryRun) return runClaims(bench, number, [asked]);
   const { identity, workspace } = bench;
   const result = await identity.assert(workspace, assertionOf(asked), { dryRun });
-  const state = dryRun ? copyOf(bench.state) : bench.state;
-  compareVerdict(bench, number, result, claim(state, asked, result.changeId ?? UNTOLD), dryRun);
+  compareVerdict(bench, number, result, claim(copyOf(bench.state), asked, result.changeId ?? UNTOLD), dryRun);
 }
 
+/** What they came upon as shared is unlinked before they are answered. */
 async function runClaims(bench: Bench, number: number, asked: readonly Claim[]): Promise<void> {
-  const { identity, workspace, state } = bench;
-  const results = await identity.assertAll(workspace, asked.map(assertionOf));
+  const { identity, workspace, state, clock, made } = bench;
+  const results =
+    asked.length === 1
+      ? [await identity.assert(workspace, assertionOf(asked[0]!))]
+      : await identity.assertAll(workspace, asked.map(assertionOf));
+  const expected = results.map((result, i) => claim(state, asked[i]!, result.changeId ?? UNTOLD));
+  const own = state.judged.size === 0 ? [] : await newTakeBacks(bench);
+  const noted = new Map<Name, readonly Name[]>();
+  for (const name of state.judged.keys()) noted.set(name, await notedOf(bench, name));
+  const taken = takeBack(state, {
+    changeIdOf: (n) => own[n] ?? UNTOLD,
+    notedOf: (name) => noted.get(name)!,
+    at: clock.now,
+  });
   for (const [i, result] of results.entries())
-    compareVerdict(bench, number, result, claim(state, asked[i]!, result.changeId ?? UNTOLD), false);
+    compareVerdict(bench, number, result, taken.length === 0 ? expected[i]! : afterwards(state, expected[i]!), false);
+  for (const changeId of taken) made.push({ number, changeId });
+}
+
+/** Oldest first. */
+async function newTakeBacks({ identity, workspace, state }: Bench): Promise<readonly ChangeId[]> {
+  const newest = await identity.changes(workspace, "unlinked", { limit: IDENTIFIERS.length, before: null });
+  return newest
+    .filter(({ evidence, changeId }) => evidence.source === "shared_identifier" && !isKnown(state, changeId))
+    .map(({ changeId }) => changeId)
+    .toReversed();
+}
+
+/** Of an identifier without links. */
+async function notedOf({ graph, workspace }: Bench, name: Name): Promise<readonly Name[]> {
+  const key = identifierKey(
+    workspace,
+    IDENTIFIERS.find((one) => nameOf(one) === name)!,
+  );
+  const limited = [...new Set(IDENTIFIERS.map(({ namespace }) => namespace))];
+  const want = { keys: [key], pairs: [], rules: { limited, touchedMax: IDENTIFIERS.length } };
+  const { identifiers } = await graph.read(workspace, want);
+  return identifiers.get(key)!.touched.map((one) => nameOf(identifierOf(one)));
+}
+
+const isKnown = ({ changes }: TrustState, id: ChangeId): boolean => changes.some(({ changeId }) => changeId === id);
+
+/** In the profile of now. */
+function afterwards(state: TrustState, expected: ExpectedVerdict): ExpectedVerdict {
+  if (expected.profileId === null) return expected;
+  const profileId = idOf(state, expected.kept[0]!);
+  return { ...expected, profileId, mergedProfileIds: expected.mergedProfileIds.filter((id) => id !== profileId) };
 }
 
 const UNTOLD = "not told" as ChangeId;
 
 function compareVerdict(
-  { made }: Bench,
+  { made, state }: Bench,
   number: number,
   result: AssertResult,
-  { isRecorded, ...expected }: ExpectedVerdict,
+  { isRecorded, kept, ...expected }: ExpectedVerdict,
   dryRun: boolean,
 ): void {
   const { changeId, dropped, facet, ...rest } = result;
   const named = dropped.map(({ identifier, rule }) => `${nameOf(identifier)} ${rule}`).toSorted();
   const profileId = dryRun && expected.before.length === 0 ? null : expected.profileId;
   assert.deepEqual({ ...rest, dropped: named }, { ...expected, profileId });
-  assert.equal(facet !== null, !dryRun && expected.outcome !== "refused", "a facet is named");
+  assert.equal(facet, dryRun || kept.length === 0 ? null : state.uidOf(kept[0]!), "the facet");
   assert.equal(changeId !== null, isRecorded && !dryRun, "a record is left");
   if (changeId !== null) made.push({ number, changeId });
 }

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Database } from "../../core/database.js";
+import { AppError, isUnavailable } from "../../core/errors.js";
+import type { EventId, KeyId, WorkspaceId } from "../../core/ids.js";
+import type { Assertion, Plan, Source } from "../../core/identity/model.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import { createIdentity } from "../../graph/identity.js";
+import { createSqliteGraph } from "../../graph/sqlite/graph.js";
+import { rulesWith } from "../support/house/pictures.js";
+import { anIdentifier, aWorkspace, openGraphDatabase } from "../support/identity/fixtures.js";
+
+const kiosk = anIdentifier("kiosk", "device_id");
+const NEWEST = { limit: 100, before: null };
+const EVENT = "33333333-3333-4333-8333-333333333333" as EventId;
+
+/** The identifiers are the kiosk and logins. */
+const claimOf = (source: Source, at: number, ...logins: readonly string[]): Assertion => ({
+  identifiers: [kiosk, ...logins.map((login) => anIdentifier(login))],
+  evidence: { source, keyId: "key0000001" as KeyId, at },
+});
+
+/** A process ends when it would write its n-th plan with removals. */
+function endingAt(graph: IdentityGraph, nth: number): IdentityGraph {
+  let removals = 0;
+  return {
+    ...graph,
+    update: (workspace, want, decide) =>
+      graph.update(workspace, want, (snapshot) => {
+        const decided: { readonly plan: Plan | null } & ReturnType<typeof decide> = decide(snapshot);
+        if ((decided.plan?.removes.length ?? 0) > 0 && ++removals >= nth)
+          throw new AppError("unavailable", "The process ended.");
+        return decided;
+      }),
+  };
+}
+
+describe("A shared identifier that is linked to many", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "onym-take-back-"));
+  let database: Database;
+  let graph: IdentityGraph;
+  let workspace: WorkspaceId;
+  let clock = 0;
+  before(() => {
+    database = openGraphDatabase(path.join(folder, "onym.db"));
+    graph = createSqliteGraph({ database });
+  });
+  after(async () => {
+    await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    workspace = aWorkspace();
+    clock = 1_000;
+  });
+
+  let limit: number | null = null;
+  const process = (of = graph, linksPerStep = 2) =>
+    createIdentity({
+      graph: of,
+      timeoutMs: 60_000,
+      rulesOf: async () => rulesWith({ user_id: 1_000 }, limit),
+      now: () => clock,
+      linksPerStep,
+    });
+  const linked = async (): Promise<void> => {
+    limit = null;
+    for (const login of ["a", "b", "c", "d", "e"]) await process().assert(workspace, claimOf("identify", 900, login));
+    limit = 3;
+  };
+  const takeBacks = async () =>
+    (await process().changes(workspace, "unlinked", NEWEST)).filter(
+      ({ evidence }) => evidence.source === "shared_identifier",
+    );
+  const sizeOfKiosk = async () => (await process().lookup(workspace, [kiosk]))[0]!.size;
+
+  it("is unlinked by the next process when one ends between the mark and the first link", async () => {
+    await linked();
+    await assert.rejects(process(endingAt(graph, 1)).assert(workspace, claimOf("identify", 1_000, "f")), isUnavailable);
+    assert.deepEqual([await sizeOfKiosk(), (await takeBacks()).length], [6, 0], "marked, and linked still");
+    assert.equal((await process().sharedIdentifiers(workspace, { limit: 10, after: null })).length, 1);
+    const result = await process().assert(workspace, claimOf("identify", 1_000, "f"));
+    assert.deepEqual(result.dropped, [{ identifier: kiosk, rule: "shared_identifier" }]);
+    assert.deepEqual([await sizeOfKiosk(), (await takeBacks()).length], [1, 1]);
+  });
+
+  it("loses the rest of its links to the next process when one ends in between, and reverts give all of them back", async () => {
+    await linked();
+    const before = (await process().lookup(workspace, [kiosk]))[0]!.profileId;
+    await assert.rejects(process(endingAt(graph, 2)).assert(workspace, claimOf("identify", 1_000, "f")), isUnavailable);
+    assert.equal((await takeBacks()).length, 1);
+    assert.ok((await sizeOfKiosk()) > 1);
+    await process().assert(workspace, claimOf(EVENT, 1_000, "g"));
+    assert.equal(await sizeOfKiosk(), 1);
+    limit = null;
+    for (const { changeId } of await takeBacks())
+      await process().revert(workspace, changeId, { ...claimOf("revert", 2_000).evidence });
+    const [after] = await process().lookup(workspace, [kiosk]);
+    assert.deepEqual([after!.size, after!.profileId], [6, before]);
+  });
+
+  it("is unlinked once by two processes that come upon it together", async () => {
+    await linked();
+    const [one, other] = [process(graph, Infinity), process(graph, Infinity)];
+    const results = await Promise.all(
+      ["f", "g", "h", "i"].map((login, n) =>
+        (n % 2 === 0 ? one : other).assert(workspace, claimOf("identify", 1_000, login)),
+      ),
+    );
+    assert.equal((await takeBacks()).length, 1);
+    assert.equal(new Set(results.map(({ profileId }) => profileId)).size, 4);
+    assert.equal(await sizeOfKiosk(), 1);
+  });
+
+  it("is not linked again by an event of before, also when the limit is off since", async () => {
+    await linked();
+    clock = 2_000;
+    await process().assert(workspace, claimOf("identify", 2_000, "f"));
+    limit = null;
+    const old = await process().assert(workspace, claimOf(EVENT, 1_500, "a"));
+    assert.deepEqual(old.dropped, [{ identifier: anIdentifier("a"), rule: "unlinked" }]);
+    assert.equal(await sizeOfKiosk(), 1);
+    await process().assert(workspace, claimOf(EVENT, 2_001, "a"));
+    assert.equal(await sizeOfKiosk(), 2, "a later one does");
+  });
+
+  it("keeps an event that was received before from nothing else: the others are linked", async () => {
+    await linked();
+    clock = 2_000;
+    await process().assert(workspace, claimOf("identify", 2_000, "f"));
+    const late = await process().assert(workspace, claimOf(EVENT, 1_500, "a", "new"));
+    assert.deepEqual(late.dropped, [{ identifier: kiosk, rule: "shared_identifier" }]);
+    assert.equal((await process().lookup(workspace, [anIdentifier("a")]))[0]!.size, 2);
+  });
+});
