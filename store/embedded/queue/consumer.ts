@@ -78,7 +78,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
 
   const running = run();
   return {
-    wake: alarm.ring,
+    wake: () => alarm.ring(),
     close: () => {
       closing = true;
       alarm.ring();
