@@ -22,7 +22,7 @@ const SCHEMA = {
 export function welcome(url: string, key: string, now: string): string {
   const curl = (path: string, body: unknown): string =>
     [
-      `curl -sS ${url}${path} \\`,
+      `curl -sS '${url}${path}' \\`,
       `  -H 'Authorization: Bearer ${key}' \\`,
       `  -H 'Content-Type: application/json' \\`,
       `  -d '${JSON.stringify(body)}'`,

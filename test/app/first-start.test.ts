@@ -32,7 +32,7 @@ async function shell(command: string): Promise<{ readonly status: number; readon
   const cut = stdout.lastIndexOf("\n");
   const status = Number(stdout.slice(cut + 1));
   const text = stdout.slice(0, cut);
-  const target = /http:\/\/[^/]+(\/\S+)/.exec(command)![1]!;
+  const target = /http:\/\/[^/]+(\/[^\s']+)/.exec(command)![1]!;
   checkAnswer("POST", target, { status, contentType: "application/json; charset=utf-8", text });
   return { status, body: JSON.parse(text) };
 }

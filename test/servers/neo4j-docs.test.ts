@@ -243,7 +243,7 @@ describe("the page on Neo4j Browser", () => {
       several.map(({ profile, values, identifiers }) => [profile, values, identifiers]),
       [[merge.profileId, 2, 6]],
     );
-    assert.deepEqual(await rowsOf("Identifiers that touch many people"), [
+    assert.deepEqual(await rowsOf("Identifiers that many people share"), [
       { namespace: "email", value: "office@example.com", touches: 2 },
     ]);
     const [most] = await rowsOf("Identifiers with the most links");
