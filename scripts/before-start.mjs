@@ -15,7 +15,7 @@ const sourceFiles = sources.flatMap((folder) =>
     .filter((name) => name.endsWith(".ts"))
     .map((name) => path.join(folder, name)),
 );
-const changedAt = Math.max(0, ...[...sourceFiles, "tsconfig.json", "package-lock.json"].map(madeAt));
+const changedAt = Math.max(0, ...[...sourceFiles, "tsconfig.json"].map(madeAt));
 // The compiler leaves what has not changed as it is, but for its stamp.
 const isBuilt = existsSync(main) && Math.max(madeAt(main), madeAt(stamp)) >= changedAt;
 

@@ -56,6 +56,8 @@ describe("npm start", () => {
 
   it("takes the build that is there without a compiler, and says when it is old", () => {
     file("dist/app/main.js");
+    // npm prune writes it again, after the build.
+    file("package-lock.json");
     assert.deepEqual(start(), { status: 0, stdout: "", stderr: "" });
     age("dist/app/main.js");
     const { status, stderr } = start();
