@@ -55,7 +55,6 @@ describe("An identifier that crosses the shared identifier limit", () => {
     assert.deepEqual(found["shared_identifiers"], [kiosk]);
     const ids = await Promise.all(people.slice(0, 3).map(({ login }) => calls.profileOf(login)));
     assert.equal(new Set([...ids, found["profile_id"]]).size, 4, "what it alone held together is apart");
-    assert.equal((await lookUp(people[0]!.login))["traits"] !== undefined, true);
     assert.equal(at(await lookUp(people[0]!.login), "traits.mail"), people[0]!.email.value);
   });
 
@@ -110,17 +109,6 @@ describe("An identifier that crosses the shared identifier limit", () => {
     await calls.identify(people[3]!.login, kiosk);
     assert.deepEqual((await lookUp(kiosk))["identifiers"], [kiosk]);
     assert.equal((await changesOf()).length, 2);
-  });
-
-  it("is not linked again by an event that was received before, also once the limit is off", async () => {
-    await shareIt();
-    const eventId = "0190f0f0-0000-7000-8000-000000000001";
-    const event = await folded({ user: "u-1", device: "kiosk", seen: "before" });
-    await calls.identify(people[2]!.login, kiosk);
-    await setLimit(null);
-    assert.equal(event["status"], "folded", eventId);
-    await calls.identify(kiosk);
-    assert.deepEqual((await lookUp(kiosk))["identifiers"], [kiosk]);
   });
 
   it("is unlinked once by many requests that come upon it together", async () => {
