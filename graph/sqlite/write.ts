@@ -6,8 +6,7 @@ import { prepareChangeWriter } from "./changes.js";
 import { prepareComponentWriter } from "./components.js";
 import { prepareSubjects } from "./history.js";
 import { prepareInsert } from "./insert.js";
-import { prepareLinkWriter } from "./write-links.js";
-import { prepareMarkWriter } from "./write-marks.js";
+import { prepareLinkWriter, prepareMarkWriter } from "./write-links.js";
 import { existing, prepareSeats } from "./locations.js";
 import { keyBlob, type Sight } from "./encoding.js";
 
