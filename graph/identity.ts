@@ -11,8 +11,8 @@ import { createWorkspaceQueue, type Call, type WorkspaceQueueOptions } from "./w
 import type { Progress } from "./undo/read-component.js";
 import { decide, NO_RULES, unchanged, type PendingAssertion } from "./rules/assert.js";
 import { createLimiter } from "./scheduling/limiter.js";
+import { runUndo, type UndoDeps } from "./undo/run.js";
 import { createTakeBack } from "./undo/take-back.js";
-import { createUndo } from "./undo/prepare.js";
 import { lookupsOfSet, readSetOf, readSetWith } from "./rules/read-set.js";
 
 export interface IdentityDeps {
@@ -56,7 +56,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     linksPerStep = Infinity,
   } = deps;
   const workspaceQueue = createWorkspaceQueue({ graph, rulesOf, newChangeId }, deps.workspaceQueue);
-  const undo = createUndo({ graph, workspaceQueue, rulesOf, newChangeId, now, onProgress, linksPerStep });
+  const undo: UndoDeps = { graph, workspaceQueue, rulesOf, newChangeId, now, onProgress, linksPerStep };
   const within = createDeadline(timeoutMs, LATE);
   const withinLong = createDeadline(longTimeoutMs, LATE);
   const lookUp = createLookup(graph);
@@ -82,7 +82,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     inTurn(
       workspace,
       () => lookUp.sizeOf(workspace, "identifier" in asked ? [asked.identifier] : [asked.from, asked.to]),
-      (call) => undo.unlink(workspace, asked, { evidence, dryRun, call }),
+      (call) => runUndo(undo, workspace, { kind: "unlink", request: asked }, { evidence, dryRun, call }),
     );
   const takeBack = createTakeBack({ graph, rulesOf, now, unlink });
 
@@ -135,10 +135,10 @@ export function createIdentity(deps: IdentityDeps): Identity {
       inTurn(
         workspace,
         () => lookUp.sizeOfChange(workspace, changeId),
-        (call) => undo.revert(workspace, changeId, { evidence, dryRun, call }),
+        (call) => runUndo(undo, workspace, { kind: "revert", changeId }, { evidence, dryRun, call }),
       ),
     allow: (workspace, forbiddenPairId, evidence) =>
-      within((call) => undo.allow(workspace, forbiddenPairId, { evidence, dryRun: false, call })),
+      within((call) => runUndo(undo, workspace, { kind: "allow", forbiddenPairId }, { evidence, dryRun: false, call })),
     forbiddenPairs: (workspace, page) => within(() => graph.forbiddenPairs(workspace, page)),
     findChange: (workspace, changeId) => within(() => graph.findChange(workspace, changeId)),
     changes: (workspace, outcome, page) => within(() => graph.changes(workspace, outcome, page)),

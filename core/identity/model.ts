@@ -118,7 +118,7 @@ export interface SeenIdentifier {
 }
 
 export interface SeenComponent extends Summary, ProfileRef {
-  /** Higher after each step that wrote anything of the component or its links. */
+  /** Higher after each step that wrote anything of the component or its links; by `REMOVAL_REV` at least when links went. */
   readonly rev: number;
 }
 
@@ -128,8 +128,14 @@ export interface Snapshot {
   readonly components: ReadonlyMap<Component, SeenComponent>;
   /** The pairs of the read set that have an active link. */
   readonly linked: ReadonlySet<PairKey>;
-  /** The pairs of the read set whose link was removed, and when, milliseconds since 1970. */
-  readonly removed: ReadonlyMap<PairKey, number>;
+  /** The pairs of the read set whose link was removed. */
+  readonly removed: ReadonlyMap<PairKey, RemovedLink>;
+}
+
+export interface RemovedLink {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly by: ChangeId;
 }
 
 /** A component after the step: `into` grows (null: a new one) by `absorbed` and by the created identifiers that name it. */

@@ -8,12 +8,12 @@ import type {
   LinkState,
   Member,
   MemberPage,
-  Plan,
   ProfileRef,
   ReadSet,
   Repeat,
   Snapshot,
 } from "../identity/model.js";
+import type { Decide } from "../identity/step.js";
 import type { Page, Port } from "./port.js";
 
 /** Deciding and writing. */
@@ -33,11 +33,7 @@ export interface GraphTransactions {
    * `decide` is pure and may be asked again after a write conflict; the ids in its plan are minted outside. Every component whose
    * members, links or summary the plan changes has a higher `rev` afterwards.
    */
-  update<T>(
-    workspace: WorkspaceId,
-    want: ReadSet,
-    decide: (snapshot: Snapshot) => { readonly plan: Plan | null; readonly result: T },
-  ): Promise<T>;
+  update<T>(workspace: WorkspaceId, want: ReadSet, decide: Decide<T>): Promise<T>;
 }
 
 /** Profiles as they are now, page by page. */

@@ -1,8 +1,9 @@
 import { identifierOf } from "../../core/event/event.js";
-import type { IdentifierKey, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { ChangeId, IdentifierKey, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type {
   Component,
   PairKey,
+  RemovedLink,
   Snapshot,
   SeenComponent,
   SeenIdentifier,
@@ -31,7 +32,7 @@ type FoundRow = readonly [
   annexed: boolean | null,
   seats: readonly Seat[],
 ];
-type LinkRow = readonly [position: number, removedAt: number | null];
+type LinkRow = readonly [position: number, removedAt: number | null, by: ChangeId | null];
 type TouchedRow = readonly [position: number, keys: readonly IdentifierKey[]];
 
 export const hasRules = (want: ReadSet): want is RulesWant => want.rules !== undefined;
@@ -86,9 +87,9 @@ function identifiersOf(
 
 function linksOf({ pairs }: Lookups, links: readonly LinkRow[]) {
   const linked = new Set<PairKey>();
-  const removed = new Map<PairKey, number>();
-  for (const [position, removedAt] of links)
+  const removed = new Map<PairKey, RemovedLink>();
+  for (const [position, removedAt, by] of links)
     if (removedAt === null) linked.add(pairs[position]!);
-    else removed.set(pairs[position]!, removedAt);
+    else removed.set(pairs[position]!, { at: removedAt, by: by! });
   return { linked, removed };
 }

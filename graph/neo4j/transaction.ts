@@ -1,7 +1,9 @@
 import { AppError } from "../../core/errors.js";
 import type { ChangeId, ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { Snapshot, Plan, ReadSet } from "../../core/identity/model.js";
+import type { Plan, ReadSet, Snapshot } from "../../core/identity/model.js";
+import type { Border, Decide } from "../../core/identity/step.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import { seeBorder } from "./border.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { letGo, setAside, type Aside, type Tidying } from "./staging.js";
 import { type Client, STEP_MS, type Step, inStep } from "./client.js";
@@ -45,8 +47,6 @@ export function createUpdate(deps: UpdateDeps): IdentityGraph["update"] {
     return last.result;
   };
 }
-
-type Decide<T> = (snapshot: Snapshot) => { readonly plan: Plan | null; readonly result: T };
 
 interface Task<T> extends UpdateDeps {
   readonly workspace: WorkspaceId;
@@ -92,7 +92,7 @@ const NOTHING: Snapshot = { identifiers: new Map(), components: new Map(), linke
  */
 async function writeAsNew<T>(task: Task<T>): Promise<Ending<T> | null> {
   const { client, workspace, want, decide, doubts } = task;
-  const decided = ask(decide, NOTHING);
+  const decided = ask(decide, NOTHING, null);
   if (decided.kind === "threw" || decided.plan === null) return null;
   // What it would not create could stand there unseen.
   if (decided.plan.creates.length !== want.keys.length || !isPlain(decided.plan)) return null;
@@ -181,7 +181,9 @@ async function writeLocked<T>(task: Task<T>, step: Step, { rows, aside }: Room):
   const { last } = doubts;
   if (last !== null && (await step.run(FIND_CHANGE, { ws: workspace, change: last.changeId })).length > 0)
     return unwritten(last.ending);
-  const decided = ask(decide, snapshot);
+  let decided = ask(decide, snapshot, null);
+  while (decided.kind === "done" && decided.border !== undefined)
+    decided = ask(decide, snapshot, await seeBorder(step.run, decided.border));
   if (decided.kind === "threw" || decided.plan === null) return unwritten(decided);
   const { plan } = decided;
   requireKnown(plan, snapshot);
@@ -194,9 +196,9 @@ async function writeLocked<T>(task: Task<T>, step: Step, { rows, aside }: Room):
   return { ending: decided, annexed: profiles };
 }
 
-function ask<T>(decide: Decide<T>, snapshot: Snapshot) {
+function ask<T>(decide: Decide<T>, snapshot: Snapshot, border: Border | null) {
   try {
-    return { kind: "done", ...decide(snapshot) } as const;
+    return { kind: "done", ...decide(snapshot, border) } as const;
   } catch (error) {
     return { kind: "threw", error } as const;
   }

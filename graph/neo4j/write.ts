@@ -1,6 +1,7 @@
 import { identifierKey } from "../../core/event/event.js";
 import { newId, type IdentifierKey, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import { pairKey, type Component, type Snapshot, type Plan, type SplitPlan } from "../../core/identity/model.js";
+import { REMOVAL_REV } from "../../core/identity/step.js";
 import { isAside, movesOf, type Aside, type Move } from "./staging.js";
 import { ANNEX, CATCH_UP, PART_ASIDE, REPOINT, SPREAD } from "./cypher/staging.js";
 import { whole, type Row, type Step } from "./client.js";
@@ -138,8 +139,12 @@ async function changeLinks(step: Step, ws: WorkspaceId, plan: Plan): Promise<voi
   await inParts(step, REMOVE, removes, (removes) => ({ ws, removes }), "link");
   const restores = plan.restores.map(({ pair, changeId }) => ({ key: linkKey(pairKey(...pair)), change: changeId }));
   await inParts(step, RESTORE, restores, (restores) => ({ ws, restores }), "link");
-  const changed = [...removes, ...restores].map(({ key }) => key);
-  for (const pairs of portions(changed)) await step.run(CHANGE_ENDS, { pairs });
+  for (const [changed, raise] of [
+    [removes, REMOVAL_REV],
+    [restores, 1],
+  ] as const)
+    for (const some of portions(changed))
+      await step.run(CHANGE_ENDS, { pairs: some.map(({ key }) => key), raise: whole(raise) });
   const revived = plan.links.filter(({ revives }) => revives).map(({ from, to }) => linkKey(pairKey(from, to)));
   await inParts(step, REVIVE, revived, (pairs) => ({ pairs }), "link");
 }

@@ -23,7 +23,7 @@ export function isStale(draft: Draft, request: Request, sharedIdentifiers: Reado
   for (const [i, from] of keys.entries())
     for (const to of keys.slice(i + 1)) {
       const pair = pairKey(from, to);
-      if (!isLinked(draft, pair) && (snapshot.removed.get(pair) ?? -Infinity) >= at) return true;
+      if (!isLinked(draft, pair) && (snapshot.removed.get(pair)?.at ?? -Infinity) >= at) return true;
     }
   return false;
 }

@@ -1,6 +1,7 @@
 import type { Database } from "../../core/database.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { ComponentPlan, Plan, ProfileRef, SplitPlan, Summary } from "../../core/identity/model.js";
+import { REMOVAL_REV } from "../../core/identity/step.js";
 import { prepareInsert } from "./insert.js";
 import { requireOne, type Seats, type Written } from "./locations.js";
 import { countsText, forbiddenText } from "./encoding.js";
@@ -16,6 +17,7 @@ export function prepareComponentWriter(database: Database) {
   const insertAll = prepareInsert(database, "INTO components (ws, profile_id, size, counts, forbidden)", 5);
   const write = database.prepare(writing("rev + 1"));
   const raise = database.prepare("UPDATE components SET rev = rev + 1 WHERE id = ? AND ws = ?");
+  const lose = database.prepare(`UPDATE components SET rev = rev + ${REMOVAL_REV} WHERE id = ? AND ws = ?`);
   const absorb = prepareAbsorb(database);
   const leave = prepareLeave(database);
 
@@ -34,6 +36,11 @@ export function prepareComponentWriter(database: Database) {
       const movedTo = new Map(plans.flatMap(({ absorbed }, i) => absorbed.map((one) => [one, rows[i]!] as const)));
       return { rows, movedTo, raised: new Set(rows) };
     },
+    /** Before anything leaves: a part goes on from there. */
+    raiseForRemovals: (workspace: WorkspaceId, { removes }: Plan, seats: Seats): void => {
+      const components = removes.flatMap(({ pair }) => pair.map((key) => seats.require(key).component));
+      for (const component of new Set(components)) requireOne(lose.run([component, workspace]), "component");
+    },
     splitComponents: (workspace: WorkspaceId, splits: readonly SplitPlan[], { raised }: Written): void => {
       for (const { component, stays, parts } of splits) {
         const id = Number(component);
@@ -44,8 +51,8 @@ export function prepareComponentWriter(database: Database) {
     },
     /** Of all whose links the plan changes, unless it has been done. */
     raiseRevs: (workspace: WorkspaceId, plan: Plan, seats: Seats, { raised }: Written): void => {
-      const changed = [...plan.links.map(({ from, to }) => [from, to]), ...plan.removes.map(({ pair }) => pair)];
-      for (const key of [...changed, ...plan.restores.map(({ pair }) => pair)].flat()) {
+      const changed = [...plan.links.map(({ from, to }) => [from, to]), ...plan.restores.map(({ pair }) => pair)];
+      for (const key of changed.flat()) {
         const { component } = seats.require(key);
         if (raised.has(component)) continue;
         raised.add(component);

@@ -2,6 +2,7 @@ import type { ChangeId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type {
   Component,
   PairKey,
+  RemovedLink,
   Snapshot,
   SeenComponent,
   SeenIdentifier,
@@ -15,7 +16,7 @@ export interface Sight extends Snapshot {
   readonly identifiers: Map<IdentifierKey, SeenIdentifier & { readonly component: number }>;
   readonly components: Map<Component, SeenComponent>;
   readonly linked: Set<PairKey>;
-  readonly removed: Map<PairKey, number>;
+  readonly removed: Map<PairKey, RemovedLink>;
 }
 
 /** A key holds what a client chose. */

@@ -2,6 +2,7 @@ import type { Database } from "../../core/database.js";
 import { AppError } from "../../core/errors.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { repeatIn } from "../rules/repeats.js";
+import { prepareBorder } from "./border.js";
 import { createChangeList, prepareFindChange } from "./changes.js";
 import { createHistory } from "./history.js";
 import { createChangeTraces, createLinks } from "./links.js";
@@ -13,6 +14,7 @@ import { readSetOf, readSetOfAll } from "../rules/read-set.js";
 /** The graph in the embedded store. The tables stand already (`GRAPH_TABLES`); the database stays open after `close`. */
 export function createSqliteGraph({ database }: { readonly database: Database }): IdentityGraph {
   const look = prepareLook(database);
+  const borderOf = prepareBorder(database);
   const writePlan = preparePlanWriter(database);
   const findChange = prepareFindChange(database);
   let closed = false;
@@ -40,7 +42,9 @@ export function createSqliteGraph({ database }: { readonly database: Database })
       if (closed) throw closedError();
       return database.write(() => {
         const sight = look(workspace, want);
-        const { plan, result } = decide(sight);
+        let decided = decide(sight, null);
+        while (decided.border !== undefined) decided = decide(sight, borderOf(decided.border));
+        const { plan, result } = decided;
         if (plan !== null) writePlan(workspace, plan, sight);
         return result;
       });

@@ -1,7 +1,7 @@
 import type { Database } from "../../core/database.js";
 import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import { pairKey, type KeyPair, type Summary, type ReadSet } from "../../core/identity/model.js";
-import { countsOf, keyBlob, keyPrefix, forbiddenOf, type Sight } from "./encoding.js";
+import { changeIdOf, countsOf, keyBlob, keyPrefix, forbiddenOf, type Sight } from "./encoding.js";
 import { prepareTouched } from "./seen-with.js";
 
 const seat = (i: string, c: string): string => `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size`;
@@ -16,7 +16,7 @@ const findOne = (isDeep: boolean): string => `
 /** Always one row: what is not there is null. A third faster than asking for the three one by one. */
 const findPair = (isDeep: boolean): string => `
   SELECT ${seat("x", "cx")}, ${seat("y", "cy")}, l.a
-  ${isDeep ? `, l.removed_at, ${depth("x", "cx")}, ${depth("y", "cy")}` : ""}
+  ${isDeep ? `, l.removed_at, l.by_change, ${depth("x", "cx")}, ${depth("y", "cy")}` : ""}
   FROM (SELECT 1)
   LEFT JOIN identifiers x ON x.key = ?
   LEFT JOIN identifiers y ON y.key = ?
@@ -25,7 +25,7 @@ const findPair = (isDeep: boolean): string => `
   LEFT JOIN links l ON l.a = min(x.id, y.id) AND l.b = max(x.id, y.id) ${isDeep ? "" : "AND l.removed_at IS NULL"}`;
 
 /** Columns where the parts of a row begin. */
-const PAIR = { x: 0, y: 5, link: 10, deepX: 12, deepY: 17 } as const;
+const PAIR = { x: 0, y: 5, link: 10, deepX: 13, deepY: 18 } as const;
 const ONE = { seat: 0, deep: 5 } as const;
 const LINK = 0;
 
@@ -36,7 +36,7 @@ export function prepareLook(database: Database) {
     deep: database.prepare(sql(true)),
   });
   const [one, pair] = [prepareBoth(findOne), prepareBoth(findPair)];
-  const link = database.prepare("SELECT a, removed_at FROM links WHERE a = ? AND b = ?");
+  const link = database.prepare("SELECT a, removed_at, by_change FROM links WHERE a = ? AND b = ?");
   const addTouched = prepareTouched(database);
 
   /** Sees both sides and their link at once. */
@@ -124,5 +124,6 @@ function seeLinkRow(sight: Sight, [x, y]: KeyPair, row: Row, at: number, isDeep:
   if (row[at] === null) return;
   const removedAt = (row[at + 1] ?? null) as number | null;
   if (removedAt === null) sight.linked.add(pairKey(x, y));
-  else if (isDeep) sight.removed.set(pairKey(x, y), removedAt);
+  else if (isDeep)
+    sight.removed.set(pairKey(x, y), { at: removedAt, by: changeIdOf((row[at + 2] as Buffer).toString("hex")) });
 }

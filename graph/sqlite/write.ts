@@ -16,7 +16,7 @@ import { keyBlob, type Sight } from "./encoding.js";
  */
 export function preparePlanWriter(database: Database) {
   const writeChanges = prepareChangeWriter(database);
-  const { joinComponents, splitComponents, raiseRevs } = prepareComponentWriter(database);
+  const { joinComponents, raiseForRemovals, splitComponents, raiseRevs } = prepareComponentWriter(database);
   const seatsOf = prepareSeats(database);
   const writeLinks = prepareLinkWriter(database);
   const writeMarks = prepareMarkWriter(database);
@@ -34,8 +34,9 @@ export function preparePlanWriter(database: Database) {
       ]),
     );
     for (const [i, { key }] of plan.creates.entries()) sight.rowIds.set(key, rows[i]!);
-    splitComponents(workspace, plan.splits, written);
     const seats = seatsOf(workspace, plan, sight, written);
+    raiseForRemovals(workspace, plan, seats);
+    splitComponents(workspace, plan.splits, written);
     writeLinks(plan, seats, changes);
     raiseRevs(workspace, plan, seats, written);
     writeMarks(workspace, plan, seats, changes);

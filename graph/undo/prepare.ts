@@ -1,194 +1,174 @@
 import { AppError } from "../../core/errors.js";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
-import type { Identity, UndoResult, UnlinkRequest } from "../../core/identity/api.js";
-import { forbiddenPairIdFor, type ChangeId, type IdentifierKey, type WorkspaceId } from "../../core/ids.js";
+import type { UnlinkRequest } from "../../core/identity/api.js";
+import {
+  forbiddenPairIdFor,
+  type ChangeId,
+  type ForbiddenPairId,
+  type IdentifierKey,
+  type WorkspaceId,
+} from "../../core/ids.js";
 import {
   pairKey,
+  type Change,
   type Component,
-  type ComponentPlan,
-  type ForbiddenPair,
-  type Snapshot,
+  type KeyPair,
   type Rules,
-  type ReadSet,
+  type Snapshot,
 } from "../../core/identity/model.js";
-import { refOf } from "../rules/working-state.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { forEachInTurns } from "../scheduling/chunks.js";
 import type { Call } from "../workspace-queue.js";
-import { readWeb } from "./read-component.js";
-import { decideRevert, type Losing } from "./revert.js";
-import { settle, type SettleDeps, type UndoCall } from "./run.js";
-import { idsOf, undone, type Ruling, type Undoing } from "./result.js";
-import { unlinkOf } from "./unlink-mark.js";
-import { decideUnlinkIdentifier, decideUnlinkPair, type Side } from "./unlink.js";
-import type { Web } from "./component-graph.js";
+import type { Allow } from "./allow.js";
+import { readComponent, type Progress } from "./read-component.js";
+import { lookInTurns } from "./read-in-chunks.js";
+import type { UndoRecord } from "./result.js";
+import type { Revert, UnlinkMark } from "./revert.js";
+import type { LinksAtStart, ReadProfile, Side, UnlinkIdentifier, UnlinkPair } from "./unlink.js";
 
-export interface UndoDeps extends SettleDeps {
-  readonly rulesOf: (workspace: WorkspaceId) => Promise<Rules>;
-  readonly newChangeId: () => ChangeId;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  readonly linksPerStep: number;
+export type UndoRequest =
+  | { readonly kind: "unlink"; readonly request: UnlinkRequest }
+  | { readonly kind: "revert"; readonly changeId: ChangeId }
+  | { readonly kind: "allow"; readonly forbiddenPairId: ForbiddenPairId };
+
+/** All that a decision needs, as it was read. */
+export type UndoFacts = UnlinkPair | UnlinkIdentifier | Revert | Allow;
+
+export interface Prepared {
+  readonly facts: UndoFacts;
+  readonly record: UndoRecord;
 }
 
-/** Taking back. What is read page by page is written on if nothing changed meanwhile; only the write waits in the workspace queue. */
-export function createUndo(deps: UndoDeps) {
+export interface PrepareDeps {
+  readonly graph: IdentityGraph;
+  readonly rulesOf: (workspace: WorkspaceId) => Promise<Rules>;
+  readonly onProgress: (progress: Progress) => void;
+}
+
+/** Reads for one request; nothing is locked meanwhile, so the snapshot comes first and tells whether it still holds. */
+interface Reading extends PrepareDeps {
+  readonly workspace: WorkspaceId;
+  readonly call: Call;
+}
+
+/** `atStart` are the links that an unlink began with, once some of them went. "changed" when somebody wrote in between. */
+export function prepare(
+  deps: PrepareDeps,
+  workspace: WorkspaceId,
+  {
+    request,
+    call,
+    atStart,
+  }: { readonly request: UndoRequest; readonly call: Call; readonly atStart: LinksAtStart | null },
+): Promise<Prepared | "changed"> {
+  const reading = { ...deps, workspace, call };
+  if (request.kind === "revert") return prepareRevert(reading, request.changeId);
+  if (request.kind === "allow") return prepareAllow(reading, request.forbiddenPairId);
+  return "identifier" in request.request
+    ? prepareUnlinkIdentifier(reading, request.request.identifier, atStart)
+    : prepareUnlinkPair(reading, request.request);
+}
+
+async function prepareUnlinkPair(
+  reading: Reading,
+  request: Extract<UnlinkRequest, { from: Identifier }>,
+): Promise<Prepared | "changed"> {
+  const { workspace } = reading;
+  const from = sideOf(workspace, request.from);
+  const to = sideOf(workspace, request.to);
+  const snapshot = await look(reading, [from.key, to.key], [[from.key, to.key]]);
+  const isOne = requireSeen(snapshot, from, "from").component === requireSeen(snapshot, to, "to").component;
+  const forbiddenPairId = forbiddenPairIdFor(workspace, pairKey(from.key, to.key));
+  const forbid = request.forbid ? { forbiddenPairId, from: request.from, to: request.to } : null;
+  const profile = isOne ? await readProfile(reading, snapshot, from.key) : null;
   return {
-    unlink: (workspace: WorkspaceId, asked: UnlinkRequest, call: UndoCall): Promise<UndoResult> =>
-      "identifier" in asked
-        ? unlinkIdentifier(deps, workspace, asked.identifier, call)
-        : unlinkPair(deps, workspace, asked, call),
-    revert: (workspace: WorkspaceId, changeId: ChangeId, call: UndoCall) => revert(deps, workspace, changeId, call),
-    allow: (workspace: WorkspaceId, forbiddenPairId: Parameters<Identity["allow"]>[1], call: UndoCall) =>
-      allow(deps, workspace, forbiddenPairId, call),
+    facts: { kind: "unlink pair", snapshot, from, to, forbid, profile },
+    record: { identifiers: [request.from, request.to], reverts: null },
   };
 }
 
-function unlinkPair(
-  deps: UndoDeps,
-  workspace: WorkspaceId,
-  asked: Extract<UnlinkRequest, { from: Identifier }>,
-  call: UndoCall,
-): Promise<UndoResult> {
-  const from = sideOf(workspace, asked.from);
-  const to = sideOf(workspace, asked.to);
-  const undoing = undoingOf(deps, workspace, call, [asked.from, asked.to]);
-  const forbiddenPairId = forbiddenPairIdFor(workspace, pairKey(from.key, to.key));
-  const forbidden = asked.forbid ? { forbiddenPairId, from: asked.from, to: asked.to } : null;
-  const want: ReadSet = { keys: [from.key, to.key], pairs: [[from.key, to.key]] };
-  return settle(deps, call, {
-    workspace,
-    want: async () => want,
-    prepare: async (snapshot) => {
-      const isOne = requireSeen(snapshot, from, "from").component === requireSeen(snapshot, to, "to").component;
-      const held = isOne
-        ? await readHeld(deps, workspace, snapshot, from.key, call.call)
-        : { web: null, forbiddenPairs: [] };
-      return () => decideUnlinkPair(snapshot, { ...undoing, from, to, forbidden, ...held });
-    },
-  });
-}
-
-function unlinkIdentifier(
-  deps: UndoDeps,
-  workspace: WorkspaceId,
+async function prepareUnlinkIdentifier(
+  reading: Reading,
   identifier: Identifier,
-  call: UndoCall,
-): Promise<UndoResult> {
-  const side = sideOf(workspace, identifier);
-  const undoing = undoingOf(deps, workspace, call, [identifier]);
-  let first: Web | null = null;
-  const want: ReadSet = { keys: [side.key], pairs: [] };
-  return settle(deps, call, {
-    workspace,
-    want: async () => want,
-    prepare: async (snapshot, hasBegun) => {
-      requireSeen(snapshot, side, "identifier");
-      const held = await readHeld(deps, workspace, snapshot, side.key, call.call);
-      const begun = hasBegun ? first : null;
-      if (!hasBegun) first = held.web;
-      return () => decideUnlinkIdentifier(snapshot, { ...undoing, side, ...held, begun });
-    },
-  });
+  atStart: LinksAtStart | null,
+): Promise<Prepared | "changed"> {
+  const side = sideOf(reading.workspace, identifier);
+  const snapshot = await look(reading, [side.key]);
+  requireSeen(snapshot, side, "identifier");
+  const profile = await readProfile(reading, snapshot, side.key);
+  return {
+    facts: { kind: "unlink identifier", snapshot, side, profile, atStart },
+    record: { identifiers: [identifier], reverts: null },
+  };
 }
 
-async function revert(deps: UndoDeps, workspace: WorkspaceId, changeId: ChangeId, call: UndoCall): Promise<UndoResult> {
-  const { graph } = deps;
+async function prepareRevert(reading: Reading, changeId: ChangeId): Promise<Prepared | "changed"> {
+  const { graph, workspace } = reading;
   const reverted = await graph.findChange(workspace, changeId);
   if (reverted === null) throw new AppError("not_found", "There is no such change.");
-  const undoing = undoingOf(deps, workspace, call, reverted.identifiers, changeId);
-  const rules = await deps.rulesOf(workspace);
   const named = reverted.identifiers.map((identifier) => identifierKey(workspace, identifier));
-  const want = async (): Promise<ReadSet> => {
-    const states = await graph.linksOfChange(workspace, reverted);
-    return { keys: [...new Set([...named, ...states.flatMap(({ pair }) => pair)])], pairs: [] };
-  };
-  return settle(deps, call, {
-    workspace,
-    want,
-    prepare: async (snapshot) => {
-      const states = await graph.linksOfChange(workspace, reverted);
-      const unlinked = await unlinkOf(graph, workspace, reverted);
-      const holders = new Map<Component, IdentifierKey>();
-      let isSeen = true;
-      await forEachInTurns(states, ({ isActive, pair }) => {
-        const [one, other] = pair.map((key) => snapshot.identifiers.get(key));
-        isSeen &&= one !== undefined && other !== undefined;
-        if (isActive && one !== undefined) holders.set(one.component, pair[0]);
-      });
-      if (!isSeen) return "changed";
-      const losing: Losing[] = [];
-      for (const key of holders.values())
-        losing.push({ key, ...(await readHeld(deps, workspace, snapshot, key, call.call)) });
-      return () => decideRevert(snapshot, { ...undoing, reverted, states, unlinked, losing, rules });
-    },
+  const earlier = await graph.linksOfChange(workspace, reverted);
+  const keys = [...new Set([...named, ...earlier.flatMap(({ pair }) => pair)])];
+  const snapshot = await lookInTurns(graph, workspace, { keys, pairs: [] });
+  if (snapshot === null) return "changed";
+  const states = await graph.linksOfChange(workspace, reverted);
+  const holders = new Map<Component, IdentifierKey>();
+  let isSeen = true;
+  await forEachInTurns(states, ({ isActive, pair }) => {
+    const [one, other] = pair.map((key) => snapshot.identifiers.get(key));
+    isSeen &&= one !== undefined && other !== undefined;
+    if (isActive && one !== undefined) holders.set(one.component, pair[0]);
   });
-}
-
-async function allow(
-  deps: UndoDeps,
-  workspace: WorkspaceId,
-  forbiddenPairId: ForbiddenPair["forbiddenPairId"],
-  call: UndoCall,
-): Promise<UndoResult> {
-  const [forbidden] = await deps.graph.findForbiddenPairs(workspace, [forbiddenPairId]);
-  if (forbidden === undefined) throw new AppError("not_found", "There is no such forbidden pair.");
-  const undoing = undoingOf(deps, workspace, call, [forbidden.from, forbidden.to]);
-  const keys = [forbidden.from, forbidden.to].map((identifier) => identifierKey(workspace, identifier));
-  const want: ReadSet = { keys, pairs: [] };
-  return settle(deps, call, {
-    workspace,
-    want: async () => want,
-    prepare: async (snapshot) => () => decideAllow(snapshot, keys, forbidden, undoing),
-  });
-}
-
-function decideAllow(
-  snapshot: Snapshot,
-  keys: readonly IdentifierKey[],
-  { forbiddenPairId }: ForbiddenPair,
-  { change }: Undoing,
-): Ruling {
-  const seen = (now: Snapshot) =>
-    keys.map((key) => {
-      const { component } = now.identifiers.get(key)!;
-      return { component, ...now.components.get(component)! };
-    });
-  const profiles = seen(snapshot);
-  const refs = profiles.map(refOf);
-  if (!profiles.every(({ forbidden }) => forbidden.includes(forbiddenPairId)))
-    return { keys, work: null, undone: undone(refs, refs) };
-  const components = (now: Snapshot): readonly ComponentPlan[] =>
-    seen(now).map(({ component, profileId, size, counts, forbidden }) => ({
-      into: component,
-      absorbed: [],
-      profileId,
-      size,
-      counts,
-      forbidden: forbidden.filter((id) => id !== forbiddenPairId),
-    }));
+  if (!isSeen) return "changed";
+  const profiles: Revert["profiles"][number][] = [];
+  for (const key of holders.values()) profiles.push({ key, ...(await readProfile(reading, snapshot, key)) });
+  const unlinked = await unlinkOf(graph, workspace, reverted);
+  const rules = await reading.rulesOf(workspace);
   return {
-    keys,
-    work: {
-      what: "restored links",
-      change: change({ outcome: "allowed", before: refs, after: refs }),
-      marks: () => ({ allows: [forbiddenPairId] }),
-      steps: [{ keys, links: 0, plan: (now) => ({ components: components(now) }) }],
-    },
-    undone: { ...undone(refs, refs), outcome: "allowed" },
+    facts: { kind: "revert", snapshot, workspace, reverted, states, unlinked, profiles, rules },
+    record: { identifiers: reverted.identifiers, reverts: changeId },
   };
 }
 
-async function readHeld(
-  { graph, onProgress }: UndoDeps,
-  workspace: WorkspaceId,
-  { identifiers, components }: Snapshot,
+async function prepareAllow(reading: Reading, forbiddenPairId: ForbiddenPairId): Promise<Prepared> {
+  const { graph, workspace } = reading;
+  const [pair] = await graph.findForbiddenPairs(workspace, [forbiddenPairId]);
+  if (pair === undefined) throw new AppError("not_found", "There is no such forbidden pair.");
+  const identifiers = [pair.from, pair.to];
+  const keys = identifiers.map((identifier) => identifierKey(workspace, identifier));
+  const snapshot = await look(reading, keys);
+  return { facts: { kind: "allow", snapshot, workspace, pair }, record: { identifiers, reverts: null } };
+}
+
+const look = async (
+  { graph, workspace }: Reading,
+  keys: readonly IdentifierKey[],
+  pairs: readonly KeyPair[] = [],
+): Promise<Snapshot> => (await lookInTurns(graph, workspace, { keys, pairs }))!;
+
+async function readProfile(
+  { graph, workspace, onProgress, call }: Reading,
+  snapshot: Snapshot,
   key: IdentifierKey,
-  call: Call,
-): Promise<{ readonly web: Web; readonly forbiddenPairs: readonly ForbiddenPair[] }> {
-  const { profileId, forbidden } = components.get(identifiers.get(key)!.component)!;
+): Promise<ReadProfile> {
+  const { profileId, forbidden } = snapshot.components.get(snapshot.identifiers.get(key)!.component)!;
   const forbiddenPairs = forbidden.length === 0 ? [] : await graph.findForbiddenPairs(workspace, forbidden);
-  const web = await readWeb(graph, workspace, profileId, { linksMax: Infinity, onProgress, call });
-  return { web: web!, forbiddenPairs };
+  const read = await readComponent(graph, workspace, profileId, { linksMax: Infinity, onProgress, call });
+  return { graph: read!, forbiddenPairs };
+}
+
+/** Null when the change is no unlink of an identifier, and no revert of one. */
+async function unlinkOf(
+  graph: Pick<IdentityGraph, "isUnlinkedBy" | "findChange">,
+  workspace: WorkspaceId,
+  reverted: Change,
+): Promise<UnlinkMark | null> {
+  let root: Change | null = reverted;
+  while (root !== null && root.reverts !== null) root = await graph.findChange(workspace, root.reverts);
+  const isUnlink = root?.evidence.source === "unlink" || root?.evidence.source === "shared_identifier";
+  if (root?.identifiers.length !== 1 || !isUnlink) return null;
+  const key = identifierKey(workspace, root.identifiers[0]!);
+  return { key, isLast: await graph.isUnlinkedBy(workspace, key, reverted.changeId) };
 }
 
 const sideOf = (workspace: WorkspaceId, identifier: Identifier): Side => ({
@@ -203,26 +183,4 @@ function requireSeen(snapshot: Snapshot, { key }: Side, path: string) {
       errors: [{ path, message: "was never seen" }],
     });
   return seen;
-}
-
-/**
- * Time and id are those of the step, not of the call: what was asserted up to here is older, also when it is delivered again, and
- * stands before it in every list.
- */
-function undoingOf(
-  { newChangeId, now, linksPerStep }: UndoDeps,
-  workspace: WorkspaceId,
-  { evidence }: UndoCall,
-  identifiers: readonly Identifier[],
-  reverts: ChangeId | null = null,
-): Undoing {
-  return {
-    workspace,
-    linksPerStep,
-    change: ({ outcome, before, after, dropped = [] }) => {
-      const ids = { before: idsOf(before), after: idsOf(after) };
-      const what = { evidence, identifiers, outcome, ...ids, dropped, rule: null, reverts };
-      return () => ({ ...what, changeId: newChangeId(), at: Math.max(evidence.at, now()) });
-    },
-  };
 }

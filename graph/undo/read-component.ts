@@ -3,7 +3,7 @@ import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Link, Member } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Call } from "../workspace-queue.js";
-import { createWebBuilder, type Web } from "./component-graph.js";
+import { createGraphBuilder, type ComponentGraph } from "./component-graph.js";
 
 /** What takes long says how far it is. */
 export interface Progress {
@@ -14,7 +14,7 @@ export interface Progress {
   readonly done: number;
 }
 
-export interface ReadWebOptions {
+export interface ReadComponentOptions {
   /** More links than these are not read. */
   readonly linksMax: number;
   readonly onProgress: (progress: Progress) => void;
@@ -28,20 +28,20 @@ const PAGE = 10_000;
  * All members and active links of a profile, read page by page: whoever writes from it checks that nothing changed meanwhile. Null
  * when there are more links than allowed.
  */
-export async function readWeb(
+export async function readComponent(
   graph: Pick<IdentityGraph, "members" | "links">,
   workspace: WorkspaceId,
   profileId: ProfileId,
-  { linksMax, onProgress, call }: ReadWebOptions,
-): Promise<Web | null> {
-  const web = createWebBuilder();
+  { linksMax, onProgress, call }: ReadComponentOptions,
+): Promise<ComponentGraph | null> {
+  const builder = createGraphBuilder();
   const requireCaller = (): void => {
     if (call.expired) throw new AppError("unavailable", "The profile was not read in time.");
   };
   let members = 0;
   for (let after: Uid | null = null, isMore = true; isMore;) {
     const page: readonly Member[] = await graph.members(workspace, profileId, { limit: PAGE, after });
-    web.addMembers(page);
+    builder.addMembers(page);
     members += page.length;
     after = page.at(-1)?.uid ?? null;
     isMore = page.length === PAGE;
@@ -51,7 +51,7 @@ export async function readWeb(
   let links = 0;
   for (let after: Link | null = null, isMore = true; isMore;) {
     const page: readonly Link[] = await graph.links(workspace, profileId, { limit: PAGE, after });
-    web.addLinks(page);
+    builder.addLinks(page);
     links += page.length;
     if (links > linksMax) return null;
     after = page.at(-1) ?? null;
@@ -59,5 +59,5 @@ export async function readWeb(
     onProgress({ workspace, profileId, what: "links", done: links });
     requireCaller();
   }
-  return web.build();
+  return builder.build();
 }

@@ -1,50 +1,53 @@
+import type { Identifier } from "../../core/event/event.js";
 import type { UndoResult } from "../../core/identity/api.js";
-import type { IdentifierKey, ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { Change, Snapshot, Plan, ProfileRef } from "../../core/identity/model.js";
+import type { ChangeId, IdentifierKey, ProfileId } from "../../core/ids.js";
+import type { Change, KeyPair, ProfileRef } from "../../core/identity/model.js";
+import type { AffectedProfile } from "./removal.js";
+import type { ForbiddenPairSides } from "./split.js";
 
-/** What every decision that takes something back begins with. */
-export interface Undoing {
-  readonly workspace: WorkspaceId;
-  /** Links that one step takes or restores at most. */
-  readonly linksPerStep: number;
-  /** Makes the record of it, once its time has come. */
-  readonly change: (what: {
-    readonly outcome: Change["outcome"];
-    readonly before: readonly ProfileRef[];
-    readonly after: readonly ProfileRef[];
-    readonly dropped?: Change["dropped"];
-  }) => () => Change;
-}
-
-export interface Ruling {
-  /** Of each profile that it was decided on, except those that the steps name. */
+/** What an undo is to do, as plain data; `run.ts` stamps and writes it. */
+export interface UndoDecision {
+  /** Of each profile that it was decided on, one. */
   readonly keys: readonly IdentifierKey[];
   /** Null when nothing is to be written. */
   readonly work: Work | null;
   /** The record's id is only known once it is written. */
-  readonly undone: UndoResult & { readonly changeId: null };
+  readonly result: UndoResult & { readonly changeId: null };
 }
 
-/** What is to be written, step by step; after each of them the graph is right. The first one leaves the record of all. */
-export interface Work {
-  readonly what: "removed links" | "restored links";
-  readonly change: () => Change;
-  /** What the first step writes beside. */
-  readonly marks: (change: Change) => Partial<Pick<Plan, "unlinked" | "forbids" | "allows">>;
-  /** At least one; each is made from what those before it left, so they are written in their order. */
-  readonly steps: Iterable<Step>;
+export type Work = Removing | Restoring | ChangingPair;
+
+/** Links that are removed, and the profiles that fall apart by it. */
+export interface Removing {
+  readonly kind: "remove";
+  readonly affected: readonly AffectedProfile[];
+  /** Kept apart from now on. */
+  readonly forbid: ForbiddenPairSides | null;
+  /** What is unlinked from all others. */
+  readonly unlinked: IdentifierKey | null;
 }
 
-export interface Step {
-  /** Of each profile that it changes, one. */
-  readonly keys: readonly IdentifierKey[];
-  /** Links that it takes or restores. */
-  readonly links: number;
-  /** From a snapshot of the keys. */
-  readonly plan: (now: Snapshot, change: Change) => Partial<Plan>;
+/** Links that stand again, one by one, as if each were asserted now: what a rule forbids by then stays removed. */
+export interface Restoring {
+  readonly kind: "restore";
+  readonly pairs: readonly KeyPair[];
+  /** The change that removed them: what another removed since is that one's to restore. */
+  readonly removedBy: ChangeId;
+  /** What was unlinked from all others, and is so no more. */
+  readonly relinked: IdentifierKey | null;
 }
 
-export const noMarks: Work["marks"] = () => ({});
+/** Two that are apart may not be joined any more, or may be again. */
+export interface ChangingPair {
+  readonly kind: "forbid" | "allow";
+  readonly pair: ForbiddenPairSides;
+}
+
+/** The record that it leaves, but for its id, its time and who asked for it. */
+export interface UndoRecord {
+  readonly identifiers: readonly Identifier[];
+  readonly reverts: ChangeId | null;
+}
 
 /** A component of thousands may fall into as many; nobody reads more ids than these. */
 const IDS_MAX = 1_000;
@@ -52,18 +55,17 @@ const IDS_MAX = 1_000;
 export const idsOf = (refs: readonly ProfileRef[]): readonly ProfileId[] =>
   shown(refs).map(({ profileId }) => profileId);
 
-/** Nothing done. */
-export function undone(before: readonly ProfileRef[], after: readonly ProfileRef[]): Ruling["undone"] {
+type Outcome = Partial<Pick<UndoResult, "outcome" | "stillJoinedBy" | "dropped">>;
+
+/** Nothing done, unless told otherwise. */
+export function resultOf(
+  before: readonly ProfileRef[],
+  after: readonly ProfileRef[],
+  { outcome = "unchanged", stillJoinedBy = null, dropped = [] }: Outcome = {},
+): UndoDecision["result"] {
   const are = shown(after);
-  return {
-    outcome: "unchanged",
-    profileIds: are.map(({ profileId }) => profileId),
-    changeId: null,
-    stillJoinedBy: null,
-    dropped: [],
-    before: shown(before),
-    after: are,
-  };
+  const profileIds = are.map(({ profileId }) => profileId);
+  return { outcome, profileIds, changeId: null, stillJoinedBy, dropped, before: shown(before), after: are };
 }
 
 /** By id, each once. All that are too many are left out before the rest is sorted. */
@@ -88,3 +90,17 @@ function shown(refs: readonly ProfileRef[]): readonly ProfileRef[] {
 }
 
 const byId = (a: ProfileRef, b: ProfileRef): number => (a.profileId < b.profileId ? -1 : 1);
+
+/** What the record says beside: a run stamps its id and its time. */
+export const recordOf = (
+  { result: { outcome, before, after, dropped } }: UndoDecision,
+  { identifiers, reverts }: UndoRecord,
+): Omit<Change, "changeId" | "at" | "evidence"> => ({
+  identifiers,
+  outcome,
+  before: idsOf(before),
+  after: idsOf(after),
+  dropped,
+  rule: null,
+  reverts,
+});

@@ -1,141 +1,196 @@
 import { identifierKey } from "../../core/event/event.js";
 import type { PathLink } from "../../core/identity/api.js";
-import type { ForbiddenPairId, WorkspaceId } from "../../core/ids.js";
-import type {
-  Change,
-  Component,
-  Link,
-  Member,
-  ForbiddenPair,
-  ProfileRef,
-  RemovePlan,
-  SplitPlan,
-  Summary,
-} from "../../core/identity/model.js";
-import { shortestPath, partsOf, type Gone, type Web } from "./component-graph.js";
-
-export interface Part extends Remnant, Summary {}
+import type { ForbiddenPairId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { Change, ForbiddenPair, ProfileRef, RemovePlan, Summary } from "../../core/identity/model.js";
+import { partsOf, shortestPath, type ComponentGraph, type RemovedLinks } from "./component-graph.js";
 
 /** Two that may not come into one profile. */
 export type ForbiddenPairSides = Pick<ForbiddenPair, "forbiddenPairId" | "from" | "to">;
 
-/** What a component falls into without some of its links, the largest part first. `forbiddenPairs` are those that have a side in it. */
-export function fallApart(
-  web: Web,
-  gone: Gone,
-  forbiddenPairs: readonly ForbiddenPairSides[],
-  among?: readonly number[],
-): readonly Part[] {
-  const parts = partsOf(web, gone, among);
-  const idsOf = forbiddenOfParts(web, parts, forbiddenPairs);
-  return parts
-    .map((members, position) => partOf(web, members, idsOf[position]!.toSorted()))
-    .toSorted((a, b) => b.size - a.size || (a.profileId < b.profileId ? -1 : 1));
+/** A profile that loses links, and what it falls into. */
+export interface Split {
+  readonly graph: ComponentGraph;
+  readonly removed: RemovedLinks;
+  readonly parts: readonly Part[];
+  /** The number of the part that each member is in. */
+  readonly partOf: Uint32Array;
+  /** The part that keeps the profile's place. */
+  readonly stays: number;
+  /** Ids of forbidden pairs by the member that is a side of them. */
+  readonly forbidden: ReadonlyMap<number, readonly ForbiddenPairId[]>;
+  /** Of all forbidden pairs that have a side in the profile. */
+  readonly forbiddenIds: ReadonlySet<ForbiddenPairId>;
 }
 
-function partOf(web: Web, members: readonly number[], forbidden: readonly ForbiddenPairId[]): Part {
-  const counts = new Map<string, number>();
-  for (const position of members) {
-    const { namespace } = web.members[position]!.identifier;
-    counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
-  }
-  return { ...remnantOf(web, members), counts, forbidden };
-}
-
-/** What is left of a component, and no more than an answer tells of it. */
-export interface Remnant extends ProfileRef {
-  /** Positions in the web. */
+/** What is left of a component, as an answer tells it. */
+export interface Part extends ProfileRef {
   readonly members: readonly number[];
 }
 
-export const remnantsOf = (web: Web, gone: Gone): readonly Remnant[] =>
-  partsOf(web, gone).map((members) => remnantOf(web, members));
+/** So many members more may move, to keep the place for the part that others link to meanwhile. */
+const MOVED_FOR_PREFERRED = 1_000;
 
-function remnantOf({ members: all }: Web, members: readonly number[]): Remnant {
-  let profileId = all[members[0]!]!.uid;
-  for (const position of members) if (all[position]!.uid < profileId) profileId = all[position]!.uid;
+/** `preferred` is a member whose part keeps the place, unless another part is much larger: the fewest members move. */
+export function splitWithout(
+  graph: ComponentGraph,
+  removed: RemovedLinks,
+  forbiddenPairs: readonly ForbiddenPairSides[],
+  preferred?: number,
+): Split {
+  const parts = partsOf(graph, removed).map((members) => partWith(graph, members));
+  const partOf = new Uint32Array(graph.size);
+  for (const [part, { members }] of parts.entries()) for (const member of members) partOf[member] = part;
+  let stays = 0;
+  for (let part = 1; part < parts.length; part++) if (isBefore(parts[part]!, parts[stays]!)) stays = part;
+  if (preferred !== undefined && parts[stays]!.size - parts[partOf[preferred]!]!.size <= MOVED_FOR_PREFERRED)
+    stays = partOf[preferred]!;
+  const forbiddenIds = new Set(forbiddenPairs.map(({ forbiddenPairId }) => forbiddenPairId));
+  return { graph, removed, parts, partOf, stays, forbidden: sidesIn(graph, forbiddenPairs), forbiddenIds };
+}
+
+const isBefore = (a: Part, b: Part): boolean => a.size > b.size || (a.size === b.size && a.profileId < b.profileId);
+
+function partWith(graph: ComponentGraph, members: readonly number[]): Part {
+  let profileId = graph.uidOf(members[0]!);
+  for (const member of members) if (graph.uidOf(member) < profileId) profileId = graph.uidOf(member);
   return { profileId, size: members.length, members };
 }
 
-function forbiddenOfParts(
-  web: Web,
-  parts: readonly (readonly number[])[],
+function sidesIn(
+  graph: ComponentGraph,
   forbiddenPairs: readonly ForbiddenPairSides[],
-): readonly ForbiddenPairId[][] {
-  if (forbiddenPairs.length === 0) return parts.map(() => []);
-  const idsAt = new Map<string, ForbiddenPairId[]>();
+): ReadonlyMap<number, readonly ForbiddenPairId[]> {
+  const sides = new Map<number, ForbiddenPairId[]>();
+  if (forbiddenPairs.length === 0) return sides;
+  const idsOf = new Map<string, ForbiddenPairId[]>();
   for (const { forbiddenPairId, from, to } of forbiddenPairs)
-    for (const side of [from, to].map(nameOf)) {
-      const ids = idsAt.get(side);
-      if (ids === undefined) idsAt.set(side, [forbiddenPairId]);
-      else ids.push(forbiddenPairId);
-    }
-  return parts.map((members) =>
-    members.flatMap((position) => idsAt.get(nameOf(web.members[position]!.identifier)) ?? []),
-  );
-}
-
-/** The number of the part that each member is in. */
-export function partsByMember(web: Web, parts: readonly (readonly number[])[]): Uint32Array {
-  const partAt = new Uint32Array(web.members.length);
-  for (const [part, positions] of parts.entries()) for (const position of positions) partAt[position] = part;
-  return partAt;
+    for (const side of [from, to].map(nameOf)) idsOf.set(side, [...(idsOf.get(side) ?? []), forbiddenPairId]);
+  for (let member = 0; member < graph.size; member++) {
+    const ids = idsOf.get(nameOf(graph.identifierOf(member)));
+    if (ids !== undefined) sides.set(member, ids);
+  }
+  return sides;
 }
 
 /** Injective, since no namespace holds a colon. */
-const nameOf = ({ namespace, value }: Member["identifier"]): string => `${namespace}:${value}`;
+const nameOf = ({ namespace, value }: ForbiddenPair["from"]): string => `${namespace}:${value}`;
 
-/** Null when it did not fall apart. The largest part keeps the component's place, so that the fewest members move. */
-export function splitPlan(
-  component: Component,
-  { members }: Web,
-  [stays, ...parts]: readonly Part[],
-): SplitPlan | null {
-  if (stays === undefined || parts.length === 0) return null;
-  return {
-    component,
-    stays: summaryOf(stays),
-    parts: parts.map((part) => ({
-      ...summaryOf(part),
-      members: part.members.map((position) => members[position]!.uid),
-    })),
-  };
+/** What a profile of these members needs to say of itself. */
+export function summaryOf({ graph, forbidden }: Split, members: readonly number[]): Summary {
+  const counts = new Map<string, number>();
+  const ids = new Set<ForbiddenPairId>();
+  for (const member of members) {
+    const { namespace } = graph.identifierOf(member);
+    counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
+    for (const id of forbidden.get(member) ?? []) ids.add(id);
+  }
+  return { counts, forbidden: [...ids].toSorted() };
 }
 
-const summaryOf = ({ profileId, size, counts, forbidden }: Part): Summary & ProfileRef => ({
-  profileId,
-  size,
-  counts,
-  forbidden,
-});
+/** Links that are removed, and the part that leaves once they are; null when none does yet. */
+export interface Removal {
+  readonly links: readonly number[];
+  readonly leaving: number | null;
+}
+
+/**
+ * The links in an order in which every part leaves as one, once its last link went, and the rest hangs together after each link: so a
+ * step costs what it removes, however large the profile is. Parts are taken from the outside in, seen from the one that stays; of
+ * each the link goes last that leads towards it. A part that no removed link leads to stays: nothing is known of how it hangs there.
+ */
+export function removalsOf(split: Split): readonly Removal[] {
+  const { graph, partOf, stays } = split;
+  const linksOf = linksByPart(split);
+  const towards = new Map<number, number>([[stays, -1]]);
+  const reached = [stays];
+  for (let at = 0; at < reached.length; at++)
+    for (const link of linksOf(reached[at]!)) {
+      const next = [graph.ends[2 * link]!, graph.ends[2 * link + 1]!].map((end) => partOf[end]!);
+      for (const part of next)
+        if (!towards.has(part)) {
+          towards.set(part, link);
+          reached.push(part);
+        }
+    }
+  const taken = new Uint8Array(graph.linkCount);
+  return reached.toReversed().map((part) => {
+    const last = towards.get(part)!;
+    const links = linksOf(part).filter((link) => link !== last && taken[link] === 0);
+    if (part !== stays) links.push(last);
+    for (const link of links) taken[link] = 1;
+    return { links, leaving: part === stays ? null : part };
+  });
+}
+
+/** The removed links that lead to each part, or from one of its members to another. */
+function linksByPart({ graph, removed, partOf }: Split): (part: number) => readonly number[] {
+  const found = new Map<number, number[]>();
+  const add = (part: number, link: number): void => {
+    const links = found.get(part);
+    if (links === undefined) found.set(part, [link]);
+    else links.push(link);
+  };
+  for (const link of removed) {
+    const [one, other] = [partOf[graph.ends[2 * link]!]!, partOf[graph.ends[2 * link + 1]!]!];
+    add(one, link);
+    if (other !== one) add(other, link);
+  }
+  return (part) => found.get(part) ?? [];
+}
+
+/** At most so many links at once: parts that lose few leave together, and one that loses many leaves with its last. */
+export function* inSteps(removals: readonly Removal[], linksMax: number): Generator<readonly Removal[]> {
+  let step: Removal[] = [];
+  let room = linksMax;
+  for (const { links, leaving } of removals)
+    for (let from = 0; from < links.length;) {
+      const some = links.slice(from, from + room);
+      from += some.length;
+      room -= some.length;
+      step.push({ links: some, leaving: from === links.length ? leaving : null });
+      if (room > 0) continue;
+      yield step;
+      [step, room] = [[], linksMax];
+    }
+  if (step.length > 0) yield step;
+}
+
+export const keyOf = (workspace: WorkspaceId, { graph }: Split, member: number): IdentifierKey =>
+  identifierKey(workspace, graph.identifierOf(member));
 
 /** Not before the link itself came to stand, whatever the clocks of two gateways say. */
 export const removesOf = (
   workspace: WorkspaceId,
-  { members, links, ends }: Web,
-  gone: readonly number[],
+  split: Split,
+  links: readonly number[],
   { changeId, at }: Change,
 ): readonly RemovePlan[] =>
-  gone.map((link) => ({
-    pair: [
-      identifierKey(workspace, members[ends[2 * link]!]!.identifier),
-      identifierKey(workspace, members[ends[2 * link + 1]!]!.identifier),
-    ],
-    changeId,
-    at: Math.max(at, links[link]!.evidence.at),
-  }));
+  links.map((link) => {
+    const { ends, timeOf } = split.graph;
+    const pair = [keyOf(workspace, split, ends[2 * link]!), keyOf(workspace, split, ends[2 * link + 1]!)] as const;
+    return { pair, changeId, at: Math.max(at, timeOf(link)) };
+  });
 
-/** When the last of them went. */
-export const lastAt = ({ links }: Web, gone: readonly number[], at: number): number =>
-  gone.reduce((last, link) => Math.max(last, links[link]!.evidence.at), at);
-
-/** With the evidence of each link, in the order of the way; null when there is no way. */
-export function explainedPath(web: Web, from: number, to: number, gone?: Gone): readonly PathLink[] | null {
-  const path = shortestPath(web, from, to, gone);
-  return path === null ? null : path.map((link) => explained(web, web.links[link]!));
+/** When the last of them came to stand. */
+export function lastTimeOf({ graph, removed }: Pick<Split, "graph" | "removed">): number {
+  let last = 0;
+  for (const link of removed) last = Math.max(last, graph.timeOf(link));
+  return last;
 }
 
-export function explained({ members, positionOf }: Web, { from, to, changeId, evidence }: Link): PathLink {
-  const at = (uid: Link["from"]) => members[positionOf.get(uid)!]!.identifier;
-  return { from: at(from), to: at(to), changeId, evidence };
+/** With the evidence of each link, in the order of the way; null when there is no way. */
+export function explainedPath(
+  graph: ComponentGraph,
+  from: number,
+  to: number,
+  removed?: RemovedLinks,
+): readonly PathLink[] | null {
+  const path = shortestPath(graph, from, to, removed);
+  return path === null ? null : path.map((link) => explained(graph, link));
+}
+
+export function explained(graph: ComponentGraph, link: number): PathLink {
+  const { changeId, evidence } = graph.linkOf(link);
+  const [from, to] = [graph.ends[2 * link]!, graph.ends[2 * link + 1]!];
+  return { from: graph.identifierOf(from), to: graph.identifierOf(to), changeId, evidence };
 }

@@ -1,32 +1,23 @@
 import { AppError } from "../../core/errors.js";
 import type { Identifier } from "../../core/event/event.js";
-import type { IdentifierKey } from "../../core/ids.js";
+import type { ChangeId, IdentifierKey, Uid } from "../../core/ids.js";
 import {
   pairKey,
-  type Change,
   type Component,
-  type ComponentPlan,
-  type Link,
   type ForbiddenPair,
-  type Snapshot,
   type SeenComponent,
+  type Snapshot,
 } from "../../core/identity/model.js";
 import { refOf } from "../rules/working-state.js";
-import { explainedPath, lastAt, remnantsOf, type ForbiddenPairSides } from "./split.js";
-import { tearApart } from "./split-steps.js";
-import { undone, type Ruling, type Step, type Undoing } from "./result.js";
-import { linkBetween, type Web } from "./component-graph.js";
+import { linkBetween, otherEnd, type ComponentGraph } from "./component-graph.js";
+import { resultOf, type UndoDecision } from "./result.js";
+import { explainedPath, splitWithout, type ForbiddenPairSides } from "./split.js";
 
-/** What is to be taken apart; `web` is the profile that holds it, as it stands in the snapshot. */
-export interface UnlinkPair extends Undoing {
-  readonly from: Side;
-  readonly to: Side;
-  /** Forbids the pair from now on. */
-  readonly forbidden: ForbiddenPairSides | null;
-  /** Null when the two are apart. */
-  readonly web: Web | null;
-  /** Forbidden pairs that have a side in the profile. */
-  readonly forbiddenPairs: readonly ForbiddenPairSides[];
+/** A profile as it was read, after the snapshot. */
+export interface ReadProfile {
+  readonly graph: ComponentGraph;
+  /** Those that have a side in the profile. */
+  readonly forbiddenPairs: readonly ForbiddenPair[];
 }
 
 export interface Side {
@@ -34,131 +25,108 @@ export interface Side {
   readonly identifier: Identifier;
 }
 
+export interface UnlinkPair {
+  readonly kind: "unlink pair";
+  readonly snapshot: Snapshot;
+  readonly from: Side;
+  readonly to: Side;
+  /** Forbids the pair from now on. */
+  readonly forbid: ForbiddenPairSides | null;
+  /** Null when the two are apart. */
+  readonly profile: ReadProfile | null;
+}
+
 /** Pure. Throws `still_joined` when a pair is to be forbidden that other links hold together. */
-export function decideUnlinkPair(snapshot: Snapshot, asked: UnlinkPair): Ruling {
-  return asked.web === null ? decideApart(snapshot, asked) : decideWithin(snapshot, asked, asked.web);
+export function decideUnlinkPair(asked: UnlinkPair): UndoDecision | "changed" {
+  return asked.profile === null ? decideApart(asked) : decideWithin(asked, asked.profile);
 }
 
-/** There is no link to take; but the pair may be forbidden. */
-function decideApart(snapshot: Snapshot, asked: UnlinkPair): Ruling {
-  const { from, to, forbidden } = asked;
+/** There is no link to remove; but the pair may be forbidden. */
+function decideApart({ snapshot, from, to, forbid }: UnlinkPair): UndoDecision {
   const keys = [from.key, to.key];
-  const profiles = keys.map((key) => seatOf(snapshot, key)[1]);
+  const profiles = keys.map((key) => locationOf(snapshot, key)[1]);
   const refs = profiles.map(refOf);
-  if (forbidden === null || profiles[0]!.forbidden.includes(forbidden.forbiddenPairId))
-    return { keys, work: null, undone: undone(refs, refs) };
-  const step: Step = {
-    keys,
-    links: 0,
-    plan: (now) => ({ components: keys.map((key) => withForbidden(...seatOf(now, key), forbidden)) }),
-  };
-  const change = asked.change({ outcome: "forbidden", before: refs, after: refs });
-  return {
-    keys,
-    work: { what: "removed links", change, marks: (made) => ({ forbids: [recordOf(forbidden, made)] }), steps: [step] },
-    undone: { ...undone(refs, refs), outcome: "forbidden" },
-  };
+  if (forbid === null || profiles[0]!.forbidden.includes(forbid.forbiddenPairId))
+    return { keys, work: null, result: resultOf(refs, refs) };
+  return { keys, work: { kind: "forbid", pair: forbid }, result: resultOf(refs, refs, { outcome: "forbidden" }) };
 }
 
-const recordOf = (pair: ForbiddenPairSides, { changeId, at, evidence: { keyId } }: Change): ForbiddenPair => ({
-  ...pair,
-  changeId,
-  keyId,
-  at,
-});
-
-const withForbidden = (
-  component: Component,
-  profile: SeenComponent,
-  { forbiddenPairId }: ForbiddenPairSides,
-): ComponentPlan => ({
-  ...refOf(profile),
-  into: component,
-  absorbed: [],
-  counts: profile.counts,
-  forbidden: [...profile.forbidden, forbiddenPairId].toSorted(),
-});
-
-function decideWithin(snapshot: Snapshot, asked: UnlinkPair, web: Web): Ruling {
-  const { workspace, from, to, forbidden } = asked;
+function decideWithin(
+  { snapshot, from, to, forbid }: UnlinkPair,
+  { graph, forbiddenPairs }: ReadProfile,
+): UndoDecision | "changed" {
   const keys = [from.key, to.key];
-  const [, profile] = seatOf(snapshot, from.key);
-  const [start, end] = [positionOf(snapshot, web, from.key), positionOf(snapshot, web, to.key)];
+  const [start, end] = keys.map((key) => graph.positionOf(snapshot.identifiers.get(key)!.uid));
+  if (start === undefined || end === undefined) return "changed";
   const isLinked = snapshot.linked.has(pairKey(from.key, to.key));
-  const gone = isLinked ? [requireRead(linkBetween(web, start, end))] : [];
-  const path = explainedPath(web, start, end, new Set(gone));
-  if (path !== null && forbidden !== null)
+  const link = isLinked ? linkBetween(graph, start, end) : undefined;
+  if (isLinked && link === undefined) return "changed";
+  const removed = new Set(link === undefined ? [] : [link]);
+  const path = explainedPath(graph, start, end, removed);
+  if (path !== null && forbid !== null)
     throw new AppError("still_joined", "Other links still hold the two together, so the pair cannot be forbidden.", {
       members: { stillJoinedBy: path },
     });
+  const [, profile] = locationOf(snapshot, from.key);
   const before = [refOf(profile)];
-  if (!isLinked) return { keys, work: null, undone: { ...undone(before, before), stillJoinedBy: path } };
+  if (!isLinked) return { keys, work: null, result: resultOf(before, before, { stillJoinedBy: path }) };
 
-  const after = remnantsOf(web, new Set(gone));
-  const torn = {
-    web,
-    gone,
-    forbiddenPairs: forbidden === null ? asked.forbiddenPairs : [...asked.forbiddenPairs, forbidden],
-  };
+  const split = splitWithout(graph, removed, forbid === null ? forbiddenPairs : [...forbiddenPairs, forbid]);
   return {
     keys,
-    work: {
-      what: "removed links",
-      change: asked.change({ outcome: "unlinked", before, after }),
-      marks: (made) => (forbidden === null ? {} : { forbids: [recordOf(forbidden, made)] }),
-      steps: tearApart(workspace, [torn], asked.linksPerStep),
-    },
-    undone: { ...undone(before, after), outcome: "unlinked", stillJoinedBy: path },
+    work: { kind: "remove", affected: [{ key: from.key, rev: profile.rev, split }], forbid, unlinked: null },
+    result: resultOf(before, split.parts, { outcome: "unlinked", stillJoinedBy: path }),
   };
 }
 
-export interface UnlinkIdentifier extends Undoing {
+/** The links of an identifier when the first of them went, by the other end. What was asserted since stays. */
+export type LinksAtStart = ReadonlyMap<Uid, ChangeId>;
+
+export interface UnlinkIdentifier {
+  readonly kind: "unlink identifier";
+  readonly snapshot: Snapshot;
   readonly side: Side;
-  readonly web: Web;
-  readonly forbiddenPairs: readonly ForbiddenPair[];
-  /** The profile as it stood when the first links went: what was linked since stays. Null as long as none went. */
-  readonly begun: Web | null;
+  readonly profile: ReadProfile;
+  /** Null as long as none went. */
+  readonly atStart: LinksAtStart | null;
 }
 
-/** Takes all links of one identifier; what only it held together falls apart. */
-export function decideUnlinkIdentifier(snapshot: Snapshot, asked: UnlinkIdentifier): Ruling {
-  const { workspace, side, web, forbiddenPairs, begun } = asked;
+/** Removes all links of one identifier; what only it held together falls apart. */
+export function decideUnlinkIdentifier(asked: UnlinkIdentifier): UndoDecision | "changed" {
+  const { snapshot, side, profile, atStart } = asked;
   const keys = [side.key];
-  const before = [refOf(seatOf(snapshot, side.key)[1])];
-  const position = positionOf(snapshot, web, side.key);
-  const links = [...web.around.subarray(web.starts[position], web.starts[position + 1])];
-  const gone = begun === null ? links : links.filter((link) => stoodIn(begun, web.links[link]!));
-  if (gone.length === 0) return { keys, work: null, undone: undone(before, before) };
-  const after = remnantsOf(web, new Set(gone));
+  const [, seen] = locationOf(snapshot, side.key);
+  const before = [refOf(seen)];
+  const position = profile.graph.positionOf(snapshot.identifiers.get(side.key)!.uid);
+  if (position === undefined) return "changed";
+  const removed = new Set(
+    linksAround(profile.graph, position)
+      .filter(([link, other]) => atStart === null || atStart.get(other) === profile.graph.linkOf(link).changeId)
+      .map(([link]) => link),
+  );
+  if (removed.size === 0) return { keys, work: null, result: resultOf(before, before) };
+  const split = splitWithout(profile.graph, removed, profile.forbiddenPairs, position);
   return {
     keys,
-    work: {
-      what: "removed links",
-      change: asked.change({ outcome: "unlinked", before, after }),
-      marks: ({ at, changeId }) => ({ unlinked: [{ key: side.key, at: lastAt(web, gone, at), changeId }] }),
-      steps: tearApart(workspace, [{ web, forbiddenPairs, gone }], asked.linksPerStep),
-    },
-    undone: { ...undone(before, after), outcome: "unlinked" },
+    work: { kind: "remove", affected: [{ key: side.key, rev: seen.rev, split }], forbid: null, unlinked: side.key },
+    result: resultOf(before, split.parts, { outcome: "unlinked" }),
   };
 }
 
-/** Nobody asserted it anew since. */
-function stoodIn(web: Web, { from, to, changeId }: Link): boolean {
-  const [one, other] = [web.positionOf.get(from), web.positionOf.get(to)];
-  const link = one === undefined || other === undefined ? undefined : linkBetween(web, one, other);
-  return link !== undefined && web.links[link]!.changeId === changeId;
+/** With the uid of the other end. */
+const linksAround = (graph: ComponentGraph, member: number): readonly (readonly [link: number, other: Uid])[] =>
+  [...graph.around.subarray(graph.starts[member], graph.starts[member + 1])].map((link) => [
+    link,
+    graph.uidOf(otherEnd(graph, link, member)),
+  ]);
+
+export function linksAtStart({ snapshot, side, profile: { graph } }: UnlinkIdentifier): LinksAtStart {
+  const position = graph.positionOf(snapshot.identifiers.get(side.key)!.uid);
+  if (position === undefined) return new Map();
+  return new Map(linksAround(graph, position).map(([link, other]) => [other, graph.linkOf(link).changeId]));
 }
 
-function seatOf(snapshot: Snapshot, key: IdentifierKey): readonly [Component, SeenComponent] {
+export function locationOf(snapshot: Snapshot, key: IdentifierKey): readonly [Component, SeenComponent] {
   const { component } = snapshot.identifiers.get(key)!;
   return [component, snapshot.components.get(component)!];
-}
-
-const positionOf = (snapshot: Snapshot, web: Web, key: IdentifierKey): number =>
-  requireRead(web.positionOf.get(snapshot.identifiers.get(key)!.uid));
-
-/** The web is read after the snapshot: when somebody wrote between them, all is read again. */
-function requireRead(position: number | undefined): number {
-  if (position === undefined) throw new Error("The profile is not the one that was seen.");
-  return position;
 }

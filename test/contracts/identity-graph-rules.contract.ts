@@ -94,13 +94,17 @@ export const identityGraphRules: Contract<IdentityGraph> = {
   "read shows the pairs whose link was taken back, and when, whichever way round they are wanted": async ({ port }) => {
     const workspace = aWorkspace();
     await step(port, workspace, anAssertion(ann, bob, cat), anAssertion(dan));
-    await takeApart(port, workspace, [[bob, cat]], [[ann, bob, cat]], aChange({ at: 123_456_789 }));
+    const change = aChange({ at: 123_456_789 });
+    await takeApart(port, workspace, [[bob, cat]], [[ann, bob, cat]], change);
     for (const wanted of [
       [ann, bob, cat, dan],
       [dan, cat, bob, ann],
     ]) {
       const { linked, removed } = await port.read(workspace, wantingRules(wanting(workspace, ...wanted)));
-      assert.deepEqual([...removed], [[pairKey(...keysOf(workspace, [bob, cat])), 123_456_789]]);
+      assert.deepEqual(
+        [...removed],
+        [[pairKey(...keysOf(workspace, [bob, cat])), { at: 123_456_789, by: change.changeId }]],
+      );
       assert.equal(linked.size, 2);
     }
     for (const pair of [wanting(workspace, bob, cat), wanting(workspace, cat, bob)])

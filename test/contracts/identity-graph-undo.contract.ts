@@ -32,11 +32,12 @@ export const identityGraphUndo: Contract<IdentityGraph> = {
   }) => {
     const workspace = await aChain(port);
     await step(port, workspace, anAssertion(ann, cat));
-    await takeApart(port, workspace, [[bob, cat]], [EVERYBODY]);
+    const change = aChange();
+    await takeApart(port, workspace, [[bob, cat]], [EVERYBODY], change);
     assert.deepEqual(await partition(port, workspace), [["ann", "bob", "cat", "dan"]]);
     const { linked, removed } = await standing(port, workspace, ...EVERYBODY);
     assert.equal(linked.length, 3);
-    assert.deepEqual(removed, [[pairKey(...keysOf(workspace, [bob, cat])), EVIDENCE.at]]);
+    assert.deepEqual(removed, [[pairKey(...keysOf(workspace, [bob, cat])), { at: EVIDENCE.at, by: change.changeId }]]);
   },
 
   "update lets a profile fall into any number of parts, each with its members and an id of its own": async ({

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import type { ChangeId, KeyId, ForbiddenPairId, Uid } from "../../core/ids.js";
 import type { Link, Member, ForbiddenPair } from "../../core/identity/model.js";
-import { explainedPath, fallApart, splitPlan } from "../../graph/undo/split.js";
-import { bridgesOf, createWebBuilder, partsOf, shortestPath, type Web } from "../../graph/undo/component-graph.js";
+import { explainedPath, inSteps, removalsOf, splitWithout, summaryOf } from "../../graph/undo/split.js";
+import {
+  bridgesOf,
+  createGraphBuilder,
+  partsOf,
+  shortestPath,
+  type ComponentGraph,
+} from "../../graph/undo/component-graph.js";
 import { forSeeds } from "../support/identity/model.js";
 import { createRandom, SEED, shuffled, type Random } from "../support/random.js";
 
@@ -22,8 +28,12 @@ const link = ([from, to]: Edge): Link => ({
 });
 
 /** The members stand in any order, so that positions are not numbers by chance. */
-function webFor(size: number, edges: readonly Edge[], order: readonly number[] = [...Array(size).keys()]): Web {
-  const { addMembers, addLinks, build } = createWebBuilder();
+function webFor(
+  size: number,
+  edges: readonly Edge[],
+  order: readonly number[] = [...Array(size).keys()],
+): ComponentGraph {
+  const { addMembers, addLinks, build } = createGraphBuilder();
   addMembers(order.map(member));
   addLinks(edges.map(link));
   return build();
@@ -59,7 +69,7 @@ const areJoined = (size: number, edges: readonly Edge[], from: number, to: numbe
 interface Drawn {
   readonly size: number;
   readonly edges: readonly Edge[];
-  readonly web: Web;
+  readonly web: ComponentGraph;
   readonly at: (n: number) => number;
   readonly numberAt: (position: number) => number;
 }
@@ -76,12 +86,14 @@ function draw(random: Random): Drawn {
   return { size, edges, web, at: (n) => order.indexOf(n), numberAt: (position) => order[position]! };
 }
 
-const edgeOf = (web: Web, n: number): Edge =>
-  [web.links[n]!.from, web.links[n]!.to].map((uid) => Number(uid.slice(4))) as [number, number];
+const edgeOf = (web: ComponentGraph, n: number): Edge =>
+  [web.linkOf(n).from, web.linkOf(n).to].map((uid) => Number(uid.slice(4))) as [number, number];
+
+const linkNumbers = ({ linkCount }: ComponentGraph): readonly number[] => [...Array(linkCount).keys()];
 
 /** Some links, thought away, and the edges that are left. */
 function thinned({ web, edges }: Drawn, random: Random) {
-  const gone = new Set([...web.links.keys()].filter(() => random.below(3) === 0));
+  const gone = new Set(linkNumbers(web).filter(() => random.below(3) === 0));
   const left = edges.filter((_, n) => !gone.has(n));
   return { gone, left };
 }
@@ -138,7 +150,7 @@ describe(`A component in memory against naive searches (seed ${SEED})`, () => {
       [8, 9],
     ]);
     assert.deepEqual(
-      web.links.map(({ changeId }) => changeId),
+      linkNumbers(web).map((n) => web.linkOf(n).changeId),
       ["change-0-1"],
     );
     assert.deepEqual(partsOf(web), [[0, 1]]);
@@ -158,7 +170,7 @@ describe(`A component in memory against naive searches (seed ${SEED})`, () => {
       size,
       numbers.map((n): Edge => [0, n + 1]),
     );
-    assert.equal(partsOf(star, new Set(star.links.keys())).length, size);
+    assert.equal(partsOf(star, new Set(linkNumbers(star))).length, size);
   });
 });
 
@@ -179,7 +191,7 @@ function countsOf(numbers: readonly number[]): Readonly<Record<string, number>> 
 }
 
 describe("A component that falls apart", () => {
-  it("gives each part its own id, size, counts and forbidden pairs, the largest first, for 2,000 graphs", () =>
+  it("gives each part its own id, size, counts and forbidden pairs, for 2,000 graphs", () =>
     forSeeds(SEED, 2_000, (seed) => {
       const random = createRandom(seed);
       const drawn = draw(random);
@@ -187,12 +199,11 @@ describe("A component that falls apart", () => {
       const forbiddenPairs = Array.from({ length: random.below(3) }, (_, n) =>
         forbidden(random.below(drawn.size), 90 + n),
       );
-      const parts = fallApart(drawn.web, gone, forbiddenPairs);
-      assert.ok(
-        parts.every(({ size }, n) => n === 0 || parts[n - 1]!.size >= size),
-        "the largest first",
-      );
-      const shown = parts.map(({ members, profileId, size, counts, forbidden }) => {
+      const split = splitWithout(drawn.web, gone, forbiddenPairs);
+      const most = Math.max(...split.parts.map(({ size }) => size));
+      assert.equal(split.parts[split.stays]!.size, most, "the largest stays");
+      const shown = split.parts.map(({ members, profileId, size }) => {
+        const { counts, forbidden } = summaryOf(split, members);
         const numbers = sorted(members.map(drawn.numberAt));
         return { numbers, profileId, size, counts: Object.fromEntries(counts), forbidden };
       });
@@ -212,28 +223,42 @@ describe("A component that falls apart", () => {
       );
     }));
 
-  it("keeps its place for the largest part, and moves the members of the others", () => {
-    const web = webFor(5, [
-      [0, 1],
-      [1, 2],
-      [2, 3],
-      [3, 4],
-    ]);
-    const plan = splitPlan("here", web, fallApart(web, new Set([1]), []));
-    assert.deepEqual([plan?.component, plan?.stays.profileId, plan?.stays.size], ["here", uidOf(2), 3]);
-    assert.deepEqual(
-      plan?.parts.map(({ profileId, members }) => [profileId, members]),
-      [[uidOf(0), [uidOf(0), uidOf(1)]]],
-    );
-  });
+  it("loses its links in steps, after each of which the parts that left are all that is apart, for 2,000 graphs", () =>
+    forSeeds(SEED, 2_000, (seed) => {
+      const random = createRandom(seed);
+      const { web } = draw(random);
+      const whole = partsOf(web);
+      // As a profile is: all of it hangs together.
+      if (whole.length > 1) return;
+      const gone = new Set(linkNumbers(web).filter(() => random.below(2) === 0));
+      const split = splitWithout(web, gone, []);
+      const linksMax = 1 + random.below(4);
+      const [removed, left] = [new Set<number>(), new Set<number>()];
+      for (const step of inSteps(removalsOf(split), linksMax)) {
+        const links = step.flatMap((one) => one.links);
+        assert.ok(links.length <= linksMax && links.every((link) => gone.has(link) && !removed.has(link)));
+        for (const link of links) removed.add(link);
+        for (const { leaving } of step) if (leaving !== null) left.add(leaving);
+        const stay = split.parts.flatMap(({ members }, part) => (left.has(part) ? [] : members));
+        const apart = [...left].map((part) => sorted(split.parts[part]!.members));
+        const byFirst = (a: readonly number[], b: readonly number[]): number => a[0]! - b[0]!;
+        assert.deepEqual(
+          partsOf(web, removed).map(sorted).toSorted(byFirst),
+          [...apart, sorted(stay)].toSorted(byFirst),
+        );
+      }
+      assert.deepEqual([removed.size, left.size], [gone.size, split.parts.length - 1]);
+    }));
 
-  it("is no split where all still hangs together", () => {
-    const web = webFor(3, [
-      [0, 1],
-      [1, 2],
-      [0, 2],
-    ]);
-    assert.equal(splitPlan("here", web, fallApart(web, new Set([0]), [])), null);
+  it("keeps its place for the part that is asked for, unless another is much larger", () => {
+    const star = webFor(
+      3_000,
+      [...Array(2_999).keys()].map((n): Edge => [0, n + 1]),
+    );
+    const first = splitWithout(star, new Set(linkNumbers(star)), [], 5);
+    assert.equal(first.parts[first.stays]!.profileId, uidOf(5));
+    const other = splitWithout(star, new Set([4]), [], 5);
+    assert.equal(other.parts[other.stays]!.size, 2_999);
   });
 
   it("shows the way that is left with the evidence of each link", () => {

@@ -28,8 +28,8 @@ function endingAt(graph: IdentityGraph, nth: number): IdentityGraph {
   return {
     ...graph,
     update: (workspace, want, decide) =>
-      graph.update(workspace, want, (snapshot) => {
-        const decided: { readonly plan: Plan | null } & ReturnType<typeof decide> = decide(snapshot);
+      graph.update(workspace, want, (...seen) => {
+        const decided: { readonly plan: Plan | null } & ReturnType<typeof decide> = decide(...seen);
         if ((decided.plan?.removes.length ?? 0) > 0 && ++removals >= nth)
           throw new AppError("unavailable", "The process ended.");
         return decided;

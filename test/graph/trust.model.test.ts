@@ -17,9 +17,9 @@ const LINKS_PER_STEP = [Infinity, Infinity, 1, 2];
 const broken = (graph: IdentityGraph): IdentityGraph => ({
   ...graph,
   update: (workspace, want, decide) =>
-    graph.update(workspace, want, (snapshot) => {
-      const { plan, result } = decide(snapshot);
-      return { plan: plan && { ...plan, removes: [] }, result };
+    graph.update(workspace, want, (...seen) => {
+      const { plan, ...rest } = decide(...seen);
+      return { plan: plan && { ...plan, removes: [] }, ...rest };
     }),
 });
 

@@ -33,9 +33,9 @@ function sideOf(graph: IdentityGraph, rules: Rules, ids: (n: number) => string, 
   // A backend may ask again within a step, and must get the same ids.
   const update: IdentityGraph["update"] = (workspace, want, decide) => {
     const before = changes;
-    return graph.update(workspace, want, (snapshot) => {
+    return graph.update(workspace, want, (...seen) => {
       changes = before;
-      return decide(snapshot);
+      return decide(...seen);
     });
   };
   const deps = { graph: { ...graph, update }, timeoutMs: 30_000, rulesOf: async () => rules, now };

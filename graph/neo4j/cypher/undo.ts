@@ -57,14 +57,48 @@ DELETE old
 CREATE (i)-[:OF {hub: part.hub, uid: uid}]->(part)
 RETURN count(*)`;
 
-/** The profiles of both ends, as they are by now, have changed. */
+/** The profiles of both ends, as they are by now, have changed: by `raise`. */
 export const CHANGE_ENDS = `CYPHER replan=skip
 UNWIND $q.pairs AS pair
 MATCH (a)-[l:LINKED {key: pair}]->(b) USING INDEX SEEK l:LINKED(key)
 UNWIND [a, b] AS end
-MATCH (end)-[:OF]->(p)
-WITH DISTINCT p
-SET p.rev = coalesce(p.rev, 0) + 1`;
+MATCH (end)-[:OF]->(place)
+OPTIONAL MATCH (place)-[:ANNEX_OF]->(main)
+WITH DISTINCT coalesce(main, place) AS p
+SET p.rev = coalesce(p.rev, 0) + $q.raise`;
+
+/** Links that lead out of sets of identifiers, with the sets' members by profile. */
+export const BORDER = `CYPHER replan=skip
+UNWIND range(0, size($q.sets) - 1) AS n
+UNWIND $q.sets[n] AS key
+MATCH (i:Identifier {key: key}) USING INDEX SEEK i:Identifier(key)
+MATCH (i)-[:OF]->(p)
+WITH n, p.id AS profile, collect(i) AS members
+CALL (members) {
+  UNWIND members AS m
+  MATCH (m)-[l:LINKED]-(other)
+  WHERE l.removed_at IS NULL AND NOT other IN members
+  RETURN collect([m.uid, other.key, other.uid]) AS out
+}
+RETURN n, profile, [m IN members | m.uid] AS uids, out`;
+
+/** The first members of a profile by uid, also those that stand in its annexes. */
+export const FIRST_MEMBERS = `CYPHER replan=skip
+MATCH (p:Profile {id: $q.id}) USING INDEX SEEK p:Profile(id)
+OPTIONAL MATCH (x:Annex)-[:ANNEX_OF]->(p)
+WITH p, collect(x.hub) AS others
+UNWIND [p.hub] + others AS hub
+CALL (hub) {
+  MATCH (m:Identifier)-[o:OF]->() USING INDEX SEEK o:OF(hub, uid)
+  WHERE o.hub = hub AND o.uid > $q.after
+  WITH m, o
+  ORDER BY o.hub, o.uid
+  LIMIT toInteger($q.limit)
+  RETURN m.uid AS uid
+}
+RETURN uid
+ORDER BY uid
+LIMIT toInteger($q.limit)`;
 
 export const REMOVE = `CYPHER replan=skip
 UNWIND $q.removes AS r

@@ -119,7 +119,7 @@ CALL (${scope}) {
 CALL (${scope}) {
   UNWIND range(0, size($q.pairs) - 1) AS n
   MATCH ()-[l:LINKED {key: $q.pairs[n]}]->() USING INDEX SEEK l:LINKED(key)
-  RETURN collect([n, l.removed_at.epochMillis]) AS links
+  RETURN collect([n, l.removed_at.epochMillis, l.by]) AS links
 }
 CALL (${scope}) {
   UNWIND $q.touching AS n

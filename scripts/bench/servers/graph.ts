@@ -92,8 +92,8 @@ async function open(options: GraphBenchOptions): Promise<Bench> {
   const counted: IdentityGraph = {
     ...graph,
     update: (workspace, want, decide) =>
-      graph.update(workspace, want, (snapshot) => {
-        const decision = decide(snapshot);
+      graph.update(workspace, want, (...seen) => {
+        const decision = decide(...seen);
         steps += 1;
         pairs += decision.plan?.changes.length ?? 0;
         return decision;

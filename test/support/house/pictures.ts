@@ -77,7 +77,9 @@ export function snapshotOf({
       seats.some(([seated]) => seated === name),
       `${name} is in no profile`,
     );
-  const gone = new Map(Object.entries(removed).map(([pair, at]) => [pairOf(pair), at]));
+  const gone = new Map(
+    Object.entries(removed).map(([pair, at]) => [pairOf(pair), { at, by: "change-before" as ChangeId }]),
+  );
   return {
     identifiers: new Map(
       seats.map(([name, component]) => [

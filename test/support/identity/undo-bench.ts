@@ -26,8 +26,8 @@ export interface UndoBench {
   readonly now: { at: number };
   /** From now on, counted from 1. */
   readonly beforeStep: (before: Before) => void;
-  /** Called whenever a profile is read. */
-  readonly onRead: (read: () => void) => void;
+  /** Called whenever a profile is read; the reading waits for it. */
+  readonly onRead: (read: () => unknown) => void;
   readonly steps: () => number;
 }
 
@@ -37,16 +37,16 @@ export async function anUndoBench(opened: IdentityGraph, longTimeoutMs = 60_000)
   const now = { at: 1_000 };
   let before: Before = () => undefined;
   let steps = 0;
-  let read = (): void => undefined;
+  let read = (): unknown => undefined;
   const graph: IdentityGraph = {
     ...opened,
-    members: (workspace, profileId, page) => {
-      read();
+    members: async (workspace, profileId, page) => {
+      await read();
       return opened.members(workspace, profileId, page);
     },
     update: (workspace, want, decide) =>
-      opened.update(workspace, want, (snapshot) => {
-        const decided = decide(snapshot);
+      opened.update(workspace, want, (...seen) => {
+        const decided = decide(...seen);
         if (decided.plan !== null) before((steps += 1), decided.plan);
         return decided;
       }),
@@ -100,7 +100,10 @@ export const linksOf = async ({ graph, workspace }: UndoBench, one: Identifier):
 };
 
 /** Profiles are what hangs together by active links, and their sums are right. Answers them. */
-export async function checkRight({ graph, workspace }: UndoBench, everybody = EVERYBODY): Promise<Partition> {
+export async function checkRight(
+  { graph, workspace }: Pick<UndoBench, "graph" | "workspace">,
+  everybody = EVERYBODY,
+): Promise<Partition> {
   const partition = await readPartition(graph, workspace, everybody);
   const seen = await graph.read(workspace, wantingRules(wanting(workspace, ...everybody)));
   const joined = new Map<Uid, Set<string>>();

@@ -3,6 +3,7 @@ import type { IdentifierKey, WorkspaceId } from "../../../core/ids.js";
 import {
   type Component,
   type PairKey,
+  type RemovedLink,
   type Snapshot,
   type Plan,
   type SeenComponent,
@@ -44,7 +45,7 @@ export function createWeakGraph({ state, random, pause }: WeakGraphOptions): Ide
     },
     update: async (workspace, want, decide) => {
       for (let tries = 0; tries < TRIES_MAX; tries++) {
-        const { plan, result } = decide(await read(want));
+        const { plan, result } = decide(await read(want), null);
         await pause();
         if (plan === null) return result;
         const fate = random.below(8);
@@ -74,7 +75,7 @@ async function readInSteps(state: MemoryState, want: ReadSet, pause: () => Promi
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   const components = new Map<Component, SeenComponent>();
   const linked = new Set<PairKey>();
-  const removed = new Map<PairKey, number>();
+  const removed = new Map<PairKey, RemovedLink>();
   for (const key of want.keys) {
     await pause();
     if (!state.identifiers.has(key)) continue;

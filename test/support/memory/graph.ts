@@ -9,6 +9,7 @@ import { readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
 import type { Backend } from "../contract.js";
 import {
   applyPlan,
+  borderOf,
   createMemoryState,
   lookAt,
   requireFits,
@@ -48,7 +49,10 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
       }),
     update: (workspace, want, decide) =>
       open(() => {
-        const { plan, result } = decide(lookAt(state, ownPart(workspace, want)));
+        const snapshot = lookAt(state, ownPart(workspace, want));
+        let decided = decide(snapshot, null);
+        while (decided.border !== undefined) decided = decide(snapshot, borderOf(state, decided.border));
+        const { plan, result } = decided;
         if (plan !== null) {
           requireFits(state, plan, workspace);
           applyPlan(state, plan, workspace);

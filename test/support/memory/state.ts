@@ -8,12 +8,14 @@ import {
   type LinkPlan,
   type ForbiddenPair,
   type PairKey,
+  type RemovedLink,
   type Snapshot,
   type Plan,
   type SeenComponent,
   type SeenIdentifier,
   type ReadSet,
 } from "../../../core/identity/model.js";
+import { REMOVAL_REV, type Border } from "../../../core/identity/step.js";
 
 export interface MemorySeat {
   readonly uid: Uid;
@@ -65,14 +67,32 @@ export function lookAt(state: MemoryState, { keys, pairs, rules }: ReadSet): Sna
     [...identifiers.values()].map(({ component }) => [component, componentOf(state, component, rules)]),
   );
   const linked = new Set<PairKey>();
-  const removed = new Map<PairKey, number>();
+  const removed = new Map<PairKey, RemovedLink>();
   for (const [a, b] of pairs) {
     const link = state.links.get(pairKey(a, b));
     if (link === undefined) continue;
     if (link.removedAt === null) linked.add(pairKey(a, b));
-    else if (rules !== undefined) removed.set(pairKey(a, b), link.removedAt);
+    else if (rules !== undefined) removed.set(pairKey(a, b), { at: link.removedAt, by: link.by });
   }
   return { identifiers, components, linked, removed };
+}
+
+export function borderOf(state: MemoryState, sets: readonly (readonly IdentifierKey[])[]): Border {
+  const inSets = new Set(sets.flat());
+  const links = sets.flatMap((keys, set) =>
+    keys.flatMap((key) =>
+      neighboursOf(state, key)
+        .filter((to) => !keys.includes(to))
+        .map((to) => ({ set, fromUid: state.identifiers.get(key)!.uid, to, uid: state.identifiers.get(to)!.uid })),
+    ),
+  );
+  const firstOutside = new Map<Component, Uid>();
+  for (const { component } of sets.flat().flatMap((key) => state.identifiers.get(key) ?? [])) {
+    const outside = [...state.identifiers].filter(([key, seat]) => seat.component === component && !inSets.has(key));
+    const [first] = outside.map(([, { uid }]) => uid).toSorted();
+    if (first !== undefined) firstOutside.set(component, first);
+  }
+  return { links, firstOutside };
 }
 
 export function componentOf(state: MemoryState, component: Component, rules: ReadSet["rules"]): SeenComponent {
@@ -119,10 +139,15 @@ export function applyPlan(state: MemoryState, plan: Plan, workspace: WorkspaceId
       touched: [],
       isShared: false,
     });
-  const raised = new Set([...ids, ...applySplits(state, plan)]);
+  const ends = plan.removes.flatMap(({ pair }) => pair).flatMap((key) => state.identifiers.get(key)?.component ?? []);
+  for (const component of new Set(ends)) raise(state, component, REMOVAL_REV);
+  const raised = new Set([...ids, ...ends, ...applySplits(state, plan)]);
   applyLinks(state, plan);
   for (const { component } of endsOf(plan).flatMap((key) => state.identifiers.get(key) ?? []))
-    if (!raised.has(component)) raise(state, raised, component);
+    if (!raised.has(component)) {
+      raised.add(component);
+      raise(state, component, 1);
+    }
   applyMarks(state, plan, workspace);
   for (const change of plan.changes) state.changes.set(change.changeId, { workspace, change });
 }
@@ -132,10 +157,9 @@ const endsOf = ({ links, removes, restores }: Plan): readonly IdentifierKey[] =>
   ...[...removes, ...restores].flatMap(({ pair }) => pair),
 ];
 
-function raise({ components }: MemoryState, raised: Set<number>, component: number): void {
-  raised.add(component);
+function raise({ components }: MemoryState, component: number, by: number): void {
   const seen = components.get(component);
-  if (seen !== undefined) components.set(component, { ...seen, rev: seen.rev + 1 });
+  if (seen !== undefined) components.set(component, { ...seen, rev: seen.rev + by });
 }
 
 function applyJoins(state: MemoryState, { components }: Plan, workspace: WorkspaceId): readonly number[] {

@@ -1,0 +1,44 @@
+import type { IdentifierKey, ProfileId, Uid } from "../../core/ids.js";
+import type { Component } from "../../core/identity/model.js";
+import type { Border, BorderLink } from "../../core/identity/step.js";
+import { BORDER, FIRST_MEMBERS } from "./cypher/undo.js";
+import { whole } from "./client.js";
+import type { Ask } from "./rules-snapshot.js";
+
+/** So many members are looked at for the first that is in no set. */
+const PAGE = 100;
+
+type BorderRow = readonly [
+  set: number,
+  profileId: ProfileId,
+  uids: readonly Uid[],
+  out: readonly (readonly [Uid, IdentifierKey, Uid])[],
+];
+
+/** What leads out of sets of identifiers. It costs the sets and their links, however large the profile is. */
+export async function seeBorder(ask: Ask, sets: readonly (readonly IdentifierKey[])[]): Promise<Border> {
+  const rows = (await ask(BORDER, { sets })) as unknown as readonly BorderRow[];
+  const links: BorderLink[] = [];
+  const inside = new Map<ProfileId, Set<Uid>>();
+  for (const [set, profileId, uids, out] of rows) {
+    const known = inside.get(profileId) ?? new Set();
+    for (const uid of uids) known.add(uid);
+    inside.set(profileId, known);
+    for (const [fromUid, to, uid] of out) links.push({ set, fromUid, to, uid });
+  }
+  const firstOutside = new Map<Component, Uid>();
+  for (const [profileId, uids] of inside) {
+    const first = await findFirst(ask, profileId, uids);
+    if (first !== undefined) firstOutside.set(profileId, first);
+  }
+  return { links, firstOutside };
+}
+
+async function findFirst(ask: Ask, id: ProfileId, inside: ReadonlySet<Uid>): Promise<Uid | undefined> {
+  for (let after = ""; ;) {
+    const found = (await ask(FIRST_MEMBERS, { id, after, limit: whole(PAGE) })).map(([uid]) => uid as Uid);
+    const first = found.find((uid) => !inside.has(uid));
+    if (first !== undefined || found.length < PAGE) return first;
+    after = found.at(-1)!;
+  }
+}

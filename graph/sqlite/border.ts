@@ -1,0 +1,53 @@
+import type { Database } from "../../core/database.js";
+import type { IdentifierKey, Uid } from "../../core/ids.js";
+import type { Component } from "../../core/identity/model.js";
+import type { Border, BorderLink } from "../../core/identity/step.js";
+import { keyBlob, keyOf } from "./encoding.js";
+
+/** So many members are looked at for the first that is in no set. */
+const PAGE = 100;
+
+/** What leads out of sets of identifiers. It costs the sets and their links, however large the profile is. */
+export function prepareBorder(database: Database) {
+  const find = database.prepare("SELECT id, uid, component FROM identifiers WHERE key = ?");
+  const sides = (["a", "b"] as const).map((own) => {
+    const far = own === "a" ? "b" : "a";
+    return database.prepare(
+      `SELECT i.id, i.uid, i.key FROM links l JOIN identifiers i ON i.id = l.${far}
+       WHERE l.${own} = ? AND l.removed_at IS NULL`,
+    );
+  });
+  const membersAfter = database.prepare(
+    `SELECT uid FROM identifiers WHERE component = ? AND uid > ? ORDER BY uid LIMIT ${PAGE}`,
+  );
+
+  const firstOutside = (component: number, inside: ReadonlySet<Uid>): Uid | undefined => {
+    for (let last = ""; ;) {
+      const uids = membersAfter.all([component, last]).map(([uid]) => uid as Uid);
+      const first = uids.find((uid) => !inside.has(uid));
+      if (first !== undefined || uids.length < PAGE) return first;
+      last = uids.at(-1)!;
+    }
+  };
+
+  return (sets: readonly (readonly IdentifierKey[])[]): Border => {
+    const links: BorderLink[] = [];
+    const inside = new Map<Component, Set<Uid>>();
+    for (const [set, keys] of sets.entries()) {
+      const members = new Map<number, Uid>();
+      for (const key of keys) {
+        const row = find.get([keyBlob(key)]) as readonly [number, Uid, number] | undefined;
+        if (row === undefined) continue;
+        const [id, uid, component] = row;
+        members.set(id, uid);
+        inside.set(component, (inside.get(component) ?? new Set()).add(uid));
+      }
+      for (const [id, fromUid] of members)
+        for (const side of sides)
+          for (const [far, uid, key] of side.all([id]) as readonly (readonly [number, Uid, Buffer])[])
+            if (!members.has(far)) links.push({ set, fromUid, to: keyOf(key), uid });
+    }
+    const first = [...inside].map(([component, uids]) => [component, firstOutside(component as number, uids)] as const);
+    return { links, firstOutside: new Map(first.filter((one): one is [Component, Uid] => one[1] !== undefined)) };
+  };
+}
