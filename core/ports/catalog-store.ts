@@ -3,18 +3,13 @@ import type {
   DatasetChange,
   IdentitySettings,
   KeyRecord,
-  Merge,
   Namespace,
   SchemaVersion,
   Workspace,
 } from "../catalog/catalog.js";
+import type { PutSchemaResult } from "../catalog/decide.js";
 import type { DatasetId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
 import type { Page, Port } from "./port.js";
-
-export type PutSchemaResult =
-  | { readonly kind: "created" }
-  | { readonly kind: "version_taken" }
-  | { readonly kind: "trait_conflict"; readonly trait: string; readonly merge: Merge };
 
 export interface CatalogStore extends Port {
   /** A secret of this installation, the same for all its processes: made at the first call, 32 bytes. Belongs to no workspace. */

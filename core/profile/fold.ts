@@ -7,8 +7,6 @@ const UNION_MAX = 100;
 
 export const emptyFacet: Facet = { traits: new Map(), firstSeen: null, lastSeen: null };
 
-export const foldEvent = (facet: Facet, contribution: Contribution): Facet => joinFacets(facet, facetOf(contribution));
-
 /** The facet of one event alone; it is joined to the facet of its identifier. */
 export function facetOf({ eventId, effectiveTs, traits }: Contribution): Facet {
   const own = new Map<string, Trait>();
@@ -102,24 +100,3 @@ function joinUnions(a: Union, b: Union): Union {
 
 const compareHeads = (a: Scalar | undefined, b: Scalar | undefined): number =>
   a === undefined ? -1 : b === undefined ? 1 : compareScalars(a, b);
-
-export function sameFacet(a: Facet, b: Facet): boolean {
-  if (a === b) return true;
-  if (a.firstSeen !== b.firstSeen || a.lastSeen !== b.lastSeen || a.traits.size !== b.traits.size) return false;
-  for (const [name, trait] of a.traits) {
-    const other = b.traits.get(name);
-    if (other === undefined || !sameTrait(trait, other)) return false;
-  }
-  return true;
-}
-
-function sameTrait(a: Trait, b: Trait): boolean {
-  if (a.merge === "union")
-    return (
-      b.merge === "union" &&
-      a.values.length === b.values.length &&
-      a.values.every((value, at) => value === b.values[at])
-    );
-  if (a.merge !== b.merge || a.value !== b.value) return false;
-  return !isTimed(a) || (isTimed(b) && a.ts === b.ts && a.eventId === b.eventId);
-}

@@ -44,7 +44,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 5,
+  format: 6,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
@@ -128,7 +128,6 @@ export const STORE_TABLES: Tables = {
   CREATE TABLE namespaces (
     ws TEXT NOT NULL,
     name TEXT NOT NULL,
-    registered_itself INTEGER NOT NULL,
     namespace TEXT NOT NULL,
     PRIMARY KEY (ws, name)
   ) WITHOUT ROWID;

@@ -8,7 +8,7 @@ import {
 } from "../../core/event/event.js";
 import type { Contribution, Facet } from "../../core/profile/facet.js";
 import { facetToJson } from "../../core/profile/facet-json.js";
-import { emptyFacet, foldEvent } from "../../core/profile/fold.js";
+import { emptyFacet, facetOf, joinFacets } from "../../core/profile/fold.js";
 import type { EventId, IdentifierKey, KeyId, SchemaId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Log } from "../../core/log.js";
 import { encodeMessage } from "../../core/event/message.js";
@@ -169,7 +169,7 @@ export function recompute(state: MemoryState): Pick<ReturnType<typeof endState>,
   const facets = new Map<IdentifierKey, Facet>();
   for (const event of folding) {
     const key = keysOf(event)[0]!;
-    facets.set(key, foldEvent(facets.get(key) ?? emptyFacet, contributionOf(event)));
+    facets.set(key, joinFacets(facets.get(key) ?? emptyFacet, facetOf(contributionOf(event))));
   }
   return {
     facets: sorted([...facets].map(([key, facet]) => `${key} ${facetText(facet)}`)),

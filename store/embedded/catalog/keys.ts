@@ -1,5 +1,6 @@
 import type { Database, SqlValue } from "../../../core/database.js";
 import type { KeyRecord, Role, Workspace } from "../../../core/catalog/catalog.js";
+import { deleteKey, rotateKey } from "../../../core/catalog/decide.js";
 import { AppError } from "../../../core/errors.js";
 import type { KeyId, WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
@@ -24,18 +25,12 @@ export function createKeys(database: Database, session: Session): KeyMethods {
   );
   const key = database.prepare(`${SELECT_KEY} WHERE id = ?`);
   const keys = database.prepare(`${SELECT_KEY} WHERE ws = ? AND id > ? ORDER BY id LIMIT ?`);
-  const otherOwner = database.prepare(
-    "SELECT 1 FROM keys WHERE ws = ? AND id <> ? AND role = 'owner' AND expires_at IS NULL LIMIT 1",
-  );
+  const keyAndOwners = database.prepare(`${SELECT_KEY} WHERE ws = ? AND (id = ? OR role = 'owner')`);
   const removeKey = database.prepare("DELETE FROM keys WHERE id = ?");
-  const retireKey = database.prepare(
-    "UPDATE keys SET expires_at = min(coalesce(expires_at, ?), ?), successor = ? WHERE id = ?",
-  );
+  const retireKey = database.prepare("UPDATE keys SET expires_at = ?, successor = ? WHERE id = ?");
 
-  const findKey = (keyId: KeyId): KeyRecord | null => {
-    const row = key.get([keyId]);
-    return row ? toKey(row as KeyRow) : null;
-  };
+  const withOwners = (workspaceId: WorkspaceId, keyId: KeyId): readonly KeyRecord[] =>
+    keyAndOwners.all([workspaceId, keyId]).map((row) => toKey(row as KeyRow));
   const putKey = (record: KeyRecord): void => requireNew(insertKey.run(keyParameters(record)).changes, "key");
 
   return {
@@ -54,26 +49,27 @@ export function createKeys(database: Database, session: Session): KeyMethods {
       return rows.map((row) => toWorkspace(row as WorkspaceRow));
     },
     createKey: (record) => session.write(() => putKey(record)),
-    findKey: (keyId) => session.read(() => findKey(keyId)),
+    findKey: async (keyId) => {
+      const row = await session.read(() => key.get([keyId]));
+      return row ? toKey(row as KeyRow) : null;
+    },
     keys: async (workspaceId, { limit, after }) => {
       const rows = await session.read(() => keys.all([workspaceId, after ?? "", limit]));
       return rows.map((row) => toKey(row as KeyRow));
     },
     deleteKey: (workspaceId, keyId) =>
       session.write(() => {
-        const found = findKey(keyId);
-        if (found?.workspace !== workspaceId) return "not_found";
-        if (found.role === "owner" && !otherOwner.get([workspaceId, keyId])) return "last_owner";
-        removeKey.run([keyId]);
-        return "deleted";
+        const result = deleteKey(withOwners(workspaceId, keyId), keyId);
+        if (result === "deleted") removeKey.run([keyId]);
+        return result;
       }),
     rotateKey: (workspaceId, keyId, successor, oldExpiresAt) =>
       session.write(() => {
-        const old = findKey(keyId);
-        if (old?.workspace !== workspaceId) return "not_found";
-        if (old.successor !== null) return "already_rotated";
+        const old = withOwners(workspaceId, keyId).find((found) => found.keyId === keyId);
+        const retired = rotateKey(old, successor.keyId, oldExpiresAt);
+        if (typeof retired === "string") return retired;
         putKey(successor);
-        retireKey.run([oldExpiresAt, oldExpiresAt, successor.keyId, keyId]);
+        retireKey.run([retired.expiresAt, retired.successor, keyId]);
         return "rotated";
       }),
   };
@@ -99,29 +95,11 @@ type KeyRow = readonly [
   KeyId | null,
   KeyId,
 ];
-const toKey = ([
-  keyId,
-  workspace,
-  role,
-  ingestOnly,
-  name,
-  hash,
-  createdAt,
-  expiresAt,
-  successor,
-  sender,
-]: KeyRow): KeyRecord => ({
-  keyId,
-  workspace,
-  role,
-  ingestOnly: ingestOnly === 1,
-  name: name === null ? null : name.toString(),
-  hash,
-  createdAt,
-  expiresAt,
-  successor,
-  sender,
-});
+function toKey(row: KeyRow): KeyRecord {
+  const [keyId, workspace, role, ingestOnly, name, hash, createdAt, expiresAt, successor, sender] = row;
+  const life = { createdAt, expiresAt, successor, sender };
+  return { keyId, workspace, role, ingestOnly: ingestOnly === 1, name: name?.toString() ?? null, hash, ...life };
+}
 const keyParameters = (key: KeyRecord): readonly SqlValue[] => [
   key.keyId,
   key.workspace,

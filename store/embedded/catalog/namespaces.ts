@@ -1,6 +1,8 @@
 import type { Database } from "../../../core/database.js";
 import { DEFAULT_IDENTITY_SETTINGS, type IdentitySettings, type Namespace } from "../../../core/catalog/catalog.js";
+import { registerNamespaces } from "../../../core/catalog/decide.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
+import type { WorkspaceId } from "../../../core/ids.js";
 import type { Session } from "../session.js";
 
 type Methods = Pick<
@@ -18,43 +20,35 @@ function createNames(
   database: Database,
   session: Session,
 ): Pick<Methods, "namespaces" | "changeNamespace" | "registerNamespaces"> {
-  const all = database.prepare("SELECT namespace, registered_itself FROM namespaces WHERE ws = ? ORDER BY name");
-  const find = database.prepare("SELECT namespace, registered_itself FROM namespaces WHERE ws = ? AND name = ?");
+  const all = database.prepare("SELECT namespace FROM namespaces WHERE ws = ? ORDER BY name");
+  const find = database.prepare("SELECT namespace FROM namespaces WHERE ws = ? AND name = ?");
   const put = database.prepare(
-    `INSERT INTO namespaces (ws, name, registered_itself, namespace) VALUES (?, ?, ?, ?)
+    `INSERT INTO namespaces (ws, name, namespace) VALUES (?, ?, ?)
      ON CONFLICT (ws, name) DO UPDATE SET namespace = excluded.namespace`,
   );
-  const count = database.prepare("SELECT count(*) FROM namespaces WHERE ws = ? AND registered_itself = 1");
+  const namespacesOf = (workspace: WorkspaceId): readonly Namespace[] =>
+    all.all([workspace]).map((row) => toNamespace(row as Row));
   return {
-    namespaces: async (workspace) => {
-      const rows = await session.read(() => all.all([workspace]));
-      return rows.map((row) => toNamespace(row as Row));
-    },
+    namespaces: (workspace) => session.read(() => namespacesOf(workspace)),
     changeNamespace: (workspace, name, change) =>
       session.write(() => {
         const row = find.get([workspace, name]) as Row | undefined;
         const current = row === undefined ? null : toNamespace(row);
         const changed = { ...change(current), name, registeredItself: current?.registeredItself ?? false };
-        put.run([workspace, name, Number(changed.registeredItself), JSON.stringify(changed)]);
+        put.run([workspace, name, JSON.stringify(changed)]);
         return changed;
       }),
     registerNamespaces: (workspace, namespaces, max) =>
       session.write(() => {
-        const byName = new Map(namespaces.map((namespace) => [namespace.name, namespace]));
-        const added = [...byName.values()].filter(({ name }) => !find.get([workspace, name]));
-        if (added.length === 0) return true;
-        if ((count.get([workspace])![0] as number) + added.length > max) return false;
-        for (const namespace of added) put.run([workspace, namespace.name, 1, JSON.stringify(namespace)]);
-        return true;
+        const added = registerNamespaces(namespacesOf(workspace), namespaces, max);
+        for (const namespace of added ?? []) put.run([workspace, namespace.name, JSON.stringify(namespace)]);
+        return added !== null;
       }),
   };
 }
 
-type Row = readonly [namespace: string, registeredItself: number];
-const toNamespace = ([namespace, registeredItself]: Row): Namespace => {
-  const { name, kind, normalization, limit, priority, blocked } = JSON.parse(namespace) as Namespace;
-  return { name, kind, normalization, limit, priority, blocked, registeredItself: registeredItself === 1 };
-};
+type Row = readonly [namespace: string];
+const toNamespace = ([namespace]: Row): Namespace => JSON.parse(namespace) as Namespace;
 
 function createSettings(
   database: Database,

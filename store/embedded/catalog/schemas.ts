@@ -1,7 +1,8 @@
 import type { Database } from "../../../core/database.js";
 import type { Compatibility, Merge, SchemaVersion } from "../../../core/catalog/catalog.js";
+import { putSchema, type PutSchemaResult } from "../../../core/catalog/decide.js";
 import type { SchemaId, WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore, PutSchemaResult } from "../../../core/ports/catalog-store.js";
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import type { Session } from "../session.js";
 
 /** Schemas, their immutable versions, and the one merge that each trait name has in a workspace. */
@@ -26,17 +27,13 @@ export function createSchemas(
     "INSERT INTO traits (ws, name, merge) VALUES (?, ?, ?) ON CONFLICT (ws, name) DO NOTHING",
   );
 
-  const conflictOf = ({ workspace, traits }: SchemaVersion): PutSchemaResult | null => {
-    for (const [trait, merge] of Object.entries(traits)) {
-      const standing = mergeOf.get([workspace, Buffer.from(trait)])?.[0] as Merge | undefined;
-      if (standing !== undefined && standing !== merge) return { kind: "trait_conflict", trait, merge: standing };
-    }
-    return null;
-  };
   const judge = (schema: SchemaVersion): PutSchemaResult => {
-    const standing = (latestVersion.get([schema.workspace, schema.schemaId])![0] as number | null) ?? 0;
-    if (schema.version !== standing + 1) return { kind: "version_taken" };
-    return conflictOf(schema) ?? { kind: "created" };
+    const { workspace, schemaId } = schema;
+    const standing = (latestVersion.get([workspace, schemaId])![0] as number | null) ?? 0;
+    return putSchema(schema, standing, (trait) => {
+      const row = mergeOf.get([workspace, Buffer.from(trait)]) as readonly [Merge] | undefined;
+      return row?.[0];
+    });
   };
   const put = (schema: SchemaVersion): PutSchemaResult => {
     const { workspace, schemaId, version, traits } = schema;
@@ -78,22 +75,16 @@ export function createSchemas(
 
 const SELECT = "SELECT ws, id, version, compatibility, linear, created_at, traits, schema FROM schemas";
 type Row = readonly [WorkspaceId, SchemaId, number, Compatibility, number, number, string, Buffer];
-const toSchema = ([
-  workspace,
-  schemaId,
-  version,
-  compatibility,
-  linear,
-  createdAt,
-  traits,
-  schema,
-]: Row): SchemaVersion => ({
-  workspace,
-  schemaId,
-  version,
-  schema: schema.toString(),
-  compatibility,
-  linear: linear === 1,
-  traits: Object.fromEntries(JSON.parse(traits) as readonly (readonly [string, Merge])[]),
-  createdAt,
-});
+function toSchema(row: Row): SchemaVersion {
+  const [workspace, schemaId, version, compatibility, linear, createdAt, traits, schema] = row;
+  return {
+    workspace,
+    schemaId,
+    version,
+    schema: schema.toString(),
+    compatibility,
+    linear: linear === 1,
+    traits: Object.fromEntries(JSON.parse(traits) as readonly (readonly [string, Merge])[]),
+    createdAt,
+  };
+}

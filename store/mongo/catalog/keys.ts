@@ -1,5 +1,6 @@
 import type { Collection } from "mongodb";
 import type { KeyRecord, Workspace } from "../../../core/catalog/catalog.js";
+import { deleteKey, rotateKey } from "../../../core/catalog/decide.js";
 import { AppError } from "../../../core/errors.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
@@ -73,11 +74,12 @@ export function createKeys({
       change(workspaceId, {
         sections: ["keys"],
         decide: ({ keys }) => {
-          const found = keys.find(({ key_id }) => key_id === keyId);
-          if (found === undefined) return { change: null, result: "not_found" as const };
-          const rest = keys.filter((key) => key !== found);
-          if (found.role === "owner" && !rest.some(isLasting)) return { change: null, result: "last_owner" as const };
-          return { change: { keys: rest }, result: "deleted" as const };
+          const result = deleteKey(
+            keys.map((row) => toKey(workspaceId, row)),
+            keyId,
+          );
+          const rest = keys.filter(({ key_id }) => key_id !== keyId);
+          return { change: result === "deleted" ? { keys: rest } : null, result };
         },
       }),
     rotateKey: (workspaceId, keyId, successor, oldExpiresAt) =>
@@ -85,18 +87,14 @@ export function createKeys({
         sections: ["keys"],
         decide: ({ keys }) => {
           const old = keys.find(({ key_id }) => key_id === keyId);
-          if (old === undefined) return { change: null, result: "not_found" as const };
-          if (old.successor !== null) return { change: null, result: "already_rotated" as const };
-          const expires_at = Math.min(old.expires_at ?? oldExpiresAt, oldExpiresAt);
-          const retired = { ...old, expires_at, successor: successor.keyId };
-          const rest = keys.map((key) => (key === old ? retired : key));
+          const retired = rotateKey(old && toKey(workspaceId, old), successor.keyId, oldExpiresAt);
+          if (typeof retired === "string") return { change: null, result: retired };
+          const rest = keys.map((key) => (key === old ? toRow(retired) : key));
           return { change: { keys: withNew(rest, successor) }, result: "rotated" as const };
         },
       }),
   };
 }
-
-const isLasting = ({ role, expires_at }: KeyRow): boolean => role === "owner" && expires_at === null;
 
 /** The unique index tells whether another workspace has the id. */
 function withNew(keys: Keys, key: KeyRecord): Keys {

@@ -1,5 +1,6 @@
 import type { Collection } from "mongodb";
 import { DEFAULT_IDENTITY_SETTINGS, type Namespace } from "../../../core/catalog/catalog.js";
+import { registerNamespaces } from "../../../core/catalog/decide.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import type { ChangeCatalog } from "./change.js";
 import type { CatalogDocument, NamespaceRow } from "./document.js";
@@ -44,14 +45,9 @@ function createNames({
       change(workspace, {
         sections: ["namespaces"],
         decide: ({ namespaces }) => {
-          const standing = new Set(namespaces.map(({ name }) => name));
-          const byName = new Map(given.map((namespace) => [namespace.name, namespace]));
-          const added = [...byName.values()].filter(({ name }) => !standing.has(name));
-          if (added.length === 0) return { change: null, result: true };
-          const count = namespaces.filter(({ registered_itself }) => registered_itself).length;
-          if (count + added.length > max) return { change: null, result: false };
-          const rows = added.map((namespace) => toRow({ ...namespace, registeredItself: true }));
-          return { change: { namespaces: [...namespaces, ...rows] }, result: true };
+          const added = registerNamespaces(namespaces.map(toNamespace), given, max);
+          if (added === null || added.length === 0) return { change: null, result: added !== null };
+          return { change: { namespaces: [...namespaces, ...added.map(toRow)] }, result: true };
         },
       }),
   };

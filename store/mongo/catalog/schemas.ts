@@ -1,8 +1,9 @@
 import type { Collection } from "mongodb";
 import type { Merge, SchemaVersion } from "../../../core/catalog/catalog.js";
+import { putSchema, type PutSchemaResult } from "../../../core/catalog/decide.js";
 import { AppError } from "../../../core/errors.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore, PutSchemaResult } from "../../../core/ports/catalog-store.js";
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import type { ChangeCatalog, Decision } from "./change.js";
 import type { CatalogDocument, SchemaRow, Sections, TraitRow, VersionDocument } from "./document.js";
 import { pageOf } from "./page.js";
@@ -65,25 +66,21 @@ type SchemaSections = "schemas" | "traits";
 
 function decidePut(
   { schemas, traits }: Pick<Sections, SchemaSections>,
-  { schemaId, version, traits: given }: SchemaVersion,
+  schema: SchemaVersion,
   versionId: string,
 ): Decision<SchemaSections, PutSchemaResult> {
-  const row = schemas.find(({ schema_id }) => schema_id === schemaId);
-  if (version !== (row?.versions.length ?? 0) + 1) return { change: null, result: { kind: "version_taken" } };
+  const row = schemas.find(({ schema_id }) => schema_id === schema.schemaId);
   const merges = new Map<string, Merge>(traits.map(({ name, merge }) => [name, merge]));
-  const added: TraitRow[] = [];
-  for (const [trait, merge] of Object.entries(given)) {
-    const standing = merges.get(trait);
-    if (standing === undefined) added.push({ name: trait, merge });
-    else if (standing !== merge) return { change: null, result: { kind: "trait_conflict", trait, merge: standing } };
-  }
-  const next = { schema_id: schemaId, versions: [...(row?.versions ?? []), versionId] };
+  const result = putSchema(schema, row?.versions.length ?? 0, (trait) => merges.get(trait));
+  if (result.kind !== "created") return { change: null, result };
+  const added = toTraits(schema).filter(({ name }) => !merges.has(name));
+  const next = { schema_id: schema.schemaId, versions: [...(row?.versions ?? []), versionId] };
   return {
     change: {
-      schemas: row === undefined ? [...schemas, next] : schemas.map((schema) => (schema === row ? next : schema)),
+      schemas: row === undefined ? [...schemas, next] : schemas.map((other) => (other === row ? next : other)),
       ...(added.length > 0 && { traits: [...traits, ...added] }),
     },
-    result: { kind: "created" },
+    result,
   };
 }
 
@@ -108,6 +105,8 @@ async function loadVersions({ versions, session }: Deps, ids: readonly string[])
   });
 }
 
+const toTraits = ({ traits }: SchemaVersion): readonly TraitRow[] =>
+  Object.entries(traits).map(([name, merge]) => ({ name, merge }));
 const toDocument = (versionId: string, schema: SchemaVersion): VersionDocument => ({
   _id: versionId,
   workspace: schema.workspace,
@@ -116,7 +115,7 @@ const toDocument = (versionId: string, schema: SchemaVersion): VersionDocument =
   schema: schema.schema,
   compatibility: schema.compatibility,
   linear: schema.linear,
-  traits: Object.entries(schema.traits).map(([name, merge]) => ({ name, merge })),
+  traits: toTraits(schema),
   created_at: schema.createdAt,
 });
 const toSchema = (document: Omit<VersionDocument, "_id">): SchemaVersion => ({

@@ -1,0 +1,53 @@
+import type { KeyId } from "../ids.js";
+import type { KeyRecord, Merge, Namespace, SchemaVersion } from "./catalog.js";
+
+/** `keys` holds the key, if the workspace has it, and all owner keys: one of these that does not expire always stays. */
+export function deleteKey(keys: readonly KeyRecord[], keyId: KeyId): "deleted" | "not_found" | "last_owner" {
+  const found = keys.find((key) => key.keyId === keyId);
+  if (found === undefined) return "not_found";
+  const isLasting = (key: KeyRecord) => key !== found && key.role === "owner" && key.expiresAt === null;
+  return found.role !== "owner" || keys.some(isLasting) ? "deleted" : "last_owner";
+}
+
+/** The old key as it stands after its rotation. A key is rotated once, and no rotation prolongs its life. */
+export function rotateKey(
+  old: KeyRecord | undefined,
+  successor: KeyId,
+  expiresAt: number,
+): KeyRecord | "not_found" | "already_rotated" {
+  if (old === undefined) return "not_found";
+  if (old.successor !== null) return "already_rotated";
+  return { ...old, expiresAt: Math.min(old.expiresAt ?? expiresAt, expiresAt), successor };
+}
+
+export type PutSchemaResult =
+  | { readonly kind: "created" }
+  | { readonly kind: "version_taken" }
+  | { readonly kind: "trait_conflict"; readonly trait: string; readonly merge: Merge };
+
+/** `latest` is 0 when the schema's id is free; `mergeOf` knows the traits of the workspace. */
+export function putSchema(
+  { version, traits }: SchemaVersion,
+  latest: number,
+  mergeOf: (trait: string) => Merge | undefined,
+): PutSchemaResult {
+  if (version !== latest + 1) return { kind: "version_taken" };
+  for (const [trait, given] of Object.entries(traits)) {
+    const merge = mergeOf(trait) ?? given;
+    if (merge !== given) return { kind: "trait_conflict", trait, merge };
+  }
+  return { kind: "created" };
+}
+
+/** Those of `given` that are to be added; null when more than `max` would then have registered themselves. */
+export function registerNamespaces(
+  standing: readonly Namespace[],
+  given: readonly Namespace[],
+  max: number,
+): readonly Namespace[] | null {
+  const names = new Set(standing.map(({ name }) => name));
+  const byName = new Map(given.map((namespace) => [namespace.name, { ...namespace, registeredItself: true }]));
+  const added = [...byName.values()].filter(({ name }) => !names.has(name));
+  const count = standing.filter(({ registeredItself }) => registeredItself).length;
+  return added.length > 0 && count + added.length > max ? null : added;
+}
