@@ -184,7 +184,7 @@ function joiningOf(step: readonly RemovalStep[], border: readonly BorderLink[]):
   return [...leavingWithSet(step)].flatMap(({ of, part, set }) => {
     const unknown = (bySet.get(set) ?? []).filter(({ uid }) => of.split.graph.positionOf(uid) === undefined);
     const each = new Map(unknown.map(({ to, uid }) => [uid, { of, part, to, uid }]));
-    return [...each.values()];
+    return Array.from(each.values());
   });
 }
 
