@@ -106,10 +106,8 @@ function createMarks(events: Collection<EventDocument>, session: Session): Pick<
       for (const batch of batches)
         for (const [eventId, facet] of await pin(workspace, batch)) facets.set(eventId, facet);
       await fold(marks.map(({ eventId }) => facets.get(eventId)!));
-      for (const batch of batches) {
-        const filter = { ...ofEvents(workspace, batch), facet: { $ne: null } };
-        await session.call(() => events.updateMany(filter, { $set: { folded: true } }));
-      }
+      for (const batch of batches)
+        await session.call(() => events.updateMany(ofEvents(workspace, batch), { $set: { folded: true } }));
     },
   };
 }

@@ -45,7 +45,9 @@ export function checkAnswer(method: string, target: string, { status, contentTyp
   if (path === "/" && status === 200) return;
   const asked = method === "HEAD" ? "GET" : method;
   const row = ROUTES.find((route) => route.method === asked && route.pattern.test(path));
-  const answers = row?.answers ?? NO_ROUTE;
+  // A worker has none of the routes of a gateway.
+  const isUnknown = status === 404 && text.includes('"There is no such route."');
+  const answers = (isUnknown ? undefined : row?.answers) ?? NO_ROUTE;
   const what = `${method} ${path}: ${status}`;
   const schema = answers[status];
   assert.ok(schema !== undefined, `${what} is not in the row of the route: ${text.slice(0, 500)}`);
