@@ -10,8 +10,11 @@ import { APART, explainSides } from "./undo/explain.js";
 import { createWorkspaceQueue, type Call, type WorkspaceQueueOptions } from "./workspace-queue.js";
 import type { Progress } from "./undo/read-component.js";
 import { decide, NO_RULES, unchanged, type PendingAssertion } from "./rules/assert.js";
-import { createLimiter } from "./scheduling/limiter.js";
+import { createLimiter, type Limiter } from "./scheduling/limiter.js";
+import { createMemory, type MemoryShare } from "./scheduling/memory.js";
+import type { UndoRequest } from "./undo/prepare.js";
 import { runUndo, type UndoDeps } from "./undo/run.js";
+import type { UndoCall } from "./undo/write-steps.js";
 import { createTakeBack } from "./undo/take-back.js";
 import { lookupsOfSet, readSetOf, readSetWith } from "./rules/read-set.js";
 
@@ -28,6 +31,8 @@ export interface IdentityDeps {
    * left out: for a graph whose steps stop nobody else.
    */
   readonly linksPerStep?: number;
+  /** Memory of the process for the profiles that are read whole at one time. */
+  readonly profileBytesMax?: number;
   /** Told while a large profile is read, and while it is taken apart or put together again. */
   readonly onProgress?: (progress: Progress) => void;
   readonly workspaceQueue?: Partial<WorkspaceQueueOptions>;
@@ -45,6 +50,8 @@ const SMALL_IDENTIFIERS_MAX = 1_000;
 const SMALL_LINKS_MAX = 10_000;
 /** Of a profile that is explained; beyond it the answer says so. */
 const EXPLAINED_LINKS_MAX = 1_000_000;
+/** A profile around an identifier with some 230,000 links can still be taken apart. */
+const PROFILE_BYTES_MAX = 256 * 1_024 ** 2;
 
 /** The only public face of `graph/`: repeats and look-ups from a read without a lock, all else through the workspace queue. */
 export function createIdentity(deps: IdentityDeps): Identity {
@@ -61,28 +68,42 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const withinLong = createDeadline(longTimeoutMs, LATE);
   const lookUp = createLookup(graph);
   const [small, large] = [createLimiter(SMALL), createLimiter(LARGE)];
-  const inTurn = <T>(workspace: WorkspaceId, size: () => Promise<number>, work: (call: Call) => Promise<T>) =>
+  const memory = createMemory(deps.profileBytesMax ?? PROFILE_BYTES_MAX);
+  const holding = <T>(limiter: Limiter, workspace: WorkspaceId, call: Call, work: (share: MemoryShare) => Promise<T>) =>
+    limiter.take(workspace, call, () => memory(call, work));
+  const undoInTurn = (
+    workspace: WorkspaceId,
+    size: () => Promise<number>,
+    request: UndoRequest,
+    asked: Pick<UndoCall, "evidence" | "dryRun">,
+  ) =>
     withinLong(async (call) => {
       const limiter = (await size()) <= SMALL_IDENTIFIERS_MAX ? small : large;
-      return limiter.take(workspace, call, () => work(call));
+      return holding(limiter, workspace, call, (share) =>
+        runUndo(undo, workspace, request, { ...asked, call, memory: share }),
+      );
     });
   const explain = async (workspace: WorkspaceId, from: Identifier, to: Identifier, call: Call) => {
     const look = () => lookUp.sides(workspace, from, to);
-    const explainUpTo = (linksMax: number) => explainSides(graph, workspace, look, { linksMax, onProgress, call });
+    const explainUpTo = (limiter: Limiter, linksMax: number) =>
+      holding(limiter, workspace, call, (share) =>
+        explainSides(graph, workspace, look, { linksMax, onProgress, memory: share }),
+      );
     const sides = await look();
     if (sides === null) return APART;
     if (sides.size <= SMALL_IDENTIFIERS_MAX) {
-      const found = await small.take(workspace, call, () => explainUpTo(SMALL_LINKS_MAX));
+      const found = await explainUpTo(small, SMALL_LINKS_MAX);
       if (found.path !== null) return found;
     }
-    return large.take(workspace, call, () => explainUpTo(EXPLAINED_LINKS_MAX));
+    return explainUpTo(large, EXPLAINED_LINKS_MAX);
   };
   const sharedIdentifiers = createCurrentSharedIdentifiers(graph, rulesOf);
   const unlink = (workspace: WorkspaceId, asked: UnlinkRequest, evidence: Evidence, dryRun: boolean) =>
-    inTurn(
+    undoInTurn(
       workspace,
       () => lookUp.sizeOf(workspace, "identifier" in asked ? [asked.identifier] : [asked.from, asked.to]),
-      (call) => runUndo(undo, workspace, { kind: "unlink", request: asked }, { evidence, dryRun, call }),
+      { kind: "unlink", request: asked },
+      { evidence, dryRun },
     );
   const takeBack = createTakeBack({ graph, rulesOf, now, unlink });
 
@@ -132,13 +153,23 @@ export function createIdentity(deps: IdentityDeps): Identity {
     explain: (workspace, from, to) => withinLong((call) => explain(workspace, from, to, call)),
     unlink: (workspace, asked, evidence, { dryRun = false } = {}) => unlink(workspace, asked, evidence, dryRun),
     revert: (workspace, changeId, evidence, { dryRun = false } = {}) =>
-      inTurn(
+      undoInTurn(
         workspace,
         () => lookUp.sizeOfChange(workspace, changeId),
-        (call) => runUndo(undo, workspace, { kind: "revert", changeId }, { evidence, dryRun, call }),
+        { kind: "revert", changeId },
+        { evidence, dryRun },
       ),
     allow: (workspace, forbiddenPairId, evidence) =>
-      within((call) => runUndo(undo, workspace, { kind: "allow", forbiddenPairId }, { evidence, dryRun: false, call })),
+      within((call) =>
+        memory(call, (share) =>
+          runUndo(
+            undo,
+            workspace,
+            { kind: "allow", forbiddenPairId },
+            { evidence, dryRun: false, call, memory: share },
+          ),
+        ),
+      ),
     forbiddenPairs: (workspace, page) => within(() => graph.forbiddenPairs(workspace, page)),
     findChange: (workspace, changeId) => within(() => graph.findChange(workspace, changeId)),
     changes: (workspace, outcome, page) => within(() => graph.changes(workspace, outcome, page)),

@@ -23,7 +23,8 @@ export async function explainSides(
     const sides = await look();
     if (sides === null) return APART;
     const { profileId, from, to } = sides;
-    const component = await readComponent(graph, workspace, profileId, options);
+    options.memory.restart();
+    const component = await readComponent(graph, workspace, sides, options);
     if (component === null) return { connected: true, profileId, path: null, bridges: null };
     const found = explainIn(component, from, to);
     if (found !== null) return { connected: true, profileId, ...found };

@@ -9,6 +9,7 @@ import { NO_RULES } from "../rules/assert.js";
 import { readSetWith } from "../rules/read-set.js";
 import { EMPTY_PLAN } from "../rules/working-state.js";
 import { inPortions } from "../scheduling/chunks.js";
+import type { MemoryShare } from "../scheduling/memory.js";
 import type { Call } from "../workspace-queue.js";
 import { planPair, sidesOf } from "./allow.js";
 import type { Progress } from "./read-component.js";
@@ -50,6 +51,7 @@ export interface UndoCall {
   readonly evidence: Evidence;
   readonly dryRun: boolean;
   readonly call: Call;
+  readonly memory: MemoryShare;
 }
 
 /** What is written up to now, also by earlier attempts. */
