@@ -78,3 +78,13 @@ export interface CatalogStore extends Port {
   /** Replaces them. */
   putIdentitySettings(workspace: WorkspaceId, settings: IdentitySettings): Promise<void>;
 }
+
+/** The parts of it that each store builds in a file of its own. */
+export type KeyMethods = Pick<
+  CatalogStore,
+  "createWorkspace" | "findWorkspace" | "workspaces" | "createKey" | "findKey" | "keys" | "deleteKey" | "rotateKey"
+>;
+export type NamespaceMethods = Pick<
+  CatalogStore,
+  "namespaces" | "changeNamespace" | "registerNamespaces" | "identitySettings" | "putIdentitySettings"
+>;

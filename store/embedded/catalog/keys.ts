@@ -3,13 +3,8 @@ import type { KeyRecord, Role, Workspace } from "../../../core/catalog/catalog.j
 import { deleteKey, rotateKey } from "../../../core/catalog/decide.js";
 import { AppError } from "../../../core/errors.js";
 import type { KeyId, WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore } from "../../../core/ports/catalog-store.js";
+import type { KeyMethods } from "../../../core/ports/catalog-store.js";
 import type { Session } from "../session.js";
-
-type KeyMethods = Pick<
-  CatalogStore,
-  "createWorkspace" | "findWorkspace" | "workspaces" | "createKey" | "findKey" | "keys" | "deleteKey" | "rotateKey"
->;
 
 /** Workspaces and their API keys. */
 export function createKeys(database: Database, session: Session): KeyMethods {

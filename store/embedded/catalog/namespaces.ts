@@ -1,14 +1,9 @@
 import type { Database } from "../../../core/database.js";
 import { DEFAULT_IDENTITY_SETTINGS, type IdentitySettings, type Namespace } from "../../../core/catalog/catalog.js";
 import { registerNamespaces } from "../../../core/catalog/decide.js";
-import type { CatalogStore } from "../../../core/ports/catalog-store.js";
+import type { NamespaceMethods as Methods } from "../../../core/ports/catalog-store.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { Session } from "../session.js";
-
-type Methods = Pick<
-  CatalogStore,
-  "namespaces" | "changeNamespace" | "registerNamespaces" | "identitySettings" | "putIdentitySettings"
->;
 
 /** What a workspace registered or changed, and what it set for identity. A name that registered itself goes on counting as such. */
 export const createNamespaces = (database: Database, session: Session): Methods => ({

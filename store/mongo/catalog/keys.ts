@@ -3,16 +3,12 @@ import type { KeyRecord, Workspace } from "../../../core/catalog/catalog.js";
 import { deleteKey, rotateKey } from "../../../core/catalog/decide.js";
 import { AppError } from "../../../core/errors.js";
 import type { WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore } from "../../../core/ports/catalog-store.js";
+import type { KeyMethods } from "../../../core/ports/catalog-store.js";
 import type { ChangeCatalog } from "./change.js";
 import type { CatalogDocument, KeyRow, Sections } from "./document.js";
 import { pageOf } from "./page.js";
 import type { Session } from "../session.js";
 
-type KeyMethods = Pick<
-  CatalogStore,
-  "createWorkspace" | "findWorkspace" | "workspaces" | "createKey" | "findKey" | "keys" | "deleteKey" | "rotateKey"
->;
 type Keys = Sections["keys"];
 
 /** Workspaces and their API keys. */

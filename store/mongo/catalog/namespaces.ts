@@ -1,15 +1,10 @@
 import type { Collection } from "mongodb";
 import { DEFAULT_IDENTITY_SETTINGS, type Namespace } from "../../../core/catalog/catalog.js";
 import { registerNamespaces } from "../../../core/catalog/decide.js";
-import type { CatalogStore } from "../../../core/ports/catalog-store.js";
+import type { NamespaceMethods as Methods } from "../../../core/ports/catalog-store.js";
 import type { ChangeCatalog } from "./change.js";
 import type { CatalogDocument, NamespaceRow } from "./document.js";
 import type { Session } from "../session.js";
-
-type Methods = Pick<
-  CatalogStore,
-  "namespaces" | "changeNamespace" | "registerNamespaces" | "identitySettings" | "putIdentitySettings"
->;
 
 interface Deps {
   readonly catalog: Collection<CatalogDocument>;
