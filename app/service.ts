@@ -39,9 +39,6 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** A step on the embedded graph stops the whole process: so many links take it some 30 ms. */
-const LINKS_PER_STEP = 500;
-
 /** Opens, wires, listens. What was opened is closed again when a later step fails. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, log, now = Date.now } = options;
@@ -74,14 +71,13 @@ function identityOf({ config, log }: ServiceOptions, { graph, catalog }: Backend
     ]);
     return rulesOf(namespaces, settings);
   };
-  const { NEO4J_URL, IDENTITY_TIMEOUT_MS: timeoutMs, PROFILE_TIMEOUT_MS: longTimeoutMs } = config;
+  const { IDENTITY_TIMEOUT_MS: timeoutMs, PROFILE_TIMEOUT_MS: longTimeoutMs } = config;
   return createIdentity({
     graph,
     timeoutMs,
     longTimeoutMs,
     rulesOf: ofWorkspace,
     onProgress: createProgressLog(log),
-    linksPerStep: NEO4J_URL === "" ? LINKS_PER_STEP : Infinity,
     now,
   });
 }

@@ -26,10 +26,7 @@ export interface IdentityDeps {
   readonly longTimeoutMs?: number;
   /** What the workspace demands of its profiles by now; nothing when it is left out. */
   readonly rulesOf?: (workspace: WorkspaceId) => Promise<Rules>;
-  /**
-   * Links that an undo takes or restores in one step; what is more goes in several, and others come in between. All in one when it is
-   * left out: for a graph whose steps stop nobody else.
-   */
+  /** Links that an undo removes or restores in one step; what is more goes in several, and others come in between. */
   readonly linksPerStep?: number;
   /** Memory of the process for the profiles that are read whole at one time. */
   readonly profileBytesMax?: number;
@@ -42,6 +39,8 @@ export interface IdentityDeps {
   readonly now?: () => number;
 }
 
+/** A step stops the whole process on the embedded graph, and others of the workspace on Neo4j: so many links take it some 30 ms. */
+const LINKS_PER_STEP = 500;
 /** Work on whole profiles. A large one may take hundreds of megabytes and seconds; a small one never waits for it. */
 const LARGE = { atOnceMax: 2, waitingMax: 1_000 };
 const SMALL = { atOnceMax: 8, waitingMax: 1_000 };
@@ -60,7 +59,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     rulesOf = async () => NO_RULES,
     onProgress = () => undefined,
     now = Date.now,
-    linksPerStep = Infinity,
+    linksPerStep = LINKS_PER_STEP,
   } = deps;
   const workspaceQueue = createWorkspaceQueue({ graph, rulesOf, newChangeId }, deps.workspaceQueue);
   const undo: UndoDeps = { graph, workspaceQueue, rulesOf, newChangeId, now, onProgress, linksPerStep };

@@ -1,14 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import type { Component, ComponentPlan, Snapshot, Plan } from "../../core/identity/model.js";
+import type { Component, ComponentPlan, Snapshot, SplitPlan, Plan } from "../../core/identity/model.js";
+import { REMOVAL_REV } from "../../core/identity/step.js";
 import { BRING_OVER, LEFT_BEHIND, LET_GO, SET_ASIDE } from "./cypher/staging.js";
 import { type Client, type Step, inStep, whole } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
 import { leavesOf, type Leave } from "./move-batches.js";
 import { LOCK } from "./cypher/writes.js";
 
-/** Where the members of a part stand already, if they were taken aside: the name of the annex. */
-export type Aside = ReadonlyMap<ProfileId, string>;
+/** The annex of a part, and the members that were taken there. */
+export interface StagedPart {
+  readonly hub: string;
+  readonly uids: ReadonlySet<Uid>;
+}
+
+/** The parts whose members were taken aside. */
+export type Aside = ReadonlyMap<ProfileId, StagedPart>;
+
+/** So many members at most leave a profile in one step, while the workspace waits. */
+const LEAVING_MAX = 1_000;
 
 /** A profile of its own costs the step as much memory as so many members that move. */
 const SMALL = 8;
@@ -50,7 +60,7 @@ function asideParts({ splits }: Pick<Plan, "splits">, max: number) {
   );
   const renamed = parts.filter(({ isRenamed }) => isRenamed);
   const others = parts.filter(({ isRenamed }) => !isRenamed);
-  return [...renamed, ...fitting(others, ({ size }) => size, max).rest];
+  return [...renamed, ...fitting(others, ({ size }) => size, Math.min(max, LEAVING_MAX)).rest];
 }
 
 export const isAside = ({ splits }: Pick<Plan, "splits">, aside: Aside, max: number): boolean =>
@@ -65,31 +75,43 @@ export interface Leaving {
 }
 
 /** For this long nobody brings back staged members. */
-const HELD_MS = 600_000;
+const HELD = { ms: whole(600_000) };
 
-/** Takes aside, each portion in a step of its own, what is too much to leave in one. Fails when the profile changes meanwhile. */
+/** Takes aside, each portion in a step of its own, what is too much to leave in one. Fails when the profile loses links meanwhile. */
 export async function setAside(
   client: Client,
   ws: WorkspaceId,
   { plan, snapshot, max }: Leaving,
-  aside: Map<ProfileId, string>,
+  aside: Map<ProfileId, StagedPart>,
 ): Promise<void> {
   const parts = asideParts(plan, max);
-  for (const { profileId } of parts) aside.set(profileId, newId());
+  for (const { profileId, members } of parts) aside.set(profileId, { hub: newId(), uids: new Set(members) });
   for (const component of new Set(parts.map(({ component }) => component))) {
     const own = parts.filter((part) => part.component === component);
-    const q = { rev: whole(snapshot.components.get(component)!.rev), ms: whole(HELD_MS) };
-    for (const portion of leavesOf(own, Math.max(max, 1))) {
-      const leaves = portion.map(({ part, uids }) => ({ hub: aside.get(part)!, from: component, uids }));
+    const from = Math.floor(snapshot.components.get(component)!.rev / REMOVAL_REV) * REMOVAL_REV;
+    const q = { ...HELD, from: whole(from), below: whole(from + REMOVAL_REV) };
+    for (const portion of leavesOf(own, Math.max(Math.min(max, LEAVING_MAX), 1))) {
+      const leaves = portion.map(({ part, uids }) => ({ hub: aside.get(part)!.hub, from: component, uids }));
       const moved = await inStep(client, (step) => commitCount(step, ws, SET_ASIDE, { ...q, leaves }));
       if (moved !== countOf(portion)) throw changedMeanwhile();
     }
   }
 }
 
+/** In the step that makes profiles of the parts: takes aside who joined them since. */
+export async function setLateAside(step: Step, { component, parts }: SplitPlan, aside: Aside): Promise<void> {
+  const leaves = parts.flatMap(({ profileId, members }) => {
+    const staged = aside.get(profileId);
+    const uids = staged === undefined ? [] : members.filter((uid) => !staged.uids.has(uid));
+    return uids.length === 0 ? [] : { hub: staged!.hub, from: component, uids };
+  });
+  const anyRev = { from: whole(0), below: whole(Number.MAX_SAFE_INTEGER) };
+  if (leaves.length > 0) await step.run(SET_ASIDE, { ...HELD, ...anyRev, leaves });
+}
+
 /** Staged members that did not become a profile. */
 export async function letGo(client: Client, aside: Aside): Promise<void> {
-  if (aside.size > 0) await client.write(LET_GO, { hubs: [...aside.values()] });
+  if (aside.size > 0) await client.write(LET_GO, { hubs: [...aside.values()].map(({ hub }) => hub) });
 }
 
 const countOf = (leaves: readonly Leave[]): number => leaves.reduce((sum, { uids }) => sum + uids.length, 0);

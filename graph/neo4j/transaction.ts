@@ -5,7 +5,7 @@ import type { Border, Decide } from "../../core/identity/step.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { seeBorder } from "./border.js";
 import { createDeadline } from "../scheduling/deadline.js";
-import { letGo, setAside, type Aside, type Tidying } from "./staging.js";
+import { letGo, setAside, type Aside, type StagedPart, type Tidying } from "./staging.js";
 import { type Client, STEP_MS, type Step, inStep } from "./client.js";
 import { isConstraint, isOutOfMemory, withRetries } from "./failure.js";
 import type { NewKeyGuess } from "./repeats.js";
@@ -156,7 +156,7 @@ function endForMemory(error: unknown): never {
 
 async function writeWithRoom<T>(task: Task<T>, { plan, snapshot, rows }: Long): Promise<Ending<T> | Long> {
   const { client, workspace, movesMax, tidying } = task;
-  const aside = new Map<ProfileId, string>();
+  const aside: Map<ProfileId, StagedPart> = new Map();
   try {
     await setAside(client, workspace, { plan, snapshot, max: movesMax }, aside);
     return await writeInStep(task, { rows: 2 * rows, aside });

@@ -2,7 +2,7 @@ import { identifierKey } from "../../core/event/event.js";
 import { newId, type IdentifierKey, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import { pairKey, type Component, type Snapshot, type Plan, type SplitPlan } from "../../core/identity/model.js";
 import { REMOVAL_REV } from "../../core/identity/step.js";
-import { isAside, movesOf, type Aside, type Move } from "./staging.js";
+import { isAside, movesOf, setLateAside, type Aside, type Move } from "./staging.js";
 import { ANNEX, CATCH_UP, PART_ASIDE, REPOINT, SPREAD } from "./cypher/staging.js";
 import { whole, type Row, type Step } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
@@ -173,10 +173,11 @@ async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, aside: Aside):
 async function writeSplit(step: Step, ws: WorkspaceId, split: SplitPlan, aside: Aside): Promise<void> {
   const { component: was, stays, parts } = split;
   const from = stays.profileId;
+  await setLateAside(step, split, aside);
   await inParts(step, STAY, [{ was, ...profileOf(stays) }], (stays) => ({ stays }), "component");
   const made = parts.flatMap((part) => {
-    const hub = aside.get(part.profileId);
-    return hub === undefined ? [] : { from, hub, ...profileOf(part) };
+    const staged = aside.get(part.profileId);
+    return staged === undefined ? [] : { from, hub: staged.hub, ...profileOf(part) };
   });
   if (made.length > 0) {
     const [row] = await step.run(PART_ASIDE, { parts: made });

@@ -128,8 +128,8 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
     assert.deepEqual(await scene.sizes(), APART);
   });
 
-  it("takes in whoever joins it while members are taken aside, and then falls apart with them", async () => {
-    let joining: (() => Promise<unknown>) | null = null;
+  it("takes in who joins either part between all steps, and takes nobody aside twice", async () => {
+    let joining: (() => Promise<unknown>)[] = [];
     let asides = 0;
     const between: Faults = {
       run: (go) => async (statement, q) => {
@@ -139,19 +139,20 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
       },
       commit: (go) => async () => {
         await go();
-        const join = asides > 0 ? joining : null;
-        if (join === null) return;
-        joining = null;
-        await join();
+        if (asides > 0) await joining.shift()?.();
       },
     };
     const scene = await sceneOn(await open(NARROW, between));
     await scene.merge();
     const others = await open();
-    joining = () => step(others, scene.workspace, anAssertion(scene.other.identifierAt(2), anIdentifier("late")));
+    joining = [scene.other, scene.one, scene.other].map(
+      (profile, n) => () =>
+        step(others, scene.workspace, anAssertion(profile.identifierAt(2), anIdentifier(`late-${n}`))),
+    );
     await scene.part();
-    assert.equal(joining, null, "somebody joined meanwhile");
-    assert.deepEqual(await scene.sizes(), [SIZE, SIZE, SIZE + 1, SIZE, SIZE + 1]);
+    assert.equal(joining.length, 0, "all joined meanwhile");
+    assert.deepEqual(await scene.sizes(), [SIZE + 1, SIZE + 1, SIZE + 2, SIZE + 1, SIZE + 2]);
+    assert.equal(asides, Math.ceil(SIZE / 25) + 1, "three portions, and those who joined the part");
     await broughtOver(scene.workspace);
     await assertPlain(scene.workspace);
   });

@@ -46,11 +46,11 @@ MATCH (p:Profile {id: id}) USING INDEX SEEK p:Profile(id)
 MATCH (x:Annex)-[:ANNEX_OF]->(p)
 SET x.id = p.id, x.size = p.size, x.rev = p.rev, x.counts = p.counts, x.forbidden = p.forbidden, x.annexed = true`;
 
-/** Moves members of a profile to staging, if the profile has not changed. */
+/** Moves members of a profile to staging, if its `rev` is still in that range. */
 export const SET_ASIDE = `CYPHER replan=skip
 UNWIND $q.leaves AS leave
 MATCH (p:Profile {id: leave.from}) USING INDEX SEEK p:Profile(id)
-WHERE coalesce(p.rev, 0) = $q.rev
+WHERE coalesce(p.rev, 0) >= $q.from AND coalesce(p.rev, 0) < $q.below
 MERGE (x:Annex {hub: leave.hub})
 ON CREATE SET x.ws = p.ws, x.id = p.id, x.size = p.size, x.rev = p.rev, x.counts = p.counts, x.forbidden = p.forbidden, x.annexed = true
 MERGE (x)-[:ANNEX_OF]->(p)
