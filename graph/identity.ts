@@ -147,7 +147,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
     resolve: (workspace, profileId) => within(() => graph.resolve(workspace, profileId)),
     lookup: (workspace, identifiers) => within(() => lookUp.profiles(workspace, identifiers)),
     members: (workspace, profileId, page) =>
-      within(async () => sharedIdentifiers.marked(workspace, await graph.members(workspace, profileId, page))),
+      within(async (call) =>
+        sharedIdentifiers.marked(workspace, await graph.members(workspace, profileId, page), call),
+      ),
     links: (workspace, profileId, page) => within(() => graph.links(workspace, profileId, page)),
     explain: (workspace, from, to) => withinLong((call) => explain(workspace, from, to, call)),
     unlink: (workspace, asked, evidence, { dryRun = false } = {}) => unlink(workspace, asked, evidence, dryRun),
@@ -173,7 +175,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     findChange: (workspace, changeId) => within(() => graph.findChange(workspace, changeId)),
     changes: (workspace, outcome, page) => within(() => graph.changes(workspace, outcome, page)),
     history: (workspace, profileId, page) => within(() => graph.history(workspace, profileId, page)),
-    sharedIdentifiers: (workspace, page) => within(() => sharedIdentifiers.list(workspace, page)),
+    sharedIdentifiers: (workspace, page) => within((call) => sharedIdentifiers.list(workspace, page, call)),
     hasIdentifiers: (workspace, namespace) => within(() => graph.hasIdentifiers(workspace, namespace)),
   };
 }

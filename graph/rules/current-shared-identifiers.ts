@@ -1,3 +1,4 @@
+import { AppError } from "../../core/errors.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { Member, MemberPage, Rules } from "../../core/identity/model.js";
@@ -7,17 +8,23 @@ import { readSetWith } from "./read-set.js";
 /** Each has many links, and reading it goes through the newest of them. */
 const LOOKED_AT_ONCE = 32;
 
+/** Once it is expired nobody waits for the answer. */
+interface Call {
+  readonly expired: boolean;
+}
+
 /** The mark was set under the limit of that time; whether the identifier links now depends on the present limit. */
 export function createCurrentSharedIdentifiers(
   graph: Pick<IdentityGraph, "sharedIdentifiers" | "read">,
   rulesOf: (workspace: WorkspaceId) => Promise<Rules>,
 ) {
-  const isStill = async (workspace: WorkspaceId, marked: readonly Member[], rules: Rules) => {
+  const isStill = async (workspace: WorkspaceId, marked: readonly Member[], rules: Rules, call: Call) => {
     const { sharedIdentifierLimit } = rules;
     if (sharedIdentifierLimit === null || marked.length === 0) return () => false;
     const keys = marked.map(({ identifier }) => identifierKey(workspace, identifier));
     const still = new Set<Uid>();
     for (let from = 0; from < keys.length; from += LOOKED_AT_ONCE) {
+      if (call.expired) throw new AppError("unavailable", "There was no time left to look at all shared identifiers.");
       const some = keys.slice(from, from + LOOKED_AT_ONCE);
       const { identifiers } = await graph.read(workspace, readSetWith({ keys: some, pairs: [] }, rules));
       for (const { uid, touched } of identifiers.values())
@@ -26,22 +33,22 @@ export function createCurrentSharedIdentifiers(
     return ({ uid }: Member) => still.has(uid);
   };
   return {
-    list: async (workspace: WorkspaceId, { limit, after }: MemberPage): Promise<readonly Member[]> => {
+    list: async (workspace: WorkspaceId, { limit, after }: MemberPage, call: Call): Promise<readonly Member[]> => {
       const rules = await rulesOf(workspace);
       if (rules.sharedIdentifierLimit === null) return [];
       const found: Member[] = [];
       for (let last = after; ;) {
         const marked = await graph.sharedIdentifiers(workspace, { limit, after: last });
-        found.push(...marked.filter(await isStill(workspace, marked, rules)));
+        found.push(...marked.filter(await isStill(workspace, marked, rules, call)));
         if (marked.length < limit || found.length >= limit) return found.slice(0, limit);
         last = marked.at(-1)!.uid;
       }
     },
     /** The same members, each marked by the present limit. */
-    marked: async (workspace: WorkspaceId, members: readonly Member[]): Promise<readonly Member[]> => {
+    marked: async (workspace: WorkspaceId, members: readonly Member[], call: Call): Promise<readonly Member[]> => {
       const marked = members.filter(({ isShared }) => isShared);
       if (marked.length === 0) return members;
-      const is = await isStill(workspace, marked, await rulesOf(workspace));
+      const is = await isStill(workspace, marked, await rulesOf(workspace), call);
       return members.map((one) => (one.isShared && !is(one) ? { ...one, isShared: false } : one));
     },
   };

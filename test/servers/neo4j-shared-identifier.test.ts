@@ -73,10 +73,10 @@ describe(`A shared identifier with thousands of links in Neo4j, seed ${SEED}`, f
       // With an older and larger neighbour, all that hangs on the hub leaves at once.
       const asked =
         what === "one by one" ? { identifier: hub.identifierAt(0) } : await linkToLarger(other, workspace, hub);
-      let isOver = false;
+      const over = new AbortController();
       const waits: number[] = [];
       const others = async (): Promise<void> => {
-        for (let n = 0; !isOver; n++) {
+        for (let n = 0; !over.signal.aborted; n++) {
           const began = performance.now();
           const identifiers = [anIdentifier(`a${n}`), anIdentifier(`b${n}`, "device_id")];
           await other.identity.assert(workspace, { identifiers, evidence: evidence("identify") });
@@ -86,7 +86,7 @@ describe(`A shared identifier with thousands of links in Neo4j, seed ${SEED}`, f
       };
       const writing = others();
       const began = performance.now();
-      const undone = await one.identity.unlink(workspace, asked, evidence("unlink")).finally(() => (isOver = true));
+      const undone = await one.identity.unlink(workspace, asked, evidence("unlink")).finally(() => over.abort());
       const whole = performance.now() - began;
       await writing;
       tell(
@@ -113,10 +113,10 @@ describe(`A shared identifier with thousands of links in Neo4j, seed ${SEED}`, f
     const [one, other] = [await open(), await open()];
     const hub = await aHub(other.graph, workspace, BUSY_LINKS);
     const shared = hub.identifierAt(0);
-    let isOver = false;
+    const over = new AbortController();
     const arrivals: Promise<unknown>[] = [];
     const arriving = (async (): Promise<void> => {
-      for (let n = 0; !isOver; n++) {
+      for (let n = 0; !over.signal.aborted; n++) {
         const identifiers = [shared, anIdentifier(`new-${n}`)];
         arrivals.push(other.identity.assert(workspace, { identifiers, evidence: evidence("identify") }));
         await sleep(1_000 / ARRIVALS_A_SECOND);
@@ -139,7 +139,7 @@ describe(`A shared identifier with thousands of links in Neo4j, seed ${SEED}`, f
       const back = await timed("restored", one.identity.revert(workspace, undone.changeId!, evidence("revert")));
       assert.deepEqual([back.outcome, back.dropped], ["reverted", []]);
     } finally {
-      isOver = true;
+      over.abort();
       await arriving;
       await Promise.all(arrivals);
     }
