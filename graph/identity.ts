@@ -20,17 +20,17 @@ import { lookupsOfSet, readSetOf, readSetWith } from "./rules/read-set.js";
 
 export interface IdentityDeps {
   readonly graph: IdentityGraph;
-  /** A call that takes longer is answered `unavailable`; what it asserted may still come to stand. */
+  /** A call that takes longer is answered `unavailable`; its assertion may still be written. */
   readonly timeoutMs: number;
-  /** The same for what works on whole profiles: explain, unlink, revert. */
+  /** The same for calls that read whole profiles: explain, unlink, revert. */
   readonly longTimeoutMs?: number;
-  /** What the workspace demands of its profiles by now; nothing when it is left out. */
+  /** The workspace's current rules; without it there are none. */
   readonly rulesOf?: (workspace: WorkspaceId) => Promise<Rules>;
   /** Links that an undo removes or restores in one step; what is more goes in several, and others come in between. */
   readonly linksPerStep?: number;
   /** Memory of the process for the profiles that are read whole at one time. */
   readonly profileBytesMax?: number;
-  /** Told while a large profile is read, and while it is taken apart or put together again. */
+  /** Called while a large profile is read, split or joined again. */
   readonly onProgress?: (progress: Progress) => void;
   readonly workspaceQueue?: Partial<WorkspaceQueueOptions>;
   /** The uid that an identifier gets if it was never seen. */
@@ -47,7 +47,7 @@ const SMALL = { atOnceMax: 8, waitingMax: 1_000 };
 /** A profile is small up to so many identifiers, and so many links. */
 const SMALL_IDENTIFIERS_MAX = 1_000;
 const SMALL_LINKS_MAX = 10_000;
-/** Of a profile that is explained; beyond it the answer says so. */
+/** Links read to explain a profile; if there are more, the answer says so. */
 const EXPLAINED_LINKS_MAX = 1_000_000;
 /** A profile around an identifier with some 230,000 links can still be taken apart. */
 const PROFILE_BYTES_MAX = 256 * 1_024 ** 2;
@@ -198,7 +198,7 @@ type KeySet = readonly IdentifierKey[];
 
 const LATE = "The identity graph did not answer in time.";
 
-/** The results on the repeats in front of the first change: a repeat behind it must see it. */
+/** The results of the repeats before the first change; a repeat after it must see the change. */
 async function readRepeats(
   graph: Pick<IdentityGraph, "repeats">,
   workspace: WorkspaceId,

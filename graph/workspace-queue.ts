@@ -7,15 +7,15 @@ import { decide, type PendingAssertion } from "./rules/assert.js";
 import { lookupsOf, readSetOf, readSetOfAll, readSetWith } from "./rules/read-set.js";
 
 export interface WorkspaceQueueOptions {
-  /** A step looks at no more than this, so that it blocks nobody for long; what is more waits for the next one. */
+  /** A step reads at most this much, so that it blocks nobody for long; the rest waits for the next step. */
   readonly lookupsPerStep: number;
-  /** Calls that may wait in one workspace; those beyond are refused with `unavailable`. */
+  /** Calls that may wait in one workspace; more are refused with `unavailable`. */
   readonly waitingMax: number;
 }
 
 const DEFAULTS: WorkspaceQueueOptions = { lookupsPerStep: 2_048, waitingMax: 10_000 };
 
-/** The call that somebody waits for. Once it is expired nobody does, and what has not begun is left out. */
+/** The call that somebody waits for. Once it is expired, nobody does, and work that has not begun is skipped. */
 export interface Call {
   readonly expired: boolean;
 }
@@ -30,9 +30,9 @@ export interface Decided {
 export interface WorkspaceQueue {
   /** One result for each request, in order, as if asserted one after the other. */
   assert(workspace: WorkspaceId, requests: readonly PendingAssertion[], call: Call): Promise<readonly Decided[]>;
-  /** Runs work while no other step of the workspace is under way in this process. */
+  /** Runs work while no other step of the workspace is running in this process. */
   alone<T>(workspace: WorkspaceId, work: () => Promise<T>, call: Call): Promise<T>;
-  /** Workspaces that have work under way; the others hold no memory. */
+  /** Workspaces that have work; the others take no memory. */
   busy(): number;
 }
 
@@ -62,7 +62,7 @@ export interface WorkspaceQueueDeps {
   readonly newChangeId: () => ChangeId;
 }
 
-/** Whoever waits while a step of the workspace is under way shares the next one: one read, one decision, one commit. */
+/** Calls that wait while a step of the workspace runs share the next one: one read, one decision, one commit. */
 export function createWorkspaceQueue(
   deps: WorkspaceQueueDeps,
   options: Partial<WorkspaceQueueOptions> = {},
@@ -112,11 +112,11 @@ export function createWorkspaceQueue(
   };
 }
 
-/** Nobody waits for the answer, but whoever called may hold a turn until there is one. */
+/** Nobody waits for the answer, but the caller may hold a slot of the limiter until there is one. */
 const late = (): AppError => new AppError("unavailable", "The identity change was not begun in time.");
 const full = (): AppError => new AppError("unavailable", "Too many identity changes of this workspace are waiting.");
 
-/** Those at the head of the queue that fit into one step; at least one, however much it looks at. */
+/** Those at the head of the queue that fit into one step; at least one, however large. */
 function takeStep(queue: Waiting[], lookupsMax: number): readonly Sharing[] {
   let lookups = 0;
   const taken: Sharing[] = [];

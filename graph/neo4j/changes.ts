@@ -4,7 +4,7 @@ import type { Change, Evidence, Source } from "../../core/identity/model.js";
 import { subjectsOf } from "../rules/subjects.js";
 import { whole, type Row } from "./client.js";
 
-/** The record, and whom it is about as far as the step saw them. */
+/** The record, and those of its identifiers that the step has read. */
 export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: IdentifierKey) => Uid | undefined) {
   const { changeId, at, evidence, identifiers, outcome, before, after, dropped, rule, reverts } = change;
   const named = identifiers.flatMap((identifier) => uidOf(identifierKey(ws, identifier)) ?? []);
@@ -25,13 +25,13 @@ export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: I
   };
 }
 
-/** An event's id stands beside it: as the caption of a link it could not be read. */
+/** An event's id is a property of its own, because it would be unreadable as the caption of a link. */
 export const sourceOf = ({ source }: Evidence) =>
   NAMED.has(source) ? { source, event: null } : { source: "event", event: source };
 
 const NAMED: ReadonlySet<string> = new Set(["identify", "alias", "unlink", "revert", "allow", "shared_identifier"]);
 
-/** As a person reads it; injective, since no namespace holds a colon, and no rule a space. */
+/** Readable, and injective: no namespace holds a colon, and no rule a space. */
 const nameOf = ({ namespace, value }: Identifier): string => `${namespace}:${value}`;
 
 function named(name: string): Identifier {

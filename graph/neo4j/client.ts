@@ -18,7 +18,7 @@ export type Row = readonly unknown[];
 /** The one map `$q`. */
 export type Parameters = Readonly<Record<string, unknown>>;
 
-/** JavaScript's numbers travel as floats otherwise, and a time must be whole. */
+/** JavaScript's numbers are sent as floats otherwise, and a time must be an integer. */
 export const whole = (value: number): Integer => neo4j.int(value);
 
 /** A transaction; ended by `commit` or `rollback`, also after an error. */
@@ -28,13 +28,13 @@ export interface Step {
   readonly rollback: () => Promise<void>;
 }
 
-/** The connections to one server. All errors are the driver's own, but `unavailable` when no answer came in time. */
+/** The connections to one server. Errors are the driver's own, except `unavailable` when no answer came in time. */
 export interface Client {
   /** One statement without a lock, in one round trip. */
   readonly read: (statement: string, q: Parameters) => Promise<readonly Row[]>;
-  /** One statement that stands once it is answered, in one round trip. */
+  /** One statement, committed when it is answered, in one round trip. */
   readonly write: (statement: string, q: Parameters) => Promise<void>;
-  /** The server ends it after that time, by default a few seconds. */
+  /** The server ends it after this time; the default is a few seconds. */
   readonly begin: (timeoutMs?: number) => Promise<Step>;
   readonly close: () => Promise<void>;
 }
@@ -49,14 +49,14 @@ export interface ClientOptions {
 /** The server ends what takes longer, and frees its locks. */
 const READ_MS = 4_000;
 export const STEP_MS = 5_000;
-/** The server was to end it before, so this much later it is silent. */
+/** The server should have ended it before; this much later it counts as silent. */
 const SILENCE_MS = 500;
-/** Of a question that costs nothing. */
+/** For a question that costs nothing. */
 const ANSWER_MS = 1_000;
-/** While it is silent one call in this time tries; the others are refused at once. */
+/** While the server is silent, one call in this time tries; the others are refused at once. */
 const PROBE_EVERY_MS = 500;
 
-/** Named always: without it each session asks the server first. Community has this one alone. */
+/** Always named: without it each session asks the server first. Community has only this one. */
 export const DATABASE = "neo4j";
 
 export const connect = ({ url, user, password }: ClientOptions): Driver =>
@@ -65,24 +65,24 @@ export const connect = ({ url, user, password }: ClientOptions): Driver =>
     disableLosslessIntegers: true,
     // The server works on few statements at once whatever is sent; by default 100 connections.
     maxConnectionPoolSize: 16,
-    // By default a minute and half a minute: longer than a caller waits.
+    // The defaults are 60 s and 30 s: longer than a caller waits.
     connectionAcquisitionTimeout: 3_000,
     connectionTimeout: 3_000,
     maxConnectionLifetime: 3_600_000,
-    // Off by default: what a proxy dropped in a quiet hour would fail a caller's statement.
+    // Off by default: a connection that a proxy dropped while idle would fail a caller's statement.
     connectionLivenessCheckTimeout: 60_000,
-    // A result comes in one piece or in few; all are bounded by the statement.
+    // A result comes in one or few pieces; each statement bounds its result.
     fetchSize: 10_000,
     notificationFilter: { minimumSeverityLevel: "OFF" },
     telemetryDisabled: true,
     userAgent: "onym",
   });
 
-/** Tells of an outage once, and of its end; takes a server that fell silent for gone until it answers again. */
+/** Logs an outage once, and its end. A server that fell silent counts as away until it answers again. */
 export function createClient(options: ClientOptions, first: Driver, onReturn: (driver: Driver) => void): Client {
   const within = deadlineOf(STEP_MS);
   let driver = first;
-  /** When the outage was told that goes on; null when there is none. */
+  /** When the current outage was logged; null when there is none. */
   let toldAt: number | null = null;
   let isInDoubt = false;
   let nextProbe: number | null = null;
@@ -95,7 +95,7 @@ export function createClient(options: ClientOptions, first: Driver, onReturn: (d
   };
   const onAnswer = (used: Driver, askedAt: number): void => {
     nextProbe = null;
-    // What was asked before may have been answered before, and only read now.
+    // An older question may have been answered before and only read now, so it proves nothing.
     if (toldAt === null || askedAt < toldAt) return;
     toldAt = null;
     onReturn(used);
@@ -114,7 +114,7 @@ export function createClient(options: ClientOptions, first: Driver, onReturn: (d
     isInDoubt = false;
     if (isAlive || used !== driver) return;
     nextProbe = performance.now() + PROBE_EVERY_MS;
-    // The only way to take back what waits on a silent connection.
+    // The only way to end what waits on a silent connection.
     driver = connect(options);
     used.close().catch(() => undefined);
   };
@@ -141,7 +141,7 @@ export function createClient(options: ClientOptions, first: Driver, onReturn: (d
         const deadline = timeoutMs === STEP_MS ? within : deadlineOf(timeoutMs);
         const session = driver.session({ database: DATABASE, defaultAccessMode: neo4j.session.WRITE });
         const transaction = await begun(session, timeoutMs);
-        // Nobody is left to end it.
+        // Nobody else is left to end it.
         if (call.expired) free(session);
         return stepOf(session, transaction, (work) => ask(deadline, work));
       }),
@@ -161,7 +161,7 @@ async function begun(session: Session, timeout: number): Promise<Transaction> {
   }
 }
 
-/** Whether the server says anything at all. */
+/** Whether the server answers at all. */
 async function answers(driver: Driver): Promise<boolean> {
   const answer = readOnce(driver, PING, {}).then(
     () => true,
@@ -188,7 +188,7 @@ export async function writeOnce(driver: Driver, statement: string, q: Parameters
   }
 }
 
-/** The driver notes the stack of whoever asks, for an error that may never come: with source maps a large part of a statement's cost. */
+/** The driver records the caller's stack for an error that may never come; with source maps this is a large part of a statement's cost. */
 function stackless<T>(run: () => T): T {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
@@ -217,12 +217,12 @@ function stepOf(session: Session, transaction: Transaction, ask: Ask): Step {
   };
 }
 
-/** The connection is free once the answer is in; on a dead one nobody waits for more. */
+/** The connection is free once the answer has arrived; on a dead one nobody waits for more. */
 const free = (session: Session): void => void session.close().catch(() => undefined);
 
 const rowsOf = (records: readonly DriverRecord[]): readonly Row[] => records.map((record) => [...record.values()]);
 
-/** One transaction. Whatever the work did not commit is undone. */
+/** One transaction. What the work did not commit is rolled back. */
 export async function inStep<T>(client: Client, work: (step: Step) => Promise<T>, timeoutMs?: number): Promise<T> {
   const begun = await client.begin(timeoutMs);
   let isCommitted = false;
@@ -233,12 +233,12 @@ export async function inStep<T>(client: Client, work: (step: Step) => Promise<T>
   try {
     return await work({ ...begun, commit });
   } finally {
-    // Nothing is left to undo when the connection is gone.
+    // Nothing is left to roll back when the connection is gone.
     if (!isCommitted) await begun.rollback().catch(() => undefined);
   }
 }
 
-/** What is read while nobody writes in the workspace: the answer to a doubt, which changes nothing. */
+/** Reads under the workspace's lock, to settle a doubt; changes nothing. */
 export const inLock = <T>(client: Client, ws: WorkspaceId, work: (step: Step) => Promise<T>): Promise<T> =>
   withOneRetryLocked(() =>
     inStep(client, async (step) => {

@@ -8,11 +8,11 @@ import { setTimeout as sleep } from "node:timers/promises";
  */
 export type Failure = "conflict" | "away" | "refused";
 
-/** The server gave up a step for its length; a second try would be as long. */
+/** The server ended a step because it took too long; a second try would take as long. */
 const TOO_LONG = /\.Transaction\.(TransactionTimedOut|TransactionTimedOutClientConfiguration|Terminated)$/;
-/** It is a matter of what was asked, whenever it is asked. All else has its reason in the server, which may be on its way down or up. */
+/** The statement itself is wrong, whenever it is sent. All other errors come from the server, which may be starting or stopping. */
 const OURS = /^Neo\.ClientError\.(Statement|Procedure|Schema\.Constraint)/;
-/** What a read without a lock came upon when a step took it away. */
+/** A read without a lock met something that a step had just removed. */
 const GONE = "Neo.ClientError.Statement.EntityNotFound";
 
 /** Codes of the server begin with "Neo."; all others are the driver's own, of connections. */
@@ -28,24 +28,24 @@ export function failureOf(error: unknown): Failure {
   return OURS.test(error.code) ? "refused" : "away";
 }
 
-/** What the driver ended in. A connection that dies while it is being made can end in any error of the runtime. */
+/** Errors inside the driver. A connection that dies while it is being made can end in any error of the runtime. */
 export function ofDriver(error: unknown): unknown {
   if (error instanceof neo4j.Neo4jError || isUnavailable(error)) return error;
   const cause = error instanceof Error ? error : new Error(String(error));
   return new neo4j.Neo4jError(`The connection broke: ${cause.message}`, "ServiceUnavailable", "", "", undefined, cause);
 }
 
-/** What the step counted on is not so any more. */
+/** Something that the step relied on has changed. */
 export const changedMeanwhile = (): Error =>
   new neo4j.Neo4jError("The profile changed meanwhile.", "Neo.TransientError.Transaction.Outdated", "", "");
 
-/** Something that must be unique stands already. */
+/** Something that must be unique exists already. */
 export const isConstraint = (error: unknown): boolean =>
   codeOf(error) === "Neo.ClientError.Schema.ConstraintValidationFailed";
 
 export const isOutOfMemory = (error: unknown): boolean => /OutOfMemory|MemoryLimit/.test(codeOf(error));
 
-/** What callers see. The server's own text can quote an identifier, so of a refusal only the code is kept. */
+/** What callers see. The server's own text can quote an identifier, so only the code of a refusal is kept. */
 export function translated(error: unknown): unknown {
   if (isUnavailable(error) || !(error instanceof neo4j.Neo4jError)) return error;
   return failureOf(error) === "refused" ? new Error(`The graph refused: ${error.code}`) : away(error);
@@ -55,7 +55,7 @@ export const away = (cause?: unknown): AppError =>
   new AppError("unavailable", "The identity graph is not available.", { cause });
 
 export interface RetryOptions {
-  /** Tries while the server is away. What it only undid is tried until the time is up. */
+  /** Number of tries while the server is away. A step that the server only rolled back is tried until the time is up. */
   readonly awayMax: number;
   readonly isOver: () => boolean;
 }
@@ -72,7 +72,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, { awayMax, isOve
       return await attempt();
     } catch (error) {
       const failure = failureOf(error);
-      // A connection that is gone is known at once; what took longer had its time, as `unavailable` says by itself.
+      // A lost connection shows at once. What took longer has used up its time, as `unavailable` says.
       const hadItsTime = isUnavailable(error) || performance.now() - begun > SLOW_MS;
       const isHopeless = failure === "refused" || (failure === "away" && (hadItsTime || tries >= awayMax));
       if (isHopeless || isOver()) throw translated(error);
@@ -86,7 +86,7 @@ const READ_MS = 2_000;
 /** Many may wait for the lock, and the server ends each wait after 2 s. */
 const LOCKED_READ_MS = 5_500;
 
-/** A connection that died in silence is found out by its first use. */
+/** A connection that died silently is noticed at its first use. */
 const withOneRetryWithin =
   (limitMs: number) =>
   <T>(attempt: () => Promise<T>): Promise<T> => {

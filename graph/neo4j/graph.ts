@@ -24,11 +24,11 @@ export async function openNeo4jGraph(options: ClientOptions): Promise<IdentityGr
 }
 
 export interface GraphOptions extends UpdateOptions {
-  /** What a large profile was given is brought over so much later, part by part. */
+  /** Staged members are brought over after this delay, part by part. */
   readonly tidyAfterMs?: number;
 }
 
-/** The graph over connections that are open already; they end with it. */
+/** The graph over open connections; closing it closes them. */
 export function createNeo4jGraph(client: Client, options: GraphOptions = {}): IdentityGraph {
   const newKeys = createNewKeyGuess(NEW_KEYS);
   const look = createLook(client);
@@ -67,7 +67,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Id
 }
 
 const READY_MS = 900;
-/** Brought over in one step, while the workspace waits. */
+/** Members brought over in one step, while the workspace waits. */
 const TIDY_ROWS = 1_000;
 /** Keys of 10,000 requests that name two. A wrong guess costs three round trips more, a right one saves one. */
 const NEW_KEYS = { max: 20_000, stepsOfRun: 16 };
@@ -86,7 +86,7 @@ function createResolve(client: Client): IdentityGraph["resolve"] {
   });
   return async (workspace, profileId) => {
     const row = await share(profileId);
-    // An identifier never moves and never goes, so a uid that nobody has is unknown for sure.
+    // An identifier keeps its uid for ever, so a uid that is not found does not exist.
     if (row === undefined || row[1] !== workspace) return null;
     if (row[2] !== null && row[3] !== null) return profileOf(row);
     const [sure] = profileRows(await readLocked(client, workspace, RESOLVE, { uids: [profileId] }));
@@ -99,7 +99,7 @@ const profileRows = ([row]: readonly Row[]): readonly ProfileRow[] => row![0] as
 const profileOf = ([, , profileId, size]: ProfileRow): ProfileRef | null =>
   profileId === null || size === null ? null : { profileId, size };
 
-/** Lets what is under way end before the connections go, and nothing in behind it. */
+/** Lets running calls end before the connections close, and lets no new ones in. */
 function createGate(client: Client) {
   let closing: Promise<void> | null = null;
   let underWay = 0;

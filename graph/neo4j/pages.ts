@@ -36,22 +36,22 @@ import { linkKey } from "./snapshot.js";
 
 /** A page of what a profile holds. */
 interface Question {
-  /** Looks at all members, if they are not too many. */
+  /** Reads all members, if there are not too many. */
   readonly whole: string;
-  /** By the index, for any number of them. */
+  /** By the index, for any number of members. */
   readonly page: string;
   readonly q: Parameters;
-  /** Up to here it is cheap to look at all. */
+  /** Up to this many it is cheap to read all. */
   readonly wholeMax: number;
-  /** As many rows as members are proof enough that none is missing. */
+  /** As many rows as members: so none is missing. */
   readonly isOfMembers: boolean;
 }
 
 type ProfileReads = Pick<IdentityGraph, "members" | "links" | "history">;
 
-/** A look at all members costs less than a second round trip. */
+/** Reading all members costs less than a second round trip. */
 const WHOLE_MAX = 1_000;
-/** So few are read in a moment, in which nobody writes twice. */
+/** This few are read so quickly that nobody writes twice meanwhile. */
 const SURELY_MAX = 100;
 
 export function createProfileReads(client: Client): ProfileReads {
@@ -75,7 +75,7 @@ export function createProfileReads(client: Client): ProfileReads {
   };
 }
 
-/** Behind every id. */
+/** Greater than every id. */
 export const NEWEST = "~";
 
 /** What tells a profile from all that it was before; it is in no place while a step takes the identifier away. */
@@ -83,7 +83,7 @@ interface Seat {
   readonly size: number | null;
   readonly rev: number | null;
   readonly stir: number | null;
-  /** Names of the places where its members stand. */
+  /** Names of the nodes that hold its members. */
   readonly hubs: readonly (string | null)[];
 }
 
@@ -113,7 +113,7 @@ async function readWhole(
   { whole: statement, q, wholeMax, isOfMembers }: Question,
 ): Promise<readonly Row[] | "large" | "changed"> {
   const [row] = await withOneRetry(() => client.read(statement, { ...q, ws, uid, wholeMax: whole(wholeMax) }));
-  // No identifier has this uid, and none that has one ever goes.
+  // No identifier has this uid, and an identifier never loses its uid.
   if (row === undefined) return [];
   const [size, rev, stir, hubs, annexed, seen, found] = row as WholeRow;
   if (annexed === true || (size !== null && size > wholeMax)) return "large";
@@ -140,7 +140,7 @@ async function readBetween(
   return inLock(client, ws, (step) => readStill(step, ws, uid, question));
 }
 
-/** While nobody writes. */
+/** Under the lock, so that nobody writes. */
 async function readStill(step: Step, ws: WorkspaceId, uid: ProfileId, { page, q }: Question): Promise<readonly Row[]> {
   const { hubs } = seatOf(await step.run(SEAT, { ws, uid }));
   return pageOf(await step.run(page, { ...q, hubs }));
@@ -190,7 +190,7 @@ type Records = Pick<
   | "hasIdentifiers"
 >;
 
-/** What is read one by one or listed, without a lock: nothing of it ever moves. */
+/** Records and lists, read without a lock: they never change their place. */
 export function createRecords(client: Client): Records {
   const read = (statement: string, q: Parameters) => withOneRetry(() => client.read(statement, q));
   const list = async (statement: string, q: Parameters) => (await read(statement, q))[0]![0] as readonly Row[];

@@ -117,7 +117,7 @@ export interface StepSight {
   readonly annexed: () => Promise<ReadonlySet<Component>>;
 }
 
-/** Takes the lock, unless told not to, and looks. */
+/** Takes the lock, unless told not to, and reads. */
 export async function seeInStep(step: Step, ws: WorkspaceId, want: ReadSet, locks: boolean): Promise<StepSight> {
   if (hasRules(want)) {
     const { snapshot, annexed } = await seeWithRules(step.run, locks ? LOCK_AND_RULES : RULES, ws, want);
@@ -126,7 +126,7 @@ export async function seeInStep(step: Step, ws: WorkspaceId, want: ReadSet, lock
   const lookups = lookupsOfWant(ws, want);
   const q = { ws, ...lookParameters(lookups) };
   const snapshot = snapshotOf(lookups, sightOf(await step.run(locks ? LOCK_AND_LOOK : LOOK, q)));
-  // The cheap look does not tell.
+  // The cheap read does not tell.
   const annexed = async () => {
     const rows = await step.run(ANNEXED, { ids: [...snapshot.components.keys()] });
     return new Set(rows.map(([id]) => id as Component));

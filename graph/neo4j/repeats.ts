@@ -10,7 +10,7 @@ import { repeatIn } from "../rules/repeats.js";
 import { readSetOf, readSetOfAll } from "../rules/read-set.js";
 
 type KeySet = readonly IdentifierKey[];
-/** What most requests name. Their link alone says nearly all, so it is what is looked for. */
+/** Most requests name two keys. Their link alone tells nearly everything, so only the link is looked up. */
 type Couple = readonly [IdentifierKey, IdentifierKey];
 
 interface RepeatsDeps {
@@ -20,7 +20,7 @@ interface RepeatsDeps {
   readonly look: IdentityGraph["read"];
 }
 
-/** Whoever asks meanwhile shares the next round trip. */
+/** Questions that come meanwhile share the next round trip. */
 export function createRepeats({ client, newKeys, look }: RepeatsDeps): IdentityGraph["repeats"] {
   const share = createBatcher<readonly Couple[], readonly (Repeat | null)[]>({
     ...READS,
@@ -82,26 +82,26 @@ async function seeCouples(client: Client, newKeys: NewKeyGuess, couples: readonl
   return found;
 }
 
-/** Empty and 0 when a step takes the profile away just then. */
+/** Empty and 0 when a step is just removing the profile. */
 const repeatOf = (profileId: ProfileId | "", size: number, facet: Uid | ""): Repeat | null =>
   profileId === "" || size === 0 || facet === "" ? null : { profileId, size, facet };
 
-/** A guess at what is new, which saves round trips; nothing relies on it. */
+/** A guess at what is new. It saves round trips, and a wrong guess does no harm. */
 export interface NewKeyGuess {
-  /** Nothing was seen of these. */
+  /** A read found none of these. */
   miss(keys: readonly IdentifierKey[]): void;
-  /** Whether nothing was seen of any of them. That is used up then. */
+  /** Whether a read found none of them. The answer can be used once. */
   takeAll(keys: readonly IdentifierKey[]): boolean;
-  /** All that a step wrote was new. */
+  /** Everything that a step wrote was new. */
   confirm(workspace: WorkspaceId): void;
-  /** Something stood there already: a run is over, and what was taken for new by it alone is not any more. */
+  /** Something existed already: the run of new identifiers is over, and so are guesses that rested on it alone. */
   deny(workspace: WorkspaceId): void;
-  /** Whether all was new for so many steps that a look would be a waste: an import, mostly. */
+  /** Whether everything was new for so many steps that a read would be a waste; mostly an import. */
   isRun(workspace: WorkspaceId): boolean;
 }
 
 export interface NewKeyGuessOptions {
-  /** Keys, and workspaces, that are remembered; beyond it all are forgotten. */
+  /** Keys, and workspaces, that are kept; beyond it all are dropped. */
   readonly max: number;
   readonly stepsOfRun: number;
 }
@@ -128,7 +128,7 @@ export function createNewKeyGuess({ max, stepsOfRun }: NewKeyGuessOptions): NewK
       const wasRun = isRun(workspace);
       steps.delete(workspace);
       if (!wasRun) return;
-      // Nobody looked for them, so what still waits would each find out anew that the run is over.
+      // Nobody looked them up, so each waiting call would find out again that the run is over.
       for (const key of missed) if (key.startsWith(`${workspace}:`)) missed.delete(key);
     },
     isRun,

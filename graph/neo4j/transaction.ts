@@ -15,9 +15,9 @@ import { seeInStep } from "./read.js";
 import { isPlain, layoutOf, PART_ROWS, writePlan } from "./write.js";
 
 export interface UpdateOptions {
-  /** False only to show that nothing else keeps two processes apart. */
+  /** False only in a test, which shows that nothing else keeps two processes apart. */
   readonly locks?: boolean;
-  /** So many identifiers are moved in one step. */
+  /** This many identifiers are moved in one step. */
   readonly movesMax?: number;
 }
 
@@ -29,7 +29,7 @@ interface UpdateDeps extends Required<UpdateOptions> {
 
 /** Below the time that a caller of `Identity` waits. */
 const UPDATE_MS = 7_500;
-/** Of what is known to take long: nobody may wait for it any more, and it is to come to stand all the same. */
+/** For steps that are known to take long: they are to be written even when nobody waits any more. */
 const LONG_MS = 600_000;
 const AWAY_TRIES_MAX = 4;
 
@@ -55,10 +55,10 @@ interface Task<T> extends UpdateDeps {
   readonly doubts: Doubts<T>;
 }
 
-/** How a try ended; what `decide` threw is no failure of the graph, and no reason to try again. */
+/** How a try ended. An error of `decide` is not a failure of the graph, and no reason to try again. */
 type Ending<T> = { readonly kind: "done"; readonly result: T } | { readonly kind: "threw"; readonly error: unknown };
 
-/** Nothing was written: it takes more than a short step. */
+/** Nothing was written: the plan needs more than a short step. */
 interface Long {
   readonly kind: "long";
   readonly plan: Plan;
@@ -66,12 +66,12 @@ interface Long {
   readonly rows: number;
 }
 
-/** The last try whose commit may stand although its answer never came. */
+/** The last try that may have committed although its answer never came. */
 interface Doubts<T> {
   last: { readonly changeId: ChangeId; readonly ending: Ending<T> } | null;
 }
 
-/** Each call is one try, which knows what the tries before it left open. */
+/** Each call is one try; it knows which earlier try is in doubt. */
 function createAttempt<T>(task: Task<T>, isNew: boolean): () => Promise<Ending<T> | Long> {
   let mayBeNew = isNew;
   return async () => {
@@ -87,14 +87,14 @@ function createAttempt<T>(task: Task<T>, isNew: boolean): () => Promise<Ending<T
 const NOTHING: Snapshot = { identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() };
 
 /**
- * In one round trip instead of four, when a read saw none of it or a run of new ones goes on. Null when there is more to it: then the
- * lock has the word.
+ * One round trip instead of four, when a read found none of the identifiers or an import is running. Null if that does not work out: then
+ * take the lock.
  */
 async function writeAsNew<T>(task: Task<T>): Promise<Ending<T> | null> {
   const { client, workspace, want, decide, doubts } = task;
   const decided = ask(decide, NOTHING, null);
   if (decided.kind === "threw" || decided.plan === null) return null;
-  // What it would not create could stand there unseen.
+  // What it does not create could exist unseen.
   if (decided.plan.creates.length !== want.keys.length || !isPlain(decided.plan)) return null;
   requireKnown(decided.plan, NOTHING);
   const parameters = newParameters(workspace, decided.plan);
@@ -105,13 +105,13 @@ async function writeAsNew<T>(task: Task<T>): Promise<Ending<T> | null> {
     return decided;
   } catch (error) {
     if (!isConstraint(error)) throw error;
-    // It was undone for sure, and a change of this id that stands there is another's.
+    // It was certainly rolled back; a stored change with this id is another's.
     doubts.last = null;
     return null;
   }
 }
 
-/** What a step may write, and what was done for it before. */
+/** What a step may write, and what was prepared for it. */
 interface Room {
   readonly rows: number;
   readonly aside: Aside;
@@ -146,7 +146,7 @@ async function writeLong<T>(task: Task<T>, first: Long): Promise<Ending<T>> {
   return withRetries(attempt, { awayMax: AWAY_TRIES_MAX, isOver: () => performance.now() > due });
 }
 
-/** The same would be too much again. */
+/** The same would be too much again, so the error is passed on. */
 function endForMemory(error: unknown): never {
   if (!isOutOfMemory(error)) throw error;
   throw new AppError("unavailable", "The change is too large for the memory of the identity graph's server.", {
@@ -161,7 +161,7 @@ async function writeWithRoom<T>(task: Task<T>, { plan, snapshot, rows }: Long): 
     await setAside(client, workspace, { plan, snapshot, max: movesMax }, aside);
     return await writeInStep(task, { rows: 2 * rows, aside });
   } finally {
-    // Whatever became no profile goes back.
+    // What did not become a profile goes back.
     await letGo(client, aside).catch(() => undefined);
     for (const { component } of plan.splits) tidying.tidy(workspace, component as ProfileId);
   }
@@ -177,7 +177,7 @@ async function writeLocked<T>(task: Task<T>, step: Step, { rows, aside }: Room):
   const { workspace, want, decide, doubts, movesMax } = task;
   const { snapshot, annexed } = await seeInStep(step, workspace, want, task.locks);
   const unwritten = (ending: Ending<T> | Long): Written<T> => ({ ending, annexed: [] });
-  // Behind the lock: the transaction in doubt held it to its end.
+  // Under the lock, which the transaction in doubt held to its end.
   const { last } = doubts;
   if (last !== null && (await step.run(FIND_CHANGE, { ws: workspace, change: last.changeId })).length > 0)
     return unwritten(last.ending);

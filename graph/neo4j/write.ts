@@ -27,10 +27,10 @@ import {
   UNLINK,
 } from "./cypher/undo.js";
 
-/** What one statement moves or marks at most: each is over in a second, and none holds much memory. */
+/** The most that one statement moves or marks: so each takes less than a second and little memory. */
 export const PART_ROWS = 5_000;
 
-/** Whether the writing statement is all that the plan needs. */
+/** Whether one writing statement is enough for the plan. */
 export const isPlain = (plan: Plan): boolean =>
   plan.removes.length === 0 &&
   plan.restores.length === 0 &&
@@ -41,7 +41,7 @@ export const isPlain = (plan: Plan): boolean =>
   plan.allows.length === 0 &&
   plan.links.every(({ revives }) => !revives);
 
-/** What a step looked at, and what stood there of it. */
+/** What a step read, and what it found. */
 export interface Seen {
   readonly keys: ReadonlySet<IdentifierKey>;
   readonly snapshot: Snapshot;
@@ -49,12 +49,12 @@ export interface Seen {
   readonly annexed: ReadonlySet<Component>;
 }
 
-/** How a plan is written: what it moves itself, and what it leaves to others. */
+/** How a plan is written: what it moves itself, and what stays staged. */
 export interface Layout {
   readonly moves: readonly Move[];
   readonly annexes: readonly Move[];
   readonly aside: Aside;
-  /** All that is too much for the step was taken aside. */
+  /** Everything that is too much for the step is staged. */
   readonly isComplete: boolean;
   /** Things that it writes, beside what it creates: what its length goes by. */
   readonly rows: number;
@@ -100,7 +100,7 @@ export async function writePlan(
   return ids;
 }
 
-/** Answers those that are empty and still there. */
+/** Answers those that are empty and still exist. */
 async function moveMany(step: Step, { components }: Plan, moves: readonly Move[]): Promise<readonly Component[]> {
   for (const portion of portions(moves)) await step.run(MOVE, { moves: portion });
   const taken = new Set<Component>(components.map(({ profileId }) => profileId));
@@ -109,14 +109,14 @@ async function moveMany(step: Step, { components }: Plan, moves: readonly Move[]
   return ids.filter((id) => !taken.has(id));
 }
 
-/** The profile that a component is in the end. */
+/** The profile that a component becomes. */
 function idAfter({ components, splits }: Plan, component: Component): ProfileId {
   const split = splits.find((one) => one.component === component);
   const joined = components.find(({ into, absorbed }) => into === component || absorbed.includes(component));
   return split?.stays.profileId ?? joined?.profileId ?? (component as ProfileId);
 }
 
-/** A change may be about identifiers that the step did not look at. */
+/** A change may be about identifiers that the step did not read. */
 async function nameOthers(step: Step, ws: WorkspaceId, { changes, creates }: Plan, { keys }: Seen): Promise<void> {
   const created = new Set<IdentifierKey>(creates.map(({ key }) => key));
   const isUnseen = (key: IdentifierKey): boolean => !keys.has(key) && !created.has(key);
@@ -184,7 +184,7 @@ async function writeSplit(step: Step, ws: WorkspaceId, split: SplitPlan, aside: 
     if (row?.[0] !== made.length) throw changedMeanwhile();
   }
   const leaving = parts.filter(({ profileId }) => !aside.has(profileId));
-  // Its id may be the name of another by now.
+  // Its id may now be the name of another.
   const fresh = leaving.map((part) => ({ from, hub: newId(), ...profileOf(part) }));
   await inParts(step, PART, fresh, (parts) => ({ ws, parts }), "component");
   for (const leaves of leavesOf(leaving, PART_ROWS)) {

@@ -33,7 +33,7 @@ export type { PendingAssertion, Request } from "./read-set.js";
 export { NO_RULES } from "./violation.js";
 
 export interface Decision {
-  /** Null when nothing is to be written. */
+  /** Null when there is nothing to write. */
   readonly plan: Plan | null;
   /** One for each request, in order. */
   readonly results: readonly AssertResult[];
@@ -55,7 +55,7 @@ export function decide(snapshot: Snapshot, requests: readonly Request[], rules: 
   };
 }
 
-/** The result on a request that leaves nothing to write. */
+/** The result of a request that writes nothing. */
 export function unchanged(profile: Repeat): AssertResult {
   const refs = [refOf(profile)];
   const { profileId, facet } = profile;
@@ -79,7 +79,7 @@ interface Applied {
 
 function apply(draft: Draft, request: Request, rules: Rules): Applied {
   const known = groupOf(draft, request.keys[0]!);
-  // Whatever the rules say by now: what stands stands.
+  // Whatever the rules say now: existing links stay.
   const isInside = (key: IdentifierKey): boolean => groupOf(draft, key) === known;
   if (known !== null && isRepeat(request.keys, isInside, (pair) => isLinked(draft, pair)))
     return { result: unchanged({ ...refOf(known), facet: uidOf(draft, request.keys[0]!) }), stillLinked: [] };
@@ -99,7 +99,7 @@ function apply(draft: Draft, request: Request, rules: Rules): Applied {
   return { result, stillLinked: stillLinked(draft, request, sharedIdentifiers) };
 }
 
-/** Links those that were kept. Silence would hide what was dropped, so a request that asked for it leaves a record of that too. */
+/** Links the identifiers that were kept. A request whose identifiers were dropped leaves a record too, so that nobody misses it. */
 function keep(draft: Draft, request: Request, { kept, dropped }: Selection): AssertResult {
   const found = kept.map((position) => groupOf(draft, request.keys[position]!));
   const touched = [...new Set(found.filter((group) => group !== null))];
@@ -115,7 +115,7 @@ function keep(draft: Draft, request: Request, { kept, dropped }: Selection): Ass
 
   const { profileId } = group;
   const made = touched.length === 0 ? "created" : touched.length === 1 ? "linked" : "merged";
-  // Nobody needs to be told that an old event links nothing.
+  // An old event that links nothing needs no record.
   const isRuled = dropped.some(({ rule }) => rule !== "unlinked");
   const outcome = isRuled ? "partial" : isWritten ? made : "unchanged";
   const { source } = request.assertion.evidence;
@@ -137,7 +137,7 @@ function keep(draft: Draft, request: Request, { kept, dropped }: Selection): Ass
 /** What a rule kept apart has no facet in the profile. */
 const facetOf = (draft: Draft, { keys }: Request, kept: readonly number[]): Uid => uidOf(draft, keys[kept[0]!]!);
 
-/** All or nothing: an alias has no lesser half. */
+/** All or nothing: neither half of an alias is worth keeping alone. */
 function refuse(draft: Draft, request: Request, dropped: readonly DroppedIdentifier[]): AssertResult {
   const groups = request.keys.map((key) => groupOf(draft, key)).filter((group) => group !== null);
   const refs = [...new Set(groups)].map(refOf).toSorted(byId);
@@ -190,7 +190,7 @@ function create(draft: Draft, { assertion, keys, uids }: Request, position: numb
   createIn(draft, { key, identifier: assertion.identifiers[position]!, uid, group });
 }
 
-/** A link for each pair that has none, also within one profile: it is evidence, and holds when another link goes. */
+/** A link for each pair that has none, also within one profile: it is evidence, and still connects the two if another link is removed. */
 function missingLinks(draft: Draft, request: Request, kept: readonly number[]): readonly LinkPlan[] {
   const { assertion, changeId } = request;
   const keys = kept.map((position) => request.keys[position]!);

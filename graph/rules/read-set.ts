@@ -1,7 +1,7 @@
 import type { ChangeId, IdentifierKey, Uid } from "../../core/ids.js";
 import { pairKey, type Assertion, type PairKey, type Rules, type ReadSet } from "../../core/identity/model.js";
 
-/** An assertion as it waits for its step. */
+/** An assertion that waits for its step. */
 export interface PendingAssertion {
   readonly assertion: Assertion;
   /** Of the assertion's identifiers, in their order. */
@@ -10,9 +10,9 @@ export interface PendingAssertion {
   readonly uids: readonly Uid[];
 }
 
-/** With all that is minted outside. */
+/** With all ids that are made outside. */
 export interface Request extends PendingAssertion {
-  /** Minted within the step: changes are listed by their ids, so these must stand in the order in which they were made. */
+  /** Made inside the step: changes are listed by their ids, so the ids must have the order of the steps. */
   readonly changeId: ChangeId;
 }
 

@@ -4,15 +4,15 @@ import { breaks, joined, summaryOfOne } from "./violation.js";
 import { groupOf, isLinked, type Draft, type Group } from "./working-state.js";
 import type { Request } from "./read-set.js";
 
-/** Which of a request's identifiers are linked, by position in their order, and what becomes of the others. */
+/** Which of a request's identifiers are linked, by position, and what happens to the others. */
 export interface Selection {
   readonly kept: readonly number[];
   readonly dropped: readonly DroppedIdentifier[];
 }
 
 /**
- * An event that is older than an unlink says nothing about it: its pair was removed since, or one of its identifiers unlinked. Then it
- * links nothing at all, or a third identifier would join them again. A shared identifier joins nobody, so it does not count.
+ * An event that is older than an unlink must not undo it: since then its pair was removed, or one of its identifiers was unlinked. Then
+ * it links nothing at all, because a third identifier could join them again. A shared identifier joins nobody, so it does not count.
  */
 export function isStale(draft: Draft, request: Request, sharedIdentifiers: ReadonlySet<number>): boolean {
   const { snapshot } = draft;
@@ -28,7 +28,7 @@ export function isStale(draft: Draft, request: Request, sharedIdentifiers: Reado
   return false;
 }
 
-/** Only the facet's identifier; the others are dropped where they are not in its profile anyway. */
+/** Keeps only the facet's identifier; the others are dropped unless they are in its profile anyway. */
 export function selectFacetAlone(draft: Draft, request: Request, sharedIdentifiers: ReadonlySet<number>): Selection {
   const { candidates, dropped } = withoutSharedIdentifiers(request, [...request.keys.keys()], sharedIdentifiers);
   const [facet, ...others] = candidates;
@@ -73,7 +73,7 @@ export function select(
   return { kept: kept.toSorted((a, b) => a - b), dropped };
 }
 
-/** No rule can touch it: then all are kept, in any order. */
+/** No rule applies: then all are kept, in any order. */
 const isFree = (draft: Draft, { keys }: Request, { limits }: Rules): boolean =>
   limits.size === 0 && keys.every((key) => (groupOf(draft, key)?.forbidden.length ?? 0) === 0);
 

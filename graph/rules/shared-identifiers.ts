@@ -4,7 +4,7 @@ import { pairKey, type Rules } from "../../core/identity/model.js";
 import { groupOf, isLinked, type Draft } from "./working-state.js";
 import type { Request } from "./read-set.js";
 
-/** Positions of the identifiers that were sent with too many values of limited namespaces. */
+/** Positions of the identifiers that were seen with too many values of limited namespaces. */
 export function sharedIdentifiersOf(
   draft: Draft,
   request: Request,
@@ -20,7 +20,7 @@ export function sharedIdentifiersOf(
   return found;
 }
 
-/** Notes what the rules kept apart, so that an identifier which is always dropped is found out too. */
+/** Records what the rules kept apart, so that an identifier that is always dropped is recognised as shared too. */
 export function recordTouches(
   draft: Draft,
   request: Request,
@@ -36,7 +36,7 @@ export function recordTouches(
     const news = limitedOthers(request, position, limits).filter((other) => !touched.has(other));
     const apart = news.filter((other) => !isLinked(draft, pairKey(key, other)));
     const isShared = sharedIdentifiers.has(position);
-    // One more than the limit is enough to know. What a shared identifier is still linked to is noted too: its links are taken back.
+    // One more than the limit is enough. What a shared identifier is still linked to is noted too: its links are taken back.
     const noted =
       isShared && isHeld(draft, key)
         ? [...touched, ...apart].slice(0, sharedIdentifierLimit + 1)

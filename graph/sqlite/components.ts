@@ -6,7 +6,7 @@ import { prepareInsert } from "./insert.js";
 import { requireOne, type Seats, type Written } from "./locations.js";
 import { countsText, forbiddenText } from "./encoding.js";
 
-/** Members that move in one statement. */
+/** Members moved in one statement. */
 const MOVED_AT_ONCE = 10_000;
 
 /**
@@ -49,7 +49,7 @@ export function prepareComponentWriter(database: Database) {
         for (const part of leave(workspace, id, parts)) raised.add(part);
       }
     },
-    /** Of all whose links the plan changes, unless it has been done. */
+    /** Raises the rev of every component whose links the plan changes, unless that is done. */
     raiseRevs: (workspace: WorkspaceId, plan: Plan, seats: Seats, { raised }: Written): void => {
       const changed = [...plan.links.map(({ from, to }) => [from, to]), ...plan.restores.map(({ pair }) => pair)];
       for (const key of changed.flat()) {
@@ -87,14 +87,14 @@ function prepareAbsorb(database: Database) {
   };
 }
 
-/** Each part leaves for a component of its own; answers their rows. */
+/** Moves each part to a component of its own; answers their rows. */
 function prepareLeave(database: Database) {
   const insert = prepareInsert(database, "INTO components (ws, profile_id, size, counts, forbidden, rev)", 6);
   const revOf = database.prepare("SELECT rev FROM components WHERE id = ?");
   const moveTogether = database.prepare(
     "UPDATE identifiers SET component = ? WHERE component = ? AND uid IN (SELECT value FROM json_each(?))",
   );
-  // The plus keeps the planner from finding each by its component, which may be large.
+  // The plus stops the planner from searching by component, which may be large.
   const moveApart = database.prepare(
     `UPDATE identifiers SET component = moved.value ->> 1 FROM json_each(?) moved
      WHERE identifiers.uid = moved.value ->> 0 AND +identifiers.component = ?`,

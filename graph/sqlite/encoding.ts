@@ -11,7 +11,7 @@ import type {
 
 /** A snapshot with the rows behind it. */
 export interface Sight extends Snapshot {
-  /** Those that a step creates join them as they are written. */
+  /** Includes those that a step creates, once they are written. */
   readonly rowIds: Map<IdentifierKey, number>;
   readonly identifiers: Map<IdentifierKey, SeenIdentifier & { readonly component: number }>;
   readonly components: Map<Component, SeenComponent>;
@@ -27,7 +27,7 @@ export const keyPrefix = (workspace: WorkspaceId): string => `${workspace}:`;
 
 /** A change's id as its row has it: 16 bytes, which compare as its text does. */
 export const changeBytes = (changeId: ChangeId): Buffer => Buffer.from(changeId.replaceAll("-", ""), "hex");
-/** Where a page of older changes begins: behind that one, or behind all. */
+/** Where a page of older changes begins: after that one, or after all. */
 export const bytesBefore = (changeId: ChangeId | null): Buffer =>
   changeId === null ? Buffer.alloc(17, 0xff) : changeBytes(changeId);
 /** Of hexadecimal digits: what SQL's `hex` makes of the bytes. */

@@ -11,7 +11,7 @@ import { createForbiddenPairReads, createProfileReads } from "./profiles.js";
 import { preparePlanWriter } from "./write.js";
 import { readSetOf, readSetOfAll } from "../rules/read-set.js";
 
-/** The graph in the embedded store. The tables stand already (`GRAPH_TABLES`); the database stays open after `close`. */
+/** The graph in the embedded store. The tables exist already (`GRAPH_TABLES`); the database stays open after `close`. */
 export function createSqliteGraph({ database }: { readonly database: Database }): IdentityGraph {
   const look = prepareLook(database);
   const borderOf = prepareBorder(database);

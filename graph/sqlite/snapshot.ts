@@ -5,7 +5,7 @@ import { changeIdOf, countsOf, keyBlob, keyPrefix, forbiddenOf, type Sight } fro
 import { prepareTouched } from "./seen-with.js";
 
 const seat = (i: string, c: string): string => `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size`;
-/** What only the rules ask for. */
+/** What only the rules need. */
 const depth = (i: string, c: string): string => `${i}.unlinked_at, ${i}.shared, ${c}.rev, ${c}.counts, ${c}.forbidden`;
 
 const findOne = (isDeep: boolean): string => `
@@ -13,7 +13,7 @@ const findOne = (isDeep: boolean): string => `
   FROM identifiers i JOIN components c ON c.id = i.component
   WHERE i.key = ?`;
 
-/** Always one row: what is not there is null. A third faster than asking for the three one by one. */
+/** Always one row, with null for what does not exist. A third faster than three queries. */
 const findPair = (isDeep: boolean): string => `
   SELECT ${seat("x", "cx")}, ${seat("y", "cy")}, l.a
   ${isDeep ? `, l.removed_at, l.by_change, ${depth("x", "cx")}, ${depth("y", "cy")}` : ""}
@@ -39,7 +39,7 @@ export function prepareLook(database: Database) {
   const link = database.prepare("SELECT a, removed_at, by_change FROM links WHERE a = ? AND b = ?");
   const addTouched = prepareTouched(database);
 
-  /** Sees both sides and their link at once. */
+  /** Reads both sides and their link at once. */
   const seePair = (sight: Sight, [x, y]: KeyPair, isDeep: boolean): void => {
     const row = (isDeep ? pair.deep : pair.shallow).get([keyBlob(x), keyBlob(y)])!;
     see(sight, x, row, PAIR.x, isDeep ? PAIR.deepX : null);

@@ -115,7 +115,7 @@ export const otherEnd = ({ ends }: ComponentGraph, link: number, member: number)
 export type RemovedLinks = ReadonlySet<number>;
 const NONE: RemovedLinks = new Set();
 
-/** Links of a shortest way, in its order; null when there is none. */
+/** Links of a shortest path, in order; null when there is none. */
 export function shortestPath(
   graph: ComponentGraph,
   from: number,
@@ -186,7 +186,7 @@ export function bridgesOf(graph: ComponentGraph, from: number, path: readonly nu
   const bridges: number[] = [];
   const seen = new Uint8Array(graph.size);
   const stopAt = new Map(stops.map((member, position) => [member, position]));
-  // The last stop that is reached without the path's own links from any stop up to here.
+  // The last stop that any stop up to here reaches without the path's own links.
   let farthest = 0;
   for (let position = 0; position < path.length; position++) {
     if (seen[stops[position]!] === 0)

@@ -9,7 +9,7 @@ import { bridgesOf, shortestPath, type ComponentGraph } from "./component-graph.
 
 export const APART: Explanation = { connected: false, profileId: null, path: [], bridges: [] };
 
-/** A merge or a split that goes on while the profile is read may hide a way for a moment. */
+/** A merge or a split that runs while the profile is read may hide a path for a moment. */
 const TRIES = 3;
 
 /** `look` finds the two, or null when they are apart. Throws `unavailable` when their profile changes all the time. */

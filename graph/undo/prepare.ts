@@ -170,7 +170,7 @@ async function readProfile(
   return { graph: read!, forbiddenPairs };
 }
 
-/** Null when the change is no unlink of an identifier, and no revert of one. */
+/** Null when the change is neither an unlink of an identifier nor the revert of one. */
 async function unlinkOf(
   graph: Pick<IdentityGraph, "isUnlinkedBy" | "findChange">,
   workspace: WorkspaceId,

@@ -4,17 +4,17 @@ import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { MemoryShare } from "../scheduling/memory.js";
 import { createGraphBuilder, type ComponentGraph } from "./component-graph.js";
 
-/** What takes long says how far it is. */
+/** The progress of long work. */
 export interface Progress {
   readonly workspace: WorkspaceId;
   readonly profileId: ProfileId;
-  /** Those are read; these are written. */
+  /** Members and links are read; steps are written. */
   readonly what: "identifiers" | "links" | "removed links" | "restored links";
   readonly done: number;
 }
 
 export interface ReadComponentOptions {
-  /** More links than these are not read. */
+  /** The most links that are read. */
   readonly linksMax: number;
   readonly onProgress: (progress: Progress) => void;
   readonly memory: MemoryShare;

@@ -9,7 +9,7 @@ import type { ForbiddenPairSides } from "./split.js";
 export interface UndoDecision {
   /** Of each profile that it was decided on, one. */
   readonly keys: readonly IdentifierKey[];
-  /** Null when nothing is to be written. */
+  /** Null when there is nothing to write. */
   readonly work: Work | null;
   /** The record's id is only known once it is written. */
   readonly result: UndoResult & { readonly changeId: null };
@@ -49,7 +49,7 @@ export interface UndoRecord {
   readonly reverts: ChangeId | null;
 }
 
-/** A component of thousands may fall into as many; nobody reads more ids than these. */
+/** A component of thousands may split into thousands; an answer has at most this many ids. */
 const IDS_MAX = 1_000;
 
 export const idsOf = (refs: readonly ProfileRef[]): readonly ProfileId[] =>
@@ -68,7 +68,7 @@ export function resultOf(
   return { outcome, profileIds, changeId: null, stillJoinedBy, dropped, before: shown(before), after: are };
 }
 
-/** By id, each once. All that are too many are left out before the rest is sorted. */
+/** By id, each once, cut to the maximum before sorting. */
 function shown(refs: readonly ProfileRef[]): readonly ProfileRef[] {
   let found = new Map<ProfileId, ProfileRef>();
   let isCut = false;

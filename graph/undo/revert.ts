@@ -31,10 +31,10 @@ import { resultOf, type Restoring, type UndoDecision } from "./result.js";
 import { explainedPath, splitWithout } from "./split.js";
 import { locationOf, type ReadProfile } from "./unlink.js";
 
-/** The identifier that a change took from all others, or put back. */
+/** The identifier that a change unlinked from all others, or linked again. */
 export interface UnlinkMark {
   readonly key: IdentifierKey;
-  /** The change is what last marked it as unlinked: reverted, it is as if it had not been. */
+  /** This change last marked it as unlinked, so reverting the change clears the mark. */
   readonly isLast: boolean;
 }
 
@@ -92,7 +92,7 @@ async function remove(asked: Revert, active: readonly LinkState[]): Promise<Undo
   const after = [...affected.flatMap(({ split }) => split.parts), ...whole];
   return {
     keys: [...affected.map(({ key }) => key), ...namedKeys(asked)],
-    // What was restored had been an unlink, which counts again.
+    // The reverted change was a revert of an unlink, so the unlink counts again.
     work: { kind: "remove", affected, forbid: null, unlinked: unlinked?.key ?? null },
     result: resultOf(before, after, { outcome: "reverted", stillJoinedBy: pathLeft(affected, active, found) }),
   };
@@ -138,7 +138,7 @@ function pathLeft(
   return null;
 }
 
-/** Nobody reads more of them. */
+/** An answer has at most this many. */
 const DROPPED_MAX = 1_000;
 
 async function restore(asked: Revert, removed: readonly LinkState[]): Promise<UndoDecision> {
@@ -156,7 +156,7 @@ async function restore(asked: Revert, removed: readonly LinkState[]): Promise<Un
   });
   const after = [...new Set([...groups].map(endOf))].map(refOf);
   const relinked = unlinked?.isLast ? unlinked.key : null;
-  // When a rule keeps out all that would come back, the unlink goes on to count.
+  // If a rule keeps out every link, the unlink still counts.
   const isNothing = dropped.length === removed.length && (dropped.length > 0 || relinked === null);
   return {
     keys: namedKeys(asked),

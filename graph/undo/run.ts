@@ -69,7 +69,7 @@ export async function runUndo(
     if (ending !== "changed") return ending;
     inVain = written.links > links ? 0 : inVain + 1;
   }
-  throw new AppError("unavailable", "The profile changed all the time while it was being taken apart.");
+  throw new AppError("unavailable", "The profile kept changing while the undo was running.");
 }
 
 const removedBy = (work: Work | null): number =>

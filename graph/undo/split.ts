@@ -4,7 +4,7 @@ import type { ForbiddenPairId, IdentifierKey, WorkspaceId } from "../../core/ids
 import type { Change, ForbiddenPair, ProfileRef, RemovePlan, Summary } from "../../core/identity/model.js";
 import { partsOf, shortestPath, type ComponentGraph, type RemovedLinks } from "./component-graph.js";
 
-/** Two that may not come into one profile. */
+/** Two identifiers that may not be in one profile. */
 export type ForbiddenPairSides = Pick<ForbiddenPair, "forbiddenPairId" | "from" | "to">;
 
 /** A profile that loses links, and what it falls into. */
@@ -158,7 +158,7 @@ export function* inSteps(removals: readonly Removal[], linksMax: number): Genera
 export const keyOf = (workspace: WorkspaceId, { graph }: Split, member: number): IdentifierKey =>
   identifierKey(workspace, graph.identifierOf(member));
 
-/** Not before the link itself came to stand, whatever the clocks of two gateways say. */
+/** Not before the link itself was made, whatever the clocks of two gateways say. */
 export const removesOf = (
   workspace: WorkspaceId,
   split: Split,
@@ -178,7 +178,7 @@ export function lastTimeOf({ graph, removed }: Pick<Split, "graph" | "removed">)
   return last;
 }
 
-/** With the evidence of each link, in the order of the way; null when there is no way. */
+/** With the evidence of each link, in the order of the path; null when there is no path. */
 export function explainedPath(
   graph: ComponentGraph,
   from: number,

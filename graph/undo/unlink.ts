@@ -32,7 +32,7 @@ export interface UnlinkPair {
   readonly to: Side;
   /** Forbids the pair from now on. */
   readonly forbid: ForbiddenPairSides | null;
-  /** Null when the two are apart. */
+  /** Null when the two are not in one profile. */
   readonly profile: ReadProfile | null;
 }
 

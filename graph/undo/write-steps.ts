@@ -56,7 +56,7 @@ export interface UndoCall {
 
 /** What is written up to now, also by earlier attempts. */
 export interface Written {
-  /** The record stands, and with it the answer. */
+  /** The record is written, and with it the answer. */
   begun: { readonly change: Change; readonly result: UndoResult } | null;
   links: number;
 }
@@ -133,7 +133,10 @@ function createSteps(
     write: async <Outcome>(want: ReadSet, links: number, planOf: PlanOf<Outcome>): Promise<Outcome> => {
       if (written.begun !== null) await sleep(REST_MS);
       if (call.call.expired)
-        throw new AppError("unavailable", "There was no time left for all of it: the same call does the rest.");
+        throw new AppError(
+          "unavailable",
+          "There was not enough time for the whole undo. Repeat the call to do the rest.",
+        );
       const rules = await rulesOf(workspace);
       const { outcome, change } = await run(() =>
         graph.update<{ readonly outcome: Outcome; readonly change: Change | null }>(
@@ -254,7 +257,7 @@ async function writeRestored(
   return steps.answer(dropped.slice(0, DROPPED_MAX));
 }
 
-/** Nobody reads more of them. */
+/** An answer has at most this many. */
 const DROPPED_MAX = 1_000;
 
 async function writePair(

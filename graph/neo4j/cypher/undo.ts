@@ -16,7 +16,7 @@ CALL () {
   SET into.rev = rev
 }`;
 
-/** All at once and as late as can be: whatever a transaction has deleted makes each later seek in it slower. */
+/** All at once and as late as possible: deletions in a transaction make every later seek in it slower. */
 export const DROP = `CYPHER replan=skip
 UNWIND $q.ids AS id
 MATCH (gone:Profile {id: id}) USING INDEX SEEK gone:Profile(id)
@@ -30,7 +30,7 @@ WHERE l.removed_at IS NOT NULL
 DELETE l
 RETURN count(*)`;
 
-/** What stays keeps the place; it may lose the smallest uid, and with it the id. */
+/** The part that stays keeps the node; it may lose the smallest uid, and with it the id. */
 export const STAY = `CYPHER replan=skip
 UNWIND $q.stays AS stay
 MATCH (p:Profile {id: stay.was}) USING INDEX SEEK p:Profile(id)

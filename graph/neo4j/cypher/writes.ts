@@ -19,10 +19,10 @@
  * (:Workspace {id, seq}): its lock is the lock of all identity writes of the workspace. (:Onym {name, format}): the format of all this.
  */
 
-/** Another number whenever what stands in the graph changes: a build knows one alone. */
+/** Another number whenever the stored format changes; a build knows only one. */
 export const FORMAT = 3;
 
-/** Without it two processes could each make one. */
+/** Without it two processes could each create one. */
 export const FORMAT_CONSTRAINT = "CREATE CONSTRAINT onym_name IF NOT EXISTS FOR (v:Onym) REQUIRE v.name IS UNIQUE";
 
 /** The format of what stands there, now written if the graph is empty. What was written before there were numbers has format 0. */
@@ -33,7 +33,7 @@ MERGE (v:Onym {name: 'identity graph'})
 ON CREATE SET v.format = CASE WHEN i IS NULL THEN $q.format ELSE 0 END
 RETURN coalesce(v.format, 0)`;
 
-/** Made at every start, by several processes at once. */
+/** Created at every start, perhaps by several processes at once. */
 export const SCHEMA: readonly string[] = [
   "CREATE CONSTRAINT onym_identifier_key IF NOT EXISTS FOR (i:Identifier) REQUIRE i.key IS UNIQUE",
   "CREATE CONSTRAINT onym_identifier_uid IF NOT EXISTS FOR (i:Identifier) REQUIRE i.uid IS UNIQUE",
@@ -53,10 +53,10 @@ export const AWAIT_SCHEMA = "CALL db.awaitIndexes(8)";
 
 export const PING = "RETURN 1";
 
-/** A property is written first: that takes the lock, and what is read after it is what stands. */
+/** Writing a property first takes the lock; what is read after it is current. */
 const TAKE_LOCK = "MERGE (w:Workspace {id: $q.ws}) SET w.seq = coalesce(w.seq, 0) + 1 WITH w";
 
-/** Positions instead of keys come back: they are shorter. */
+/** Answers positions instead of keys, because they are shorter. */
 const LOOK_PARTS = (scope: string): string => `
 CALL (${scope}) {
   UNWIND range(0, size($q.keys) - 1) AS n
@@ -105,7 +105,7 @@ export const LOCK = `CYPHER replan=skip ${TAKE_LOCK} RETURN w.seq`;
 
 export const LOCK_AND_LOOK = `CYPHER replan=skip ${TAKE_LOCK} ${LOOK_PARTS("w")}`;
 
-/** All that the rules need too. `$q.touching` are the positions whose neighbours count: none when no rule asks. */
+/** Also reads what the rules need. `$q.touching` are the positions whose neighbours count; none when no rule asks. */
 const RULES_PARTS = (scope: string): string => `
 CALL (${scope}) {
   UNWIND range(0, size($q.keys) - 1) AS n
@@ -221,7 +221,7 @@ CALL () {
   CREATE (change)-[:ABOUT]->(i)
 }`;
 
-/** Writes a plan whose names all stand in the snapshot that was read behind the lock. */
+/** Writes a plan that names only what the snapshot read under the lock has. */
 export const WRITE = `CYPHER replan=skip ${FRESH("", "")} ${MOVES} ${GROWN} ${LINKS_AND_CHANGES}`;
 
 /**
@@ -243,7 +243,7 @@ CALL (made) {
   CREATE (change)-[:ABOUT]->(i)
 }`;
 
-/** An identifier without a profile is one that a merge moves just then: its id and size come back as null. */
+/** An identifier without a profile is being moved by a merge: its id and size come back as null. */
 export const RESOLVE = `CYPHER replan=skip
 CALL () {
   UNWIND range(0, size($q.uids) - 1) AS n
