@@ -31,7 +31,12 @@ export interface GraphTransactions {
   /**
    * One atomic step: reads, asks `decide` once for each try, writes its plan. Nothing changes if `decide` throws or the plan is null.
    * `decide` is pure and may be asked again after a write conflict; the ids in its plan are minted outside. Every component whose
-   * members, links or summary the plan changes has a higher `rev` afterwards.
+   * members, links or summary the plan changes has a higher `rev` afterwards. A plan that removes links raises it past what
+   * `hasOnlyGrown` allows, and no other plan does unless it joins a component that lost links.
+   *
+   * When `decide` names a `border`, it is asked again in the same step and told the active links that lead out of each set, each
+   * once, and of each profile of a set the smallest uid outside of all sets. Keys that are unknown, or of another workspace, are
+   * passed over. It may name another border then.
    */
   update<T>(workspace: WorkspaceId, want: ReadSet, decide: Decide<T>): Promise<T>;
 }

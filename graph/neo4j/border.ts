@@ -1,4 +1,4 @@
-import type { IdentifierKey, ProfileId, Uid } from "../../core/ids.js";
+import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Component } from "../../core/identity/model.js";
 import type { Border, BorderLink } from "../../core/identity/step.js";
 import { BORDER, FIRST_MEMBERS } from "./cypher/undo.js";
@@ -16,8 +16,13 @@ type BorderRow = readonly [
 ];
 
 /** What leads out of sets of identifiers. It costs the sets and their links, however large the profile is. */
-export async function seeBorder(ask: Ask, sets: readonly (readonly IdentifierKey[])[]): Promise<Border> {
-  const rows = (await ask(BORDER, { sets })) as unknown as readonly BorderRow[];
+export async function seeBorder(
+  ask: Ask,
+  workspace: WorkspaceId,
+  sets: readonly (readonly IdentifierKey[])[],
+): Promise<Border> {
+  const own = sets.map((keys) => keys.filter((key) => key.startsWith(`${workspace}:`)));
+  const rows = (await ask(BORDER, { sets: own })) as unknown as readonly BorderRow[];
   const links: BorderLink[] = [];
   const inside = new Map<ProfileId, Set<Uid>>();
   for (const [set, profileId, uids, out] of rows) {

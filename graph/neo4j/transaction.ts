@@ -183,7 +183,7 @@ async function writeLocked<T>(task: Task<T>, step: Step, { rows, aside }: Room):
     return unwritten(last.ending);
   let decided = ask(decide, snapshot, null);
   while (decided.kind === "done" && decided.border !== undefined)
-    decided = ask(decide, snapshot, await seeBorder(step.run, decided.border));
+    decided = ask(decide, snapshot, await seeBorder(step.run, workspace, decided.border));
   if (decided.kind === "threw" || decided.plan === null) return unwritten(decided);
   const { plan } = decided;
   requireKnown(plan, snapshot);

@@ -1,8 +1,8 @@
 import type { Database } from "../../core/database.js";
-import type { IdentifierKey, Uid } from "../../core/ids.js";
+import type { IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Component } from "../../core/identity/model.js";
 import type { Border, BorderLink } from "../../core/identity/step.js";
-import { keyBlob, keyOf } from "./encoding.js";
+import { keyBlob, keyOf, keyPrefix } from "./encoding.js";
 
 /** So many members are looked at for the first that is in no set. */
 const PAGE = 100;
@@ -30,15 +30,16 @@ export function prepareBorder(database: Database) {
     }
   };
 
-  return (sets: readonly (readonly IdentifierKey[])[]): Border => {
+  return (workspace: WorkspaceId, sets: readonly (readonly IdentifierKey[])[]): Border => {
+    const own = keyPrefix(workspace);
     const links: BorderLink[] = [];
     const inside = new Map<Component, Set<Uid>>();
     for (const [set, keys] of sets.entries()) {
       const members = new Map<number, Uid>();
       for (const key of keys) {
-        const row = find.get([keyBlob(key)]) as readonly [number, Uid, number] | undefined;
+        const row = key.startsWith(own) ? find.get([keyBlob(key)]) : undefined;
         if (row === undefined) continue;
-        const [id, uid, component] = row;
+        const [id, uid, component] = row as readonly [number, Uid, number];
         members.set(id, uid);
         inside.set(component, (inside.get(component) ?? new Set()).add(uid));
       }

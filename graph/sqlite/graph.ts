@@ -43,7 +43,7 @@ export function createSqliteGraph({ database }: { readonly database: Database })
       return database.write(() => {
         const sight = look(workspace, want);
         let decided = decide(sight, null);
-        while (decided.border !== undefined) decided = decide(sight, borderOf(decided.border));
+        while (decided.border !== undefined) decided = decide(sight, borderOf(workspace, decided.border));
         const { plan, result } = decided;
         if (plan !== null) writePlan(workspace, plan, sight);
         return result;

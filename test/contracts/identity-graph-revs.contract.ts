@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
+import { hasOnlyGrown } from "../../core/identity/step.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Contract } from "../support/contract.js";
-import { aWorkspace, anAssertion, EVIDENCE, step } from "../support/identity/fixtures.js";
+import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity/fixtures.js";
 import { aChange, EVERYBODY, forbid, giveBack, keysOf, allow, takeApart, write } from "../support/identity/plans.js";
 import { ann, bob, cat, dan, wanting, wantingRules } from "../support/identity/snapshots.js";
 
@@ -66,6 +67,34 @@ export const identityGraphRevs: Contract<IdentityGraph> = {
         return { changes: [change], links: [{ from, to, changeId, evidence: EVIDENCE, revives: true }] };
       });
     assert.deepEqual(await raisedBy(port, workspace, revive), mine, "revived");
+  },
+
+  "update raises the rev by a removal so that it is told apart from growth, however much there is": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(ann, bob), anAssertion(bob, cat), anAssertion(ann, cat), anAssertion(dan));
+    const [then] = await revsOf(port, workspace, ann);
+    const isGrown = async (...of: readonly Identifier[]) =>
+      (await revsOf(port, workspace, ...of)).map((rev) => hasOnlyGrown(then!, rev));
+    await step(port, workspace, anAssertion(ann, "eve"));
+    await step(port, workspace, anAssertion(bob, dan));
+    await step(port, workspace, anAssertion("zoe"));
+    await allow(port, workspace, await forbid(port, workspace, [ann, anIdentifier("zoe")]));
+    assert.deepEqual(await isGrown(ann, dan), [true, true]);
+    await takeApart(port, workspace, [[ann, cat]], [[ann, bob, cat, dan, anIdentifier("eve")]]);
+    assert.deepEqual(await isGrown(ann, dan), [false, false], "nobody left");
+    const [since] = await revsOf(port, workspace, ann);
+    await giveBack(port, workspace, [ann, cat]);
+    const [restored] = await revsOf(port, workspace, ann);
+    assert.ok(hasOnlyGrown(since!, restored!), "a link that stands again is growth");
+    await takeApart(port, workspace, [[bob, dan]], [[ann, bob, cat, anIdentifier("eve")], [dan]]);
+    const both = await revsOf(port, workspace, ann, dan);
+    assert.deepEqual(
+      both.map((rev) => hasOnlyGrown(restored!, rev)),
+      [false, false],
+      "the part that stays, and the one that leaves",
+    );
   },
 
   "update raises the rev of every part of a profile that falls apart, and of those that are joined again": async ({

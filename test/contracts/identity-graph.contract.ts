@@ -23,6 +23,7 @@ import {
   standing,
   wanting,
 } from "../support/identity/snapshots.js";
+import { identityGraphBorder } from "./identity-graph-border.contract.js";
 import { identityGraphChanges } from "./identity-graph-changes.contract.js";
 import { identityGraphLinks, identityGraphLinksOfChange } from "./identity-graph-links.contract.js";
 import {
@@ -95,6 +96,7 @@ const transactions: Contract<IdentityGraph> = {
   ...identityGraphRepeats,
   ...identityGraphRules,
   ...identityGraphUndo,
+  ...identityGraphBorder,
   ...identityGraphWhole,
   ...identityGraphRevs,
 

@@ -51,7 +51,14 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
       open(() => {
         const snapshot = lookAt(state, ownPart(workspace, want));
         let decided = decide(snapshot, null);
-        while (decided.border !== undefined) decided = decide(snapshot, borderOf(state, decided.border));
+        while (decided.border !== undefined)
+          decided = decide(
+            snapshot,
+            borderOf(
+              state,
+              decided.border.map((keys) => keys.filter((key) => key.startsWith(`${workspace}:`))),
+            ),
+          );
         const { plan, result } = decided;
         if (plan !== null) {
           requireFits(state, plan, workspace);
