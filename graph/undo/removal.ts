@@ -171,26 +171,22 @@ function profileNow({ key, staysKey, hasBegun }: RemovalProgress, now: Snapshot)
   return { component, ...now.components.get(component)! };
 }
 
-/** For each part that leaves, in the order of `leavingSets`. */
-function* leavingWithSet(step: readonly RemovalStep[]): Generator<{ of: RemovalProgress; part: number; set: number }> {
-  let set = 0;
-  for (const { of, removals } of step) for (const part of leavingOf(removals)) yield { of, part, set: set++ };
-}
-
 /** Unknown ones that hang on a part which leaves, unless it stays for the sake of a known one anyway. */
 function joiningOf(step: readonly RemovalStep[], border: readonly BorderLink[]): readonly JoinedMember[] {
   if (border.length === 0) return [];
-  const bySet = bordersBySet(border);
-  return [...leavingWithSet(step)].flatMap(({ of, part, set }) => {
-    const unknown = (bySet.get(set) ?? []).filter(({ uid }) => of.split.graph.positionOf(uid) === undefined);
-    const each = new Map(unknown.map(({ to, uid }) => [uid, { of, part, to, uid }]));
-    return Array.from(each.values());
-  });
+  const sets = step.flatMap(({ of, removals }) => leavingOf(removals).map((part) => ({ of, part })));
+  const unknown = border.filter(({ set, uid }) => sets[set]!.of.split.graph.positionOf(uid) === undefined);
+  const each = new Map(unknown.map(({ set, to, uid }) => [`${set} ${uid}`, { ...sets[set]!, to, uid }]));
+  return [...each.values()];
 }
 
 function bordersBySet(border: readonly BorderLink[]): ReadonlyMap<number, readonly BorderLink[]> {
   const bySet = new Map<number, BorderLink[]>();
-  for (const link of border) bySet.set(link.set, [...(bySet.get(link.set) ?? []), link]);
+  for (const link of border) {
+    const links = bySet.get(link.set);
+    if (links === undefined) bySet.set(link.set, [link]);
+    else links.push(link);
+  }
   return bySet;
 }
 

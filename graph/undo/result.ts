@@ -49,6 +49,9 @@ export interface UndoRecord {
   readonly reverts: ChangeId | null;
 }
 
+/** Of what the rules kept out, an answer and its record list no more than these. */
+export const DROPPED_MAX = 1_000;
+
 /** A component of thousands may split into thousands; an answer has at most this many ids. */
 const IDS_MAX = 1_000;
 

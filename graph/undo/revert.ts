@@ -27,7 +27,7 @@ import {
 import { forEachInTurns } from "../scheduling/chunks.js";
 import { linkBetween } from "./component-graph.js";
 import type { AffectedProfile } from "./removal.js";
-import { resultOf, type Restoring, type UndoDecision } from "./result.js";
+import { DROPPED_MAX, resultOf, type Restoring, type UndoDecision } from "./result.js";
 import { explainedPath, splitWithout } from "./split.js";
 import { locationOf, type ReadProfile } from "./unlink.js";
 
@@ -137,9 +137,6 @@ function pathLeft(
   }
   return null;
 }
-
-/** An answer has at most this many. */
-const DROPPED_MAX = 1_000;
 
 async function restore(asked: Revert, removed: readonly LinkState[]): Promise<UndoDecision> {
   const { reverted, unlinked, rules, snapshot } = asked;

@@ -25,6 +25,7 @@ import {
   type RemovalStep,
 } from "./removal.js";
 import {
+  DROPPED_MAX,
   recordOf,
   type ChangingPair,
   type Removing,
@@ -256,9 +257,6 @@ async function writeRestored(
   }
   return steps.answer(dropped.slice(0, DROPPED_MAX));
 }
-
-/** An answer has at most this many. */
-const DROPPED_MAX = 1_000;
 
 async function writePair(
   steps: Steps,
