@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import type { Component, ComponentPlan, Snapshot, SplitPlan, Plan } from "../../core/identity/model.js";
+import type { Component, ComponentPlan, PartPlan, Snapshot, SplitPlan, Plan } from "../../core/identity/model.js";
 import { REMOVAL_REV } from "../../core/identity/step.js";
 import { BRING_OVER, LEFT_BEHIND, LET_GO, SET_ASIDE } from "./cypher/staging.js";
 import { type Client, type Step, inStep, whole } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
-import { leavesOf, type Leave } from "./move-batches.js";
 import { LOCK } from "./cypher/writes.js";
 
 /** The annex of a part, and the members that were taken there. */
@@ -65,6 +64,32 @@ function asideParts({ splits }: Pick<Plan, "splits">, max: number) {
 
 export const isAside = ({ splits }: Pick<Plan, "splits">, aside: Aside, max: number): boolean =>
   asideParts({ splits }, max).every(({ profileId }) => aside.has(profileId));
+
+/** The members that go to a part. */
+interface Leave {
+  readonly part: Uid;
+  readonly uids: readonly Uid[];
+}
+
+/** Batches of at most this many identifiers: of one large part, or of thousands of single ones. */
+export function* leavesOf(
+  parts: readonly Pick<PartPlan, "profileId" | "members">[],
+  max: number,
+): Generator<readonly Leave[]> {
+  let leaves: Leave[] = [];
+  let room = max;
+  for (const { profileId, members } of parts)
+    for (let from = 0; from < members.length;) {
+      const uids = members.slice(from, from + room);
+      leaves.push({ part: profileId, uids });
+      from += uids.length;
+      room -= uids.length;
+      if (room > 0) continue;
+      yield leaves;
+      [leaves, room] = [[], max];
+    }
+  if (leaves.length > 0) yield leaves;
+}
 
 export interface Leaving {
   readonly plan: Pick<Plan, "splits">;
