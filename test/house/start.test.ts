@@ -37,7 +37,8 @@ describe("npm start", () => {
   it("runs the script, and then the built service alone", () => {
     const { scripts } = JSON.parse(textOf("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
     assert.equal(scripts["prestart"], `node ${SCRIPT}`);
-    assert.match(scripts["start"]!, /^node .*dist\/app\/main\.js$/);
+    // Without `exec` a SIGTERM to npm would end the shell in between and leave the service running.
+    assert.match(scripts["start"]!, /^exec node .*dist\/app\/main\.js$/);
   });
 
   it("builds when nothing is built, and when a source is newer, and not otherwise", () => {
