@@ -91,10 +91,10 @@ export interface ReadSet {
   readonly pairs: readonly KeyPair[];
   /** Also read what the rules need; without it the read is cheaper. */
   readonly rules?: {
-    /** Namespaces whose values count for `touched`; empty when nobody asks. */
+    /** Namespaces whose values count for `seenWith`; empty when nobody asks. */
     readonly limited: readonly string[];
-    /** Read at most this many of `touched`. */
-    readonly touchedMax: number;
+    /** Read at most this many of `seenWith`. */
+    readonly seenWithMax: number;
   };
 }
 
@@ -112,7 +112,7 @@ export interface SeenIdentifier {
   /** When it was last unlinked, milliseconds since 1970; older assertions do not count. Null: never. */
   readonly unlinkedAt: number | null;
   /** Values of limited namespaces that it was seen with: those linked to it now, and those that a rule kept apart from it. */
-  readonly touched: readonly IdentifierKey[];
+  readonly seenWith: readonly IdentifierKey[];
   /** It is marked as a shared identifier. */
   readonly isShared: boolean;
 }
@@ -197,9 +197,9 @@ export interface UnlinkedPlan {
 }
 
 /** Values of limited namespaces that a rule kept apart from the identifier; added to those already stored. */
-export interface TouchPlan {
+export interface SeenWithPlan {
   readonly key: IdentifierKey;
-  readonly touched: readonly IdentifierKey[];
+  readonly seenWith: readonly IdentifierKey[];
   /** It is now a shared identifier. */
   readonly isShared: boolean;
 }
@@ -245,7 +245,7 @@ export interface Plan {
   readonly restores: readonly RestorePlan[];
   readonly splits: readonly SplitPlan[];
   readonly unlinked: readonly UnlinkedPlan[];
-  readonly touches: readonly TouchPlan[];
+  readonly seenWith: readonly SeenWithPlan[];
   readonly forbids: readonly ForbiddenPair[];
   readonly allows: readonly ForbiddenPairId[];
 }

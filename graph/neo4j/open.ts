@@ -120,7 +120,7 @@ const NOTHING = {
   pairs: [],
   touching: [],
   limited: [],
-  touchedMax: 0,
+  seenWithMax: 0,
   ids: [],
   uids: [],
   uid: "",
@@ -144,7 +144,7 @@ const NOTHING = {
   removes: [],
   restores: [],
   unlinked: [],
-  touches: [],
+  seenWith: [],
   forbids: [],
   allows: [],
   named: [],
@@ -157,7 +157,7 @@ const queriesOf = (...texts: readonly Readonly<Record<string, unknown>>[]): read
     .filter((text): text is string => typeof text === "string" && text.startsWith("CYPHER"));
 
 /** Statements of nearly every request, and statements of few. */
-const HOT = [...queriesOf(hot), reads.WHOLE_MEMBERS, reads.SEAT];
+const HOT = [...queriesOf(hot), reads.WHOLE_MEMBERS, reads.LOCATION];
 const REST = queriesOf(reads, undo, annex).filter((text) => !HOT.includes(text));
 
 /**

@@ -24,7 +24,7 @@ import {
   PAGE_OF_HISTORY,
   PAGE_OF_LINKS,
   PAGE_OF_MEMBERS,
-  SEAT,
+  LOCATION,
   UNLINKED_BY,
   WHOLE_HISTORY,
   WHOLE_LINKS,
@@ -79,7 +79,7 @@ export function createProfileReads(client: Client): ProfileReads {
 export const NEWEST = "~";
 
 /** What tells a profile from all that it was before; it is in no place while a step takes the identifier away. */
-interface Seat {
+interface Location {
   readonly size: number | null;
   readonly rev: number | null;
   readonly stir: number | null;
@@ -87,7 +87,7 @@ interface Seat {
   readonly hubs: readonly (string | null)[];
 }
 
-const isSame = (a: Seat, b: Seat): boolean =>
+const isSame = (a: Location, b: Location): boolean =>
   a.size === b.size && a.rev === b.rev && a.stir === b.stir && a.hubs.join() === b.hubs.join();
 
 const TRIES = 3;
@@ -119,7 +119,7 @@ async function readWhole(
   if (annexed === true || (size !== null && size > wholeMax)) return "large";
   if (size !== seen) return "changed";
   if (isOfMembers && found.length === size && size <= SURELY_MAX) return found;
-  const after = seatOf(await withOneRetry(() => client.read(SEAT, { ws, uid })));
+  const after = locationOf(await withOneRetry(() => client.read(LOCATION, { ws, uid })));
   return isSame({ size, rev, stir, hubs }, after) ? found : "changed";
 }
 
@@ -129,11 +129,11 @@ async function readBetween(
   uid: ProfileId,
   question: Question,
 ): Promise<readonly Row[]> {
-  let before = seatOf(await readLocked(client, ws, SEAT, { uid }));
+  let before = locationOf(await readLocked(client, ws, LOCATION, { uid }));
   for (let tries = 0; tries < TRIES; tries++) {
     const q = { ...question.q, hubs: before.hubs };
     const found = pageOf(await withOneRetry(() => client.read(question.page, q)));
-    const after = seatOf(await readLocked(client, ws, SEAT, { uid }));
+    const after = locationOf(await readLocked(client, ws, LOCATION, { uid }));
     if (isSame(before, after)) return found;
     before = after;
   }
@@ -142,7 +142,7 @@ async function readBetween(
 
 /** Under the lock, so that nobody writes. */
 async function readStill(step: Step, ws: WorkspaceId, uid: ProfileId, { page, q }: Question): Promise<readonly Row[]> {
-  const { hubs } = seatOf(await step.run(SEAT, { ws, uid }));
+  const { hubs } = locationOf(await step.run(LOCATION, { ws, uid }));
   return pageOf(await step.run(page, { ...q, hubs }));
 }
 
@@ -154,7 +154,7 @@ type SeatRow = readonly [
 ];
 type WholeRow = readonly [...SeatRow, annexed: boolean | null, seen: number, found: readonly Row[]];
 
-const seatOf = ([row]: readonly Row[]): Seat => {
+const locationOf = ([row]: readonly Row[]): Location => {
   const [size, rev, stir, hubs] = row as SeatRow;
   return { size, rev, stir, hubs };
 };

@@ -15,12 +15,12 @@ import { lookParameters, lookupsOfWant, type Lookups } from "./snapshot.js";
 export type RulesWant = ReadSet & { readonly rules: NonNullable<ReadSet["rules"]> };
 export type Ask = (statement: string, q: Parameters) => Promise<readonly Row[]>;
 
-type Seat = readonly [
+type Location = readonly [
   position: number,
   uid: Uid,
   unlinkedAt: number | null,
   isShared: boolean,
-  touched: readonly IdentifierKey[] | null,
+  seenWith: readonly IdentifierKey[] | null,
 ];
 /** The first four are null when a step takes the profile away just then; no forbidden pairs, and no annexes, are null too. */
 type FoundRow = readonly [
@@ -30,10 +30,10 @@ type FoundRow = readonly [
   counts: string | null,
   forbidden: readonly ForbiddenPairId[] | null,
   annexed: boolean | null,
-  seats: readonly Seat[],
+  locations: readonly Location[],
 ];
 type LinkRow = readonly [position: number, removedAt: number | null, by: ChangeId | null];
-type TouchedRow = readonly [position: number, keys: readonly IdentifierKey[]];
+type SeenWithRow = readonly [position: number, keys: readonly IdentifierKey[]];
 
 export const hasRules = (want: ReadSet): want is RulesWant => want.rules !== undefined;
 
@@ -49,10 +49,10 @@ export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId,
   const lookups = lookupsOfWant(ws, want);
   const touching = rules.limited.length === 0 ? [] : [...lookups.keys.keys()].map(whole);
   const [row] = await ask(statement, { ws, ...lookParameters(lookups), touching, ...rules });
-  const [found, links, touched] = row as [readonly FoundRow[], readonly LinkRow[], readonly TouchedRow[]];
+  const [found, links, seenWith] = row as [readonly FoundRow[], readonly LinkRow[], readonly SeenWithRow[]];
   const components = componentsOf(found);
   const { linked, removed } = linksOf(lookups, links);
-  const identifiers = identifiersOf(lookups, found, new Map(touched), rules);
+  const identifiers = identifiersOf(lookups, found, new Map(seenWith), rules);
   const annexed = found.flatMap(([profileId, , , , , isAnnexed]) => (isAnnexed && profileId !== null ? profileId : []));
   return { snapshot: { identifiers, components, linked, removed }, annexed: new Set(annexed) };
 }
@@ -72,15 +72,15 @@ function identifiersOf(
   { keys }: Lookups,
   found: readonly FoundRow[],
   neighbours: ReadonlyMap<number, readonly IdentifierKey[]>,
-  { limited, touchedMax }: RulesWant["rules"],
+  { limited, seenWithMax }: RulesWant["rules"],
 ): ReadonlyMap<IdentifierKey, SeenIdentifier> {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
-  for (const [component, size, , , , , seats] of found)
-    for (const [position, uid, unlinkedAt, isShared, stored] of seats) {
+  for (const [component, size, , , , , locations] of found)
+    for (const [position, uid, unlinkedAt, isShared, stored] of locations) {
       if (component === null || size === null) continue;
       const kept = (stored ?? []).filter((key) => limited.includes(identifierOf(key).namespace));
-      const touched = [...new Set([...(neighbours.get(position) ?? []), ...kept])].slice(0, touchedMax);
-      identifiers.set(keys[position]!, { uid, component, unlinkedAt, touched, isShared });
+      const seenWith = [...new Set([...(neighbours.get(position) ?? []), ...kept])].slice(0, seenWithMax);
+      identifiers.set(keys[position]!, { uid, component, unlinkedAt, seenWith, isShared });
     }
   return identifiers;
 }

@@ -42,7 +42,7 @@ export const sightOf = ([row]: readonly Row[]): Sight => {
 };
 
 const NO_SUMMARY = { rev: 0, counts: new Map(), forbidden: [] } as const;
-const NO_MARKS = { unlinkedAt: null, touched: [], isShared: false } as const;
+const NO_MARKS = { unlinkedAt: null, seenWith: [], isShared: false } as const;
 
 /** The profile's id names the component, so that reads before and after a merge never look like one. */
 export function snapshotOf({ keys, pairs }: Lookups, { found, linked }: Sight): Snapshot {

@@ -35,7 +35,7 @@ export const isPlain = (plan: Plan): boolean =>
   plan.restores.length === 0 &&
   plan.splits.length === 0 &&
   plan.unlinked.length === 0 &&
-  plan.touches.length === 0 &&
+  plan.seenWith.length === 0 &&
   plan.forbids.length === 0 &&
   plan.allows.length === 0 &&
   plan.links.every(({ revives }) => !revives);
@@ -156,7 +156,7 @@ async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, aside: Aside):
     change: at === null ? null : changeId,
   }));
   await inParts(step, UNLINK, unlinked, (unlinked) => ({ ws, unlinked }), "identifier");
-  await inParts(step, TOUCH, plan.touches, (touches) => ({ ws, touches }), "identifier");
+  await inParts(step, TOUCH, plan.seenWith, (seenWith) => ({ ws, seenWith }), "identifier");
   const forbids = plan.forbids.map(({ forbiddenPairId, from, to, changeId, keyId, at }) => ({
     id: forbiddenPairId,
     from: identifierKey(ws, from),

@@ -13,20 +13,20 @@ import {
 } from "../../core/identity/model.js";
 import {
   addLinks,
-  createDraft,
+  createWorkingState,
   createIn,
-  groupOf,
+  workingComponentOf,
   isLinked,
   join,
   planOf,
   refOf,
   uidOf,
-  type Draft,
-  type Group,
+  type WorkingState,
+  type WorkingComponent,
 } from "./working-state.js";
 import { isRepeat } from "./repeats.js";
 import { isStale, select, selectFacetAlone, type Selection } from "./select.js";
-import { beyondLimit, sharedIdentifiersOf, recordTouches, stillLinked } from "./shared-identifiers.js";
+import { beyondLimit, sharedIdentifiersOf, recordSeenWith, stillLinked } from "./shared-identifiers.js";
 import type { Request } from "./read-set.js";
 
 export type { PendingAssertion, Request } from "./read-set.js";
@@ -46,10 +46,10 @@ export interface Decision {
  * Pure: the snapshot stays as it is. It must show all keys of the requests and all their pairs, with all that rules need.
  */
 export function decide(snapshot: Snapshot, requests: readonly Request[], rules: Rules): Decision {
-  const draft = createDraft(snapshot);
-  const applied = requests.map((request) => apply(draft, request, rules));
+  const working = createWorkingState(snapshot);
+  const applied = requests.map((request) => apply(working, request, rules));
   return {
-    plan: planOf(draft),
+    plan: planOf(working),
     results: applied.map(({ result }) => result),
     stillLinked: applied.map(({ stillLinked }) => stillLinked),
   };
@@ -77,56 +77,56 @@ interface Applied {
   readonly stillLinked: readonly Identifier[];
 }
 
-function apply(draft: Draft, request: Request, rules: Rules): Applied {
-  const known = groupOf(draft, request.keys[0]!);
+function apply(working: WorkingState, request: Request, rules: Rules): Applied {
+  const known = workingComponentOf(working, request.keys[0]!);
   // Whatever the rules say now: existing links stay.
-  const isInside = (key: IdentifierKey): boolean => groupOf(draft, key) === known;
-  if (known !== null && isRepeat(request.keys, isInside, (pair) => isLinked(draft, pair)))
-    return { result: unchanged({ ...refOf(known), facet: uidOf(draft, request.keys[0]!) }), stillLinked: [] };
+  const isInside = (key: IdentifierKey): boolean => workingComponentOf(working, key) === known;
+  if (known !== null && isRepeat(request.keys, isInside, (pair) => isLinked(working, pair)))
+    return { result: unchanged({ ...refOf(known), facet: uidOf(working, request.keys[0]!) }), stillLinked: [] };
   const { source } = request.assertion.evidence;
   if (source !== "identify" && source !== "alias") {
-    const beyond = beyondLimit(draft, request, rules);
-    if (isStale(draft, request, beyond))
-      return { result: keep(draft, request, selectFacetAlone(draft, request, beyond)), stillLinked: [] };
+    const beyond = beyondLimit(working, request, rules);
+    if (isStale(working, request, beyond))
+      return { result: keep(working, request, selectFacetAlone(working, request, beyond)), stillLinked: [] };
   }
-  const sharedIdentifiers = sharedIdentifiersOf(draft, request, rules);
-  const selection = select(draft, request, rules, sharedIdentifiers);
+  const sharedIdentifiers = sharedIdentifiersOf(working, request, rules);
+  const selection = select(working, request, rules, sharedIdentifiers);
   const result =
     source === "alias" && selection.dropped.length > 0
-      ? refuse(draft, request, selection.dropped)
-      : keep(draft, request, selection);
-  recordTouches(draft, request, rules, sharedIdentifiers);
-  return { result, stillLinked: stillLinked(draft, request, sharedIdentifiers) };
+      ? refuse(working, request, selection.dropped)
+      : keep(working, request, selection);
+  recordSeenWith(working, request, rules, sharedIdentifiers);
+  return { result, stillLinked: stillLinked(working, request, sharedIdentifiers) };
 }
 
 /** Links the identifiers that were kept. A request whose identifiers were dropped leaves a record too, so that nobody misses it. */
-function keep(draft: Draft, request: Request, { kept, dropped }: Selection): AssertResult {
-  const found = kept.map((position) => groupOf(draft, request.keys[position]!));
-  const touched = [...new Set(found.filter((group) => group !== null))];
-  const before = touched.map(refOf).toSorted(byId);
-  const links = missingLinks(draft, request, kept);
-  const isWritten = links.length > 0 || touched.length !== 1 || found.includes(null);
+function keep(working: WorkingState, request: Request, { kept, dropped }: Selection): AssertResult {
+  const found = kept.map((position) => workingComponentOf(working, request.keys[position]!));
+  const joined = [...new Set(found.filter((group) => group !== null))];
+  const before = joined.map(refOf).toSorted(byId);
+  const links = missingLinks(working, request, kept);
+  const isWritten = links.length > 0 || joined.length !== 1 || found.includes(null);
   if (!isWritten && dropped.length === 0)
-    return unchanged({ ...refOf(touched[0]!), facet: facetOf(draft, request, kept) });
+    return unchanged({ ...refOf(joined[0]!), facet: facetOf(working, request, kept) });
 
-  const group = join(touched);
-  for (const [i, position] of kept.entries()) if (found[i] === null) create(draft, request, position, group);
-  addLinks(draft, links, group);
+  const group = join(joined);
+  for (const [i, position] of kept.entries()) if (found[i] === null) create(working, request, position, group);
+  addLinks(working, links, group);
 
   const { profileId } = group;
-  const made = touched.length === 0 ? "created" : touched.length === 1 ? "linked" : "merged";
+  const made = joined.length === 0 ? "created" : joined.length === 1 ? "linked" : "merged";
   // An old event that links nothing needs no record.
   const isRuled = dropped.some(({ rule }) => rule !== "unlinked");
   const outcome = isRuled ? "partial" : isWritten ? made : "unchanged";
   const { source } = request.assertion.evidence;
   const isRecorded = isWritten || source === "identify" || source === "alias";
-  if (isRecorded) draft.changes.push(changeOf(request, { outcome, before, after: [group], dropped }));
+  if (isRecorded) working.changes.push(changeOf(request, { outcome, before, after: [group], dropped }));
   return {
     profileId,
     outcome,
     mergedProfileIds: before.map((ref) => ref.profileId).filter((id) => id !== profileId),
     dropped,
-    facet: facetOf(draft, request, kept),
+    facet: facetOf(working, request, kept),
     changeId: isRecorded ? request.changeId : null,
     rule: null,
     before,
@@ -135,14 +135,15 @@ function keep(draft: Draft, request: Request, { kept, dropped }: Selection): Ass
 }
 
 /** What a rule kept apart has no facet in the profile. */
-const facetOf = (draft: Draft, { keys }: Request, kept: readonly number[]): Uid => uidOf(draft, keys[kept[0]!]!);
+const facetOf = (working: WorkingState, { keys }: Request, kept: readonly number[]): Uid =>
+  uidOf(working, keys[kept[0]!]!);
 
 /** All or nothing: neither half of an alias is worth keeping alone. */
-function refuse(draft: Draft, request: Request, dropped: readonly DroppedIdentifier[]): AssertResult {
-  const groups = request.keys.map((key) => groupOf(draft, key)).filter((group) => group !== null);
+function refuse(working: WorkingState, request: Request, dropped: readonly DroppedIdentifier[]): AssertResult {
+  const groups = request.keys.map((key) => workingComponentOf(working, key)).filter((group) => group !== null);
   const refs = [...new Set(groups)].map(refOf).toSorted(byId);
   const { rule } = dropped[0]!;
-  draft.changes.push({ ...changeOf(request, { outcome: "refused", before: refs, after: refs, dropped: [] }), rule });
+  working.changes.push({ ...changeOf(request, { outcome: "refused", before: refs, after: refs, dropped: [] }), rule });
   const { changeId } = request;
   return {
     profileId: null,
@@ -185,21 +186,26 @@ function changeOf(
 const idsOf = (refs: readonly ProfileRef[]) => refs.map(({ profileId }) => profileId).toSorted();
 const byId = (a: ProfileRef, b: ProfileRef): number => (a.profileId < b.profileId ? -1 : 1);
 
-function create(draft: Draft, { assertion, keys, uids }: Request, position: number, group: Group): void {
+function create(
+  working: WorkingState,
+  { assertion, keys, uids }: Request,
+  position: number,
+  group: WorkingComponent,
+): void {
   const [key, uid] = [keys[position]!, uids[position]!];
-  createIn(draft, { key, identifier: assertion.identifiers[position]!, uid, group });
+  createIn(working, { key, identifier: assertion.identifiers[position]!, uid, group });
 }
 
 /** A link for each pair that has none, also within one profile: it is evidence, and still connects the two if another link is removed. */
-function missingLinks(draft: Draft, request: Request, kept: readonly number[]): readonly LinkPlan[] {
+function missingLinks(working: WorkingState, request: Request, kept: readonly number[]): readonly LinkPlan[] {
   const { assertion, changeId } = request;
   const keys = kept.map((position) => request.keys[position]!);
   const links: LinkPlan[] = [];
   for (const [i, from] of keys.entries())
     for (const to of keys.slice(i + 1)) {
       const pair = pairKey(from, to);
-      if (isLinked(draft, pair)) continue;
-      links.push({ from, to, changeId, evidence: assertion.evidence, revives: draft.snapshot.removed.has(pair) });
+      if (isLinked(working, pair)) continue;
+      links.push({ from, to, changeId, evidence: assertion.evidence, revives: working.snapshot.removed.has(pair) });
     }
   return links;
 }

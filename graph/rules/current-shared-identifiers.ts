@@ -27,8 +27,8 @@ export function createCurrentSharedIdentifiers(
       if (call.expired) throw new AppError("unavailable", "There was no time left to look at all shared identifiers.");
       const some = keys.slice(from, from + LOOKED_AT_ONCE);
       const { identifiers } = await graph.read(workspace, readSetWith({ keys: some, pairs: [] }, rules));
-      for (const { uid, touched } of identifiers.values())
-        if (new Set(touched).size > sharedIdentifierLimit) still.add(uid);
+      for (const { uid, seenWith } of identifiers.values())
+        if (new Set(seenWith).size > sharedIdentifierLimit) still.add(uid);
     }
     return ({ uid }: Member) => still.has(uid);
   };

@@ -34,10 +34,10 @@ export const readSetWith = (want: ReadSet, { limits, sharedIdentifierLimit }: Ru
   rules:
     sharedIdentifierLimit === null
       ? NO_TOUCHES
-      : { limited: [...limits.keys()], touchedMax: sharedIdentifierLimit + 1 },
+      : { limited: [...limits.keys()], seenWithMax: sharedIdentifierLimit + 1 },
 });
 
-const NO_TOUCHES: NonNullable<ReadSet["rules"]> = { limited: [], touchedMax: 0 };
+const NO_TOUCHES: NonNullable<ReadSet["rules"]> = { limited: [], seenWithMax: 0 };
 
 /** What all of them need to see together, each item once. */
 export function readSetOfAll(wants: readonly ReadSet[]): ReadSet {

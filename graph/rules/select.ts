@@ -1,7 +1,7 @@
 import type { DroppedIdentifier, DropRule } from "../../core/event/event.js";
 import { pairKey, type Rules, type Summary } from "../../core/identity/model.js";
 import { breaks, joined, summaryOfOne } from "./violation.js";
-import { groupOf, isLinked, type Draft, type Group } from "./working-state.js";
+import { workingComponentOf, isLinked, type WorkingState, type WorkingComponent } from "./working-state.js";
 import type { Request } from "./read-set.js";
 
 /** Which of a request's identifiers are linked, by position, and what happens to the others. */
@@ -14,8 +14,8 @@ export interface Selection {
  * An event that is older than an unlink must not undo it: since then its pair was removed, or one of its identifiers was unlinked. Then
  * it links nothing at all, because a third identifier could join them again. A shared identifier joins nobody, so it does not count.
  */
-export function isStale(draft: Draft, request: Request, sharedIdentifiers: ReadonlySet<number>): boolean {
-  const { snapshot } = draft;
+export function isStale(working: WorkingState, request: Request, sharedIdentifiers: ReadonlySet<number>): boolean {
+  const { snapshot } = working;
   const { at } = request.assertion.evidence;
   const keys = request.keys.filter((_, position) => !sharedIdentifiers.has(position));
   for (const key of keys) if ((snapshot.identifiers.get(key)?.unlinkedAt ?? -Infinity) >= at) return true;
@@ -23,17 +23,22 @@ export function isStale(draft: Draft, request: Request, sharedIdentifiers: Reado
   for (const [i, from] of keys.entries())
     for (const to of keys.slice(i + 1)) {
       const pair = pairKey(from, to);
-      if (!isLinked(draft, pair) && (snapshot.removed.get(pair)?.at ?? -Infinity) >= at) return true;
+      if (!isLinked(working, pair) && (snapshot.removed.get(pair)?.at ?? -Infinity) >= at) return true;
     }
   return false;
 }
 
 /** Keeps only the facet's identifier; the others are dropped unless they are in its profile anyway. */
-export function selectFacetAlone(draft: Draft, request: Request, sharedIdentifiers: ReadonlySet<number>): Selection {
+export function selectFacetAlone(
+  working: WorkingState,
+  request: Request,
+  sharedIdentifiers: ReadonlySet<number>,
+): Selection {
   const { candidates, dropped } = withoutSharedIdentifiers(request, [...request.keys.keys()], sharedIdentifiers);
   const [facet, ...others] = candidates;
-  const group = groupOf(draft, request.keys[facet!]!);
-  const apart = (position: number): boolean => group === null || groupOf(draft, request.keys[position]!) !== group;
+  const group = workingComponentOf(working, request.keys[facet!]!);
+  const apart = (position: number): boolean =>
+    group === null || workingComponentOf(working, request.keys[position]!) !== group;
   return {
     kept: [facet!],
     dropped: [...dropped, ...others.filter(apart).map((position) => drop(request, position, "unlinked"))],
@@ -42,22 +47,22 @@ export function selectFacetAlone(draft: Draft, request: Request, sharedIdentifie
 
 /** Takes them one by one in their order; each is kept if it joins those before it without breaking a rule. */
 export function select(
-  draft: Draft,
+  working: WorkingState,
   request: Request,
   rules: Rules,
   sharedIdentifiers: ReadonlySet<number>,
 ): Selection {
-  if (isFree(draft, request, rules)) return { kept: [...request.keys.keys()], dropped: [] };
+  if (isFree(working, request, rules)) return { kept: [...request.keys.keys()], dropped: [] };
   const { candidates, dropped } = withoutSharedIdentifiers(
     request,
     inOrder(request, rules, sharedIdentifiers),
     sharedIdentifiers,
   );
   const kept: number[] = [];
-  const groups = new Set<Group>();
+  const groups = new Set<WorkingComponent>();
   let union: Summary | null = null;
   for (const position of candidates) {
-    const group = groupOf(draft, request.keys[position]!);
+    const group = workingComponentOf(working, request.keys[position]!);
     const side = group ?? summaryOfOne(request.assertion.identifiers[position]!.namespace);
     const isIn = group !== null && groups.has(group);
     const rule = union === null || isIn ? null : breaks(union, side, rules);
@@ -74,8 +79,8 @@ export function select(
 }
 
 /** No rule applies: then all are kept, in any order. */
-const isFree = (draft: Draft, { keys }: Request, { limits }: Rules): boolean =>
-  limits.size === 0 && keys.every((key) => (groupOf(draft, key)?.forbidden.length ?? 0) === 0);
+const isFree = (working: WorkingState, { keys }: Request, { limits }: Rules): boolean =>
+  limits.size === 0 && keys.every((key) => (workingComponentOf(working, key)?.forbidden.length ?? 0) === 0);
 
 /**
  * By priority, (namespace, value) deciding between equals; what an alias says comes first, and the facet of an event: the first that is

@@ -1,28 +1,28 @@
 import type { Identifier } from "../../core/event/event.js";
 import type { IdentifierKey } from "../../core/ids.js";
 import { pairKey, type Rules } from "../../core/identity/model.js";
-import { groupOf, isLinked, type Draft } from "./working-state.js";
+import { workingComponentOf, isLinked, type WorkingState } from "./working-state.js";
 import type { Request } from "./read-set.js";
 
 /** Positions of the identifiers that were seen with too many values of limited namespaces. */
 export function sharedIdentifiersOf(
-  draft: Draft,
+  working: WorkingState,
   request: Request,
   { limits, sharedIdentifierLimit }: Rules,
 ): ReadonlySet<number> {
   const found = new Set<number>();
   if (sharedIdentifierLimit === null || limits.size === 0) return found;
   for (const [position, key] of request.keys.entries()) {
-    const touched = new Set(touchedOf(draft, key));
-    for (const other of limitedOthers(request, position, limits)) touched.add(other);
-    if (touched.size > sharedIdentifierLimit) found.add(position);
+    const seenWith = new Set(seenWithOf(working, key));
+    for (const other of limitedOthers(request, position, limits)) seenWith.add(other);
+    if (seenWith.size > sharedIdentifierLimit) found.add(position);
   }
   return found;
 }
 
 /** Records what the rules kept apart, so that an identifier that is always dropped is recognised as shared too. */
-export function recordTouches(
-  draft: Draft,
+export function recordSeenWith(
+  working: WorkingState,
   request: Request,
   rules: Rules,
   sharedIdentifiers: ReadonlySet<number>,
@@ -30,23 +30,23 @@ export function recordTouches(
   const { limits, sharedIdentifierLimit } = rules;
   if (sharedIdentifierLimit === null || limits.size === 0) return;
   for (const [position, key] of request.keys.entries()) {
-    const seen = draft.snapshot.identifiers.get(key);
-    if (seen === undefined && !draft.created.has(key)) continue;
-    const touched = touchedOf(draft, key);
-    const news = limitedOthers(request, position, limits).filter((other) => !touched.has(other));
-    const apart = news.filter((other) => !isLinked(draft, pairKey(key, other)));
+    const seen = working.snapshot.identifiers.get(key);
+    if (seen === undefined && !working.created.has(key)) continue;
+    const seenWith = seenWithOf(working, key);
+    const news = limitedOthers(request, position, limits).filter((other) => !seenWith.has(other));
+    const apart = news.filter((other) => !isLinked(working, pairKey(key, other)));
     const isShared = sharedIdentifiers.has(position);
     // One more than the limit is enough. What a shared identifier is still linked to is noted too: its links are taken back.
     const noted =
-      isShared && isHeld(draft, key)
-        ? [...touched, ...apart].slice(0, sharedIdentifierLimit + 1)
-        : apart.slice(0, Math.max(sharedIdentifierLimit + 1 - touched.size, 0));
-    for (const other of news) touched.add(other);
-    draft.touched.set(key, touched);
-    const before = draft.touches.get(key);
+      isShared && isHeld(working, key)
+        ? [...seenWith, ...apart].slice(0, sharedIdentifierLimit + 1)
+        : apart.slice(0, Math.max(sharedIdentifierLimit + 1 - seenWith.size, 0));
+    for (const other of news) seenWith.add(other);
+    working.seenWith.set(key, seenWith);
+    const before = working.seenWithPlans.get(key);
     if (noted.length === 0 && isShared === (before ?? seen)?.isShared) continue;
     if (noted.length === 0 && !isShared && seen === undefined && before === undefined) continue;
-    draft.touches.set(key, { key, touched: [...new Set([...(before?.touched ?? []), ...noted])], isShared });
+    working.seenWithPlans.set(key, { key, seenWith: [...new Set([...(before?.seenWith ?? []), ...noted])], isShared });
   }
 }
 
@@ -54,27 +54,28 @@ const NOBODY: ReadonlySet<number> = new Set();
 
 /** Positions of those that belong to nobody by now, whatever the request itself says. */
 export function beyondLimit(
-  draft: Draft,
+  working: WorkingState,
   { keys }: Request,
   { sharedIdentifierLimit: limit }: Rules,
 ): ReadonlySet<number> {
   if (limit === null) return NOBODY;
-  return new Set([...keys.keys()].filter((position) => touchedOf(draft, keys[position]!).size > limit));
+  return new Set([...keys.keys()].filter((position) => seenWithOf(working, keys[position]!).size > limit));
 }
 
 /** Of those the ones that a link still holds in somebody's profile. */
 export const stillLinked = (
-  draft: Draft,
+  working: WorkingState,
   { assertion: { identifiers }, keys }: Request,
   sharedIdentifiers: ReadonlySet<number>,
 ): readonly Identifier[] =>
-  identifiers.filter((_, position) => sharedIdentifiers.has(position) && isHeld(draft, keys[position]!));
+  identifiers.filter((_, position) => sharedIdentifiers.has(position) && isHeld(working, keys[position]!));
 
 /** A link holds it in a profile with others. */
-const isHeld = (draft: Draft, key: IdentifierKey): boolean => (groupOf(draft, key)?.size ?? 0) > 1;
+const isHeld = (working: WorkingState, key: IdentifierKey): boolean =>
+  (workingComponentOf(working, key)?.size ?? 0) > 1;
 
-const touchedOf = ({ snapshot, touched }: Draft, key: IdentifierKey): Set<IdentifierKey> =>
-  touched.get(key) ?? new Set(snapshot.identifiers.get(key)?.touched);
+const seenWithOf = ({ snapshot, seenWith }: WorkingState, key: IdentifierKey): Set<IdentifierKey> =>
+  seenWith.get(key) ?? new Set(snapshot.identifiers.get(key)?.seenWith);
 
 const limitedOthers = (
   { assertion, keys }: Request,

@@ -3,7 +3,7 @@ import type { WorkspaceId } from "../../core/ids.js";
 import type { ComponentPlan, Plan, ProfileRef, SplitPlan, Summary } from "../../core/identity/model.js";
 import { REMOVAL_REV } from "../../core/identity/step.js";
 import { prepareInsert } from "./insert.js";
-import { requireOne, type Seats, type Written } from "./locations.js";
+import { requireOne, type Locations, type Written } from "./locations.js";
 import { countsText, forbiddenText } from "./encoding.js";
 
 /** Members moved in one statement. */
@@ -37,8 +37,8 @@ export function prepareComponentWriter(database: Database) {
       return { rows, movedTo, raised: new Set(rows) };
     },
     /** Before anything leaves: a part goes on from there. */
-    raiseForRemovals: (workspace: WorkspaceId, { removes }: Plan, seats: Seats): void => {
-      const components = removes.flatMap(({ pair }) => pair.map((key) => seats.require(key).component));
+    raiseForRemovals: (workspace: WorkspaceId, { removes }: Plan, locations: Locations): void => {
+      const components = removes.flatMap(({ pair }) => pair.map((key) => locations.require(key).component));
       for (const component of new Set(components)) requireOne(lose.run([component, workspace]), "component");
     },
     splitComponents: (workspace: WorkspaceId, splits: readonly SplitPlan[], { raised }: Written): void => {
@@ -50,10 +50,10 @@ export function prepareComponentWriter(database: Database) {
       }
     },
     /** Raises the rev of every component whose links the plan changes, unless that is done. */
-    raiseRevs: (workspace: WorkspaceId, plan: Plan, seats: Seats, { raised }: Written): void => {
+    raiseRevs: (workspace: WorkspaceId, plan: Plan, locations: Locations, { raised }: Written): void => {
       const changed = [...plan.links.map(({ from, to }) => [from, to]), ...plan.restores.map(({ pair }) => pair)];
       for (const key of changed.flat()) {
-        const { component } = seats.require(key);
+        const { component } = locations.require(key);
         if (raised.has(component)) continue;
         raised.add(component);
         requireOne(raise.run([component, workspace]), "component");

@@ -7,7 +7,7 @@ import { prepareFindChange } from "./changes.js";
 import { prepareInsert } from "./insert.js";
 import { prepareFindProfile } from "./profiles.js";
 import { bytesBefore, changeBytes, changeIdOf } from "./encoding.js";
-import type { Seat } from "./locations.js";
+import type { Location } from "./locations.js";
 import { nextTurn, ROWS_PER_TURN, type Read } from "./pages.js";
 
 /** Writes whom changes are about. */
@@ -16,12 +16,13 @@ export function prepareSubjects(database: Database) {
   const insertByUid = database.prepare(
     "INSERT OR IGNORE INTO change_subjects (identifier, change) SELECT id, ? FROM identifiers WHERE uid = ?",
   );
-  return (changes: readonly Change[], namedBy: (change: Change) => readonly Seat[]): void => {
+  return (changes: readonly Change[], namedBy: (change: Change) => readonly Location[]): void => {
     const rows: SqlValue[][] = [];
     for (const change of changes) {
       const [bytes, named] = [changeBytes(change.changeId), namedBy(change)];
       for (const { row } of named) rows.push([row, bytes]);
-      for (const uid of subjectsOf(change)) if (named.every((seat) => seat.uid !== uid)) insertByUid.run([bytes, uid]);
+      for (const uid of subjectsOf(change))
+        if (named.every((location) => location.uid !== uid)) insertByUid.run([bytes, uid]);
     }
     insert(rows);
   };

@@ -4,16 +4,16 @@ import type { Component, Plan } from "../../core/identity/model.js";
 import { keyBlob, keyPrefix, type Sight } from "./encoding.js";
 
 /** An identifier that a plan names: its row and its component; before the plan's own splits. */
-export interface Seat {
+export interface Location {
   readonly row: number;
   readonly uid: Uid;
   readonly component: number;
 }
 
-export interface Seats {
-  find(key: IdentifierKey): Seat | undefined;
+export interface Locations {
+  find(key: IdentifierKey): Location | undefined;
   /** Throws when there is no such identifier. */
-  require(key: IdentifierKey): Seat;
+  require(key: IdentifierKey): Location;
 }
 
 /** What happened to the components that a plan names. */
@@ -27,25 +27,25 @@ export interface Written {
 }
 
 /** What the step read or created is known; the rest is found by its key. */
-export function prepareSeats(database: Database) {
+export function prepareLocations(database: Database) {
   const findSeat = database.prepare("SELECT id, uid, component FROM identifiers WHERE key = ?");
-  const findByKey = (workspace: WorkspaceId, key: IdentifierKey): Seat | undefined => {
+  const findByKey = (workspace: WorkspaceId, key: IdentifierKey): Location | undefined => {
     if (!key.startsWith(keyPrefix(workspace))) return undefined;
     const found = findSeat.get([keyBlob(key)]) as readonly [number, Uid, number] | undefined;
     return found === undefined ? undefined : { row: found[0], uid: found[1], component: found[2] };
   };
 
-  return (workspace: WorkspaceId, { creates }: Plan, sight: Sight, { rows, movedTo }: Written): Seats => {
+  return (workspace: WorkspaceId, { creates }: Plan, sight: Sight, { rows, movedTo }: Written): Locations => {
     const created = new Map(creates.map(({ key, uid, component }) => [key, { uid, component: rows[component]! }]));
-    const found = new Map<IdentifierKey, Seat | undefined>();
-    const seatOf = (key: IdentifierKey): Seat | undefined => {
-      const seat = sight.identifiers.get(key) ?? created.get(key);
-      if (seat === undefined) return findByKey(workspace, key);
-      const { uid, component } = seat;
+    const found = new Map<IdentifierKey, Location | undefined>();
+    const locationOf = (key: IdentifierKey): Location | undefined => {
+      const location = sight.identifiers.get(key) ?? created.get(key);
+      if (location === undefined) return findByKey(workspace, key);
+      const { uid, component } = location;
       return { row: sight.rowIds.get(key)!, uid, component: movedTo.get(component) ?? component };
     };
-    const find = (key: IdentifierKey): Seat | undefined => {
-      if (!found.has(key)) found.set(key, seatOf(key));
+    const find = (key: IdentifierKey): Location | undefined => {
+      if (!found.has(key)) found.set(key, locationOf(key));
       return found.get(key);
     };
     return { find, require: (key) => existing(find(key), "identifier") };

@@ -2,7 +2,7 @@ import type { Database } from "../../core/database.js";
 import { identifierOf } from "../../core/event/event.js";
 import type { IdentifierKey } from "../../core/ids.js";
 import type { ReadSet } from "../../core/identity/model.js";
-import { keyOf, touchedOf, type Sight } from "./encoding.js";
+import { keyOf, seenWithOf, type Sight } from "./encoding.js";
 
 /** Only this many of an identifier's newest links are read on each side: a step must not wait for a giant. */
 const SCANNED_MAX = 1_000;
@@ -17,27 +17,27 @@ const neighbours = (own: "a" | "b", other: "a" | "b"): string => `
   LIMIT ?`;
 
 /** Adds to each identifier in sight the values of limited namespaces that it was sent with. */
-export function prepareTouched(database: Database) {
+export function prepareSeenWith(database: Database) {
   const stored = database.prepare("SELECT seen_with FROM identifiers WHERE id = ? AND seen_with IS NOT NULL");
   const sides = [database.prepare(neighbours("a", "b")), database.prepare(neighbours("b", "a"))];
 
-  return (sight: Sight, { limited, touchedMax }: NonNullable<ReadSet["rules"]>): void => {
+  return (sight: Sight, { limited, seenWithMax }: NonNullable<ReadSet["rules"]>): void => {
     const [namespaces, list] = [new Set(limited), JSON.stringify(limited)];
     for (const [key, seen] of sight.identifiers) {
       const row = sight.rowIds.get(key)!;
-      const touched = new Set(storedOf(stored.get([row])).filter((one) => namespaces.has(namespaceOf(one))));
-      const linkedMax = hasLimited(sight, key, namespaces) ? touchedMax : 0;
+      const seenWith = new Set(storedOf(stored.get([row])).filter((one) => namespaces.has(namespaceOf(one))));
+      const linkedMax = hasLimited(sight, key, namespaces) ? seenWithMax : 0;
       for (const side of sides) {
-        if (touched.size >= linkedMax) break;
-        for (const [blob] of side.all([row, list, touchedMax])) touched.add(keyOf(blob as Buffer));
+        if (seenWith.size >= linkedMax) break;
+        for (const [blob] of side.all([row, list, seenWithMax])) seenWith.add(keyOf(blob as Buffer));
       }
-      if (touched.size > 0) sight.identifiers.set(key, { ...seen, touched: [...touched].slice(0, touchedMax) });
+      if (seenWith.size > 0) sight.identifiers.set(key, { ...seen, seenWith: [...seenWith].slice(0, seenWithMax) });
     }
   };
 }
 
 const storedOf = (row: readonly unknown[] | undefined): readonly IdentifierKey[] =>
-  touchedOf((row?.[0] ?? null) as Buffer | null);
+  seenWithOf((row?.[0] ?? null) as Buffer | null);
 
 const namespaceOf = (key: IdentifierKey): string => identifierOf(key).namespace;
 

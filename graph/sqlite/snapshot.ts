@@ -2,20 +2,20 @@ import type { Database } from "../../core/database.js";
 import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import { pairKey, type KeyPair, type Summary, type ReadSet } from "../../core/identity/model.js";
 import { changeIdOf, countsOf, keyBlob, keyPrefix, forbiddenOf, type Sight } from "./encoding.js";
-import { prepareTouched } from "./seen-with.js";
+import { prepareSeenWith } from "./seen-with.js";
 
-const seat = (i: string, c: string): string => `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size`;
+const location = (i: string, c: string): string => `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size`;
 /** What only the rules need. */
 const depth = (i: string, c: string): string => `${i}.unlinked_at, ${i}.shared, ${c}.rev, ${c}.counts, ${c}.forbidden`;
 
 const findOne = (isDeep: boolean): string => `
-  SELECT ${seat("i", "c")} ${isDeep ? `, ${depth("i", "c")}` : ""}
+  SELECT ${location("i", "c")} ${isDeep ? `, ${depth("i", "c")}` : ""}
   FROM identifiers i JOIN components c ON c.id = i.component
   WHERE i.key = ?`;
 
 /** Always one row, with null for what does not exist. A third faster than three queries. */
 const findPair = (isDeep: boolean): string => `
-  SELECT ${seat("x", "cx")}, ${seat("y", "cy")}, l.a
+  SELECT ${location("x", "cx")}, ${location("y", "cy")}, l.a
   ${isDeep ? `, l.removed_at, l.by_change, ${depth("x", "cx")}, ${depth("y", "cy")}` : ""}
   FROM (SELECT 1)
   LEFT JOIN identifiers x ON x.key = ?
@@ -26,7 +26,7 @@ const findPair = (isDeep: boolean): string => `
 
 /** Columns where the parts of a row begin. */
 const PAIR = { x: 0, y: 5, link: 10, deepX: 13, deepY: 18 } as const;
-const ONE = { seat: 0, deep: 5 } as const;
+const ONE = { location: 0, deep: 5 } as const;
 const LINK = 0;
 
 /** What the graph holds of the read set. A pair of keys not seen yet costs one statement; else each key and each pair does. */
@@ -37,7 +37,7 @@ export function prepareLook(database: Database) {
   });
   const [one, pair] = [prepareBoth(findOne), prepareBoth(findPair)];
   const link = database.prepare("SELECT a, removed_at, by_change FROM links WHERE a = ? AND b = ?");
-  const addTouched = prepareTouched(database);
+  const addTouched = prepareSeenWith(database);
 
   /** Reads both sides and their link at once. */
   const seePair = (sight: Sight, [x, y]: KeyPair, isDeep: boolean): void => {
@@ -48,7 +48,7 @@ export function prepareLook(database: Database) {
   };
   const seeOne = (sight: Sight, key: IdentifierKey, isDeep: boolean): void => {
     const row = (isDeep ? one.deep : one.shallow).get([keyBlob(key)]);
-    if (row !== undefined) see(sight, key, row, ONE.seat, isDeep ? ONE.deep : null);
+    if (row !== undefined) see(sight, key, row, ONE.location, isDeep ? ONE.deep : null);
   };
   const seeLink = (sight: Sight, keys: KeyPair, isDeep: boolean): void => {
     const [a, b] = [sight.rowIds.get(keys[0]), sight.rowIds.get(keys[1])];
@@ -101,7 +101,7 @@ function see(sight: Sight, key: IdentifierKey, row: Row, at: number, deepAt: num
     component,
     unlinkedAt: deepAt === null ? null : (row[deepAt] as number | null),
     isShared: deepAt !== null && row[deepAt + 1] !== null,
-    touched: NONE,
+    seenWith: NONE,
   });
   if (sight.components.has(component)) return;
   const { counts, forbidden, rev } = deepAt === null ? NOBODY : summaryOf(row, deepAt);

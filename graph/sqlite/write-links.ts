@@ -1,10 +1,10 @@
 import type { Database } from "../../core/database.js";
 import type { ChangeId, WorkspaceId } from "../../core/ids.js";
-import type { KeyPair, Plan, TouchPlan } from "../../core/identity/model.js";
+import type { KeyPair, Plan, SeenWithPlan } from "../../core/identity/model.js";
 import { prepareInsert } from "./insert.js";
-import { type Seats, existing, requireOne } from "./locations.js";
+import { type Locations, existing, requireOne } from "./locations.js";
 import { identifierKey } from "../../core/event/event.js";
-import { touchedBlob, touchedOf } from "./encoding.js";
+import { seenWithBlob, seenWithOf } from "./encoding.js";
 
 /** Writes links. The conditions hold a plan to what it takes for granted: that a link stands, or was taken back. */
 export function prepareLinkWriter(database: Database) {
@@ -20,9 +20,9 @@ export function prepareLinkWriter(database: Database) {
     "UPDATE links SET removed_at = NULL, by_change = ? WHERE a = ? AND b = ? AND removed_at IS NOT NULL",
   );
 
-  return ({ links, removes, restores }: Plan, seats: Seats, changes: ReadonlyMap<ChangeId, Buffer>): void => {
+  return ({ links, removes, restores }: Plan, locations: Locations, changes: ReadonlyMap<ChangeId, Buffer>): void => {
     const endsOf = ([x, y]: KeyPair) => {
-      const [from, to] = [seats.require(x).row, seats.require(y).row];
+      const [from, to] = [locations.require(x).row, locations.require(y).row];
       return from < to ? { isForward: 1, ends: [from, to] } : { isForward: 0, ends: [to, from] };
     };
     const changeOf = (changeId: ChangeId): Buffer => existing(changes.get(changeId), "change");
@@ -43,21 +43,21 @@ export function prepareLinkWriter(database: Database) {
 /** Writes the marks of an identifier, and forbidden pairs. */
 export function prepareMarkWriter(database: Database) {
   const unlink = database.prepare("UPDATE identifiers SET unlinked_at = ?, unlinked_by = ? WHERE id = ?");
-  const writeTouch = prepareTouch(database);
+  const writeSeenWith = prepareTouch(database);
   const forbid = database.prepare(
     "INSERT INTO forbidden_pairs (ws, forbidden_pair_id, a, b, change, key_id, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
   );
   const allow = database.prepare("DELETE FROM forbidden_pairs WHERE ws = ? AND forbidden_pair_id = ?");
 
-  return (workspace: WorkspaceId, plan: Plan, seats: Seats, changes: ReadonlyMap<ChangeId, Buffer>): void => {
+  return (workspace: WorkspaceId, plan: Plan, locations: Locations, changes: ReadonlyMap<ChangeId, Buffer>): void => {
     const changeOf = (changeId: ChangeId): Buffer => existing(changes.get(changeId), "change");
     for (const { key, at, changeId } of plan.unlinked) {
       const by = changeOf(changeId);
-      unlink.run([at, at === null ? null : by, seats.require(key).row]);
+      unlink.run([at, at === null ? null : by, locations.require(key).row]);
     }
-    for (const touch of plan.touches) writeTouch(workspace, seats.require(touch.key).row, touch);
+    for (const noted of plan.seenWith) writeSeenWith(workspace, locations.require(noted.key).row, noted);
     for (const { forbiddenPairId, from, to, changeId, keyId, at } of plan.forbids) {
-      const ends = [from, to].map((one) => seats.require(identifierKey(workspace, one)).row);
+      const ends = [from, to].map((one) => locations.require(identifierKey(workspace, one)).row);
       forbid.run([workspace, forbiddenPairId, ...ends, changeOf(changeId), keyId, at]);
     }
     for (const forbiddenPairId of plan.allows) requireOne(allow.run([workspace, forbiddenPairId]), "forbidden pair");
@@ -67,9 +67,9 @@ export function prepareMarkWriter(database: Database) {
 function prepareTouch(database: Database) {
   const find = database.prepare("SELECT seen_with FROM identifiers WHERE id = ?");
   const write = database.prepare("UPDATE identifiers SET seen_with = ?, shared = ? WHERE id = ?");
-  return (workspace: WorkspaceId, row: number, { touched, isShared }: TouchPlan): void => {
+  return (workspace: WorkspaceId, row: number, { seenWith, isShared }: SeenWithPlan): void => {
     const stored = find.get([row])![0] as Buffer | null;
-    const all = new Set([...touchedOf(stored), ...touched]);
-    write.run([all.size === 0 ? null : touchedBlob(all), isShared ? workspace : null, row]);
+    const all = new Set([...seenWithOf(stored), ...seenWith]);
+    write.run([all.size === 0 ? null : seenWithBlob(all), isShared ? workspace : null, row]);
   };
 }

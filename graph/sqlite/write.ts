@@ -7,7 +7,7 @@ import { prepareComponentWriter } from "./components.js";
 import { prepareSubjects } from "./history.js";
 import { prepareInsert } from "./insert.js";
 import { prepareLinkWriter, prepareMarkWriter } from "./write-links.js";
-import { existing, prepareSeats } from "./locations.js";
+import { existing, prepareLocations } from "./locations.js";
 import { keyBlob, type Sight } from "./encoding.js";
 
 /**
@@ -17,7 +17,7 @@ import { keyBlob, type Sight } from "./encoding.js";
 export function preparePlanWriter(database: Database) {
   const writeChanges = prepareChangeWriter(database);
   const { joinComponents, raiseForRemovals, splitComponents, raiseRevs } = prepareComponentWriter(database);
-  const seatsOf = prepareSeats(database);
+  const seatsOf = prepareLocations(database);
   const writeLinks = prepareLinkWriter(database);
   const writeMarks = prepareMarkWriter(database);
   const writeSubjects = prepareSubjects(database);
@@ -34,14 +34,14 @@ export function preparePlanWriter(database: Database) {
       ]),
     );
     for (const [i, { key }] of plan.creates.entries()) sight.rowIds.set(key, rows[i]!);
-    const seats = seatsOf(workspace, plan, sight, written);
-    raiseForRemovals(workspace, plan, seats);
+    const locations = seatsOf(workspace, plan, sight, written);
+    raiseForRemovals(workspace, plan, locations);
     splitComponents(workspace, plan.splits, written);
-    writeLinks(plan, seats, changes);
-    raiseRevs(workspace, plan, seats, written);
-    writeMarks(workspace, plan, seats, changes);
+    writeLinks(plan, locations, changes);
+    raiseRevs(workspace, plan, locations, written);
+    writeMarks(workspace, plan, locations, changes);
     writeSubjects(plan.changes, ({ identifiers }) =>
-      identifiers.flatMap((one) => seats.find(identifierKey(workspace, one)) ?? []),
+      identifiers.flatMap((one) => locations.find(identifierKey(workspace, one)) ?? []),
     );
   };
 }

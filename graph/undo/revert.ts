@@ -15,14 +15,14 @@ import {
 import { breaks } from "../rules/violation.js";
 import {
   componentPlans,
-  createDraft,
+  createWorkingState,
   endOf,
-  groupOf,
+  workingComponentOf,
   join,
   refOf,
   touch,
-  type Draft,
-  type Group,
+  type WorkingState,
+  type WorkingComponent,
 } from "../rules/working-state.js";
 import { forEachInTurns } from "../scheduling/chunks.js";
 import { linkBetween } from "./component-graph.js";
@@ -140,15 +140,15 @@ function pathLeft(
 
 async function restore(asked: Revert, removed: readonly LinkState[]): Promise<UndoDecision> {
   const { reverted, unlinked, rules, snapshot } = asked;
-  const draft = createDraft(snapshot);
-  const groups = new Set(namedKeys(asked).map((key) => groupOf(draft, key)!));
+  const working = createWorkingState(snapshot);
+  const groups = new Set(namedKeys(asked).map((key) => workingComponentOf(working, key)!));
   await forEachInTurns(removed, ({ pair }) => {
-    for (const key of pair) groups.add(groupOf(draft, key)!);
+    for (const key of pair) groups.add(workingComponentOf(working, key)!);
   });
   const before = [...groups].map(refOf);
   const dropped: Dropped[] = [];
   await forEachInTurns(removed, ({ pair }) => {
-    const rule = joinPair(draft, pair, rules);
+    const rule = joinPair(working, pair, rules);
     if (rule !== null) dropped.push(droppedOf(pair, rule));
   });
   const after = [...new Set([...groups].map(endOf))].map(refOf);
@@ -175,9 +175,9 @@ const droppedOf = ([from, to]: KeyPair, rule: DropRule): Dropped => ({
   rule,
 });
 
-/** The rule that forbids it, or null: then the two are one in the draft. */
-function joinPair(draft: Draft, pair: KeyPair, rules: Rules): DropRule | null {
-  const [one, other] = pair.map((key) => groupOf(draft, key)!) as [Group, Group];
+/** The rule that forbids it, or null: then the two are one in the working state. */
+function joinPair(working: WorkingState, pair: KeyPair, rules: Rules): DropRule | null {
+  const [one, other] = pair.map((key) => workingComponentOf(working, key)!) as [WorkingComponent, WorkingComponent];
   const rule = one === other ? null : breaks(one, other, rules);
   // Also what was one already is written: it has a link more.
   if (rule === null) touch(join(one === other ? [one] : [one, other]));
@@ -197,17 +197,17 @@ export function planRestore(
   now: Snapshot,
   { rules, changeId }: { readonly rules: Rules; readonly changeId: ChangeId },
 ): RestorePlan {
-  const draft = createDraft(now);
+  const working = createWorkingState(now);
   const restored: KeyPair[] = [];
   const dropped: Dropped[] = [];
   for (const pair of pairs) {
     if (now.removed.get(pairKey(...pair))?.by !== removedBy) continue;
-    const rule = joinPair(draft, pair, rules);
+    const rule = joinPair(working, pair, rules);
     if (rule === null) restored.push(pair);
     else dropped.push(droppedOf(pair, rule));
   }
   return {
-    plan: { components: componentPlans(draft), restores: restored.map((pair) => ({ pair, changeId })) },
+    plan: { components: componentPlans(working), restores: restored.map((pair) => ({ pair, changeId })) },
     dropped,
   };
 }

@@ -34,7 +34,7 @@ export function createTakeBack({ graph, rulesOf, now, unlink }: TakeBackDeps) {
     const rules = await rulesOf(workspace);
     const { identifiers } = await graph.read(workspace, readSetWith({ keys: [key], pairs: [] }, rules));
     // The limit may have been raised since.
-    if ((identifiers.get(key)?.touched.length ?? 0) <= (rules.sharedIdentifierLimit ?? Infinity)) return;
+    if ((identifiers.get(key)?.seenWith.length ?? 0) <= (rules.sharedIdentifierLimit ?? Infinity)) return;
     await unlink(workspace, { identifier }, { source: "shared_identifier", keyId, at: now() }, false);
   };
 

@@ -13,7 +13,7 @@ const byId = (x: ForbiddenPair, y: ForbiddenPair): number => (x.forbiddenPairId 
 
 const markShared = (port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, isShared: boolean) =>
   write(port, workspace, [identifier], () => ({
-    touches: [{ key: identifierKey(workspace, identifier), touched: [], isShared }],
+    seenWith: [{ key: identifierKey(workspace, identifier), seenWith: [], isShared }],
   }));
 
 async function unlink(port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, at: number | null) {

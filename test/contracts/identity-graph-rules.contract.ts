@@ -13,18 +13,18 @@ const cookie = (value: string): Identifier => anIdentifier(value, "cookie_id");
 
 /** What the rules see of one identifier. */
 async function sightOf(port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, want?: ReadSet["rules"]) {
-  const rules = want ?? { limited: [], touchedMax: 0 };
+  const rules = want ?? { limited: [], seenWithMax: 0 };
   const snapshot = await port.read(workspace, { ...wanting(workspace, identifier), rules });
   const seen = snapshot.identifiers.get(identifierKey(workspace, identifier))!;
   return { ...seen, ...snapshot.components.get(seen.component)! };
 }
-const touchedOf = async (
+const seenWithOf = async (
   port: IdentityGraph,
   workspace: WorkspaceId,
   identifier: Identifier,
   limited = ["user_id", "email"],
-  touchedMax = 100,
-) => (await sightOf(port, workspace, identifier, { limited, touchedMax })).touched.toSorted();
+  seenWithMax = 100,
+) => (await sightOf(port, workspace, identifier, { limited, seenWithMax })).seenWith.toSorted();
 
 const keys = (workspace: WorkspaceId, ...identifiers: readonly Identifier[]) =>
   identifiers.map((one) => identifierKey(workspace, one)).toSorted();
@@ -41,7 +41,7 @@ export const identityGraphRules: Contract<IdentityGraph> = {
       return {
         changes: [change],
         unlinked: [{ key, at: EVIDENCE.at, changeId: change.changeId }],
-        touches: [{ key, touched: keys(workspace, dan), isShared: true }],
+        seenWith: [{ key, seenWith: keys(workspace, dan), isShared: true }],
       };
     });
     for (const read of [
@@ -50,8 +50,8 @@ export const identityGraphRules: Contract<IdentityGraph> = {
     ]) {
       // Two at once, one alone, and pairs that share an identifier.
       const snapshot = await read(wanting(workspace, ann, bob, cat));
-      for (const { unlinkedAt, touched, isShared } of snapshot.identifiers.values())
-        assert.deepEqual([unlinkedAt, touched, isShared], [null, [], false]);
+      for (const { unlinkedAt, seenWith, isShared } of snapshot.identifiers.values())
+        assert.deepEqual([unlinkedAt, seenWith, isShared], [null, [], false]);
       for (const { counts, forbidden, rev } of snapshot.components.values())
         assert.deepEqual([counts.size, forbidden, rev], [0, [], 0]);
       assert.deepEqual([...snapshot.linked], [pairKey(...keysOf(workspace, [ann, bob]))]);
@@ -143,14 +143,14 @@ export const identityGraphRules: Contract<IdentityGraph> = {
       anAssertion(cookie("c"), device),
     );
     await step(port, workspace, anAssertion(bob, mail("a")));
-    assert.deepEqual(await touchedOf(port, workspace, device), keys(workspace, ann, mail("a")));
-    assert.deepEqual(await touchedOf(port, workspace, device, ["email"]), keys(workspace, mail("a")));
-    assert.deepEqual(await touchedOf(port, workspace, device, ["mail", "user", "e"]), []);
-    assert.deepEqual(await touchedOf(port, workspace, device, []), [], "nobody asks");
-    assert.deepEqual(await touchedOf(port, workspace, ann), [], "those further off do not count");
-    assert.deepEqual(await touchedOf(port, workspace, mail("a")), keys(workspace, bob));
+    assert.deepEqual(await seenWithOf(port, workspace, device), keys(workspace, ann, mail("a")));
+    assert.deepEqual(await seenWithOf(port, workspace, device, ["email"]), keys(workspace, mail("a")));
+    assert.deepEqual(await seenWithOf(port, workspace, device, ["mail", "user", "e"]), []);
+    assert.deepEqual(await seenWithOf(port, workspace, device, []), [], "nobody asks");
+    assert.deepEqual(await seenWithOf(port, workspace, ann), [], "those further off do not count");
+    assert.deepEqual(await seenWithOf(port, workspace, mail("a")), keys(workspace, bob));
     await takeApart(port, workspace, [[device, ann]], [[device, mail("a"), bob, cookie("c")], [ann]]);
-    assert.deepEqual(await touchedOf(port, workspace, device), keys(workspace, mail("a")), "nor those taken back");
+    assert.deepEqual(await seenWithOf(port, workspace, device), keys(workspace, mail("a")), "nor those taken back");
   },
 
   "read shows those beside them that a rule kept apart, each once": async ({ port, reopen }) => {
@@ -158,17 +158,17 @@ export const identityGraphRules: Contract<IdentityGraph> = {
     const device = anIdentifier("tv", "device_id");
     const strange = hostileValues(aWorkspace()).map((value) => mail(value));
     await step(port, workspace, anAssertion(ann, device));
-    const touch = (graph: IdentityGraph, ...touched: readonly Identifier[]) =>
+    const touch = (graph: IdentityGraph, ...seenWith: readonly Identifier[]) =>
       write(graph, workspace, [device], () => ({
-        touches: [{ key: identifierKey(workspace, device), touched: keys(workspace, ...touched), isShared: false }],
+        seenWith: [{ key: identifierKey(workspace, device), seenWith: keys(workspace, ...seenWith), isShared: false }],
       }));
     await touch(port, bob, ...strange);
     await touch(port, bob, cat, ann, cookie("c"));
     const expected = keys(workspace, ann, bob, cat, ...strange);
-    assert.deepEqual(await touchedOf(port, workspace, device), expected);
+    assert.deepEqual(await seenWithOf(port, workspace, device), expected);
     const again = await reopen();
-    assert.deepEqual(await touchedOf(again, workspace, device), expected);
-    assert.deepEqual(await touchedOf(again, workspace, device, ["user_id"]), keys(workspace, ann, bob, cat));
+    assert.deepEqual(await seenWithOf(again, workspace, device), expected);
+    assert.deepEqual(await seenWithOf(again, workspace, device, ["user_id"]), keys(workspace, ann, bob, cat));
   },
 
   "read shows no more of them than are asked for": async ({ port }) => {
@@ -178,12 +178,12 @@ export const identityGraphRules: Contract<IdentityGraph> = {
     for (const other of others) await step(port, workspace, anAssertion(device, other));
     const key = identifierKey(workspace, device);
     await write(port, workspace, [device], () => ({
-      touches: [{ key, touched: keys(workspace, ann, bob, others[0]!), isShared: false }],
+      seenWith: [{ key, seenWith: keys(workspace, ann, bob, others[0]!), isShared: false }],
     }));
     for (const most of [1, 2, 5, 12, 14, 100]) {
-      const touched = await touchedOf(port, workspace, device, ["user_id", "email"], most);
-      assert.equal(touched.length, Math.min(most, 14));
-      assert.equal(new Set(touched).size, touched.length);
+      const seenWith = await seenWithOf(port, workspace, device, ["user_id", "email"], most);
+      assert.equal(seenWith.length, Math.min(most, 14));
+      assert.equal(new Set(seenWith).size, seenWith.length);
     }
   },
 

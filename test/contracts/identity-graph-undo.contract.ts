@@ -79,8 +79,8 @@ export const identityGraphUndo: Contract<IdentityGraph> = {
       changes: [change],
       removes: [{ pair: first, changeId, at }],
     }));
-    await write(port, workspace, [ann, cat], ({ seat, profile }) => {
-      const { uid, component } = seat(cat);
+    await write(port, workspace, [ann, cat], ({ location, profile }) => {
+      const { uid, component } = location(cat);
       const counts = profile(cat).counts;
       return {
         removes: [{ pair: second, changeId, at }],
@@ -110,12 +110,12 @@ export const identityGraphUndo: Contract<IdentityGraph> = {
     const workspace = await aChain(port);
     const members = [await uidOf(port, workspace, cat), await uidOf(port, workspace, dan)];
     const change = aChange();
-    await write(port, workspace, [ann], ({ seat, profile }) => ({
+    await write(port, workspace, [ann], ({ location, profile }) => ({
       changes: [change],
       removes: [{ pair: keysOf(workspace, [cat, bob]), changeId: change.changeId, at: change.at }],
       splits: [
         {
-          component: seat(ann).component,
+          component: location(ann).component,
           stays: { ...profile(ann), size: 2 },
           parts: [{ ...profile(ann), profileId: members[0]!, size: 2, members }],
         },

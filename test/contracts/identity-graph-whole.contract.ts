@@ -58,7 +58,11 @@ export const identityGraphWhole: Contract<IdentityGraph> = {
     });
     const remove = (...pair: Pair): Partial<Plan> => ({ removes: [{ pair: keysOf(workspace, pair), changeId, at }] });
     const restore = (...pair: Pair): Partial<Plan> => ({ restores: [{ pair: keysOf(workspace, pair), changeId }] });
-    const split = ({ seat, profile }: Standing, members: readonly Uid[], of = seat(ann).component): Partial<Plan> => ({
+    const split = (
+      { location, profile }: Standing,
+      members: readonly Uid[],
+      of = location(ann).component,
+    ): Partial<Plan> => ({
       splits: [
         {
           component: of,
@@ -76,16 +80,17 @@ export const identityGraphWhole: Contract<IdentityGraph> = {
       "a link to revive that never was": () => link(ann, dan, true),
       "a link to revive that stands": () => link(bob, cat, true),
       "a new link that was taken back": () => link(dan, cat, false),
-      "a part of a member of another profile": (seen) => split(seen, [seen.seat(dan).uid]),
-      "a part with a member of another profile": (seen) => split(seen, [seen.seat(bob).uid, seen.seat(dan).uid]),
-      "a part with a member that does not exist": (seen) => split(seen, [seen.seat(cat).uid, newId<Uid>()]),
+      "a part of a member of another profile": (seen) => split(seen, [seen.location(dan).uid]),
+      "a part with a member of another profile": (seen) =>
+        split(seen, [seen.location(bob).uid, seen.location(dan).uid]),
+      "a part with a member that does not exist": (seen) => split(seen, [seen.location(cat).uid, newId<Uid>()]),
       "a profile of another workspace to fall apart": (seen) =>
-        split(seen, [elsewhere.seat(ann).uid], elsewhere.seat(ann).component),
+        split(seen, [elsewhere.location(ann).uid], elsewhere.location(ann).component),
       "an identifier to mark as unlinked that does not exist": () => ({
         unlinked: [{ key: identifierKey(workspace, nobody), at, changeId }],
       }),
       "values that touched an identifier that does not exist": () => ({
-        touches: [{ key: identifierKey(workspace, nobody), touched: [], isShared: true }],
+        seenWith: [{ key: identifierKey(workspace, nobody), seenWith: [], isShared: true }],
       }),
       "a pair to forbid of an identifier that does not exist": () => ({
         forbids: [aForbiddenPair(workspace, [ann, nobody], changeId)],
@@ -98,7 +103,7 @@ export const identityGraphWhole: Contract<IdentityGraph> = {
         const { removes = [], ...rest } = broken(seen);
         const key = identifierKey(workspace, bob);
         return {
-          touches: [{ key, touched: [], isShared: true }],
+          seenWith: [{ key, seenWith: [], isShared: true }],
           ...rest,
           changes: [change],
           removes: [...remove(ann, bob).removes!, ...removes],
@@ -125,7 +130,7 @@ export const identityGraphWhole: Contract<IdentityGraph> = {
       link: (changeId) => ({ removes: [{ pair: keysOf(one, [ann, bob]), changeId, at: EVIDENCE.at }] }),
       "taken link": (changeId) => ({ restores: [{ pair: keysOf(one, [bob, cat]), changeId }] }),
       mark: (changeId) => ({ unlinked: [{ key: identifierKey(one, ann), at: EVIDENCE.at, changeId }] }),
-      touch: () => ({ touches: [{ key: identifierKey(one, ann), touched: [], isShared: true }] }),
+      touch: () => ({ seenWith: [{ key: identifierKey(one, ann), seenWith: [], isShared: true }] }),
       "forbidden pair": () => ({ allows: [forbidden.forbiddenPairId] }),
     };
     const mine = await standing(port, one, ...EVERYBODY);

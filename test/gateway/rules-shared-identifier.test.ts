@@ -2,7 +2,7 @@ import { rulesWith, type World } from "../support/house/pictures.js";
 import { table } from "../support/identity/rules-table.js";
 
 /** It was sent with two already; one of them is linked. */
-const KIOSK: World = { profiles: ["u:1 d:kiosk", "u:2"], touched: { "d:kiosk": "u:1 u:2" } };
+const KIOSK: World = { profiles: ["u:1 d:kiosk", "u:2"], seenWith: { "d:kiosk": "u:1 u:2" } };
 table("A shared identifier limit of two user ids", rulesWith({ user_id: 10 }, 2), [
   {
     says: "both known, the shared identifier links no more",
@@ -11,7 +11,7 @@ table("A shared identifier limit of two user ids", rulesWith({ user_id: 10 }, 2)
     outcome: "partial",
     kept: "u:3",
     dropped: ["d:kiosk shared_identifier"],
-    touches: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
+    seenWith: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
   },
   {
     says: "one known, the others are kept",
@@ -20,7 +20,7 @@ table("A shared identifier limit of two user ids", rulesWith({ user_id: 10 }, 2)
     outcome: "partial",
     kept: "u:3 e:3",
     dropped: ["d:kiosk shared_identifier"],
-    touches: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
+    seenWith: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
   },
   {
     says: "none known, who comes with too many at once is dropped and not created",
@@ -35,7 +35,7 @@ table("A shared identifier limit of two user ids", rulesWith({ user_id: 10 }, 2)
     outcome: "partial",
     kept: "u:1",
     dropped: ["u:2 shared_identifier", "u:3 shared_identifier", "u:4 shared_identifier"],
-    touches: ["u:1 +u:4 u:3 u:2 shared_identifier"],
+    seenWith: ["u:1 +u:4 u:3 u:2 shared_identifier"],
   },
   {
     says: "as many as the limit are no shared_identifier",
@@ -46,14 +46,14 @@ table("A shared identifier limit of two user ids", rulesWith({ user_id: 10 }, 2)
   },
   {
     says: "what stands stands",
-    world: { ...KIOSK, touched: { "d:kiosk": "u:1 u:2 u:3" } },
+    world: { ...KIOSK, seenWith: { "d:kiosk": "u:1 u:2 u:3" } },
     asks: ["identify", "d:kiosk u:1"],
     outcome: "unchanged",
     kept: "d:kiosk u:1",
   },
   {
     says: "alone it may always be seen",
-    world: { ...KIOSK, touched: { "d:kiosk": "u:1 u:2 u:3" } },
+    world: { ...KIOSK, seenWith: { "d:kiosk": "u:1 u:2 u:3" } },
     asks: ["identify", "d:kiosk"],
     outcome: "unchanged",
     kept: "d:kiosk",
@@ -65,7 +65,7 @@ table("A shared identifier limit of two user ids", rulesWith({ user_id: 10 }, 2)
     outcome: "partial",
     kept: "u:3",
     dropped: ["d:kiosk shared_identifier"],
-    touches: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
+    seenWith: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
   },
   {
     says: "the first that is not shared has the facet",
@@ -74,7 +74,7 @@ table("A shared identifier limit of two user ids", rulesWith({ user_id: 10 }, 2)
     outcome: "partial",
     kept: "u:3 e:3",
     dropped: ["d:kiosk shared_identifier"],
-    touches: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
+    seenWith: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
   },
   {
     says: "none known, whoever comes with too many at once has no facet and is not created",
@@ -90,7 +90,7 @@ table("A shared identifier limit of two user ids", rulesWith({ user_id: 10 }, 2)
     outcome: "refused",
     kept: "",
     rule: "shared_identifier",
-    touches: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
+    seenWith: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
   },
   {
     says: "one known, refused",
@@ -99,7 +99,7 @@ table("A shared identifier limit of two user ids", rulesWith({ user_id: 10 }, 2)
     outcome: "refused",
     kept: "",
     rule: "shared_identifier",
-    touches: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
+    seenWith: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
   },
   {
     says: "none known, two are never too many",
@@ -112,11 +112,11 @@ table("A shared identifier limit of two user ids", rulesWith({ user_id: 10 }, 2)
 table("A shared identifier limit beside a limit", rulesWith({ user_id: 1 }, 2), [
   {
     says: "what a limit keeps apart is counted, so that it is found out later",
-    world: { profiles: ["u:ann d:tab", "u:bob"], touched: { "d:tab": "u:ann" } },
+    world: { profiles: ["u:ann d:tab", "u:bob"], seenWith: { "d:tab": "u:ann" } },
     asks: ["event", "d:tab u:bob"],
     outcome: "partial",
     kept: "d:tab",
     dropped: ["u:bob limit"],
-    touches: ["d:tab +u:bob"],
+    seenWith: ["d:tab +u:bob"],
   },
 ]);

@@ -154,7 +154,7 @@ table("What was taken apart since", rulesWith(), [
 table("An old event beside rules", rulesWith({ user_id: 1 }, 1), [
   {
     says: "is dropped for its age, whatever else would be said, and counts for nothing",
-    world: { ...APART, touched: { "d:tab": "u:1" } },
+    world: { ...APART, seenWith: { "d:tab": "u:1" } },
     asks: ["event", "d:tab u:ann u:new"],
     at: 50,
     outcome: "unchanged",
@@ -163,17 +163,21 @@ table("An old event beside rules", rulesWith({ user_id: 1 }, 1), [
   },
   {
     says: "links the others when what was taken apart is a shared identifier, which joins nobody",
-    world: { ...APART, touched: { "d:tab": "u:1 u:2" }, unlinked: { "d:tab": 50 } },
+    world: { ...APART, seenWith: { "d:tab": "u:1 u:2" }, unlinked: { "d:tab": 50 } },
     asks: ["event", "d:tab u:ann e:new"],
     at: 50,
     outcome: "partial",
     kept: "u:ann e:new",
     dropped: ["d:tab shared_identifier"],
-    touches: ["d:tab +u:1 u:2 shared_identifier"],
+    seenWith: ["d:tab +u:1 u:2 shared_identifier"],
   },
   {
     says: "folds into the first that is no shared identifier, when others were taken apart",
-    world: { profiles: ["u:ann e:ann", "d:tab", "c:1"], removed: { "u:ann c:1": 50 }, touched: { "d:tab": "u:1 u:2" } },
+    world: {
+      profiles: ["u:ann e:ann", "d:tab", "c:1"],
+      removed: { "u:ann c:1": 50 },
+      seenWith: { "d:tab": "u:1 u:2" },
+    },
     asks: ["event", "d:tab u:ann c:1"],
     at: 50,
     outcome: "partial",

@@ -22,7 +22,7 @@ const asking = (letters: string, uids: readonly Uid[] = lettersOf(letters).map(u
 const seeing = (components: Readonly<Record<string, Component>>, ...links: readonly string[]): Snapshot => ({
   identifiers: new Map(
     Object.entries(components).flatMap(([letters, component]) =>
-      lettersOf(letters).map((letter) => [key(letter), seat(letter, component)] as const),
+      lettersOf(letters).map((letter) => [key(letter), location(letter, component)] as const),
     ),
   ),
   components: new Map(
@@ -34,11 +34,11 @@ const seeing = (components: Readonly<Record<string, Component>>, ...links: reado
   linked: new Set(links.map(pair)),
   removed: new Map(),
 });
-const seat = (letter: string, component: Component) => ({
+const location = (letter: string, component: Component) => ({
   uid: uid(letter),
   component,
   unlinkedAt: null,
-  touched: [],
+  seenWith: [],
   isShared: false,
 });
 const refOf = (letters: string) => ({ profileId: uid(lettersOf(letters).toSorted()[0]!), size: letters.length });

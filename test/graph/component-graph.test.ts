@@ -45,8 +45,8 @@ const sorted = (numbers: Iterable<number>): readonly number[] => [...numbers].to
 function naiveParts(size: number, edges: readonly Edge[]): readonly (readonly number[])[] {
   let sets: readonly (readonly number[])[] = [...Array(size).keys()].map((n) => [n]);
   for (const [a, b] of edges) {
-    const touched = sets.filter((set) => set.includes(a) || set.includes(b));
-    sets = [...sets.filter((set) => !touched.includes(set)), sorted(touched.flat())];
+    const seenWith = sets.filter((set) => set.includes(a) || set.includes(b));
+    sets = [...sets.filter((set) => !seenWith.includes(set)), sorted(seenWith.flat())];
   }
   return sets.toSorted((a, b) => a[0]! - b[0]!);
 }

@@ -104,9 +104,9 @@ describe("A profile of thousands on SQLite, all linked to one", () => {
   it("shows what the giant touched without looking through all of it", async () => {
     const want = wantingRules({ ...wanting(workspace, giant), pairs: [] }, ["user_id"], 50);
     const seen = (await graph.read(workspace, want)).identifiers.get(identifierKey(workspace, giant))!;
-    assert.equal(seen.touched.length, 50);
-    const none = await graph.read(workspace, { ...want, rules: { limited: ["email"], touchedMax: 50 } });
-    assert.deepEqual(none.identifiers.get(identifierKey(workspace, giant))!.touched, []);
+    assert.equal(seen.seenWith.length, 50);
+    const none = await graph.read(workspace, { ...want, rules: { limited: ["email"], seenWithMax: 50 } });
+    assert.deepEqual(none.identifiers.get(identifierKey(workspace, giant))!.seenWith, []);
     assert.ok(mostRows <= 50, `${mostRows} rows at once`);
   });
 

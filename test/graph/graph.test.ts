@@ -141,7 +141,7 @@ describe("The identity graph's tables", () => {
     assert.equal(statements, 8);
     statements = 0;
     const want = { keys: request.keys, pairs: [[request.keys[0]!, request.keys[1]!] as const] };
-    for (const rules of [undefined, { limited: [], touchedMax: 0 }]) {
+    for (const rules of [undefined, { limited: [], seenWithMax: 0 }]) {
       const { linked } = await counted.read(workspace, { ...want, ...(rules && { rules }) });
       assert.ok(linked.has(pairKey(request.keys[0]!, request.keys[1]!)));
       assert.equal(statements, 1, "also with all that the rules need");

@@ -64,8 +64,8 @@ const idsOf = (state: MemoryState): readonly ProfileId[] =>
   [...state.components.values()].map(({ profileId }) => profileId).toSorted();
 
 const liveProfile = (state: MemoryState, id: ProfileId): ProfileId | undefined => {
-  const seat = [...state.identifiers.values()].find(({ uid }) => uid === id);
-  return seat === undefined ? undefined : state.components.get(seat.component)?.profileId;
+  const location = [...state.identifiers.values()].find(({ uid }) => uid === id);
+  return location === undefined ? undefined : state.components.get(location.component)?.profileId;
 };
 
 const inBatches = (assertions: readonly Assertion[], random: Random): readonly (readonly Assertion[])[] => {

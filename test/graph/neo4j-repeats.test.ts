@@ -42,9 +42,9 @@ function aServer(held: ReadonlyMap<string, Repeat>, twice: ReadonlySet<string> =
       others.push(keys);
       const component = "other";
       const profile = { ...refOf("other" as WorkspaceId, 0), counts: new Map(), forbidden: [], rev: 0 };
-      const seat = { uid: keys[0] as never, component, unlinkedAt: null, touched: [], isShared: false };
+      const location = { uid: keys[0] as never, component, unlinkedAt: null, seenWith: [], isShared: false };
       return {
-        identifiers: new Map(keys.map((key) => [key, seat])),
+        identifiers: new Map(keys.map((key) => [key, location])),
         components: new Map([[component, profile]]),
         linked: new Set(),
         removed: new Map(),

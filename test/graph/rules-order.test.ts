@@ -81,8 +81,8 @@ async function profilesOf(
 function closureOf(claims: readonly Assertion[]): readonly (readonly string[])[] {
   let sets: readonly (readonly string[])[] = NAMES.map((name) => [name]);
   for (const { identifiers } of claims) {
-    const touched = sets.filter((set) => identifiers.some((one) => set.includes(nameOf(one))));
-    sets = [...sets.filter((set) => !touched.includes(set)), touched.flat()];
+    const seenWith = sets.filter((set) => identifiers.some((one) => set.includes(nameOf(one))));
+    sets = [...sets.filter((set) => !seenWith.includes(set)), seenWith.flat()];
   }
   return sets;
 }
@@ -99,12 +99,12 @@ function rulesThatHold(random: Random, claims: readonly Assertion[]): Rules {
     Math.max(...sets.map((set) => set.filter((name) => identifierNamed(name).namespace === namespace).length));
   const namespaces = ["user_id", "email", "device_id"].filter(() => random.below(2) === 0);
   const limits = Object.fromEntries(namespaces.map((namespace) => [namespace, most(namespace)]));
-  const touched = NAMES.map((name) => {
+  const seenWith = NAMES.map((name) => {
     const together = claims.filter(({ identifiers }) => identifiers.some((one) => nameOf(one) === name));
     const others = together.flatMap(({ identifiers }) => identifiers).filter(({ namespace }) => namespace in limits);
     return new Set(others.map(nameOf).filter((other) => other !== name)).size;
   });
-  return rulesWith(limits, random.below(2) === 0 ? Math.max(1, ...touched) : null);
+  return rulesWith(limits, random.below(2) === 0 ? Math.max(1, ...seenWith) : null);
 }
 
 describe(`The order of assertions (seed ${SEED})`, () => {

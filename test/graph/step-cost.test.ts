@@ -78,7 +78,7 @@ function mostLooks(size: number, workspace: WorkspaceId, border: Border | null):
       forbidden: [],
       rev,
     };
-    const seen = (uid: Uid): SeenIdentifier => ({ uid, component: 1, unlinkedAt: null, touched: [], isShared: false });
+    const seen = (uid: Uid): SeenIdentifier => ({ uid, component: 1, unlinkedAt: null, seenWith: [], isShared: false });
     const identifiers = new Map<IdentifierKey, SeenIdentifier>(
       keysOfStep(step).map((one) => [one, seen(members[0]!.uid)]),
     );

@@ -133,16 +133,16 @@ async function tellsOf({ graph }: Side, workspace: WorkspaceId, rules: Rules) {
     ({ changeId }) => changeId,
   );
   const traces = await Promise.all(changes.map((change) => graph.linksOfChange(workspace, change)));
-  const seats = [...snapshot.identifiers].map(([key, { component, touched, ...seat }]) => {
+  const locations = [...snapshot.identifiers].map(([key, { component, seenWith, ...location }]) => {
     const { rev: _, counts, ...profile } = snapshot.components.get(component)!;
     // Which of too many come is left to the backend.
-    const touches = touched.length > (rules.sharedIdentifierLimit ?? 0) ? touched.length : touched.toSorted();
-    return { key, ...seat, touches, profile: { ...profile, counts: [...counts].toSorted(byFirst) } };
+    const noted = seenWith.length > (rules.sharedIdentifierLimit ?? 0) ? seenWith.length : seenWith.toSorted();
+    return { key, ...location, noted, profile: { ...profile, counts: [...counts].toSorted(byFirst) } };
   });
   const profiles = [...snapshot.components.values()].toSorted((a, b) => (a.profileId < b.profileId ? -1 : 1));
   return {
     told: {
-      seats: seats.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
+      locations: locations.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
       linked: [...snapshot.linked].toSorted(),
       removed: [...snapshot.removed].toSorted(byFirst),
       changes,

@@ -222,7 +222,7 @@ describe("The embedded store", () => {
     });
 
     for (let position = 0; position < 32; position += 1)
-      it(`refuses to start when byte ${position} of its head is damaged, and touches nothing`, async () => {
+      it(`refuses to start when byte ${position} of its head is damaged, and seenWith nothing`, async () => {
         await flip(position);
         const before = await readFile(log);
         await assert.rejects(messages(), /onym\.db-wal is damaged: its head is wrong/);

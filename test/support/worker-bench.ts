@@ -191,9 +191,9 @@ const contributionOf = ({ eventId, effectiveTs, payload }: StoredEvent): Contrib
 function closureOf(sets: readonly (readonly IdentifierKey[])[]): readonly string[] {
   let parts: readonly (readonly IdentifierKey[])[] = [];
   for (const keys of sets) {
-    const touched = parts.filter((part) => keys.some((key) => part.includes(key)));
-    const joined = new Set([...keys, ...touched.flat()]);
-    parts = [...parts.filter((part) => !touched.includes(part)), [...joined]];
+    const seenWith = parts.filter((part) => keys.some((key) => part.includes(key)));
+    const joined = new Set([...keys, ...seenWith.flat()]);
+    parts = [...parts.filter((part) => !seenWith.includes(part)), [...joined]];
   }
   return sorted(parts.map((part) => sorted(part).join(" ")));
 }

@@ -5,7 +5,7 @@ MATCH (i:Identifier {uid: $q.uid}) USING INDEX SEEK i:Identifier(uid)
 WHERE i.ws = $q.ws`;
 
 /** The profile of an identifier, with its staging nodes: no two states of it look the same. */
-export const SEAT = `CYPHER replan=skip ${IDENTIFIER}
+export const LOCATION = `CYPHER replan=skip ${IDENTIFIER}
 OPTIONAL MATCH (i)-[:OF]->(place)
 OPTIONAL MATCH (place)-[:ANNEX_OF]->(main)
 WITH coalesce(main, place) AS p

@@ -122,10 +122,10 @@ SET i.unlinked_at = CASE WHEN u.at IS NULL THEN null ELSE datetime({epochMillis:
 RETURN count(*)`;
 
 export const TOUCH = `CYPHER replan=skip
-UNWIND $q.touches AS t
+UNWIND $q.seenWith AS t
 MATCH (i:Identifier {key: t.key}) USING INDEX SEEK i:Identifier(key)
 WHERE i.ws = $q.ws
-SET i.touched = coalesce(i.touched, []) + [key IN t.touched WHERE NOT key IN coalesce(i.touched, [])]
+SET i.seen_with = coalesce(i.seen_with, []) + [key IN t.seenWith WHERE NOT key IN coalesce(i.seen_with, [])]
 FOREACH (_ IN CASE WHEN t.isShared THEN [1] ELSE [] END | SET i:SharedIdentifier)
 FOREACH (_ IN CASE WHEN t.isShared THEN [] ELSE [1] END | REMOVE i:SharedIdentifier)
 RETURN count(*)`;

@@ -2,10 +2,10 @@
  * What the hot paths say to Neo4j. Each text is fixed, so its plan is made once: what a client sent stands in the one map `$q` alone.
  * The hints keep the plans right on an empty database as on a full one; then `replan=skip` saves the stalls of planning anew.
  *
- * (:Identifier {key, uid, ws, ns, value, unlinked_at, unlinked_by, touched})-[:OF {hub, uid}]->(:Profile {ws, id, hub, size, rev,
+ * (:Identifier {key, uid, ws, ns, value, unlinked_at, unlinked_by, seen_with})-[:OF {hub, uid}]->(:Profile {ws, id, hub, size, rev,
  * counts, never}). `hub` is a name that the profile keeps, so that its members stand in the index of `OF` in their order. `rev` is
- * higher after each step that touched it, `counts` says how many identifiers of each namespace it has (JSON), `never` which forbidden
- * pairs have a side in it. `unlinked_at` and `unlinked_by` are time and change of the last unlink; `touched` are keys of limited
+ * higher after each step that changed it, `counts` says how many identifiers of each namespace it has (JSON), `forbidden` which forbidden
+ * pairs have a side in it. `unlinked_at` and `unlinked_by` are time and change of the last unlink; `seen_with` are keys of limited
  * namespaces that a rule kept apart from it. One that is beyond the shared identifier limit is a (:SharedIdentifier) too.
  * While a large profile is put together or taken apart, some of its members stand with an (:Annex)-[:ANNEX_OF]->(:Profile) that
  * says of itself all that the profile does; `annexed` says on both that there are such. `stir` is higher whenever members changed
@@ -112,9 +112,9 @@ CALL (${scope}) {
   MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
   MATCH (i)-[:OF]->(p)
   WITH p, collect([
-    n, i.uid, i.unlinked_at.epochMillis, i:SharedIdentifier, CASE WHEN $q.touching = [] THEN null ELSE i.touched END
-  ]) AS seats
-  RETURN collect([p.id, p.size, p.rev, p.counts, p.forbidden, p.annexed, seats]) AS found
+    n, i.uid, i.unlinked_at.epochMillis, i:SharedIdentifier, CASE WHEN $q.touching = [] THEN null ELSE i.seen_with END
+  ]) AS locations
+  RETURN collect([p.id, p.size, p.rev, p.counts, p.forbidden, p.annexed, locations]) AS found
 }
 CALL (${scope}) {
   UNWIND range(0, size($q.pairs) - 1) AS n
@@ -130,14 +130,14 @@ CALL (${scope}) {
     LIMIT 1000
     WHERE l.removed_at IS NULL AND other.ns IN $q.limited
     WITH other
-    LIMIT toInteger($q.touchedMax)
+    LIMIT toInteger($q.seenWithMax)
     RETURN collect(other.key) AS others
   }
   WITH n, others
   WHERE others <> []
-  RETURN collect([n, others]) AS touched
+  RETURN collect([n, others]) AS seenWith
 }
-RETURN found, links, touched`;
+RETURN found, links, seenWith`;
 
 export const RULES = `CYPHER replan=skip ${RULES_PARTS("")}`;
 

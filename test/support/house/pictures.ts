@@ -60,7 +60,7 @@ export interface World {
   /** Identifier -> when it was unlinked. */
   readonly unlinked?: Readonly<Record<string, number>>;
   /** Identifier -> what it was sent with. */
-  readonly touched?: Readonly<Record<string, Names>>;
+  readonly seenWith?: Readonly<Record<string, Names>>;
 }
 
 export function snapshotOf({
@@ -68,13 +68,13 @@ export function snapshotOf({
   forbiddenPairs = [],
   removed = {},
   unlinked = {},
-  touched = {},
+  seenWith = {},
 }: World): Snapshot {
   const members = profiles.map(namesOf);
-  const seats = members.flatMap((names, component) => names.map((name) => [name, component] as const));
+  const locations = members.flatMap((names, component) => names.map((name) => [name, component] as const));
   for (const name of [...forbiddenPairs.flatMap(namesOf), ...Object.keys(removed).flatMap(namesOf)])
     assert.ok(
-      seats.some(([seated]) => seated === name),
+      locations.some(([seated]) => seated === name),
       `${name} is in no profile`,
     );
   const gone = new Map(
@@ -82,13 +82,13 @@ export function snapshotOf({
   );
   return {
     identifiers: new Map(
-      seats.map(([name, component]) => [
+      locations.map(([name, component]) => [
         keyOf(name),
         {
           uid: uidOf(name),
           component,
           unlinkedAt: unlinked[name] ?? null,
-          touched: namesOf(touched[name] ?? "").map(keyOf),
+          seenWith: namesOf(seenWith[name] ?? "").map(keyOf),
           isShared: false,
         },
       ]),

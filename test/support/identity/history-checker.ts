@@ -50,22 +50,22 @@ const AT_THE_END: Span = { began: Infinity, ended: Infinity };
 /** What no order of the operations explains, in words; nothing for a history that may have happened. */
 export function findingsOf(history: History): readonly string[] {
   const links = createLinks(history.entries);
-  const seats = seatsOf(history.profiles);
+  const locations = seatsOf(history.profiles);
   return [
-    ...seats.findings,
-    ...history.entries.flatMap((entry) => checkAnswers(history, links, seats, entry)),
-    ...checkEnd(history, links, seats),
+    ...locations.findings,
+    ...history.entries.flatMap((entry) => checkAnswers(history, links, locations, entry)),
+    ...checkEnd(history, links, locations),
   ];
 }
 
-interface Seats {
+interface Locations {
   readonly uidOf: ReadonlyMap<Name, Uid>;
   readonly ownerOf: ReadonlyMap<Uid, Name>;
   readonly profileOf: ReadonlyMap<Name, Profile>;
   readonly findings: readonly string[];
 }
 
-function seatsOf(profiles: readonly Profile[]): Seats {
+function seatsOf(profiles: readonly Profile[]): Locations {
   const findings: string[] = [];
   const [uidOf, ownerOf, profileOf] = [new Map<Name, Uid>(), new Map<Uid, Name>(), new Map<Name, Profile>()];
   for (const profile of profiles) {
@@ -136,7 +136,7 @@ function push(lists: Map<string, Entry[]>, key: string, entry: Entry): void {
 }
 
 /** Each answer lies between what had ended before the operation began and what had begun before it ended. */
-function checkAnswers(history: History, links: Links, seats: Seats, entry: Entry): readonly string[] {
+function checkAnswers(history: History, links: Links, locations: Locations, entry: Entry): readonly string[] {
   return entry.answers.flatMap(({ name, profile }) => {
     // An assertion links what it names, whatever else goes on.
     const own = entry.kind === "assert" ? entry.names : [name];
@@ -145,12 +145,12 @@ function checkAnswers(history: History, links: Links, seats: Seats, entry: Entry
     const told = `${entry.kind} ${entry.names.join(" ")} was told`;
     if (profile === null)
       return isAcknowledged(links, name, entry) ? [`${told} that ${name} was never seen, after it was`] : [];
-    const findings = checkResolved(history, seats, name, profile.id).map((finding) => `${told} ${finding}`);
-    const owner = seats.ownerOf.get(profile.id);
+    const findings = checkResolved(history, locations, name, profile.id).map((finding) => `${told} ${finding}`);
+    const owner = locations.ownerOf.get(profile.id);
     if (owner === undefined) return [...findings, `${told} ${profile.id}, which is nobody's id`];
     if (!most.has(owner)) findings.push(`${told} the id of ${owner}, which nothing had joined to ${name} yet`);
-    const oldest = [...least].toSorted((a, b) => ageOf(seats, a, b))[0]!;
-    if ((seats.uidOf.get(oldest) ?? profile.id) < profile.id)
+    const oldest = [...least].toSorted((a, b) => ageOf(locations, a, b))[0]!;
+    if ((locations.uidOf.get(oldest) ?? profile.id) < profile.id)
       findings.push(`${told} the id of ${owner}, although ${oldest} was surely joined and is older`);
     if (profile.size < least.size || profile.size > most.size)
       findings.push(`${told} a size of ${profile.size}, not between ${least.size} and ${most.size}`);
@@ -158,7 +158,8 @@ function checkAnswers(history: History, links: Links, seats: Seats, entry: Entry
   });
 }
 
-const ageOf = ({ uidOf }: Seats, a: Name, b: Name): number => ((uidOf.get(a) ?? "~") < (uidOf.get(b) ?? "~") ? -1 : 1);
+const ageOf = ({ uidOf }: Locations, a: Name, b: Name): number =>
+  (uidOf.get(a) ?? "~") < (uidOf.get(b) ?? "~") ? -1 : 1;
 
 const isAcknowledged = ({ entries }: Links, name: Name, { began }: Span): boolean =>
   entries.some(
@@ -166,20 +167,20 @@ const isAcknowledged = ({ entries }: Links, name: Name, { began }: Span): boolea
   );
 
 /** An id is good for ever, and without an unlink it goes on naming the person that it was told for. */
-function checkResolved({ entries, resolved }: History, seats: Seats, name: Name, id: ProfileId): string[] {
-  const owner = seats.ownerOf.get(id);
+function checkResolved({ entries, resolved }: History, locations: Locations, name: Name, id: ProfileId): string[] {
+  const owner = locations.ownerOf.get(id);
   const now = resolved.get(id) ?? null;
   if (now === null) return [`${id}, which names nobody in the end`];
-  if (owner !== undefined && seats.profileOf.get(owner)?.id !== now)
+  if (owner !== undefined && locations.profileOf.get(owner)?.id !== now)
     return [`${id}, which names ${now} in the end and not the profile of ${owner}`];
   const isTorn = entries.some(({ kind }) => kind === "unlink");
-  return isTorn || seats.profileOf.get(name)?.id === now
+  return isTorn || locations.profileOf.get(name)?.id === now
     ? []
     : [`${id}, which names somebody else than ${name} in the end`];
 }
 
 /** The profiles of the end hold all that surely hangs together, and nobody whom nothing joins. */
-function checkEnd({ entries }: History, links: Links, { profileOf }: Seats): readonly string[] {
+function checkEnd({ entries }: History, links: Links, { profileOf }: Locations): readonly string[] {
   const findings: string[] = [];
   const acknowledged = entries.filter(({ kind, ending }) => kind === "assert" && ending === "ok");
   for (const name of new Set(acknowledged.flatMap(({ names }) => names))) {

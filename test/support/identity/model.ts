@@ -51,19 +51,19 @@ export function createOracle(uidOf: (identifier: Identifier) => Uid) {
   return {
     assert: ({ identifiers }: Assertion): Expected => {
       const values = identifiers.map(({ value }) => value);
-      const touched = sets.filter((set) => values.some((value) => set.has(value)));
-      const joined = new Set([...touched.flatMap((set) => [...set]), ...values]);
+      const seenWith = sets.filter((set) => values.some((value) => set.has(value)));
+      const joined = new Set([...seenWith.flatMap((set) => [...set]), ...values]);
       const news = newPairs(values);
-      const grows = joined.size > touched.reduce((sum, set) => sum + set.size, 0);
-      sets = [...sets.filter((set) => !touched.includes(set)), joined];
+      const grows = joined.size > seenWith.reduce((sum, set) => sum + set.size, 0);
+      sets = [...sets.filter((set) => !seenWith.includes(set)), joined];
       for (const pair of news) pairs.add(pair);
       const profileId = idOf(joined);
-      const mergedProfileIds = touched
+      const mergedProfileIds = seenWith
         .map(idOf)
         .filter((id) => id !== profileId)
         .toSorted();
-      const changed = grows || news.length > 0 || touched.length > 1;
-      const outcome = !changed ? "unchanged" : ((["created", "linked"] as const)[touched.length] ?? "merged");
+      const changed = grows || news.length > 0 || seenWith.length > 1;
+      const outcome = !changed ? "unchanged" : ((["created", "linked"] as const)[seenWith.length] ?? "merged");
       return { profileId, outcome, mergedProfileIds };
     },
     partition: (): Partition => normal(sets.map((set) => Array.from(set))),

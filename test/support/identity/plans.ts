@@ -56,7 +56,7 @@ export const aChange = (parts: Partial<Change> = {}): Change => ({
 /** What a plan made by hand needs to know of what stands there. */
 export interface Standing {
   readonly workspace: WorkspaceId;
-  readonly seat: (identifier: Identifier) => SeenIdentifier;
+  readonly location: (identifier: Identifier) => SeenIdentifier;
   readonly profile: (identifier: Identifier) => SeenComponent;
 }
 
@@ -75,8 +75,8 @@ export const write = (
 };
 
 function standingIn(workspace: WorkspaceId, { identifiers, components }: Snapshot): Standing {
-  const seat = (identifier: Identifier): SeenIdentifier => identifiers.get(identifierKey(workspace, identifier))!;
-  return { workspace, seat, profile: (identifier) => components.get(seat(identifier).component)! };
+  const location = (identifier: Identifier): SeenIdentifier => identifiers.get(identifierKey(workspace, identifier))!;
+  return { workspace, location, profile: (identifier) => components.get(location(identifier).component)! };
 }
 
 /** Writes records and nothing else. */
@@ -88,8 +88,8 @@ export const keysOf = (workspace: WorkspaceId, [one, other]: Pair): KeyPair => [
   identifierKey(workspace, other),
 ];
 
-const partOf = ({ seat }: Standing, identifiers: readonly Identifier[]): PartPlan => {
-  const members: Uid[] = identifiers.map((one) => seat(one).uid).toSorted();
+const partOf = ({ location }: Standing, identifiers: readonly Identifier[]): PartPlan => {
+  const members: Uid[] = identifiers.map((one) => location(one).uid).toSorted();
   const counts = new Map<string, number>();
   for (const { namespace } of identifiers) counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
   return { members, profileId: members[0]!, size: members.length, counts, forbidden: [] };
@@ -108,7 +108,7 @@ export async function takeApart(
       PartPlan,
       ...PartPlan[],
     ];
-    const { component } = standing.seat(parts[0]![0]!);
+    const { component } = standing.location(parts[0]![0]!);
     return {
       changes: [change],
       removes: links.map((pair) => ({ pair: keysOf(workspace, pair), changeId: change.changeId, at: change.at })),
@@ -134,8 +134,8 @@ export async function giveBack(
 }
 
 /** The plan of one profile out of those of a pair; none when it is one already. */
-export function joined({ seat, profile }: Standing, [one, other]: Pair): readonly ComponentPlan[] {
-  const [into, absorbed] = [seat(one).component, seat(other).component];
+export function joined({ location, profile }: Standing, [one, other]: Pair): readonly ComponentPlan[] {
+  const [into, absorbed] = [location(one).component, location(other).component];
   if (into === absorbed) return [];
   const [x, y] = [profile(one), profile(other)];
   const counts = new Map(x.counts);
@@ -179,11 +179,11 @@ export async function allow(
 }
 
 function withForbidden(
-  { seat, profile }: Standing,
+  { location, profile }: Standing,
   pair: Pair,
   change: (all: SeenComponent["forbidden"]) => SeenComponent["forbidden"],
 ): readonly ComponentPlan[] {
-  const components = new Map<Component, SeenComponent>(pair.map((one) => [seat(one).component, profile(one)]));
+  const components = new Map<Component, SeenComponent>(pair.map((one) => [location(one).component, profile(one)]));
   return [...components].map(([into, { profileId, size, counts, forbidden }]) => ({
     into,
     absorbed: [],

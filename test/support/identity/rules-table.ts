@@ -6,7 +6,7 @@ import {
   type Outcome,
   type Plan,
   type Rules,
-  type TouchPlan,
+  type SeenWithPlan,
   type AssertResult,
 } from "../../../core/identity/model.js";
 import { EMPTY_PLAN } from "../../../graph/rules/working-state.js";
@@ -39,7 +39,7 @@ export interface Row {
   /** Of a refusal. */
   readonly rule?: string;
   /** `d:kiosk +u:1 u:2 shared_identifier`: what is noted of it. */
-  readonly touches?: readonly string[];
+  readonly seenWith?: readonly string[];
 }
 
 function check(row: Row, rules: Rules): void {
@@ -56,12 +56,12 @@ function check(row: Row, rules: Rules): void {
   checkPlan(plan ?? EMPTY_PLAN, kept, row.world ?? {});
   checkProfile(result, kept, row.world ?? {});
   checkRecord(plan, result, row);
-  assert.deepEqual((plan ?? EMPTY_PLAN).touches.map(showTouch), row.touches ?? []);
+  assert.deepEqual((plan ?? EMPTY_PLAN).seenWith.map(showTouch), row.seenWith ?? []);
 }
 
 const nameAt = (key: IdentifierKey): string => nameOf(identifierOf(key));
-const showTouch = ({ key, touched, isShared }: TouchPlan): string =>
-  `${nameAt(key)} +${touched.map(nameAt).join(" ")}${isShared ? " shared_identifier" : ""}`;
+const showTouch = ({ key, seenWith, isShared }: SeenWithPlan): string =>
+  `${nameAt(key)} +${seenWith.map(nameAt).join(" ")}${isShared ? " shared_identifier" : ""}`;
 
 const isSeen = ({ profiles = [] }: World, name: string): boolean => profiles.flatMap(namesOf).includes(name);
 
@@ -80,11 +80,11 @@ function checkPlan({ creates, links }: Plan, kept: readonly string[], world: Wor
 
 function checkProfile(result: AssertResult, kept: readonly string[], world: World): void {
   const profiles = (world.profiles ?? []).map(namesOf);
-  const touched = profiles.filter((names) => names.some((name) => kept.includes(name)));
-  const members = [...new Set([...touched.flat(), ...kept])];
+  const seenWith = profiles.filter((names) => names.some((name) => kept.includes(name)));
+  const members = [...new Set([...seenWith.flat(), ...kept])];
   const smallest = (names: readonly string[]): string | null => names.map(uidOf).toSorted()[0] ?? null;
   assert.equal(result.profileId, smallest(members));
-  const retired = touched.map((names) => String(smallest(names))).filter((id) => id !== result.profileId);
+  const retired = seenWith.map((names) => String(smallest(names))).filter((id) => id !== result.profileId);
   assert.deepEqual(result.mergedProfileIds, retired.toSorted());
   if (result.profileId !== null)
     assert.deepEqual(result.after, [{ profileId: result.profileId, size: members.length }]);

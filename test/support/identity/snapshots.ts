@@ -21,8 +21,8 @@ export const wanting = (workspace: WorkspaceId, ...identifiers: readonly Identif
 export const wantingRules = (
   want: ReadSet,
   limited: readonly string[] = [],
-  touchedMax = limited.length === 0 ? 0 : 100,
-): ReadSet => ({ ...want, rules: { limited, touchedMax } });
+  seenWithMax = limited.length === 0 ? 0 : 100,
+): ReadSet => ({ ...want, rules: { limited, seenWithMax } });
 
 /** What stands there, without the components' names, which only the backend knows. */
 export async function standing(graph: IdentityGraph, workspace: WorkspaceId, ...identifiers: readonly Identifier[]) {
@@ -31,7 +31,7 @@ export async function standing(graph: IdentityGraph, workspace: WorkspaceId, ...
   return {
     profiles: [...snapshot.identifiers].map(
       ([key, { component, ...seen }]) =>
-        [key, { ...seen, touched: seen.touched.toSorted() }, snapshot.components.get(component)!] as const,
+        [key, { ...seen, seenWith: seen.seenWith.toSorted() }, snapshot.components.get(component)!] as const,
     ),
     linked: [...snapshot.linked].toSorted(),
     removed: [...snapshot.removed].toSorted(([a], [b]) => (a < b ? -1 : 1)),

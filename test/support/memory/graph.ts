@@ -68,22 +68,24 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
       }),
     resolve: (workspace, profileId) =>
       open(() => {
-        const seat = find(workspace, profileId);
-        if (seat === null) return null;
-        const { profileId: live, size } = state.components.get(seat.component)!;
+        const location = find(workspace, profileId);
+        if (location === null) return null;
+        const { profileId: live, size } = state.components.get(location.component)!;
         return { profileId: live, size };
       }),
     members: (workspace, profileId, { after, limit }) =>
       open(() => pageOf(membersOf(workspace, profileId).map(memberOf), ({ uid }) => uid, after, limit)),
     sharedIdentifiers: (workspace, { after, limit }) =>
       open(() => {
-        const marked = [...state.identifiers.values()].filter((seat) => seat.workspace === workspace && seat.isShared);
+        const marked = [...state.identifiers.values()].filter(
+          (location) => location.workspace === workspace && location.isShared,
+        );
         return pageOf(marked.map(memberOf), ({ uid }) => uid, after, limit);
       }),
     hasIdentifiers: (workspace, namespace) =>
       open(() =>
         [...state.identifiers.values()].some(
-          (seat) => seat.workspace === workspace && seat.identifier.namespace === namespace,
+          (location) => location.workspace === workspace && location.identifier.namespace === namespace,
         ),
       ),
     ...createLinkReads(state, open),
@@ -95,12 +97,12 @@ type Open = <T>(work: () => T) => Promise<T>;
 
 function createReader({ identifiers }: MemoryState) {
   const find = (workspace: WorkspaceId, uid: Uid): MemorySeat | null =>
-    [...identifiers.values()].find((seat) => seat.uid === uid && seat.workspace === workspace) ?? null;
+    [...identifiers.values()].find((location) => location.uid === uid && location.workspace === workspace) ?? null;
   return {
     find,
     membersOf: (workspace: WorkspaceId, profileId: ProfileId): readonly MemorySeat[] => {
       const component = find(workspace, profileId)?.component;
-      return [...identifiers.values()].filter((seat) => seat.component === component);
+      return [...identifiers.values()].filter((location) => location.component === component);
     },
   };
 }
@@ -181,8 +183,8 @@ function createRecordReads(state: MemoryState, open: Open): RecordReads {
   return {
     isUnlinkedBy: (workspace, key, changeId) =>
       open(() => {
-        const seat = state.identifiers.get(key);
-        return seat?.workspace === workspace && seat.unlinked?.by === changeId;
+        const location = state.identifiers.get(key);
+        return location?.workspace === workspace && location.unlinked?.by === changeId;
       }),
     findForbiddenPairs: (workspace, forbiddenPairIds) =>
       open(() =>

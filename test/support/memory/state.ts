@@ -23,7 +23,7 @@ export interface MemorySeat {
   readonly workspace: WorkspaceId;
   component: number;
   unlinked: { readonly at: number; readonly by: ChangeId } | null;
-  touched: readonly IdentifierKey[];
+  seenWith: readonly IdentifierKey[];
   isShared: boolean;
 }
 
@@ -88,7 +88,9 @@ export function borderOf(state: MemoryState, sets: readonly (readonly Identifier
   );
   const firstOutside = new Map<Component, Uid>();
   for (const { component } of sets.flat().flatMap((key) => state.identifiers.get(key) ?? [])) {
-    const outside = [...state.identifiers].filter(([key, seat]) => seat.component === component && !inSets.has(key));
+    const outside = [...state.identifiers].filter(
+      ([key, location]) => location.component === component && !inSets.has(key),
+    );
     const [first] = outside.map(([, { uid }]) => uid).toSorted();
     if (first !== undefined) firstOutside.set(component, first);
   }
@@ -103,16 +105,16 @@ export function componentOf(state: MemoryState, component: Component, rules: Rea
 }
 
 export function seenOf(state: MemoryState, key: IdentifierKey, rules: ReadSet["rules"]): SeenIdentifier {
-  const { uid, component, unlinked, touched, isShared } = state.identifiers.get(key)!;
-  if (rules === undefined) return { uid, component, unlinkedAt: null, touched: [], isShared: false };
+  const { uid, component, unlinked, seenWith, isShared } = state.identifiers.get(key)!;
+  if (rules === undefined) return { uid, component, unlinkedAt: null, seenWith: [], isShared: false };
   const limited = new Set(rules.limited);
-  const all = limited.size === 0 ? [] : [...neighboursOf(state, key), ...touched];
+  const all = limited.size === 0 ? [] : [...neighboursOf(state, key), ...seenWith];
   const wanted = all.filter((one) => limited.has(namespaceOf(one)));
   return {
     uid,
     component,
     unlinkedAt: unlinked?.at ?? null,
-    touched: [...new Set(wanted)].slice(0, rules.touchedMax),
+    seenWith: [...new Set(wanted)].slice(0, rules.seenWithMax),
     isShared,
   };
 }
@@ -136,7 +138,7 @@ export function applyPlan(state: MemoryState, plan: Plan, workspace: WorkspaceId
       workspace,
       component: ids[component]!,
       unlinked: null,
-      touched: [],
+      seenWith: [],
       isShared: false,
     });
   const ends = plan.removes.flatMap(({ pair }) => pair).flatMap((key) => state.identifiers.get(key)?.component ?? []);
@@ -168,14 +170,15 @@ function applyJoins(state: MemoryState, { components }: Plan, workspace: Workspa
     const revs = [id, ...absorbed].map((component) => state.components.get(Number(component))?.rev ?? 0);
     if (into === null || state.components.has(id))
       state.components.set(id, { profileId, size, counts, forbidden, rev: Math.max(...revs) + 1, workspace });
-    for (const seat of state.identifiers.values()) if (absorbed.includes(seat.component)) seat.component = id;
+    for (const location of state.identifiers.values())
+      if (absorbed.includes(location.component)) location.component = id;
     for (const component of absorbed) state.components.delete(Number(component));
     return id;
   });
 }
 
 function applySplits(state: MemoryState, { splits }: Plan): readonly number[] {
-  const seats = new Map([...state.identifiers.values()].map((seat) => [seat.uid, seat]));
+  const locations = new Map([...state.identifiers.values()].map((location) => [location.uid, location]));
   return splits.flatMap(({ component, stays, parts }) => {
     const whole = Number(component);
     const { workspace, rev } = state.components.get(whole)!;
@@ -183,7 +186,7 @@ function applySplits(state: MemoryState, { splits }: Plan): readonly number[] {
       ({ id, part }) => {
         const { profileId, size, counts, forbidden } = part;
         state.components.set(id, { profileId, size, counts, forbidden, rev: rev + 1, workspace });
-        if ("members" in part) for (const uid of part.members as readonly Uid[]) seats.get(uid)!.component = id;
+        if ("members" in part) for (const uid of part.members as readonly Uid[]) locations.get(uid)!.component = id;
         return id;
       },
     );
@@ -204,10 +207,10 @@ function applyLinks({ links }: MemoryState, plan: Plan): void {
 function applyMarks(state: MemoryState, plan: Plan, workspace: WorkspaceId): void {
   for (const { key, at, changeId } of plan.unlinked)
     state.identifiers.get(key)!.unlinked = at === null ? null : { at, by: changeId };
-  for (const { key, touched, isShared } of plan.touches) {
-    const seat = state.identifiers.get(key)!;
-    seat.touched = [...new Set([...seat.touched, ...touched])];
-    seat.isShared = isShared;
+  for (const { key, seenWith, isShared } of plan.seenWith) {
+    const location = state.identifiers.get(key)!;
+    location.seenWith = [...new Set([...location.seenWith, ...seenWith])];
+    location.isShared = isShared;
   }
   for (const forbidden of plan.forbids) state.forbiddenPairs.set(forbidden.forbiddenPairId, { workspace, forbidden });
   for (const forbiddenPairId of plan.allows) state.forbiddenPairs.delete(forbiddenPairId);
@@ -238,11 +241,11 @@ export function requireFits(state: MemoryState, plan: Plan, workspace: Workspace
     plan.restores.every(({ pair }) => pair.every(isThere) && typeof removedAt(pair) === "number"),
     plan.splits.every(({ component, parts }) => {
       const members = new Set(
-        [...state.identifiers.values()].filter((seat) => seat.component === component).map(({ uid }) => uid),
+        [...state.identifiers.values()].filter((location) => location.component === component).map(({ uid }) => uid),
       );
       return parts.every((part) => part.members.every((uid) => members.has(uid)));
     }),
-    [...plan.unlinked, ...plan.touches].every(({ key }) => isThere(key)),
+    [...plan.unlinked, ...plan.seenWith].every(({ key }) => isThere(key)),
     plan.forbids.every(
       ({ forbiddenPairId, from, to }) =>
         !state.forbiddenPairs.has(forbiddenPairId) && [from, to].every((one) => isThere(identifierKey(workspace, one))),

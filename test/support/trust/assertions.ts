@@ -57,7 +57,7 @@ export function claim(state: TrustState, asked: Claim, changeId: ChangeId): Expe
   const others = names.filter((name) => !known.includes(name));
   if (isEvent(asked) && isOld(state, others, asked.at))
     return keep(state, asked, facetAlone(state, known, others), changeId);
-  const before = new Map(names.map((name) => [name, touchedOf(state, name)]));
+  const before = new Map(names.map((name) => [name, seenWithOf(state, name)]));
   const sharedIdentifiers = sharedIdentifiersOf(state, names, before);
   const selection = select(state, asked, names, sharedIdentifiers);
   const isRefused = asked.source === "alias" && selection.dropped.length > 0;
@@ -89,8 +89,8 @@ const limitedOf = ({ rules }: TrustState, names: readonly Name[]): readonly Name
 const othersOf = (state: TrustState, names: readonly Name[], name: Name): readonly Name[] =>
   limitedOf(state, names).filter((other) => other !== name);
 
-const touchedOf = (state: TrustState, name: Name): ReadonlySet<Name> =>
-  new Set(limitedOf(state, [...linkedTo(state, name), ...(state.touches.get(name) ?? [])]));
+const seenWithOf = (state: TrustState, name: Name): ReadonlySet<Name> =>
+  new Set(limitedOf(state, [...linkedTo(state, name), ...(state.seenWith.get(name) ?? [])]));
 
 /**
  * Unlinks the shared identifiers that assertions since the last call came upon and that are linked to anybody. `notedOf` tells what the
@@ -107,13 +107,13 @@ export function takeBack(state: TrustState, { changeIdOf, notedOf, at }: TakeBac
       unlinkIdentifier(state, identifierOfName(name), { at, changeId });
       taken.push(changeId);
     }
-    const before = state.touches.get(name) ?? [];
+    const before = state.seenWith.get(name) ?? [];
     const noted = notedOf(name);
     assert.ok(
       noted.every((one) => before.includes(one) || sentWith.has(one)),
       `${name}: nothing is made up`,
     );
-    state.touches.set(name, noted);
+    state.seenWith.set(name, noted);
     assert.ok(isShared(state, name), `${name} goes on to be shared`);
   }
   return taken;
@@ -126,18 +126,18 @@ export interface TakeBack {
 }
 
 const isBeyond = (state: TrustState, name: Name): boolean =>
-  touchedOf(state, name).size > (state.rules.sharedIdentifierLimit ?? Infinity);
+  seenWithOf(state, name).size > (state.rules.sharedIdentifierLimit ?? Infinity);
 /** By the limit of now, whatever was found before. */
 export const isShared = (state: TrustState, name: Name): boolean =>
   state.sharedIdentifiers.has(name) && isBeyond(state, name);
 
 type Touched = ReadonlyMap<Name, ReadonlySet<Name>>;
 
-function sharedIdentifiersOf(state: TrustState, names: readonly Name[], touched: Touched): ReadonlySet<Name> {
+function sharedIdentifiersOf(state: TrustState, names: readonly Name[], seenWith: Touched): ReadonlySet<Name> {
   const { sharedIdentifierLimit } = state.rules;
   if (sharedIdentifierLimit === null) return new Set();
   const isTooMany = (name: Name): boolean =>
-    new Set([...touched.get(name)!, ...othersOf(state, names, name)]).size > sharedIdentifierLimit;
+    new Set([...seenWith.get(name)!, ...othersOf(state, names, name)]).size > sharedIdentifierLimit;
   return new Set(names.filter(isTooMany));
 }
 
@@ -151,14 +151,14 @@ function noteTouches(
   const { sharedIdentifierLimit, limits } = state.rules;
   if (sharedIdentifierLimit === null || limits.size === 0) return;
   for (const name of names.filter((one) => state.seen.has(one))) {
-    const touched = before.get(name)!;
+    const seenWith = before.get(name)!;
     const apart = othersOf(state, names, name).filter(
-      (other) => !touched.has(other) && !isLinked(state, [name, other]),
+      (other) => !seenWith.has(other) && !isLinked(state, [name, other]),
     );
     const isHeld = sharedIdentifiers.has(name) && linkedTo(state, name).length > 0;
-    if (isHeld) state.judged.set(name, new Set([...(state.judged.get(name) ?? []), ...touched, ...apart]));
-    const noted = isHeld ? apart : apart.slice(0, Math.max(sharedIdentifierLimit + 1 - touched.size, 0));
-    state.touches.set(name, [...(state.touches.get(name) ?? []), ...noted]);
+    if (isHeld) state.judged.set(name, new Set([...(state.judged.get(name) ?? []), ...seenWith, ...apart]));
+    const noted = isHeld ? apart : apart.slice(0, Math.max(sharedIdentifierLimit + 1 - seenWith.size, 0));
+    state.seenWith.set(name, [...(state.seenWith.get(name) ?? []), ...noted]);
     if (sharedIdentifiers.has(name)) state.sharedIdentifiers.add(name);
     else state.sharedIdentifiers.delete(name);
   }

@@ -15,7 +15,7 @@ export interface TrustState {
   readonly forbiddenPairs: Map<string, Pair>;
   readonly unlinked: Map<Name, { readonly at: number; readonly by: ChangeId }>;
   /** What rules kept apart from an identifier. */
-  readonly touches: Map<Name, readonly Name[]>;
+  readonly seenWith: Map<Name, readonly Name[]>;
   readonly sharedIdentifiers: Set<Name>;
   /** Linked ones that assertions came upon as shared, each with what it was sent with. They are to be unlinked. */
   readonly judged: Map<Name, ReadonlySet<Name>>;
@@ -68,7 +68,7 @@ export const createTrustState = (uidOf: TrustState["uidOf"], rules: Rules): Trus
   links: new Map(),
   forbiddenPairs: new Map(),
   unlinked: new Map(),
-  touches: new Map(),
+  seenWith: new Map(),
   sharedIdentifiers: new Set(),
   judged: new Map(),
   changes: [],
@@ -81,7 +81,7 @@ export const copyOf = (state: TrustState): TrustState => ({
   links: new Map(state.links),
   forbiddenPairs: new Map(state.forbiddenPairs),
   unlinked: new Map(state.unlinked),
-  touches: new Map(state.touches),
+  seenWith: new Map(state.seenWith),
   sharedIdentifiers: new Set(state.sharedIdentifiers),
   judged: new Map(),
   changes: [...state.changes],

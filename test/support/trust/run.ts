@@ -146,9 +146,9 @@ async function notedOf({ graph, workspace }: Bench, name: Name): Promise<readonl
     IDENTIFIERS.find((one) => nameOf(one) === name)!,
   );
   const limited = [...new Set(IDENTIFIERS.map(({ namespace }) => namespace))];
-  const want = { keys: [key], pairs: [], rules: { limited, touchedMax: IDENTIFIERS.length } };
+  const want = { keys: [key], pairs: [], rules: { limited, seenWithMax: IDENTIFIERS.length } };
   const { identifiers } = await graph.read(workspace, want);
-  return identifiers.get(key)!.touched.map((one) => nameOf(identifierOf(one)));
+  return identifiers.get(key)!.seenWith.map((one) => nameOf(identifierOf(one)));
 }
 
 const isKnown = ({ changes }: TrustState, id: ChangeId): boolean => changes.some(({ changeId }) => changeId === id);
