@@ -1,6 +1,7 @@
+import { isUnavailable } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { Identity, UnlinkRequest } from "../core/identity/api.js";
-import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
+import { newId, type ChangeId, type IdentifierKey, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
 import type { Assertion, AssertResult, Evidence, Rules } from "../core/identity/model.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { createCurrentSharedIdentifiers } from "./rules/current-shared-identifiers.js";
@@ -13,7 +14,7 @@ import { decide, NO_RULES, unchanged, type PendingAssertion } from "./rules/asse
 import { createLimiter, type Limiter } from "./scheduling/limiter.js";
 import { createMemory, type MemoryShare } from "./scheduling/memory.js";
 import type { UndoRequest } from "./undo/prepare.js";
-import { runUndo, type UndoDeps } from "./undo/run.js";
+import { createUndoProgress, runUndo, type UndoDeps } from "./undo/run.js";
 import type { UndoCall } from "./undo/write-steps.js";
 import { createTakeBack } from "./undo/take-back.js";
 import { lookupsOfSet, readSetOf, readSetWith } from "./rules/read-set.js";
@@ -78,8 +79,9 @@ export function createIdentity(deps: IdentityDeps): Identity {
   ) =>
     withinLong(async (call) => {
       const limiter = (await size()) <= SMALL_IDENTIFIERS_MAX ? small : large;
+      const progress = createUndoProgress();
       return holding(limiter, workspace, call, (share) =>
-        runUndo(undo, workspace, request, { ...asked, call, memory: share }),
+        runUndo(undo, workspace, request, { ...asked, call, memory: share }, progress),
       );
     });
   const explain = async (workspace: WorkspaceId, from: Identifier, to: Identifier, call: Call) => {
@@ -111,7 +113,12 @@ export function createIdentity(deps: IdentityDeps): Identity {
     keys,
     uids: keys.map((key) => newUid(key)),
   });
-  const assertAll = async (workspace: WorkspaceId, assertions: readonly Assertion[], call: Call) => {
+  const assertAll = async (
+    workspace: WorkspaceId,
+    assertions: readonly Assertion[],
+    call: Call,
+    takeBackFailed: (error: unknown) => void,
+  ) => {
     const keys = assertions.map(({ identifiers }) => identifiers.map((one) => identifierKey(workspace, one)));
     const answered = await readRepeats(graph, workspace, keys);
     const left = assertions.slice(answered.length).map((one, i) => request(one, keys[answered.length + i]!));
@@ -122,7 +129,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       stillLinked.map((identifier) => ({ identifier, keyId: left[i]!.assertion.evidence.keyId })),
     );
     if (shared.length === 0) return results;
-    await takeBack(workspace, shared);
+    await takeBack(workspace, shared).catch(takeBackFailed);
     return profilesAfter(graph, workspace, results);
   };
   const tryOut = async (workspace: WorkspaceId, assertion: Assertion): Promise<AssertResult> => {
@@ -142,8 +149,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
     assert: async (workspace, assertion, { dryRun = false } = {}) =>
       dryRun
         ? within(() => tryOut(workspace, assertion))
-        : (await within((call) => assertAll(workspace, [assertion], call)))[0]!,
-    assertAll: (workspace, assertions) => within((call) => assertAll(workspace, assertions, call)),
+        : (await within((call) => assertAll(workspace, [assertion], call, rethrow)))[0]!,
+    assertAll: (workspace, assertions) => within((call) => assertAll(workspace, assertions, call, unlessUnavailable)),
     resolve: (workspace, profileId) => within(() => graph.resolve(workspace, profileId)),
     lookup: (workspace, identifiers) => within(() => lookUp.profiles(workspace, identifiers)),
     members: (workspace, profileId, page) =>
@@ -168,6 +175,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
             workspace,
             { kind: "allow", forbiddenPairId },
             { evidence, dryRun: false, call, memory: share },
+            createUndoProgress(),
           ),
         ),
       ),
@@ -180,6 +188,18 @@ export function createIdentity(deps: IdentityDeps): Identity {
   };
 }
 
+function rethrow(error: unknown): never {
+  throw error;
+}
+
+/**
+ * A caller may try again, but an event must not wait, nor its neighbours, until there is room to take a large profile apart. What was
+ * asserted stands, and so does the mark: the next assertion that says something new about the identifier tries again.
+ */
+function unlessUnavailable(error: unknown): void {
+  if (!isUnavailable(error)) throw error;
+}
+
 /** What was asserted stands, and what a shared identifier alone held together has fallen apart since: each in the profile of now. */
 const profilesAfter = (
   graph: Pick<IdentityGraph, "resolve">,
@@ -190,7 +210,9 @@ const profilesAfter = (
     results.map(async (result) => {
       if (result.facet === null) return result;
       const { profileId } = (await graph.resolve(workspace, result.facet))!;
-      return { ...result, profileId, mergedProfileIds: result.mergedProfileIds.filter((id) => id !== profileId) };
+      const heirs = await Promise.all(result.mergedProfileIds.map((id) => graph.resolve(workspace, id)));
+      const isMerged = (id: ProfileId, i: number): boolean => id !== profileId && heirs[i]?.profileId === profileId;
+      return { ...result, profileId, mergedProfileIds: result.mergedProfileIds.filter(isMerged) };
     }),
   );
 

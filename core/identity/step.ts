@@ -2,7 +2,7 @@ import type { IdentifierKey, Uid } from "../ids.js";
 import type { Component, Plan, Snapshot } from "./model.js";
 
 /** What a removal raises a `rev` by, beyond all that growth can: so it tells whether a profile lost anything since. */
-export const REMOVAL_REV = 2 ** 31;
+export const REMOVAL_REV = 2 ** 26;
 
 /** Whether all links and members that the profile had then are there still. */
 export const hasOnlyGrown = (then: number, now: number): boolean =>

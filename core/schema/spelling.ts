@@ -49,9 +49,12 @@ const mistakesIn = ({ length }: string): number => (length < 4 ? 0 : length < 9 
 function nearestKeyword(word: string): string | null {
   if (OTHERS.has(word)) return null;
   const given = lettersOf(word);
+  const isExtension = /^x[-_]/i.test(word);
   let nearest: string | null = null;
   let least = Infinity;
   for (const { keyword, letters } of LETTERS) {
+    // Vendors spell their own annotations like keywords: `x-examples`, `x-deprecated`.
+    if (isExtension && !keyword.startsWith("x-")) continue;
     const most = Math.min(mistakesIn(letters), least - 1);
     const distance = Math.abs(given.length - letters.length) > most ? Infinity : mistakesBetween(given, letters);
     if (distance <= most) [nearest, least] = [keyword, distance];

@@ -25,6 +25,11 @@ interface Line {
   underWay: number;
 }
 
+const leaveOutExpired = ({ waiting }: Line): void => {
+  const left = waiting.filter(({ call }) => !call.expired);
+  waiting.splice(0, waiting.length, ...left);
+};
+
 /** Whoever holds a whole profile in memory counts: many at once would use up the process. Workspaces take turns. */
 export function createLimiter({ atOnceMax, waitingMax }: LimiterOptions): Limiter {
   /** In the order of their turns: the one that was last is behind the others. */
@@ -55,6 +60,7 @@ export function createLimiter({ atOnceMax, waitingMax }: LimiterOptions): Limite
       new Promise((resolve, reject) => {
         const line = lines.get(workspace) ?? { waiting: [], underWay: 0 };
         lines.set(workspace, line);
+        if (line.waiting.length >= waitingMax) leaveOutExpired(line);
         if (line.waiting.length >= waitingMax)
           return reject(new AppError("unavailable", "Too many large pieces of work of this workspace are waiting."));
         line.waiting.push({ call, start: () => work().then(resolve, reject) });

@@ -24,6 +24,13 @@ const ATTEMPTS_MAX = 20;
 /** As measured: 790 for a link that is removed, with the part that leaves by it and the steps. */
 const REMOVED_LINK_BYTES = 800;
 
+/** What an undo wrote and knew when it began: it outlives a run that begins again for want of memory. */
+export interface UndoProgress {
+  readonly written: Written;
+  atStart: LinksAtStart | null;
+}
+export const createUndoProgress = (): UndoProgress => ({ written: { begun: null, links: 0 }, atStart: null });
+
 type Run = <T>(work: () => Promise<T>) => Promise<T>;
 const atOnce: Run = (work) => work();
 
@@ -37,14 +44,14 @@ export async function runUndo(
   workspace: WorkspaceId,
   request: UndoRequest,
   call: UndoCall,
+  progress: UndoProgress,
 ): Promise<UndoResult> {
   const inQueue: Run = (work) => deps.workspaceQueue.alone(workspace, work, call.call);
-  const written: Written = { begun: null, links: 0 };
-  let atStart: LinksAtStart | null = null;
+  const { written } = progress;
 
   const attempt = async (run: Run): Promise<UndoResult | "changed"> => {
     call.memory.restart();
-    const prepared = await prepare(deps, workspace, { request, memory: call.memory, atStart });
+    const prepared = await prepare(deps, workspace, { request, memory: call.memory, atStart: progress.atStart });
     if (prepared === "changed") return prepared;
     const { facts, record } = prepared;
     const decision = await decided(deps.graph, workspace, facts);
@@ -54,7 +61,7 @@ export async function runUndo(
     if (work !== null && !call.dryRun) {
       const wasBegun = written.begun !== null;
       const ending = await writeDecision(deps, workspace, { decision, work, record, call, run }, written);
-      if (!wasBegun && facts.kind === "unlink identifier") atStart = linksAtStart(facts);
+      if (!wasBegun && facts.kind === "unlink identifier") progress.atStart = linksAtStart(facts);
       return ending;
     }
     if (!(await isStill(deps.graph, workspace, facts, decision))) return "changed";

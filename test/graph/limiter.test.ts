@@ -76,4 +76,20 @@ describe("Limiter of work on whole profiles", () => {
     await turnOfTheLoop();
     assert.equal(late.hasBegun(), false);
   });
+
+  it("counts nobody as waiting who has gone", async () => {
+    const limiter = createLimiter({ atOnceMax: 2, waitingMax: 1 });
+    const [first, gone, next] = [aPiece(), aPiece(), aPiece()];
+    const call = here();
+    const answer = limiter.take(one, here(), first.work);
+    void limiter.take(one, call, gone.work);
+    call.expired = true;
+    const nexts = limiter.take(one, here(), next.work);
+    first.end();
+    await answer;
+    await turnOfTheLoop();
+    assert.deepEqual(begun([gone, next]), [false, true]);
+    next.end();
+    await nexts;
+  });
 });

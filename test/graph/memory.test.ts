@@ -159,4 +159,51 @@ describe("An undo and an explain of profiles that take up the memory", () => {
       assert.equal((await identity.lookup(workspace, [hub]))[0]!.size, 10, "nothing was taken apart");
     });
   }
+
+  it("goes on with an undo that finds no room once it has written: one record, and newer links stay", async () => {
+    const graph = createMemoryGraph(createMemoryState());
+    const [workspace, neighbour] = [aWorkspace(), aWorkspace()];
+    const other = createIdentity({ graph, timeoutMs: 20_000 });
+    const say = (where: WorkspaceId, at: number, ...values: readonly string[]) =>
+      other.assert(where, {
+        identifiers: values.map((value) => (value === "hub" ? hub : anIdentifier(value))),
+        evidence: { ...EVIDENCE, at },
+      });
+    for (let n = 0; n < 4; n += 1) await say(workspace, 900, "hub", `p${n}`);
+    for (let n = 0; n < 29; n += 1) await say(neighbour, 900, "hub", `p${n}`);
+    let letGo = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (letGo = resolve));
+    let [removals, hasGrown] = [0, false];
+    const crowded: IdentityGraph = {
+      ...graph,
+      links: async (where, ...rest) => {
+        if (where === neighbour) await gate;
+        return graph.links(where, ...rest);
+      },
+      update: async (where, want, decide) => {
+        if (where === workspace && removals === 1 && !hasGrown) {
+          hasGrown = true;
+          await say(workspace, 1_500, "hub", "y");
+          for (let n = 0; n < 30; n += 1) await say(workspace, 1_500, "y", `x${n}`);
+          const pair = { from: anIdentifier("y"), to: anIdentifier("x0"), forbid: false };
+          await other.unlink(workspace, pair, { ...EVIDENCE, source: "unlink", at: 1_600 });
+          setTimeout(letGo, 100);
+        }
+        return graph.update(where, want, (...seen) => {
+          const decided = decide(...seen);
+          if ((decided.plan?.removes.length ?? 0) > 0) removals += 1;
+          return decided;
+        });
+      },
+    };
+    const one = createIdentity({ graph: crowded, timeoutMs: 20_000, linksPerStep: 1, profileBytesMax: 20_000 });
+    const held = one.explain(neighbour, hub, anIdentifier("p1"));
+    await later(20);
+    const { changeId } = await one.unlink(workspace, { identifier: hub }, { ...EVIDENCE, source: "unlink", at: 1_400 });
+    await held;
+    const records = await other.changes(workspace, "unlinked", { limit: 50, before: null });
+    const ofHub = records.filter(({ identifiers }) => identifiers.length === 1);
+    assert.deepEqual([ofHub.map((record) => record.changeId), hasGrown], [[changeId], true]);
+    assert.equal((await other.lookup(workspace, [hub]))[0]!.size, 31, "what was linked since stays linked");
+  });
 });

@@ -134,4 +134,38 @@ describe("A shared identifier that is linked to many", () => {
     assert.deepEqual(late.dropped, [{ identifier: kiosk, rule: "shared_identifier" }]);
     assert.equal((await process().lookup(workspace, [anIdentifier("a")]))[0]!.size, 2);
   });
+
+  it("keeps no event from being folded when it is too large to be taken apart", async () => {
+    await linked();
+    const crowded = createIdentity({
+      graph,
+      timeoutMs: 60_000,
+      rulesOf: async () => rulesWith({ user_id: 1_000 }, limit),
+      profileBytesMax: 100,
+    });
+    const [result] = await crowded.assertAll(workspace, [claimOf(EVENT, 1_000, "new")]);
+    assert.deepEqual(
+      result!.dropped.map(({ rule }) => rule),
+      ["shared_identifier"],
+    );
+    assert.notEqual(result!.facet, null);
+    await assert.rejects(crowded.assert(workspace, claimOf("identify", 1_000, "newer")), isUnavailable);
+    await process().assert(workspace, claimOf("identify", 1_000, "newest"));
+    assert.equal((await process().lookup(workspace, [kiosk]))[0]!.size, 1, "who has room for it takes it apart");
+  });
+
+  it("names no profile as merged that it alone held in another", async () => {
+    const cookie = (value: string) => anIdentifier(value, "cookie_id");
+    const say = (at: number, ...identifiers: Assertion["identifiers"]) =>
+      process().assert(workspace, { identifiers, evidence: claimOf("identify", at).evidence });
+    limit = null;
+    const { profileId: oldest } = await say(900, cookie("oldest"));
+    const { profileId: first } = await say(900, anIdentifier("a"), kiosk);
+    await say(900, anIdentifier("b"), kiosk);
+    await say(900, cookie("c"), kiosk);
+    limit = 1;
+    const result = await say(1_000, cookie("c"), cookie("oldest"), kiosk);
+    assert.deepEqual([result.profileId, result.mergedProfileIds], [oldest, []]);
+    assert.equal((await process().resolve(workspace, first!))!.profileId, first);
+  });
 });

@@ -33,7 +33,7 @@ const MISSPELT: Readonly<Record<string, string>> = {
 };
 
 const OWN =
-  "id comment example examples title note notes x-anything-else x-internal x-id x-pii x-identifier discriminator xml externalDocs " +
+  "id comment example examples title note notes x-anything-else x-examples x-deprecated x-enum x-type x-title x-format x-default x-items x-internal x-id x-pii x-identifier discriminator xml externalDocs " +
   "enumNames errorMessage tsType markdownDescription propertyOrder unit units label name version order group tags text time cost when " +
   "category owner sensitive options displayName min max unique value hint";
 
