@@ -1,7 +1,7 @@
 import { isUnavailable } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { Identity, UnlinkRequest } from "../core/identity/api.js";
-import { newId, type ChangeId, type IdentifierKey, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
+import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
 import type { Assertion, AssertResult, Evidence, Rules } from "../core/identity/model.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { createCurrentSharedIdentifiers } from "./rules/current-shared-identifiers.js";
@@ -210,9 +210,7 @@ const profilesAfter = (
     results.map(async (result) => {
       if (result.facet === null) return result;
       const { profileId } = (await graph.resolve(workspace, result.facet))!;
-      const heirs = await Promise.all(result.mergedProfileIds.map((id) => graph.resolve(workspace, id)));
-      const isMerged = (id: ProfileId, i: number): boolean => id !== profileId && heirs[i]?.profileId === profileId;
-      return { ...result, profileId, mergedProfileIds: result.mergedProfileIds.filter(isMerged) };
+      return { ...result, profileId, mergedProfileIds: result.mergedProfileIds.filter((id) => id !== profileId) };
     }),
   );
 
