@@ -40,9 +40,13 @@ export interface DroppedLink {
 }
 
 /** `partial`: a rule dropped identifiers. `refused`: a rule forbids the alias, and nothing changed. */
-export type Outcome = "created" | "linked" | "merged" | "unchanged" | "partial" | "refused";
+export type Outcome = (typeof ASSERT_OUTCOMES)[number];
+const ASSERT_OUTCOMES = ["created", "linked", "merged", "unchanged", "partial", "refused"] as const;
 /** `forbidden`: the pair was already apart and may no longer be joined. `allowed`: it may be joined again. */
-export type UndoOutcome = "unlinked" | "forbidden" | "reverted" | "allowed" | "unchanged";
+export type UndoOutcome = (typeof UNDO_OUTCOMES)[number];
+const UNDO_OUTCOMES = ["unlinked", "forbidden", "reverted", "allowed", "unchanged"] as const;
+/** Every outcome once. */
+export const OUTCOMES: readonly (Outcome | UndoOutcome)[] = [...new Set([...ASSERT_OUTCOMES, ...UNDO_OUTCOMES])];
 
 export interface ProfileRef {
   readonly profileId: ProfileId;

@@ -2,12 +2,12 @@ import { Type } from "typebox";
 import { requireProfile } from "../../commands/read-profile.js";
 import type { Services } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
-import type { Change } from "../../core/identity/model.js";
+import { OUTCOMES, type Change } from "../../core/identity/model.js";
 import type { ChangeId } from "../../core/ids.js";
 import { reply, route, type Route } from "../route.js";
 import { idOf } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
-import { CHANGE, OUTCOMES, showChange } from "../shapes/records.js";
+import { CHANGE, showChange } from "../shapes/records.js";
 
 export function changeRoutes(services: Services): readonly Route[] {
   const { identity } = services;

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { DropRule } from "../../core/event/event.js";
 import { showTime } from "../../core/event/time.js";
 import type { PathLink } from "../../core/identity/api.js";
-import type { Change, Evidence, ProfileRef } from "../../core/identity/model.js";
+import { OUTCOMES, type Change, type Evidence, type ProfileRef } from "../../core/identity/model.js";
 import { isUuid } from "../../core/ids.js";
 import { nullable, record, TIME, UUID } from "./fields.js";
 
@@ -52,19 +52,6 @@ export const showAsserted = ({ changeId, evidence }: Pick<PathLink, "changeId" |
 
 export const LINK = record({ from: SHOWN_IDENTIFIER, to: SHOWN_IDENTIFIER, ...ASSERTED });
 export const showLink = (link: PathLink) => ({ from: link.from, to: link.to, ...showAsserted(link) });
-
-export const OUTCOMES = namesOf<Change["outcome"]>({
-  created: true,
-  linked: true,
-  merged: true,
-  unchanged: true,
-  partial: true,
-  refused: true,
-  unlinked: true,
-  forbidden: true,
-  reverted: true,
-  allowed: true,
-});
 
 export const CHANGE = record({
   change_id: UUID,

@@ -1,5 +1,6 @@
 import type { ChangeId, ForbiddenPairId, IdentifierKey, KeyId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import {
+  OUTCOMES,
   type Change,
   type ForbiddenPair,
   type Link,
@@ -19,7 +20,7 @@ import {
   LINKS_OF_ONE,
   LINKS_OF_PAIRS,
   ONE_CHANGE,
-  PAGE_OF_CONNECTORS,
+  PAGE_OF_SHARED_IDENTIFIERS,
   PAGE_OF_FORBIDDEN_PAIRS,
   PAGE_OF_HISTORY,
   PAGE_OF_LINKS,
@@ -210,25 +211,11 @@ export function createRecords(client: Client): Records {
       return changesOf(await list(CHANGES, { ws, outcomes, limit: whole(limit), before: before ?? NEWEST }));
     },
     sharedIdentifiers: async (ws, { limit, after }) =>
-      membersOf(await list(PAGE_OF_CONNECTORS, { ws, limit: whole(limit), after: after ?? "" })),
+      membersOf(await list(PAGE_OF_SHARED_IDENTIFIERS, { ws, limit: whole(limit), after: after ?? "" })),
     hasIdentifiers: async (ws, namespace) =>
       (await read(ANY_OF_NAMESPACE, { prefix: identifierKey(ws, { namespace, value: "" }) })).length > 0,
   };
 }
-
-/** A list with every outcome in it: one that is missing here would never be listed. */
-const OUTCOMES = Object.keys({
-  created: true,
-  linked: true,
-  merged: true,
-  unchanged: true,
-  partial: true,
-  refused: true,
-  unlinked: true,
-  forbidden: true,
-  reverted: true,
-  allowed: true,
-} satisfies Record<Change["outcome"], true>);
 
 /** A change of several identifiers has its links among them, one of a single identifier has them around it. */
 function traceOf(ws: WorkspaceId, { changeId: change, identifiers }: Change): readonly [string, Parameters] {

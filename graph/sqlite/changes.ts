@@ -1,6 +1,6 @@
 import type { Database } from "../../core/database.js";
 import type { ChangeId, KeyId, WorkspaceId } from "../../core/ids.js";
-import type { Change, Plan, Source } from "../../core/identity/model.js";
+import { OUTCOMES, type Change, type Plan, type Source } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { prepareInsert } from "./insert.js";
 import { bytesBefore, changeBytes, changeIdOf } from "./encoding.js";
@@ -82,20 +82,6 @@ export function prepareFindChange(database: Database): FindChange {
     return row === undefined ? null : changeOf(row as ChangeRow);
   };
 }
-
-/** All outcomes; the compiler checks that the list is complete. */
-const OUTCOMES = Object.keys({
-  created: true,
-  linked: true,
-  merged: true,
-  unchanged: true,
-  partial: true,
-  refused: true,
-  unlinked: true,
-  forbidden: true,
-  reverted: true,
-  allowed: true,
-} satisfies Record<Change["outcome"], true>);
 
 const ofOutcome = (outcome: string): string =>
   `SELECT ${COLUMNS} FROM changes WHERE ws = ?1 AND outcome = ${outcome} AND id < ?2`;

@@ -158,7 +158,7 @@ ORDER BY n.ws, n.id
 LIMIT toInteger($q.limit)
 RETURN collect(${FORBIDDEN}) AS found`;
 
-export const PAGE_OF_CONNECTORS = `CYPHER replan=skip
+export const PAGE_OF_SHARED_IDENTIFIERS = `CYPHER replan=skip
 MATCH (m:SharedIdentifier) USING INDEX SEEK m:SharedIdentifier(ws, uid)
 WHERE m.ws = $q.ws AND m.uid > $q.after
 WITH m
