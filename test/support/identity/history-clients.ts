@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { AppError, isUnavailable } from "../../../core/errors.js";
 import type { Identifier } from "../../../core/event/event.js";
 import type { Identity } from "../../../core/identity/api.js";
@@ -21,6 +22,8 @@ export interface ClientsPlan {
 const PERSONS = 60;
 const NAMESPACES = ["user_id", "email", "device_id", "cookie_id"] as const;
 const VALUES = 2;
+/** So often is the end read again while it changes. */
+const READ_TRIES = 10;
 /** One operation in so many names somebody else too, so that persons merge. */
 const MIXED = 30;
 
@@ -139,12 +142,24 @@ function unlink(identity: Identity, workspace: WorkspaceId, random: Random): Ope
   return { kind: "unlink", named, work };
 }
 
-/** What stands once all have ended. */
+/** What stands once all have ended. What got no answer may still be written meanwhile, so it is read until two reads agree. */
 export async function readHistory(
   identity: Identity,
   workspace: WorkspaceId,
   entries: readonly Entry[],
 ): Promise<History> {
+  let last = await readAll(identity, workspace, entries);
+  for (let tries = 0; tries < READ_TRIES; tries++) {
+    const next = await readAll(identity, workspace, entries);
+    if (isDeepStrictEqual(last, next)) return next;
+    const unanswered = entries.filter(({ ending }) => ending === "info").length;
+    console.log(`    a change was written after all had ended; ${unanswered} had no answer`);
+    last = next;
+  }
+  return last;
+}
+
+async function readAll(identity: Identity, workspace: WorkspaceId, entries: readonly Entry[]): Promise<History> {
   const found = await identity.lookup(workspace, EVERYBODY);
   const ids = new Set(found.flatMap((ref) => (ref === null ? [] : [ref.profileId])));
   const profiles: Profile[] = [];
