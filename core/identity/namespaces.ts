@@ -1,4 +1,5 @@
 import type { Namespace, NamespaceKind, Normalization } from "../catalog/catalog.js";
+import { hasMoreCharacters } from "../characters.js";
 import type { ErrorItem } from "../errors.js";
 import type { DroppedIdentifier, Identifier } from "../event/event.js";
 import { NORMALIZE, unquoted } from "./normalization.js";
@@ -146,9 +147,6 @@ const NOT_ONE: Readonly<Record<Normalization, string>> = {
   phone: "is not a phone number",
 };
 
-const tooLong = (value: string): boolean =>
-  value.length > VALUE_CHARACTERS_MAX && Array.from(value).length > VALUE_CHARACTERS_MAX;
-
 /** Pure: what becomes of the identifiers that a request or an event holds. */
 export function admit(given: readonly GivenIdentifier[], table: NamespaceTable): Admission {
   const kept: { readonly identifier: Identifier; readonly priority: number }[] = [];
@@ -162,7 +160,7 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
       errors.push({ path, message: NAMESPACE_NAME_RULE });
       continue;
     }
-    if (tooLong(value)) {
+    if (hasMoreCharacters(value, VALUE_CHARACTERS_MAX)) {
       errors.push({ path, message: `must have at most ${VALUE_CHARACTERS_MAX} characters to be an identifier` });
       continue;
     }

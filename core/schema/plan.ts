@@ -1,3 +1,4 @@
+import { hasMoreCharacters } from "../characters.js";
 import { AppError, type ErrorItem } from "../errors.js";
 import type { Merge } from "../catalog/catalog.js";
 import type { Scalar } from "../profile/facet.js";
@@ -31,7 +32,7 @@ const POSITIONS_MAX = 200;
 /** A few bytes of an array can yield as many values as its items have annotations, so the number of values has its own limit. */
 const IDENTIFIERS_FOUND_MAX = 1_000;
 const TRAITS_FOUND_MAX = 10_000;
-const TRAIT_LENGTH_MAX = 1_024;
+const TRAIT_CHARACTERS_MAX = 1_024;
 
 /** Throws `invalid_schema` when an annotation is malformed or is where it has no effect. */
 export function compilePlan(schema: object): AnnotationPlan {
@@ -191,7 +192,7 @@ export function traitsOf(plan: AnnotationPlan): Readonly<Record<string, Merge>> 
 
 /**
  * What the payload says by the plan, in document order (as JSON.parse keeps it: names that are whole numbers first). Values that are
- * absent or of another type are left out; integers become decimal text as identifiers.
+ * absent or of another type are left out; integers become decimal text as identifiers, and those beyond 2^53 - 1 are refused.
  */
 export function extract(plan: AnnotationPlan, payload: unknown): Extract {
   const found: Found = { identifiers: [], traits: [], refused: null };
@@ -223,7 +224,7 @@ function collect(plan: AnnotationPlan, value: unknown, path: string, found: Foun
 const below = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
 
 function collectScalar(plan: AnnotationPlan, value: Scalar, path: string, found: Found): void {
-  const isIdentifier = typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value));
+  const isIdentifier = typeof value === "string" || Number.isInteger(value);
   const namespaces = isIdentifier ? plan.namespaces : [];
   const message = refusal(found, namespaces.length, plan.traits.length, value);
   if (message !== null) {
@@ -242,8 +243,11 @@ function refusal(
 ): string | null {
   if (identifiers.length + moreIdentifiers > IDENTIFIERS_FOUND_MAX || traits.length + moreTraits > TRAITS_FOUND_MAX)
     return "is beyond the identifiers and traits that one event may hold";
+  // Beyond, writers spell one number in several ways (1e20 and 100000000000000000000), and each would be another person.
+  if (moreIdentifiers > 0 && typeof value === "number" && !Number.isSafeInteger(value))
+    return `must be within ±${Number.MAX_SAFE_INTEGER} to be an identifier; send it as a string`;
   // A profile keeps traits for ever, so their size is bounded where they come in.
-  if (moreTraits > 0 && typeof value === "string" && value.length > TRAIT_LENGTH_MAX)
-    return `must have at most ${TRAIT_LENGTH_MAX} characters to be a trait`;
+  if (moreTraits > 0 && typeof value === "string" && hasMoreCharacters(value, TRAIT_CHARACTERS_MAX))
+    return `must have at most ${TRAIT_CHARACTERS_MAX} characters to be a trait`;
   return null;
 }

@@ -7,7 +7,7 @@ import type { AppError } from "../../core/errors.js";
 import { compilePlan } from "../../core/schema/plan.js";
 import { newId, type KeyId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
-import { errorPaths, listAt, now, submission, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
+import { at, errorPaths, listAt, now, submission, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 import { aSchema } from "../support/builders.js";
 import { exchange } from "../support/service/raw.js";
 
@@ -37,11 +37,30 @@ describe("A request of few bytes", () => {
   it("may not put a text of more than 1,024 characters into a profile, which keeps it for ever", async () => {
     const tags = { type: "array", items: { type: "string", "x-trait": { name: "tags", merge: "union" } } };
     const schemaId = await workspace.schema({ properties: { tags } });
-    const send = (length: number) =>
-      workspace.send("POST", "/v1/collect", submission(schemaId, { tags: ["short", "x".repeat(length)] }));
-    assert.equal((await send(1_024)).status, 202);
-    const refused = await send(1_025);
-    assert.deepEqual([refused.status, errorPaths(refused)], [422, ["tags.1"]]);
+    const send = (text: string) =>
+      workspace.send("POST", "/v1/collect", submission(schemaId, { tags: ["short", text] }));
+    for (const character of ["x", "\u{1f600}"]) {
+      assert.equal((await send(character.repeat(1_024))).status, 202);
+      const refused = await send(character.repeat(1_025));
+      assert.deepEqual([refused.status, errorPaths(refused)], [422, ["tags.1"]]);
+    }
+  });
+
+  it("says 422 when a number of the payload is too large to be an identifier, and takes the same digits as a string", async () => {
+    const numbered = await workspace.schema({
+      properties: { a: { type: ["integer", "string"], "x-identity": { namespace: "customer_id" } } },
+    });
+    for (const literal of ["1e20", "9007199254740992", "-9007199254740992"]) {
+      const body = `{"schema_id":"${numbered}","timestamp":"${now()}","payload":{"a":${literal}}}`;
+      const refused = await workspace.send("POST", "/v1/collect", body);
+      assert.deepEqual([refused.status, textAt(refused.body, "errors.0.path")], [422, "a"], literal);
+    }
+    for (const a of [Number.MAX_SAFE_INTEGER, "100000000000000000000"]) {
+      await workspace.settled((await workspace.collect(numbered, { a })).body["event_id"]);
+      const identifiers = [{ namespace: "customer_id", value: String(a) }];
+      const { body } = await workspace.send("POST", "/v1/profiles/lookup", { identifiers });
+      assert.deepEqual(at(body, "profiles.0.identifiers.0"), identifiers[0]);
+    }
   });
 
   it("with hundreds of thousands of problems is told the first one", async () => {

@@ -56,6 +56,12 @@ describe("The HTTP server on the wire", () => {
     }
   });
 
+  it("answers 400 for a repeated Idempotency-Key, however many headers stand between the two", async () => {
+    const many = Array.from({ length: 2_500 }, () => "a:");
+    const lines = ["Idempotency-Key: a", ...many, "Idempotency-Key: b", "Content-Length: 2", "Connection: close"];
+    assertProblem(await exchange(app().url, `${head([...authorized(), ...lines])}{}`), 400, "bad_request");
+  });
+
   it("answers 400 for Content-Length with Transfer-Encoding, two Content-Lengths, and bare line feeds", async () => {
     const lengthAndChunks = head([...authorized(), "Content-Length: 5", "Transfer-Encoding: chunked"]);
     const twoLengths = head([...authorized(), "Content-Length: 2", "Content-Length: 3"]);

@@ -1,3 +1,4 @@
+import { hasMoreCharacters } from "../../characters.js";
 import type { ErrorItem } from "../../errors.js";
 import { openDocument, REFERENCES, type SchemaDocument } from "../document.js";
 import { draftOf, edgesOf, isObject, stringsOf, type SchemaObject } from "../keywords.js";
@@ -137,7 +138,7 @@ function patternProblems(schema: SchemaObject, refuse: Refuse): void {
 }
 
 function refusePattern(keyword: string, source: string, refuse: Refuse): void {
-  if (source.length > PATTERN_CHARACTERS_MAX) {
+  if (hasMoreCharacters(source, PATTERN_CHARACTERS_MAX)) {
     refuse(keyword, `must not be longer than ${PATTERN_CHARACTERS_MAX} characters`);
     return;
   }
