@@ -200,19 +200,22 @@ function unlessUnavailable(error: unknown): void {
   if (!isUnavailable(error)) throw error;
 }
 
-/** What was asserted stands, and what a shared identifier alone held together has fallen apart since: each in the profile of now. */
+/** The profiles after shared identifiers were unlinked. An id that was merged may name a profile of its own again. */
 const profilesAfter = (
   graph: Pick<IdentityGraph, "resolve">,
   workspace: WorkspaceId,
   results: readonly AssertResult[],
-): Promise<readonly AssertResult[]> =>
-  Promise.all(
+): Promise<readonly AssertResult[]> => {
+  const idOf = async (uid: Uid) => (await graph.resolve(workspace, uid))!.profileId;
+  return Promise.all(
     results.map(async (result) => {
       if (result.facet === null) return result;
-      const { profileId } = (await graph.resolve(workspace, result.facet))!;
-      return { ...result, profileId, mergedProfileIds: result.mergedProfileIds.filter((id) => id !== profileId) };
+      const [profileId, ...heirs] = await Promise.all([result.facet, ...result.mergedProfileIds].map(idOf));
+      const isMerged = (id: Uid, i: number) => id !== profileId && heirs[i] === profileId;
+      return { ...result, profileId: profileId!, mergedProfileIds: result.mergedProfileIds.filter(isMerged) };
     }),
   );
+};
 
 type KeySet = readonly IdentifierKey[];
 

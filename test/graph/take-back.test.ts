@@ -153,4 +153,19 @@ describe("A shared identifier that is linked to many", () => {
     await process().assert(workspace, claimOf("identify", 1_000, "newest"));
     assert.equal((await process().lookup(workspace, [kiosk]))[0]!.size, 1, "who has room for it takes it apart");
   });
+
+  it("names no profile as merged that it alone held in another", async () => {
+    const cookie = (value: string) => anIdentifier(value, "cookie_id");
+    const say = (at: number, ...identifiers: Assertion["identifiers"]) =>
+      process().assert(workspace, { identifiers, evidence: claimOf("identify", at).evidence });
+    limit = null;
+    const { profileId: oldest } = await say(900, cookie("oldest"));
+    const { profileId: first } = await say(900, anIdentifier("a"), kiosk);
+    await say(900, anIdentifier("b"), kiosk);
+    await say(900, cookie("c"), kiosk);
+    limit = 1;
+    const result = await say(1_000, cookie("c"), cookie("oldest"), kiosk);
+    assert.deepEqual([result.profileId, result.mergedProfileIds], [oldest, []]);
+    assert.equal((await process().resolve(workspace, first!))!.profileId, first);
+  });
 });

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { AppError } from "../../../core/errors.js";
 import { identifierKey, identifierOf, type Identifier } from "../../../core/event/event.js";
 import type { Identity, PathLink, UndoResult } from "../../../core/identity/api.js";
-import { forbiddenPairIdFor, newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
+import {
+  forbiddenPairIdFor,
+  newId,
+  type ChangeId,
+  type KeyId,
+  type ProfileId,
+  type Uid,
+  type WorkspaceId,
+} from "../../../core/ids.js";
 import {
   pairKey,
   type Assertion,
@@ -153,11 +161,13 @@ async function notedOf({ graph, workspace }: Bench, name: Name): Promise<readonl
 
 const isKnown = ({ changes }: TrustState, id: ChangeId): boolean => changes.some(({ changeId }) => changeId === id);
 
-/** In the profile of now. */
+/** In the profile of now: without the ids that name another again. */
 function afterwards(state: TrustState, expected: ExpectedVerdict): ExpectedVerdict {
   if (expected.profileId === null) return expected;
   const profileId = idOf(state, expected.kept[0]!);
-  return { ...expected, profileId, mergedProfileIds: expected.mergedProfileIds.filter((id) => id !== profileId) };
+  const names = new Map([...state.seen].map((name) => [state.uidOf(name), name]));
+  const isMerged = (id: ProfileId) => id !== profileId && idOf(state, names.get(id)!) === profileId;
+  return { ...expected, profileId, mergedProfileIds: expected.mergedProfileIds.filter(isMerged) };
 }
 
 const UNTOLD = "not told" as ChangeId;
