@@ -20,7 +20,8 @@ export interface Backends {
   readonly profiles: ProfileStore;
   readonly catalog: CatalogStore;
   readonly graph: IdentityGraph;
-  readonly windows: RateWindows;
+  /** Each limit has a table of its own, so that what fills one takes nothing from another. */
+  readonly windows: () => RateWindows;
 }
 
 /** What opening a port needs. */
@@ -83,7 +84,7 @@ async function openStores({ config, lifecycle, onError, embedded }: Opening): Pr
     const { openDocuments } = await import("./documents.js");
     return openDocuments({ url, onError, lifecycle });
   };
-  const stores = url === "" ? { ...embedded!.stores(), windows: createMemoryWindows() } : await open();
+  const stores = url === "" ? { ...embedded!.stores(), windows: () => createMemoryWindows() } : await open();
   for (const port of ["events", "profiles", "catalog"] as const) lifecycle.opened(port, () => stores[port].close());
   return stores;
 }

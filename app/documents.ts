@@ -16,7 +16,7 @@ export interface Documents {
   readonly events: EventStore;
   readonly profiles: ProfileStore;
   readonly catalog: CatalogStore;
-  readonly windows: RateWindows;
+  readonly windows: () => RateWindows;
 }
 
 /** The document ports on MongoDB, over one pool of connections. */
@@ -36,10 +36,11 @@ export async function openDocuments(deps: {
   ]).catch((error: unknown) => {
     throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
   });
-  const windows = createSharedWindows({
-    shared,
-    local: createMemoryWindows(),
-    onError: (error) => onError("rate limits are counted in this process alone", error),
-  });
+  const windows = (): RateWindows =>
+    createSharedWindows({
+      shared,
+      local: createMemoryWindows(),
+      onError: (error) => onError("rate limits are counted in this process alone", error),
+    });
   return { events, profiles, catalog, windows };
 }

@@ -1,6 +1,7 @@
 import type { Services } from "../commands/services.js";
 import { createWaiting, type Waiting } from "../commands/waiting.js";
 import { createAuthenticator } from "../gateway/access/authenticate.js";
+import { createFailedLogins } from "../gateway/access/failed-logins.js";
 import { createLimiter } from "../gateway/access/rate-limit.js";
 import { createStages, type Stages } from "../gateway/http/stages.js";
 import type { Route } from "../gateway/route.js";
@@ -14,13 +15,13 @@ const ENVELOPE_BYTES = 4_096;
 /** What every request of this process goes through. `isDraining` is true once the process takes no new requests. */
 export async function stagesOf({ config, now, backends }: Parts, isDraining: () => boolean): Promise<Stages> {
   return createStages({
-    authenticator: createAuthenticator({ catalog: backends.catalog, operatorKey: config.OPERATOR_KEY, now }),
-    authFailures: createLimiter(backends.windows, {
-      name: "authentication",
-      perMinute: config.AUTH_FAILURES_PER_MINUTE,
-      detail: "Too many failed authentications.",
+    authenticator: createAuthenticator({
+      catalog: backends.catalog,
+      operatorKey: config.OPERATOR_KEY,
+      failures: createFailedLogins({ windows: backends.windows(), perMinute: config.AUTH_FAILURES_PER_MINUTE, now }),
+      now,
     }),
-    inlineLimit: createLimiter(backends.windows, {
+    inlineLimit: createLimiter(backends.windows(), {
       name: "inline-validation",
       perMinute: config.INLINE_PER_MINUTE,
       detail: "Too many inline validations. Wait, or use the asynchronous mode.",

@@ -66,7 +66,7 @@ export const SETTINGS = Type.Object({
   HEADERS_TIMEOUT_MS: integer(5_000, 100, 60_000, "time a client has to send the request head, milliseconds"),
   BODY_TIMEOUT_MS: integer(15_000, 100, 300_000, "time a client has to send the whole request, milliseconds"),
   INLINE_PER_MINUTE: integer(60, 1, 1_000_000, "requests with syncValidation=true, per workspace and minute"),
-  AUTH_FAILURES_PER_MINUTE: integer(20, 1, 1_000_000, "failed authentications per address and minute"),
+  AUTH_FAILURES_PER_MINUTE: integer(20, 1, 1_000_000, "wrong secrets for one key from one address, per minute"),
   IDENTIFIERS_MAX: integer(20, 2, 20, "identifiers in one request or event"),
   NAMESPACES_MAX: integer(100, 0, 10_000, "namespaces that a workspace may add just by using them"),
   PROFILE_IDENTIFIERS_MAX: integer(

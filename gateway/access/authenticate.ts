@@ -1,11 +1,14 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Request } from "express";
+import type { Request, Response } from "express";
 import { LRUCache } from "lru-cache";
 import { hashKey, keyIdOf } from "../../core/catalog/api-key.js";
 import { atLeast, type KeyRecord } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
+import type { KeyId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { Access } from "../route.js";
+import type { FailedLogins } from "./failed-logins.js";
+import { addressOf } from "./rate-limit.js";
 
 /** One answer for every way in which a key can be wrong, so that nobody learns anything by trying. */
 const unauthenticated = (): AppError =>
@@ -25,49 +28,100 @@ const sameHash = (actual: Buffer, known: string | null): boolean => {
 };
 const hashOf = (given: string): Buffer => Buffer.from(hashKey(given), "base64");
 
-const RIGHT_MAX = 1_000;
+const RIGHT_MAX = 5_000;
+/** Addresses kept of one key: a table of its own, so that no other key's senders push one out. */
+const ADDRESSES_MAX = 32;
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 
-export interface Authenticator {
-  /** The key of the request; throws `unauthenticated`. */
-  key(request: Request): Promise<KeyRecord>;
-  /** Throws `unauthenticated` unless the request carries the operator key. */
-  operator(request: Request): void;
-}
-
-export function createAuthenticator(deps: {
-  readonly catalog: Pick<CatalogStore, "findKey">;
-  readonly operatorKey: string;
-  readonly now: () => number;
-}): Authenticator {
-  const operatorHash = hashKey(deps.operatorKey);
-  /** Keys that were right, each with its record: while the catalog answers the same record object, the key is still right. */
-  const right = new LRUCache<string, KeyRecord>({ max: RIGHT_MAX });
-
+/** The addresses from which one secret was right. */
+function createSenders() {
+  const lastAt = new Map<string, number>();
   return {
-    key: async (request) => {
-      const given = bearerOf(request);
-      const known = given === null ? undefined : right.get(given);
-      if (known !== undefined && (await deps.catalog.findKey(known.keyId)) === known)
-        return requireLive(known, deps.now());
-      const keyId = given === null ? null : keyIdOf(given);
-      if (given === null || keyId === null) throw unauthenticated();
-      const record = await deps.catalog.findKey(keyId);
-      // The comparison runs for an unknown key id too, so that both take the same time.
-      if (!sameHash(hashOf(given), record?.hash ?? null) || record === null) throw unauthenticated();
-      right.set(given, record);
-      return requireLive(record, deps.now());
-    },
-    operator: (request) => {
-      const given = bearerOf(request);
-      if (deps.operatorKey === "" || given === null || !sameHash(hashOf(given), operatorHash)) throw unauthenticated();
+    /** Within the last hour. */
+    has: (address: string, now: number): boolean => now - (lastAt.get(address) ?? -Infinity) < HOUR_MS,
+    note: (address: string, now: number): void => {
+      if (now - (lastAt.get(address) ?? -Infinity) < MINUTE_MS) return;
+      // Again at the end, because the first is the one that goes.
+      lastAt.delete(address);
+      lastAt.set(address, now);
+      if (lastAt.size > ADDRESSES_MAX) lastAt.delete(lastAt.keys().next().value!);
     },
   };
 }
 
-function requireLive(record: KeyRecord, now: number): KeyRecord {
-  if (record.expiresAt !== null && record.expiresAt <= now) throw unauthenticated();
-  return record;
+type Senders = ReturnType<typeof createSenders>;
+
+interface Right {
+  /** While the catalog answers the same record object, the key is still right. */
+  readonly record: KeyRecord;
+  readonly senders: Senders;
 }
+
+export interface Authenticator {
+  /** The key of the request; throws `unauthenticated`, or `rate_limited` after too many wrong secrets for it from its address. */
+  key(request: Request, response: Response): Promise<KeyRecord>;
+  /** Throws unless the request carries the operator key, as `key` does. */
+  operator(request: Request, response: Response): Promise<void>;
+}
+
+/** Names what a secret is tried for. No key id holds a dot; what is no key at all is tried for nothing. */
+const OPERATOR = ".operator";
+const NOTHING = ".nothing";
+
+export function createAuthenticator(deps: {
+  readonly catalog: Pick<CatalogStore, "findKey">;
+  readonly operatorKey: string;
+  readonly failures: FailedLogins;
+  readonly now: () => number;
+}): Authenticator {
+  const { catalog, failures, now } = deps;
+  const operatorHash = hashKey(deps.operatorKey);
+  const operatorSenders = createSenders();
+  const rights = new LRUCache<string, Right>({ max: RIGHT_MAX });
+
+  /** The record of a right key, without computing a hash if it was right before. */
+  const find = async (given: string, keyId: KeyId): Promise<KeyRecord | null> => {
+    const record = await catalog.findKey(keyId);
+    const known = rights.get(given);
+    if (record !== null && known?.record === record) return record;
+    // The comparison runs for an unknown key id too, so that both take the same time.
+    if (!sameHash(hashOf(given), record?.hash ?? null) || record === null) return null;
+    rights.set(given, { record, senders: known?.senders ?? createSenders() });
+    return record;
+  };
+  const refuse = async (request: Request, response: Response, login: string): Promise<never> => {
+    await failures.count(request, response, login);
+    throw unauthenticated();
+  };
+
+  return {
+    key: async (request, response) => {
+      const given = bearerOf(request);
+      const address = addressOf(request);
+      const known = given === null ? undefined : rights.get(given);
+      const keyId = known?.record.keyId ?? (given === null ? null : keyIdOf(given));
+      const login = `${address} ${keyId ?? NOTHING}`;
+      const at = now();
+      if (known?.senders.has(address, at) !== true) await failures.requireFew(request, response, login);
+      const record = given === null || keyId === null ? null : await find(given, keyId);
+      if (record === null || isExpired(record, at)) return refuse(request, response, login);
+      rights.get(given!)?.senders.note(address, at);
+      return record;
+    },
+    operator: async (request, response) => {
+      const given = bearerOf(request);
+      const address = addressOf(request);
+      const login = `${address} ${OPERATOR}`;
+      const isRight = deps.operatorKey !== "" && given !== null && sameHash(hashOf(given), operatorHash);
+      if (!(isRight && operatorSenders.has(address, now()))) await failures.requireFew(request, response, login);
+      if (!isRight) await refuse(request, response, login);
+      operatorSenders.note(address, now());
+    },
+  };
+}
+
+const isExpired = ({ expiresAt }: KeyRecord, now: number): boolean => expiresAt !== null && expiresAt <= now;
 
 /** Throws `insufficient_scope` if the key's role is too low, or if an ingest-only key does more than send. */
 export function authorize(key: KeyRecord, access: Extract<Access, { kind: "role" }>): void {

@@ -3,7 +3,7 @@ import type { KeyRecord } from "../../core/catalog/catalog.js";
 import { AppError, invalidParameter } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { authorize, type Authenticator } from "../access/authenticate.js";
-import { addressOf, type Limiter } from "../access/rate-limit.js";
+import type { Limiter } from "../access/rate-limit.js";
 import type { Page, Context, Route } from "../route.js";
 import type { Cursors } from "../shapes/page.js";
 import { checkBodyHead, readBody, type BodyLimit } from "./body.js";
@@ -12,7 +12,6 @@ import { bodyReader, paramsReader, queryReader } from "./validate.js";
 
 export interface StageDeps {
   readonly authenticator: Authenticator;
-  readonly authFailures: Limiter;
   readonly inlineLimit: Limiter;
   readonly eventLimit: BodyLimit;
   readonly bodyLimit: BodyLimit;
@@ -86,25 +85,18 @@ const sharedStages = (deps: StageDeps) => ({
     },
 });
 
-/** A failed authentication counts against the caller's address; a good key never does. */
 const identifyCaller =
-  ({ authenticator, authFailures }: StageDeps, { access }: Route): RequestHandler =>
+  ({ authenticator }: StageDeps, { access }: Route): RequestHandler =>
   async (request, response, next) => {
     const context = contextOf(response);
-    try {
-      if (access.kind === "operator") authenticator.operator(request);
-      if (access.kind === "role") {
-        const key = await authenticator.key(request);
-        context.key = key;
-        context.keyId = key.keyId;
-        context.sender = key.sender;
-        context.workspace = key.workspace;
-        authorize(key, access);
-      }
-    } catch (error) {
-      if (error instanceof AppError && error.code === "unauthenticated")
-        await authFailures.hit(request, response, addressOf(request));
-      throw error;
+    if (access.kind === "operator") await authenticator.operator(request, response);
+    if (access.kind === "role") {
+      const key = await authenticator.key(request, response);
+      context.key = key;
+      context.keyId = key.keyId;
+      context.sender = key.sender;
+      context.workspace = key.workspace;
+      authorize(key, access);
     }
     next();
   };

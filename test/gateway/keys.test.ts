@@ -1,21 +1,7 @@
 import assert from "node:assert/strict";
-import { crc32 } from "node:zlib";
 import { keyIdOf, mintKey } from "../../core/catalog/api-key.js";
-import { at, errorPaths, listAt, send, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
-
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/** A well-formed key of an id that exists, with a secret that nobody was given. */
-function forge(keyId: string): string {
-  const body = `onym_${keyId}_${"0".repeat(32)}`;
-  let rest = crc32(body);
-  let checksum = "";
-  for (let i = 0; i < 6; i++) {
-    checksum = ALPHABET[rest % 62]! + checksum;
-    rest = Math.floor(rest / 62);
-  }
-  return body + checksum;
-}
+import { forge } from "../support/forge.js";
+import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
 const KEY = /^onym_([0-9A-Za-z]{10})_[0-9A-Za-z]{38}$/;
 const NAMESPACES = "/v1/namespaces";
@@ -236,43 +222,5 @@ describe("A request without a valid key", () => {
   it("is refused before its body is read or its route's rules are told", async () => {
     const answer = await app().send("POST", "/v1/collect?wrong=1", { body: "{not json" });
     assert.equal(answer.status, 401);
-  });
-});
-
-describe("Failed authentications", () => {
-  const app = useApp({ AUTH_FAILURES_PER_MINUTE: "20", TRUST_PROXY: "1" });
-  const from = (address: string, key: string | null) =>
-    send(app().url, "GET", NAMESPACES, { key, headers: { "X-Forwarded-For": address } });
-
-  it("are 20 a minute per address; then 429 with Retry-After, and good keys go on unaffected", async () => {
-    const key = await (await app().workspace()).key("viewer");
-    const address = "203.0.113.7";
-    for (let i = 0; i < 20; i++) assert.equal((await from(address, mintKey().key)).status, 401, `try ${i + 1}`);
-    const beyond = await from(address, mintKey().key);
-    assert.deepEqual([beyond.status, beyond.body["code"]], [429, "rate_limited"]);
-    assert.ok(Number(beyond.headers["retry-after"]) >= 1);
-    assert.ok(beyond.headers["ratelimit"] !== undefined && beyond.headers["ratelimit-policy"] !== undefined);
-    assert.equal((await from(address, null)).status, 429);
-    assert.equal((await from(address, key)).status, 200);
-    assert.equal((await from("203.0.113.8", null)).status, 401);
-  });
-
-  it("from one IPv6 network count as from one address", async () => {
-    for (let i = 0; i < 20; i++) await from(`2001:db8:0:1::${i + 1}`, null);
-    assert.equal((await from("2001:db8:0:1::ffff", null)).status, 429);
-    assert.equal((await from("2001:db8:1:1::1", null)).status, 401);
-  });
-});
-
-describe("Failed authentications without a trusted proxy", () => {
-  const app = useApp({ AUTH_FAILURES_PER_MINUTE: "3" });
-
-  it("count by the address of the connection, whatever X-Forwarded-For says", async () => {
-    const statuses: number[] = [];
-    for (let i = 0; i < 5; i++) {
-      const headers = { "X-Forwarded-For": `203.0.113.${i}`, Forwarded: `for=203.0.113.${i}` };
-      statuses.push((await app().send("GET", NAMESPACES, { headers })).status);
-    }
-    assert.deepEqual(statuses, [401, 401, 401, 429, 429]);
   });
 });

@@ -49,7 +49,7 @@ export const STATUSES: Readonly<Record<string, readonly string[]>> = {
   ],
   "429": [
     "allows 60 a minute per workspace; exceeding it gives 429 with Retry-After, RateLimit and RateLimit-Policy",
-    "are 20 a minute per address; then 429 with Retry-After, and good keys go on unaffected",
+    "are 20 a minute for one key id from one address; then 429 with Retry-After, right or wrong, until the window ends",
   ],
   "503": [
     "answer 503 with Retry-After when the queue is away, and 202 again once it is back",
