@@ -1,13 +1,15 @@
+import type { KeyRecord } from "../core/catalog/catalog.js";
 import { mismatch } from "../core/errors.js";
 import type { DroppedIdentifier, Identifier } from "../core/event/event.js";
 import type { AssertResult } from "../core/identity/model.js";
 import { namespaceTable, type NamespaceTable, type Unregistered } from "../core/identity/namespaces.js";
-import type { ProfileId } from "../core/ids.js";
+import type { ProfileId, WorkspaceId } from "../core/ids.js";
 import { admitAll, admitPair } from "./admit-identifiers.js";
 import { beyondNamespaces, registerNamespaces } from "./change-namespace.js";
 import type { Caller, Services } from "./services.js";
 
 type LinkServices = Pick<Services, "catalog" | "identity" | "limits">;
+type LinkCaller = Caller & { readonly key: Pick<KeyRecord, "ingestOnly"> };
 
 /** What is to be linked. A dry run makes the same decision or refusal and leaves no trace. */
 interface Claim {
@@ -26,7 +28,7 @@ export type Linked =
 /** Links all identifiers to one profile. */
 export async function identify(
   services: LinkServices,
-  caller: Caller,
+  caller: LinkCaller,
   identifiers: readonly Identifier[],
   options: { readonly dryRun: boolean },
 ): Promise<Linked> {
@@ -37,7 +39,7 @@ export async function identify(
 /** Links the anonymous identifier to the known one; it holds as a whole or is refused. */
 export async function alias(
   services: LinkServices,
-  caller: Caller,
+  caller: LinkCaller,
   { anonymous, known }: Readonly<Record<"anonymous" | "known", Identifier>>,
   options: { readonly dryRun: boolean },
 ): Promise<Linked> {
@@ -50,13 +52,14 @@ export async function alias(
 
 async function link(
   services: LinkServices,
-  { workspace, keyId, now }: Caller,
+  { workspace, keyId, key, now }: LinkCaller,
   options: { readonly dryRun: boolean },
   claim: (table: NamespaceTable) => Claim,
 ): Promise<Linked> {
   const { catalog, identity, limits } = services;
   const stored = await catalog.namespaces(workspace);
   const { source, identifiers, dropped, unregistered } = claim(namespaceTable(stored));
+  if (unregistered.length > 0 && key.ingestOnly) await requireMayAdd(services, workspace, unregistered);
   if (options.dryRun) {
     const errors = beyondNamespaces(stored, unregistered, limits.namespacesMax);
     if (errors.length > 0) throw mismatch(errors);
@@ -67,4 +70,19 @@ async function link(
     return { kind: "linked", result: { ...result, dropped: [...dropped, ...result.dropped] } };
   const refs = await identity.lookup(workspace, identifiers);
   return { kind: "refused", result, profileIds: refs.map((ref) => ref?.profileId ?? null) };
+}
+
+/**
+ * The key of a web page is public, and whoever has it could use up the names that a workspace may add. An event may add one with any
+ * key, because its names stand in the schema.
+ */
+async function requireMayAdd(
+  { catalog }: LinkServices,
+  workspace: WorkspaceId,
+  unregistered: readonly Unregistered[],
+): Promise<void> {
+  if ((await catalog.identitySettings(workspace)).ingestOnlyAddsNamespaces) return;
+  const message =
+    "is not a namespace of the workspace, and an ingest_only key may not add it: PUT /v1/namespaces/{name} with an admin key does";
+  throw mismatch(unregistered.map(({ path }) => ({ path: `${path}.namespace`, message })));
 }

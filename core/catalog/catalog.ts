@@ -82,7 +82,12 @@ export interface Namespace {
 export interface IdentitySettings {
   /** An identifier seen with more distinct values of limited namespaces than this stops linking; null: off. */
   readonly sharedIdentifierLimit: number | null;
+  /** Whether an ingest-only key may add a namespace just by using it. */
+  readonly ingestOnlyAddsNamespaces: boolean;
 }
 
 /** The settings of a workspace that never changed them. */
-export const DEFAULT_IDENTITY_SETTINGS: IdentitySettings = { sharedIdentifierLimit: null };
+export const DEFAULT_IDENTITY_SETTINGS: IdentitySettings = {
+  sharedIdentifierLimit: null,
+  ingestOnlyAddsNamespaces: false,
+};

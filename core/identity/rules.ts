@@ -5,7 +5,10 @@ import { namespaceTable } from "./namespaces.js";
 const made = new WeakMap<readonly Namespace[], Rules>();
 
 /** The rules of a workspace for its profiles. The same stored list and settings give the same rules without work. */
-export function rulesOf(stored: readonly Namespace[], { sharedIdentifierLimit }: IdentitySettings): Rules {
+export function rulesOf(
+  stored: readonly Namespace[],
+  { sharedIdentifierLimit }: Pick<IdentitySettings, "sharedIdentifierLimit">,
+): Rules {
   const before = made.get(stored);
   if (before !== undefined && before.sharedIdentifierLimit === sharedIdentifierLimit) return before;
   const rules = makeRules(stored, sharedIdentifierLimit);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Dataset, Namespace } from "../../core/catalog/catalog.js";
+import { DEFAULT_IDENTITY_SETTINGS, type Dataset, type Namespace } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
 import { newId, type DatasetId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
@@ -261,11 +261,13 @@ export const settingSentences: Contract<CatalogStore> = {
 
   "answers the settings of identity as they were put, and the defaults before": async ({ port }) => {
     const workspace = newWorkspace();
-    assert.deepEqual(await port.identitySettings(workspace), { sharedIdentifierLimit: null });
-    for (const sharedIdentifierLimit of [5, 100, null, 1]) {
-      await port.putIdentitySettings(workspace, { sharedIdentifierLimit });
-      assert.deepEqual(await port.identitySettings(workspace), { sharedIdentifierLimit });
-    }
+    assert.deepEqual(await port.identitySettings(workspace), DEFAULT_IDENTITY_SETTINGS);
+    for (const sharedIdentifierLimit of [5, 100, null, 1])
+      for (const ingestOnlyAddsNamespaces of [true, false]) {
+        const settings = { sharedIdentifierLimit, ingestOnlyAddsNamespaces };
+        await port.putIdentitySettings(workspace, settings);
+        assert.deepEqual(await port.identitySettings(workspace), settings);
+      }
     assert.deepEqual(await port.namespaces(workspace), []);
   },
 
@@ -276,12 +278,12 @@ export const settingSentences: Contract<CatalogStore> = {
       [b, a],
     ] as const) {
       const before = await port.identitySettings(other);
-      await port.putIdentitySettings(own, { sharedIdentifierLimit: own === a ? 1 : 2 });
+      await port.putIdentitySettings(own, { ...DEFAULT_IDENTITY_SETTINGS, sharedIdentifierLimit: own === a ? 1 : 2 });
       assert.deepEqual(await port.identitySettings(other), before);
     }
     assert.deepEqual(await Promise.all([a, b].map((own) => port.identitySettings(own))), [
-      { sharedIdentifierLimit: 1 },
-      { sharedIdentifierLimit: 2 },
+      { ...DEFAULT_IDENTITY_SETTINGS, sharedIdentifierLimit: 1 },
+      { ...DEFAULT_IDENTITY_SETTINGS, sharedIdentifierLimit: 2 },
     ]);
   },
 };

@@ -33,7 +33,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
     await port.putDataset(dataset);
     await putNamespace(port, workspaceId, put);
     await port.registerNamespaces(workspaceId, [registered], 1);
-    await port.putIdentitySettings(workspaceId, { sharedIdentifierLimit: 7 });
+    await port.putIdentitySettings(workspaceId, { sharedIdentifierLimit: 7, ingestOnlyAddsNamespaces: false });
     const [gone, old, next] = [aKey({ workspace: workspaceId }), aKey({ workspace: workspaceId }), aKey()];
     for (const key of [gone, old]) await port.createKey(key);
     await port.deleteKey(workspaceId, gone.keyId);
@@ -50,7 +50,10 @@ export const catalogStoreContract: Contract<CatalogStore> = {
     assert.deepEqual(await again.findDataset(workspaceId, dataset.datasetId), { ...dataset, retentionDays: 9 });
     assert.equal(await again.isUnified(workspaceId, schema.schemaId), true);
     assert.deepEqual(await again.namespaces(workspaceId), [put, registered]);
-    assert.deepEqual(await again.identitySettings(workspaceId), { sharedIdentifierLimit: 7 });
+    assert.deepEqual(await again.identitySettings(workspaceId), {
+      sharedIdentifierLimit: 7,
+      ingestOnlyAddsNamespaces: false,
+    });
     assert.equal(await again.registerNamespaces(workspaceId, [aNamespace({ name: "more" })], 1), false);
     const other = aSchema({ workspace: workspaceId, schemaId: "other" as SchemaId, traits: { city: "max" } });
     assert.deepEqual(await again.putSchema(other), { kind: "trait_conflict", trait: "city", merge: "latest" });
@@ -94,7 +97,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
       () => port.findDataset(workspaceId, newId()),
       () => port.datasets(workspaceId, page),
       () => putNamespace(port, workspaceId, aNamespace()),
-      () => port.putIdentitySettings(workspaceId, { sharedIdentifierLimit: 1 }),
+      () => port.putIdentitySettings(workspaceId, { sharedIdentifierLimit: 1, ingestOnlyAddsNamespaces: false }),
       () => port.registerNamespaces(newId<WorkspaceId>(), [aNamespace()], 1),
       () => port.findKey(aKeyId()),
       () => port.ready(),

@@ -62,6 +62,33 @@ describe("Namespaces", () => {
     );
   });
 
+  it("are not added by an ingest_only key, in identify or alias: 422 names the field and the way; those that are there serve it", async () => {
+    const ask = (target: string, body: unknown) => workspace.as("ingest", "POST", target, body);
+    const [known, unknown] = ["user_id", "loyalty"].map((namespace) => ({ namespace, value: "1" }));
+    const refused = await ask("/v1/identify", { identifiers: [known, unknown] });
+    assert.deepEqual([refused.status, errorPaths(refused)], [422, ["identifiers.1.namespace"]]);
+    assert.match(refused.text, /PUT \/v1\/namespaces/);
+    assert.deepEqual(errorPaths(await ask("/v1/alias", { anonymous: unknown, known })), ["anonymous.namespace"]);
+    assert.deepEqual(names((await workspace.send("GET", "/v1/namespaces")).body), BUILT_IN);
+    await workspace.send("PUT", "/v1/namespaces/loyalty", {});
+    assert.equal((await ask("/v1/identify", { identifiers: [known, unknown] })).status, 200);
+  });
+
+  it("are added by an ingest_only key with an event, because the schema names them, and where the workspace allows it", async () => {
+    const card = { type: "string", "x-identity": { namespace: "card" } };
+    const schemaId = await workspace.schema({ type: "object", properties: { card } });
+    const event = { schema_id: schemaId, timestamp: "2026-01-31T12:00:00Z", payload: { card: "1" } };
+    assert.equal((await workspace.as("ingest", "POST", "/v1/collect", event)).status, 202);
+    const settings = { shared_identifier_limit: null, ingest_only_adds_namespaces: true };
+    await workspace.send("PUT", "/v1/identity/settings", settings);
+    const identifiers = [{ namespace: "loyalty", value: "1" }];
+    assert.equal((await workspace.as("ingest", "POST", "/v1/identify", { identifiers })).status, 200);
+    const added = names((await workspace.send("GET", "/v1/namespaces")).body).filter(
+      (name) => !BUILT_IN.includes(name),
+    );
+    assert.deepEqual(added, ["card", "loyalty"]);
+  });
+
   it("register none of a request's names when they do not all fit", async () => {
     await identify("n1");
     const identifiers = ["m1", "m2", "m3"].map((namespace) => ({ namespace, value: "1" }));

@@ -134,10 +134,16 @@ describe("two processes on one catalog in MongoDB", () => {
       for (let round = 1; round <= ROUNDS; round += 1) {
         await Promise.all([
           ...both.map(raise),
-          both[round % 2]!.putIdentitySettings(workspace, { sharedIdentifierLimit: round }),
+          both[round % 2]!.putIdentitySettings(workspace, {
+            sharedIdentifierLimit: round,
+            ingestOnlyAddsNamespaces: false,
+          }),
         ]);
         assert.deepEqual(await both[0].namespaces(workspace), [aNamespace({ name: "card", priority: 2 * round })]);
-        assert.deepEqual(await both[1].identitySettings(workspace), { sharedIdentifierLimit: round });
+        assert.deepEqual(await both[1].identitySettings(workspace), {
+          sharedIdentifierLimit: round,
+          ingestOnlyAddsNamespaces: false,
+        });
       }
     }));
 
@@ -246,11 +252,17 @@ describe("the catalog in MongoDB", () => {
       await documents.updateOne({ _id: workspace }, { $unset: { identity_settings: "" } });
       const card = aNamespace({ name: "card", registeredItself: true });
       assert.deepEqual(await catalog.namespaces(workspace), [card]);
-      assert.deepEqual(await catalog.identitySettings(workspace), { sharedIdentifierLimit: null });
+      assert.deepEqual(await catalog.identitySettings(workspace), {
+        sharedIdentifierLimit: null,
+        ingestOnlyAddsNamespaces: false,
+      });
       const changed = await catalog.changeNamespace(workspace, "card", (current) => ({ ...current!, limit: 1 }));
       assert.deepEqual(changed, { ...card, limit: 1 });
-      await catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 5 });
-      assert.deepEqual(await catalog.identitySettings(workspace), { sharedIdentifierLimit: 5 });
+      await catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 5, ingestOnlyAddsNamespaces: false });
+      assert.deepEqual(await catalog.identitySettings(workspace), {
+        sharedIdentifierLimit: 5,
+        ingestOnlyAddsNamespaces: false,
+      });
     }));
 
   it("is damaged where the text of a schema's version is missing", () =>

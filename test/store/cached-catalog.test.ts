@@ -260,7 +260,10 @@ describe("The cached catalog", () => {
     const workspace = newId<WorkspaceId>();
     const ask = async () => (await catalog.identitySettings(workspace)).sharedIdentifierLimit;
     assert.deepEqual([await ask(), await ask(), state.asked], [1, 1, 1]);
-    await assert.rejects(catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 2 }), /lost/);
+    await assert.rejects(
+      catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 2, ingestOnlyAddsNamespaces: false }),
+      /lost/,
+    );
     assert.deepEqual([await ask(), state.asked], [2, 2]);
     const brief = cacheCatalog(store, shared(5, 60_000));
     assert.equal((await brief.identitySettings(workspace)).sharedIdentifierLimit, 2);

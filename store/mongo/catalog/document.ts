@@ -47,6 +47,7 @@ export interface NamespaceRow {
 
 export interface IdentitySettingsRow {
   readonly shared_identifier_limit: number | null;
+  readonly ingest_only_adds_namespaces?: boolean;
 }
 
 /** What changes together is stored together. Names that clients choose are values, never field names. */

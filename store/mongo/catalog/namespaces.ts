@@ -76,13 +76,22 @@ const createSettings = ({
     const projection = { identity_settings: 1 };
     const found = await session.call(() => catalog.findOne({ _id: workspace }, { projection }));
     const row = found?.identity_settings ?? null;
-    return row === null ? DEFAULT_IDENTITY_SETTINGS : { sharedIdentifierLimit: row.shared_identifier_limit };
+    if (row === null) return DEFAULT_IDENTITY_SETTINGS;
+    return {
+      sharedIdentifierLimit: row.shared_identifier_limit,
+      ingestOnlyAddsNamespaces: row.ingest_only_adds_namespaces ?? false,
+    };
   },
-  putIdentitySettings: (workspace, { sharedIdentifierLimit }) =>
+  putIdentitySettings: (workspace, { sharedIdentifierLimit, ingestOnlyAddsNamespaces }) =>
     change(workspace, {
       sections: ["identity_settings"],
       decide: () => ({
-        change: { identity_settings: { shared_identifier_limit: sharedIdentifierLimit } },
+        change: {
+          identity_settings: {
+            shared_identifier_limit: sharedIdentifierLimit,
+            ingest_only_adds_namespaces: ingestOnlyAddsNamespaces,
+          },
+        },
         result: undefined,
       }),
     }),
