@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { cacheCatalog } from "../store/cached-catalog.js";
-import type { Config } from "../core/config.js";
+import { ConfigError, type Config } from "../core/config.js";
 import { describeError, type Log } from "../core/log.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
@@ -9,6 +9,7 @@ import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
 import type { RateWindows } from "../core/rate-windows.js";
 import { createMemoryWindows } from "../gateway/access/rate-windows.js";
+import { holdsWorkspaces } from "../store/embedded/workspaces.js";
 import { openEmbeddedPorts, type EmbeddedPorts } from "./embedded.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { Documents } from "./documents.js";
@@ -44,6 +45,7 @@ export async function openBackends(
   const { RABBITMQ_URL, MONGODB_URL, NEO4J_URL, KEY_CACHE_MS: ttlMs, CATALOG_STALE_MS: staleMs } = config;
   const isEmbedded = [RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("");
   const embedded = isEmbedded ? await openEmbeddedPorts({ config, onError, lifecycle, commit }) : null;
+  if (MONGODB_URL !== "") requireOwnCatalog(config.DATA_DIR, embedded);
   const opening: Opening = { config, lifecycle, onError, embedded };
   const opens = openStores(opening);
   const ports = [openQueue(opening, opens), opens, openGraph(opening)] as const;
@@ -56,6 +58,15 @@ export async function openBackends(
     graph,
     catalog: cacheCatalog(stores.catalog, { ttlMs, staleMs, isShared: MONGODB_URL !== "" }),
   };
+}
+
+/** With `MONGODB_URL` the workspaces in `DATA_DIR` would not be seen, and all their keys would be refused. */
+function requireOwnCatalog(dataDir: string, embedded: EmbeddedPorts | null): void {
+  if (!(embedded === null ? holdsWorkspaces(dataDir) : embedded.holdsWorkspaces())) return;
+  throw new ConfigError(
+    `MONGODB_URL: DATA_DIR (${dataDir}) holds workspaces, which are not in MongoDB. To go on with them, unset MONGODB_URL. ` +
+      "To go on with MongoDB, set DATA_DIR to another folder.",
+  );
 }
 
 // The drivers are loaded only where they are used: they would double the start of the embedded default.

@@ -19,6 +19,7 @@ export interface EmbeddedPorts {
   queue(): EventQueue;
   stores(): { readonly events: EventStore; readonly profiles: ProfileStore; readonly catalog: CatalogStore };
   graph(): IdentityGraph;
+  holdsWorkspaces(): boolean;
 }
 
 export async function openEmbeddedPorts(deps: {
@@ -43,5 +44,6 @@ export async function openEmbeddedPorts(deps: {
       createTables(database, GRAPH_TABLES);
       return createSqliteGraph({ database });
     },
+    holdsWorkspaces: () => database.prepare("SELECT id FROM workspaces LIMIT 1").get([]) !== undefined,
   };
 }

@@ -1,5 +1,8 @@
+import { rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import type { Backends } from "./backends.js";
 import { createWorkspace } from "../commands/create-workspace.js";
+import { ConfigError } from "../core/config.js";
 
 /** With an empty store: makes the workspace `default` and answers its owner key, which exists nowhere else. Else null. */
 export async function firstStart(catalog: Backends["catalog"], now: number): Promise<string | null> {
@@ -7,6 +10,38 @@ export async function firstStart(catalog: Backends["catalog"], now: number): Pro
   if (existing !== undefined) return null;
   return (await createWorkspace({ catalog }, "default", now)).key;
 }
+
+/** An owner key as a person gets it: on the terminal, or as the full path of a file that holds it. */
+export type ShownKey = { readonly text: string } | { readonly file: string };
+
+/**
+ * On a terminal the key itself. Elsewhere the output is kept, in a log that others read, so the key goes into a file in `dataDir`
+ * that only its owner can read.
+ */
+export function shownKey(key: string, dataDir: string, isTerminal: boolean): ShownKey {
+  if (isTerminal) return { text: key };
+  const file = path.resolve(dataDir, "owner-key");
+  try {
+    // Whoever made a file of this name could read what is written into it.
+    rmSync(file, { force: true });
+    writeFileSync(file, `${key}\n`, { mode: 0o600, flag: "wx", flush: true });
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
+    throw new ConfigError(`DATA_DIR: the owner key cannot be written to ${file} (${code}); ${ANOTHER}`, { cause });
+  }
+  return { file };
+}
+const ANOTHER = "when it can, `npm run owner-key` makes another";
+
+/** The line that tells it. */
+export const keyLine = (key: ShownKey): string =>
+  "text" in key ? `owner key: ${key.text}` : `owner key: in ${key.file}, which only you can read`;
+
+/** The header of a curl command, for any folder that it runs in. */
+export const keyHeader = (key: ShownKey): string =>
+  "text" in key
+    ? `'Authorization: Bearer ${key.text}'`
+    : `"Authorization: Bearer $(cat '${key.file.replaceAll("'", String.raw`'\''`)}')"`;
 
 const SCHEMA = {
   type: "object",
@@ -19,18 +54,18 @@ const SCHEMA = {
 };
 
 /** What a newcomer reads at the first start: four commands that work as they stand. */
-export function welcome(url: string, key: string, now: string): string {
+export function welcome(url: string, key: ShownKey, now: string): string {
   const curl = (path: string, body: unknown): string =>
     [
       `curl -sS '${url}${path}' \\`,
-      `  -H 'Authorization: Bearer ${key}' \\`,
+      `  -H ${keyHeader(key)} \\`,
       `  -H 'Content-Type: application/json' \\`,
       `  -d '${JSON.stringify(body)}'`,
     ].join("\n");
   return [
     "workspace: default",
-    `owner key: ${key}`,
-    "This key is shown once. Four commands to try it, in this order:",
+    keyLine(key),
+    "Keep it safe: it is not shown again. Four commands to try it, in this order:",
     "",
     "# 1. a schema: what an event looks like, and what identifies the person",
     curl("/v1/schemas", { schema_id: "signup", schema: SCHEMA }),

@@ -14,8 +14,8 @@ import { firstStart } from "./first-start.js";
 import { apiRoutes, stagesOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
 import { drain, listen } from "./listen.js";
+import { createProgressLog } from "./logger.js";
 import type { Parts } from "./parts.js";
-import { createProgressLog } from "./progress.js";
 import { startProbes } from "./readiness.js";
 import { startWorker } from "./worker.js";
 

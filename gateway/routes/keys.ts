@@ -3,10 +3,11 @@ import { createKey, revokeKey, rotateKey } from "../../commands/rotate-key.js";
 import type { Services } from "../../commands/services.js";
 import { ROLES, type KeyRecord } from "../../core/catalog/catalog.js";
 import { showTime } from "../../core/event/time.js";
-import type { KeyId } from "../../core/ids.js";
+import { AppError } from "../../core/errors.js";
+import type { KeyId, WorkspaceId } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
-import { nameOf, nullable, record, TIME } from "../shapes/fields.js";
+import { idOf, nameOf, nullable, record, TIME } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 
 const KEY = {
@@ -45,6 +46,21 @@ export function keyRoutes(services: Services): readonly Route[] {
           name: name ?? null,
           expiresAt: expiresAt ?? null,
         });
+        return reply(201, { ...show(made), key });
+      },
+    }),
+    route({
+      method: "post",
+      path: "/v1/workspaces/:id/keys",
+      summary: "Make an owner key for a workspace whose owner keys are lost",
+      access: { kind: "operator" },
+      params: { id: idOf("workspace") },
+      responses: { 201: record(NEW_KEY) },
+      handle: async ({ params: { id }, now }) => {
+        const workspace = await services.catalog.findWorkspace(id as WorkspaceId);
+        if (workspace === null) throw new AppError("not_found", "There is no such workspace.");
+        const given = { role: "owner", ingestOnly: false, name: "owner", expiresAt: null } as const;
+        const { record: made, key } = await createKey(services, { workspace: workspace.workspaceId, now }, given);
         return reply(201, { ...show(made), key });
       },
     }),

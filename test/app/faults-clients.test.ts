@@ -8,7 +8,7 @@ import { openClient } from "../../scripts/drill/load/client.js";
 import { beginLife } from "../../scripts/drill/process/life.js";
 import { send, textAt, useApp } from "../support/service/app.js";
 import { eventBody, withApp, withFolder } from "../support/faults.js";
-import { run } from "../support/service/process.js";
+import { ownerKeyOf, run } from "../support/service/process.js";
 import { openRaw, statusOf } from "../support/service/raw.js";
 import { assertWithin } from "../support/yardstick.js";
 
@@ -90,7 +90,7 @@ describe("SIGTERM under load", () => {
       const program = run({ DATA_DIR: folder });
       const url = await program.listening();
       assert.ok(url !== null, program.stderr());
-      const key = /^owner key: (\S+)$/m.exec(program.stdout())![1]!;
+      const key = ownerKeyOf(program);
       const schema = {
         type: "object",
         properties: { email: { type: "string", "x-identity": { namespace: "email" } } },
@@ -136,7 +136,7 @@ describe("SIGTERM under load", () => {
       const settings = { DATA_DIR: folder, DRAIN_MS: "300", BODY_TIMEOUT_MS: "60000" };
       const program = run(settings);
       const url = (await program.listening())!;
-      const key = /^owner key: (\S+)$/m.exec(program.stdout())![1]!;
+      const key = ownerKeyOf(program);
       const endless = await openRaw(url);
       const head = `POST /v1/collect HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
       endless.write(`${head}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n`);

@@ -47,6 +47,7 @@ const DECLARED: Readonly<Record<string, "viewer" | "editor" | "admin" | "owner" 
   "POST /v1/keys/:id/rotate": "owner",
   "POST /v1/workspaces": "operator",
   "GET /v1/workspaces": "operator",
+  "POST /v1/workspaces/:id/keys": "operator",
 };
 const INGEST = new Set(["POST /v1/collect", "POST /v1/identify", "POST /v1/alias"]);
 const CALLERS = ["viewer", "editor", "admin", "owner", "ingest"] as const satisfies readonly Caller[];

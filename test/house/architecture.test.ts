@@ -185,10 +185,10 @@ describe("architecture", () => {
     assert.deepEqual(large, []);
   });
 
-  it("reads the environment in the start alone", () => {
+  it("reads the environment in the programs of app alone", () => {
     const readers = sources().filter(
       (file) => !/^(test|scripts)\//.test(file) && readFileSync(path.join(ROOT, file), "utf8").includes("process.env"),
     );
-    assert.deepEqual(readers, ["app/main.ts"]);
+    assert.deepEqual(readers, ["app/main.ts", "app/owner-key.ts"]);
   });
 });

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -16,6 +17,10 @@ export interface Program {
   /** Its exit code; null after a kill. */
   exited(): Promise<number | null>;
 }
+
+/** The owner key of a first start, from the file that its output names. */
+export const ownerKeyOf = (program: Program): string =>
+  readFileSync(/^owner key: in (.+), which only you can read$/m.exec(program.stdout())![1]!, "utf8").trim();
 
 /** Starts the program with nothing of this process's environment but the path of its tools, and patience for a busy machine. */
 export function run(settings: Readonly<Record<string, string>>): Program {

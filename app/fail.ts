@@ -1,0 +1,18 @@
+import { ConfigError, readConfig, type Config } from "../core/config.js";
+
+/** One line that a person can act on, and an exit code that a supervisor sees. */
+export function fail(error: unknown): never {
+  const known = error instanceof ConfigError;
+  process.stderr.write(
+    `onym: ${known ? error.message : `cannot start: ${error instanceof Error ? error.message : String(error)}`}\n`,
+  );
+  process.exit(known ? 2 : 1);
+}
+
+export function configOrFail(environment: NodeJS.ProcessEnv): Config {
+  try {
+    return readConfig(environment);
+  } catch (error) {
+    return fail(error);
+  }
+}
