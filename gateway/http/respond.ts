@@ -23,9 +23,7 @@ const ACCEPTED_HEADERS = {
   ...SECURITY_HEADERS,
 };
 
-const LARGE_BYTES = 65_536;
-/** The connection is closed when a large answer makes no progress for this long. */
-const STALLED_MS = 15_000;
+const SLICE_BYTES = 65_536;
 
 export function sendReply(response: ServerResponse, { status, json, headers }: Reply, lastOfConnection: boolean): void {
   if (response.headersSent || response.destroyed) return;
@@ -40,15 +38,24 @@ export function sendReply(response: ServerResponse, { status, json, headers }: R
     return;
   }
   const body = Buffer.from(json);
-  // Pages of events can have 25 MB; a client that does not read its own would keep it in our memory for ever.
-  if (body.length > LARGE_BYTES) response.setTimeout(STALLED_MS);
   response.writeHead(status, {
     ...(status === 204 ? {} : { "Content-Type": JSON_TYPE, "Content-Length": body.length }),
     ...SECURITY_HEADERS,
     ...headers,
     ...(lastOfConnection && { Connection: "close" }),
   });
-  response.end(status === 204 ? undefined : body);
+  if (status === 204) response.end();
+  else endInSlices(response, body, 0);
+}
+
+/** So that a slow reader is seen to take a part now and then, and is not cut as one that stalls. */
+function endInSlices(response: ServerResponse, body: Buffer, from: number): void {
+  const to = from + SLICE_BYTES;
+  if (to >= body.length) return void response.end(body.subarray(from));
+  response.write(body.subarray(from, to), (error) => {
+    // The connection is gone, and the rest with it.
+    if (!error) endInSlices(response, body, to);
+  });
 }
 
 const DRAIN_BYTES_MAX = 64 * 1_048_576;

@@ -7,12 +7,15 @@ import { makeProblem } from "./error-response.js";
 import { graftExpress } from "./fast-express.js";
 import { refuse } from "./refuse.js";
 import { SECURITY_HEADERS } from "./respond.js";
+import { inTurns } from "./turns.js";
 
 export interface ServerOptions {
   readonly app: Express;
   readonly headerBytesMax: number;
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
+  /** A client that takes nothing of its answer for this long is cut; 15 s unless a test says otherwise. */
+  readonly stalledMs?: number;
   readonly log: Log;
 }
 
@@ -22,8 +25,10 @@ export function createServer({
   headerBytesMax,
   headersTimeoutMs,
   requestTimeoutMs,
+  stalledMs,
   log,
 }: ServerOptions): http.Server {
+  const handle = inTurns(app, stalledMs);
   const server = http.createServer(
     {
       ...graftExpress(app),
@@ -39,12 +44,12 @@ export function createServer({
       requireHostHeader: false,
       noDelay: true,
     },
-    app,
+    handle,
   );
   // The bytes of the head are the bound. With the default of 2,000 a header behind them is not seen, and so not refused when it repeats.
   server.maxHeadersCount = 0;
   // A client that asks first gets 100 only after its key was accepted: see readBody.
-  server.on("checkContinue", app);
+  server.on("checkContinue", handle);
   server.on("checkExpectation", (request: Request, response: Response) =>
     refuse(log, request, response, new AppError("expectation_failed", "Only Expect: 100-continue is supported."), null),
   );
