@@ -1,8 +1,8 @@
 import { runServersRow, SERVERS_ROWS } from "./crash/servers.js";
 import { runCrashRow } from "./crash/row.js";
 import { CRASH_TABLE, SERVERS_TABLE } from "./crash/table.js";
-import { each } from "./load/each.js";
-import { openFolder, openServers } from "./process/grounds.js";
+import { each } from "../shared/async.js";
+import { openFolder, openServers } from "../shared/grounds.js";
 import { openHistory } from "./check/history.js";
 import { HELP, readOptions, type Options } from "./options.js";
 import { runRounds, type Counters, type Felt } from "./rounds.js";

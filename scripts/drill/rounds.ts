@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkAll } from "./check/checks.js";
 import { describeKill, type Doom } from "./crash/dooms.js";
-import { andThen } from "./load/finally.js";
+import { andThen } from "../shared/async.js";
 import { createFindings } from "./check/findings.js";
 import type { History } from "./check/history.js";
 import { startLoad } from "./load/load.js";
 import { createPlan } from "./load/operation.js";
-import { createRandom } from "./load/random.js";
+import { createRandom } from "../shared/random.js";
 import type { Scene } from "./crash/scene.js";
 import { createSite, type Site } from "./process/site.js";
 import { OPERATOR_KEY, type Target } from "./process/target.js";

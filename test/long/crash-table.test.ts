@@ -1,6 +1,6 @@
 import { runCrashRow } from "../../scripts/drill/crash/row.js";
 import { CRASH_TABLE } from "../../scripts/drill/crash/table.js";
-import { openFolder } from "../../scripts/drill/process/grounds.js";
+import { openFolder } from "../../scripts/shared/grounds.js";
 
 /** So many rows at a time: most of a row is waiting for a process to start. */
 const LANES = 2;

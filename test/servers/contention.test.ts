@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createPartition, type Partition } from "../../scripts/drill/check/partition.js";
+import { createPartition, type Partition } from "../../scripts/shared/partition.js";
 import { at, listAt, textAt, until, type Answer, type TestWorkspace } from "../support/service/app.js";
 import { deploy, through, type Deployment } from "../support/service/deployment.js";
 import { createRandom, SEED, tell, type Random } from "../support/random.js";

@@ -1,7 +1,7 @@
 import { runServersRow, SERVERS_ROWS } from "../../scripts/drill/crash/servers.js";
 import { runCrashRow } from "../../scripts/drill/crash/row.js";
 import { SERVERS_TABLE } from "../../scripts/drill/crash/table.js";
-import { openServers } from "../../scripts/drill/process/grounds.js";
+import { openServers } from "../../scripts/shared/grounds.js";
 
 /** The servers that may be killed: those of this instance. */
 const INSTANCE = process.env["ONYM_SERVERS_NAME"] ?? "";

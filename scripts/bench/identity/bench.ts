@@ -1,4 +1,4 @@
-import { createPartition } from "../../drill/check/partition.js";
+import { createPartition } from "../../shared/partition.js";
 import { HALVES, HISTORIES, type History, type Pair } from "./histories.js";
 import type { Place, Profile, Side } from "./side.js";
 

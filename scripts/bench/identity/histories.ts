@@ -1,4 +1,4 @@
-import { createRandom, shuffled } from "../../drill/load/random.js";
+import { createRandom, shuffled } from "../../shared/random.js";
 
 /** Numbers of two identifiers that an alias joins, the anonymous one first. */
 export type Pair = readonly [number, number];

@@ -1,10 +1,11 @@
-import { checkEvents } from "./events.js";
-import { checkCounts, checkPartition } from "./profiles.js";
-import { each } from "../load/each.js";
+import { isDeepStrictEqual } from "node:util";
+import { each } from "../../shared/async.js";
+import { bodyOf } from "../../shared/client.js";
+import { createPartition } from "../../shared/partition.js";
+import type { EventOperation, Identifier } from "../load/operation.js";
 import type { CheckDeps } from "./findings.js";
 import type { Entry, History } from "./history.js";
-import type { Identifier } from "../load/operation.js";
-import { createPartition } from "./partition.js";
+import { checkCounts, checkPartition } from "./profiles.js";
 import { nameOf, readMember, readSnapshot, type Snapshot } from "./read-profiles.js";
 
 /** Holds the service to all that it answered. Resolves with the number of acknowledged operations that are there in full. */
@@ -12,12 +13,13 @@ export async function checkAll(deps: CheckDeps, history: History): Promise<numbe
   const entries = history.entries();
   const events = await checkEvents(deps, entries);
   let ok = 0;
-  for (const site of deps.sites.keys()) {
+  for (const [site, { key }] of deps.sites.entries()) {
     const own = entries.filter(({ operation }) => operation.site === site);
-    const snapshot = await readSnapshot(deps, site, identifiersOf(own));
+    const snapshot = await readSnapshot(deps, key, identifiersOf(own));
     const linked = checkPartition(deps, own, snapshot);
-    const counted = await checkCounts(deps, site, own, snapshot);
-    const resolved = await checkProfileIds(deps, site, history.profileIds(), snapshot);
+    const counted = await checkCounts(deps, key, own, snapshot);
+    const profileIds = [...history.profileIds()].flatMap(([id, its]) => (its === site ? [id] : []));
+    const resolved = await checkProfileIds(deps, key, profileIds, snapshot);
     const profiles = checkAnswers(deps, own, snapshot, resolved);
     const isOk = ({ operation }: Entry): boolean => {
       if (operation.kind === "link") return linked.has(operation.id) && profiles.has(operation.id);
@@ -47,14 +49,13 @@ function identifiersOf(entries: readonly Entry[]): readonly Identifier[] {
 /** Every profile id that was ever answered names a live profile. Answers which. */
 async function checkProfileIds(
   deps: CheckDeps,
-  site: number,
-  profileIds: ReadonlyMap<string, number>,
+  key: string,
+  profileIds: readonly string[],
   { profiles, profileOf }: Snapshot,
 ): Promise<ReadonlyMap<string, string>> {
   const resolved = new Map<string, string>();
-  const own = [...profileIds].filter(([, its]) => its === site);
-  await each(own, deps.width, async ([profileId]) => {
-    const member = profiles.has(profileId) ? null : await readMember(deps, site, profileId);
+  await each(profileIds, deps.width, async (profileId) => {
+    const member = profiles.has(profileId) ? null : await readMember(deps, key, profileId);
     const live = member === null ? profileId : typeof member === "number" ? undefined : profileOf.get(nameOf(member));
     if (live !== undefined) resolved.set(profileId, live);
     else
@@ -79,4 +80,40 @@ function checkAnswers(
     else findings.unexpected(`operation ${operation.id}: profile id ${profileId} names another person's profile now`);
   }
   return sound;
+}
+
+interface ShownEvent {
+  readonly status: string;
+  readonly schema_id: string;
+  readonly timestamp: string;
+  readonly payload: unknown;
+}
+
+/** Every acknowledged event must come back as it was sent, folded if it folds. Answers how many do. */
+async function checkEvents(deps: CheckDeps, entries: readonly Entry[]): Promise<ReadonlySet<number>> {
+  const sound = new Set<number>();
+  await each(entries, deps.width, async ({ operation, result, eventId }) => {
+    if (operation.kind !== "event" || result !== "acknowledged") return;
+    const problem = await problemOf(deps, operation, eventId!);
+    if (problem === null) sound.add(operation.id);
+    else deps.findings.lost(`operation ${operation.id}, event ${eventId}: ${problem}`);
+  });
+  return sound;
+}
+
+async function problemOf(
+  { client, sites }: CheckDeps,
+  operation: EventOperation,
+  eventId: string,
+): Promise<string | null> {
+  const { key } = sites[operation.site]!;
+  const answer = await client.send({ method: "GET", path: `/v1/events/${eventId}`, key });
+  if (answer.status !== 200) return `GET answers ${answer.status}`;
+  const shown = bodyOf<ShownEvent>(answer);
+  const wanted = operation.folds ? "folded" : "stored";
+  if (shown.status !== wanted) return `is ${shown.status} and not ${wanted}`;
+  if (shown.schema_id !== operation.schemaId || shown.timestamp !== operation.timestamp) return "is of another event";
+  // As it went over the wire: JSON leaves out what is undefined.
+  const { payload } = JSON.parse(operation.body) as { readonly payload: unknown };
+  return isDeepStrictEqual(shown.payload, payload) ? null : "its payload differs";
 }

@@ -1,4 +1,4 @@
-import type { Client } from "../load/client.js";
+import type { Client } from "../../shared/client.js";
 import type { Site } from "../process/site.js";
 
 /** Everything that breaks a promise, in words. */

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import { each } from "../../shared/async.js";
+import { createPartition } from "../../shared/partition.js";
+import type { Payload } from "../load/operation.js";
 import type { CheckDeps } from "./findings.js";
-import { each } from "../load/each.js";
 import type { Entry } from "./history.js";
-import { createPartition } from "./partition.js";
 import { nameOf, readTimeline, type Snapshot, type ShownProfile, type TimelineEvent } from "./read-profiles.js";
 
 /** Links that the service must hold, or may: all its identifiers stand in one profile. */
@@ -59,7 +60,7 @@ function checkMembers({ findings }: Pick<CheckDeps, "findings">, { profiles, pro
  */
 export async function checkCounts(
   deps: CheckDeps,
-  site: number,
+  key: string,
   entries: readonly Entry[],
   snapshot: Snapshot,
 ): Promise<ReadonlySet<number>> {
@@ -67,7 +68,7 @@ export async function checkCounts(
   const operations = new Map(entries.map((entry) => [entry.operation.id, entry]));
   const seen = new Map<number, string>();
   await each(snapshot.profiles.values(), deps.width, async (profile) => {
-    const timeline = await readTimeline(deps, site, profile.profile_id);
+    const timeline = await readTimeline(deps, key, profile.profile_id);
     checkProfile(deps, profile, timeline);
     for (const { event_id, payload } of timeline) {
       const entry = operations.get(payload.op);
@@ -106,14 +107,13 @@ function checkProfile({ findings }: CheckDeps, profile: ShownProfile, timeline: 
 function traitsOf(timeline: readonly TimelineEvent[]): Readonly<Record<string, unknown>> {
   const positionOf = ({ timestamp, event_id }: TimelineEvent): string => `${timestamp} ${event_id}`;
   const payloads = timeline.toSorted((a, b) => (positionOf(a) < positionOf(b) ? -1 : 1)).map(({ payload }) => payload);
-  const cities = payloads.flatMap(({ city }) => city ?? []);
-  const sources = payloads.flatMap(({ source }) => source ?? []);
-  const scores = payloads.flatMap(({ score }) => score ?? []);
-  const floors = payloads.flatMap(({ floor }) => floor ?? []);
-  return {
-    ...(cities.length > 0 && { city: cities.at(-1) }),
-    ...(sources.length > 0 && { source: sources[0] }),
-    ...(scores.length > 0 && { score: Math.max(...scores) }),
-    ...(floors.length > 0 && { floor: Math.min(...floors) }),
+  const values = <K extends keyof Payload>(name: K) => payloads.flatMap((payload) => payload[name] ?? []);
+  const [scores, floors] = [values("score"), values("floor")];
+  const said = {
+    city: values("city").at(-1),
+    source: values("source")[0],
+    score: scores.length > 0 ? Math.max(...scores) : undefined,
+    floor: floors.length > 0 ? Math.min(...floors) : undefined,
   };
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
 }

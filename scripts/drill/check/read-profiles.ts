@@ -1,7 +1,7 @@
-import { bodyOf, requireAnswer } from "../load/client.js";
-import type { CheckDeps } from "./findings.js";
-import { each } from "../load/each.js";
+import { bodyOf, requireAnswer } from "../../shared/client.js";
+import { each } from "../../shared/async.js";
 import type { Identifier, Payload } from "../load/operation.js";
+import type { CheckDeps } from "./findings.js";
 
 export interface ShownProfile {
   readonly profile_id: string;
@@ -29,22 +29,24 @@ export const nameOf = ({ namespace, value }: Identifier): string => `${namespace
 /** Few in one request: a database that has to search long for each profile still answers it in time. */
 const LOOKUP_MAX = 10;
 
+interface LookupAnswer {
+  readonly profiles: readonly (ShownProfile & { readonly matched: readonly Identifier[] })[];
+}
+
 /** Looks all identifiers up. */
 export async function readSnapshot(
-  { client, sites, width }: CheckDeps,
-  site: number,
+  { client, width }: CheckDeps,
+  key: string,
   identifiers: readonly Identifier[],
 ): Promise<Snapshot> {
   const profiles = new Map<string, ShownProfile>();
   const profileOf = new Map<string, string>();
-  const pages: (readonly Identifier[])[] = [];
-  for (let at = 0; at < identifiers.length; at += LOOKUP_MAX) pages.push(identifiers.slice(at, at + LOOKUP_MAX));
+  const pages = Array.from({ length: Math.ceil(identifiers.length / LOOKUP_MAX) }, (_, page) =>
+    identifiers.slice(page * LOOKUP_MAX, (page + 1) * LOOKUP_MAX),
+  );
   await each(pages, width, async (page) => {
-    const body = JSON.stringify({ identifiers: page });
-    const found = await requireAnswer<{
-      readonly profiles: readonly (ShownProfile & { readonly matched: readonly Identifier[] })[];
-    }>(client, 200, { method: "POST", path: "/v1/profiles/lookup", key: sites[site]!.key, body });
-    for (const profile of found.profiles) {
+    const request = { method: "POST", path: "/v1/profiles/lookup", key, body: { identifiers: page } } as const;
+    for (const profile of (await requireAnswer<LookupAnswer>(client, 200, request)).profiles) {
       profiles.set(profile.profile_id, profile);
       for (const identifier of profile.matched) profileOf.set(nameOf(identifier), profile.profile_id);
     }
@@ -53,31 +55,30 @@ export async function readSnapshot(
 }
 
 /** Of any id that was ever answered: an identifier of the live profile that it names by now, or the status of the answer. */
-export async function readMember(
-  { client, sites }: CheckDeps,
-  site: number,
-  profileId: string,
-): Promise<Identifier | number> {
+export async function readMember({ client }: CheckDeps, key: string, profileId: string): Promise<Identifier | number> {
   const path = `/v1/profiles/${profileId}/identifiers?limit=1`;
-  const answer = await client.send({ method: "GET", path, key: sites[site]!.key });
+  const answer = await client.send({ method: "GET", path, key });
   if (answer.status !== 200) return answer.status;
-  return (bodyOf(answer) as { readonly identifiers: readonly [Identifier] }).identifiers[0];
+  return bodyOf<{ readonly identifiers: readonly [Identifier] }>(answer).identifiers[0];
+}
+
+interface TimelinePage {
+  readonly events: readonly TimelineEvent[];
+  readonly next_cursor: string | null;
 }
 
 /** The whole timeline, newest first. */
 export async function readTimeline(
-  { client, sites }: CheckDeps,
-  site: number,
+  { client }: CheckDeps,
+  key: string,
   profileId: string,
 ): Promise<readonly TimelineEvent[]> {
   const events: TimelineEvent[] = [];
-  let cursor: string | null = null;
-  do {
-    const path: string = `/v1/profiles/${profileId}/events?limit=100${cursor === null ? "" : `&cursor=${cursor}`}`;
-    const page: { readonly events: readonly TimelineEvent[]; readonly next_cursor: string | null } =
-      await requireAnswer(client, 200, { method: "GET", path, key: sites[site]!.key });
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const path: string = `/v1/profiles/${profileId}/events?limit=100${cursor && `&cursor=${cursor}`}`;
+    const page: TimelinePage = await requireAnswer(client, 200, { method: "GET", path, key });
     events.push(...page.events);
     cursor = page.next_cursor;
-  } while (cursor !== null);
+  }
   return events;
 }

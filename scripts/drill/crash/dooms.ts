@@ -1,6 +1,6 @@
 import type { ServerName } from "../../servers/server.js";
 import { EMBEDDED_MOMENTS, SERVERS_MOMENTS, type KillPoint, type Step } from "./points.js";
-import { shuffled, type Random } from "../load/random.js";
+import { shuffled, type Random } from "../../shared/random.js";
 import type { Blow } from "../process/slot.js";
 
 export const GATEWAYS = ["gateway 1", "gateway 2"] as const;

@@ -1,26 +1,16 @@
 import assert from "node:assert/strict";
-import { isDeepStrictEqual } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openBackends } from "../../../app/backends.js";
 import { createLifecycle } from "../../../app/lifecycle.js";
 import { silentLog } from "../../../app/logger.js";
 import { readConfig } from "../../../core/config.js";
-import { openClient, type Answer } from "../load/client.js";
-import {
-  prepare,
-  requireFoldedOnce,
-  retryEvent,
-  retryIdentify,
-  theEvent,
-  theEventId,
-  theIdentify,
-  withService,
-  type Ground,
-  type Stage,
-} from "./stage.js";
-import type { CrashRow, Remains } from "./table.js";
-import { andThen } from "../load/finally.js";
+import { andThen, eventually } from "../../shared/async.js";
+import { openClient, type Answer } from "../../shared/client.js";
+import type { Ground } from "../../shared/grounds.js";
 import { beginLife, type Life } from "../process/life.js";
+import * as act from "./stage.js";
+import type { Stage } from "./stage.js";
+import type { CrashRow, Remains } from "./table.js";
 import type { KillPoint } from "./points.js";
 
 /**
@@ -30,15 +20,15 @@ import type { KillPoint } from "./points.js";
 export async function runCrashRow(row: CrashRow, openGround: () => Promise<Ground>): Promise<void> {
   const ground = await openGround();
   const run = async (): Promise<void> => {
-    const stage = await prepare(ground);
+    const stage = await act.prepare(ground);
     const answer = await crash(stage, row);
     if (row.clientSaw === "answer") assert.equal(answer?.status, 202);
     else assert.equal(answer, null, "the client must not get an answer");
     if (row.remains) await requireRemains(stage, row.remains);
-    await withService(ground, async (play) => {
-      if (row.sends === "identify") return retryIdentify(play.client, stage);
-      if (row.clientSaw === "reset") await retryEvent(play.client, stage);
-      return requireFoldedOnce(play, stage);
+    await act.withService(ground, async (play) => {
+      if (row.sends === "identify") return act.retryIdentify(play.client, stage);
+      if (row.clientSaw === "reset") await act.retryEvent(play.client, stage);
+      return act.requireFoldedOnce(play, stage);
     });
   };
   await andThen(run, () => ground.drop());
@@ -55,7 +45,7 @@ async function crash(stage: Stage, row: CrashRow): Promise<Answer | null> {
   const gateway = mode === "worker" ? await begin(stage, "gateway", null) : doomed;
   const client = openClient(gateway.url, 1);
   try {
-    const request = row.sends === "event" ? theEvent(stage) : theIdentify(stage);
+    const request = row.sends === "event" ? act.theEvent(stage) : act.theIdentify(stage);
     const answer = await client.send(request).catch(() => null);
     if (kill === null) doomed.kill();
     const ending = await Promise.race([doomed.ended, sleep(DYING_MS, null, { ref: false })]);
@@ -77,7 +67,6 @@ async function begin(stage: Stage, mode: CrashRow["mode"], kill: KillPoint | nul
 
 /** A broker takes a moment to see that the process is gone. */
 const NOTICED_MS = 3_000;
-const POLL_MS = 20;
 
 /** Looks into what the dead process left, before anybody goes on with it. */
 async function requireRemains(stage: Stage, wanted: Remains): Promise<void> {
@@ -85,13 +74,11 @@ async function requireRemains(stage: Stage, wanted: Remains): Promise<void> {
   try {
     const config = readConfig(stage.ground.settings);
     const { queue, events } = await openBackends(config, silentLog, lifecycle);
-    const look = async (): Promise<unknown> => {
-      const event = await events.find(stage.site.workspace, theEventId(stage));
-      return { queued: await queue.depth(), event: event?.status ?? "none" };
+    const look = async (): Promise<void> => {
+      const event = await events.find(stage.site.workspace, act.theEventId(stage));
+      assert.deepEqual({ queued: await queue.depth(), event: event?.status ?? "none" }, wanted);
     };
-    const deadline = performance.now() + NOTICED_MS;
-    while (!isDeepStrictEqual(await look(), wanted) && performance.now() < deadline) await sleep(POLL_MS);
-    assert.deepEqual(await look(), wanted);
+    await eventually(look, NOTICED_MS);
   } finally {
     await lifecycle.close();
   }

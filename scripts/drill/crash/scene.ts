@@ -1,8 +1,7 @@
 import { planEmbedded, planServers, type Round, type ServersKills } from "./dooms.js";
 import { createPace, unlimited, type Pace } from "../load/pace.js";
-import { createRandom } from "../load/random.js";
-import { createServersTarget } from "../process/servers-target.js";
-import { createEmbeddedTarget, type Target } from "../process/target.js";
+import { createRandom } from "../../shared/random.js";
+import { createEmbeddedTarget, createServersTarget, type Target } from "../process/target.js";
 
 /** What is killed how often, and the load under which it is. */
 export interface Scene {

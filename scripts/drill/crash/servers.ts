@@ -3,22 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Backends } from "../../../app/backends.js";
 import { controlServers } from "../../servers/control.js";
 import type { ServerName } from "../../servers/server.js";
-import {
-  prepare,
-  requireFoldedOnce,
-  retryEvent,
-  retryIdentify,
-  theEvent,
-  theEventId,
-  theIdentify,
-  withService,
-  type Ground,
-  type Play,
-  type Stage,
-} from "./stage.js";
+import { andThen, createSignal } from "../../shared/async.js";
+import type { Ground } from "../../shared/grounds.js";
 import { openCuttable } from "../process/cuttable.js";
-import { andThen } from "../load/finally.js";
 import { createKiller, type Step } from "./points.js";
+import * as act from "./stage.js";
+import type { Play, Stage } from "./stage.js";
 
 type Servers = Awaited<ReturnType<typeof controlServers>>;
 
@@ -41,7 +31,7 @@ export async function runServersRow(
     for (const name of ["rabbitmq", "mongodb", "neo4j"] as const) await servers[name].start();
     await ground.drop();
   };
-  await andThen(async () => row.run(await prepare(ground), servers), mend);
+  await andThen(async () => row.run(await act.prepare(ground), servers), mend);
 }
 
 const CONFIRM_MS = 5_000;
@@ -50,26 +40,26 @@ const LATE_MS = 1_500;
 
 async function brokerAfterConfirm(stage: Stage, { rabbitmq }: Servers): Promise<void> {
   const accepted = async ({ client }: Play): Promise<void> => {
-    assert.equal((await client.send(theEvent(stage))).status, 202);
+    assert.equal((await client.send(act.theEvent(stage))).status, 202);
     await rabbitmq.kill();
   };
   // Without a worker, which might have it done before the kill.
-  await withService(stage.ground, accepted, { settings: { MODE: "gateway" } });
+  await act.withService(stage.ground, accepted, { settings: { MODE: "gateway" } });
   await rabbitmq.start();
-  await withService(stage.ground, (play) => requireFoldedOnce(play, stage));
+  await act.withService(stage.ground, (play) => act.requireFoldedOnce(play, stage));
 }
 
 async function brokerBeforeConfirm(stage: Stage, { rabbitmq }: Servers): Promise<void> {
-  await withService(stage.ground, async (play) => {
+  await act.withService(stage.ground, async (play) => {
     rabbitmq.pause();
     const since = performance.now();
-    const { status, headers } = await play.client.send(theEvent(stage));
+    const { status, headers } = await play.client.send(act.theEvent(stage));
     const tookMs = performance.now() - since;
     rabbitmq.resume();
     assert.deepEqual([status, headers["retry-after"]], [503, "2"]);
     assert.ok(Math.abs(tookMs - CONFIRM_MS) < LATE_MS, `503 after ${Math.round(tookMs)} ms`);
-    await retryEvent(play.client, stage);
-    await requireFoldedOnce(play, stage);
+    await act.retryEvent(play.client, stage);
+    await act.requireFoldedOnce(play, stage);
   });
 }
 
@@ -79,34 +69,31 @@ const duringStep =
   async (stage: Stage, servers: Servers): Promise<void> => {
     const { wrap, struck } = strikerOf(step, name, servers);
     const settleIt = async (play: Play): Promise<void> => {
-      assert.equal((await play.client.send(theEvent(stage))).status, 202);
+      assert.equal((await play.client.send(act.theEvent(stage))).status, 202);
       await struck;
       await servers[name].start();
-      await requireFoldedOnce(play, stage);
+      await act.requireFoldedOnce(play, stage);
     };
-    await withService(stage.ground, settleIt, { wrap });
+    await act.withService(stage.ground, settleIt, { wrap });
   };
 
 async function graphDuringIdentify(stage: Stage, servers: Servers): Promise<void> {
   const { wrap, struck } = strikerOf("link", "neo4j", servers);
   const retried = async ({ client }: Play): Promise<void> => {
-    const { status, text } = await client.send(theIdentify(stage));
+    const { status, text } = await client.send(act.theIdentify(stage));
     assert.equal(status, 503, text);
     await struck;
     await servers.neo4j.start();
-    await retryIdentify(client, stage);
+    await act.retryIdentify(client, stage);
   };
-  await withService(stage.ground, retried, { wrap });
+  await act.withService(stage.ground, retried, { wrap });
 }
 
 function strikerOf(step: Step, name: ServerName, servers: Servers) {
-  let strike = (): void => {};
-  const struck = new Promise<void>((resolve, reject) => {
-    strike = () => void servers[name].kill().then(resolve, reject);
-  });
-  const { aim, wrap } = createKiller(() => strike());
+  const { give, given } = createSignal<Promise<void>>();
+  const { aim, wrap } = createKiller(() => give(servers[name].kill()));
   aim({ kind: "step", step, moment: "during", call: 1 });
-  return { wrap, struck };
+  return { wrap, struck: given };
 }
 
 /** A worker that was cut off goes on with its message while another one has it. */
@@ -115,24 +102,24 @@ async function twoWorkers(stage: Stage): Promise<void> {
   const meeting = createMeeting(stage);
   const settings = { RABBITMQ_URL: way.url };
   const cutOff = async ({ client }: Play): Promise<void> => {
-    assert.equal((await client.send(theEvent(stage))).status, 202);
+    assert.equal((await client.send(act.theEvent(stage))).status, 202);
     await meeting.arrived("first");
     way.cut();
-    await withService(stage.ground, finish, { wrap: meeting.wrap("second") });
+    await act.withService(stage.ground, finish, { wrap: meeting.wrap("second") });
   };
   const finish = async (second: Play): Promise<void> => {
     await Promise.all([meeting.finished("first"), meeting.finished("second")]);
     way.restore();
-    await requireFoldedOnce(second, stage);
+    await act.requireFoldedOnce(second, stage);
   };
-  const run = (): Promise<void> => withService(stage.ground, cutOff, { settings, wrap: meeting.wrap("first") });
+  const run = (): Promise<void> => act.withService(stage.ground, cutOff, { settings, wrap: meeting.wrap("first") });
   await andThen(run, way.close);
 }
 
 /** Holds each of two workers once it stored the event, until both have. */
 function createMeeting(stage: Stage) {
-  const signals = new Map<string, ReturnType<typeof createSignal>>();
-  const signal = (name: string): ReturnType<typeof createSignal> => {
+  const signals = new Map<string, ReturnType<typeof createSignal<void>>>();
+  const signal = (name: string): ReturnType<typeof createSignal<void>> => {
     if (!signals.has(name)) signals.set(name, createSignal());
     return signals.get(name)!;
   };
@@ -144,14 +131,14 @@ function createMeeting(stage: Stage) {
         ...backends.events,
         insert: async (workspace, inserted) => {
           const stored = await backends.events.insert(workspace, inserted);
-          if (!inserted.some(({ eventId }) => eventId === theEventId(stage))) return stored;
+          if (!inserted.some(({ eventId }) => eventId === act.theEventId(stage))) return stored;
           signal(`${name} arrived`).give();
           await Promise.all([signal("first arrived").given, signal("second arrived").given]);
           return stored;
         },
         markFolded: async (workspace, marks, fold) => {
           await backends.events.markFolded(workspace, marks, fold);
-          if (marks.some(({ eventId }) => eventId === theEventId(stage))) signal(`${name} finished`).give();
+          if (marks.some(({ eventId }) => eventId === act.theEventId(stage))) signal(`${name} finished`).give();
         },
       },
     });
@@ -164,14 +151,6 @@ function createMeeting(stage: Stage) {
     arrived: (name: string) => within(`${name} arrived`),
     finished: (name: string) => within(`${name} finished`),
   };
-}
-
-function createSignal() {
-  let give = (): void => {};
-  const given = new Promise<void>((resolve) => {
-    give = resolve;
-  });
-  return { give, given };
 }
 
 const once = "the accepted event is stored once and folded once, with no retry";

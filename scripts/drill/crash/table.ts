@@ -25,30 +25,28 @@ const STORED: Remains = { queued: 1, event: "stored" };
 const FOLDED: Remains = { queued: 1, event: "folded" };
 const FINISHED: Remains = { queued: 0, event: "folded" };
 
+const base = { sends: "event", mode: "all", clientSaw: "reset" } as const;
+
 const lost = (title: string, at: CrashRow["at"], remains: Remains): CrashRow => ({
+  ...base,
   title: `killed ${title}: the client saw a reset, and a retry with the same key makes the event exactly one`,
-  sends: "event",
-  mode: "all",
   at,
-  clientSaw: "reset",
   remains,
 });
 
 const accepted = (title: string, at: CrashRow["at"], remains: Remains | null): CrashRow => ({
+  ...base,
   title: `killed ${title}: the accepted event is stored once and folded once, with no retry`,
-  sends: "event",
-  mode: "all",
   at,
   clientSaw: "answer",
   remains,
 });
 
 const identify = (title: string, at: CrashRow["at"]): CrashRow => ({
+  ...base,
   title: `killed ${title} of an identify: a retry answers the one profile`,
   sends: "identify",
-  mode: "all",
   at,
-  clientSaw: "reset",
   remains: NOTHING,
 });
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { bodyOf, type Answer, type Request } from "./client.js";
+import { bodyOf, type Answer, type Request } from "../../shared/client.js";
 import type { Findings } from "../check/findings.js";
 import type { History } from "../check/history.js";
 import type { Operation, Plan } from "./operation.js";
@@ -153,11 +153,11 @@ function settle(
   }
   if (operation.kind === "link") {
     if (status !== 200) return wrong();
-    const { profile_id, merged_profile_ids } = bodyOf(answer) as LinkBody;
+    const { profile_id, merged_profile_ids } = bodyOf<LinkBody>(answer);
     history.acknowledged(operation, { status, profileId: profile_id, retired: merged_profile_ids });
     return "first";
   }
-  const body = status === 202 ? (bodyOf(answer) as EventBody) : null;
+  const body = status === 202 ? bodyOf<EventBody>(answer) : null;
   if (body?.status !== "accepted") return wrong();
   const earlier = history.acknowledged(operation, { status, eventId: body.event_id });
   if (earlier !== null && earlier !== body.event_id)

@@ -1,4 +1,4 @@
-import type { Random } from "./random.js";
+import type { Random } from "../../shared/random.js";
 import { FOLDING, STORED } from "../process/site.js";
 
 export interface Identifier {

@@ -1,5 +1,5 @@
 import type { WorkspaceId } from "../../../core/ids.js";
-import { requireAnswer, type Client } from "../load/client.js";
+import { createWorkspace, requireAnswer, type Client } from "../../shared/client.js";
 
 /** A workspace that is ready for load. */
 export interface Site {
@@ -30,23 +30,14 @@ const SCHEMA = {
   },
 };
 
-/** Registers what events need. */
-async function prepareSite(client: Client, { key }: Site): Promise<void> {
-  const post = (path: string, body: unknown): Promise<unknown> =>
-    requireAnswer(client, 201, { method: "POST", path, key, body: JSON.stringify(body) });
-  await post("/v1/schemas", { schema_id: FOLDING, schema: SCHEMA });
-  await post("/v1/schemas", { schema_id: STORED, schema: { type: "object" } });
-  await post("/v1/datasets", { name: "drill", schema_id: FOLDING, unified_profile: true });
-}
-
+/** Makes a workspace and registers what its events need. */
 export async function createSite(client: Client, operatorKey: string, name: string): Promise<Site> {
-  const made = await requireAnswer<{ readonly workspace_id: WorkspaceId; readonly key: string }>(client, 201, {
-    method: "POST",
-    path: "/v1/workspaces",
-    key: operatorKey,
-    body: JSON.stringify({ name }),
-  });
-  const site = { workspace: made.workspace_id, key: made.key };
-  await prepareSite(client, site);
-  return site;
+  const { workspace_id: workspace, key } = await createWorkspace(client, operatorKey, name);
+  for (const [path, body] of [
+    ["/v1/schemas", { schema_id: FOLDING, schema: SCHEMA }],
+    ["/v1/schemas", { schema_id: STORED, schema: { type: "object" } }],
+    ["/v1/datasets", { name: "drill", schema_id: FOLDING, unified_profile: true }],
+  ] as const)
+    await requireAnswer(client, 201, { method: "POST", path, key, body });
+  return { workspace, key };
 }

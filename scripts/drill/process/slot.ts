@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { openClient, type Client } from "../load/client.js";
-import { beginLife, type Life } from "./life.js";
+import { createSignal } from "../../shared/async.js";
+import { openClient, type Client } from "../../shared/client.js";
+import type { Settings } from "../../shared/grounds.js";
 import type { KillPoint } from "../crash/points.js";
-import type { Question } from "./protocol.js";
+import { beginLife, type Life } from "./life.js";
 
 /** What can be talked to at the moment. */
 export interface Running {
@@ -17,38 +18,24 @@ export interface Blow {
   readonly withinMs: number;
 }
 
-/** The place of one process, in which lives follow each other. */
-export interface Slot {
-  /** Resolves once it takes requests. Rejects when it does not come up. */
-  start(): Promise<void>;
-  /** Null while it is down. */
-  now(): Running | null;
-  /** Waits until it runs. */
-  running(): Promise<Running>;
-  /** Resolves once it is dead: true when it died at the blow's point. Rejects when it ended by itself. */
-  strike(blow: Blow): Promise<boolean>;
-  ask(question: Question): Promise<number>;
-  /** What all its lives wrote. */
-  log(): string;
-  /** The orderly stop. */
-  close(): Promise<void>;
-}
-
 export interface SlotOptions {
-  readonly settings: Readonly<Record<string, string>>;
+  readonly settings: Settings;
   readonly connections: number;
   /** A start that fails is tried again for so long: what the process needs may be away. */
   readonly startMs: number;
 }
 
+export type Slot = ReturnType<typeof createSlot>;
+
 const DYING_MS = 3_000;
 const AGAIN_MS = 200;
 
-export function createSlot({ settings, connections, startMs }: SlotOptions): Slot {
+/** The place of one process, in which lives follow each other. */
+export function createSlot({ settings, connections, startMs }: SlotOptions) {
   let life: Life | null = null;
   let earlier = "";
   let current: Running | null = null;
-  let up = createGate();
+  let up = createSignal<Running>();
 
   const begin = async (): Promise<Life> => {
     const deadline = performance.now() + startMs;
@@ -65,19 +52,24 @@ export function createSlot({ settings, connections, startMs }: SlotOptions): Slo
   };
 
   return {
-    start: async () => {
+    /** Resolves once it takes requests. Rejects when it does not come up. */
+    start: async (): Promise<void> => {
       life = await begin();
       current = runningOf(life, openClient(life.url, connections));
-      up.open(current);
+      up.give(current);
     },
+    /** Null while it is down. */
     now: () => current,
-    running: () => up.opened,
-    strike: async ({ kill, withinMs }) => {
+    /** Waits until it runs. */
+    running: () => up.given,
+    /** Resolves once it is dead: true when it died at the blow's point. Rejects when it ended by itself. */
+    strike: async ({ kill, withinMs }: Blow): Promise<boolean> => {
       const one = requireLife();
-      if (kill !== null) one.aim(kill);
+      // It may die before it answers.
+      if (kill !== null) one.ask("aim", kill).catch(() => {});
       const diedThere = await Promise.race([one.ended.then(() => true), sleep(withinMs, false)]);
       // From now on clients wait for the next life.
-      up = createGate();
+      up = createSignal();
       const { client } = current!;
       current = null;
       life = null;
@@ -88,9 +80,11 @@ export function createSlot({ settings, connections, startMs }: SlotOptions): Slo
       if (signal !== "SIGKILL") throw new Error(`The service ended by itself. Its log:\n${log}`);
       return diedThere;
     },
+    depth: () => requireLife().ask("depth"),
+    /** What all its lives wrote. */
     log: () => earlier + (life?.log() ?? ""),
-    ask: (question) => requireLife().ask(question),
-    close: async () => {
+    /** The orderly stop. */
+    close: async (): Promise<void> => {
       current?.client.close();
       await life?.close();
     },
@@ -104,12 +98,3 @@ const runningOf = ({ ended }: Life, client: Client): Running => ({
     return ending?.signal === "SIGKILL";
   },
 });
-
-/** Everybody waits until somebody opens it. */
-function createGate() {
-  let open = (_running: Running): void => {};
-  const opened = new Promise<Running>((resolve) => {
-    open = resolve;
-  });
-  return { open, opened };
-}

@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Doom } from "../crash/dooms.js";
-import { andThen } from "../load/finally.js";
+import { controlServers } from "../../servers/control.js";
+import { andThen, eventually } from "../../shared/async.js";
+import { openFolder, openServers } from "../../shared/grounds.js";
+import { GATEWAYS, WORKERS, type Doom, type ProcessName } from "../crash/dooms.js";
 import { createSlot, type Blow, type Running, type Slot } from "./slot.js";
 
 export const OPERATOR_KEY = "operator-key-of-the-drill";
@@ -32,7 +31,7 @@ export interface Struck {
 }
 
 /** Kills the process and starts it again. */
-export async function strikeSlot(slot: Slot, blow: Blow): Promise<Struck> {
+async function strikeSlot(slot: Slot, blow: Blow): Promise<Struck> {
   const diedThere = await slot.strike(blow);
   const since = performance.now();
   await slot.start();
@@ -41,21 +40,76 @@ export async function strikeSlot(slot: Slot, blow: Blow): Promise<Struck> {
 
 /** The embedded default: one process on a folder of its own. */
 export async function createEmbeddedTarget(connections: number): Promise<Target> {
-  const folder = await mkdtemp(path.join(tmpdir(), "onym-drill-"));
-  const slot = createSlot({ settings: { DATA_DIR: folder, OPERATOR_KEY }, connections, startMs: 0 });
+  const ground = await openFolder();
+  const slot = createSlot({ settings: { ...ground.settings, OPERATOR_KEY }, connections, startMs: 0 });
   return {
-    start: () => slot.start(),
-    running: () => slot.running(),
+    start: slot.start,
+    running: slot.running,
     strike: (blow) => strikeSlot(slot, blow),
-    idle: () => untilIdle(() => slot.ask("depth")),
-    log: () => slot.log(),
+    idle: () => untilIdle(slot.depth),
+    log: slot.log,
+    close: () => andThen(slot.close, () => ground.drop()),
+  };
+}
+
+/** Some starts meet a server that is down, and a server's start takes its time. */
+const START_MS = 60_000;
+const READY_MS = 60_000;
+
+/** Two gateways and two workers on the three servers of a running instance. */
+export async function createServersTarget(instance: string, connections: number): Promise<Target> {
+  const controls = await controlServers(instance);
+  const ground = await openServers(instance);
+  const slotOf = (mode: "gateway" | "worker"): Slot =>
+    createSlot({ settings: { ...ground.settings, OPERATOR_KEY, MODE: mode }, connections, startMs: START_MS });
+  const gateways = GATEWAYS.map((name) => [name, slotOf("gateway")] as const);
+  const slots = new Map<ProcessName, Slot>([...gateways, ...WORKERS.map((name) => [name, slotOf("worker")] as const)]);
+  const all = [...slots.values()];
+  const untilReady = async (): Promise<void> => void (await Promise.all(all.map(untilSlotReady)));
+  let turn = 0;
+
+  return {
+    start: async () => {
+      await Promise.all(all.map((slot) => slot.start()));
+      await untilReady();
+    },
+    running: () => {
+      const up = gateways.flatMap(([, slot]) => slot.now() ?? []);
+      turn += 1;
+      return up.length > 0
+        ? Promise.resolve(up[turn % up.length]!)
+        : Promise.race(gateways.map(([, slot]) => slot.running()));
+    },
+    strike: async ({ victim, kill, withinMs }) => {
+      if (victim === "service") throw new Error("There is no single service on servers.");
+      const slot = slots.get(victim as ProcessName);
+      if (slot !== undefined) return strikeSlot(slot, { kill, withinMs });
+      const server = controls[victim as keyof typeof controls];
+      await sleep(withinMs);
+      await server.kill();
+      const since = performance.now();
+      await server.start();
+      const downMs = performance.now() - since;
+      await untilReady();
+      return { diedThere: false, downMs };
+    },
+    // Each tells what waits on the broker and what it holds itself.
+    idle: () => untilIdle(async () => Math.max(...(await Promise.all(all.map((slot) => slot.depth()))))),
+    log: () => [...slots].map(([name, slot]) => `--- ${name}\n${slot.log()}`).join(""),
     close: () =>
       andThen(
-        () => slot.close(),
-        () => rm(folder, { recursive: true, force: true }),
+        async () => void (await Promise.all(all.map((slot) => slot.close()))),
+        () => ground.drop(),
       ),
   };
 }
+
+/** Resolves once the process says that all its parts are ready. Rejects when it does not. */
+const untilSlotReady = (slot: Slot): Promise<void> =>
+  eventually(async () => {
+    const answer = await slot.now()?.client.send({ method: "GET", path: "/readyz" });
+    if (answer?.status !== 200) throw new Error(`A process was not ready: ${answer?.text ?? "it did not run"}`);
+  }, READY_MS);
 
 const STUCK_MS = 60_000;
 const POLL_MS = 20;
@@ -63,7 +117,7 @@ const POLL_MS = 20;
 const EMPTY_IN_A_ROW = 2;
 
 /** Asks until nothing waits any more. Rejects when what waits does not become less. */
-export async function untilIdle(depth: () => Promise<number>): Promise<void> {
+async function untilIdle(depth: () => Promise<number>): Promise<void> {
   let least = Infinity;
   let lessAt = performance.now();
   for (let empty = 0; empty < EMPTY_IN_A_ROW;) {
