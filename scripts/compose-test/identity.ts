@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
-import type { Json } from "./client.js";
-import { collect, email, expectStatus, folded, identify, lookUp, type Checks, type Identifier } from "./world.js";
+import {
+  collect,
+  email,
+  expectStatus,
+  folded,
+  identify,
+  lookUp,
+  type Checks,
+  type Identifier,
+  type Json,
+} from "./world.js";
 
 const CLIENTS = 16;
 
@@ -18,7 +27,7 @@ export const IDENTITY: Checks = {
   },
 
   "alias makes one profile of two, with the data of both, and both ids keep working": async (world) => {
-    const { ask, owner } = world;
+    const { ask } = world;
     const [name, cookie] = [world.fresh("known"), world.fresh("cookie")];
     await folded(world, await collect(world, { email: `${name}@example.com`, city: "Oslo" }));
     const anonymous: Identifier = { namespace: "cookie_id", value: cookie };
@@ -27,10 +36,10 @@ export const IDENTITY: Checks = {
       (await identify(world, [anonymous]))["profile_id"],
     ];
     const body = { anonymous, known: email(name) };
-    const merged = expectStatus(await ask("POST", "/v1/alias", { key: owner, body }), 200).body;
+    const merged = expectStatus(await ask("POST", "/v1/alias", { body }), 200).body;
     assert.equal(merged["outcome"], "merged");
     for (const id of before) {
-      const profile = expectStatus(await ask("GET", `/v1/profiles/${String(id)}`, { key: owner }), 200).body;
+      const profile = expectStatus(await ask("GET", `/v1/profiles/${String(id)}`), 200).body;
       assert.equal(profile["profile_id"], merged["profile_id"]);
       assert.deepEqual(profile["traits"], { city: "Oslo" });
     }
@@ -53,7 +62,7 @@ export const IDENTITY: Checks = {
     assert.equal(ids.size, 1);
     for (const { profile_id } of answers as readonly { readonly profile_id?: unknown }[]) {
       const path = `/v1/profiles/${String(profile_id)}`;
-      const { body } = expectStatus(await world.ask("GET", path, { key: world.owner }), 200);
+      const { body } = expectStatus(await world.ask("GET", path), 200);
       assert.ok(ids.has(body["profile_id"]));
     }
   },

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { Json } from "./client.js";
-import { collect, email, expectStatus, folded, lookUp, visit, type Checks } from "./world.js";
+import { collect, email, expectStatus, folded, lookUp, visit, type Checks, type Json } from "./world.js";
 
 const PEOPLE = 20;
 const VISITS = 10;
@@ -19,14 +18,12 @@ export const INGEST: Checks = {
   },
 
   "a retry with the same Idempotency-Key is the same event and counts once": async (world) => {
-    const { ask, owner } = world;
+    const { ask } = world;
     const name = world.fresh("retry");
     const headers = { "Idempotency-Key": name };
     // The very same bytes, as a retry sends them.
     const body = JSON.stringify(visit({ email: `${name}@example.com` }));
-    const answers = await Promise.all(
-      Array.from({ length: 5 }, () => ask("POST", "/v1/collect", { key: owner, body, headers })),
-    );
+    const answers = await Promise.all(Array.from({ length: 5 }, () => ask("POST", "/v1/collect", { body, headers })));
     const ids = new Set(answers.map((answer) => expectStatus(answer, 202).body["event_id"]));
     assert.equal(ids.size, 1);
     await folded(world, String([...ids][0]));
@@ -35,13 +32,13 @@ export const INGEST: Checks = {
   },
 
   "an Idempotency-Key that comes again with another body does not replace what is stored": async (world) => {
-    const { ask, owner } = world;
+    const { ask } = world;
     const key = world.fresh("key");
     const first = { email: `${key}@example.com`, city: "Paris" };
     const eventId = await collect(world, first, key);
     await folded(world, eventId);
     const other = visit({ email: `${key}@example.com`, city: "Rome" });
-    const again = await ask("POST", "/v1/collect", { key: owner, body: other, headers: { "Idempotency-Key": key } });
+    const again = await ask("POST", "/v1/collect", { body: other, headers: { "Idempotency-Key": key } });
     assert.ok([202, 422].includes(again.status), `answered ${again.status}`);
     // Behind it in the queue: by then the worker has seen the other body.
     await folded(world, await collect(world, { email: `${world.fresh("marker")}@example.com` }));
@@ -65,7 +62,7 @@ export const INGEST: Checks = {
   },
 
   "a profile's events come in pages, each event once": async (world) => {
-    const { ask, owner } = world;
+    const { ask } = world;
     const name = world.fresh("pages");
     const sent = await Promise.all(Array.from({ length: 5 }, () => collect(world, { email: `${name}@example.com` })));
     for (const id of sent) await folded(world, id);
@@ -73,7 +70,7 @@ export const INGEST: Checks = {
     const seen: unknown[] = [];
     for (let cursor: string | null = ""; cursor !== null;) {
       const page: string = `/v1/profiles/${profileId}/events?limit=2${cursor === "" ? "" : `&cursor=${cursor}`}`;
-      const { body } = expectStatus(await ask("GET", page, { key: owner }), 200);
+      const { body } = expectStatus(await ask("GET", page), 200);
       seen.push(...(body["events"] as readonly Json[]).map((event) => event["event_id"]));
       cursor = body["next_cursor"] as string | null;
     }
@@ -82,10 +79,9 @@ export const INGEST: Checks = {
   },
 
   "inline validation passes a good event, names the field of a bad one and stores neither": async (world) => {
-    const { ask, owner } = world;
+    const { ask } = world;
     const name = world.fresh("inline");
-    const check = (payload: Json) =>
-      ask("POST", "/v1/collect?syncValidation=true", { key: owner, body: visit(payload) });
+    const check = (payload: Json) => ask("POST", "/v1/collect?syncValidation=true", { body: visit(payload) });
     const good = expectStatus(await check({ email: `${name}@example.com` }), 200);
     assert.deepEqual(good.body, { status: "pass", errors: [] });
     const bad = expectStatus(await check({ email: `${name}@example.com`, spent: "much" }), 200);
@@ -94,7 +90,7 @@ export const INGEST: Checks = {
       (bad.body["errors"] as readonly Json[]).map((error) => error["path"]),
       ["spent"],
     );
-    const found = await ask("POST", "/v1/profiles/lookup", { key: owner, body: { identifiers: [email(name)] } });
+    const found = await ask("POST", "/v1/profiles/lookup", { body: { identifiers: [email(name)] } });
     assert.deepEqual(expectStatus(found, 200).body["profiles"], []);
   },
 };

@@ -1,12 +1,24 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { createClient, eventually, type Answer, type Ask, type Json } from "./client.js";
+import { eventually } from "../shared/async.js";
+import { createWorkspace, openClient, type Answer as Sent, type Request } from "../shared/client.js";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** `body` is empty when the answer is not a JSON object. */
+export type Answer = Sent & { readonly body: Json };
+
+/** By the owner's key unless another one is given; null: without a key. */
+export type Ask = (
+  method: Request["method"],
+  path: string,
+  question?: Pick<Request, "body" | "headers"> & { readonly key?: string | null },
+) => Promise<Answer>;
 
 /** A workspace of its own with one schema and one dataset, and a second workspace beside it. */
 export interface World {
   readonly ask: Ask;
-  readonly operatorKey: string;
-  readonly owner: string;
+  /** The key of the other workspace's owner. */
   readonly stranger: string;
   /** A name that no other call and no other run gave. */
   readonly fresh: (prefix: string) => string;
@@ -19,7 +31,7 @@ export interface Identifier {
   readonly value: string;
 }
 
-export const SCHEMA_ID = "visit";
+const SCHEMA_ID = "visit";
 const SCHEMA = {
   type: "object",
   required: ["email"],
@@ -31,24 +43,39 @@ const SCHEMA = {
   },
 };
 
-export async function openWorld(url: string, operatorKey: string): Promise<World> {
-  const ask = createClient(url);
+/** Longer than any deadline of the service, so that a hang is seen as one. */
+const ANSWER_MS = 15_000;
+const CONNECTIONS = 64;
+
+export async function openWorld(url: string, operatorKey: string): Promise<World & { close(): void }> {
+  const client = openClient(url, CONNECTIONS, ANSWER_MS);
+  const asking =
+    (owner: string): Ask =>
+    async (method, path, { key = owner, ...question } = {}) => {
+      const answer = await client.send({ method, path, ...question, ...(key !== null && { key }) });
+      return { ...answer, body: parsed(answer.text) };
+    };
   const run = randomBytes(4).toString("hex");
   let count = 0;
   const fresh = (prefix: string): string => `${prefix}-${run}-${(count += 1)}`;
-  const owner = await makeWorkspace(ask, operatorKey, fresh("compose-test"));
-  const stranger = await makeWorkspace(ask, operatorKey, fresh("compose-test"));
-  for (const key of [owner, stranger]) {
-    expectStatus(await ask("POST", "/v1/schemas", { key, body: { schema_id: SCHEMA_ID, schema: SCHEMA } }), 201);
+  const makeWorkspace = async (): Promise<string> => {
+    const { key } = await createWorkspace(client, operatorKey, fresh("compose-test"));
+    const ask = asking(key);
+    expectStatus(await ask("POST", "/v1/schemas", { body: { schema_id: SCHEMA_ID, schema: SCHEMA } }), 201);
     const dataset = { name: "visits", schema_id: SCHEMA_ID, unified_profile: true };
-    expectStatus(await ask("POST", "/v1/datasets", { key, body: dataset }), 201);
-  }
-  return { ask, operatorKey, owner, stranger, fresh };
+    expectStatus(await ask("POST", "/v1/datasets", { body: dataset }), 201);
+    return key;
+  };
+  return { ask: asking(await makeWorkspace()), stranger: await makeWorkspace(), fresh, close: client.close };
 }
 
-async function makeWorkspace(ask: Ask, operatorKey: string, name: string): Promise<string> {
-  const answer = expectStatus(await ask("POST", "/v1/workspaces", { key: operatorKey, body: { name } }), 201);
-  return String(answer.body["key"]);
+function parsed(text: string): Json {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Json) : {};
+  } catch {
+    return {};
+  }
 }
 
 /** The answer, if it has that status; else an error that shows what the service said instead. */
@@ -60,7 +87,7 @@ export function expectStatus(answer: Answer, status: number): Answer {
 /** A problem document with that status and code. */
 export function expectProblem(answer: Answer, status: number, code: string): Answer {
   expectStatus(answer, status);
-  assert.match(answer.headers.get("content-type") ?? "", /^application\/problem\+json/);
+  assert.match(answer.headers["content-type"] ?? "", /^application\/problem\+json/);
   assert.equal(answer.body["code"], code);
   assert.match(String(answer.body["request_id"]), /./);
   return answer;
@@ -74,31 +101,33 @@ export const visit = (payload: Json, timestamp = new Date().toISOString()) => ({
 });
 
 /** Sends an event and answers its id. */
-export async function collect({ ask, owner }: World, payload: Json, idempotencyKey?: string): Promise<string> {
+export async function collect({ ask }: World, payload: Json, idempotencyKey?: string): Promise<string> {
   const headers = idempotencyKey === undefined ? {} : { "Idempotency-Key": idempotencyKey };
-  const sent = expectStatus(await ask("POST", "/v1/collect", { key: owner, body: visit(payload), headers }), 202);
+  const sent = expectStatus(await ask("POST", "/v1/collect", { body: visit(payload), headers }), 202);
   assert.equal(sent.body["status"], "accepted");
   return String(sent.body["event_id"]);
 }
 
+const SETTLE_MS = 30_000;
+
 /** The event, once a worker has folded it. */
-export const folded = ({ ask, owner }: World, eventId: string): Promise<Json> =>
+export const folded = ({ ask }: World, eventId: string): Promise<Json> =>
   eventually(async () => {
-    const { body } = expectStatus(await ask("GET", `/v1/events/${eventId}`, { key: owner }), 200);
+    const { body } = expectStatus(await ask("GET", `/v1/events/${eventId}`), 200);
     assert.equal(body["status"], "folded");
     return body;
-  });
+  }, SETTLE_MS);
 
 /** The profile of one identifier. */
-export async function lookUp({ ask, owner }: World, identifier: Identifier, key = owner): Promise<Json> {
+export async function lookUp({ ask }: World, identifier: Identifier): Promise<Json> {
   const body = { identifiers: [identifier] };
-  const answer = expectStatus(await ask("POST", "/v1/profiles/lookup", { key, body }), 200);
+  const answer = expectStatus(await ask("POST", "/v1/profiles/lookup", { body }), 200);
   const [profile] = answer.body["profiles"] as readonly Json[];
   assert.ok(profile !== undefined, `no profile of ${identifier.namespace}`);
   return profile;
 }
 
 /** Identify, answered with 200. */
-export async function identify({ ask, owner }: World, identifiers: readonly Identifier[]): Promise<Json> {
-  return expectStatus(await ask("POST", "/v1/identify", { key: owner, body: { identifiers } }), 200).body;
+export async function identify({ ask }: World, identifiers: readonly Identifier[]): Promise<Json> {
+  return expectStatus(await ask("POST", "/v1/identify", { body: { identifiers } }), 200).body;
 }

@@ -1,5 +1,5 @@
 import { NAMESPACE_NAME } from "../../core/identity/namespaces.js";
-import type { CsvRecord } from "./records.js";
+import type { CsvRecord } from "./table.js";
 
 /** Columns that together identify a person, the payload field that carries their value, and its namespace. */
 export interface Key {
@@ -9,7 +9,7 @@ export interface Key {
 }
 
 /** `soc_sec_id`, or `given_name+surname` for a key of several columns. Throws for a column that does not exist. */
-export function parseKey(spec: string, columns: readonly string[]): Key {
+function parseKey(spec: string, columns: readonly string[]): Key {
   const parts = spec.split("+").map((part) => part.trim());
   for (const part of parts)
     if (!columns.includes(part)) throw new Error(`${part}: is not a column; there are ${columns.join(", ")}`);

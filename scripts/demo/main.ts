@@ -1,7 +1,5 @@
 import { parseArgs } from "node:util";
-import { createProgress } from "./progress.js";
-import { runDemo, type DemoOptions, type DemoResult } from "./run.js";
-import { SAMPLE } from "./sample.js";
+import { runDemo, SAMPLE, type DemoOptions, type DemoResult } from "./run.js";
 import { showSummary } from "./summary.js";
 
 const HELP = `npm run demo -- [file.csv ...] [options]
@@ -18,12 +16,8 @@ Without a file: the sample that comes along.
 const CONCURRENCY_MAX = 1_024;
 const DIFFERENCES_SHOWN = 20;
 
-interface Command {
-  readonly demo: DemoOptions;
-  readonly verify: boolean;
-}
-
-function readCommand(): Command | null {
+/** Null when help is wanted. */
+function readCommand(): { readonly demo: DemoOptions; readonly verify: boolean } | null {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -50,7 +44,7 @@ function readCommand(): Command | null {
       id: isSample ? SAMPLE.id : (values.id ?? null),
       traits: values.trait ?? null,
       concurrency,
-      server: values.servers ? "deployment" : serverOf(values.url, values["api-key"]),
+      server: values.servers ? "servers" : serverOf(values.url, values["api-key"]),
       onProgress: createProgress(process.stdout),
     },
     verify: values.verify,
@@ -61,6 +55,24 @@ function serverOf(url: string | undefined, key: string | undefined): DemoOptions
   if (url === undefined && key === undefined) return null;
   if (url === undefined || key === undefined) throw new Error("--url and --api-key go together");
   return { url, key };
+}
+
+const BAR_WIDTH = 30;
+const REDRAW_MS = 100;
+const LINE_MS = 2_000;
+
+/** Shows how far something is: a bar that moves on a terminal, a plain line now and then elsewhere. */
+function createProgress(out: NodeJS.WriteStream): DemoOptions["onProgress"] {
+  const period = out.isTTY ? REDRAW_MS : LINE_MS;
+  let shownAt = Date.now();
+  return (done, total, what) => {
+    const isLast = done === total;
+    if (!isLast && Date.now() - shownAt < period) return;
+    shownAt = Date.now();
+    const text = `${done.toLocaleString("en-US")} of ${total.toLocaleString("en-US")} ${what}`;
+    const bar = "=".repeat(Math.round((BAR_WIDTH * done) / total)).padEnd(BAR_WIDTH);
+    out.write(out.isTTY ? `\r[${bar}] ${text}${isLast ? "\n" : ""}` : `${text}\n`);
+  };
 }
 
 /** True when nothing differs. */

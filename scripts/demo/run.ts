@@ -1,20 +1,26 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { silentLog } from "../../app/logger.js";
 import { startService } from "../../app/service.js";
 import { readConfig } from "../../core/config.js";
-import { openClient } from "./client.js";
-import { compare } from "./compare.js";
-import { openDeployment } from "./deployment.js";
-import { expectedGroups, identifiersOf, identifies, type Group } from "./expected.js";
-import { feed, waitUntilFolded } from "./feed.js";
+import { beginLife, type Life } from "../drill/process/life.js";
+import { andThen } from "../shared/async.js";
+import { createWorkspace, openClient } from "../shared/client.js";
+import { openServers, type Settings } from "../shared/grounds.js";
+import { openScratch } from "../shared/scratch.js";
+import { compare, expectedGroups, identifiersOf } from "./expected.js";
+import { feed, lookUpAll, waitUntilFolded, type FeedOptions } from "./feed.js";
 import { parseKeys } from "./keys.js";
-import { lookUpAll, type FoundProfiles } from "./profiles.js";
-import { readTable, type Table } from "./records.js";
 import { summarize, type Summary } from "./summary.js";
+import { readTable } from "./table.js";
 
-export interface DemoOptions {
+/** Made-up people for a first run. The compiler copies no CSV, so it is read from the sources; both folders lie one below the root. */
+export const SAMPLE = {
+  file: fileURLToPath(new URL("../../../scripts/demo/sample.csv", import.meta.url)),
+  keys: ["membership", "given_name+surname+date_of_birth"],
+  id: "record",
+} as const;
+
+export interface DemoOptions extends Pick<FeedOptions, "concurrency" | "onProgress"> {
   readonly files: readonly string[];
   /** Column names, several joined by `+`. */
   readonly keys: readonly string[];
@@ -22,64 +28,83 @@ export interface DemoOptions {
   readonly id: string | null;
   /** Null: every column. */
   readonly traits: readonly string[] | null;
-  readonly concurrency: number;
-  /** Of a running service; `deployment`: processes of our own on real servers; null: one on a temporary folder. */
-  readonly server: { readonly url: string; readonly key: string } | "deployment" | null;
-  readonly onProgress: (done: number, total: number, what: string) => void;
+  /** Of a running service; `servers`: processes of our own on real servers; null: one on a temporary folder. */
+  readonly server: Access | "servers" | null;
+}
+
+interface Access {
+  readonly url: string;
+  readonly key: string;
 }
 
 export interface DemoResult {
   readonly summary: Summary;
   readonly eventsPerSecond: number;
-  /** Who belongs together by the keys, and what the service made of it. */
-  readonly groups: readonly Group[];
-  readonly found: FoundProfiles;
   /** Against a union-find over the same keys. Meaningful in a workspace that knew none of the identifiers before. */
   readonly differences: readonly string[];
 }
 
-export async function runDemo(options: DemoOptions): Promise<DemoResult> {
-  const table = readTable(options.files);
-  if (options.server === "deployment") {
-    const deployment = await openDeployment(process.env);
-    try {
-      return await demonstrate(options, table, deployment.url, deployment.key);
-    } finally {
-      await deployment.close();
-    }
-  }
-  if (options.server !== null) return demonstrate(options, table, options.server.url, options.server.key);
-  const folder = await mkdtemp(path.join(tmpdir(), "onym-demo-"));
-  try {
+export const runDemo = (options: DemoOptions): Promise<DemoResult> => {
+  const use = (access: Access): Promise<DemoResult> => demonstrate(options, access);
+  if (options.server === "servers") return onServers(use);
+  return options.server === null ? onFolder(use) : use(options.server);
+};
+
+async function onFolder<T>(use: (access: Access) => Promise<T>): Promise<T> {
+  const { folder, remove } = openScratch("demo");
+  const run = async (): Promise<T> => {
     const service = await startService({ config: readConfig({ DATA_DIR: folder, PORT: "0" }), log: silentLog });
-    try {
-      return await demonstrate(options, table, service.url, service.ownerKey!);
-    } finally {
-      await service.close();
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+    return andThen(
+      () => use({ url: service.url, key: service.ownerKey! }),
+      () => service.close(),
+    );
+  };
+  return andThen(run, remove);
 }
 
-async function demonstrate(options: DemoOptions, table: Table, url: string, apiKey: string): Promise<DemoResult> {
-  const { concurrency, onProgress } = options;
+const OPERATOR_KEY = "operator-key-of-the-demo";
+const SERVER_SETTINGS = ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL", "NEO4J_USER", "NEO4J_PASSWORD"] as const;
+
+/** A gateway and a worker as processes of their own, as in production, on the servers that the environment names. */
+async function onServers<T>(use: (access: Access) => Promise<T>): Promise<T> {
+  const named = SERVER_SETTINGS.map((name) => [name, process.env[name] ?? ""]);
+  const { settings, drop } = await openServers(Object.fromEntries(named) as Settings);
+  const lives: Life[] = [];
+  const begin = async (MODE: "gateway" | "worker"): Promise<Life> => {
+    const life = await beginLife({ settings: { ...settings, OPERATOR_KEY, MODE }, kill: null });
+    if (!("url" in life)) throw new Error(`the ${MODE} ended before it listened: ${life.log}`);
+    lives.push(life);
+    return life;
+  };
+  const run = async (): Promise<T> => {
+    const [{ url }] = await Promise.all([begin("gateway"), begin("worker")]);
+    const client = openClient(url, 1);
+    const { key } = await createWorkspace(client, OPERATOR_KEY, "demo");
+    client.close();
+    return use({ url, key });
+  };
+  const close = (): Promise<void> =>
+    andThen(async () => void (await Promise.all(lives.map((life) => life.close()))), drop);
+  return andThen(run, close);
+}
+
+/** A look-up of many profiles takes its time on a database that is an imitation. */
+const ANSWER_MS = 60_000;
+
+async function demonstrate(options: DemoOptions, { url, key }: Access): Promise<DemoResult> {
+  const table = readTable(options.files);
   const keys = parseKeys([...options.keys, ...(options.id === null ? [] : [options.id])], table.columns);
-  const traits = options.traits ?? table.columns;
-  const client = openClient(url, apiKey, concurrency);
+  const client = openClient(url, options.concurrency, ANSWER_MS);
+  const feeding = { ...options, client, key, table, keys, traits: options.traits ?? table.columns };
   try {
-    const feedOptions = { client, table, keys, traits, concurrency, onProgress };
-    const { eventIds, seconds } = await feed(feedOptions);
-    await waitUntilFolded(feedOptions, eventIds, identifies);
+    const { eventIds, seconds } = await feed(feeding);
+    await waitUntilFolded(feeding, eventIds);
     const records = table.records.map((record) => identifiersOf(record, keys));
-    const found = await lookUpAll(client, records.flat(), onProgress);
-    const groups = expectedGroups(records);
+    const found = await lookUpAll(feeding, records.flat());
     return {
       summary: summarize(records, found),
       eventsPerSecond: records.length / seconds,
-      groups,
-      found,
-      differences: compare(groups, found),
+      differences: compare(expectedGroups(records), found),
     };
   } finally {
     client.close();

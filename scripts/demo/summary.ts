@@ -1,6 +1,5 @@
-import { nameOf } from "./expected.js";
 import type { Identifier } from "../../core/event/event.js";
-import type { FoundProfile, FoundProfiles } from "./profiles.js";
+import { nameOf, type FoundProfile, type FoundProfiles } from "./expected.js";
 
 export interface Summary {
   readonly records: number;

@@ -20,8 +20,8 @@ export interface Answer {
 
 export interface Client {
   /** Rejects when the connection breaks, or when no answer comes in time. */
-  send(request: Request): Promise<Answer>;
-  close(): void;
+  readonly send: (request: Request) => Promise<Answer>;
+  readonly close: () => void;
 }
 
 const ANSWER_MS = 10_000;

@@ -13,7 +13,7 @@ export interface Ground {
   readonly settings: Settings;
   /** For what takes a moment, such as a restart that a process waits for. */
   readonly settleMs: number;
-  drop(): Promise<void>;
+  readonly drop: () => Promise<void>;
 }
 
 /** A folder for the embedded default. */

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { parseCsv } from "./csv.js";
 
 /** One row: column name to value, both trimmed; blank values are absent. */
 export type CsvRecord = ReadonlyMap<string, string>;
@@ -34,3 +33,31 @@ export function tableOf(name: string, text: string): Table {
 
 const recordOf = (columns: readonly string[], row: readonly string[]): CsvRecord =>
   new Map(columns.map((column, i) => [column, row[i]!.trim()] as const).filter(([, value]) => value !== ""));
+
+/** A field, in quotes or plain, and what ends it. */
+const FIELD = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r?\n|$)/y;
+
+/**
+ * RFC 4180: the rows of a CSV text, with quoted fields, CRLF or LF, an optional BOM. A final line end makes no row of its own.
+ * Throws an error that names the line for anything else: a guess would shift columns silently.
+ */
+export function parseCsv(text: string): readonly (readonly string[])[] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let line = 1;
+  FIELD.lastIndex = text.startsWith("\uFEFF") ? 1 : 0;
+  while (FIELD.lastIndex < text.length || row.length > 0) {
+    const [, quoted, plain, end] = FIELD.exec(text) ?? [];
+    if (end === undefined)
+      throw new Error(`line ${line}: a field must be plain, or in quotes with the quotes in it doubled`);
+    row.push(quoted?.replaceAll('""', '"') ?? plain!);
+    line += (quoted ?? "").split("\n").length - 1;
+    if (end === ",") continue;
+    if (row.length !== (rows[0] ?? row).length)
+      throw new Error(`line ${line}: has ${row.length} fields, the first line has ${rows[0]!.length}`);
+    rows.push(row);
+    row = [];
+    line++;
+  }
+  return rows;
+}
