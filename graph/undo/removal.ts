@@ -139,7 +139,9 @@ export function planRemoval(
     const profile = profiles[i]!;
     // The pair's sides end in different parts, and one of these stays.
     const forbidden = forbid === null ? profile.forbidden : [...profile.forbidden, forbid.forbiddenPairId].toSorted();
-    return splitPlan(one, { ...profile, forbidden }, border.firstOutside.get(profile.component), { forbid, joined });
+    const held = leavingOf(step[i]!.removals).filter((part) => !leavingOf(one.removals).includes(part));
+    const first = firstStaying(one.of, held, joined, border.firstOutside.get(profile.component));
+    return splitPlan(one, { ...profile, forbidden }, first, { forbid, joined });
   });
   return {
     kind: "plan",
@@ -213,11 +215,22 @@ function withoutHeld(step: readonly RemovalStep[], border: readonly BorderLink[]
   });
 }
 
+/** The smallest uid of those who are in no part that was to leave, and of the parts that are held. */
+function firstStaying(
+  of: RemovalProgress,
+  held: readonly number[],
+  joined: readonly JoinedMember[],
+  firstOutside: Uid | undefined,
+): Uid | undefined {
+  const ids = held.map((part) => partPlan(of, part, joinedTo(joined, of, part)).profileId);
+  return [...ids, ...(firstOutside === undefined ? [] : [firstOutside])].toSorted()[0];
+}
+
 /** Null when no part leaves. The part that stays keeps the component's place, and all that joined it since. */
 function splitPlan(
   { of, removals }: RemovalStep,
   { component, profileId, size, counts, forbidden }: ProfileNow,
-  firstOutside: Uid | undefined,
+  first: Uid | undefined,
   { forbid, joined }: Pick<StepContext, "forbid" | "joined">,
 ): SplitPlan | null {
   const leaving = leavingOf(removals);
@@ -236,7 +249,7 @@ function splitPlan(
   return {
     component,
     stays: {
-      profileId: isRenamed ? (firstOutside ?? lowestOf(of, new Set(leaving))) : profileId,
+      profileId: isRenamed ? (first ?? lowestOf(of, new Set(leaving))) : profileId,
       size: parts.reduce((rest, part) => rest - part.size, size),
       counts: stay,
       forbidden: forbidden.filter((id) => !left.has(id)),

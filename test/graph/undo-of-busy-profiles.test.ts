@@ -40,21 +40,21 @@ describe(`An undo in a profile that another process links to all the time (seed 
     /** Another process over the same graph. */
     readonly other: Identity;
     /** Before each page that is read and each step that is written. */
-    arrive: () => Promise<unknown>;
+    arrive: (before: "page" | "step") => Promise<unknown>;
   }
   function aScene(linksPerStep: number, rules: () => Rules = () => NO_RULES): Scene {
     const graph: IdentityGraph = {
       ...opened,
       members: async (...asked) => {
-        await scene.arrive();
+        await scene.arrive("page");
         return opened.members(...asked);
       },
       links: async (...asked) => {
-        await scene.arrive();
+        await scene.arrive("page");
         return opened.links(...asked);
       },
       update: async (...asked) => {
-        await scene.arrive();
+        await scene.arrive("step");
         return opened.update(...asked);
       },
     };
@@ -118,6 +118,23 @@ describe(`An undo in a profile that another process links to all the time (seed 
     assert.deepEqual([undone.outcome, undone.stillJoinedBy], ["unlinked", null]);
     const { connected } = await scene.other.explain(scene.workspace, hub, second);
     assert.equal(connected, false);
+    await check(scene);
+  });
+
+  it("names what stays by its smallest uid, also when that is in a part which a new link holds back", async () => {
+    const scene = aScene(100);
+    const [oldest, older, friend] = ["oldest", "older", "friend"].map((value) => anIdentifier(value));
+    await link(scene, oldest!);
+    await link(scene, older!, friend!);
+    for (const one of [older!, oldest!]) await link(scene, one, hub);
+    let isRead = false;
+    scene.arrive = async (before) => {
+      isRead ||= before === "page";
+      if (isRead && before === "step") await link(scene, friend!, hub);
+      // The profiles as the first step left them.
+      else await check(scene);
+    };
+    await scene.one.unlink(scene.workspace, { identifier: hub }, evidence("unlink"));
     await check(scene);
   });
 
