@@ -1,9 +1,12 @@
+import { AppError } from "../core/errors.js";
 import type { Readiness } from "../gateway/routes/health.js";
 
 const PERIOD_MS = 500;
 const TIMEOUT_MS = 1_000;
 /** One good answer can be luck between two failures. */
 const GOOD_PROBES = 2;
+/** What a driver says may name hosts, so only our own words are shown. */
+const NO_ANSWER = "It does not answer.";
 
 export interface Probes {
   readonly state: () => Readiness;
@@ -18,13 +21,17 @@ export function startProbes<Part extends string>(
   required: readonly Part[],
 ): Probes {
   const good = new Map(Object.keys(parts).map((name) => [name, GOOD_PROBES]));
+  const reasons = new Map<string, string>();
   let isDraining = false;
   const probe = async (name: string, ask: () => Promise<void>): Promise<void> => {
-    const answered = await within(TIMEOUT_MS, ask()).then(
-      () => true,
-      () => false,
+    const failure = await within(TIMEOUT_MS, ask()).then(
+      () => null,
+      (error: unknown) => (error instanceof AppError ? error.message : NO_ANSWER),
     );
-    good.set(name, answered ? Math.min((good.get(name) ?? 0) + 1, GOOD_PROBES) : 0);
+    const count = failure === null ? Math.min((good.get(name) ?? 0) + 1, GOOD_PROBES) : 0;
+    good.set(name, count);
+    if (failure !== null) reasons.set(name, failure);
+    else if (count >= GOOD_PROBES) reasons.delete(name);
   };
   const timer = setInterval(() => {
     for (const [name, ask] of Object.entries<() => Promise<void>>(parts)) void probe(name, ask);
@@ -33,7 +40,11 @@ export function startProbes<Part extends string>(
   return {
     state: () => {
       const checks = Object.fromEntries([...good].map(([name, count]) => [name, count >= GOOD_PROBES]));
-      return { isReady: !isDraining && required.every((name) => checks[name]), checks };
+      return {
+        isReady: !isDraining && required.every((name) => checks[name]),
+        checks,
+        reasons: Object.fromEntries(reasons),
+      };
     },
     drain: () => {
       isDraining = true;

@@ -24,7 +24,11 @@ export interface Database {
   read<T>(work: () => T): T;
   /** The same, in one transaction with the other reads of this turn of the event loop: for reads that come many at once. */
   readTogether<T>(work: () => T): Promise<T>;
-  /** A liveness check that costs milliseconds; throws `unavailable` when the file can no longer be written. */
+  /**
+   * A liveness check that costs milliseconds; throws `unavailable` when the last write found no room, or when the file can no longer
+   * be written. While there is no room it also tries a write, so that the check passes soon after there is some, though nobody else
+   * writes.
+   */
   check(): void;
   close(): Promise<void>;
 }

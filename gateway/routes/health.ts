@@ -7,11 +7,14 @@ export interface Readiness {
   readonly isReady: boolean;
   /** Part -> whether it answered the last probes. */
   readonly checks: Readonly<Record<string, boolean>>;
+  /** Of each part that did not: why. */
+  readonly reasons: Readonly<Record<string, string>>;
 }
 
 const READINESS = record({
   status: Type.Enum(["ready", "degraded", "not_ready"]),
   checks: Type.Record(Type.String(), Type.Boolean()),
+  reasons: Type.Record(Type.String(), Type.String()),
 });
 
 /** For the machine that runs the process: open, and outside `/v1`. */
@@ -31,9 +34,9 @@ export function healthRoutes({ readiness }: { readonly readiness: () => Readines
       summary: "Its parts answer",
       responses: { 200: READINESS, 503: READINESS },
       handle: async () => {
-        const { isReady, checks } = readiness();
+        const { isReady, checks, reasons } = readiness();
         const status = !isReady ? "not_ready" : Object.values(checks).every(Boolean) ? "ready" : "degraded";
-        return reply(isReady ? 200 : 503, { status, checks });
+        return reply(isReady ? 200 : 503, { status, checks, reasons });
       },
     }),
   ];

@@ -19,7 +19,18 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
   const db = new Libsql(file);
   setPragmas(db);
   const health = createHealth(onError);
-  const group = createGroupCommit(transactionsOf(db, onError, commit), health.requireWritable, health.failed);
+  const transactions = transactionsOf(db, onError, commit);
+  const group = createGroupCommit(
+    {
+      ...transactions,
+      commit: () => {
+        transactions.commit();
+        health.wrote();
+      },
+    },
+    health.requireWritable,
+    health.failed,
+  );
   const read = <T>(work: () => T): T => {
     health.requireOpen();
     try {
@@ -53,7 +64,13 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
     write: group.write,
     read,
     readTogether: (work) => reads.read(() => read(work)),
-    check: health.requireWritable,
+    check: () => {
+      health.requireWritable();
+      if (health.hasRoom()) return;
+      // Writes one page and changes nothing.
+      group.write(() => void db.pragma("user_version = 0")).catch(() => {});
+      throw health.noRoom();
+    },
     close: async () => {
       if (health.closed()) return;
       reads.flush();
@@ -78,13 +95,19 @@ const attempt = (work: () => unknown, failed: (error: unknown) => unknown): void
 /** Whether the file may be read and written. After one failed write to the disk, no write is tried again before a restart. */
 function createHealth(onError: DatabaseOptions["onError"]) {
   let state: "open" | "read-only" | "closed" = "open";
+  let hasRoom = true;
   const unavailable = (cause?: unknown): AppError => {
     if (state === "closed") return new AppError("unavailable", "The store is closed.");
     if (state === "read-only") return new AppError("unavailable", READ_ONLY, { cause });
-    return new AppError("unavailable", "The store cannot write now.", { cause });
+    return new AppError("unavailable", NO_ROOM, { cause });
   };
   return {
     writable: () => state === "open",
+    hasRoom: () => hasRoom,
+    noRoom: () => unavailable(),
+    wrote: () => {
+      hasRoom = true;
+    },
     closed: () => state === "closed",
     close: () => {
       state = "closed";
@@ -97,14 +120,17 @@ function createHealth(onError: DatabaseOptions["onError"]) {
     },
     failed: (error: unknown): AppError => {
       const failure = failureOf(error);
-      onError("the embedded store failed", error);
-      if (failure !== "full" && state === "open") state = "read-only";
+      // Each write fails while the disk is full; a line for each would need room, too.
+      if (failure !== "full" || hasRoom) onError("the embedded store failed", error);
+      if (failure === "full") hasRoom = false;
+      else if (state === "open") state = "read-only";
       return failure === "damaged"
         ? new AppError("damaged", "The store's file is damaged.", { cause: error })
         : unavailable(error);
     },
   };
 }
+const NO_ROOM = "The store cannot write now: its disk is full, or the machine is out of memory.";
 const READ_ONLY = "The store had a write error and is read-only until it is restarted.";
 
 function transactionsOf(

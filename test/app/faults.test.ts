@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Backends } from "../../app/backends.js";
-import { at, listAt, startApp, until, type App, type TestWorkspace } from "../support/service/app.js";
+import { at, listAt, startApp, textAt, until, type App, type TestWorkspace } from "../support/service/app.js";
 import {
   collected,
   createHeldWorker,
@@ -79,7 +79,7 @@ describe("Under a fault the service", () => {
     await assertWithin(1_000, () => tookMs);
   });
 
-  it("gives 503 for writes while the disk is full, still reads, and goes on when there is room again", async () => {
+  it("gives 503 for writes while the disk is full and says so by /readyz, still reads, and goes on when there is room again", async () => {
     const disk = createDisk();
     await withApp({}, { commit: disk.commit }, async (app) => {
       const workspace = await app.workspace();
@@ -93,7 +93,14 @@ describe("Under a fault the service", () => {
       assert.equal((await workspace.send("POST", "/v1/identify", { identifiers: IDENTIFIERS })).status, 503);
       assert.equal((await workspace.send("GET", `/v1/events/${first}`)).status, 200);
       assert.deepEqual((await profileOf(workspace, ADA))?.traits, { city: "Bern" });
+      await notReady(app, "disk is full");
       disk.failure = null;
+      // Nobody writes, and it is ready again.
+      const back = await until(
+        () => app.send("GET", "/readyz"),
+        ({ status }) => status === 200,
+      );
+      assert.deepEqual([back.status, back.body["reasons"]], [200, {}]);
       assert.equal((await workspace.settled(await collected(workspace, second, "k"))).body["status"], "folded");
       assert.equal((await workspace.send("POST", "/v1/identify", { identifiers: IDENTIFIERS })).status, 200);
       const profile = await profileOf(workspace, ADA);
@@ -124,6 +131,15 @@ describe("Under a fault the service", () => {
     });
   });
 
+  async function notReady(app: App, reason: string): Promise<void> {
+    const { status, body, text } = await until(
+      () => app.send("GET", "/readyz"),
+      (answer) => answer.status === 503,
+    );
+    assert.deepEqual([status, body["status"], at(body, "checks.store")], [503, "not_ready", false], text);
+    for (const part of ["queue", "store", "graph"]) assert.ok(textAt(body, `reasons.${part}`).includes(reason), text);
+  }
+
   /** The disk works again: what was not written is not tried again all the same. */
   async function checkReadOnly(
     app: App,
@@ -136,11 +152,7 @@ describe("Under a fault the service", () => {
     const refused = await workspace.send("POST", "/v1/collect", body);
     assert.deepEqual([refused.status, refused.headers["retry-after"]], [503, "2"]);
     assert.equal((await workspace.send("GET", `/v1/events/${eventId}`)).status, 200);
-    const readiness = await until(
-      () => app.send("GET", "/readyz"),
-      ({ status }) => status === 503,
-    );
-    assert.equal(readiness.status, 503);
+    await notReady(app, "read-only until it is restarted");
     assert.equal((await app.send("GET", "/healthz")).status, 200);
     assert.equal(disk.commits, commits, "nothing may have been committed");
   }

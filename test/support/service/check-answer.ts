@@ -12,7 +12,7 @@ import { answersOf } from "../../../gateway/shapes/answers.js";
 const NO_SERVICES = { limits: { identifiersMax: 20 } } as unknown as Services;
 const ROUTES = [
   ...createRoutes(NO_SERVICES),
-  ...healthRoutes({ readiness: () => ({ isReady: true, checks: {} }) }),
+  ...healthRoutes({ readiness: () => ({ isReady: true, checks: {}, reasons: {} }) }),
 ].map((route) => ({
   method: route.method.toUpperCase(),
   pattern: new RegExp(`^${route.path.replaceAll(/:\w+/g, "[^/]+")}$`),
