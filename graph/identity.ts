@@ -11,6 +11,7 @@ import { APART, explainSides } from "./undo/explain.js";
 import { createWorkspaceQueue, type Call, type WorkspaceQueueOptions } from "./workspace-queue.js";
 import type { Progress } from "./undo/read-component.js";
 import { decide, NO_RULES, unchanged, type PendingAssertion } from "./rules/assert.js";
+import { createLine } from "./scheduling/line.js";
 import { createLimiter, type Limiter } from "./scheduling/limiter.js";
 import { createMemory, type MemoryShare } from "./scheduling/memory.js";
 import type { UndoRequest } from "./undo/prepare.js";
@@ -27,7 +28,7 @@ export interface IdentityDeps {
   readonly longTimeoutMs?: number;
   /** The workspace's current rules; without it there are none. */
   readonly rulesOf?: (workspace: WorkspaceId) => Promise<Rules>;
-  /** Links that an undo removes or restores in one step; what is more goes in several, and others come in between. */
+  /** Links that an undo removes or restores in one step at most; what is more goes in several, and others come in between. */
   readonly linksPerStep?: number;
   /** Memory of the process for the profiles that are read whole at one time. */
   readonly profileBytesMax?: number;
@@ -40,8 +41,8 @@ export interface IdentityDeps {
   readonly now?: () => number;
 }
 
-/** A step stops the whole process on the embedded graph, and others of the workspace on Neo4j: so many links take it some 30 ms. */
-const LINKS_PER_STEP = 500;
+/** A step stops the whole process on the embedded graph for 15 ms, and others of the workspace on Neo4j for 60. */
+const LINKS_PER_STEP = 250;
 /** Work on whole profiles. A large one may take hundreds of megabytes and seconds; a small one never waits for it. */
 const LARGE = { atOnceMax: 2, waitingMax: 1_000 };
 const SMALL = { atOnceMax: 8, waitingMax: 1_000 };
@@ -63,7 +64,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
     linksPerStep = LINKS_PER_STEP,
   } = deps;
   const workspaceQueue = createWorkspaceQueue({ graph, rulesOf, newChangeId }, deps.workspaceQueue);
-  const undo: UndoDeps = { graph, workspaceQueue, rulesOf, newChangeId, now, onProgress, linksPerStep };
+  const line = createLine();
+  const undo: UndoDeps = { graph, workspaceQueue, line, rulesOf, newChangeId, now, onProgress, linksPerStep };
   const within = createDeadline(timeoutMs, LATE);
   const withinLong = createDeadline(longTimeoutMs, LATE);
   const lookUp = createLookup(graph);

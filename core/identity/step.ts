@@ -11,6 +11,10 @@ export const hasOnlyGrown = (then: number, now: number): boolean =>
 /** Decides on what a step sees; `border` is null until it asks for one. */
 export type Decide<T> = (snapshot: Snapshot, border: Border | null) => StepDecision<T>;
 
+/** Runs a transaction when it is its turn. Between two turns of one update others' changes go in. */
+export type Turn = <T>(transaction: () => Promise<T>) => Promise<T>;
+export const atOnce: Turn = (transaction) => transaction();
+
 /** What is decided. */
 export interface StepDecision<T> {
   /** Null: nothing is written. */

@@ -13,7 +13,7 @@ import type {
   Repeat,
   Snapshot,
 } from "../identity/model.js";
-import type { Decide } from "../identity/step.js";
+import type { Decide, Turn } from "../identity/step.js";
 import type { Page, Port } from "./port.js";
 
 /** Deciding and writing. */
@@ -37,8 +37,11 @@ export interface GraphTransactions {
    * When `decide` names a `border`, it is asked again in the same step and told the active links that lead out of each set, each
    * once, and of each profile of a set the smallest uid outside of all sets. Keys that are unknown, or of another workspace, are
    * passed over. It may name another border then.
+   *
+   * It decides and writes only within a `turn`; without one it begins at once. A large split takes several turns, and what others
+   * change between them stands.
    */
-  update<T>(workspace: WorkspaceId, want: ReadSet, decide: Decide<T>): Promise<T>;
+  update<T>(workspace: WorkspaceId, want: ReadSet, decide: Decide<T>, turn?: Turn): Promise<T>;
 }
 
 /** Profiles as they are now, page by page. */

@@ -48,7 +48,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Id
     ready: () => whileOpen(() => promptly(async () => void (await withOneRetry(() => client.read(PING, {}))))),
     read: (workspace, want) => whileOpen(() => read(workspace, want)),
     repeats: (workspace, sets) => whileOpen(() => repeats(workspace, sets)),
-    update: (workspace, want, decide) => whileOpen(() => update(workspace, want, decide)),
+    update: (...asked) => whileOpen(() => update(...asked)),
     resolve: (workspace, profileId) => whileOpen(() => resolve(workspace, profileId)),
     members: (workspace, profileId, page) => whileOpen(() => reads.members(workspace, profileId, page)),
     links: (workspace, profileId, page) => whileOpen(() => reads.links(workspace, profileId, page)),

@@ -1,7 +1,7 @@
 import { AppError } from "../../core/errors.js";
 import type { ChangeId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Plan, ReadSet, Snapshot } from "../../core/identity/model.js";
-import type { Border, Decide } from "../../core/identity/step.js";
+import { atOnce, type Border, type Decide, type Turn } from "../../core/identity/step.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { seeBorder } from "./border.js";
 import { createDeadline } from "../scheduling/deadline.js";
@@ -36,11 +36,13 @@ const AWAY_TRIES_MAX = 4;
 /** The writing side: one transaction for each try, and the workspace's lock first in it. */
 export function createUpdate(deps: UpdateDeps): IdentityGraph["update"] {
   const within = createDeadline(UPDATE_MS, "The identity graph did not take the change in time.");
-  return async <T>(workspace: WorkspaceId, want: ReadSet, decide: Decide<T>) => {
-    const task: Task<T> = { ...deps, workspace, want, decide, doubts: { last: null } };
+  return async <T>(workspace: WorkspaceId, want: ReadSet, decide: Decide<T>, turn: Turn = atOnce) => {
+    const task: Task<T> = { ...deps, workspace, want, decide, turn, doubts: { last: null } };
     const isNew = deps.newKeys.takeAll(want.keys) && deps.locks;
-    const ending = await within((call) =>
-      withRetries(createAttempt(task, isNew), { awayMax: AWAY_TRIES_MAX, isOver: () => call.expired }),
+    const ending = await turn(() =>
+      within((call) =>
+        withRetries(createAttempt(task, isNew), { awayMax: AWAY_TRIES_MAX, isOver: () => call.expired }),
+      ),
     );
     const last = ending.kind === "long" ? await writeLong(task, ending) : ending;
     if (last.kind === "threw") throw last.error;
@@ -52,6 +54,7 @@ interface Task<T> extends UpdateDeps {
   readonly workspace: WorkspaceId;
   readonly want: ReadSet;
   readonly decide: Decide<T>;
+  readonly turn: Turn;
   readonly doubts: Doubts<T>;
 }
 
@@ -129,13 +132,16 @@ async function writeInStep<T>(task: Task<T>, room: Room): Promise<Ending<T> | Lo
   return ending;
 }
 
-/** Again with the time that it takes, and with all taken aside that one step cannot move. After a failure it is decided anew. */
+/**
+ * Again with the time that it takes, once all is staged that one step cannot move. After a failure it is decided anew. Each transaction
+ * has a turn of its own.
+ */
 async function writeLong<T>(task: Task<T>, first: Long): Promise<Ending<T>> {
   const due = performance.now() + LONG_MS;
   let known: Long | null = first;
   const attempt = async (): Promise<Ending<T>> => {
     for (;;) {
-      const long: Ending<T> | Long = known ?? (await writeInStep(task, SHORT));
+      const long: Ending<T> | Long = known ?? (await task.turn(() => writeInStep(task, SHORT)));
       known = null;
       if (long.kind !== "long") return long;
       const ending = await writeWithRoom(task, long).catch(endForMemory);
@@ -155,11 +161,11 @@ function endForMemory(error: unknown): never {
 }
 
 async function writeWithRoom<T>(task: Task<T>, { plan, snapshot, rows }: Long): Promise<Ending<T> | Long> {
-  const { client, workspace, movesMax, tidying } = task;
+  const { client, workspace, movesMax, tidying, turn } = task;
   const aside: Map<ProfileId, StagedPart> = new Map();
   try {
-    await setAside(client, workspace, { plan, snapshot, max: movesMax }, aside);
-    return await writeInStep(task, { rows: 2 * rows, aside });
+    await setAside(client, workspace, { plan, snapshot, max: movesMax, turn }, aside);
+    return await turn(() => writeInStep(task, { rows: 2 * rows, aside }));
   } finally {
     // What did not become a profile goes back.
     await letGo(client, aside).catch(() => undefined);

@@ -186,7 +186,7 @@ async function writeSplit(step: Step, ws: WorkspaceId, split: SplitPlan, aside: 
   // Its id may now be the name of another.
   const fresh = leaving.map((part) => ({ from, hub: newId(), ...profileOf(part) }));
   await inParts(step, PART, fresh, (parts) => ({ ws, parts }), "component");
-  for (const leaves of leavesOf(leaving, PART_ROWS)) {
+  for (const leaves of leavesOf(leaving, () => PART_ROWS)) {
     const uids = leaves.reduce((sum, { uids }) => sum + uids.length, 0);
     const rows = await step.run(LEAVE, { leaves: leaves.map((leave) => Object.assign({ from, was }, leave)) });
     requireAll(rows, uids, "member");

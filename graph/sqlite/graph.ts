@@ -1,4 +1,5 @@
 import type { Database } from "../../core/database.js";
+import { atOnce } from "../../core/identity/step.js";
 import { AppError } from "../../core/errors.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { repeatIn } from "../rules/repeats.js";
@@ -38,17 +39,18 @@ export function createSqliteGraph({ database }: { readonly database: Database })
         return sets.map((keys) => repeatIn(sight, keys));
       });
     },
-    update: async (workspace, want, decide) => {
-      if (closed) throw closedError();
-      return database.write(() => {
-        const sight = look(workspace, want);
-        let decided = decide(sight, null);
-        while (decided.border !== undefined) decided = decide(sight, borderOf(workspace, decided.border));
-        const { plan, result } = decided;
-        if (plan !== null) writePlan(workspace, plan, sight);
-        return result;
-      });
-    },
+    update: (workspace, want, decide, turn = atOnce) =>
+      turn(async () => {
+        if (closed) throw closedError();
+        return database.write(() => {
+          const sight = look(workspace, want);
+          let decided = decide(sight, null);
+          while (decided.border !== undefined) decided = decide(sight, borderOf(workspace, decided.border));
+          const { plan, result } = decided;
+          if (plan !== null) writePlan(workspace, plan, sight);
+          return result;
+        });
+      }),
     ...createProfileReads(database, read),
     links: createLinks(database, read),
     ...createChangeTraces(database, read),

@@ -54,10 +54,13 @@ export interface RemovalStep {
   readonly removals: readonly Removal[];
 }
 
-/** All in one step if it is little; else profile by profile, so many links in each. */
-export function* removalSteps(all: readonly RemovalProgress[], linksMax: number): Generator<readonly RemovalStep[]> {
+/** All in one step if it is little; else profile by profile, so many links in each step. */
+export function* removalSteps(
+  all: readonly RemovalProgress[],
+  linksMax: () => number,
+): Generator<readonly RemovalStep[]> {
   const links = all.reduce((sum, { split }) => sum + split.removed.size, 0);
-  if (links <= linksMax) yield all.map((of) => ({ of, removals: removalsOf(of.split) }));
+  if (links <= linksMax()) yield all.map((of) => ({ of, removals: removalsOf(of.split) }));
   else for (const of of all) for (const removals of inSteps(removalsOf(of.split), linksMax)) yield [{ of, removals }];
 }
 

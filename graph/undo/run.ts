@@ -1,9 +1,10 @@
 import { AppError } from "../../core/errors.js";
 import type { UndoResult } from "../../core/identity/api.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import { hasOnlyGrown } from "../../core/identity/step.js";
+import { atOnce, hasOnlyGrown, type Turn } from "../../core/identity/step.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
-import type { WorkspaceQueue } from "../workspace-queue.js";
+import type { Line } from "../scheduling/line.js";
+import { createPace } from "../scheduling/pace.js";
 import { decideAllow } from "./allow.js";
 import { prepare, type PrepareDeps, type UndoFacts, type UndoRequest } from "./prepare.js";
 import { lookInTurns } from "./read-in-chunks.js";
@@ -13,11 +14,16 @@ import { decideUnlinkIdentifier, decideUnlinkPair, linksAtStart, type LinksAtSta
 import { writeDecision, type UndoCall, type WriteDeps, type Written } from "./write-steps.js";
 
 export interface UndoDeps extends PrepareDeps, WriteDeps {
-  readonly workspaceQueue: Pick<WorkspaceQueue, "alone">;
+  /** Of the undos of each workspace. */
+  readonly line: Line;
+  /** Links that one step removes or restores at most. */
+  readonly linksPerStep: number;
 }
 
-/** After so many attempts in vain nothing else of this process writes in the workspace during one. */
+/** After so many attempts in vain no other undo of this process writes in the workspace during one. */
 const ATTEMPTS_BESIDE = 3;
+/** A step takes no fewer links, however slow the server is. */
+const LINKS_MIN = 50;
 /** A profile that only grows takes one attempt; so many only others who take it apart too can bring about. */
 const ATTEMPTS_MAX = 20;
 
@@ -31,9 +37,6 @@ export interface UndoProgress {
 }
 export const createUndoProgress = (): UndoProgress => ({ written: { begun: null, links: 0 }, atStart: null });
 
-type Run = <T>(work: () => Promise<T>) => Promise<T>;
-const atOnce: Run = (work) => work();
-
 /**
  * Reads, decides, and writes step by step. Only a step waits in the workspace queue. When links went from a profile since it was read,
  * all is read again, and what is left is decided anew; what was written stays, also when a later step fails, and the same call then
@@ -46,10 +49,11 @@ export async function runUndo(
   call: UndoCall,
   progress: UndoProgress,
 ): Promise<UndoResult> {
-  const inQueue: Run = (work) => deps.workspaceQueue.alone(workspace, work, call.call);
+  const inLine: Turn = (work) => deps.line(workspace, work);
+  const pace = createPace({ max: deps.linksPerStep, min: LINKS_MIN });
   const { written } = progress;
 
-  const attempt = async (run: Run): Promise<UndoResult | "changed"> => {
+  const attempt = async (turn: Turn): Promise<UndoResult | "changed"> => {
     call.memory.restart();
     const prepared = await prepare(deps, workspace, { request, memory: call.memory, atStart: progress.atStart });
     if (prepared === "changed") return prepared;
@@ -60,7 +64,7 @@ export async function runUndo(
     call.memory.take(removedBy(work) * REMOVED_LINK_BYTES);
     if (work !== null && !call.dryRun) {
       const wasBegun = written.begun !== null;
-      const ending = await writeDecision(deps, workspace, { decision, work, record, call, run }, written);
+      const ending = await writeDecision(deps, workspace, { decision, work, record, call, pace, turn }, written);
       if (!wasBegun && facts.kind === "unlink identifier") progress.atStart = linksAtStart(facts);
       return ending;
     }
@@ -72,7 +76,7 @@ export async function runUndo(
 
   for (let inVain = 0; inVain < ATTEMPTS_MAX && !call.call.expired;) {
     const { links } = written;
-    const ending = inVain < ATTEMPTS_BESIDE ? await attempt(inQueue) : await inQueue(() => attempt(atOnce));
+    const ending = inVain < ATTEMPTS_BESIDE ? await attempt(inLine) : await inLine(() => attempt(atOnce));
     if (ending !== "changed") return ending;
     inVain = written.links > links ? 0 : inVain + 1;
   }

@@ -138,10 +138,10 @@ function linksByPart({ graph, removed, partOf }: Split): (part: number) => reado
   return (part) => found.get(part) ?? [];
 }
 
-/** At most so many links at once: parts that lose few leave together, and one that loses many leaves with its last. */
-export function* inSteps(removals: readonly Removal[], linksMax: number): Generator<readonly Removal[]> {
+/** At most so many links at once, asked before each step: parts that lose few leave together, and one that loses many with its last. */
+export function* inSteps(removals: readonly Removal[], linksMax: () => number): Generator<readonly Removal[]> {
   let step: Removal[] = [];
-  let room = linksMax;
+  let room = linksMax();
   for (const { links, leaving } of removals)
     for (let from = 0; from < links.length;) {
       const some = links.slice(from, from + room);
@@ -150,7 +150,7 @@ export function* inSteps(removals: readonly Removal[], linksMax: number): Genera
       step.push({ links: some, leaving: from === links.length ? leaving : null });
       if (room > 0) continue;
       yield step;
-      [step, room] = [[], linksMax];
+      [step, room] = [[], linksMax()];
     }
   if (step.length > 0) yield step;
 }

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../core/errors.js";
 import type { UndoResult } from "../../core/identity/api.js";
 import type { ChangeId, WorkspaceId } from "../../core/ids.js";
-import type { Change, Evidence, KeyPair, Plan, ReadSet, Rules, Snapshot } from "../../core/identity/model.js";
-import type { Border, StepDecision } from "../../core/identity/step.js";
+import type { Change, Evidence, Plan, ReadSet, Rules, Snapshot } from "../../core/identity/model.js";
+import type { Border, StepDecision, Turn } from "../../core/identity/step.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { NO_RULES } from "../rules/assert.js";
 import { readSetWith } from "../rules/read-set.js";
 import { EMPTY_PLAN } from "../rules/working-state.js";
-import { inPortions } from "../scheduling/chunks.js";
 import type { MemoryShare } from "../scheduling/memory.js";
-import type { Call } from "../workspace-queue.js";
+import type { Pace } from "../scheduling/pace.js";
+import type { Call, WorkspaceQueue } from "../workspace-queue.js";
 import { planPair, sidesOf } from "./allow.js";
 import type { Progress } from "./read-component.js";
 import {
@@ -39,13 +39,12 @@ import { lastTimeOf, type ForbiddenPairSides } from "./split.js";
 
 export interface WriteDeps {
   readonly graph: IdentityGraph;
+  readonly workspaceQueue: Pick<WorkspaceQueue, "alone">;
   readonly rulesOf: (workspace: WorkspaceId) => Promise<Rules>;
   readonly onProgress: (progress: Progress) => void;
   readonly newChangeId: () => ChangeId;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Links that one step removes or restores at most. */
-  readonly linksPerStep: number;
 }
 
 export interface UndoCall {
@@ -67,8 +66,10 @@ export interface Writing {
   readonly work: Work;
   readonly record: UndoRecord;
   readonly call: UndoCall;
-  /** Runs a step. */
-  readonly run: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Links that a step removes or restores at most. */
+  readonly pace: Pace;
+  /** Keeps other undos of the workspace out while a transaction runs, if nobody does so anyway. */
+  readonly turn: Turn;
 }
 
 /** Between two steps: what waits has more than one turn of the event loop to go through. */
@@ -81,11 +82,10 @@ export async function writeDecision(
   writing: Writing,
   written: Written,
 ): Promise<UndoResult | "changed"> {
-  const { work } = writing;
+  const { work, pace } = writing;
   const steps = createSteps(deps, workspace, writing, written);
-  if (work.kind === "remove") return writeRemovals(steps, workspace, work, deps.linksPerStep);
-  if (work.kind === "restore")
-    return writeRestored(steps, work, deps.linksPerStep, writing.decision.result.dropped.length);
+  if (work.kind === "remove") return writeRemovals(steps, workspace, work, pace);
+  if (work.kind === "restore") return writeRestored(steps, work, pace, writing.decision.result.dropped.length);
   return writePair(steps, workspace, work);
 }
 
@@ -111,10 +111,13 @@ interface Steps {
   answer(dropped?: UndoResult["dropped"]): UndoResult;
 }
 
+/** What was begun is ended, whoever still waits for it. */
+const BEGUN: Call = { expired: false };
+
 function createSteps(
-  { graph, rulesOf, onProgress, newChangeId, now }: WriteDeps,
+  { graph, workspaceQueue, rulesOf, onProgress, newChangeId, now }: WriteDeps,
   workspace: WorkspaceId,
-  { decision, work, record, call, run }: Writing,
+  { decision, work, record, call, pace, turn }: Writing,
   written: Written,
 ): Steps {
   const { result } = decision;
@@ -139,19 +142,26 @@ function createSteps(
           "There was not enough time for the whole undo. Repeat the call to do the rest.",
         );
       const rules = await rulesOf(workspace);
-      const { outcome, change } = await run(() =>
-        graph.update<{ readonly outcome: Outcome; readonly change: Change | null }>(
-          workspace,
-          readSetWith(want, NO_RULES),
-          (seen, known) => {
-            const made = written.begun?.change ?? stamp();
-            const { plan, outcome, border } = planOf({ now: seen, border: known, change: made, rules });
-            if (border !== undefined) return { plan: null, border, result: { outcome, change: null } };
-            if (plan === null) return { plan, result: { outcome, change: null } };
-            const first = written.begun === null ? { changes: [made], ...marksOf(work, made) } : {};
-            return { plan: { ...EMPTY_PLAN, ...plan, ...first }, result: { outcome, change: made } };
-          },
-        ),
+      let waiting = call.call;
+      const inQueue: Turn = (transaction) => {
+        const begin = () => {
+          waiting = BEGUN;
+          return pace.timed(transaction);
+        };
+        return turn(() => workspaceQueue.alone(workspace, begin, waiting));
+      };
+      const { outcome, change } = await graph.update<{ readonly outcome: Outcome; readonly change: Change | null }>(
+        workspace,
+        readSetWith(want, NO_RULES),
+        (seen, known) => {
+          const made = written.begun?.change ?? stamp();
+          const { plan, outcome, border } = planOf({ now: seen, border: known, change: made, rules });
+          if (border !== undefined) return { plan: null, border, result: { outcome, change: null } };
+          if (plan === null) return { plan, result: { outcome, change: null } };
+          const first = written.begun === null ? { changes: [made], ...marksOf(work, made) } : {};
+          return { plan: { ...EMPTY_PLAN, ...plan, ...first }, result: { outcome, change: made } };
+        },
+        inQueue,
       );
       if (change === null) return outcome;
       written.begun ??= { change, result };
@@ -188,11 +198,11 @@ async function writeRemovals(
   steps: Steps,
   workspace: WorkspaceId,
   work: Removing,
-  linksPerStep: number,
+  { size }: Pace,
 ): Promise<UndoResult | "changed"> {
   let isHeld = false;
   const progress = work.affected.map((one) => progressOf(workspace, one));
-  for (const step of removalSteps(progress, linksPerStep)) {
+  for (const step of removalSteps(progress, size)) {
     const ending = await writeRemoval(steps, workspace, work, step);
     if (ending === "changed") return ending;
     isHeld ||= ending === "held";
@@ -232,13 +242,15 @@ async function writeRemoval(
 async function writeRestored(
   steps: Steps,
   work: Restoring,
-  linksPerStep: number,
+  { size }: Pace,
   droppedAsDecided: number,
 ): Promise<UndoResult | "changed"> {
   const dropped: UndoResult["dropped"][number][] = [];
-  const portions: readonly (readonly KeyPair[])[] =
-    work.pairs.length === 0 ? [[]] : [...inPortions(work.pairs, linksPerStep)];
-  for (const pairs of portions) {
+  const isWhole = work.pairs.length <= size();
+  let done = 0;
+  do {
+    const pairs = work.pairs.slice(done, done + size());
+    done += pairs.length;
     const keys = pairs.length === 0 ? [work.relinked!] : [...new Set(pairs.flat())];
     const kept = await steps.write<UndoResult["dropped"] | "changed">(
       { keys, pairs },
@@ -246,7 +258,7 @@ async function writeRestored(
       ({ now, change: { changeId }, rules }) => {
         const { plan, dropped } = planRestore(work, pairs, now, { rules, changeId });
         // As long as nothing is written, the record can still say what the rules of now keep out.
-        const isOther = portions.length === 1 && dropped.length !== droppedAsDecided;
+        const isOther = isWhole && dropped.length !== droppedAsDecided;
         if (isOther) return { plan: null, outcome: "changed" };
         const isNothing = pairs.length > 0 && plan.restores.length === 0;
         return { plan: isNothing ? null : plan, outcome: dropped };
@@ -254,7 +266,7 @@ async function writeRestored(
     );
     if (kept === "changed") return kept;
     dropped.push(...kept);
-  }
+  } while (done < work.pairs.length);
   return steps.answer(dropped.slice(0, DROPPED_MAX));
 }
 

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
-import type { WorkspaceId } from "../../core/ids.js";
-import type { Border } from "../../core/identity/step.js";
+import { newId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import type { Border, Turn } from "../../core/identity/step.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import { EMPTY_PLAN } from "../../graph/rules/working-state.js";
 import type { Contract } from "../support/contract.js";
-import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity/fixtures.js";
-import { aChain, takeApart } from "../support/identity/plans.js";
-import { ann, bob, cat, dan, wanting } from "../support/identity/snapshots.js";
+import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity/fixtures.js";
+import { aChain, aChange, keysOf, takeApart, write } from "../support/identity/plans.js";
+import { ann, bob, cat, dan, wanting, wantingRules } from "../support/identity/snapshots.js";
 
 type Sets = readonly (readonly (readonly [WorkspaceId, Identifier])[])[];
 
@@ -83,4 +84,74 @@ export const identityGraphBorder: Contract<IdentityGraph> = {
     });
     assert.deepEqual([found, asked], [3, [-1, 1, 1]]);
   },
+
+  "update decides only in its turn, and what others change between the turns of a large split stands": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    const many = Array.from({ length: 1_200 }, (_, n) => anIdentifier(`m${n}`));
+    await aStar(port, workspace, [ann, bob, ...many]);
+    const leaving = new Set([bob, ...many].map((one) => identifierKey(workspace, one)));
+    let [others, isInTurn] = [0, false];
+    const turn: Turn = async (transaction) => {
+      others += 1;
+      await step(port, workspace, anAssertion(ann, anIdentifier(`late${others}`)));
+      isInTurn = true;
+      return transaction().finally(() => (isInTurn = false));
+    };
+    const change = aChange();
+    const pair = keysOf(workspace, [ann, bob]);
+    await port.update(
+      workspace,
+      wantingRules({ keys: [identifierKey(workspace, ann), ...leaving], pairs: [] }),
+      ({ identifiers, components }) => {
+        assert.ok(isInTurn);
+        const { component, uid } = identifiers.get(pair[0])!;
+        const size = components.get(component)!.size - leaving.size;
+        const members = [...leaving].map((key) => identifiers.get(key)!.uid).toSorted();
+        const stays = { profileId: uid, size, counts: new Map([["user_id", size]]), forbidden: [] };
+        const part = { profileId: members[0]!, size: members.length, members, forbidden: [] };
+        const parts = [{ ...part, counts: new Map([["user_id", members.length]]) }];
+        const removes = [{ pair, changeId: change.changeId, at: change.at }];
+        return {
+          plan: { ...EMPTY_PLAN, changes: [change], removes, splits: [{ component, stays, parts }] },
+          result: 0,
+        };
+      },
+      turn,
+    );
+    const { identifiers, components } = await port.read(workspace, wanting(workspace, ann, bob, many.at(-1)!));
+    const sizeOf = (one: Identifier) => components.get(identifiers.get(identifierKey(workspace, one))!.component)!.size;
+    assert.ok(others > 0);
+    assert.deepEqual([ann, bob, many.at(-1)!].map(sizeOf), [1 + others, leaving.size, leaving.size]);
+  },
 };
+
+/** The first is linked to the second, and the second to all others. */
+async function aStar(port: IdentityGraph, workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<void> {
+  const keys = identifiers.map((one) => identifierKey(workspace, one));
+  const uids = keys.map(() => newId<Uid>());
+  const made = aChange({ outcome: "created" });
+  const linkOf = (from: number, to: number) => ({
+    from: keys[from]!,
+    to: keys[to]!,
+    changeId: made.changeId,
+    evidence: EVIDENCE,
+    revives: false,
+  });
+  await write(port, workspace, [], () => ({
+    changes: [made],
+    components: [
+      {
+        into: null,
+        absorbed: [],
+        profileId: uids[0]!,
+        size: keys.length,
+        counts: new Map([["user_id", keys.length]]),
+        forbidden: [],
+      },
+    ],
+    creates: identifiers.map((identifier, n) => ({ key: keys[n]!, identifier, uid: uids[n]!, component: 0 })),
+    links: [linkOf(0, 1), ...keys.slice(2).map((_, n) => linkOf(1, n + 2))],
+  }));
+}

@@ -30,7 +30,7 @@ function faulty(faults: Faults): (backends: Backends) => Backends {
       ...graph,
       read: (workspace, want) => whenWell(() => graph.read(workspace, want)),
       repeats: (workspace, sets) => whenWell(() => graph.repeats(workspace, sets)),
-      update: (workspace, want, decide) => whenWell(() => graph.update(workspace, want, decide)),
+      update: (...asked) => whenWell(() => graph.update(...asked)),
     },
   });
 }

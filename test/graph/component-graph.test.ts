@@ -234,7 +234,7 @@ describe("A component that falls apart", () => {
       const split = splitWithout(web, gone, []);
       const linksMax = 1 + random.below(4);
       const [removed, left] = [new Set<number>(), new Set<number>()];
-      for (const step of inSteps(removalsOf(split), linksMax)) {
+      for (const step of inSteps(removalsOf(split), () => linksMax)) {
         const links = step.flatMap((one) => one.links);
         assert.ok(links.length <= linksMax && links.every((link) => gone.has(link) && !removed.has(link)));
         for (const link of links) removed.add(link);

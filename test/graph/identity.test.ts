@@ -20,9 +20,9 @@ function aBench(change: (graph: IdentityGraph) => Partial<IdentityGraph> = () =>
       calls.repeats += 1;
       return memory.repeats(workspace, sets);
     },
-    update: (workspace, want, decide) => {
+    update: (...asked) => {
       calls.update += 1;
-      return memory.update(workspace, want, decide);
+      return memory.update(...asked);
     },
   };
   const graph = { ...counted, ...change(counted) };
@@ -154,9 +154,9 @@ describe("Identity", () => {
     let release: (() => void) | undefined;
     const { identity, workspace } = aBench(
       (graph) => ({
-        update: async (workspace, want, decide) => {
+        update: async (...asked) => {
           if (release === undefined) await new Promise<void>((resolve) => (release = resolve));
-          return graph.update(workspace, want, decide);
+          return graph.update(...asked);
         },
       }),
       20,

@@ -56,7 +56,15 @@ describe(`A hub with ${LINKS.toLocaleString("en")} links, seed ${SEED}`, functio
     told.length = 0;
     return done;
   };
-  const inSteps = Array.from({ length: LINKS / LINKS_PER_STEP }, (_, step) => (step + 1) * LINKS_PER_STEP);
+  /** A slow machine takes fewer links in a step. */
+  const assertInSteps = (done: readonly number[]): void => {
+    const links = done.map((all, n) => all - (done[n - 1] ?? 0));
+    assert.ok(
+      links.every((step) => step > 0 && step <= LINKS_PER_STEP),
+      links.join(" "),
+    );
+    assert.equal(done.at(-1), LINKS);
+  };
   let last: UndoResult;
 
   it("is taken out, while others hardly wait, and tells how far it is", async () => {
@@ -65,20 +73,20 @@ describe(`A hub with ${LINKS.toLocaleString("en")} links, seed ${SEED}`, functio
     );
     assert.deepEqual([last.outcome, last.profileIds.length, last.before[0]!.size], ["unlinked", 1_000, LINKS + 1]);
     assert.deepEqual(await sizes(), [1, 1, 1]);
-    assert.deepEqual(tellsOf("removed links"), inSteps);
+    assertInSteps(tellsOf("removed links"));
   });
 
   it("is whole again when that is reverted", async () => {
     last = await undisturbed("the revert", () => identity.revert(workspace, last.changeId!, evidence("revert")));
     assert.deepEqual([last.outcome, last.dropped], ["reverted", []]);
     assert.deepEqual(await sizes(), [LINKS + 1, LINKS + 1, LINKS + 1]);
-    assert.deepEqual(tellsOf("restored links"), inSteps);
+    assertInSteps(tellsOf("restored links"));
   });
 
   it("and out when that is reverted", async () => {
     last = await undisturbed("its revert", () => identity.revert(workspace, last.changeId!, evidence("revert")));
     assert.equal(last.outcome, "reverted");
     assert.deepEqual(await sizes(), [1, 1, 1]);
-    assert.deepEqual(tellsOf("removed links"), inSteps);
+    assertInSteps(tellsOf("removed links"));
   });
 });

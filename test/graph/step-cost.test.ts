@@ -67,7 +67,7 @@ function mostLooks(size: number, workspace: WorkspaceId, border: Border | null):
   const progress = [progressOf(workspace, { key, rev: 1, split })];
   const change = { ...aChange(), evidence: EVIDENCE };
   let [most, left] = [0, size];
-  for (const step of removalSteps(progress, LINKS_PER_STEP)) {
+  for (const step of removalSteps(progress, () => LINKS_PER_STEP)) {
     const { profileId } = split.parts[split.stays]!;
     // With a border, somebody wrote since the profile was read.
     const rev = progress[0]!.rev + (border === null ? 0 : 1);

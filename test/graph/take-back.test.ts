@@ -27,13 +27,15 @@ function endingAt(graph: IdentityGraph, nth: number): IdentityGraph {
   let removals = 0;
   return {
     ...graph,
-    update: (workspace, want, decide) =>
-      graph.update(workspace, want, (...seen) => {
+    update: (workspace, want, decide, turn) => {
+      const ending: typeof decide = (...seen) => {
         const decided: { readonly plan: Plan | null } & ReturnType<typeof decide> = decide(...seen);
         if ((decided.plan?.removes.length ?? 0) > 0 && ++removals >= nth)
           throw new AppError("unavailable", "The process ended.");
         return decided;
-      }),
+      };
+      return graph.update(workspace, want, ending, turn);
+    },
   };
 }
 

@@ -16,11 +16,16 @@ const LINKS_PER_STEP = [Infinity, Infinity, 1, 2];
 /** It forgets to take links away. */
 const broken = (graph: IdentityGraph): IdentityGraph => ({
   ...graph,
-  update: (workspace, want, decide) =>
-    graph.update(workspace, want, (...seen) => {
-      const { plan, ...rest } = decide(...seen);
-      return { plan: plan && { ...plan, removes: [] }, ...rest };
-    }),
+  update: (workspace, want, decide, turn) =>
+    graph.update(
+      workspace,
+      want,
+      (...seen) => {
+        const { plan, ...rest } = decide(...seen);
+        return { plan: plan && { ...plan, removes: [] }, ...rest };
+      },
+      turn,
+    ),
 });
 
 describe(`Identity on SQLite against a model that computes everything anew (seed ${SEED})`, () => {

@@ -245,23 +245,28 @@ describe("An undo of more links than a step may take", () => {
     await checkRight(bench, [...EVERYBODY, ...meanwhile.map((_, n) => anIdentifier(`new-${n}`))]);
   });
 
-  it("keeps the others waiting at last, when links go each time before it can write", async () => {
+  it("keeps other undos waiting at last, and nobody else, when links go each time before it can write", async () => {
     const bench = await aBench();
     const { graph, workspace, now } = bench;
     const other = createIdentity({ graph, timeoutMs: 60_000 });
     const evidence = { source: "unlink", keyId: "key0000001" as KeyId, at: now.at } as const;
-    let [reads, isDone, hadToWait] = [0, false, false];
+    const unlinkPair = (of: typeof other, n: number) =>
+      of.unlink(workspace, { from: hub, to: people[n]!, forbid: false }, evidence);
+    const order: string[] = [];
+    let reads = 0;
     const late: Promise<unknown>[] = [];
     bench.onRead(async () => {
       reads += 1;
-      if (reads <= 3) await other.unlink(workspace, { from: hub, to: people[reads]!, forbid: false }, evidence);
-      else if (late.length === 0)
-        late.push(identify(bench, hub, anIdentifier("late")).then(() => (hadToWait = isDone)));
+      if (reads <= 3) await unlinkPair(other, reads);
+      if (reads !== 4) return;
+      late.push(unlinkPair(bench.identity, 6).then(() => order.push("the other undo")));
+      await identify(bench, hub, anIdentifier("late"));
+      order.push("others");
     });
     assert.equal((await unlinkHub(bench)).outcome, "unlinked");
-    isDone = true;
+    order.push("the undo");
     await Promise.all(late);
-    assert.deepEqual([reads, hadToWait], [4, true]);
+    assert.deepEqual(order, ["others", "the undo", "the other undo"]);
     await checkRight(bench, [...EVERYBODY, anIdentifier("late")]);
   });
 

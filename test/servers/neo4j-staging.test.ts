@@ -52,6 +52,8 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
     readonly other: LargeProfile;
     readonly merge: () => Promise<unknown>;
     readonly part: () => Promise<unknown>;
+    /** In the workspace queue of the process that parts. */
+    readonly join: (value: string) => Promise<unknown>;
     /** Members that are read of one, and what four of both are told of their profile's size. */
     readonly sizes: () => Promise<readonly number[]>;
   }
@@ -68,6 +70,7 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
       other,
       merge: () => step(graph, workspace, anAssertion(...ends)),
       part: () => identity.unlink(workspace, { from: ends[0], to: ends[1], forbid: false }, evidence),
+      join: (value) => identity.assert(workspace, anAssertion(anIdentifier(value))),
       sizes: async () => [
         await membersOf(graph, workspace, ids[0]!),
         ...(await Promise.all(ids.map(async (id) => (await graph.resolve(workspace, id))!.size))),
@@ -155,6 +158,30 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
     assert.equal(asides, Math.ceil(SIZE / 25) + 1, "three portions, and those who joined the part");
     await broughtOver(scene.workspace);
     await assertPlain(scene.workspace);
+  });
+
+  it("lets others of the same process write between the portions that are staged", async () => {
+    const order: string[] = [];
+    let joining: (value: string) => Promise<unknown> = () => Promise.resolve();
+    let portions = 0;
+    const between: Faults = {
+      run: (go) => async (statement, q) => {
+        const found = await go(statement, q);
+        if (statement !== SET_ASIDE) return found;
+        const name = String((portions += 1));
+        order.push(`portion ${name}`);
+        void joining(name).then(() => order.push(`other ${name}`));
+        return found;
+      },
+    };
+    const scene = await sceneOn(await open(NARROW, between));
+    await scene.merge();
+    joining = scene.join;
+    await scene.part();
+    order.push("parted");
+    const others = [1, 2, 3].map((n) => [`portion ${n}`, `other ${n}`]);
+    assert.deepEqual(order, [...others.flat(), "parted"]);
+    assert.deepEqual(await scene.sizes(), APART);
   });
 
   it("is refused, without another try, what is too large for the server's memory", async () => {

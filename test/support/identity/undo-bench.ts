@@ -44,12 +44,14 @@ export async function anUndoBench(opened: IdentityGraph, longTimeoutMs = 60_000)
       await read();
       return opened.members(workspace, profileId, page);
     },
-    update: (workspace, want, decide) =>
-      opened.update(workspace, want, (...seen) => {
+    update: (workspace, want, decide, turn) => {
+      const told: typeof decide = (...seen) => {
         const decided = decide(...seen);
         if (decided.plan !== null) before((steps += 1), decided.plan);
         return decided;
-      }),
+      };
+      return opened.update(workspace, want, told, turn);
+    },
   };
   const identity = createIdentity({
     graph,

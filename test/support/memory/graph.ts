@@ -2,6 +2,7 @@ import { AppError } from "../../../core/errors.js";
 import { identifierKey } from "../../../core/event/event.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { Change, Member, ReadSet } from "../../../core/identity/model.js";
+import { atOnce } from "../../../core/identity/step.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { subjectsOf } from "../../../graph/rules/subjects.js";
 import { repeatIn } from "../../../graph/rules/repeats.js";
@@ -47,25 +48,27 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
         const snapshot = lookAt(state, ownPart(workspace, readSetOfAll(sets.map(readSetOf))));
         return sets.map((keys) => repeatIn(snapshot, keys));
       }),
-    update: (workspace, want, decide) =>
-      open(() => {
-        const snapshot = lookAt(state, ownPart(workspace, want));
-        let decided = decide(snapshot, null);
-        while (decided.border !== undefined)
-          decided = decide(
-            snapshot,
-            borderOf(
-              state,
-              decided.border.map((keys) => keys.filter((key) => key.startsWith(`${workspace}:`))),
-            ),
-          );
-        const { plan, result } = decided;
-        if (plan !== null) {
-          requireFits(state, plan, workspace);
-          applyPlan(state, plan, workspace);
-        }
-        return result;
-      }),
+    update: (workspace, want, decide, turn = atOnce) =>
+      turn(() =>
+        open(() => {
+          const snapshot = lookAt(state, ownPart(workspace, want));
+          let decided = decide(snapshot, null);
+          while (decided.border !== undefined)
+            decided = decide(
+              snapshot,
+              borderOf(
+                state,
+                decided.border.map((keys) => keys.filter((key) => key.startsWith(`${workspace}:`))),
+              ),
+            );
+          const { plan, result } = decided;
+          if (plan !== null) {
+            requireFits(state, plan, workspace);
+            applyPlan(state, plan, workspace);
+          }
+          return result;
+        }),
+      ),
     resolve: (workspace, profileId) =>
       open(() => {
         const location = find(workspace, profileId);
