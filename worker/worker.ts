@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { workspaceOf } from "../core/event/message.js";
 import type { Consumer, Delivery, DeliveryOutcome } from "../core/ports/event-queue.js";
 import type { WorkerDeps } from "./deps.js";
 import { createProcessBatch, type Result } from "./process-batch.js";
@@ -6,7 +6,7 @@ import { createProcessBatch, type Result } from "./process-batch.js";
 export interface Worker {
   /** Starts to handle messages. */
   start(): void;
-  /** Stops, and resolves when the current batch is settled. */
+  /** Stops, and resolves when the batches under way are settled. */
   close(): Promise<void>;
 }
 
@@ -16,28 +16,29 @@ const AWAY_MS_MAX = 5_000;
 /** Handles messages of the queue. A message is done only when its event is stored, linked, folded and marked, or is a dead letter. */
 export function createWorker(deps: WorkerDeps): Worker {
   const processBatch = createProcessBatch(deps);
-  const closing = new AbortController();
   let consumer: Consumer | null = null;
-  /** Batches in a row during which a dependency was away. */
-  let awayInARow = 0;
-  /** On the monotonic clock, milliseconds. If the queue pauses by itself, the time is used up. */
-  let resumeAt = 0;
+  /** Batches in a row during which a dependency was away, of workspaces that wait for it. */
+  const awayInARow = new Map<string, number>();
 
   const handle = async (batch: readonly Delivery[]): Promise<readonly DeliveryOutcome[]> => {
-    await pause(resumeAt - performance.now(), closing.signal);
-    if (closing.signal.aborted) return batch.map(() => ({ kind: "postpone", delayMs: 0 }));
+    const workspace = workspaceOf(batch[0]!.message);
     const results = await processBatch(batch);
-    awayInARow = results.some(isAway) ? awayInARow + 1 : 0;
-    const delayMs = awayInARow === 0 ? 0 : Math.min(AWAY_MS_MIN * 2 ** (awayInARow - 1), AWAY_MS_MAX);
-    // While nothing succeeds, the rest of the queue would only be taken and put back.
-    resumeAt = results.every(isAway) ? performance.now() + delayMs : 0;
-    report(results, delayMs);
+    const delayMs = postponeFor(workspace, results);
     return results.map((result) => (result.kind === "away" ? { kind: "postpone", delayMs } : result));
   };
 
-  const report = (results: readonly Result[], delayMs: number): void => {
-    const postponed = results.filter(isAway).length;
-    if (postponed > 0) deps.log.warn({ postponed, delayMs, awayInARow }, "events wait for a dependency");
+  /** Longer each time. While nothing of a batch succeeds, the queue holds back its workspace for so long. */
+  const postponeFor = (workspace: string, results: readonly Result[]): number => {
+    const postponed = results.filter(({ kind }) => kind === "away").length;
+    if (postponed === 0) {
+      awayInARow.delete(workspace);
+      return 0;
+    }
+    const times = (awayInARow.get(workspace) ?? 0) + 1;
+    awayInARow.set(workspace, times);
+    const delayMs = Math.min(AWAY_MS_MIN * 2 ** (times - 1), AWAY_MS_MAX);
+    deps.log.warn({ postponed, delayMs, awayInARow: times }, "events wait for a dependency");
+    return delayMs;
   };
 
   return {
@@ -45,16 +46,7 @@ export function createWorker(deps: WorkerDeps): Worker {
       consumer ??= deps.queue.consume(deps.batchMax, handle);
     },
     close: async () => {
-      closing.abort();
       await consumer?.close();
     },
   };
-}
-
-const isAway = (result: Result): boolean => result.kind === "away";
-
-/** Ends early when the worker closes. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms <= 0 || signal.aborted) return;
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -53,6 +53,13 @@ export function encodeMessage(event: EventRecord): Buffer {
   return message;
 }
 
+const WORKSPACE_AT = `{"v":${VERSION},"ws":"`.length;
+/** So many bytes at its beginning say whose a message is. */
+export const WORKSPACE_BYTES = WORKSPACE_AT + 36;
+
+/** Whose a message of ours is, without parsing it; of any other the same text each time. */
+export const workspaceOf = (message: Buffer): string => message.toString("latin1", WORKSPACE_AT, WORKSPACE_BYTES);
+
 export type Decoded =
   | { readonly kind: "event"; readonly event: EventRecord }
   /** A message that is not ours, or of a version that this build does not know. */

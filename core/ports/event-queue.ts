@@ -19,7 +19,7 @@ export type DeliveryOutcome =
   | { readonly kind: "postpone"; readonly delayMs: number };
 
 export interface Consumer {
-  /** Takes no new batch, and resolves when the current one is settled. Unsettled messages stay queued. */
+  /** Takes no new batch, and resolves when those under way are settled. Unsettled messages stay queued. */
   close(): Promise<void>;
 }
 
@@ -27,9 +27,11 @@ export interface EventQueue extends Port {
   /** Resolves once the message would survive a crash. Rejects with `unavailable` when the queue is full. */
   publish(message: Buffer): Promise<void>;
   /**
-   * Delivers every published message at least once, in batches of at most `batchMax`, in any order. The handler answers one outcome for
-   * each, in order; a handler that throws counts as `retry` for all of its batch. A message that was being handled when its process died
-   * comes back alone, with `crashes` one higher.
+   * Delivers every published message at least once, in batches of at most `batchMax`, in any order. A batch is of one workspace, which
+   * has one batch under way at a time; the batches of several workspaces are under way together, and none waits until a slow one is
+   * settled. Workspaces take turns by the time that their batches take. The handler answers one outcome for each, in order; a handler that
+   * throws counts as `retry` for all of its batch. A batch that is postponed as a whole holds back its workspace for the delay, and no
+   * other. A message that was being handled when its process died comes back alone, with `crashes` one higher.
    */
   consume(batchMax: number, handler: (batch: readonly Delivery[]) => Promise<readonly DeliveryOutcome[]>): Consumer;
   /** Messages that are not done. */

@@ -7,6 +7,7 @@ import type { Contract } from "../support/contract.js";
 import { eventually } from "../support/eventually.js";
 import { DONE, listen, numbered, publishAll, QUIET_MS, texts } from "../support/queue.js";
 import { lifecycleSentences } from "./event-queue-lifecycle.contract.js";
+import { workspaceSentences } from "./event-queue-workspaces.contract.js";
 
 export const eventQueueContract: Contract<EventQueue> = {
   "delivers a message byte for byte": async ({ port }) => {
@@ -248,5 +249,6 @@ export const eventQueueContract: Contract<EventQueue> = {
     assert.equal(new Set(texts(deliveries())).size, taken + 1);
   },
 
+  ...workspaceSentences,
   ...lifecycleSentences,
 };

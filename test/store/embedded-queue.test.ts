@@ -121,7 +121,7 @@ describe("The embedded queue", () => {
     assert.deepEqual(store.database.prepare("SELECT count(*) FROM queue").get([]), [0]);
   });
 
-  it("takes nothing fresh while a whole batch is postponed", async () => {
+  it("takes nothing fresh of a workspace while a whole batch of it is postponed", async () => {
     await publishAll(30);
     let batches = 0;
     const consumer = queue.consume(10, async (batch) => {

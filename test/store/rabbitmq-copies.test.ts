@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createCopies } from "../../store/rabbitmq/consumer/copies.js";
-import type { Held } from "../../store/rabbitmq/consumer/schedule.js";
+import type { Held } from "../../store/rabbitmq/consumer/held.js";
 import type { Intake } from "../../store/rabbitmq/consumer/intake.js";
 import { namesOf } from "../../store/rabbitmq/topology.js";
 
@@ -17,6 +17,8 @@ const aHeld = (): Held => ({
   intake: anIntake(),
   tag: 1,
   message: Buffer.from("m"),
+  workspace: "",
+  bytes: 1,
   attempts: 0,
   crashes: 1,
   heldSince: 0,

@@ -1,5 +1,8 @@
 import type { Delivery, DeliveryOutcome, EventQueue } from "../../core/ports/event-queue.js";
+import { encodeMessage } from "../../core/event/message.js";
+import type { WorkspaceId } from "../../core/ids.js";
 import { eventually } from "./eventually.js";
+import { anEvent } from "./worker-bench.js";
 
 export const DONE: DeliveryOutcome = { kind: "done" };
 export const numbered = (count: number): readonly Buffer[] =>
@@ -24,6 +27,12 @@ export function listen(
   const came = (count: number): Promise<void> => eventually(`${count} deliveries`, () => deliveries().length >= count);
   return { consumer, batches, deliveries, came };
 }
+
+/** Numbered messages of a workspace, each of about so many bytes. */
+export const messagesOf = (workspace: WorkspaceId, count: number, bytes = 0): readonly Buffer[] =>
+  Array.from({ length: count }, (_, n) =>
+    encodeMessage(anEvent(n, { workspace, payload: { pad: "x".repeat(bytes) } })),
+  );
 
 /** Longer than any queue needs to deliver what it would wrongly deliver. */
 export const QUIET_MS = 60;

@@ -1,98 +1,138 @@
 import type { DeliveryOutcome } from "../../../core/ports/event-queue.js";
 import { createAlarm } from "../../queue/alarm.js";
 import { backOff, outcomesOf, sharedPostpone, type HandlerDeps } from "../../queue/outcomes.js";
-import type { QueueRow, QueueRows, Settlement } from "./rows.js";
-import { now, type Later, type Schedule, type Source } from "./schedule.js";
-import type { Session } from "../session.js";
+import { createSchedule, now, type Batch } from "../../queue/schedule.js";
+import { nextTurn, type Session } from "../session.js";
+import type { QueueRow, QueueRows, Settlement, Waiting } from "./rows.js";
 
 export interface ConsumerDeps extends HandlerDeps {
   readonly session: Session;
   readonly rows: QueueRows;
-  readonly schedule: Schedule;
   readonly batchMax: number;
-  /** The last position published. */
-  readonly tail: () => number;
+  /** The last position published before: what lies up to there is found by the consumer itself. */
+  readonly tail: number;
   /** Told how many messages are done, once that is on disk. */
   readonly removed: (messages: number) => void;
 }
 
 export interface RunningConsumer {
-  /** Something was published. */
-  readonly wake: () => void;
+  /** These were published. */
+  readonly add: (messages: Iterable<Waiting>) => void;
   readonly close: () => Promise<void>;
 }
 
-/** One batch at a time. Its outcome, the next batch and its lease are one write: one fsync per batch. */
+/** What a write of the queue says. */
+interface Turn {
+  readonly settlement: Settlement;
+  readonly batches: readonly Batch<Waiting>[];
+}
+
+/** One write settles what was handled and leases what comes next: one fsync for all batches that meet in it. */
 export function startConsumer(deps: ConsumerDeps): RunningConsumer {
-  const { session, rows, schedule, batchMax, onError, tail, removed } = deps;
+  const { session, rows, batchMax, tail, onError, removed } = deps;
+  const schedule = createSchedule<Waiting>({ batchMax });
   const alarm = createAlarm();
+  const handling = new Set<Promise<void>>();
+  let settlements: Settlement[] = [];
   let closing = false;
 
-  const take = (source: Source | null): readonly QueueRow[] => {
-    if (source === null) return [];
-    return source.kind === "fresh" ? rows.after(source.after, batchMax) : rows.listed(source.seqs);
+  const settle = (batch: Batch<Waiting>, outcomes: readonly DeliveryOutcome[]): void => {
+    for (const [index, item] of batch.items.entries()) {
+      const outcome = outcomes[index]!;
+      if (outcome.kind !== "done") schedule.hold({ ...item, dueAt: now() + outcome.delayMs });
+    }
+    schedule.ended(batch, sharedPostpone(outcomes) ?? 0);
+    const of = (kind: DeliveryOutcome["kind"]): readonly number[] =>
+      batch.items.filter((_, index) => outcomes[index]!.kind === kind).map(({ seq }) => seq);
+    settlements.push({ done: of("done"), retry: of("retry") });
+    alarm.ring();
   };
-  /** Settles the batch before and leases the next one. */
-  const step = (settlement: Settlement | null, source: Source | null): Promise<readonly QueueRow[]> =>
-    session.write(() => {
-      if (settlement) rows.settle(settlement);
-      const batch = take(source);
-      rows.lease(batch);
-      return batch;
-    });
-  const deliver = async (batch: readonly QueueRow[], source: Source): Promise<Settlement> => {
-    const outcomes = await outcomesOf(deps, batch);
-    schedule.putBack(batch.flatMap((row, index) => laterOf(row, outcomes[index]!)));
-    const pauseMs = sharedPostpone(outcomes);
-    if (pauseMs !== null) schedule.pause(pauseMs);
-    return settlementOf(batch, outcomes, source);
+  const handle = async (batch: Batch<Waiting>, found: ReadonlyMap<number, QueueRow>): Promise<void> => {
+    const deliveries = batch.items.map(({ seq }) => found.get(seq)!);
+    settle(batch, await outcomesOf(deps, deliveries));
+  };
+  const start = (batch: Batch<Waiting>, found: ReadonlyMap<number, QueueRow>): void => {
+    const handled = handle(batch, found).finally(() => handling.delete(handled));
+    handling.add(handled);
+  };
+
+  const begin = (): Turn => {
+    const settlement = {
+      done: settlements.flatMap(({ done }) => done),
+      retry: settlements.flatMap(({ retry }) => retry),
+    };
+    settlements = [];
+    const batches: Batch<Waiting>[] = [];
+    if (!closing) for (let batch = schedule.take(); batch !== null; batch = schedule.take()) batches.push(batch);
+    return { settlement, batches };
+  };
+  const write = async (): Promise<void> => {
+    let turn: Turn | null = null;
+    try {
+      const found = await session.write(() => {
+        // As late as possible, so that much meets in it; once, though the write may run twice.
+        turn ??= begin();
+        rows.settle(turn.settlement);
+        rows.lease(schedule.inHand().map(({ seq }) => seq));
+        return rows.read(turn.batches.flatMap(({ items }) => items.map(({ seq }) => seq)));
+      });
+      const { settlement, batches } = turn!;
+      removed(settlement.done.length);
+      for (const batch of batches) start(batch, found);
+    } catch (error) {
+      if (turn !== null) undo(turn);
+      throw error;
+    }
+  };
+  const undo = ({ settlement, batches }: Turn): void => {
+    settlements = [settlement, ...settlements];
+    for (const batch of batches.toReversed()) schedule.putBack(batch);
   };
 
   const run = async (): Promise<void> => {
-    let settlement: Settlement | null = null;
     let failures = 0;
     for (;;) {
-      const seen = tail();
-      const source = closing ? null : schedule.next(seen);
-      if (source === null && settlement === null) {
-        if (closing) return;
-        await alarm.sleep(schedule.idleMs());
+      const idleMs = closing ? null : schedule.idleMs();
+      if (settlements.length === 0 && idleMs !== 0) {
+        if (closing && handling.size === 0) return;
+        await alarm.sleep(idleMs);
         continue;
       }
       try {
-        const batch = await step(settlement, source);
+        await write();
         failures = 0;
-        if (settlement) removed(settlement.done.length);
-        settlement = null;
-        if (source) schedule.taken(source, batch, seen);
-        if (source && batch.length > 0) settlement = await deliver(batch, source);
       } catch (error) {
         onError("the queue cannot write", error);
         // The next process delivers again what is not settled.
-        if (closing) return;
+        if (closing) return void (await Promise.all(handling));
         await alarm.sleep(backOff(failures));
         failures += 1;
       }
     }
   };
 
+  const add = (messages: Iterable<Waiting>): void => {
+    for (const message of messages) schedule.hold(message);
+    alarm.ring();
+  };
+  const scan = async (): Promise<void> => {
+    for (let from = 0; ;) {
+      const found = await session.read(() => rows.scan(from, tail));
+      if (found.length === 0 || closing) return;
+      add(found);
+      from = found.at(-1)!.seq + 1;
+      await nextTurn();
+    }
+  };
+
+  const scanned = scan().catch((error: unknown) => onError("the queue cannot be read", error));
   const running = run();
   return {
-    wake: () => alarm.ring(),
+    add,
     close: () => {
       closing = true;
       alarm.ring();
-      return running;
+      return Promise.all([scanned, running]).then(() => undefined);
     },
   };
 }
-
-function settlementOf(batch: readonly QueueRow[], outcomes: readonly DeliveryOutcome[], source: Source): Settlement {
-  const of = (kind: DeliveryOutcome["kind"]): readonly number[] =>
-    batch.filter((_, index) => outcomes[index]!.kind === kind).map(({ seq }) => seq);
-  const done = of("done");
-  return { done, retry: of("retry"), wholeRange: source.kind === "fresh" && done.length === batch.length };
-}
-
-const laterOf = ({ seq, crashes }: QueueRow, outcome: DeliveryOutcome): readonly Later[] =>
-  outcome.kind === "done" ? [] : [{ seq, dueAt: now() + outcome.delayMs, alone: crashes > 0 }];

@@ -1,21 +1,24 @@
 import type { QueueRows } from "./rows.js";
 import type { Session } from "../session.js";
 
+/** A message and its position. */
+export type QueueMessage = readonly [seq: number, message: Buffer];
+
 interface Group {
-  readonly rows: (readonly [number, Buffer])[];
+  readonly rows: QueueMessage[];
   readonly resolve: (() => void)[];
   readonly reject: ((error: unknown) => void)[];
 }
 
 /**
  * All messages published in one turn of the loop are one write of a few statements.
- * `published` is told the last position of each group that is on disk, `refused` the size of one that is not.
+ * `published` is told each group that is on disk, `refused` the size of one that is not.
  */
 export function createPublisher(
   session: Session,
   rows: QueueRows,
   last: number,
-  published: (last: number) => void,
+  published: (rows: readonly QueueMessage[]) => void,
   refused: (messages: number) => void,
 ): (message: Buffer) => Promise<void> {
   let open: Group | null = null;
@@ -36,7 +39,7 @@ export function createPublisher(
       refused(group.rows.length);
       return group.reject.forEach((reject) => reject(error));
     }
-    published(group.rows.at(-1)![0]);
+    published(group.rows);
     for (const resolve of group.resolve) resolve();
   };
 

@@ -4,7 +4,6 @@ import type { Consumer, EventQueue } from "../../../core/ports/event-queue.js";
 import { startConsumer, type RunningConsumer } from "./consumer.js";
 import { createPublisher } from "./publisher.js";
 import { createQueueRows } from "./rows.js";
-import { createSchedule } from "./schedule.js";
 import { atOnce } from "../schema.js";
 import { createSession } from "../session.js";
 
@@ -16,8 +15,9 @@ export interface EmbeddedQueueDeps {
 }
 
 /**
- * The queue as a table. One process owns the file, so memory is enough to know who holds which message. One row on disk names the batch
- * that is being handled, so that the next process knows which messages a crash concerns. Counts the table once, at the start.
+ * The queue as a table. One process owns the file, so memory is enough to know whose message lies where: about 80 bytes for each that
+ * waits. One row on disk names what is being handled, so that the next process knows which messages a crash concerns. Counts the table
+ * once, at the start, and the consumer reads through it.
  */
 export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQueueDeps): EventQueue {
   const session = createSession(database);
@@ -29,9 +29,9 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
     session,
     rows,
     tail,
-    (last) => {
-      tail = last;
-      consumer?.wake();
+    (messages) => {
+      tail = messages.at(-1)![0];
+      consumer?.add(messages.map(([seq, message]) => rows.waitingOf(seq, 0, message.length, message)));
     },
     (messages) => {
       count -= messages;
@@ -48,15 +48,13 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
     consume: (batchMax, handler): Consumer => {
       session.requireOpen();
       if (consumer !== null) throw new AppError("internal", "The queue has one consumer at a time.");
-      const schedule = createSchedule(batchMax, database.read(rows.crashed));
       const running = startConsumer({
         session,
         rows,
-        schedule,
         batchMax,
+        tail,
         handler,
         onError,
-        tail: () => tail,
         removed: (messages) => {
           count -= messages;
         },

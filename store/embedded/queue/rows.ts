@@ -1,4 +1,5 @@
 import type { Database } from "../../../core/database.js";
+import { WORKSPACE_BYTES, workspaceOf } from "../../../core/event/message.js";
 import type { Delivery } from "../../../core/ports/event-queue.js";
 import { prepareRows } from "../rows.js";
 
@@ -6,21 +7,37 @@ export interface QueueRow extends Delivery {
   readonly seq: number;
 }
 
-/** The outcome of a batch. */
+/** What memory holds of a message that waits. */
+export interface Waiting {
+  readonly seq: number;
+  readonly workspace: string;
+  readonly bytes: number;
+  readonly crashes: number;
+  readonly dueAt: number;
+}
+
+/** What became of the batches. */
 export interface Settlement {
   readonly done: readonly number[];
   readonly retry: readonly number[];
-  /** Whether all rows without a crash between the first and the last are done; then one range names them. */
-  readonly wholeRange: boolean;
 }
+
+/** Rows that the scan at the start reads in one turn of the loop. */
+const SCANNED_TOGETHER = 1_000;
+const NAMES_MAX = 10_000;
 
 /** The statements of the queue's tables. Positions in the queue (`seq`) are given by the caller and only grow. */
 export function createQueueRows(database: Database) {
   const insertAll = prepareRows(database, 2, (values) => `INSERT INTO queue (seq, message) VALUES ${values}`);
   const count = database.prepare("SELECT count(*), max(seq) FROM queue");
-  const after = database.prepare(`${SELECT} WHERE seq > ? AND crashes = 0 ORDER BY seq LIMIT ?`);
-  const listed = database.prepare(`${SELECT} WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq`);
-  const removeRange = database.prepare("DELETE FROM queue WHERE seq BETWEEN ? AND ? AND crashes = 0");
+  const scan = database.prepare(
+    `SELECT seq, crashes, length(message), substr(message, 1, ${WORKSPACE_BYTES}) FROM queue
+     WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ${SCANNED_TOGETHER}`,
+  );
+  const SELECT = "SELECT seq, message, attempts, crashes FROM queue";
+  const readRange = database.prepare(`${SELECT} WHERE seq BETWEEN ? AND ?`);
+  const readListed = database.prepare(`${SELECT} WHERE seq IN (SELECT value FROM json_each(?))`);
+  const removeRange = database.prepare("DELETE FROM queue WHERE seq BETWEEN ? AND ?");
   const removeListed = database.prepare("DELETE FROM queue WHERE seq IN (SELECT value FROM json_each(?))");
   const retryListed = database.prepare(
     "UPDATE queue SET attempts = attempts + 1 WHERE seq IN (SELECT value FROM json_each(?))",
@@ -30,7 +47,8 @@ export function createQueueRows(database: Database) {
   const blame = database.prepare(
     "UPDATE queue SET crashes = crashes + 1 WHERE seq IN (SELECT value FROM queue_lease, json_each(seqs))",
   );
-  const crashed = database.prepare("SELECT seq FROM queue WHERE crashes > 0 ORDER BY crashes, seq");
+
+  const waitingOf = createWaitingOf();
 
   return {
     insert: (rows: readonly (readonly [number, Buffer])[]): void => void insertAll(rows),
@@ -38,32 +56,64 @@ export function createQueueRows(database: Database) {
       const [rows, last] = count.get([]) as readonly [number, number | null];
       return { count: rows, last: last ?? 0 };
     },
-    /** The next rows after a position, without those that a process crashed on. */
-    after: (seq: number, limit: number): readonly QueueRow[] => after.all([seq, limit]).map(toRow),
-    listed: (seqs: readonly number[]): readonly QueueRow[] => listed.all([JSON.stringify(seqs)]).map(toRow),
-    settle: ({ done, retry, wholeRange }: Settlement): void => {
-      if (wholeRange) removeRange.run([done[0]!, done.at(-1)!]);
+    waitingOf,
+    /** The first rows between two positions, without their bytes; none when there are no more. */
+    scan: (from: number, to: number): readonly Waiting[] =>
+      scan.all([from, to]).map((row) => {
+        const [seq, crashes, bytes, head] = row as readonly [number, number, number, Buffer];
+        return waitingOf(seq, crashes, bytes, head);
+      }),
+    read: (seqs: readonly number[]): ReadonlyMap<number, QueueRow> => {
+      const range = rangeOf(seqs);
+      const rows = seqs.length === 0 ? [] : range ? readRange.all(range) : readListed.all([JSON.stringify(seqs)]);
+      return new Map(rows.map(toRow).map((row) => [row.seq, row]));
+    },
+    settle: ({ done, retry }: Settlement): void => {
+      const range = rangeOf(done);
+      if (range) removeRange.run(range);
       else if (done.length > 0) removeListed.run([JSON.stringify(done)]);
       if (retry.length > 0) retryListed.run([JSON.stringify(retry)]);
     },
-    /** Records the batch that is being handled in one row, so that the next process knows which messages a crash concerns. */
-    lease: (rows: readonly QueueRow[]): void => {
-      if (rows.length === 0) dropLease.run([]);
-      else putLease.run([JSON.stringify(rows.map(({ seq }) => seq))]);
+    /** Records what is being handled in one row, so that the next process knows which messages a crash concerns. */
+    lease: (seqs: readonly number[]): void => {
+      if (seqs.length === 0) dropLease.run([]);
+      else putLease.run([JSON.stringify(seqs)]);
     },
     /** Counts a crash for each message that a dead process held. */
     recover: (): void => {
       blame.run([]);
       dropLease.run([]);
     },
-    /** All rows that a process crashed on, fewest crashes first. */
-    crashed: (): readonly number[] => crashed.all([]).map((row) => row[0] as number),
   };
 }
 export type QueueRows = ReturnType<typeof createQueueRows>;
 
-const SELECT = "SELECT seq, message, attempts, crashes FROM queue";
+/** The ends of positions that follow each other without a gap: one range names them faster than a list. */
+function rangeOf(seqs: readonly number[]): readonly [number, number] | null {
+  const [first, last] = [seqs[0]!, seqs.at(-1)!];
+  return last - first + 1 === seqs.length && seqs.every((seq, index) => seq === first + index) ? [first, last] : null;
+}
+
 const toRow = (row: readonly unknown[]): QueueRow => {
   const [seq, message, attempts, crashes] = row as readonly [number, Buffer, number, number];
   return { seq, message, attempts, crashes };
 };
+
+/** Messages of one workspace share its name: a text of its own for each would be half of what memory holds of it. */
+function createWaitingOf() {
+  const names = new Map<string, string>();
+  const shared = (name: string): string => {
+    const known = names.get(name);
+    if (known !== undefined) return known;
+    if (names.size === NAMES_MAX) names.clear();
+    names.set(name, name);
+    return name;
+  };
+  return (seq: number, crashes: number, bytes: number, head: Buffer): Waiting => ({
+    seq,
+    workspace: shared(workspaceOf(head)),
+    bytes,
+    crashes,
+    dueAt: 0,
+  });
+}

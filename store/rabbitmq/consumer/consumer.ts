@@ -1,10 +1,12 @@
+import { workspaceOf } from "../../../core/event/message.js";
 import type { DeliveryOutcome } from "../../../core/ports/event-queue.js";
 import { createAlarm } from "../../queue/alarm.js";
 import { closeConnection, createConnection, type OnError } from "../connection.js";
 import { createCopies } from "./copies.js";
 import { outcomesOf, sharedPostpone, type HandlerDeps } from "../../queue/outcomes.js";
 import type { RabbitPublisher } from "../publisher/publisher.js";
-import { createSchedule, now, type Held } from "./schedule.js";
+import { createSchedule, now, type Batch } from "../../queue/schedule.js";
+import type { Held } from "./held.js";
 import { openIntake, type Incoming, type Intake } from "./intake.js";
 import { keepSubscribed } from "./subscription.js";
 import type { QueueNames } from "../topology.js";
@@ -40,17 +42,19 @@ const CRASHES_GIVEN_UP = 1_000_000;
 const ANSWER_MS = 1_000;
 const GIVE_BACK_MS = 2_000;
 
-/** One batch at a time; what is delivered meanwhile makes up the next one. */
+/** What is delivered while a workspace's batch is under way makes up its next one. */
 export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const { names, batchMax, publisher, heldMsMax, onError, onMissing } = deps;
   const connection = createConnection(deps.url, "consumer", onError);
   const closing = new AbortController();
-  const schedule = createSchedule();
   const alarm = createAlarm();
+  const handling = new Set<Promise<void>>();
   const keep = (held: Held): void => {
     if (held.intake.isOpen()) schedule.hold(held);
     alarm.ring();
   };
+  // A copy of one may come back before the move of it is confirmed.
+  const schedule = createSchedule<Held>({ batchMax, takesSuspects: () => !copies.isMoving() });
   const copies = createCopies({ names, publisher, keep, onMoved: () => alarm.ring(), closing: closing.signal });
 
   const onMessage = (incoming: Incoming): void => {
@@ -74,30 +78,36 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     if (outcome.kind === "postpone") schedule.hold({ ...held, dueAt });
     else copies.toRetry({ ...held, attempts: held.attempts + 1, dueAt });
   };
-  const handle = async (batch: readonly Held[]): Promise<void> => {
-    const outcomes = await outcomesOf(deps, batch);
-    const pauseMs = sharedPostpone(outcomes);
-    if (pauseMs !== null) schedule.pause(pauseMs);
-    for (const [index, held] of batch.entries()) settle(held, outcomes[index]!);
+  const handle = async (batch: Batch<Held>): Promise<void> => {
+    const outcomes = await outcomesOf(deps, batch.items);
+    for (const [index, held] of batch.items.entries()) settle(held, outcomes[index]!);
+    schedule.ended(batch, sharedPostpone(outcomes) ?? 0);
+    alarm.ring();
+  };
+  const start = (batch: Batch<Held>): void => {
+    const handled = handle(batch).finally(() => handling.delete(handled));
+    handling.add(handled);
   };
   const run = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       const isSubscribed = subscription.current() !== null;
-      const batch = isSubscribed ? schedule.take(batchMax, !copies.isMoving()) : [];
-      if (batch.length > 0) {
-        await handle(batch);
+      const batch = isSubscribed ? schedule.take() : null;
+      if (batch !== null) {
+        start(batch);
         continue;
       }
-      await alarm.sleep(isSubscribed ? schedule.idleMs(!copies.isMoving()) : null);
+      await alarm.sleep(isSubscribed ? schedule.idleMs() : null);
       // Messages come one by one; a turn later all of one network packet are there.
       await new Promise((resolve) => setImmediate(resolve));
     }
+    await Promise.all(handling);
   };
   const running = run();
 
   /** Long before the broker takes it away, which would count as a crash. */
   const refresh = setInterval(() => {
-    for (const held of schedule.remove(now() - heldMsMax)) copies.toRetry(held);
+    const heldSinceMax = now() - heldMsMax;
+    for (const held of schedule.remove(({ heldSince }) => heldSince <= heldSinceMax)) copies.toRetry(held);
   }, heldMsMax / 10);
   refresh.unref();
 
@@ -146,6 +156,15 @@ const prefetchOf = (batchMax: number) => ({
 
 function heldOf({ intake, tag, source, message, headers, isRedelivered }: Incoming): Held {
   const heldSince = now();
-  const crashes = source === "dead" ? CRASHES_GIVEN_UP : headers.crashes + (isRedelivered ? 1 : 0);
-  return { intake, tag, message, attempts: headers.attempts, crashes, heldSince, dueAt: heldSince + headers.delayMs };
+  return {
+    intake,
+    tag,
+    message,
+    workspace: workspaceOf(message),
+    bytes: message.length,
+    attempts: headers.attempts,
+    crashes: source === "dead" ? CRASHES_GIVEN_UP : headers.crashes + (isRedelivered ? 1 : 0),
+    heldSince,
+    dueAt: heldSince + headers.delayMs,
+  };
 }

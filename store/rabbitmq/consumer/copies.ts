@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RabbitPublisher } from "../publisher/publisher.js";
-import { now, type Held } from "./schedule.js";
+import { now } from "../../queue/schedule.js";
+import type { Held } from "./held.js";
 import type { QueueNames } from "../topology.js";
 
 export interface CopiesDeps {

@@ -1,0 +1,151 @@
+import { createDueHeap } from "./due-heap.js";
+import { createTurns } from "./turns.js";
+
+/** A message that waits in this process, or what is known of one that lies on disk. */
+export interface Waiting {
+  readonly workspace: string;
+  readonly bytes: number;
+  readonly crashes: number;
+  /** On the clock of `now`. */
+  readonly dueAt: number;
+}
+
+/** Messages of one workspace that are handled together. */
+export interface Batch<Item> {
+  readonly workspace: string;
+  readonly items: readonly Item[];
+}
+
+/** Decides what is handled when. */
+export interface Schedule<Item> {
+  /** Keeps it until it is due and its workspace's turn comes. */
+  hold(item: Item): void;
+  /** What to handle now beside what is in hand; null when that is nothing. */
+  take(): Batch<Item> | null;
+  /** The batch was handled. Of its workspace nothing else is handed out for `pauseMs`. */
+  ended(batch: Batch<Item>, pauseMs: number): void;
+  /** The batch could not be handed out. */
+  putBack(batch: Batch<Item>): void;
+  inHand(): readonly Item[];
+  /** Milliseconds until `take` may find something; null when only `hold` or `ended` can change that. */
+  idleMs(): number | null;
+  /** Takes out what waits and answers true; without a condition all. */
+  remove(is?: (item: Item) => boolean): readonly Item[];
+}
+
+export interface ScheduleOptions {
+  readonly batchMax: number;
+  /** Whether messages that a process crashed on may be handled now. */
+  readonly takesSuspects?: () => boolean;
+}
+
+/** Of one batch. A message may be larger, and then comes alone. */
+const BATCH_BYTES_MAX = 256 * 1_024;
+/** A batch that takes longer waits for something, and others start beside it. */
+const SLOW_MS = 100;
+const IN_HAND_MAX = 64;
+
+/** On the monotonic clock, milliseconds. */
+export const now = (): number => performance.now();
+
+/**
+ * Workspaces take turns by cost. Each has one batch in hand at most, and so does not wait for another's. As many batches start together as
+ * one batch may hold messages or bytes; the slow ones among them do not count, up to a bound. What a process crashed on is handled
+ * with nothing beside it, so that another crash concerns no other message.
+ */
+export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }: ScheduleOptions): Schedule<Item> {
+  const turns = createTurns<Item>();
+  const later = createDueHeap<Item>();
+  /** The fewest crashes first. */
+  let suspects: Item[] = [];
+  /** They and the others take turns, so that neither starves. */
+  let isSuspectsTurn = false;
+  const started = new Map<Batch<Item>, number>();
+
+  const line = (item: Item): void => {
+    if (item.crashes === 0) return turns.add(item.workspace, item);
+    const at = suspects.findIndex(({ crashes }) => crashes > item.crashes);
+    suspects.splice(at < 0 ? suspects.length : at, 0, item);
+  };
+  const promote = (time: number): void => {
+    for (let item = later.pop(time); item !== null; item = later.pop(time)) line(item);
+  };
+  /** When a place becomes free by itself; at once when there is one. */
+  const roomAt = (time: number): number => {
+    if (started.size >= IN_HAND_MAX) return Infinity;
+    let [messages, bytes, first] = [0, 0, Infinity];
+    for (const [{ items }, at] of started) {
+      if (at + SLOW_MS <= time) continue;
+      first = Math.min(first, at + SLOW_MS);
+      messages += items.length;
+      for (const item of items) bytes += item.bytes;
+    }
+    return messages < batchMax && bytes < BATCH_BYTES_MAX ? time : first;
+  };
+  /** What is next, and when: Infinity when only `hold` or `ended` can change that. */
+  const upcoming = (time: number): readonly [suspect: boolean, at: number] => {
+    promote(time);
+    const canGo = turns.canGo(time);
+    if (suspects.length > 0 && takesSuspects?.() !== false && (isSuspectsTurn || !canGo))
+      return [true, started.size > 0 ? Infinity : time];
+    const isAlone = [...started.keys()].some(isSuspect);
+    return [false, isAlone ? Infinity : canGo ? roomAt(time) : turns.resumesAt()];
+  };
+  const cut = (waiting: Iterable<Item>): readonly Item[] => {
+    const items: Item[] = [];
+    let bytes = 0;
+    for (const item of waiting) {
+      bytes += item.bytes;
+      if (items.length === batchMax || (items.length > 0 && bytes > BATCH_BYTES_MAX)) break;
+      items.push(item);
+    }
+    return items;
+  };
+  const hold = (item: Item): void => {
+    if (item.dueAt > now()) later.push(item);
+    else line(item);
+  };
+
+  return {
+    hold,
+    take: () => {
+      const time = now();
+      const [suspect, at] = upcoming(time);
+      if (at > time) return null;
+      isSuspectsTurn = !suspect;
+      const items = suspect ? suspects.splice(0, 1) : turns.next(time, cut);
+      const batch = { workspace: items[0]!.workspace, items };
+      started.set(batch, time);
+      return batch;
+    },
+    ended: (batch, pauseMs) => {
+      const time = now();
+      // Those in hand share the processor.
+      const costMs = (time - started.get(batch)!) / started.size;
+      started.delete(batch);
+      if (!isSuspect(batch)) turns.ended(batch.workspace, costMs, time + pauseMs);
+    },
+    putBack: (batch) => {
+      started.delete(batch);
+      if (isSuspect(batch)) suspects = [...batch.items, ...suspects];
+      else turns.putBack(batch.workspace, batch.items);
+    },
+    inHand: () => [...started.keys()].flatMap(({ items }) => items),
+    idleMs: () => {
+      const time = now();
+      const at = Math.min(upcoming(time)[1], later.firstDueAt());
+      return at === Infinity ? null : Math.max(0, at - time);
+    },
+    remove: (is = () => true) => {
+      const removed: Item[] = [];
+      const all = [...turns.clear(), ...suspects, ...later.clear()];
+      suspects = [];
+      for (const item of all)
+        if (is(item)) removed.push(item);
+        else hold(item);
+      return removed;
+    },
+  };
+}
+
+const isSuspect = ({ items }: Batch<Waiting>): boolean => items[0]!.crashes > 0;

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { createDueHeap } from "../../store/queue/due-heap.js";
+import { createTurns } from "../../store/queue/turns.js";
+import { createRandom, SEED } from "../support/random.js";
+
+const oneOf = (items: Iterable<string>): readonly string[] => [...items].slice(0, 1);
+
+let time = 0;
+
+/** Serves so many turns; what each costs is said by `costOf`. Answers whose turns they were. */
+function serve(turns: ReturnType<typeof createTurns<string>>, count: number, costOf: (item: string) => number) {
+  const served: string[] = [];
+  while (served.length < count && turns.canGo(time)) {
+    const [item] = turns.next(time, oneOf);
+    served.push(item!);
+    time += costOf(item!);
+    turns.ended(item!, costOf(item!), time);
+  }
+  return served;
+}
+
+describe("The turns of workspaces", () => {
+  const fill = (turns: ReturnType<typeof createTurns<string>>, workspace: string, count: number): void => {
+    for (let n = 0; n < count; n += 1) turns.add(workspace, workspace);
+  };
+  const share = (served: readonly string[], workspace: string): number =>
+    served.filter((one) => one === workspace).length / served.length;
+
+  it("are by cost, not by count: who costs ten times as much has a tenth of the turns", () => {
+    const turns = createTurns<string>();
+    for (const workspace of ["dear", "cheap"]) fill(turns, workspace, 2_000);
+    const served = serve(turns, 1_100, (item) => (item === "dear" ? 50 : 5));
+    assert.ok(Math.abs(share(served, "dear") - 1 / 11) < 0.02, String(share(served, "dear")));
+  });
+
+  it("give the next one to a workspace that had nothing waiting, however long the others' lines are", () => {
+    const turns = createTurns<string>();
+    for (const workspace of ["a", "b", "c"]) fill(turns, workspace, 100);
+    serve(turns, 50, () => 30);
+    fill(turns, "new", 1);
+    assert.equal(serve(turns, 1, () => 1)[0], "new");
+  });
+
+  it("do not let those that are idle in between starve one that always has something waiting", () => {
+    const turns = createTurns<string>();
+    fill(turns, "always", 1_000);
+    const names = Array.from({ length: 20 }, (_, n) => `now and then ${n}`);
+    for (const name of names) fill(turns, name, 1);
+    const served: string[] = [];
+    for (let turn = 0; turn < 420; turn += 1) {
+      const [item] = serve(turns, 1, () => 25);
+      served.push(item!);
+      if (item !== "always") fill(turns, item!, 1);
+    }
+    assert.ok(share(served, "always") > 0.8 / 21, String(share(served, "always")));
+  });
+
+  it("forget a workspace once it has nothing waiting and has paid", () => {
+    const turns = createTurns<string>();
+    for (let n = 0; n < 1_000; n += 1) {
+      fill(turns, `w${n}`, 1);
+      serve(turns, 1, () => 1);
+    }
+    assert.equal(turns.canGo(Infinity), false);
+    assert.equal(turns.size(), 0);
+  });
+
+  it("keep what is put back before what waits behind it", () => {
+    const turns = createTurns<string>();
+    for (const item of ["1", "2", "3"]) turns.add("w", item);
+    const taken = turns.next(0, (items) => [...items].slice(0, 2));
+    assert.equal(turns.canGo(0), false, "one batch at a time");
+    turns.putBack("w", taken);
+    assert.deepEqual(
+      turns.next(0, (items) => [...items]),
+      ["1", "2", "3"],
+    );
+  });
+});
+
+describe("What waits for its time", () => {
+  it(`comes out in the order of the times, and never before (seed ${SEED})`, () => {
+    const random = createRandom(SEED);
+    const heap = createDueHeap<{ readonly dueAt: number }>();
+    const waiting: number[] = [];
+    for (let time = 0; time < 2_000; time += 1) {
+      const dueAt = time + random.below(300);
+      heap.push({ dueAt });
+      waiting.push(dueAt);
+      waiting.sort((a, b) => a - b);
+      for (let item = heap.pop(time); item !== null; item = heap.pop(time)) assert.equal(item.dueAt, waiting.shift());
+      assert.ok(waiting[0]! > time);
+      assert.equal(heap.firstDueAt(), waiting[0]);
+    }
+    assert.deepEqual(heap.clear().length, waiting.length);
+    assert.equal(heap.pop(Infinity), null);
+  });
+});
