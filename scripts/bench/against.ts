@@ -1,10 +1,9 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Child } from "./child.js";
 import { measure, type Sample } from "./measure.js";
-import { tableOf } from "./report.js";
-import { startTarget, type TargetName } from "./targets.js";
+import { median, tableOf } from "./report.js";
+import { closeAll, startTargets, type Children, type TargetName } from "./targets.js";
 import { createWorkloads, type Workload } from "./workloads.js";
 
 /** Below it no two values of the differences hold 95 % between them. */
@@ -41,8 +40,7 @@ export function differenceOf(ratios: readonly number[]): Difference {
     cut = k;
   }
   if (cut === 0) throw new Error(`an interval needs ${ROUNDS_MIN} differences`);
-  const middle = (sorted[(count - 1) >> 1]! + sorted[count >> 1]!) / 2;
-  return { median: middle, low: sorted[cut - 1]!, high: sorted[count - cut]! };
+  return { median: median(sorted), low: sorted[cut - 1]!, high: sorted[count - cut]! };
 }
 
 export const isWorse = (cpu: Difference): boolean => cpu.low > WORSE_MAX;
@@ -50,7 +48,8 @@ export const isWorse = (cpu: Difference): boolean => cpu.low > WORSE_MAX;
 interface Side {
   readonly name: string;
   readonly workloads: readonly Workload[];
-  readonly children: Map<TargetName, Child>;
+  readonly children: Children;
+  /** Of each workload, by round; round 0 warms up and counts for nothing. */
   readonly samples: Map<string, Sample[]>;
 }
 
@@ -67,29 +66,29 @@ export interface AgainstOptions {
 export async function benchAgainst({ folder, seconds, rounds, choose, tell }: AgainstOptions) {
   const sides: Side[] = [];
   try {
-    for (const [name, base] of [
-      ["this", null],
-      ["other", benchOf(folder)],
-    ] as const) {
+    for (const [name, base] of [["this"], ["other", benchOf(folder)]] as const) {
       const workloads = choose(createWorkloads().filter(({ target }) => TARGETS.has(target)));
-      const side: Side = { name, workloads, children: new Map(), samples: new Map() };
-      sides.push(side);
-      for (const { target } of workloads)
-        if (!side.children.has(target)) side.children.set(target, await startTarget(target, base ?? undefined));
+      const names = workloads.map(({ target }) => target);
+      const samples = new Map<string, Sample[]>(workloads.map((workload) => [workload.name, []]));
+      sides.push({ name, workloads, children: await startTargets(names, base), samples });
     }
     for (let round = 0; round <= rounds; round += 1) {
       // Who comes first changes: the second finds the machine warmer.
       const order = round % 2 === 0 ? sides : sides.toReversed();
-      for (const [index, workload] of sides[0]!.workloads.entries()) {
-        for (const side of order) await runWindow(side, index, seconds, round === 0);
-        tell(`round ${round}/${rounds}  ${workload.name}: ${sides.map((side) => shown(side, index)).join(", ")}`);
+      for (const [index, { name }] of sides[0]!.workloads.entries()) {
+        for (const { workloads, children, samples } of order)
+          samples.get(name)!.push(await measure(workloads[index]!, children, seconds));
+        tell(`round ${round}/${rounds}  ${name}: ${sides.map((side) => shown(side, name)).join(", ")}`);
       }
     }
   } finally {
-    await Promise.all(sides.flatMap(({ children }) => [...children.values()]).map((child) => child.close()));
+    await Promise.all(sides.map(({ children }) => closeAll(children)));
   }
   return sides[0]!.workloads.map(({ name }) => rowOf(name, sides));
 }
+
+const shown = ({ name, samples }: Side, workload: string): string =>
+  `${name} ${samples.get(workload)!.at(-1)!.cpuMicrosecondsPerOperation.toFixed(1)} µs`;
 
 /** Its own file of the service to measure: the path, the arguments and the messages of that file are what two builds share. */
 function benchOf(folder: string): URL {
@@ -100,23 +99,16 @@ function benchOf(folder: string): URL {
   return pathToFileURL(path.resolve(found, "scripts/bench") + path.sep);
 }
 
-/** Round 0 warms up and counts for nothing. */
-async function runWindow(side: Side, index: number, seconds: number, isWarmUp: boolean): Promise<void> {
-  const workload = side.workloads[index]!;
-  const sample = await measure(workload, side.children.get(workload.target)!, seconds);
-  const kept = isWarmUp ? [] : (side.samples.get(workload.name) ?? []);
-  side.samples.set(workload.name, [...kept, sample]);
-  if (isWarmUp) side.samples.delete(workload.name);
-}
-
-function shown({ name, workloads, samples }: Side, index: number): string {
-  const sample = samples.get(workloads[index]!.name)?.at(-1);
-  return `${name} ${sample === undefined ? "warm" : `${sample.cpuMicrosecondsPerOperation.toFixed(1)} µs`}`;
-}
-
 function rowOf(name: string, [own, other]: readonly Side[]): AgainstRow {
-  const difference = (of: "cpuMicrosecondsPerOperation" | "operationsPerSecond"): Difference =>
-    differenceOf(own!.samples.get(name)!.map((sample, round) => sample[of] / other!.samples.get(name)![round]![of]));
+  const difference = (of: "cpuMicrosecondsPerOperation" | "operationsPerSecond"): Difference => {
+    const others = other!.samples.get(name)!;
+    return differenceOf(
+      own!.samples
+        .get(name)!
+        .map((sample, round) => sample[of] / others[round]![of])
+        .slice(1),
+    );
+  };
   const cpu = difference("cpuMicrosecondsPerOperation");
   return { name, cpu, perSecond: difference("operationsPerSecond"), isWorse: isWorse(cpu) };
 }

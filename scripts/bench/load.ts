@@ -1,13 +1,8 @@
 import net from "node:net";
+import type { LoadResult } from "./targets.js";
 
 /** The next request, complete as it goes on the wire (ASCII), or null when there is no more to send. */
 export type Supply = () => string | null;
-
-export interface LoadResult {
-  readonly operations: number;
-  readonly seconds: number;
-  readonly latenciesMs: readonly number[];
-}
 
 export interface LoadOptions {
   readonly port: number;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Child } from "./child.js";
-import { runLoad, type LoadResult } from "./load.js";
+import { runLoad } from "./load.js";
+import type { Child, Children, LoadResult } from "./targets.js";
 import { CONNECTIONS, type Workload } from "./workloads.js";
 
 /** One window of one workload. */
@@ -15,35 +15,30 @@ export interface Sample {
 
 const POLL_MS = 20;
 
-/** Runs one window, after whatever the workload needs to be made first. `onBegin` is called in between. */
-export async function measure(
-  workload: Workload,
-  child: Child,
-  seconds: number,
-  onBegin: () => Promise<unknown> = async () => {},
-): Promise<Sample> {
+/** Runs one window, after whatever the workload needs to be made first. */
+export async function measure(workload: Workload, children: Children, seconds: number): Promise<Sample> {
+  const child = children.get(workload.target)!;
   let before = 0;
   const result = await run(workload, child, seconds, async () => {
-    await onBegin();
     before = await child.ask("cpu");
   });
   return sampleOf(result, (await child.ask("cpu")) - before);
 }
 
 async function run(workload: Workload, child: Child, seconds: number, begin: () => Promise<void>): Promise<LoadResult> {
-  if (workload.kind === "loop") {
+  if ("rowBytes" in workload) {
     await begin();
     return child.ask("loop", { rowBytes: workload.rowBytes, inFlight: CONNECTIONS, seconds });
   }
   const supply = await workload.requests(child);
-  const started = { at: 0 };
+  let startedAt = 0;
   const result = await runLoad({ port: child.port, connections: CONNECTIONS, seconds }, supply, async () => {
     await begin();
-    started.at = performance.now();
+    startedAt = performance.now();
   });
-  if (!workload.drains) return result;
+  if (workload.drains !== true) return result;
   while ((await child.ask("depth")) > 0) await sleep(POLL_MS);
-  return { ...result, seconds: (performance.now() - started.at) / 1_000 };
+  return { ...result, seconds: (performance.now() - startedAt) / 1_000 };
 }
 
 function sampleOf({ operations, seconds, latenciesMs }: LoadResult, cpuMicroseconds: number): Sample {

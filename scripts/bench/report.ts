@@ -5,74 +5,56 @@ import type { Workload } from "./workloads.js";
 export type Samples = ReadonlyMap<string, readonly Sample[]>;
 
 export interface Row {
-  readonly name: string;
-  readonly cpu: number;
-  readonly perSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** Null for a yardstick that is compared with nothing. */
-  readonly ratio: number | null;
-  readonly limit: Limit | null;
+  /** As the table shows them. */
+  readonly cells: readonly string[];
   readonly isMissed: boolean;
 }
 
-type Limit = Pick<Workload, "compares"> & { readonly budget: number };
-const holds = ({ compares, budget }: Limit, ratio: number): boolean =>
-  compares === "cpu" ? ratio <= budget : ratio >= budget;
-
-const median = (values: readonly number[]): number => {
+export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  return (sorted[(sorted.length - 1) >> 1]! + sorted[sorted.length >> 1]!) / 2;
 };
+
+/** A ratio against its goal, as a cell: `ok <= 3`. */
+export const verdict = (isMissed: boolean, comparison: "<=" | ">=", goal: number): string =>
+  `${isMissed ? "MISSED" : "ok"} ${comparison} ${goal}`;
+
+export const whole = (value: number): string => Math.round(value).toLocaleString("en-US");
 
 /** Medians over the rounds. A ratio is taken within each round first: what disturbed one side disturbed the other as well. */
 export function summarize(workloads: readonly Workload[], samples: Samples): readonly Row[] {
   return workloads.map(({ name, baseline, compares, budget }) => {
     const own = samples.get(name) ?? [];
-    const of = (pick: (sample: Sample) => number): number => median(own.map(pick));
-    const against = baseline === null ? undefined : samples.get(baseline);
+    const of = (figure: keyof Sample): number => median(own.map((sample) => sample[figure]));
+    const against = samples.get(baseline ?? "");
     const compared = compares === "cpu" ? "cpuMicrosecondsPerOperation" : "operationsPerSecond";
-    const ratio =
-      against === undefined ? null : median(own.map((sample, round) => sample[compared] / against[round]![compared]));
-    const limit: Limit | null = budget === null || ratio === null ? null : { compares, budget };
-    return {
+    const ratio = against && median(own.map((sample, round) => sample[compared] / against[round]![compared]));
+    const isMissed =
+      ratio !== undefined && budget !== undefined && (compares === "cpu" ? ratio > budget : ratio < budget);
+    const cells = [
       name,
-      cpu: of((sample) => sample.cpuMicrosecondsPerOperation),
-      perSecond: of((sample) => sample.operationsPerSecond),
-      p50Ms: of((sample) => sample.p50Ms),
-      p99Ms: of((sample) => sample.p99Ms),
-      ratio,
-      limit,
-      isMissed: limit !== null && !holds(limit, ratio!),
-    };
+      of("cpuMicrosecondsPerOperation").toFixed(1),
+      whole(of("operationsPerSecond")),
+      of("p50Ms").toFixed(2),
+      of("p99Ms").toFixed(2),
+      ratio?.toFixed(2) ?? "",
+      ratio === undefined || budget === undefined ? "" : verdict(isMissed, compares === "cpu" ? "<=" : ">=", budget),
+    ];
+    return { cells, isMissed };
   });
 }
 
 const HEAD = ["workload", "CPU µs/op", "ops/s", "p50 ms", "p99 ms", "ratio", "budget"];
-
-export function table(rows: readonly Row[]): string {
-  const cells = rows.map((row) => [
-    row.name,
-    row.cpu.toFixed(1),
-    Math.round(row.perSecond).toLocaleString("en-US"),
-    row.p50Ms.toFixed(2),
-    row.p99Ms.toFixed(2),
-    row.ratio === null ? "" : row.ratio.toFixed(2),
-    row.limit === null
-      ? ""
-      : `${row.isMissed ? "MISSED" : "ok"} ${row.limit.compares === "cpu" ? "<=" : ">="} ${row.limit.budget}`,
-  ]);
-  return tableOf(HEAD, cells);
-}
+export const table = (rows: readonly Row[]): string =>
+  tableOf(
+    HEAD,
+    rows.map(({ cells }) => cells),
+  );
 
 /** The first column to the left, the others to the right. */
-export function tableOf(head: readonly string[], cells: readonly (readonly string[])[]): string {
-  const widths = head.map((name, column) => Math.max(name.length, ...cells.map((line) => line[column]!.length)));
-  const show = (line: readonly string[]): string =>
-    line
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)))
-      .join("  ")
-      .trimEnd();
-  return [head, ...cells].map(show).join("\n");
+export function tableOf(head: readonly string[], lines: readonly (readonly string[])[]): string {
+  const widths = head.map((name, column) => Math.max(name.length, ...lines.map((line) => line[column]!.length)));
+  const pad = (cell: string, column: number): string =>
+    column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!);
+  return [head, ...lines].map((line) => line.map(pad).join("  ").trimEnd()).join("\n");
 }

@@ -1,50 +1,84 @@
-import { startChild, type Child } from "./child.js";
+import { startChild, type ChildProcess } from "../shared/child.js";
+import { openClient, requireAnswer } from "../shared/client.js";
 import { SCHEMA, SCHEMA_ID } from "./bodies.js";
 
-export interface Target {
-  /** The child's compiled file, relative to this folder. */
-  readonly script: string;
-  readonly args: readonly string[];
-  /** What it needs before it takes load. */
-  readonly prepare?: (child: Child) => Promise<void>;
+export interface Window {
+  readonly inFlight: number;
+  readonly seconds: number;
 }
 
-/** All that can be measured. Only those that a chosen workload names are started. */
-export const TARGETS = {
-  tunedEcho: { script: "./children/echo-tuned.js", args: [] },
-  stockEcho: { script: "./children/echo-stock.js", args: [] },
-  sqliteLoop: { script: "./children/sqlite-loop.js", args: [] },
-  service: { script: "./children/service.js", args: [], prepare: register },
-  pausedService: { script: "./children/service.js", args: ["paused"], prepare: register },
-  publishLoop: { script: "./children/publish-loop.js", args: [] },
-  serverGateway: { script: "./children/server-gateway.js", args: [], prepare: register },
-} as const satisfies Readonly<Record<string, Target>>;
+/** What was done in a window. */
+export interface LoadResult {
+  readonly operations: number;
+  readonly seconds: number;
+  readonly latenciesMs: readonly number[];
+}
+
+/** What a process under measurement can be asked. */
+export interface Asks {
+  /** CPU of the whole process so far, all threads, microseconds. */
+  cpu(): number;
+  /** Messages that are not done. */
+  depth(): Promise<number>;
+  /** Writes rows of that size for that long, so many at once where the child can. */
+  loop(window: Window & { readonly rowBytes: number }): Promise<LoadResult>;
+}
+
+/** `port` is 0 for a child that serves no HTTP; `key` is what its requests need. */
+export interface Ready {
+  readonly port: number;
+  readonly key: string | null;
+}
+
+export type Child = ChildProcess<Asks> & Ready;
+
+/** All that can be measured: the compiled file, relative to this folder, and its arguments. */
+const TARGETS = {
+  tunedEcho: ["./children/echo-tuned.js"],
+  stockEcho: ["./children/echo-stock.js"],
+  sqliteLoop: ["./children/sqlite-loop.js"],
+  service: ["./children/service.js"],
+  pausedService: ["./children/service.js", "paused"],
+  publishLoop: ["./children/publish-loop.js"],
+  serverGateway: ["./children/server-gateway.js"],
+} as const satisfies Readonly<Record<string, readonly [string, ...string[]]>>;
 
 export type TargetName = keyof typeof TARGETS;
+export type Children = ReadonlyMap<TargetName, Child>;
 
-/** Of this build, or of the one whose compiled bench is at `base`. */
-export async function startTarget(name: TargetName, base = new URL(".", import.meta.url)): Promise<Child> {
-  const target: Target = TARGETS[name];
-  const child = await startChild(new URL(target.script, base), target.args);
+/** The targets that are named, each once: of this build, or of the one whose compiled bench is at `base`. */
+export async function startTargets(
+  names: readonly TargetName[],
+  base = new URL(".", import.meta.url),
+): Promise<Children> {
+  const children = new Map<TargetName, Child>();
   try {
-    await target.prepare?.(child);
-    return child;
+    for (const name of new Set(names)) children.set(name, await startTarget(name, base));
+    return children;
   } catch (error) {
-    await child.close();
+    await closeAll(children);
     throw error;
   }
 }
 
-async function register(child: Child): Promise<void> {
-  await create(child, "/v1/schemas", { schema_id: SCHEMA_ID, schema: SCHEMA });
-  await create(child, "/v1/datasets", { name: SCHEMA_ID, schema_id: SCHEMA_ID, unified_profile: true });
+/** A child that has ended told of it when it was asked. */
+export const closeAll = async (children: Children): Promise<void> =>
+  void (await Promise.allSettled([...children.values()].map((child) => child.close())));
+
+async function startTarget(name: TargetName, base: URL): Promise<Child> {
+  const [script, ...args] = TARGETS[name];
+  const child = await startChild<Asks, Ready>(new URL(script, base), args);
+  if (!("port" in child)) throw new Error(`${script} ended with ${child.code} before it was ready`);
+  if (child.key !== null) await register(child.port, child.key);
+  return child;
 }
 
-async function create({ port, key }: Child, path: string, body: object): Promise<void> {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method: "POST",
-    headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  if (response.status !== 201) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+/** What the service needs before it takes load. */
+async function register(port: number, key: string): Promise<void> {
+  const client = openClient(`http://127.0.0.1:${port}`, 1);
+  const post = (path: string, body: object): Promise<unknown> =>
+    requireAnswer(client, 201, { method: "POST", path, key, body });
+  await post("/v1/schemas", { schema_id: SCHEMA_ID, schema: SCHEMA });
+  await post("/v1/datasets", { name: SCHEMA_ID, schema_id: SCHEMA_ID, unified_profile: true });
+  client.close();
 }

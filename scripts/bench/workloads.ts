@@ -1,79 +1,80 @@
-import type { Child } from "./child.js";
 import { collectBodies, identifyBody, type IdentifierPair } from "./bodies.js";
 import { post, runLoad, type Supply } from "./load.js";
-import type { TargetName } from "./targets.js";
+import type { Child, TargetName } from "./targets.js";
 
-export interface WorkloadBase {
+export type Workload = {
   readonly name: string;
   readonly target: TargetName;
   /** The workload of the same run that it is compared with. */
-  readonly baseline: string | null;
+  readonly baseline?: string;
   /** CPU per operation, whose ratio may be `budget` at most; or operations per second, whose ratio must be `budget` at least. */
   readonly compares: "cpu" | "rate";
-  /** Null: the ratio is only shown. */
-  readonly budget: number | null;
-}
-
-export type Workload =
-  | (WorkloadBase & {
-      readonly kind: "http";
+  /** Without it the ratio is only shown. */
+  readonly budget?: number;
+} & (
+  | {
       /** Called before each window: makes what the window needs, and answers its requests. */
       readonly requests: (child: Child) => Promise<Supply>;
       /** The window ends when the queue is empty. */
-      readonly drains: boolean;
-    })
-  | (WorkloadBase & { readonly kind: "loop"; readonly rowBytes: number });
+      readonly drains?: boolean;
+    }
+  | { readonly rowBytes: number }
+);
 
 export const CONNECTIONS = 64;
 const SMALL = 300;
-const LARGE = 2_048;
-export const SIZES = [SMALL, LARGE] as const;
+const SIZES = [SMALL, 2_048] as const;
 const KNOWN_PEOPLE = 10_000;
 const REPEATED_PAIRS = 1_000;
 const MERGES_PER_WINDOW = 4_000;
 
-export const label = (bytes: number): string => (bytes === SMALL ? "300 B" : "2 KB");
+const label = (bytes: number): string => (bytes === SMALL ? "300 B" : "2 KB");
+const tuned = (bytes: number): string => `tuned Express echo, ${label(bytes)}`;
+const published = (bytes: number): string => `raw publish and confirm, ${label(bytes)}`;
 
 /** Fresh each run: numbers of people and identifiers go on from window to window. */
-export function createWorkloads(): readonly Workload[] {
-  return [...SIZES.flatMap(yardsticks), ...SIZES.flatMap(collects), ...identifies("service", tuned(SMALL))];
-}
+export const createWorkloads = (): readonly Workload[] => [
+  ...SIZES.flatMap(yardsticks),
+  ...SIZES.flatMap(collects),
+  ...identifies({ target: "service", compares: "cpu", baseline: tuned(SMALL) }),
+];
 
-const tuned = (bytes: number): string => `tuned Express echo, ${label(bytes)}`;
+/** The gateway on RabbitMQ, MongoDB and Neo4j, beside what the broker alone takes with as many in flight. */
+export const createServerWorkloads = (): readonly Workload[] => [
+  ...SIZES.flatMap(serverCollects),
+  ...identifies({ target: "serverGateway", compares: "cpu" }),
+];
 
 function yardsticks(bytes: number): readonly Workload[] {
-  const http = {
-    kind: "http",
-    requests: collectRequests(bytes),
-    drains: false,
-    compares: "cpu",
-    budget: null,
-  } as const;
+  const echo = { requests: collectRequests(bytes), compares: "cpu" } as const;
+  const beside = { compares: "cpu", baseline: tuned(bytes) } as const;
   return [
-    { ...http, name: tuned(bytes), target: "tunedEcho", baseline: null },
-    { ...http, name: `stock Express echo, ${label(bytes)}`, target: "stockEcho", baseline: tuned(bytes) },
-    {
-      kind: "loop",
-      name: `bare SQLite, 64 rows a commit, ${label(bytes)}`,
-      target: "sqliteLoop",
-      rowBytes: bytes,
-      baseline: tuned(bytes),
-      compares: "cpu",
-      budget: null,
-    },
+    { ...echo, name: tuned(bytes), target: "tunedEcho" },
+    { ...echo, ...beside, name: `stock Express echo, ${label(bytes)}`, target: "stockEcho" },
+    { ...beside, name: `bare SQLite, 64 rows a commit, ${label(bytes)}`, target: "sqliteLoop", rowBytes: bytes },
   ];
 }
 
 function collects(bytes: number): readonly Workload[] {
-  const http = { kind: "http", requests: collectRequests(bytes), baseline: tuned(bytes), compares: "cpu" } as const;
+  const http = { requests: collectRequests(bytes), baseline: tuned(bytes), compares: "cpu" } as const;
   return [
-    { ...http, name: `collect until 202, ${label(bytes)}`, target: "pausedService", drains: false, budget: 3 },
+    { ...http, name: `collect until 202, ${label(bytes)}`, target: "pausedService", budget: 3 },
     { ...http, name: `collect until folded, ${label(bytes)}`, target: "service", drains: true, budget: 8 },
   ];
 }
 
+function serverCollects(bytes: number): readonly Workload[] {
+  const beside = { target: "serverGateway", compares: "rate", baseline: published(bytes) } as const;
+  return [
+    { name: published(bytes), target: "publishLoop", rowBytes: bytes, compares: "rate" },
+    { ...beside, name: `collect without HTTP, ${label(bytes)}`, rowBytes: bytes, budget: 0.6 },
+    // The client, the gateway and the broker share the machine here, so the ratio says most about how many cores it has.
+    { ...beside, name: `collect until 202, ${label(bytes)}`, requests: collectRequests(bytes) },
+  ];
+}
+
 /** One event in ten is of somebody new, the others of the people seen last. */
-export function collectRequests(bytes: number): (child: Child) => Promise<Supply> {
+function collectRequests(bytes: number): (child: Child) => Promise<Supply> {
   let sent = 0;
   return async ({ key }) => {
     const body = collectBodies(bytes, new Date().toISOString());
@@ -90,14 +91,11 @@ const identify = (key: string | null, ...identifiers: readonly IdentifierPair[])
   post("/v1/identify", key, identifyBody(...identifiers));
 
 /** Without a baseline they are only shown. */
-export function identifies(target: TargetName, baseline: string | null): readonly Workload[] {
-  const base = { kind: "http", target, drains: false, baseline, compares: "cpu" } as const;
-  return [
-    { ...base, name: "identify, repeat", budget: 3, requests: repeats },
-    { ...base, name: "identify, new pair", budget: 8, requests: newPairs() },
-    { ...base, name: "identify, merge of two profiles", budget: null, requests: merges() },
-  ];
-}
+const identifies = (base: Pick<Workload, "target" | "compares" | "baseline">): readonly Workload[] => [
+  { ...base, name: "identify, repeat", budget: 3, requests: repeats },
+  { ...base, name: "identify, new pair", budget: 8, requests: newPairs() },
+  { ...base, name: "identify, merge of two profiles", requests: merges() },
+];
 
 const repeat = (key: string | null, number: number): string =>
   identify(key, ["user_id", `repeat-${number}`], ["cookie_id", `repeat-${number}`]);

@@ -1,7 +1,7 @@
 /** The same echo as most people would write it, for orientation. */
 import type { AddressInfo } from "node:net";
 import express, { type Request, type Response } from "express";
-import { serveParent } from "./serve-parent.js";
+import { serve } from "./serve.js";
 
 const app = express();
 app.use(express.json());
@@ -10,6 +10,6 @@ app.post("/v1/collect", (_request: Request, response: Response) => {
 });
 
 const server = app.listen(0, "127.0.0.1", () => {
-  serveParent({ port: (server.address() as AddressInfo).port }, {}, async () => void server.close());
+  serve({ port: (server.address() as AddressInfo).port }, {}, async () => void server.close());
 });
 server.keepAliveTimeout = 65_000;

@@ -3,7 +3,7 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import express, { type Request, type Response } from "express";
 import { graftExpress } from "../../../gateway/http/fast-express.js";
-import { serveParent } from "./serve-parent.js";
+import { serve } from "./serve.js";
 
 const ANSWER = '{"event_id":"00000000-0000-7000-8000-000000000000","status":"accepted"}';
 const HEADERS = { "Content-Type": "application/json; charset=utf-8", "Content-Length": ANSWER.length };
@@ -29,5 +29,5 @@ app.use(router);
 
 const server = http.createServer({ ...graftExpress(app), keepAliveTimeout: 65_000, noDelay: true }, app);
 server.listen(0, "127.0.0.1", () => {
-  serveParent({ port: (server.address() as AddressInfo).port }, {}, async () => void server.close());
+  serve({ port: (server.address() as AddressInfo).port }, {}, async () => void server.close());
 });

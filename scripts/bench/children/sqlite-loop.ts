@@ -1,15 +1,14 @@
 /** What the disk and the driver alone cost: rows in group commits, with the settings of the real store and nothing around them. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { openDatabase } from "../../../store/embedded/database.js";
-import type { Input, LoopResult } from "../protocol.js";
-import { serveParent } from "./serve-parent.js";
+import { openScratch } from "../../shared/scratch.js";
+import type { Asks } from "../targets.js";
+import { serve } from "./serve.js";
 
 const ROWS_PER_COMMIT = 64;
 
-const folder = mkdtempSync(path.join(tmpdir(), "onym-bench-"));
+const { folder, remove } = openScratch("bench");
 const database = openDatabase({
   file: path.join(folder, "rows.db"),
   checkpointMs: 1_000,
@@ -20,7 +19,7 @@ const begin = database.prepare("BEGIN IMMEDIATE");
 const insert = database.prepare("INSERT INTO rows (body) VALUES (?)");
 const commit = database.prepare("COMMIT");
 
-async function loop({ rowBytes, seconds }: Input<"loop">): Promise<LoopResult> {
+const loop: Asks["loop"] = async ({ rowBytes, seconds }) => {
   const row = Buffer.alloc(rowBytes, "x");
   const latenciesMs: number[] = [];
   const start = performance.now();
@@ -35,9 +34,9 @@ async function loop({ rowBytes, seconds }: Input<"loop">): Promise<LoopResult> {
     latenciesMs.push(now - began);
   }
   return { operations: latenciesMs.length * ROWS_PER_COMMIT, seconds: (now - start) / 1_000, latenciesMs };
-}
+};
 
-serveParent({ port: 0 }, { loop }, async () => {
+serve({}, { loop }, async () => {
   await database.close();
-  rmSync(folder, { recursive: true, force: true });
+  await remove();
 });

@@ -1,20 +1,19 @@
 import { createPartition } from "../../shared/partition.js";
-import { HALVES, HISTORIES, type History, type Pair } from "./histories.js";
-import type { Place, Profile, Side } from "./side.js";
+import { median, tableOf, verdict, whole } from "../report.js";
+import { HALVES, HISTORIES, type History } from "./histories.js";
+import type { Pair, Place, Profile, Side } from "./side.js";
 
-/** What so many operations took; `each` is an alias, or an identifier of a profile that is merged or split. */
-export interface Cost {
+/** What so many operations took; each is an alias, or an identifier of a profile that is merged or split. */
+interface Cost {
   readonly operations: number;
   readonly ms: number;
 }
 
-export interface IdentityRow {
+interface IdentityRow {
   readonly name: string;
   readonly ours: Cost;
   /** Cost at this size over that at a smaller one, divided by what it may grow by: about 1. Null: it is the smaller one. */
   readonly growth: number | null;
-  readonly goal: number | null;
-  readonly isMissed: boolean;
   /** It was stopped when it had done fewer operations, if those took too long. */
   readonly naive: Cost;
   readonly naiveGrowth: number | null;
@@ -28,29 +27,72 @@ const GROWTH_GOAL = 1.3;
 const NAIVE_MS_MAX = 20_000;
 const WARM_UP = 500;
 
-export interface IdentityBenchOptions {
-  /** Merges and splits of the same two profiles; the medians count. */
-  readonly rounds: number;
-  readonly tell: (line: string) => void;
-}
-
-/** Merges and splits as the graph that ships does them, beside a fixed direction: what small into large saves. */
+/**
+ * Merges and splits as the graph that ships does them, beside a fixed direction: what small into large saves. `rounds` are merges
+ * and splits of the same two profiles; the medians count. True when every goal is met.
+ */
 export async function benchIdentity(
   { name, ours, naive }: Place,
-  { rounds, tell }: IdentityBenchOptions,
-): Promise<readonly IdentityRow[]> {
+  rounds: number,
+  tell: (line: string) => void,
+): Promise<boolean> {
   for (const side of [ours, naive]) await play(side, HISTORIES[0]!.pairsOf(WARM_UP));
   const rows: IdentityRow[] = [];
   for (const history of HISTORIES) {
     tell(`${name}: ${history.name}`);
     rows.push(await benchHistory(ours, naive, history));
   }
-  const splits: (readonly [IdentityRow, IdentityRow])[] = [];
+  const splits: (readonly IdentityRow[])[] = [];
   for (const half of HALVES) {
     tell(`${name}: merge and split of ${half} + ${half}`);
     splits.push(await benchSplits(ours, naive, { half, rounds, smaller: splits[0] ?? null }));
   }
-  return [...rows, ...[0, 1].flatMap((what) => splits.map((pair) => pair[what]!))];
+  const all = [...rows, ...[0, 1].flatMap((what) => splits.map((pair) => pair[what]!))];
+  tell(`\n${identityTable(all)}`);
+  return !all.some(isMissed);
+}
+
+const isMissed = ({ growth }: IdentityRow): boolean => growth !== null && growth > GROWTH_GOAL;
+
+const HEAD = [
+  "history",
+  "total ms",
+  "µs each",
+  "growth",
+  "goal",
+  "fixed direction: ms",
+  "µs each",
+  "growth",
+  "over ours",
+];
+const NOTES = [
+  "each: an alias of a history, an identifier of a merge or a split. growth: the cost over that of half the aliases, divided by what",
+  "n log n gives; of merges and splits the cost of an identifier over that in the smaller profile;",
+  "merges to their answer: what a large one brings over behind it, in portions with pauses, is over before the split begins.",
+];
+
+/** One line a row, and below it which references were stopped before their end. */
+function identityTable(rows: readonly IdentityRow[]): string {
+  const each = ({ operations, ms }: Cost): string => ((1_000 * ms) / operations).toFixed(1);
+  const isStopped = ({ ours, naive }: IdentityRow): boolean => naive.operations < ours.operations;
+  const cells = rows.map((row) => [
+    row.name,
+    whole(row.ours.ms),
+    each(row.ours),
+    row.growth?.toFixed(2) ?? "",
+    row.growth === null ? "" : verdict(isMissed(row), "<=", GROWTH_GOAL),
+    `${isStopped(row) ? "stopped at " : ""}${whole(row.naive.ms)}`,
+    each(row.naive),
+    row.naiveGrowth?.toFixed(2) ?? "",
+    row.naiveOverOurs.toFixed(2),
+  ]);
+  const stopped = rows
+    .filter(isStopped)
+    .map(
+      ({ name, naive }) =>
+        `${name}: a fixed direction was stopped at ${whole(naive.operations)}, and is compared there.`,
+    );
+  return [tableOf(HEAD, cells), "", ...NOTES, ...stopped].join("\n");
 }
 
 async function benchHistory(ours: Side, naive: Side, history: History): Promise<IdentityRow> {
@@ -62,14 +104,11 @@ async function benchHistory(ours: Side, naive: Side, history: History): Promise<
   const done = await play(ours, pairsOf(merges));
   const less: Cost = { operations: fewer, ms: (before + (await half())) / 2 };
   const bare = await play(naive, pairsOf(merges), NAIVE_MS_MAX);
-  const growth = growthOf(costAt(done, merges), less);
   const naiveCost = costAt(bare, bare.length);
   return {
-    name: `${name}, ${merges.toLocaleString("en")} aliases`,
+    name: `${name}, ${whole(merges)} aliases`,
     ours: costAt(done, merges),
-    growth,
-    goal: GROWTH_GOAL,
-    isMissed: growth > GROWTH_GOAL,
+    growth: growthOf(costAt(done, merges), less),
     naive: naiveCost,
     naiveGrowth: isPrefixed ? growthOf(naiveCost, costAt(bare, bare.length >> 1)) : null,
     naiveOverOurs: naiveCost.ms / costAt(done, bare.length).ms,
@@ -117,40 +156,29 @@ async function requireProfile(side: Side, number: number, wanted: Profile): Prom
     );
 }
 
-interface Splits {
-  readonly half: number;
-  readonly rounds: number;
-  /** The rows of the smaller size. */
-  readonly smaller: readonly [IdentityRow, IdentityRow] | null;
-}
-
-/** Two profiles become one and come apart again, over and over. */
+/** Two profiles become one and come apart again, over and over: a row of the merges, and one of the splits. */
 async function benchSplits(
   ours: Side,
   naive: Side,
-  { half, rounds, smaller }: Splits,
-): Promise<readonly [IdentityRow, IdentityRow]> {
+  { half, rounds, smaller }: { half: number; rounds: number; smaller: readonly IdentityRow[] | null },
+): Promise<readonly IdentityRow[]> {
   const [did, bare] = [await joinAndPart(ours, half, rounds), await joinAndPart(naive, half, rounds)];
-  const row = (what: 0 | 1, name: string): IdentityRow => {
-    const cost: Cost = { operations: 2 * half, ms: did[what] };
-    const less = smaller?.[what].ours;
-    const growth = less === undefined ? null : cost.ms / cost.operations / (less.ms / less.operations);
+  const operations = 2 * half;
+  return (["merge", "split"] as const).map((name, what) => {
+    const [ms, naiveMs, less] = [did[what]!, bare[what]!, smaller?.[what]!.ours];
     return {
-      name: `${name} of ${half.toLocaleString("en")} + ${half.toLocaleString("en")} identifiers`,
-      ours: cost,
-      growth,
-      goal: growth === null ? null : GROWTH_GOAL,
-      isMissed: growth !== null && growth > GROWTH_GOAL,
-      naive: { operations: 2 * half, ms: bare[what] },
+      name: `${name} of ${whole(half)} + ${whole(half)} identifiers`,
+      ours: { operations, ms },
+      growth: less === undefined ? null : ms / operations / (less.ms / less.operations),
+      naive: { operations, ms: naiveMs },
       naiveGrowth: null,
-      naiveOverOurs: bare[what] / did[what],
+      naiveOverOurs: naiveMs / ms,
     };
-  };
-  return [row(0, "merge"), row(1, "split")];
+  });
 }
 
 /** Milliseconds, the medians; the first round warms up and counts for nothing. */
-async function joinAndPart(side: Side, half: number, rounds: number): Promise<readonly [number, number]> {
+async function joinAndPart(side: Side, half: number, rounds: number): Promise<readonly number[]> {
   await side.make(2, half);
   const pair: Pair = [half - 1, half];
   const times: (readonly [number, number])[] = [];
@@ -171,5 +199,3 @@ async function timeOf(work: () => Promise<void>): Promise<number> {
   await work();
   return performance.now() - began;
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;

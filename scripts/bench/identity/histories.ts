@@ -1,7 +1,5 @@
 import { createRandom, shuffled } from "../../shared/random.js";
-
-/** Numbers of two identifiers that an alias joins, the anonymous one first. */
-export type Pair = readonly [number, number];
+import type { Pair } from "./side.js";
 
 /** Each alias merges two profiles, so that identifiers 0 to `merges` are one in the end. */
 export interface History {

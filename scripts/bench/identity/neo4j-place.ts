@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import neo4j, { type Driver } from "neo4j-driver";
 import { openNeo4jGraph } from "../../../graph/neo4j/graph.js";
-import type { Pair } from "./histories.js";
 import { createOurs } from "./ours.js";
-import { reachedFrom } from "./reached.js";
-import { chainLinks, inSlices, type Place, type Side } from "./side.js";
+import { chainLinks, inSlices, reachedFrom, type Pair, type Place, type Side } from "./side.js";
 
 export interface Neo4jAccess {
   readonly url: string;

@@ -3,8 +3,7 @@ import { newId, type KeyId, type ProfileId, type WorkspaceId } from "../../../co
 import type { Assertion, Evidence, Source } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
-import type { Pair } from "./histories.js";
-import { chainLinks, inSlices, type Side } from "./side.js";
+import { chainLinks, inSlices, type Pair, type Side } from "./side.js";
 
 /** Assertions of one call while a bench is being prepared. */
 const SLICE = 500;

@@ -1,4 +1,5 @@
-import type { Pair } from "./histories.js";
+/** Numbers of two identifiers that an alias joins, the anonymous one first. */
+export type Pair = readonly [number, number];
 
 /** Identifiers by number, and how they are joined and parted. What it is asked for and does not come about it throws. */
 export interface Side {
@@ -40,3 +41,18 @@ export async function inSlices<T>(
 /** The links of chains that stand from the beginning. */
 export const chainLinks = (chains: number, length: number): readonly Pair[] =>
   Array.from({ length: chains * length }, (_, at): Pair => [at, at + 1]).filter(([, to]) => to % length !== 0);
+
+/** All that hang together with `start`. */
+export function reachedFrom(start: number, links: readonly Pair[]): readonly number[] {
+  const neighbours = new Map<number, number[]>();
+  for (const link of links)
+    for (const [from, to] of [link, link.toReversed()] as readonly Pair[]) {
+      const known = neighbours.get(from);
+      if (known === undefined) neighbours.set(from, [to]);
+      else known.push(to);
+    }
+  // A set is walked to its end also while it grows.
+  const reached = new Set([start]);
+  for (const one of reached) for (const next of neighbours.get(one) ?? []) reached.add(next);
+  return [...reached];
+}

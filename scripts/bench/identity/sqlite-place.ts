@@ -1,18 +1,15 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Database } from "../../../core/database.js";
 import { createSqliteGraph } from "../../../graph/sqlite/graph.js";
 import { GRAPH_TABLES } from "../../../graph/sqlite/schema.js";
 import { openDatabase } from "../../../store/embedded/database.js";
 import { createTables } from "../../../store/embedded/schema.js";
-import type { Pair } from "./histories.js";
+import { openScratch } from "../../shared/scratch.js";
 import { createOurs } from "./ours.js";
-import { reachedFrom } from "./reached.js";
-import { chainLinks, type Place, type Side } from "./side.js";
+import { chainLinks, reachedFrom, type Pair, type Place, type Side } from "./side.js";
 
 export async function openSqlitePlace(): Promise<Place> {
-  const folder = mkdtempSync(path.join(tmpdir(), "onym-bench-"));
+  const { folder, remove } = openScratch("bench");
   const onError = (message: string, error: unknown): void => console.error(message, error);
   const database = openDatabase({ file: path.join(folder, "graph.db"), checkpointMs: 1_000, onError });
   createTables(database, GRAPH_TABLES);
@@ -25,7 +22,7 @@ export async function openSqlitePlace(): Promise<Place> {
     naive: createNaive(database),
     close: async () => {
       await database.close();
-      rmSync(folder, { recursive: true, force: true });
+      await remove();
     },
   };
 }
