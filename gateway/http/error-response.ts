@@ -41,7 +41,7 @@ const KINDS: Readonly<Record<ErrorCode, Kind>> = {
   unknown_schema: { status: 422, title: "Unknown schema" },
   payload_too_large: { status: 422, title: "The payload is too large" },
   invalid_schema: { status: 422, title: "The schema is not accepted" },
-  schema_too_expensive: { status: 422, title: "The schema takes too long to evaluate" },
+  schema_too_expensive: { status: 422, title: "Validation takes too long" },
   idempotency_mismatch: { status: 422, title: "The Idempotency-Key was used with another body" },
   blocked_identifier: { status: 422, title: "Every identifier is blocked" },
   rate_limited: { status: 429, title: "Too many requests" },

@@ -14,8 +14,11 @@ export interface Task {
   readonly bytes: number;
   /** Milliseconds that it may wait in addition to its stages. */
   readonly patienceMs: number;
-  /** Asked again when the thread was replaced, or answered that it does not know the schema. */
-  prepare(id: number, isKnown: boolean): Posting;
+  /**
+   * Asked again when the thread was replaced, or answered that it does not know the schema. `tell` answers whether the thread was
+   * sent the schema of this name before.
+   */
+  prepare(id: number, tell: (name: string) => boolean): Posting;
 }
 
 export interface Job {
@@ -40,7 +43,7 @@ export interface JobTable {
   refuseAll(reason: AppError): void;
 }
 
-/** Of all owners: several times what one may have, so that no single one fills the table. */
+/** Of all owners: several times what one may have. Beyond it an owner still has its share, so several cannot fill the table either. */
 const CAP: Load = { jobs: 4_000, bytes: 32 * 1_048_576 };
 const OWNER_CAP: Load = { jobs: 1_000, bytes: 4 * 1_048_576 };
 
@@ -76,8 +79,10 @@ export function createJobTable(): JobTable {
     else loads.set(owner, load);
   };
   const refusalOf = ({ owner, bytes }: Task): AppError | null => {
-    if (owner !== "" && !hasRoom(loads.get(owner) ?? NO_LOAD, bytes, OWNER_CAP)) return busyOwner();
-    return hasRoom(all, bytes, CAP) ? null : busy();
+    const load = loads.get(owner) ?? NO_LOAD;
+    if (owner !== "" && !hasRoom(load, bytes, OWNER_CAP)) return busyOwner();
+    const share = { jobs: CAP.jobs / loads.size, bytes: CAP.bytes / loads.size };
+    return hasRoom(all, bytes, CAP) || hasRoom(load, bytes, share) ? null : busy();
   };
   const finish = (job: Job, outcome: Answer | AppError): void => {
     const settle = wanted.get(job);
@@ -109,50 +114,6 @@ export function createJobTable(): JobTable {
     finish,
     refuseAll: (reason) => {
       for (const job of wanted.keys()) finish(job, reason);
-    },
-  };
-}
-
-/** Jobs that wait, one queue for each owner that has any; the owners take turns. */
-export interface Limiter {
-  add(job: Job): void;
-  /** The jobs that were taken last, in that order: they are the next ones again. */
-  putBack(jobs: readonly Job[]): void;
-  /** The next owner's first job that somebody still waits for. */
-  take(): Job | undefined;
-}
-
-export function createLimiter(isWanted: (job: Job) => boolean): Limiter {
-  /** They go before all others: they are as few as the thread held, and their turn had come. */
-  let returned: readonly Job[] = [];
-  /** In the order of their turns. */
-  const queues = new Map<string, Job[]>();
-  const takeOf = (owner: string, queue: Job[]): Job | undefined => {
-    const at = queue.findIndex(isWanted);
-    const [job] = queue.splice(0, at === -1 ? queue.length : at + 1).slice(-1);
-    queues.delete(owner);
-    if (queue.length > 0) queues.set(owner, queue);
-    return at === -1 ? undefined : job;
-  };
-  return {
-    add: (job) => {
-      const queue = queues.get(job.task.owner);
-      if (queue === undefined) queues.set(job.task.owner, [job]);
-      else queue.push(job);
-    },
-    putBack: (jobs) => {
-      returned = [...jobs, ...returned];
-    },
-    take: () => {
-      for (const job of returned) {
-        returned = returned.slice(1);
-        if (isWanted(job)) return job;
-      }
-      for (const [owner, queue] of queues) {
-        const job = takeOf(owner, queue);
-        if (job !== undefined) return job;
-      }
-      return undefined;
     },
   };
 }

@@ -1,4 +1,5 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { openCpuClock, type CpuClock } from "./cpu-clock.js";
 import type { Answer, Request } from "./protocol.js";
 
 /** A started thread. It never keeps the process alive: the deadline timer of a job does, while there is one. */
@@ -6,6 +7,8 @@ export interface Link {
   post(request: Request, transfer: readonly ArrayBuffer[]): void;
   /** Delivers the answers that have already arrived, before the event loop gets to them. */
   drain(): void;
+  /** The processor time that it has used, milliseconds; null where that is not known. */
+  cpuMs(): number | null;
   /** Kills the thread, whatever it is doing. Nothing is delivered afterwards. */
   close(): Promise<void>;
 }
@@ -29,11 +32,14 @@ export function openLink(events: LinkEvents): Link {
     name: "validation",
   });
   let isOpen = true;
+  let clock: CpuClock | null = null;
   const gone = (cause: unknown): void => {
     if (isOpen) events.onGone(cause);
   };
   const hand = (answer: Answer): void => {
-    if (isOpen) events.onAnswer(answer);
+    if (!isOpen) return;
+    if (answer.kind === "ready" && answer.tid !== null) clock = openCpuClock(answer.tid);
+    events.onAnswer(answer);
   };
   port.on("message", hand);
   worker.on("error", gone);
@@ -46,8 +52,11 @@ export function openLink(events: LinkEvents): Link {
       for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
         hand(next.message as Answer);
     },
+    cpuMs: () => clock?.read() ?? null,
     close: async () => {
       isOpen = false;
+      clock?.close();
+      clock = null;
       port.close();
       await worker.terminate();
     },

@@ -18,7 +18,8 @@ export type Request =
     };
 
 export type Answer =
-  | { readonly kind: "ready" }
+  /** `tid`: what the operating system calls the thread; null where it does not say. */
+  | { readonly kind: "ready"; readonly tid: number | null }
   /** The request's next stage begins, and with it its time limit. */
   | { readonly kind: "stage"; readonly id: number }
   | { readonly kind: "needs_schema"; readonly id: number }

@@ -1,46 +1,79 @@
+import { LRUCache } from "lru-cache";
 import { AppError } from "../../errors.js";
-import { busy, createLimiter, type Job, type JobTable } from "./jobs.js";
+import { busy, type Job, type JobTable } from "./jobs.js";
 import { openLink, type Link } from "./link.js";
-import type { Answer } from "./protocol.js";
+import { COMPILED_MAX, type Answer } from "./protocol.js";
+import { createStageClock } from "./stage-clock.js";
+import { createTurns } from "./turns.js";
 
-/** Jobs in front of the thread, whose owners take turns. The first one that the thread holds is the one that it is at. */
+/** Jobs in front of one thread, whose owners take turns. The first one that the thread holds is the one that it is at. */
 export interface Line {
   enter(job: Job): void;
+  /** Takes out the owner's jobs that the thread does not hold. */
+  remove(owner: string): readonly Job[];
   close(): Promise<void>;
 }
 
 /**
- * Jobs that the thread holds: the next one, so that it need not wait for this thread's event loop after each, and no more, because
- * what it holds comes before every job that another owner enters, and each may take its whole deadline.
+ * Jobs that the thread holds: the next one too, so that it need not wait for this thread's event loop after each. That one comes
+ * before every job that is entered meanwhile, so it is only one whose owner's last job was cheap.
  */
 const AHEAD = 2;
 const START_MS = 10_000;
 const STARTS_MAX = 3;
+/** What a new thread costs those that wait for it, charged to the owner that it was killed for. */
+const RESTART_MS = 100;
 
 const tooLong = (): AppError => new AppError("schema_too_expensive", "Validating this payload takes too long.");
 const tooLarge = (cause: unknown): AppError =>
   new AppError("schema_too_expensive", "Validating this payload takes too much memory.", { cause });
 
-/** `onStart` is called before a new thread, which knows no schema, is given its first job. */
-export function createLine(jobs: JobTable, onStart: () => void): Line {
-  const waiting = createLimiter((job) => jobs.isWanted(job));
+/** `onCost` is told what each job took, in milliseconds of the thread. */
+export function createLine(jobs: JobTable, onCost: (owner: string, ms: number) => void, open = openLink): Line {
+  const waiting = createTurns((job) => jobs.isWanted(job));
+  /** The schemas that the thread was sent. If it has dropped one, it asks, and the job goes to the end of what the thread holds. */
+  const told = new LRUCache<string, true>({ max: COMPILED_MAX });
   const held: Job[] = [];
   let link: Link | null = null;
   let isReady = false;
   let failedStarts = 0;
   let isClosed = false;
-  let deadline: NodeJS.Timeout | undefined;
+  /** Of the stages of the present job that are over. */
+  let stagesMs = 0;
+  /** Of the clock. */
+  let starts = 0;
+
+  const onCheck = (isSpent: boolean): void => {
+    const before = starts;
+    // The answer may be here and this thread's event loop be the late one.
+    link?.drain();
+    if (starts !== before) return;
+    if (isSpent) replace(isReady ? tooLong() : busy());
+    // The machine is so slow that nobody waits any more.
+    else if (isReady && !jobs.isWanted(held[0]!)) replace(busy());
+  };
+  const clock = createStageClock({ cpuMs: () => link?.cpuMs() ?? null, onCheck });
 
   /** The time of the thread's present stage begins now, never before it really began. */
   const restartClock = (): void => {
-    clearTimeout(deadline);
     const job = held[0];
     const ms = isReady ? job?.stages[job.stagesDone] : START_MS;
-    deadline = link === null || job === undefined || ms === undefined ? undefined : setTimeout(onDeadline, ms);
+    starts += 1;
+    clock.start(link === null || job === undefined || ms === undefined ? null : ms);
+  };
+  const charge = (job: Job, ms: number): void => {
+    stagesMs = 0;
+    waiting.charge(job.task.owner, ms);
+    onCost(job.task.owner, ms);
   };
 
   const post = (job: Job): void => {
-    const { request, transfer, stages } = job.task.prepare(job.id, job.isKnown);
+    const tell = (name: string): boolean => {
+      const isTold = job.isKnown && told.has(name);
+      told.set(name, true);
+      return isTold;
+    };
+    const { request, transfer, stages } = job.task.prepare(job.id, tell);
     Object.assign(job, { stages, stagesDone: 0 });
     held.push(job);
     link!.post(request, transfer);
@@ -49,11 +82,11 @@ export function createLine(jobs: JobTable, onStart: () => void): Line {
   const fill = (): void => {
     const isIdle = held.length === 0;
     while (held.length < AHEAD) {
-      const job = waiting.take();
+      const job = waiting.take(held.length > 0);
       if (job === undefined) break;
       if (link === null) {
-        onStart();
-        link = openLink({ onAnswer, onGone });
+        told.clear();
+        link = open({ onAnswer, onGone });
       }
       post(job);
     }
@@ -67,6 +100,7 @@ export function createLine(jobs: JobTable, onStart: () => void): Line {
     } else {
       const job = held[0];
       if (job?.id !== answer.id) return;
+      stagesMs += clock.usedMs();
       if (answer.kind === "stage") job.stagesDone += 1;
       else onOutcome(job, answer);
     }
@@ -79,26 +113,24 @@ export function createLine(jobs: JobTable, onStart: () => void): Line {
       job.isKnown = false;
       post(job);
     } else {
+      charge(job, stagesMs);
       jobs.finish(job, answer.kind === "failed" ? tooLong() : answer);
     }
     fill();
-  };
-
-  /** The answer may be here and this thread's event loop be the late one; taking it restarts the clock. */
-  const onDeadline = (): void => {
-    const expired = deadline;
-    link?.drain();
-    if (deadline === expired) replace(isReady ? tooLong() : busy());
   };
 
   const onGone = (cause: unknown): void => replace(isReady ? tooLarge(cause) : busy(cause));
 
   /** Kills the thread. Its present job is refused; the others that it held come first in the next thread. */
   const replace = (reason: AppError): void => {
+    const usedMs = stagesMs + clock.usedMs();
     void link?.close();
     link = null;
     const culprit = isReady ? held.shift() : undefined;
-    if (culprit !== undefined) jobs.finish(culprit, reason);
+    if (culprit !== undefined) {
+      charge(culprit, usedMs + RESTART_MS);
+      jobs.finish(culprit, reason);
+    }
     if (!isReady) failedStarts += 1;
     isReady = false;
     waiting.putBack(held.splice(0));
@@ -119,9 +151,10 @@ export function createLine(jobs: JobTable, onStart: () => void): Line {
       waiting.add(job);
       fill();
     },
+    remove: waiting.remove,
     close: async () => {
       isClosed = true;
-      clearTimeout(deadline);
+      clock.start(null);
       jobs.refuseAll(busy());
       await link?.close();
       link = null;

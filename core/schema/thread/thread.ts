@@ -2,8 +2,8 @@ import { LRUCache } from "lru-cache";
 import type { ErrorItem } from "../../errors.js";
 import type { Examination } from "../examine.js";
 import { createJobTable, type Task } from "./jobs.js";
-import { createLine } from "./queue.js";
-import { COMPILED_MAX, type Answer } from "./protocol.js";
+import { createLine, type Line } from "./queue.js";
+import type { Answer } from "./protocol.js";
 
 export interface ThreadOptions {
   /** Milliseconds for compiling a schema. */
@@ -28,12 +28,14 @@ export interface ValidationRequest {
 }
 
 /**
- * One thread for everything that a client's schema could make slow. It starts at first need and is killed when a job passes its
- * deadline; jobs that waited behind it are run again by its successor. Idle, it does not keep the process alive.
- * Owners take turns, so that one waits for about one job of each other, however many they have waiting. Without an owner a job
- * shares the turns of all those that have none.
- * Both reject with `schema_too_expensive` past the deadline with `unavailable` when too much waits, or waits too long, and
- * with `rate_limited` when too much of its owner does.
+ * A thread for everything that a client's schema could make slow. It starts at first need and is killed when a job has used up its
+ * time; jobs that waited behind it are run again by its successor. Idle, it does not keep the process alive.
+ * Owners take turns by what they use of the thread, however many jobs they have waiting. Without an owner a job shares the turns of
+ * all those that have none. Schemas are examined by a second thread, and whoever had a slow job validates there too for a minute:
+ * the others never wait for such a job to end.
+ * The time of a job is that of the processor, where the system tells it. Both reject with `schema_too_expensive` beyond it, with
+ * `unavailable` when too much waits, or waits too long, or the machine is too slow, and with `rate_limited` when too much of its
+ * owner waits.
  */
 export interface ValidationThread {
   /** Examines the JSON text of a schema that has passed `shapeProblems`. */
@@ -48,13 +50,22 @@ const TRIAL_MS = 50;
 /** Time to look at a new schema: our own code, whose work is bounded. */
 const LOOK_MS = 2_000;
 const WAIT_MS = 3_000;
+/** The longest that a job of one owner may hold up the others. */
+const SLOW_MS = 50;
+const SLOW_OWNERS_MAX = 10_000;
+const SLOW_FOR_MS = 60_000;
 
 export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS }: ThreadOptions): ValidationThread {
-  /** The schemas that the thread was sent. If it has dropped one, it asks, and the job goes to the end of what the thread holds. */
-  const told = new LRUCache<string, true>({ max: COMPILED_MAX });
   const jobs = createJobTable();
-  const line = createLine(jobs, () => told.clear());
-  const run = (task: Task): Promise<Answer> => jobs.submit(task, (job) => line.enter(job));
+  const slowOwners = new LRUCache<string, true>({ max: SLOW_OWNERS_MAX, ttl: SLOW_FOR_MS });
+  const note = (owner: string, ms: number): void => {
+    if (ms <= SLOW_MS) return;
+    slowOwners.set(owner, true);
+    for (const job of quick.remove(owner)) slow.enter(job);
+  };
+  const quick = createLine(jobs, note);
+  const slow = createLine(jobs, note);
+  const runIn = (line: Line, task: Task): Promise<Answer> => jobs.submit(task, (job) => line.enter(job));
 
   const examination = (schema: string, owner: string): Task => ({
     owner,
@@ -71,10 +82,9 @@ export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS
     owner,
     bytes: payload.length,
     patienceMs: waitMs + compileMs + validationMs,
-    prepare: (id, isKnown) => {
+    prepare: (id, tell) => {
       const name = all ? `${key}:all` : key;
-      const isTold = isKnown && told.get(name) === true;
-      told.set(name, true);
+      const isTold = tell(name);
       const copy = new Uint8Array(payload);
       return {
         request: { id, kind: "validate", name, schema: isTold ? null : schema, payload: copy, all },
@@ -85,9 +95,13 @@ export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS
   });
 
   return {
-    examine: async (schema, owner = "") => expectKind(await run(examination(schema, owner)), "examined").examination,
-    validate: async (request) => expectKind(await run(validation(request)), "validated").errors,
-    close: () => line.close(),
+    examine: async (schema, owner = "") =>
+      expectKind(await runIn(slow, examination(schema, owner)), "examined").examination,
+    validate: async (request) => {
+      const line = slowOwners.has(request.owner ?? "") ? slow : quick;
+      return expectKind(await runIn(line, validation(request)), "validated").errors;
+    },
+    close: async () => void (await Promise.all([quick.close(), slow.close()])),
   };
 }
 

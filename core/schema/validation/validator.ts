@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { ValidateFunction } from "ajv";
 import { LRUCache } from "lru-cache";
 import type { SchemaVersion } from "../../catalog/catalog.js";
@@ -19,13 +20,15 @@ export interface ValidatorOptions {
   readonly validationMs: number;
   /** Compiled schemas kept. */
   readonly cacheMax?: number;
+  /** How long a payload that took too long is refused at once, milliseconds. */
+  readonly refusedMs?: number;
 }
 
 /** Validates payloads against registered schemas; nothing that it does changes the data. */
 export interface Validator {
   /**
    * The first problem only; empty when the payload matches. `bytes` are the payload's own. At once for a schema found linear, else by
-   * the thread, which throws `schema_too_expensive` past the deadline. After three of those a version is refused at once.
+   * the thread, which throws `schema_too_expensive` past the deadline. For a minute the same payload is then refused at once.
    */
   check(schema: SchemaVersion, payload: unknown, bytes: Buffer): readonly ErrorItem[] | Promise<readonly ErrorItem[]>;
   /**
@@ -44,8 +47,8 @@ const LOOP_NS_MAX = 30_000_000;
 const CACHE_MAX = 2_000;
 /** Of all texts together: what is compiled takes some ten times as much memory. */
 const CACHE_CHARACTERS_MAX = 16 * 1_048_576;
-const STRIKES_MAX = 3;
-const STRIKES_KEPT = 10_000;
+const REFUSED_MAX = 10_000;
+const REFUSED_MS = 60_000;
 const VALID: readonly ErrorItem[] = [];
 
 /** One schema version; what it is asked for first is made first. */
@@ -61,10 +64,11 @@ interface Here {
   readonly validate: Pick<ValidateFunction, "errors"> & ((payload: unknown) => unknown);
 }
 
-export function openValidator({ compileMs, validationMs, cacheMax = CACHE_MAX }: ValidatorOptions): Validator {
+export function openValidator(options: ValidatorOptions): Validator {
+  const { compileMs, validationMs, cacheMax = CACHE_MAX, refusedMs = REFUSED_MS } = options;
   const entries = new LRUCache<string, Entry>({ max: cacheMax, maxSize: CACHE_CHARACTERS_MAX });
   const thread = openValidationThread({ compileMs, validationMs });
-  const guard = createGuard(thread);
+  const guard = createGuard(thread, refusedMs);
   const entryOf = ({ workspace, schemaId, version, schema }: SchemaVersion): Entry => {
     const key = `${workspace}:${schemaId}:${version}`;
     let entry = entries.get(key);
@@ -74,25 +78,18 @@ export function openValidator({ compileMs, validationMs, cacheMax = CACHE_MAX }:
     }
     return entry;
   };
-  const first = (schema: SchemaVersion, bytes: Buffer): Promise<readonly ErrorItem[]> =>
-    guard.validate({ owner: schema.workspace, key: entryOf(schema).key, schema: schema.schema, payload: bytes });
+  const inThread = (schema: SchemaVersion, bytes: Buffer, all: boolean): Promise<readonly ErrorItem[]> =>
+    guard({ owner: schema.workspace, key: entryOf(schema).key, schema: schema.schema, payload: bytes, all });
   return {
     check: (schema, payload, bytes) =>
-      (schema.linear ? checkHere(entryOf(schema), schema, payload, bytes.length) : null) ?? first(schema, bytes),
+      (schema.linear ? checkHere(entryOf(schema), schema, payload, bytes.length) : null) ??
+      inThread(schema, bytes, false),
     checkAll: async (schema, bytes) => {
-      const { key } = entryOf(schema);
-      guard.requireTrusted(key);
       try {
-        return await thread.validate({
-          owner: schema.workspace,
-          key,
-          schema: schema.schema,
-          payload: bytes,
-          all: true,
-        });
+        return await inThread(schema, bytes, true);
       } catch (error) {
         if (!isTooExpensive(error)) throw error;
-        const problems = await first(schema, bytes);
+        const problems = await inThread(schema, bytes, false);
         return problems.length === 0 ? problems : [...problems, moreThan(problems.length)];
       }
     },
@@ -136,30 +133,19 @@ function prepareHere(schema: SchemaObject): Here {
 
 const isTooExpensive = (error: unknown): boolean => error instanceof AppError && error.code === "schema_too_expensive";
 
-interface Guard {
-  /** Throws when validation with this version exceeded the deadline three times. */
-  requireTrusted(key: string): void;
-  validate(request: Omit<ValidationRequest, "all">): Promise<readonly ErrorItem[]>;
-}
-
-/** Validates in the thread up to the first problem, and counts how often a version was too slow. */
-function createGuard(thread: ValidationThread): Guard {
-  const strikes = new LRUCache<string, number>({ max: STRIKES_KEPT });
-  const requireTrusted = (key: string): void => {
-    if ((strikes.get(key) ?? 0) >= STRIKES_MAX)
-      throw new AppError("schema_too_expensive", `The schema took too long ${STRIKES_MAX} times and is refused.`);
-  };
-  return {
-    requireTrusted,
-    validate: async (request) => {
-      const { key } = request;
-      requireTrusted(key);
-      try {
-        return await thread.validate({ ...request, all: false });
-      } catch (error) {
-        if (isTooExpensive(error)) strikes.set(key, (strikes.get(key) ?? 0) + 1);
-        throw error;
-      }
-    },
+/** Validates in the thread, and knows for a while which payloads were too slow: to send one again costs the thread nothing. */
+function createGuard(thread: ValidationThread, refusedMs: number): ValidationThread["validate"] {
+  const refused = new LRUCache<string, true>({ max: REFUSED_MAX, ttl: refusedMs });
+  const nameOf = ({ key, payload, all }: ValidationRequest): string =>
+    `${all} ${key} ${hash("sha256", payload, "base64")}`;
+  return async (request) => {
+    if (refused.size > 0 && refused.has(nameOf(request)))
+      throw new AppError("schema_too_expensive", "Validating this payload took too long a moment ago.");
+    try {
+      return await thread.validate(request);
+    } catch (error) {
+      if (isTooExpensive(error)) refused.set(nameOf(request), true);
+      throw error;
+    }
   };
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AppError } from "../../../core/errors.js";
 import type { SchemaId } from "../../../core/ids.js";
 import { openValidationThread } from "../../../core/schema/thread/thread.js";
@@ -43,30 +44,29 @@ describe("A schema that is too slow", () => {
     }
   });
 
-  it("is refused at once after three times, and no other version with it", async () => {
-    const validator = openValidator({ compileMs: 2_000, validationMs: 400 });
+  it("is refused for the payload alone: good ones are answered after any number of slow ones", async () => {
+    const validator = openValidator({ compileMs: 2_000, validationMs: 30 });
     try {
-      const schema = slow("striking");
-      const run = () => validator.check(schema, payload, bytesOf(payload));
-      for (let strike = 0; strike < 3; strike += 1) await refusal("schema_too_expensive", run);
-      const before = performance.now();
-      await refusal("schema_too_expensive", run);
-      await refusal("schema_too_expensive", () => validator.checkAll(schema, bytesOf({})));
-      assert.ok(performance.now() - before < 350, "a try of its own would take 400 ms");
-      const next = { ...schema, version: 2 };
-      assert.deepEqual(await validator.check(next, {}, bytesOf({})), []);
+      const schema = slow("struck");
+      for (let n = 0; n < 4; n += 1)
+        await refusal("schema_too_expensive", () => validator.check(schema, { slow: n }, bytesOf({ slow: n })));
+      for (let times = 0; times < 5; times += 1) assert.deepEqual(await validator.check(schema, {}, bytesOf({})), []);
+      assert.deepEqual(await validator.checkAll(schema, bytesOf({})), []);
     } finally {
       await validator.close();
     }
   });
 
-  it("does not count its strikes for payloads that it answers in time", async () => {
-    const validator = openValidator({ compileMs: 2_000, validationMs: 30 });
+  it("is refused at once when the same payload comes again, until that is some time ago", async () => {
+    const validator = openValidator({ compileMs: 2_000, validationMs: 400, refusedMs: 600 });
     try {
-      const schema = slow("twice");
-      for (let strike = 0; strike < 2; strike += 1)
-        await refusal("schema_too_expensive", () => validator.check(schema, payload, bytesOf(payload)));
-      for (let times = 0; times < 5; times += 1) assert.deepEqual(await validator.check(schema, {}, bytesOf({})), []);
+      const schema = slow("again");
+      const run = () => validator.check(schema, payload, bytesOf(payload));
+      const timed = () => timeOf(() => refusal("schema_too_expensive", run));
+      await timed();
+      assert.ok((await timed()) < 350, "a try of its own would take 400 ms");
+      await sleep(700);
+      assert.ok((await timed()) >= 399, "it is tried anew");
     } finally {
       await validator.close();
     }
@@ -127,8 +127,9 @@ describe("The validation thread", () => {
           return (error as { code: string }).code;
         }),
       );
-      assert.equal(codes[0], "schema_too_expensive");
       assert.equal(codes.at(-1), "unavailable");
+      // On a busy machine the first one too may not get its time before its wait is over.
+      assert.deepEqual(new Set(["schema_too_expensive", ...codes]), new Set(["schema_too_expensive", "unavailable"]));
       const tookMs = performance.now() - before;
       await assertWithin(1_500, () => tookMs);
     } finally {
@@ -180,7 +181,7 @@ describe("The owners of validations", () => {
     return codes;
   };
 
-  it("take turns, so that one with a hundred slow jobs waiting holds another up for three of them at most", async () => {
+  it("do not wait for one with a hundred slow jobs, but for its first", async () => {
     const thread = openValidationThread({ compileMs: 2_000, validationMs: 100, waitMs: 60_000 });
     try {
       await thread.examine("{}");
@@ -191,19 +192,15 @@ describe("The owners of validations", () => {
         await refusal("schema_too_expensive", () => thread.validate(request).finally(() => (slowOnes += 1)));
       });
       const all = Promise.allSettled(crowd);
-      for (const owner of ["first", "second"]) {
+      await thread.validate(cheap("first"));
+      for (const owner of ["second", "third", "first"]) {
         const before = slowOnes;
         assert.equal((await thread.validate(cheap(owner))).length, 1);
-        assert.ok(slowOnes - before <= 3, `${slowOnes - before} slow ones came before the job of ${owner}`);
+        assert.ok(slowOnes - before <= 2, `${slowOnes - before} slow ones ended before the job of ${owner}`);
       }
       const before = slowOnes;
-      const answers = [
-        thread.validate(cheap("third")),
-        thread.examine(tree, "fourth"),
-        thread.validate(cheap("fifth")),
-      ];
-      await Promise.all(answers);
-      assert.ok(slowOnes - before <= 3, `${slowOnes - before} slow ones came before the jobs of three others`);
+      await thread.examine(tree, "fourth");
+      assert.ok(slowOnes - before <= 3, `${slowOnes - before} slow ones came before the schema of another`);
       await thread.close();
       await all;
     } finally {
@@ -238,6 +235,17 @@ describe("The owners of validations", () => {
         { "": 4, rate_limited: 2 },
         { "": 1, rate_limited: 1 },
       ]);
+    } finally {
+      await thread.close();
+    }
+  });
+
+  it("have room for their share when others have filled the table", async () => {
+    const thread = openValidationThread({ compileMs: 2_000, validationMs: 1_000, waitMs: 60_000 });
+    try {
+      const crowd = Array.from({ length: 4_000 }, (_, at) => thread.validate(cheap(`owner ${at % 4}`)));
+      assert.deepEqual(await codesOf(Array.from({ length: 10 }, () => thread.validate(cheap("another")))), { "": 10 });
+      assert.deepEqual(await codesOf(crowd), { "": 4_000 });
     } finally {
       await thread.close();
     }
