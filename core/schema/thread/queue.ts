@@ -151,7 +151,7 @@ export function createLine(jobs: JobTable, onCost: (owner: string, ms: number) =
       waiting.add(job);
       fill();
     },
-    remove: waiting.remove,
+    remove: (owner) => waiting.remove(owner),
     close: async () => {
       isClosed = true;
       clock.start(null);

@@ -55,7 +55,10 @@ export function createTurns(isWanted: (job: Job) => boolean): Turns {
     add: (job) => {
       const { owner } = job.task;
       const queue = queues.get(owner);
-      if (queue !== undefined) return void queue.push(job);
+      if (queue !== undefined) {
+        queue.push(job);
+        return;
+      }
       const account = accountOf(owner);
       accounts.set(owner, { ...account, usedMs: Math.max(account.usedMs, present) });
       queues.set(owner, [job]);

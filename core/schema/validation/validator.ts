@@ -133,11 +133,12 @@ function prepareHere(schema: SchemaObject): Here {
 
 const isTooExpensive = (error: unknown): boolean => error instanceof AppError && error.code === "schema_too_expensive";
 
+const nameOf = ({ key, payload, all }: ValidationRequest): string =>
+  `${all} ${key} ${hash("sha256", payload, "base64")}`;
+
 /** Validates in the thread, and knows for a while which payloads were too slow: to send one again costs the thread nothing. */
 function createGuard(thread: ValidationThread, refusedMs: number): ValidationThread["validate"] {
   const refused = new LRUCache<string, true>({ max: REFUSED_MAX, ttl: refusedMs });
-  const nameOf = ({ key, payload, all }: ValidationRequest): string =>
-    `${all} ${key} ${hash("sha256", payload, "base64")}`;
   return async (request) => {
     if (refused.size > 0 && refused.has(nameOf(request)))
       throw new AppError("schema_too_expensive", "Validating this payload took too long a moment ago.");
