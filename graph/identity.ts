@@ -2,7 +2,7 @@ import { isUnavailable } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { Identity, UnlinkRequest } from "../core/identity/api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
-import type { Assertion, AssertResult, Evidence, Rules } from "../core/identity/model.js";
+import type { Assertion, AssertResult, Evidence, Repeat, Rules } from "../core/identity/model.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { createCurrentSharedIdentifiers } from "./rules/current-shared-identifiers.js";
 import { createDeadline } from "./scheduling/deadline.js";
@@ -115,6 +115,12 @@ export function createIdentity(deps: IdentityDeps): Identity {
     keys,
     uids: keys.map((key) => newUid(key)),
   });
+  /** A shared identifier that links still hold: nobody unlinked it to the end, or somebody reverted that. */
+  const isToTakeBack = async (workspace: WorkspaceId, { isShared, size }: Repeat, keys: KeySet): Promise<boolean> => {
+    if (!isShared || size === 1 || keys.some(takeBack.isUnderWay)) return false;
+    const { sharedIdentifierLimit, limits } = await rulesOf(workspace);
+    return sharedIdentifierLimit !== null && limits.size > 0;
+  };
   const assertAll = async (
     workspace: WorkspaceId,
     assertions: readonly Assertion[],
@@ -122,7 +128,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     takeBackFailed: (error: unknown) => void,
   ) => {
     const keys = assertions.map(({ identifiers }) => identifiers.map((one) => identifierKey(workspace, one)));
-    const answered = await readRepeats(graph, workspace, keys);
+    const answered = await readRepeats(graph, workspace, keys, isToTakeBack);
     const left = assertions.slice(answered.length).map((one, i) => request(one, keys[answered.length + i]!));
     if (left.length === 0) return answered;
     const decided = await workspaceQueue.assert(workspace, left, call);
@@ -131,7 +137,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       stillLinked.map((identifier) => ({ identifier, keyId: left[i]!.assertion.evidence.keyId })),
     );
     if (shared.length === 0) return results;
-    await takeBack(workspace, shared).catch(takeBackFailed);
+    await takeBack.all(workspace, shared).catch(takeBackFailed);
     return profilesAfter(graph, workspace, results);
   };
   const tryOut = async (workspace: WorkspaceId, assertion: Assertion): Promise<AssertResult> => {
@@ -196,7 +202,7 @@ function rethrow(error: unknown): never {
 
 /**
  * A caller may try again, but an event must not wait, nor its neighbours, until there is room to take a large profile apart. What was
- * asserted stands, and so does the mark: the next assertion that says something new about the identifier tries again.
+ * asserted stands, and so does the mark: the next assertion that names the identifier tries again.
  */
 function unlessUnavailable(error: unknown): void {
   if (!isUnavailable(error)) throw error;
@@ -228,12 +234,13 @@ async function readRepeats(
   graph: Pick<IdentityGraph, "repeats">,
   workspace: WorkspaceId,
   sets: readonly KeySet[],
+  isToTakeBack: (workspace: WorkspaceId, repeat: Repeat, keys: KeySet) => Promise<boolean>,
 ): Promise<readonly AssertResult[]> {
   const results: AssertResult[] = [];
   while (results.length < sets.length)
-    for (const profile of await graph.repeats(workspace, headOf(sets, results.length))) {
-      if (profile === null) return results;
-      results.push(unchanged(profile));
+    for (const repeat of await graph.repeats(workspace, headOf(sets, results.length))) {
+      if (repeat === null || (await isToTakeBack(workspace, repeat, sets[results.length]!))) return results;
+      results.push(unchanged(repeat));
     }
   return results;
 }

@@ -58,6 +58,8 @@ export interface ProfileRef {
 export interface Repeat extends ProfileRef {
   /** Of the set's first identifier. */
   readonly facet: Uid;
+  /** One of the set is marked as a shared identifier. */
+  readonly isShared: boolean;
 }
 
 /** What an assertion did. `mergedProfileIds` are the ids that it retired, sorted. */

@@ -24,8 +24,8 @@ export interface GraphTransactions {
    */
   read(workspace: WorkspaceId, want: ReadSet): Promise<Snapshot>;
   /**
-   * Without a lock: for each set of keys, the profile that holds them and the uid of the first, if every two of them are linked; null if
-   * not, or in any doubt.
+   * Without a lock: for each set of keys, the profile that holds them, the uid of the first and whether one is marked as shared, if
+   * every two of them are linked; null if not, or in any doubt.
    */
   repeats(workspace: WorkspaceId, sets: readonly (readonly IdentifierKey[])[]): Promise<readonly (Repeat | null)[]>;
   /**

@@ -100,8 +100,8 @@ function split(asks: readonly Lookups[], { found, linked }: Sight): readonly Sig
   return asks.map(({ keys, pairs }) => {
     const own = { found: [] as Sight["found"][number][], linked: [] as number[] };
     for (; nextFound < found.length && found[nextFound]![0] < keysBefore + keys.length; nextFound++) {
-      const [position, uid, profileId, size] = found[nextFound]!;
-      own.found.push([position - keysBefore, uid, profileId, size]);
+      const [position, ...rest] = found[nextFound]!;
+      own.found.push([position - keysBefore, ...rest]);
     }
     for (; nextLinked < linked.length && linked[nextLinked]! < pairsBefore + pairs.length; nextLinked++)
       own.linked.push(linked[nextLinked]! - pairsBefore);

@@ -68,14 +68,16 @@ type RepeatsRow = readonly [
   missed: readonly number[],
   known: readonly number[],
   facets: readonly (Uid | "")[],
+  shared: readonly number[],
 ];
 
 async function seeCouples(client: Client, newKeys: NewKeyGuess, couples: readonly Couple[]) {
   const links = couples.map(([a, b]) => linkKey(pairKey(a, b)));
   const [row] = await withOneRetry(() => client.read(REPEATS, { links, ends: couples.flat() }));
-  const [at, ids, sizes, missed, known, facets] = row as unknown as RepeatsRow;
+  const [at, ids, sizes, missed, known, facets, shared] = row as unknown as RepeatsRow;
+  const isShared = shared.length === 0 ? () => false : (n: number) => shared.includes(n);
   const found = couples.map((): Repeat | null => null);
-  for (const [i, n] of at.entries()) found[n] = repeatOf(ids[i]!, sizes[i]!, facets[i]!);
+  for (const [i, n] of at.entries()) found[n] = repeatOf(ids[i]!, sizes[i]!, facets[i]!, isShared(n));
   for (const n of missed) found[n] = null;
   const isKnown = new Set(known);
   for (const n of missed) if (!isKnown.has(n)) newKeys.miss(couples[n]!);
@@ -83,8 +85,8 @@ async function seeCouples(client: Client, newKeys: NewKeyGuess, couples: readonl
 }
 
 /** Empty and 0 when a step is just removing the profile. */
-const repeatOf = (profileId: ProfileId | "", size: number, facet: Uid | ""): Repeat | null =>
-  profileId === "" || size === 0 || facet === "" ? null : { profileId, size, facet };
+const repeatOf = (profileId: ProfileId | "", size: number, facet: Uid | "", isShared: boolean): Repeat | null =>
+  profileId === "" || size === 0 || facet === "" ? null : { profileId, size, facet, isShared };
 
 /** A guess at what is new. It saves round trips, and a wrong guess does no harm. */
 export interface NewKeyGuess {

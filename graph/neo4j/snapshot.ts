@@ -16,8 +16,14 @@ export interface Lookups {
   readonly pairs: readonly PairKey[];
 }
 
-/** The last two are null when a step takes the profile away just then. */
-type FoundRow = readonly [position: number, uid: Uid, profileId: ProfileId | null, size: number | null];
+/** Id and size are null when a step takes the profile away just then. */
+type FoundRow = readonly [
+  position: number,
+  uid: Uid,
+  profileId: ProfileId | null,
+  size: number | null,
+  isShared: boolean,
+];
 
 /** What came back, with the positions of the lookups. */
 export interface Sight {
@@ -42,15 +48,15 @@ export const sightOf = ([row]: readonly Row[]): Sight => {
 };
 
 const NO_SUMMARY = { rev: 0, counts: new Map(), forbidden: [] } as const;
-const NO_MARKS = { unlinkedAt: null, seenWith: [], isShared: false } as const;
+const NO_MARKS = { unlinkedAt: null, seenWith: [] } as const;
 
 /** The profile's id names the component, so that reads before and after a merge never look like one. */
 export function snapshotOf({ keys, pairs }: Lookups, { found, linked }: Sight): Snapshot {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   const components = new Map<ProfileId, SeenComponent>();
-  for (const [position, uid, profileId, size] of found) {
+  for (const [position, uid, profileId, size, isShared] of found) {
     if (profileId === null || size === null) continue;
-    identifiers.set(keys[position]!, { uid, component: profileId, ...NO_MARKS });
+    identifiers.set(keys[position]!, { uid, component: profileId, isShared, ...NO_MARKS });
     components.set(profileId, { profileId, size, ...NO_SUMMARY });
   }
   return { identifiers, components, linked: new Set(linked.map((position) => pairs[position]!)), removed: new Map() };

@@ -26,7 +26,13 @@ import {
 } from "./working-state.js";
 import { isRepeat } from "./repeats.js";
 import { isStale, select, selectFacetAlone, type Selection } from "./select.js";
-import { beyondLimit, sharedIdentifiersOf, recordSeenWith, stillLinked } from "./shared-identifiers.js";
+import {
+  beyondLimit,
+  isHeldThoughShared,
+  sharedIdentifiersOf,
+  recordSeenWith,
+  stillLinked,
+} from "./shared-identifiers.js";
 import type { Request } from "./read-set.js";
 
 export type { PendingAssertion, Request } from "./read-set.js";
@@ -56,7 +62,7 @@ export function decide(snapshot: Snapshot, requests: readonly Request[], rules: 
 }
 
 /** The result of a request that writes nothing. */
-export function unchanged(profile: Repeat): AssertResult {
+export function unchanged(profile: Omit<Repeat, "isShared">): AssertResult {
   const refs = [refOf(profile)];
   const { profileId, facet } = profile;
   return {
@@ -81,7 +87,8 @@ function apply(working: WorkingState, request: Request, rules: Rules): Applied {
   const known = workingComponentOf(working, request.keys[0]!);
   // Whatever the rules say now: existing links stay.
   const isInside = (key: IdentifierKey): boolean => workingComponentOf(working, key) === known;
-  if (known !== null && isRepeat(request.keys, isInside, (pair) => isLinked(working, pair)))
+  const isHeld = request.keys.some((key) => isHeldThoughShared(working, key));
+  if (known !== null && !isHeld && isRepeat(request.keys, isInside, (pair) => isLinked(working, pair)))
     return { result: unchanged({ ...refOf(known), facet: uidOf(working, request.keys[0]!) }), stillLinked: [] };
   const { source } = request.assertion.evidence;
   if (source !== "identify" && source !== "alias") {

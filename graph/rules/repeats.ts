@@ -21,5 +21,6 @@ export function repeatIn({ identifiers, components, linked }: Snapshot, keys: re
   const profile = first === undefined ? undefined : components.get(first.component);
   if (first === undefined || profile === undefined) return null;
   const isInside = (key: IdentifierKey): boolean => identifiers.get(key)?.component === first.component;
-  return isRepeat(keys, isInside, (pair) => linked.has(pair)) ? { ...refOf(profile), facet: first.uid } : null;
+  if (!isRepeat(keys, isInside, (pair) => linked.has(pair))) return null;
+  return { ...refOf(profile), facet: first.uid, isShared: keys.some((key) => identifiers.get(key)!.isShared) };
 }

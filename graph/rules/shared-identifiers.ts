@@ -74,6 +74,10 @@ export const stillLinked = (
 const isHeld = (working: WorkingState, key: IdentifierKey): boolean =>
   (workingComponentOf(working, key)?.size ?? 0) > 1;
 
+/** Its unlink did not come to its end, or was reverted: whether it is shared by the limit of now must be decided anew. */
+export const isHeldThoughShared = (working: WorkingState, key: IdentifierKey): boolean =>
+  (working.seenWithPlans.get(key) ?? working.snapshot.identifiers.get(key))?.isShared === true && isHeld(working, key);
+
 const seenWithOf = ({ snapshot, seenWith }: WorkingState, key: IdentifierKey): Set<IdentifierKey> =>
   seenWith.get(key) ?? new Set(snapshot.identifiers.get(key)?.seenWith);
 

@@ -4,9 +4,10 @@ import { pairKey, type KeyPair, type Summary, type ReadSet } from "../../core/id
 import { changeIdOf, countsOf, keyBlob, keyPrefix, forbiddenOf, type Sight } from "./encoding.js";
 import { prepareSeenWith } from "./seen-with.js";
 
-const location = (i: string, c: string): string => `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size`;
+const location = (i: string, c: string): string =>
+  `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size, ${i}.shared`;
 /** What only the rules need. */
-const depth = (i: string, c: string): string => `${i}.unlinked_at, ${i}.shared, ${c}.rev, ${c}.counts, ${c}.forbidden`;
+const depth = (i: string, c: string): string => `${i}.unlinked_at, ${c}.rev, ${c}.counts, ${c}.forbidden`;
 
 const findOne = (isDeep: boolean): string => `
   SELECT ${location("i", "c")} ${isDeep ? `, ${depth("i", "c")}` : ""}
@@ -25,8 +26,8 @@ const findPair = (isDeep: boolean): string => `
   LEFT JOIN links l ON l.a = min(x.id, y.id) AND l.b = max(x.id, y.id) ${isDeep ? "" : "AND l.removed_at IS NULL"}`;
 
 /** Columns where the parts of a row begin. */
-const PAIR = { x: 0, y: 5, link: 10, deepX: 13, deepY: 18 } as const;
-const ONE = { location: 0, deep: 5 } as const;
+const PAIR = { x: 0, y: 6, link: 12, deepX: 15, deepY: 19 } as const;
+const ONE = { location: 0, deep: 6 } as const;
 const LINK = 0;
 
 /** What the graph holds of the read set. A pair of keys not seen yet costs one statement; else each key and each pair does. */
@@ -100,7 +101,7 @@ function see(sight: Sight, key: IdentifierKey, row: Row, at: number, deepAt: num
     uid,
     component,
     unlinkedAt: deepAt === null ? null : (row[deepAt] as number | null),
-    isShared: deepAt !== null && row[deepAt + 1] !== null,
+    isShared: row[at + 5] !== null,
     seenWith: NONE,
   });
   if (sight.components.has(component)) return;
@@ -115,9 +116,9 @@ function see(sight: Sight, key: IdentifierKey, row: Row, at: number, deepAt: num
 }
 
 const summaryOf = (row: Row, deepAt: number): typeof NOBODY => ({
-  rev: row[deepAt + 2] as number,
-  counts: countsOf(row[deepAt + 3] as string),
-  forbidden: forbiddenOf(row[deepAt + 4] as string | null),
+  rev: row[deepAt + 1] as number,
+  counts: countsOf(row[deepAt + 2] as string),
+  forbidden: forbiddenOf(row[deepAt + 3] as string | null),
 });
 
 function seeLinkRow(sight: Sight, [x, y]: KeyPair, row: Row, at: number, isDeep: boolean): void {

@@ -38,7 +38,7 @@ export function createTakeBack({ graph, rulesOf, now, unlink }: TakeBackDeps) {
     await unlink(workspace, { identifier }, { source: "shared_identifier", keyId, at: now() }, false);
   };
 
-  return async (workspace: WorkspaceId, found: readonly Shared[]): Promise<void> => {
+  const all = async (workspace: WorkspaceId, found: readonly Shared[]): Promise<void> => {
     const byKey = new Map(found.map((one) => [identifierKey(workspace, one.identifier), one]));
     for (const [key, one] of byKey) {
       let work = underWay.get(key);
@@ -49,4 +49,5 @@ export function createTakeBack({ graph, rulesOf, now, unlink }: TakeBackDeps) {
       await work;
     }
   };
+  return { all, isUnderWay: (key: IdentifierKey): boolean => underWay.has(key) };
 }

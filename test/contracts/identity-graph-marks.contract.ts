@@ -5,16 +5,11 @@ import type { Member, ForbiddenPair } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity/fixtures.js";
-import { aChange, forbid, allow, takeApart, write } from "../support/identity/plans.js";
+import { aChange, forbid, allow, markShared, takeApart, write } from "../support/identity/plans.js";
 import { ALL, ann, bob, cat, dan, hostileValues, idOf, inPages } from "../support/identity/snapshots.js";
 
 const valuesOf = (members: readonly Member[]) => members.map(({ identifier }) => identifier.value);
 const byId = (x: ForbiddenPair, y: ForbiddenPair): number => (x.forbiddenPairId < y.forbiddenPairId ? -1 : 1);
-
-const markShared = (port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, isShared: boolean) =>
-  write(port, workspace, [identifier], () => ({
-    seenWith: [{ key: identifierKey(workspace, identifier), seenWith: [], isShared }],
-  }));
 
 async function unlink(port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, at: number | null) {
   const { changeId, ...change } = aChange({ identifiers: [identifier] });

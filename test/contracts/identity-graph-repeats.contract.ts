@@ -4,17 +4,28 @@ import type { WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity/fixtures.js";
-import { aChain, EVERYBODY, giveBack, IN_HALVES, takeApart } from "../support/identity/plans.js";
+import { aChain, EVERYBODY, giveBack, IN_HALVES, markShared, takeApart } from "../support/identity/plans.js";
 import { ann, bob, cat, dan, hostileValues, idOf } from "../support/identity/snapshots.js";
 
-/** What it answers, once each is seen to carry the uid of its set's first identifier. */
-async function ask(port: IdentityGraph, workspace: WorkspaceId, ...sets: readonly (readonly Identifier[])[]) {
+/** What it answers, once each is seen to carry the uid of its set's first identifier, and whether one of the set is marked as shared. */
+const ask = (port: IdentityGraph, workspace: WorkspaceId, ...sets: readonly (readonly Identifier[])[]) =>
+  askWith([], port, workspace, sets);
+async function askWith(
+  shared: readonly Identifier[],
+  port: IdentityGraph,
+  workspace: WorkspaceId,
+  sets: readonly (readonly Identifier[])[],
+) {
   const keys = sets.map((identifiers) => identifiers.map((one) => identifierKey(workspace, one)));
   const { identifiers } = await port.read(workspace, { keys: [...new Set(keys.flat())], pairs: [] });
   return (await port.repeats(workspace, keys)).map((found, n) => {
     if (found === null) return null;
-    const { facet, ...profile } = found;
+    const { facet, isShared, ...profile } = found;
     assert.equal(facet, identifiers.get(keys[n]![0]!)?.uid);
+    assert.equal(
+      isShared,
+      sets[n]!.some((one) => shared.includes(one)),
+    );
     return profile;
   });
 }
@@ -75,6 +86,17 @@ export const identityGraphRepeats: Contract<IdentityGraph> = {
     await takeApart(port, workspace, [[bob, cat]], [EVERYBODY]);
     const [removed, kept] = await ask(port, workspace, [bob, cat], [ann, cat]);
     assert.deepEqual([removed, kept?.size], [null, 4]);
+  },
+
+  "repeats tells sets with an identifier that is marked as shared": async ({ port }) => {
+    const workspace = await aChain(port);
+    await step(port, workspace, anAssertion(ann, cat));
+    const sets = [[ann], [ann, bob], [bob, ann], [ann, bob, cat], [cat, dan], [dan]];
+    await markShared(port, workspace, ann, true);
+    assert.ok((await askWith([ann], port, workspace, sets)).every((found) => found?.size === 4));
+    await markShared(port, workspace, ann, false);
+    await markShared(port, workspace, dan, true);
+    assert.ok((await askWith([dan], port, workspace, sets)).every((found) => found?.size === 4));
   },
 
   "repeats keeps identifiers apart that differ in one character, whatever it is": async ({ port }) => {

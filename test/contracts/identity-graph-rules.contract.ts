@@ -31,7 +31,9 @@ const keys = (workspace: WorkspaceId, ...identifiers: readonly Identifier[]) =>
 
 /** What `read` shows to the rules. */
 export const identityGraphRules: Contract<IdentityGraph> = {
-  "read shows nothing that only the rules need unless it is asked for": async ({ port }) => {
+  "read shows who is marked as shared, and nothing that only the rules need unless it is asked for": async ({
+    port,
+  }) => {
     const workspace = aWorkspace();
     await step(port, workspace, anAssertion(ann, bob), anAssertion(bob, cat));
     await takeApart(port, workspace, [[bob, cat]], [[ann, bob], [cat]]);
@@ -50,8 +52,8 @@ export const identityGraphRules: Contract<IdentityGraph> = {
     ]) {
       // Two at once, one alone, and pairs that share an identifier.
       const snapshot = await read(wanting(workspace, ann, bob, cat));
-      for (const { unlinkedAt, seenWith, isShared } of snapshot.identifiers.values())
-        assert.deepEqual([unlinkedAt, seenWith, isShared], [null, [], false]);
+      for (const [key, { unlinkedAt, seenWith, isShared }] of snapshot.identifiers)
+        assert.deepEqual([unlinkedAt, seenWith, isShared], [null, [], key === identifierKey(workspace, ann)]);
       for (const { counts, forbidden, rev } of snapshot.components.values())
         assert.deepEqual([counts.size, forbidden, rev], [0, [], 0]);
       assert.deepEqual([...snapshot.linked], [pairKey(...keysOf(workspace, [ann, bob]))]);

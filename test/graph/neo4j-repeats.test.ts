@@ -12,10 +12,13 @@ const coupleOf = (workspace: WorkspaceId, n: number): Couple => [
   identifierKey(workspace, anIdentifier(`u${n}`)),
   identifierKey(workspace, anIdentifier(`d${n}`, "device_id")),
 ];
+/** Of this couple one is marked as shared. */
+const SHARED = 2;
 const refOf = (workspace: WorkspaceId, n: number): Repeat => ({
   profileId: `${workspace} ${n}` as ProfileId,
   size: 2,
   facet: coupleOf(workspace, n)[0] as string as Uid,
+  isShared: n === SHARED,
 });
 
 /** What a server answers that holds these couples; `twice` are those whose link is replaced just then: the old row comes too. */
@@ -31,7 +34,8 @@ function aServer(held: ReadonlyMap<string, Repeat>, twice: ReadonlySet<string> =
     const missed = links.flatMap((link, n) => (held.has(link) && !twice.has(link) ? [] : [n]));
     const known = missed.filter((n) => twice.has(links[n]!));
     const [at, ids, sizes] = [rows.map(({ n }) => n), rows.map((row) => row.profileId), rows.map(({ size }) => size)];
-    return [[at, ids, sizes, missed, known, rows.map(({ facet }) => facet)]];
+    const shared = links.flatMap((link, n) => (held.get(link)?.isShared === true ? [n] : []));
+    return [[at, ids, sizes, missed, known, rows.map(({ facet }) => facet), shared]];
   };
   const newKeys = createNewKeyGuess({ max: 100, stepsOfRun: 2 });
   const others: (readonly IdentifierKey[])[] = [];

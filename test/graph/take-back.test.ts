@@ -13,6 +13,7 @@ import { rulesWith } from "../support/house/pictures.js";
 import { anIdentifier, aWorkspace, openGraphDatabase } from "../support/identity/fixtures.js";
 
 const kiosk = anIdentifier("kiosk", "device_id");
+const LOGINS = ["a", "b", "c", "d", "e"];
 const NEWEST = { limit: 100, before: null };
 const EVENT = "33333333-3333-4333-8333-333333333333" as EventId;
 
@@ -69,7 +70,7 @@ describe("A shared identifier that is linked to many", () => {
     });
   const linked = async (): Promise<void> => {
     limit = null;
-    for (const login of ["a", "b", "c", "d", "e"]) await process().assert(workspace, claimOf("identify", 900, login));
+    for (const login of LOGINS) await process().assert(workspace, claimOf("identify", 900, login));
     limit = 3;
   };
   const takeBacks = async () =>
@@ -86,6 +87,48 @@ describe("A shared identifier that is linked to many", () => {
     const result = await process().assert(workspace, claimOf("identify", 1_000, "f"));
     assert.deepEqual(result.dropped, [{ identifier: kiosk, rule: "shared_identifier" }]);
     assert.deepEqual([await sizeOfKiosk(), (await takeBacks()).length], [1, 1]);
+  });
+
+  for (const isAlone of [true, false])
+    it(`is unlinked to the end by a repeat that names it ${isAlone ? "alone" : "with another"}`, async () => {
+      for (const nth of [1, 2]) {
+        workspace = aWorkspace();
+        await linked();
+        const ended = process(endingAt(graph, nth)).assert(workspace, claimOf("identify", 1_000, "f"));
+        await assert.rejects(ended, isUnavailable);
+        const { profileId } = (await process().lookup(workspace, [kiosk]))[0]!;
+        const found = await process().lookup(
+          workspace,
+          LOGINS.map((login) => anIdentifier(login)),
+        );
+        const left = LOGINS[found.findIndex((one) => one!.profileId === profileId)]!;
+        const repeat = claimOf(EVENT, 1_000, ...(isAlone ? [] : [left]));
+        limit = null;
+        assert.equal((await process().assert(workspace, repeat)).outcome, "unchanged", "the rule is off");
+        limit = 3;
+        const { dropped } = await process().assert(workspace, repeat);
+        assert.deepEqual(dropped, isAlone ? [] : [{ identifier: kiosk, rule: "shared_identifier" }]);
+        assert.deepEqual([await sizeOfKiosk(), (await takeBacks()).length], [1, nth]);
+      }
+    });
+
+  it("is a plain repeat again once the limit is raised", async () => {
+    await linked();
+    await assert.rejects(process(endingAt(graph, 1)).assert(workspace, claimOf("identify", 1_000, "f")), isUnavailable);
+    limit = 100;
+    let updates = 0;
+    const counted: IdentityGraph = {
+      ...graph,
+      update: (...asked) => {
+        updates += 1;
+        return graph.update(...asked);
+      },
+    };
+    for (let n = 0; n < 3; n++) {
+      const { outcome } = await process(counted).assert(workspace, claimOf("identify", 1_000, "a"));
+      assert.equal(outcome, "unchanged");
+    }
+    assert.equal(updates, 1, "the first one takes the mark away");
   });
 
   it("loses the rest of its links to the next process when one ends in between, and reverts give all of them back", async () => {

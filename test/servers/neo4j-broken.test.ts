@@ -162,8 +162,8 @@ describe("The identity graph in Neo4j, when a read sees a step half done", () =>
 
   it("takes an identifier whose profile goes just then for one that was not seen", () => {
     const found = [
-      [0, newId<Uid>(), null, null],
-      [1, newId<Uid>(), newId<Uid>(), null],
+      [0, newId<Uid>(), null, null, false],
+      [1, newId<Uid>(), newId<Uid>(), null, false],
     ] as const;
     const snapshot = snapshotOf({ keys: [annKey, bobKey], pairs: [] }, { found, linked: [] });
     assert.deepEqual([snapshot.identifiers.size, snapshot.components.size], [0, 0]);

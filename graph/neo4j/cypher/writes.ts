@@ -62,7 +62,7 @@ CALL (${scope}) {
   UNWIND range(0, size($q.keys) - 1) AS n
   MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
   MATCH (i)-[:OF]->(p)
-  RETURN collect([n, i.uid, p.id, p.size]) AS found
+  RETURN collect([n, i.uid, p.id, p.size, i:SharedIdentifier]) AS found
 }
 CALL (${scope}) {
   UNWIND range(0, size($q.pairs) - 1) AS n
@@ -76,7 +76,7 @@ export const LOOK = `CYPHER replan=skip ${LOOK_PARTS("")}`;
 
 /**
  * Of couples of keys and their links, each at its position: id and size of the profile that holds both, the positions of those that are
- * no repeats, and which of these have an end that stands. The profile of each end is read before its link is found to stand, so that
+ * no repeats, which of these have an end that stands, and those with a shared identifier. The profile of each end is read before its link is found to stand, so that
  * what an unlink of the two takes apart meanwhile never looks whole. A link that is just replaced may be met twice: no row stands for
  * another's position.
  */
@@ -88,9 +88,10 @@ CALL () {
   OPTIONAL MATCH (b)-[:OF]->(o)
   RETURN collect(n) AS at, collect(coalesce(p.id, "")) AS ids, collect(coalesce(p.size, 0)) AS sizes,
     collect(coalesce(CASE a.key WHEN $q.ends[2 * n] THEN a.uid ELSE b.uid END, "")) AS facets,
-    collect([n, l, coalesce(o = p OR o.id = p.id, false)]) AS seen
+    collect([n, l, coalesce(o = p OR o.id = p.id, false)]) AS seen,
+    collect(CASE WHEN a:SharedIdentifier OR b:SharedIdentifier THEN n END) AS shared
 }
-WITH at, ids, sizes, facets, [
+WITH at, ids, sizes, facets, shared, [
   s IN seen WHERE NOT s[2] OR s[1].key IS NULL OR s[1].removed_at IS NOT NULL | s[0]
 ] AS missed
 CALL (missed) {
@@ -99,7 +100,7 @@ CALL (missed) {
   MATCH (i:Identifier {key: $q.ends[end]}) USING INDEX SEEK i:Identifier(key)
   RETURN collect(n) AS known
 }
-RETURN at, ids, sizes, missed, known, facets`;
+RETURN at, ids, sizes, missed, known, facets, shared`;
 
 export const LOCK = `CYPHER replan=skip ${TAKE_LOCK} RETURN w.seq`;
 

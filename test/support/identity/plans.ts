@@ -193,3 +193,8 @@ function withForbidden(
     forbidden: change(forbidden),
   }));
 }
+
+export const markShared = (graph: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, isShared: boolean) =>
+  write(graph, workspace, [identifier], () => ({
+    seenWith: [{ key: identifierKey(workspace, identifier), seenWith: [], isShared }],
+  }));

@@ -106,7 +106,7 @@ export function componentOf(state: MemoryState, component: Component, rules: Rea
 
 export function seenOf(state: MemoryState, key: IdentifierKey, rules: ReadSet["rules"]): SeenIdentifier {
   const { uid, component, unlinked, seenWith, isShared } = state.identifiers.get(key)!;
-  if (rules === undefined) return { uid, component, unlinkedAt: null, seenWith: [], isShared: false };
+  if (rules === undefined) return { uid, component, unlinkedAt: null, seenWith: [], isShared };
   const limited = new Set(rules.limited);
   const all = limited.size === 0 ? [] : [...neighboursOf(state, key), ...seenWith];
   const wanted = all.filter((one) => limited.has(namespaceOf(one)));

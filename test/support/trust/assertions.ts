@@ -51,7 +51,8 @@ const isEvent = ({ source }: Claim): boolean => source !== "identify" && source 
 
 export function claim(state: TrustState, asked: Claim, changeId: ChangeId): ExpectedVerdict {
   const names = asked.identifiers.map(nameOf);
-  if (names.every((name) => state.seen.has(name)) && pairsOf(names).every((pair) => isLinked(state, pair)))
+  const isHeld = names.some((name) => state.sharedIdentifiers.has(name) && linkedTo(state, name).length > 0);
+  if (!isHeld && names.every((name) => state.seen.has(name)) && pairsOf(names).every((pair) => isLinked(state, pair)))
     return keep(state, asked, { kept: names, dropped: [] }, changeId);
   const known = names.filter((name) => isBeyond(state, name));
   const others = names.filter((name) => !known.includes(name));
