@@ -3,6 +3,7 @@ import { createWaiting, type Waiting } from "../commands/waiting.js";
 import { createAuthenticator } from "../gateway/access/authenticate.js";
 import { createFailedLogins } from "../gateway/access/failed-logins.js";
 import { createLimiter } from "../gateway/access/rate-limit.js";
+import { createBytesInFlight } from "../gateway/http/bytes-in-flight.js";
 import { createStages, type Stages } from "../gateway/http/stages.js";
 import type { Route } from "../gateway/route.js";
 import { createRoutes } from "../gateway/routes.js";
@@ -32,6 +33,7 @@ export async function stagesOf({ config, now, backends }: Parts, isDraining: () 
       path: "payload",
     },
     bodyLimit: { bytesMax: config.BODY_BYTES_MAX, toldMax: config.BODY_BYTES_MAX, path: "" },
+    bytesInFlight: createBytesInFlight(),
     cursors: createCursors(await backends.catalog.secret()),
     isDraining,
     now,

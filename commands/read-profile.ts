@@ -1,23 +1,27 @@
 import { AppError } from "../core/errors.js";
 import type { Identifier } from "../core/event/event.js";
+import type { Member, ProfileRef } from "../core/identity/model.js";
 import { admit } from "../core/identity/namespaces.js";
 import { isUuid, type EventId, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
-import type { Facet } from "../core/profile/facet.js";
+import type { Facet, Scalar } from "../core/profile/facet.js";
 import { emptyFacet, joinFacets } from "../core/profile/fold.js";
 import { requireReadable, withoutBlocked } from "./admit-identifiers.js";
 import { isSettled } from "./read-event.js";
-import type { Services } from "./services.js";
+import type { Services, TakeBytes } from "./services.js";
 
-/** The live id that any id, current or retired, names. An unknown and a foreign one look the same. */
-export async function requireProfile(
+/** The live profile that any id, current or retired, names. An unknown and a foreign one look the same. */
+export async function requireRef(
   { identity }: Pick<Services, "identity">,
   workspace: WorkspaceId,
   id: string,
-): Promise<ProfileId> {
+): Promise<ProfileRef> {
   const found = isUuid(id) ? await identity.resolve(workspace, id as ProfileId) : null;
   if (found === null) throw new AppError("not_found", "There is no such profile.");
-  return found.profileId;
+  return found;
 }
+
+export const requireProfile = async (...given: Parameters<typeof requireRef>): Promise<ProfileId> =>
+  (await requireRef(...given)).profileId;
 
 export interface Profile {
   readonly profileId: ProfileId;
@@ -29,18 +33,121 @@ export interface Profile {
   readonly isPartial: boolean;
 }
 
-/** The members that are read for one answer. */
-export async function membership(
-  { identity, limits: { profileIdentifiersMax: max } }: Pick<Services, "identity" | "limits">,
+type ProfileServices = Pick<Services, "catalog" | "identity" | "profiles" | "events" | "limits">;
+
+const MEMBERS_PER_READ = 1_000;
+/** How large they are is not known before they are read. */
+const FACETS_READ_FIRST = 16;
+const FACETS_PER_READ = 500;
+
+/** About what an identifier takes in memory and in the answer, beyond its value. */
+const MEMBER_BYTES = 256;
+/** Taken for each profile before its facets are read; most need far less. */
+const PROFILE_BYTES = 65_536;
+const ANSWER_BYTES_MAX = 8 * 1_048_576;
+
+/** What one answer may still read of the profiles that it has not read yet; each of them may have an equal part of it. */
+export interface Allowance {
+  profiles: number;
+  members: number;
+  bytes: number;
+  /** Of the bytes that were taken already. */
+  untaken: number;
+  readonly takeBytes: TakeBytes;
+}
+
+/** For one answer with profiles of these sizes. */
+export async function allow(
+  { limits }: Pick<Services, "limits">,
+  takeBytes: TakeBytes,
+  sizes: readonly number[],
+): Promise<Allowance> {
+  const members = limits.profileIdentifiersMax;
+  const size = Math.min(
+    members,
+    sizes.reduce((all, one) => all + one, 0),
+  );
+  const bytes = Math.min(ANSWER_BYTES_MAX, sizes.length * PROFILE_BYTES + size * MEMBER_BYTES);
+  await takeBytes(bytes);
+  return { profiles: sizes.length, members, bytes: ANSWER_BYTES_MAX, untaken: bytes, takeBytes };
+}
+
+async function use(allowance: Allowance, bytes: number): Promise<void> {
+  const more = bytes - allowance.untaken;
+  allowance.bytes -= bytes;
+  allowance.untaken = Math.max(0, -more);
+  if (more > 0) await allowance.takeBytes(more);
+}
+
+async function readMembers(
+  { identity }: Pick<Services, "identity">,
+  workspace: WorkspaceId,
+  profileId: ProfileId,
+  most: { readonly members: number; readonly bytes: number },
+) {
+  const members: Member[] = [];
+  for (let bytes = 0; ;) {
+    const limit = Math.min(MEMBERS_PER_READ, most.members - members.length);
+    const found = await identity.members(workspace, profileId, {
+      limit: limit + 1,
+      after: members.at(-1)?.uid ?? null,
+    });
+    const some = found.slice(0, limit);
+    members.push(...some);
+    for (const { identifier } of some) bytes += MEMBER_BYTES + identifier.value.length;
+    const hasMore = found.length > limit;
+    if (!hasMore || members.length >= most.members || bytes >= most.bytes)
+      return { members, bytes, isPartial: hasMore };
+  }
+}
+
+async function joinAll(
+  { profiles }: Pick<Services, "profiles">,
+  workspace: WorkspaceId,
+  uids: readonly Uid[],
+  bytesMax: number,
+) {
+  let facet: Facet = emptyFacet;
+  let bytes = 0;
+  let isPartial = false;
+  for (let next = 0, some = FACETS_READ_FIRST; next < uids.length && !isPartial;) {
+    const found = await profiles.find(workspace, uids.slice(next, next + some));
+    for (const stored of found.values()) {
+      facet = joinFacets(facet, stored.facet);
+      bytes += bytesOf(stored.facet);
+    }
+    next += some;
+    const fitting = Math.floor((bytesMax - bytes) / (bytes / next));
+    some = Math.max(FACETS_READ_FIRST, Math.min(FACETS_PER_READ, fitting));
+    isPartial = bytes >= bytesMax && next < uids.length;
+  }
+  return { facet, bytes, isPartial };
+}
+
+const TRAIT_BYTES = 128;
+const textLength = (value: Scalar): number => (typeof value === "string" ? value.length : 0);
+
+/** About what it takes in memory. */
+function bytesOf({ traits }: Facet): number {
+  let bytes = 0;
+  for (const [name, trait] of traits) {
+    bytes += TRAIT_BYTES + name.length;
+    if (trait.merge !== "union") bytes += textLength(trait.value);
+    else for (const value of trait.values) bytes += textLength(value);
+  }
+  return bytes;
+}
+
+/** The uids of the members that are read for one answer. */
+export async function memberUids(
+  services: Pick<Services, "identity" | "limits">,
   workspace: WorkspaceId,
   profileId: ProfileId,
 ) {
-  const found = await identity.members(workspace, profileId, { limit: max + 1, after: null });
-  const members = found.slice(0, max);
-  return { members, uids: members.map(({ uid }) => uid), isPartial: found.length > members.length };
+  const most = { members: services.limits.profileIdentifiersMax, bytes: Infinity };
+  const { members, isPartial } = await readMembers(services, workspace, profileId, most);
+  return { uids: members.map(({ uid }) => uid), isPartial };
 }
-
-type ProfileServices = Pick<Services, "catalog" | "identity" | "profiles" | "events" | "limits">;
 
 /**
  * The members of the component and the join of their facets: always current, because a merge copies nothing. Of a large profile only a
@@ -50,23 +157,30 @@ export async function readProfile(
   services: Omit<ProfileServices, "catalog">,
   workspace: WorkspaceId,
   profileId: ProfileId,
+  allowance: Allowance,
   asked: readonly Uid[] = [],
 ): Promise<Profile> {
-  const { members, uids: first, isPartial } = await membership(services, workspace, profileId);
-  const uids = isPartial ? [...new Set([...first, ...asked])] : first;
-  const [facets, eventCount] = await Promise.all([
-    services.profiles.find(workspace, uids),
+  const most = {
+    members: Math.ceil(allowance.members / allowance.profiles),
+    bytes: Math.ceil(allowance.bytes / allowance.profiles),
+  };
+  const { members, bytes, isPartial } = await readMembers(services, workspace, profileId, most);
+  await use(allowance, bytes);
+  const uids = [...new Set([...asked, ...members.map(({ uid }) => uid)])];
+  const [joined, eventCount] = await Promise.all([
+    joinAll(services, workspace, uids, most.bytes - bytes),
     services.events.count(workspace, uids),
   ]);
-  let facet: Facet = emptyFacet;
-  for (const stored of facets.values()) facet = joinFacets(facet, stored.facet);
+  await use(allowance, joined.bytes);
+  allowance.profiles -= 1;
+  allowance.members -= members.length;
   return {
     profileId,
     identifiers: members.map(({ identifier }) => identifier),
     sharedIdentifiers: members.filter(({ isShared }) => isShared).map(({ identifier }) => identifier),
-    facet,
+    facet: joined.facet,
     eventCount,
-    isPartial,
+    isPartial: isPartial || joined.isPartial,
   };
 }
 
@@ -81,24 +195,32 @@ export async function lookUpProfiles(
   services: ProfileServices,
   workspace: WorkspaceId,
   asked: readonly Identifier[],
+  takeBytes: TakeBytes,
 ): Promise<LookedUp> {
   const known = await admitKnown(services, workspace, asked);
   const refs = await services.identity.lookup(
     workspace,
     known.map(({ stored }) => stored),
   );
-  const found = new Map<ProfileId, { readonly asked: Identifier; readonly uid: Uid }[]>();
-  for (const [i, ref] of refs.entries())
-    if (ref !== null) {
-      const one = { asked: known[i]!.asked, uid: ref.uid };
-      found.set(ref.profileId, [...(found.get(ref.profileId) ?? []), one]);
-    }
-  const profiles = [];
-  for (const [profileId, its] of found) {
-    const uids = its.map(({ uid }) => uid);
-    const profile = await readProfile(services, workspace, profileId, uids);
-    profiles.push({ ...profile, matched: its.map((one) => one.asked) });
+  const found = new Map<ProfileId, { readonly size: number; readonly uids: Uid[]; readonly matched: Identifier[] }>();
+  for (const [i, ref] of refs.entries()) {
+    if (ref === null) continue;
+    const one = found.get(ref.profileId) ?? { size: ref.size, uids: [], matched: [] };
+    one.uids.push(ref.uid);
+    one.matched.push(known[i]!.asked);
+    found.set(ref.profileId, one);
   }
+  // The small ones first: what they leave of their parts is for the large ones.
+  const smallFirst = [...found].toSorted(([, a], [, b]) => a.size - b.size);
+  const allowance = await allow(
+    services,
+    takeBytes,
+    smallFirst.map(([, { size }]) => size),
+  );
+  const read = new Map<ProfileId, Profile>();
+  for (const [profileId, { uids }] of smallFirst)
+    read.set(profileId, await readProfile(services, workspace, profileId, allowance, uids));
+  const profiles = [...found].map(([profileId, { matched }]) => Object.assign(read.get(profileId)!, { matched }));
   const matched = new Set(profiles.flatMap((profile) => profile.matched));
   return { profiles, unknown: asked.filter((one) => !matched.has(one)) };
 }
@@ -130,6 +252,7 @@ export async function waitUntilFolded(
   const known = await admitKnown(services, workspace, asked);
   const stored = known.map((one) => one.stored);
   await services.waiting.until(
+    workspace,
     () => areFolded(services, workspace, stored),
     (isDone) => isDone,
     seconds,

@@ -32,6 +32,12 @@ export interface Limits {
   readonly rotationGraceMs: number;
 }
 
+/**
+ * To be called before a read that may be large, with its bytes: waits until the process has room for them. When it is called again it
+ * is refused at once if there is none. The room is free again once the client has taken the answer.
+ */
+export type TakeBytes = (bytes: number) => Promise<void>;
+
 /** Who calls, and when, milliseconds since 1970. */
 export interface Caller {
   readonly workspace: WorkspaceId;

@@ -1,22 +1,26 @@
+import type { WorkspaceId } from "../core/ids.js";
+
 /** For callers who wait until something has happened to what they sent. */
 export interface Waiting {
   /**
    * Reads until the answer is as wanted, the seconds are over or the process drains, and answers what it read last. When too many
-   * wait already it reads once.
+   * wait already, in all or of the workspace, it reads once.
    */
-  until<T>(read: () => Promise<T>, isDone: (answer: T) => boolean, seconds: number): Promise<T>;
+  until<T>(workspace: WorkspaceId, read: () => Promise<T>, isDone: (answer: T) => boolean, seconds: number): Promise<T>;
   /** Nobody waits any more. */
   drain(): void;
 }
 
 /** Each one asks the stores a few times a second. */
 const WAITERS_MAX = 200;
+const WORKSPACE_WAITERS_MAX = 50;
 const PAUSE_MS_MIN = 25;
 const PAUSE_MS_MAX = 250;
 
-export function createWaiting(waitersMax = WAITERS_MAX): Waiting {
+export function createWaiting(waitersMax = WAITERS_MAX, workspaceWaitersMax = WORKSPACE_WAITERS_MAX): Waiting {
   const asleep = new Set<() => void>();
   let waiters = 0;
+  const waitersOf = new Map<WorkspaceId, number>();
   let isDraining = false;
 
   const pause = (ms: number): Promise<void> =>
@@ -30,11 +34,20 @@ export function createWaiting(waitersMax = WAITERS_MAX): Waiting {
       asleep.add(wake);
     });
 
+  const count = (workspace: WorkspaceId, change: 1 | -1): void => {
+    waiters += change;
+    const own = (waitersOf.get(workspace) ?? 0) + change;
+    if (own === 0) waitersOf.delete(workspace);
+    else waitersOf.set(workspace, own);
+  };
+  const isFull = (workspace: WorkspaceId): boolean =>
+    waiters >= waitersMax || (waitersOf.get(workspace) ?? 0) >= workspaceWaitersMax;
+
   return {
-    until: async (read, isDone, seconds) => {
+    until: async (workspace, read, isDone, seconds) => {
       const deadline = performance.now() + seconds * 1_000;
-      if (seconds === 0 || waiters >= waitersMax) return read();
-      waiters += 1;
+      if (seconds === 0 || isFull(workspace)) return read();
+      count(workspace, 1);
       try {
         for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(pauseMs * 1.5, PAUSE_MS_MAX)) {
           const answer = await read();
@@ -43,7 +56,7 @@ export function createWaiting(waitersMax = WAITERS_MAX): Waiting {
           await pause(Math.min(pauseMs, leftMs));
         }
       } finally {
-        waiters -= 1;
+        count(workspace, -1);
       }
     },
     drain: () => {

@@ -1,5 +1,5 @@
 import type { Static, TObject, TProperties, TSchema } from "typebox";
-import type { Caller } from "../commands/services.js";
+import type { Caller, TakeBytes } from "../commands/services.js";
 import type { KeyRecord, Role } from "../core/catalog/catalog.js";
 
 /** Who may call. `ingest`: also keys that may only send. */
@@ -17,6 +17,7 @@ export interface Page {
 }
 
 export interface Context<Params = unknown, Query = unknown, Body = unknown> extends Caller {
+  readonly takeBytes: TakeBytes;
   readonly key: KeyRecord;
   readonly params: Params;
   /** With the defaults of what was not given. */
@@ -58,6 +59,8 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   /** `optional`: it may be absent. `event`: its bytes are passed on as they came, and the command checks them. */
   readonly bodyIs?: "optional" | "event";
   readonly bodyDepthMax?: number;
+  /** Its answer may be large although it is no `get`: it takes its bytes as those do. */
+  readonly isRead?: true;
   /** The route's successful answers and its own refusals; `gateway/shapes/answers.ts` adds those of all routes. */
   readonly responses: Responses;
 }

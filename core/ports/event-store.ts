@@ -15,6 +15,13 @@ export interface TimelinePosition {
   readonly eventId: EventId;
 }
 
+export interface TimelinePage {
+  readonly limit: number;
+  /** Of payloads. */
+  readonly bytesMax: number;
+  readonly before: TimelinePosition | null;
+}
+
 export interface DeadLetter {
   readonly deadLetterId: DeadLetterId;
   /** Null when the message names no workspace, or a wrong one: then no client sees it. */
@@ -55,12 +62,11 @@ export interface EventStore extends Port {
     marks: readonly FoldMark[],
     fold: (facets: readonly Uid[]) => Promise<void>,
   ): Promise<void>;
-  /** Folded events of these facets by (effective_ts, event id), newest first, before the position. */
-  timeline(
-    workspace: WorkspaceId,
-    facets: readonly Uid[],
-    page: { readonly limit: number; readonly before: TimelinePosition | null },
-  ): Promise<readonly StoredEvent[]>;
+  /**
+   * Folded events of these facets by (effective_ts, event id), newest first, before the position. From its second event on, the list
+   * ends with the one whose payload takes it over `bytesMax`. Not many more are read than it has.
+   */
+  timeline(workspace: WorkspaceId, facets: readonly Uid[], page: TimelinePage): Promise<readonly StoredEvent[]>;
   /** Number of folded events of these facets. */
   count(workspace: WorkspaceId, facets: readonly Uid[]): Promise<number>;
   /** Keeps a dead letter, once per id; the stored event becomes `dead` with the reason if `killsEvent`, unless it is folded. */

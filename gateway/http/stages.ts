@@ -7,6 +7,7 @@ import type { Limiter } from "../access/rate-limit.js";
 import type { Page, Context, Route } from "../route.js";
 import type { Cursors } from "../shapes/page.js";
 import { checkBodyHead, readBody, type BodyLimit } from "./body.js";
+import type { BytesInFlight } from "./bytes-in-flight.js";
 import { hasBody, sendReply } from "./respond.js";
 import { bodyReader, paramsReader, queryReader } from "./validate.js";
 
@@ -15,6 +16,7 @@ export interface StageDeps {
   readonly inlineLimit: Limiter;
   readonly eventLimit: BodyLimit;
   readonly bodyLimit: BodyLimit;
+  readonly bytesInFlight: BytesInFlight;
   readonly cursors: Cursors;
   readonly isDraining: () => boolean;
   readonly now: () => number;
@@ -46,6 +48,7 @@ export const contextOf = (response: Response): Writable<Context> => response.loc
 const NO_BODY = Buffer.alloc(0);
 /** Routes without a key never read it: `access` and the handler are in the same row. */
 const NO_KEY = { keyId: "", workspace: "" as WorkspaceId } as KeyRecord;
+const NO_BYTES = async (): Promise<void> => {};
 const NO_PAGE: Page = { limit: 0, after: null, cursorOf: () => "" };
 
 const beginning = (now: number): Context => ({
@@ -56,6 +59,7 @@ const beginning = (now: number): Context => ({
   now,
   params: NO_KEY,
   query: NO_KEY,
+  takeBytes: NO_BYTES,
   page: NO_PAGE,
   body: undefined,
   bytes: NO_BODY,
@@ -139,9 +143,24 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
 }
 
 const answer =
-  ({ isDraining }: StageDeps, { handle }: Route): RequestHandler =>
-  async (_request, response) =>
-    sendReply(response, await handle(contextOf(response)), isDraining());
+  ({ isDraining, bytesInFlight }: StageDeps, { handle, method, isRead }: Route): RequestHandler =>
+  async (_request, response) => {
+    const context = contextOf(response);
+    // What the others answer is small.
+    if (method !== "get" && isRead !== true) return sendReply(response, await handle(context), isDraining());
+    const share = bytesInFlight.open(context.workspace);
+    context.takeBytes = share.take;
+    response.once("close", share.leave);
+    try {
+      const reply = await handle(context);
+      share.settle(Buffer.byteLength(reply.json));
+      sendReply(response, reply, isDraining());
+    } finally {
+      // While it worked for a client that is gone, it held what it read.
+      if (response.destroyed || !response.headersSent) share.release();
+      else response.once("close", share.release);
+    }
+  };
 
 const SINGLE_HEADERS = new Set(["host", "authorization", "idempotency-key", "content-type", "content-encoding"]);
 const SINGLE_LENGTHS = new Set([...SINGLE_HEADERS].map((name) => name.length));

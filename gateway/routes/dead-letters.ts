@@ -6,13 +6,15 @@ import type { Route } from "../route.js";
 import { nullable, record, TIME, UUID } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 
-export const deadLetterRoutes = ({ events }: Services): readonly Route[] => [
+export const deadLetterRoutes = ({ events, limits }: Services): readonly Route[] => [
   list({
     path: "/v1/dead-letters",
     summary: "Events that could not be handled, newest first",
     access: { kind: "role", role: "admin" },
     query: { event_id: Type.Optional(UUID), reason: Type.Optional(Type.String()) },
     name: "dead_letters",
+    // Each is read with its message.
+    itemBytes: limits.payloadBytesMax,
     item: record({ dead_letter_id: UUID, event_id: nullable(UUID), reason: Type.String(), at: TIME }),
     read: ({ workspace, query: { event_id: eventId, reason } }, { limit, after }) =>
       events.deadLetters(workspace, {

@@ -25,6 +25,8 @@ export const EVENT = record({
 
 const EVENT_NAME = "event, or it is not stored yet";
 
+const isFinished = (event: StoredEvent | null): boolean => event !== null && isSettled(event);
+
 export const eventRoutes = (services: Services): readonly Route[] => [
   route({
     method: "get",
@@ -34,9 +36,11 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     params: { id: idOf(EVENT_NAME) },
     query: { wait: WAIT },
     responses: { 200: EVENT },
-    handle: async ({ workspace, params, query }) => {
+    handle: async ({ workspace, params, query, takeBytes }) => {
       const read = () => findEvent(services, workspace, params.id as EventId);
-      const event = await services.waiting.until(read, (found) => found !== null && isSettled(found), query.wait);
+      if (query.wait > 0) await services.waiting.until(workspace, read, isFinished, query.wait);
+      await takeBytes(services.limits.payloadBytesMax);
+      const event = await read();
       if (event === null) throw new AppError("not_found", `There is no such ${EVENT_NAME}.`);
       const facet = event.status === "folded" ? event.facet : null;
       const profile = facet === null ? null : await services.identity.resolve(workspace, facet);

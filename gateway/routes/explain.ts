@@ -8,6 +8,9 @@ import { IDENTIFIER, nullable, record, UUID } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 import { LINK, showLink, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
+/** Few paths are longer. */
+const EXPLAIN_BYTES = 65_536;
+
 export function explainRoutes(services: Services): readonly Route[] {
   const { identity } = services;
   const access = { kind: "role", role: "viewer" } as const;
@@ -18,6 +21,7 @@ export function explainRoutes(services: Services): readonly Route[] {
       summary: "Why two identifiers are one person, or that they are not",
       access,
       body: record({ from: IDENTIFIER, to: IDENTIFIER }),
+      isRead: true,
       responses: {
         200: record({
           connected: Type.Boolean(),
@@ -28,7 +32,8 @@ export function explainRoutes(services: Services): readonly Route[] {
         }),
         404: problemSchema(404),
       },
-      handle: async ({ workspace, body }) => {
+      handle: async ({ workspace, body, takeBytes }) => {
+        await takeBytes(EXPLAIN_BYTES);
         const { connected, profileId, path, bridges } = await explainIdentifiers(services, workspace, body);
         return reply(200, {
           connected,

@@ -8,6 +8,8 @@ import { idOf, record, UUID } from "../shapes/fields.js";
 import { NEXT_CURSOR, PAGE } from "../shapes/page.js";
 import { ASSERTED, showAsserted, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
+const ITEM_BYTES = 1_024;
+
 const GRAPH = record({
   profile_id: UUID,
   nodes: Type.Array(record({ uid: UUID, ...SHOWN_IDENTIFIER.properties, shared: Type.Optional(Type.Literal(true)) })),
@@ -28,7 +30,8 @@ export const profileGraphRoutes = (services: Services): readonly Route[] => [
      * First the nodes in order of age, then the links, together as many as the limit says. A node that is new while the links are being
      * read comes before more links.
      */
-    handle: async ({ workspace, params, page: { limit, after, cursorOf } }) => {
+    handle: async ({ workspace, params, page: { limit, after, cursorOf }, takeBytes }) => {
+      await takeBytes(limit * ITEM_BYTES);
       const { identity } = services;
       const profileId = await requireProfile(services, workspace, params.id);
       const position = positionOf(after);

@@ -1,9 +1,11 @@
 import { Type } from "typebox";
 import {
+  allow,
   lookUpProfiles,
-  membership,
+  memberUids,
   readProfile,
   requireProfile,
+  requireRef,
   waitUntilFolded,
   type Profile,
 } from "../../commands/read-profile.js";
@@ -19,6 +21,8 @@ import { SHOWN_IDENTIFIER } from "../shapes/records.js";
 import { EVENT, showEvent } from "./events.js";
 
 const LOOKUP_MAX = 100;
+/** A page of large events ends early: one answer of many megabytes would delay all others. */
+const PAGE_BYTES_MAX = 2 * 1_048_576;
 
 const SCALAR = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 const PROFILE = {
@@ -45,15 +49,16 @@ export function profileRoutes(services: Services): readonly Route[] {
       access,
       query: { wait: WAIT },
       body: record({ identifiers: Type.Array(IDENTIFIER, { minItems: 1, maxItems: LOOKUP_MAX }) }),
+      isRead: true,
       responses: {
         200: record({
           profiles: Type.Array(record({ ...PROFILE, matched: Type.Array(SHOWN_IDENTIFIER) })),
           unknown: Type.Array(SHOWN_IDENTIFIER),
         }),
       },
-      handle: async ({ workspace, body, query }) => {
+      handle: async ({ workspace, body, query, takeBytes }) => {
         await waitUntilFolded(services, workspace, body.identifiers, query.wait);
-        const { profiles, unknown } = await lookUpProfiles(services, workspace, body.identifiers);
+        const { profiles, unknown } = await lookUpProfiles(services, workspace, body.identifiers, takeBytes);
         const shown = profiles.map((profile) => Object.assign(showProfile(profile), { matched: profile.matched }));
         return reply(200, { profiles: shown, unknown });
       },
@@ -65,9 +70,10 @@ export function profileRoutes(services: Services): readonly Route[] {
       access,
       params,
       responses: { 200: record({ ...PROFILE, resolved_from: Type.Optional(UUID) }) },
-      handle: async ({ workspace, params: { id } }) => {
-        const profileId = await requireProfile(services, workspace, id);
-        const profile = showProfile(await readProfile(services, workspace, profileId));
+      handle: async ({ workspace, params: { id }, takeBytes }) => {
+        const { profileId, size } = await requireRef(services, workspace, id);
+        const allowance = await allow(services, takeBytes, [size]);
+        const profile = showProfile(await readProfile(services, workspace, profileId, allowance));
         return reply(200, profileId === id ? profile : { ...profile, resolved_from: id });
       },
     }),
@@ -85,11 +91,13 @@ export function profileRoutes(services: Services): readonly Route[] {
           partial: Type.Optional(Type.Literal(true)),
         }),
       },
-      handle: async ({ workspace, params: { id }, page: { limit, after, cursorOf } }) => {
+      handle: async ({ workspace, params: { id }, page: { limit, after, cursorOf }, takeBytes }) => {
+        // With the event that does not fit any more.
+        await takeBytes(PAGE_BYTES_MAX + services.limits.payloadBytesMax);
         const profileId = await requireProfile(services, workspace, id);
         const before = after === null ? null : { effectiveTs: after[0]!, eventId: after[1] as EventId };
-        const { uids, isPartial } = await membership(services, workspace, profileId);
-        const rows = await events.timeline(workspace, uids, { limit: limit + 1, before });
+        const { uids, isPartial } = await memberUids(services, workspace, profileId);
+        const rows = await events.timeline(workspace, uids, { limit: limit + 1, bytesMax: PAGE_BYTES_MAX, before });
         const { items, next_cursor } = pageOf(rows, Math.min(limit, countFitting(rows)), ({ effectiveTs, eventId }) =>
           cursorOf([effectiveTs, eventId]),
         );
@@ -134,9 +142,6 @@ function showTraits({ traits }: Facet): Readonly<Record<string, Scalar | readonl
   return shown;
 }
 const showTrait = (trait: Trait): Scalar | readonly Scalar[] => (trait.merge === "union" ? trait.values : trait.value);
-
-/** A page of large events ends early: one answer of many megabytes would delay all others. */
-const PAGE_BYTES_MAX = 2 * 1_048_576;
 
 /** How many of the rows one page takes; at least one. */
 function countFitting(rows: readonly StoredEvent[]): number {

@@ -55,6 +55,7 @@ export function schemaRoutes(services: Services): readonly Route[] {
       access,
       name: "schemas",
       item: SCHEMA,
+      itemBytes: 65_536,
       read: ({ workspace }, { limit, after }) =>
         catalog.schemas(workspace, { limit, after: (after?.[0] ?? null) as SchemaId | null }),
       position: ({ schemaId }) => [schemaId],
@@ -90,6 +91,7 @@ export function schemaRoutes(services: Services): readonly Route[] {
       params: { id },
       name: "schemas",
       item: SCHEMA,
+      itemBytes: 65_536,
       read: async ({ workspace, params }, { limit, after }) => {
         const { schemaId } = await requireSchema(services, workspace, params.id as SchemaId, null);
         return catalog.schemaVersions(workspace, schemaId, { limit, after: after === null ? null : Number(after[0]) });

@@ -73,6 +73,8 @@ interface ListRow<Item, Params extends TProperties, Query extends TProperties> {
   /** The member of the answer that holds the items. */
   readonly name: string;
   readonly item: TSchema;
+  /** About what one item takes; 1 KiB unless the row says otherwise. */
+  readonly itemBytes?: number;
   /** At most `limit` items after the position. */
   readonly read: (
     context: Context<Static<TObject<Params>>, Static<TObject<Query>>>,
@@ -87,6 +89,7 @@ interface ListRow<Item, Params extends TProperties, Query extends TProperties> {
 export const list = <Item, Params extends TProperties = TProperties, Query extends TProperties = TProperties>({
   name,
   item,
+  itemBytes = 1_024,
   query,
   read,
   position,
@@ -100,6 +103,7 @@ export const list = <Item, Params extends TProperties = TProperties, Query exten
     responses: { 200: record({ [name]: Type.Array(item), next_cursor: NEXT_CURSOR }) },
     handle: async (context): Promise<Reply> => {
       const { limit, after, cursorOf } = context.page;
+      await context.takeBytes(limit * itemBytes);
       const rows = await read(context, { limit: limit + 1, after });
       const { items, next_cursor } = pageOf(rows, limit, (last) => cursorOf(position(last)));
       const shown = items.map((one) => textOf(show(one)));

@@ -263,7 +263,7 @@ export const eventSentences: Contract<EventStore> = {
   "refuses every method after close as unavailable": async ({ port }) => {
     const event = anEvent();
     const { workspace, eventId } = event;
-    const page = { limit: 10, before: null };
+    const page = { limit: 10, bytesMax: 1, before: null };
     await port.close();
     await rejectsAsUnavailable(() => port.insert(workspace, [event]));
     await rejectsAsUnavailable(() => port.find(workspace, eventId));

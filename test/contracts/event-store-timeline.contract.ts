@@ -5,7 +5,8 @@ import type { EventStore } from "../../core/ports/event-store.js";
 import { anEvent, aUidOf, aMark, noFold, HOSTILE_TEXTS } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 
-const ALL = { limit: 100, before: null };
+const bytesMax = 1_048_576;
+const ALL = { limit: 100, bytesMax, before: null };
 const instant = (n: number): string => `2026-01-01T00:00:00.${String(n).padStart(9, "0")}Z`;
 const ids = (events: readonly EventRecord[]): readonly EventId[] => events.map(({ eventId }) => eventId);
 const newestFirst = (a: EventRecord, b: EventRecord): number =>
@@ -27,7 +28,7 @@ async function fold(port: EventStore, workspace: WorkspaceId, user: string, time
 async function pages(port: EventStore, ws: WorkspaceId, facets: readonly Uid[], limit: number) {
   const all: StoredEvent[] = [];
   for (let before: StoredEvent | null = null; ; before = all.at(-1)!) {
-    const page: readonly StoredEvent[] = await port.timeline(ws, facets, { limit, before });
+    const page: readonly StoredEvent[] = await port.timeline(ws, facets, { limit, bytesMax, before });
     assert.ok(page.length <= limit);
     all.push(...page);
     if (page.length < limit) return all;
@@ -99,10 +100,44 @@ export const timelineSentences: Contract<EventStore> = {
     const workspace = newId<WorkspaceId>();
     const facets = [aUidOf(workspace, "ada")];
     const events = (await fold(port, workspace, "ada", [1, 2, 3, 4])).toSorted(newestFirst);
-    const first = await port.timeline(workspace, facets, { limit: 2, before: null });
+    const first = await port.timeline(workspace, facets, { limit: 2, bytesMax, before: null });
     await fold(port, workspace, "ada", [50, 60]);
-    const second = await port.timeline(workspace, facets, { limit: 2, before: first[1]! });
+    const second = await port.timeline(workspace, facets, { limit: 2, bytesMax, before: first[1]! });
     assert.deepEqual([...ids(first), ...ids(second)], ids(events));
+  },
+
+  "ends a list with the event that takes it over its bytes, but never with the first": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const identifiers = [{ namespace: "user_id", value: "ada" }];
+    const payload = Buffer.from(JSON.stringify("x".repeat(998)));
+    const events = Array.from({ length: 60 }, (_, n) =>
+      anEvent({ workspace, identifiers, payload, effectiveTs: instant(n) }),
+    );
+    await port.insert(workspace, events);
+    await port.markFolded(
+      workspace,
+      events.map((event) => aMark(event)),
+      noFold,
+    );
+    const facets = [aUidOf(workspace, "ada")];
+    const newest = ids(events.toReversed());
+    for (const [bytes, length] of [
+      [0, 2],
+      [1_999, 2],
+      [2_000, 3],
+      [6_999, 7],
+      [7_000, 8],
+      [8_000, 9],
+      [40_000, 41],
+      [60_000, 60],
+    ] as const)
+      assert.deepEqual(
+        ids(await port.timeline(workspace, facets, { limit: 100, bytesMax: bytes, before: null })),
+        newest.slice(0, length),
+        `${bytes} bytes`,
+      );
+    const few = await port.timeline(workspace, facets, { limit: 3, bytesMax: 60_000, before: null });
+    assert.deepEqual(ids(few), newest.slice(0, 3));
   },
 
   "reads ten thousand facets, in pages": async ({ port }) => {

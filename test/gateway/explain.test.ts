@@ -147,7 +147,11 @@ describe("An explanation of a profile with more links than are searched", () => 
     } as unknown as Services;
     const route = explainRoutes(deps).find(({ path }) => path === "/v1/identity/explain")!;
     const body = { from: ada, to: phone };
-    const { json } = await route.handle({ workspace: randomUUID(), body } as unknown as Context);
+    const { json } = await route.handle({
+      workspace: randomUUID(),
+      body,
+      takeBytes: async () => {},
+    } as unknown as Context);
     const { profileId } = explanation;
     assert.deepEqual(JSON.parse(json), {
       connected: true,

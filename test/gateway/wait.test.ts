@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createWaiting } from "../../commands/waiting.js";
+import { newId, type WorkspaceId } from "../../core/ids.js";
 import { at, errorPaths, listAt, startApp, useApp, type Answer, type TestWorkspace } from "../support/service/app.js";
 
 /** Far less than the ten seconds that are asked for, and enough for a busy machine. */
@@ -115,37 +116,27 @@ describe("A read that waits", () => {
     await draining.close();
   });
 
-  it("does not wait where too many wait already", async () => {
-    const waiting = createWaiting(1);
+  it("does not wait where too many wait already, in all or of its workspace", async () => {
+    const [one, other, third] = [newId<WorkspaceId>(), newId<WorkspaceId>(), newId<WorkspaceId>()];
+    const waiting = createWaiting(2, 1);
+    const never = () => false;
     let reads = 0;
-    const first = waiting.until(
-      async () => (reads += 1),
-      () => false,
-      10,
-    );
-    assert.equal(
-      await waiting.until(
-        async () => "once",
-        () => false,
-        10,
-      ),
-      "once",
-    );
+    const ask = (workspace: WorkspaceId) => waiting.until(workspace, async () => (reads += 1), never, 10);
+    const first = ask(one);
+    assert.equal(await ask(one), 2);
+    const second = ask(other);
+    const before = reads;
+    assert.equal(await ask(third), before + 1);
     waiting.drain();
-    assert.ok((await first) <= 2);
-    assert.equal(
-      await waiting.until(
-        async () => "after",
-        () => false,
-        10,
-      ),
-      "after",
-    );
+    assert.ok((await first) <= reads && (await second) <= reads);
+    const after = reads;
+    assert.equal(await ask(one), after + 1);
   });
 
   it("asks ever more rarely: a second of waiting is some ten reads", async () => {
     let reads = 0;
     await createWaiting().until(
+      newId<WorkspaceId>(),
       async () => (reads += 1),
       () => false,
       1,

@@ -41,7 +41,7 @@ const works = (work: Promise<unknown>): Promise<boolean> =>
 async function refusesAll(mongo: Mongo, events: EventStore, limitMs: number): Promise<void> {
   const event = anEvent();
   const { workspace, eventId } = event;
-  const page = { limit: 10, before: null };
+  const page = { limit: 10, bytesMax: 1, before: null };
   const profiles = { ...event, uids: [aUidOf(workspace, "ada")] };
   const calls: readonly (() => Promise<unknown>)[] = [
     () => events.ready(),

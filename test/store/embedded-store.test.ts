@@ -158,7 +158,7 @@ describe("The embedded store", () => {
       database.prepare("UPDATE events SET message = ?").run([flipped]);
       await assert.rejects(events.find(workspace, eventId), isAppError("damaged"));
       await assert.rejects(events.insert(workspace, [event]), isAppError("damaged"));
-      await assert.rejects(events.timeline(workspace, [mark.facet], { limit: 1, before: null }), isAppError("damaged"));
+      await assert.rejects(events.timeline(workspace, [mark.facet], { limit: 1, bytesMax: 1, before: null }), isAppError("damaged"));
     }
     database.prepare("UPDATE events SET message = ?").run([message]);
     assert.equal((await events.find(workspace, eventId))?.status, "folded");

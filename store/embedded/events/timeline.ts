@@ -1,6 +1,7 @@
 import type { Database } from "../../../core/database.js";
+import type { StoredEvent } from "../../../core/event/event.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
-import { fromRow } from "../../stored-event.js";
+import { fromRow, upToBytes } from "../../stored-event.js";
 import { createOwnKeys, uuidBytes } from "../uuid.js";
 import { SELECT_EVENT, toEventRow } from "./rows.js";
 import { nextTurn, type Session } from "../session.js";
@@ -37,7 +38,7 @@ export function createTimeline(database: Database, session: Session): Pick<Event
   };
 
   return {
-    timeline: async (workspace, facets, { limit, before }) => {
+    timeline: async (workspace, facets, { limit, bytesMax, before }) => {
       const upper = before ? Buffer.concat([Buffer.from(before.effectiveTs), uuidBytes(before.eventId)]) : NEWEST;
       const keys = [...new Set(facets)].map(createOwnKeys(workspace));
       let page: readonly Entry[] = [];
@@ -52,8 +53,16 @@ export function createTimeline(database: Database, session: Session): Pick<Event
           return best;
         });
       }
-      const rows = await session.read(() => page.map(([, seq]) => event.get([seq])!));
-      return rows.map((row) => fromRow(workspace, toEventRow(row)));
+      return session.read(() => {
+        const events: StoredEvent[] = [];
+        const goesOn = upToBytes(bytesMax);
+        for (const [, seq] of page) {
+          const one = fromRow(workspace, toEventRow(event.get([seq])!));
+          events.push(one);
+          if (!goesOn(one)) break;
+        }
+        return events;
+      });
     },
     count: async (workspace, facets) => {
       const keys = [...new Set(facets)].map(createOwnKeys(workspace));

@@ -1,5 +1,8 @@
 import type { Collection, IndexDescription } from "mongodb";
+import type { StoredEvent } from "../../../core/event/event.js";
+import type { WorkspaceId } from "../../../core/ids.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
+import { upToBytes } from "../../stored-event.js";
 import { ownId } from "../own-id.js";
 import { slicesOf } from "./batches.js";
 import { eventIdIn, fromDocument, positionOf, STORED, type EventDocument } from "./documents.js";
@@ -17,6 +20,9 @@ export const TIMELINE_INDEXES: readonly IndexDescription[] = [
 /** Up to so many the server merges one ordered scan for each facet; above it, it sorts all their events. */
 const FACETS_PER_PAGE = 200;
 const FACETS_PER_COUNT = 1_000;
+/** The server does not say how large events are before it sends them: a few first, in case they are. */
+const READ_FIRST = 8;
+const READ_NEXT = 32;
 /** Above every position: those begin with a year. */
 const NEWEST = ":";
 
@@ -37,8 +43,17 @@ export function createTimeline(
     return found.map(({ position }) => position);
   };
 
+  const eventsAt = async (workspace: WorkspaceId, positions: readonly string[]): Promise<readonly StoredEvent[]> => {
+    const ids = positions.map((position) => ownId(workspace, eventIdIn(position)));
+    const found = await session.call(() => events.find({ _id: { $in: ids } }, { projection: STORED }).toArray());
+    // The events themselves give their positions again.
+    return found
+      .map((document) => fromDocument(workspace, document))
+      .toSorted((a, b) => (positionOf(a) < positionOf(b) ? 1 : -1));
+  };
+
   return {
-    timeline: async (workspace, facets, { limit, before }) => {
+    timeline: async (workspace, facets, { limit, bytesMax, before }) => {
       session.requireOpen();
       const upper = before ? positionOf(before) : NEWEST;
       const own = [...new Set(facets)].map((uid) => ownId(workspace, uid));
@@ -47,13 +62,14 @@ export function createTimeline(
         const lower = page.length === limit ? page.at(-1)! : "";
         page = [...page, ...(await newest(some, upper, lower, limit))].toSorted().toReversed().slice(0, limit);
       }
-      if (page.length === 0) return [];
-      const ids = page.map((position) => ownId(workspace, eventIdIn(position)));
-      const found = await session.call(() => events.find({ _id: { $in: ids } }, { projection: STORED }).toArray());
-      // As the page is ordered: by position, which the events themselves give again.
-      return found
-        .map((document) => fromDocument(workspace, document))
-        .toSorted((a, b) => (positionOf(a) < positionOf(b) ? 1 : -1));
+      const listed: StoredEvent[] = [];
+      const goesOn = upToBytes(bytesMax);
+      for (let next = 0, some = READ_FIRST; next < page.length; next += some, some = READ_NEXT)
+        for (const event of await eventsAt(workspace, page.slice(next, next + some))) {
+          listed.push(event);
+          if (!goesOn(event)) return listed;
+        }
+      return listed;
     },
     count: async (workspace, facets) => {
       session.requireOpen();

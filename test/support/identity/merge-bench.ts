@@ -83,7 +83,11 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
     },
     /** As clients read it, by the id of one identifier; ids are told by names, since those of two workspaces differ. */
     show: async (name: string): Promise<unknown> => {
-      const { json } = await handle({ workspace, params: { id: uidOf(name) } } as unknown as Context);
+      const { json } = await handle({
+        workspace,
+        params: { id: uidOf(name) },
+        takeBytes: async () => {},
+      } as unknown as Context);
       return JSON.parse(json.replaceAll(base, "uid "));
     },
     /** All that stands of links and records. */

@@ -1,0 +1,138 @@
+import { AppError } from "../../core/errors.js";
+import type { WorkspaceId } from "../../core/ids.js";
+
+const MIB = 1_048_576;
+
+export interface BytesInFlightOptions {
+  /** Of all answers that are being made or sent, and of those of one workspace. */
+  readonly bytesMax?: number;
+  readonly workspaceBytesMax?: number;
+  /** How long an answer waits for its turn. */
+  readonly waitMs?: number;
+}
+
+/** What the answer to one request holds. */
+export interface Share {
+  /**
+   * To be called before the bytes are read. The first call waits for its turn; a further one is refused at once when there is no room,
+   * so that nobody waits while holding. Throws `rate_limited` where the workspace's own answers fill its share, else `unavailable`.
+   */
+  readonly take: (bytes: number) => Promise<void>;
+  /** The answer is made, and has so many bytes. */
+  readonly settle: (bytes: number) => void;
+  /** Nobody waits for it any more. */
+  readonly leave: () => void;
+  /** The client took it, or never will. */
+  readonly release: () => void;
+}
+
+export interface BytesInFlight {
+  open(workspace: WorkspaceId): Share;
+}
+
+interface Waiting {
+  readonly bytes: number;
+  readonly start: () => void;
+}
+
+/** A workspace is in here while it has answers in flight, and no longer. */
+interface Line {
+  held: number;
+  readonly waiting: Set<Waiting>;
+}
+
+/** Bounds what the answers of a process take of its memory. Workspaces take turns, and one alone leaves room for the others. */
+export function createBytesInFlight({
+  bytesMax = 64 * MIB,
+  workspaceBytesMax = 16 * MIB,
+  waitMs = 5_000,
+}: BytesInFlightOptions = {}): BytesInFlight {
+  /** In the order of their turns. */
+  const lines = new Map<WorkspaceId, Line>();
+  let held = 0;
+
+  const lineOf = (workspace: WorkspaceId): Line => {
+    const line = lines.get(workspace) ?? { held: 0, waiting: new Set() };
+    lines.set(workspace, line);
+    return line;
+  };
+  const toEnd = (workspace: WorkspaceId, line: Line): void => {
+    lines.delete(workspace);
+    lines.set(workspace, line);
+  };
+  const fits = (line: Line, bytes: number): boolean => line.held + bytes <= workspaceBytesMax;
+  const add = (line: Line, bytes: number): void => {
+    held += bytes;
+    line.held += bytes;
+  };
+  const refusal = (line: Line, bytes: number): AppError => {
+    const [code, detail] = fits(line, bytes)
+      ? (["unavailable", "Too many large answers are in flight."] as const)
+      : (["rate_limited", "Too many large answers of this workspace are in flight: read them first."] as const);
+    return new AppError(code, detail, { headers: { "Retry-After": "2" } });
+  };
+  const next = (): void => {
+    for (const [workspace, line] of lines) {
+      const [first] = line.waiting;
+      if (first === undefined) {
+        if (line.held === 0) lines.delete(workspace);
+      } else if (fits(line, first.bytes)) {
+        // It keeps its turn: small answers of others would take all room that becomes free.
+        if (held + first.bytes > bytesMax) return;
+        toEnd(workspace, line);
+        line.waiting.delete(first);
+        add(line, first.bytes);
+        first.start();
+      }
+    }
+  };
+  const wait = (workspace: WorkspaceId, bytes: number, onLeave: (leave: () => void) => void): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const line = lineOf(workspace);
+      // Who begins to wait is behind those who wait already.
+      if (line.waiting.size === 0) toEnd(workspace, line);
+      const leave = (): void => {
+        clearTimeout(timer);
+        if (!line.waiting.delete(one)) return;
+        reject(refusal(line, bytes));
+        next();
+      };
+      const timer = setTimeout(leave, waitMs);
+      const start = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const one: Waiting = { bytes, start };
+      line.waiting.add(one);
+      onLeave(leave);
+      next();
+    });
+
+  return {
+    open: (workspace) => {
+      let own = 0;
+      let leave: (() => void) | null = null;
+      const hold = (bytes: number): void => {
+        add(lineOf(workspace), bytes - own);
+        own = bytes;
+        next();
+      };
+      return {
+        take: async (asked) => {
+          const bytes = Math.min(asked, workspaceBytesMax);
+          if (own === 0) {
+            await wait(workspace, bytes, (how) => (leave = how));
+            own = bytes;
+            return;
+          }
+          const line = lineOf(workspace);
+          if (!fits(line, bytes) || held + bytes > bytesMax) throw refusal(line, bytes);
+          hold(own + bytes);
+        },
+        settle: hold,
+        leave: () => leave?.(),
+        release: () => hold(0),
+      };
+    },
+  };
+}
