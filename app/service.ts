@@ -10,7 +10,7 @@ import { healthRoutes } from "../gateway/routes/health.js";
 import { createServer } from "../gateway/http/server.js";
 import { createIdentity } from "../graph/identity.js";
 import { openBackends, type Backends } from "./backends.js";
-import { firstStart } from "./first-start.js";
+import { firstStart } from "./start/first-start.js";
 import { apiRoutes, stagesOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
 import { drain, listen } from "./listen.js";

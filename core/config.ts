@@ -10,7 +10,7 @@ const serverUrl = (schemes: readonly string[], description: string, rest = "[^\\
 
 /**
  * Every setting, with its default, its bounds and what it is for. The key is the name of the environment variable.
- * `app/main.ts` passes the environment in; nothing else reads it. `docs/settings.md` lists the same.
+ * `app/start/` passes the environment in; nothing else reads it. `docs/settings.md` lists the same.
  */
 export const SETTINGS = Type.Object({
   PORT: integer(8080, 0, 65_535, "TCP port; 0 picks a free one"),

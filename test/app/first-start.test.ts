@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import net, { type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { at, listAt, textAt } from "../support/service/app.js";
 import { checkAnswer } from "../support/service/check-answer.js";
-import { ownerKeyOf, run, type Program } from "../support/service/process.js";
+import { MAIN, ownerKeyOf, run, type Program } from "../support/service/process.js";
 
 const ONLY_KEY = /^onym_[0-9A-Za-z]{10}_[0-9A-Za-z]{38}$/;
 const KEY = /onym_[0-9A-Za-z]{10}_[0-9A-Za-z]{38}/g;
@@ -114,6 +114,14 @@ describe("The first start", () => {
         assert.equal(program.stdout(), "");
       }),
     );
+  });
+
+  it("with few open files ends with one line that names the limit", () => {
+    const program = spawnSync("sh", ["-c", `ulimit -n 64 && exec "${process.execPath}" "${MAIN}"`], {
+      encoding: "utf8",
+    });
+    assert.deepEqual([program.status, program.stdout], [2, ""], program.stderr);
+    assert.match(program.stderr, /^onym: ulimit -n: 64 open files are too few; the service needs at least 256\n$/);
   });
 
   it("that finds its port in use names PORT and makes no key that nobody was shown: the next start shows one", async () => {

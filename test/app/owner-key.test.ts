@@ -3,12 +3,12 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { keyHeader, keyLine, shownKey } from "../../app/first-start.js";
+import { keyHeader, keyLine, shownKey } from "../../app/start/first-start.js";
 import { listAt, OPERATOR_KEY, startApp, textAt } from "../support/service/app.js";
 import { withApp, withFolder } from "../support/faults.js";
 import { SERVERS } from "../support/servers/servers.js";
 
-const SCRIPT = fileURLToPath(new URL("../../app/owner-key.js", import.meta.url));
+const SCRIPT = fileURLToPath(new URL("../../app/start/owner-key.js", import.meta.url));
 const KEY = /^onym_[0-9A-Za-z]{10}_[0-9A-Za-z]{38}\n$/;
 
 /** `npm run owner-key`, with nothing of this process's environment. */

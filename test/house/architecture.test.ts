@@ -189,6 +189,6 @@ describe("architecture", () => {
     const readers = sources().filter(
       (file) => !/^(test|scripts)\//.test(file) && readFileSync(path.join(ROOT, file), "utf8").includes("process.env"),
     );
-    assert.deepEqual(readers, ["app/main.ts", "app/owner-key.ts"]);
+    assert.deepEqual(readers, ["app/start/owner-key.ts", "app/start/serve.ts"]);
   });
 });

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 /** The compiled program itself, beside the compiled tests. */
-const MAIN = fileURLToPath(new URL("../../../app/main.js", import.meta.url));
+export const MAIN = fileURLToPath(new URL("../../../app/main.js", import.meta.url));
 const WAIT_MS = 15_000;
 
 export interface Program {

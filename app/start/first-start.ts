@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { Backends } from "./backends.js";
-import { createWorkspace } from "../commands/create-workspace.js";
-import { ConfigError } from "../core/config.js";
+import type { Backends } from "../backends.js";
+import { createWorkspace } from "../../commands/create-workspace.js";
+import { ConfigError } from "../../core/config.js";
 
 /** With an empty store: makes the workspace `default` and answers its owner key, which exists nowhere else. Else null. */
 export async function firstStart(catalog: Backends["catalog"], now: number): Promise<string | null> {

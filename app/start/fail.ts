@@ -1,4 +1,4 @@
-import { ConfigError, readConfig, type Config } from "../core/config.js";
+import { ConfigError, readConfig, type Config } from "../../core/config.js";
 
 /** One line that a person can act on, and an exit code that a supervisor sees. */
 export function fail(error: unknown): never {

@@ -1,14 +1,14 @@
-import { createKey } from "../commands/rotate-key.js";
-import { ConfigError, type Config } from "../core/config.js";
-import type { Workspace } from "../core/catalog/catalog.js";
-import type { WorkspaceId } from "../core/ids.js";
-import { describeError } from "../core/log.js";
-import type { CatalogStore } from "../core/ports/catalog-store.js";
-import { createEmbeddedCatalog } from "../store/embedded/catalog/catalog.js";
-import { openEmbedded } from "../store/embedded/open.js";
-import { holdsWorkspaces } from "../store/embedded/workspaces.js";
+import { createKey } from "../../commands/rotate-key.js";
+import { ConfigError, type Config } from "../../core/config.js";
+import type { Workspace } from "../../core/catalog/catalog.js";
+import type { WorkspaceId } from "../../core/ids.js";
+import { describeError } from "../../core/log.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
+import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
+import { openEmbedded } from "../../store/embedded/open.js";
+import { holdsWorkspaces } from "../../store/embedded/workspaces.js";
 import { configOrFail, fail } from "./fail.js";
-import { createLog } from "./logger.js";
+import { createLog } from "../logger.js";
 import { keyLine, shownKey } from "./first-start.js";
 
 /** More than anybody would read. */

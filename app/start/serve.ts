@@ -1,0 +1,41 @@
+import { describeError } from "../../core/log.js";
+import { configOrFail, fail } from "./fail.js";
+import { shownKey, welcome } from "./first-start.js";
+import { createLog } from "../logger.js";
+import { startService } from "../service.js";
+
+/** Longer than the drain, and shorter than a supervisor waits before it kills. */
+const EXIT_MS = 15_000;
+
+const config = configOrFail(process.env);
+const log = createLog(config.LOG_LEVEL);
+const starting = startService({ config, log });
+
+let stopping = false;
+async function stop(): Promise<void> {
+  // A second signal ends the process at once.
+  if (stopping) process.exit(1);
+  stopping = true;
+  setTimeout(() => process.exit(1), EXIT_MS).unref();
+  try {
+    await (await starting).close();
+    process.exit(0);
+  } catch (error) {
+    log.error({ cause: describeError(error) }, "stop failed");
+    process.exit(1);
+  }
+}
+// Registered before the start is over: a signal during the first start must not come between making the owner key and showing it.
+for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => void stop());
+
+const service = await starting.catch(fail);
+try {
+  if (service.ownerKey !== null) {
+    // The terminal only, never a log: this key opens everything.
+    const key = shownKey(service.ownerKey, config.DATA_DIR, process.stdout.isTTY);
+    process.stdout.write(welcome(service.url, key, `${new Date().toISOString().slice(0, 19)}Z`));
+  }
+} catch (error) {
+  fail(error);
+}
+process.stdout.write(`onym listens on ${service.url}\n`);
