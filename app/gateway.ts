@@ -5,6 +5,7 @@ import { createFailedLogins } from "../gateway/access/failed-logins.js";
 import { createLimiter } from "../gateway/access/rate-limit.js";
 import { createBytesInFlight } from "../gateway/http/bytes-in-flight.js";
 import { createStages, type Stages } from "../gateway/http/stages.js";
+import type { Stopping } from "../gateway/http/stopping.js";
 import type { Route } from "../gateway/route.js";
 import { createRoutes } from "../gateway/routes.js";
 import { createCursors } from "../gateway/shapes/page.js";
@@ -13,8 +14,8 @@ import type { Parts } from "./parts.js";
 /** Collect bodies may be a little larger than their payload. */
 const ENVELOPE_BYTES = 4_096;
 
-/** What every request of this process goes through. `isDraining` is true once the process takes no new requests. */
-export async function stagesOf({ config, now, backends }: Parts, isDraining: () => boolean): Promise<Stages> {
+/** What every request of this process goes through. */
+export async function stagesOf({ config, now, backends }: Parts, stopping: Stopping): Promise<Stages> {
   return createStages({
     authenticator: createAuthenticator({
       catalog: backends.catalog,
@@ -35,7 +36,7 @@ export async function stagesOf({ config, now, backends }: Parts, isDraining: () 
     bodyLimit: { bytesMax: config.BODY_BYTES_MAX, toldMax: config.BODY_BYTES_MAX, path: "" },
     bytesInFlight: createBytesInFlight(),
     cursors: createCursors(await backends.catalog.secret()),
-    isDraining,
+    stopping,
     now,
   });
 }

@@ -1,6 +1,7 @@
 import http from "node:http";
 import net, { type AddressInfo } from "node:net";
 import { ConfigError } from "../core/config.js";
+import type { Shutdown } from "../gateway/http/stopping.js";
 
 /** Resolves with the port. Throws `ConfigError` that names the variable when the address cannot be taken. */
 export function listen(server: http.Server, host: string, port: number): Promise<number> {
@@ -23,26 +24,42 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
 
 const FAREWELL_MS = 1_000;
 const SWEEP_MS = 50;
+/** A turn of the loop that took no longer had next to nothing to read. */
+const QUIET_MS = 5;
 
 /**
  * Stops listening and lets running requests finish. Idle connections stay open for a moment, so that a client that sends on one just now
  * gets an answer with `Connection: close` instead of a reset.
  */
-export async function drain(server: http.Server, timeoutMs: number): Promise<void> {
-  const started = Date.now();
-  const farewellMs = Math.min(FAREWELL_MS, timeoutMs);
-  await acceptWaiting(server, started + farewellMs);
+export async function drain(
+  server: http.Server,
+  timeoutMs: number,
+  shutdown: Pick<Shutdown, "listenerClosed" | "giveUp">,
+): Promise<void> {
+  const overdue = Date.now() + timeoutMs;
+  await acceptWaiting(server, Date.now() + timeoutMs / 2);
+  const farewell = Math.min(Date.now() + FAREWELL_MS, overdue);
   return new Promise((resolve) => {
     const sweep = setInterval(() => {
-      const elapsed = Date.now() - started;
-      if (elapsed > timeoutMs) server.closeAllConnections();
-      else if (elapsed > farewellMs) server.closeIdleConnections();
+      if (Date.now() > overdue) {
+        shutdown.giveUp();
+        setTimeout(() => server.closeAllConnections(), SWEEP_MS);
+      } else if (Date.now() > farewell) closeIdle(server);
     }, SWEEP_MS);
     // The HTTP server's own close would drop idle connections at once.
     net.Server.prototype.close.call(server, () => {
       clearInterval(sweep);
       resolve();
     });
+    shutdown.listenerClosed();
+  });
+}
+
+/** Under load, requests wait unread on connections that seem idle. What came before a quiet turn was read in it. */
+function closeIdle(server: http.Server): void {
+  const before = performance.now();
+  setImmediate(() => {
+    if (performance.now() - before < QUIET_MS) server.closeIdleConnections();
   });
 }
 

@@ -8,6 +8,7 @@ import { createWaiting } from "../commands/waiting.js";
 import { createApp } from "../gateway/http/app.js";
 import { healthRoutes } from "../gateway/routes/health.js";
 import { createServer } from "../gateway/http/server.js";
+import { createShutdown } from "../gateway/http/stopping.js";
 import { createIdentity } from "../graph/identity.js";
 import { openBackends, type Backends } from "./backends.js";
 import { firstStart } from "./start/first-start.js";
@@ -104,12 +105,12 @@ async function startServer(parts: Parts): Promise<string> {
   // A gateway can accept events while documents and graph are away, so it must stay in the load balancer.
   const probes = startProbes(asked, config.MODE === "gateway" ? ["queue"] : ["queue", "store", "graph"]);
   lifecycle.opened("probes", () => probes.close());
-  let isDraining = false;
+  const shutdown = createShutdown();
   const waiting = createWaiting();
   const routes = config.MODE === "worker" ? [] : apiRoutes(parts, waiting);
   const app = createApp({
     routes: [...routes, ...healthRoutes({ readiness: probes.state })],
-    stages: await stagesOf(parts, () => isDraining),
+    stages: await stagesOf(parts, shutdown),
     log,
     trustProxy: config.TRUST_PROXY,
   });
@@ -118,14 +119,15 @@ async function startServer(parts: Parts): Promise<string> {
     headerBytesMax: config.HEADER_BYTES_MAX,
     headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: config.BODY_TIMEOUT_MS,
+    stopping: shutdown,
     log,
   });
   const port = await listen(server, config.HOST, config.PORT);
   lifecycle.opened("server", () => {
-    isDraining = true;
+    shutdown.begin();
     waiting.drain();
     probes.drain();
-    return drain(server, config.DRAIN_MS);
+    return drain(server, config.DRAIN_MS, shutdown);
   });
   return urlOf(config.HOST, port);
 }

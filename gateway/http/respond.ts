@@ -25,14 +25,9 @@ const ACCEPTED_HEADERS = {
 
 const SLICE_BYTES = 65_536;
 
-export function sendReply(response: ServerResponse, { status, json, headers }: Reply, lastOfConnection: boolean): void {
+export function sendReply(response: ServerResponse, { status, json, headers }: Reply): void {
   if (response.headersSent || response.destroyed) return;
-  if (
-    status === 202 &&
-    !lastOfConnection &&
-    headers === undefined &&
-    json.length === ACCEPTED_HEADERS["Content-Length"]
-  ) {
+  if (status === 202 && headers === undefined && json.length === ACCEPTED_HEADERS["Content-Length"]) {
     response.writeHead(202, ACCEPTED_HEADERS);
     response.end(json);
     return;
@@ -42,7 +37,6 @@ export function sendReply(response: ServerResponse, { status, json, headers }: R
     ...(status === 204 ? {} : { "Content-Type": JSON_TYPE, "Content-Length": body.length }),
     ...SECURITY_HEADERS,
     ...headers,
-    ...(lastOfConnection && { Connection: "close" }),
   });
   if (status === 204) response.end();
   else endInSlices(response, body, 0);

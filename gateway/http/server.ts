@@ -7,6 +7,7 @@ import { makeProblem } from "./error-response.js";
 import { graftExpress } from "./fast-express.js";
 import { refuse } from "./refuse.js";
 import { SECURITY_HEADERS } from "./respond.js";
+import type { Stopping } from "./stopping.js";
 import { inTurns } from "./turns.js";
 
 export interface ServerOptions {
@@ -16,6 +17,8 @@ export interface ServerOptions {
   readonly requestTimeoutMs: number;
   /** A client that takes nothing of its answer for this long is cut; 15 s unless a test says otherwise. */
   readonly stalledMs?: number;
+  /** Absent: it never stops. */
+  readonly stopping?: Stopping;
   readonly log: Log;
 }
 
@@ -26,9 +29,14 @@ export function createServer({
   headersTimeoutMs,
   requestTimeoutMs,
   stalledMs,
+  stopping,
   log,
 }: ServerOptions): http.Server {
-  const handle = inTurns(app, stalledMs);
+  const handle = inTurns(app, {
+    ...(stopping && { stopping }),
+    stalledMs,
+    refuse: (request, response) => refuse(log, request as Request, response as Response, overdue(), null),
+  });
   const server = http.createServer(
     {
       ...graftExpress(app),
@@ -56,6 +64,9 @@ export function createServer({
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket));
   return server;
 }
+
+const overdue = (): AppError =>
+  new AppError("unavailable", "This process stops before the request is done. It may be done all the same.");
 
 const CODE_BY_ERROR: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: "headers_too_large",

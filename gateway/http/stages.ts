@@ -9,6 +9,7 @@ import type { Cursors } from "../shapes/page.js";
 import { checkBodyHead, readBody, type BodyLimit } from "./body.js";
 import type { BytesInFlight } from "./bytes-in-flight.js";
 import { hasBody, sendReply } from "./respond.js";
+import type { Stopping } from "./stopping.js";
 import { bodyReader, paramsReader, queryReader } from "./validate.js";
 
 export interface StageDeps {
@@ -18,7 +19,7 @@ export interface StageDeps {
   readonly bodyLimit: BodyLimit;
   readonly bytesInFlight: BytesInFlight;
   readonly cursors: Cursors;
-  readonly isDraining: () => boolean;
+  readonly stopping: Stopping;
   readonly now: () => number;
 }
 
@@ -69,10 +70,12 @@ const beginning = (now: number): Context => ({
 });
 
 const sharedStages = (deps: StageDeps) => ({
-  takesNew: (_request: Request, _response: Response, next: NextFunction): void => {
-    if (deps.isDraining())
-      throw new AppError("unavailable", "This process is shutting down.", { headers: { Connection: "close" } });
-    next();
+  // Not async: a promise for every request would cost more than the question.
+  takesNew: (_request: Request, _response: Response, next: NextFunction): Promise<void> | void => {
+    if (!deps.stopping.begun.aborted) return next();
+    return deps.stopping.unreachable.then(() => {
+      throw new AppError("unavailable", "This process is shutting down.");
+    });
   },
   checkHead: (request: Request, response: Response, next: NextFunction): void => {
     response.locals["context"] = beginning(deps.now());
@@ -143,18 +146,18 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
 }
 
 const answer =
-  ({ isDraining, bytesInFlight }: StageDeps, { handle, method, isRead }: Route): RequestHandler =>
+  ({ bytesInFlight }: StageDeps, { handle, method, isRead }: Route): RequestHandler =>
   async (_request, response) => {
     const context = contextOf(response);
     // What the others answer is small.
-    if (method !== "get" && isRead !== true) return sendReply(response, await handle(context), isDraining());
+    if (method !== "get" && isRead !== true) return sendReply(response, await handle(context));
     const share = bytesInFlight.open(context.workspace);
     context.takeBytes = share.take;
     response.once("close", share.leave);
     try {
       const reply = await handle(context);
       share.settle(Buffer.byteLength(reply.json));
-      sendReply(response, reply, isDraining());
+      sendReply(response, reply);
     } finally {
       // While it worked for a client that is gone, it held what it read.
       if (response.destroyed || !response.headersSent) share.release();

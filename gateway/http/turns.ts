@@ -1,10 +1,18 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Stopping } from "./stopping.js";
 
 /** A connection is cut when its client takes nothing of an answer for this long. */
 const STALLED_MS = 15_000;
 /** Stalled clients are looked for so many times in that time. */
 const LOOKS = 30;
+
+export interface TurnsOptions {
+  readonly stopping?: Stopping;
+  /** Answers a request that cannot be handled in time. */
+  readonly refuse: (request: IncomingMessage, response: ServerResponse) => void;
+  readonly stalledMs?: number | undefined;
+}
 
 type Line = (readonly [request: IncomingMessage, response: ServerResponse])[];
 
@@ -12,14 +20,21 @@ type Line = (readonly [request: IncomingMessage, response: ServerResponse])[];
  * The requests of one connection, one after the other: the next one begins when the client has taken the answer before it, and until
  * then no more of the connection is read. Otherwise a client that pipelines and never reads would have all its answers in our memory.
  */
-export function inTurns(handle: RequestListener, stalledMs = STALLED_MS): RequestListener {
+export function inTurns(handle: RequestListener, { stopping, refuse, stalledMs }: TurnsOptions): RequestListener {
   /** Of a connection with a request under way: those behind it. */
   const lines = new WeakMap<Socket, Line>();
-  const watch = watchStalled(stalledMs);
+  const watch = watchStalled(stalledMs ?? STALLED_MS);
+  stopping?.begun.addEventListener("abort", () => {
+    for (const response of watch.all()) if (lines.get(response.req.socket)?.length === 0) makeLast(response);
+  });
+  stopping?.overdue.addEventListener("abort", () => {
+    for (const response of watch.all()) if (response.req.complete) refuse(response.req, response);
+  });
 
   const begin = (line: Line, [request, response]: Line[number]): void => {
     const { socket } = request;
     watch.add(response);
+    if (stopping?.begun.aborted === true && line.length === 0) makeLast(response);
     response.once("close", () => {
       watch.remove(response);
       const next = line.shift();
@@ -36,6 +51,9 @@ export function inTurns(handle: RequestListener, stalledMs = STALLED_MS): Reques
     const { socket } = request;
     const line = lines.get(socket);
     if (line !== undefined) {
+      const underWay = Reflect.get(socket, "_httpMessage") as ServerResponse | null;
+      // What was read is answered, so the answer before it cannot be the last.
+      if (underWay?.headersSent === false) underWay.shouldKeepAlive = true;
       if (line.push([request, response]) === 1) keepPaused(socket, line);
       return;
     }
@@ -44,6 +62,23 @@ export function inTurns(handle: RequestListener, stalledMs = STALLED_MS): Reques
     begin(behind, [request, response]);
   };
 }
+
+/** The answer says `Connection: close`. What the client sends behind it is read and thrown away, because closing at once would be a reset. */
+function makeLast(response: ServerResponse): void {
+  if (response.headersSent) return;
+  response.shouldKeepAlive = false;
+  const { socket } = response.req;
+  socket.destroySoon = () => {
+    socket.end();
+    socket
+      .removeAllListeners("data")
+      .on("data", () => {})
+      .resume();
+    socket.once("end", () => socket.destroy());
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  };
+}
+const LINGER_MS = 500;
 
 /** While requests wait, because reading the body of the one under way resumes the connection. */
 function keepPaused(socket: Socket, line: Line): void {
@@ -79,5 +114,6 @@ function watchStalled(stalledMs: number) {
       timer ??= again();
     },
     remove: (response: ServerResponse): void => void current.delete(response),
+    all: () => [...current.keys()],
   };
 }

@@ -8,6 +8,7 @@ import { openClient } from "../../scripts/shared/client.js";
 import { beginLife } from "../../scripts/drill/process/life.js";
 import { send, textAt, useApp } from "../support/service/app.js";
 import { eventBody, withApp, withFolder } from "../support/faults.js";
+import { createShutdown } from "../../gateway/http/stopping.js";
 import { ownerKeyOf, run } from "../support/service/process.js";
 import { openRaw, statusOf } from "../support/service/raw.js";
 import { assertWithin } from "../support/yardstick.js";
@@ -122,7 +123,7 @@ describe("SIGTERM under load", () => {
     // The system takes all of them at once, and each turn of the loop accepts one.
     const connecting = Array.from({ length: CLIENTS }, () => openRaw(url));
     await Promise.race(connecting);
-    const drained = drain(server, 5_000);
+    const drained = drain(server, 5_000, createShutdown());
     const clients = await Promise.all(connecting);
     for (const client of clients) client.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     const answers = await Promise.all(clients.map((client) => client.ended()));

@@ -40,7 +40,7 @@ describe("The requests of one connection", () => {
       setImmediate(() => {
         request.resume();
         const json = JSON.stringify("x".repeat(Number(request.path.slice(1))));
-        setImmediate(() => sendReply(response, { status: 200, json, headers: { "X-Number": String(handled) } }, false));
+        setImmediate(() => sendReply(response, { status: 200, json, headers: { "X-Number": String(handled) } }));
       });
     });
     const limits = { headerBytesMax: 16_384, headersTimeoutMs: 5_000, requestTimeoutMs: 15_000 };
