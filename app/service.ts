@@ -10,6 +10,7 @@ import { healthRoutes } from "../gateway/routes/health.js";
 import { createServer } from "../gateway/http/server.js";
 import { createShutdown } from "../gateway/http/stopping.js";
 import { createIdentity } from "../graph/identity.js";
+import type { Worker } from "../worker/worker.js";
 import { openBackends, type Backends } from "./backends.js";
 import { firstStart } from "./start/first-start.js";
 import { apiRoutes, stagesOf } from "./gateway.js";
@@ -51,9 +52,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     lifecycle.opened("validator", () => validator.close());
     const identity = identityOf(options, backends, now);
     const parts: Parts = { config, log, now, backends, identity, validator, lifecycle };
-    if (config.MODE !== "gateway") startWorker(parts);
+    const worker = config.MODE === "gateway" ? null : startWorker(parts);
     await requireWayIn(parts);
-    const url = await startServer(parts);
+    const url = await startServer(parts, worker);
     // The last part of the start: if the start failed afterwards, nobody would see the key. On a shared catalog two processes would each
     // create a workspace, so there the operator key creates the first one.
     const ownerKey = config.MONGODB_URL === "" ? await firstStart(backends.catalog, now()) : null;
@@ -95,12 +96,13 @@ async function requireWayIn({ config, backends }: Parts): Promise<void> {
 }
 
 /** Every process answers the health routes; only a gateway answers the others. */
-async function startServer(parts: Parts): Promise<string> {
+async function startServer(parts: Parts, worker: Worker | null): Promise<string> {
   const { config, log, backends, lifecycle } = parts;
   const asked = {
     queue: () => backends.queue.ready(),
     store: () => backends.events.ready(),
     graph: () => backends.graph.ready(),
+    ...(worker && { worker: () => worker.ready() }),
   };
   // A gateway can accept events while documents and graph are away, so it must stay in the load balancer.
   const probes = startProbes(asked, config.MODE === "gateway" ? ["queue"] : ["queue", "store", "graph"]);

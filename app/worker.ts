@@ -1,9 +1,9 @@
 import { extract } from "../core/schema/plan.js";
-import { createWorker } from "../worker/worker.js";
+import { createWorker, type Worker } from "../worker/worker.js";
 import type { Parts } from "./parts.js";
 
 /** Handles messages until the lifecycle closes. */
-export function startWorker({ config, log, now, backends, identity, validator, lifecycle }: Parts): void {
+export function startWorker({ config, log, now, backends, identity, validator, lifecycle }: Parts): Worker {
   const worker = createWorker({
     ...backends,
     identity,
@@ -16,4 +16,5 @@ export function startWorker({ config, log, now, backends, identity, validator, l
   });
   lifecycle.opened("worker", () => worker.close());
   worker.start();
+  return worker;
 }

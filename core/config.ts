@@ -94,7 +94,7 @@ export const SETTINGS = Type.Object({
     "time an explain or an undo may take; after it the answer is 503, milliseconds",
   ),
   WORKER_BATCH_MAX: integer(128, 1, 1_000, "events that the worker handles together"),
-  WORKER_TRIES_MAX: integer(5, 1, 20, "failed tries after which an event becomes a dead letter"),
+  WORKER_TRIES_MAX: integer(5, 1, 20, "failed tries after which an event with a mistake in it becomes a dead letter"),
   WORKER_CRASHES_MAX: integer(20, 1, 1_000, "crashes of the worker on one event after which it becomes a dead letter"),
   SCHEMA_COMPILE_MS: integer(200, 10, 10_000, "processor time to compile a schema at registration, milliseconds"),
   VALIDATION_MS: integer(100, 5, 10_000, "processor time to validate one event in the validation thread, milliseconds"),

@@ -2,30 +2,29 @@ import { isUnavailable } from "../core/errors.js";
 import { describeError } from "../core/log.js";
 import type { WorkspaceId } from "../core/ids.js";
 import { decodeMessage } from "../core/event/message.js";
-import type { Delivery } from "../core/ports/event-queue.js";
+import type { Delivery, DeliveryOutcome } from "../core/ports/event-queue.js";
 import type { DeadLetter } from "../core/ports/event-store.js";
 import { completeEvents } from "./complete-events.js";
 import { eventLetter, reasonOf, strangeLetter, type Item } from "./dead-letter.js";
 import type { WorkerDeps } from "./deps.js";
+import { createFaultAlarm, type FaultAlarm } from "./fault-alarm.js";
+import { afterMistake, isFaultOfOurs, nextTry } from "./retries.js";
 import { createSchemaReader } from "./schemas.js";
 
 /** `away`: a dependency did not answer, so the message is not to blame. */
 export type Result =
-  { readonly kind: "done" } | { readonly kind: "retry"; readonly delayMs: number } | { readonly kind: "away" };
+  { readonly kind: "done" } | Exclude<DeliveryOutcome, { readonly kind: "postpone" }> | { readonly kind: "away" };
 
 /** Answers one result for each message, in order, once all that it says is durable. Never throws. */
 export type ProcessBatch = (batch: readonly Delivery[]) => Promise<readonly Result[]>;
 
 const DONE: Result = { kind: "done" };
 const AWAY: Result = { kind: "away" };
-/** Before the second try, the third, and so on. */
-const RETRY_MS = [100, 300, 1_000, 3_000] as const;
-const retryAfter = (attempts: number): Result => ({
-  kind: "retry",
-  delayMs: RETRY_MS[Math.min(attempts, RETRY_MS.length - 1)]!,
-});
 
-export function createProcessBatch(deps: Omit<WorkerDeps, "queue" | "batchMax">): ProcessBatch {
+export function createProcessBatch(
+  deps: Omit<WorkerDeps, "queue" | "batchMax">,
+  alarm: FaultAlarm = createFaultAlarm(deps.log, deps.now),
+): ProcessBatch {
   const requireSchema = createSchemaReader(deps.catalog);
 
   /** Workspaces do not affect each other: a failure in one does not touch the others. */
@@ -79,9 +78,12 @@ export function createProcessBatch(deps: Omit<WorkerDeps, "queue" | "batchMax">)
   };
 
   const fail = async (item: Item, error: unknown): Promise<Result> => {
-    const { attempts } = item.delivery;
-    deps.log.warn({ ...nameOf(item), attempts: attempts + 1, ...describeError(error) }, "an event failed");
-    return attempts + 1 < deps.triesMax ? retryAfter(attempts) : parkEvent(item, reasonOf(error));
+    const fields = { ...nameOf(item), attempts: item.delivery.attempts + 1 };
+    if (isFaultOfOurs(error)) alarm.report(fields, error);
+    else deps.log.warn({ ...fields, ...describeError(error) }, "an event failed");
+    const failedAt = deps.now();
+    const delayMs = nextTry(error, item.delivery, failedAt, deps.triesMax);
+    return delayMs === null ? parkEvent(item, reasonOf(error)) : { kind: "retry", delayMs, failedAt };
   };
 
   const parkEvent = (item: Item, reason: string): Promise<Result> =>
@@ -95,7 +97,7 @@ export function createProcessBatch(deps: Omit<WorkerDeps, "queue" | "batchMax">)
     } catch (error) {
       if (isUnavailable(error)) return away(error);
       deps.log.error({ workspace, eventId, reason, ...describeError(error) }, "a dead letter could not be kept");
-      return retryAfter(delivery.attempts);
+      return { kind: "retry", delayMs: afterMistake(delivery.attempts), failedAt: deps.now() };
     }
     // No client can see a dead letter without a workspace, so the operator must.
     const fields = { workspace, eventId, reason };

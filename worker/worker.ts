@@ -1,11 +1,15 @@
+import { AppError } from "../core/errors.js";
 import { workspaceOf } from "../core/event/message.js";
 import type { Consumer, Delivery, DeliveryOutcome } from "../core/ports/event-queue.js";
 import type { WorkerDeps } from "./deps.js";
+import { createFaultAlarm } from "./fault-alarm.js";
 import { createProcessBatch, type Result } from "./process-batch.js";
 
 export interface Worker {
   /** Starts to handle messages. */
   start(): void;
+  /** Rejects while the program fails on events. */
+  ready(): Promise<void>;
   /** Stops, and resolves when the batches under way are settled. */
   close(): Promise<void>;
 }
@@ -15,7 +19,8 @@ const AWAY_MS_MAX = 5_000;
 
 /** Handles messages of the queue. A message is done only when its event is stored, linked, folded and marked, or is a dead letter. */
 export function createWorker(deps: WorkerDeps): Worker {
-  const processBatch = createProcessBatch(deps);
+  const alarm = createFaultAlarm(deps.log, deps.now);
+  const processBatch = createProcessBatch(deps, alarm);
   let consumer: Consumer | null = null;
   /** Batches in a row during which a dependency was away, of workspaces that wait for it. */
   const awayInARow = new Map<string, number>();
@@ -44,6 +49,10 @@ export function createWorker(deps: WorkerDeps): Worker {
   return {
     start: () => {
       consumer ??= deps.queue.consume(deps.batchMax, handle);
+    },
+    ready: async () => {
+      if (alarm.isRaised())
+        throw new AppError("unavailable", "It fails on events by a fault of this program; the log says where.");
     },
     close: async () => {
       await consumer?.close();

@@ -5,17 +5,19 @@ export interface Delivery {
   readonly message: Buffer;
   /** Failed tries so far: 0 at first. */
   readonly attempts: number;
+  /** When the first of them failed, milliseconds since 1970; null while none has. */
+  readonly failedAt: number | null;
   /** Times that a process ended while it held this message. */
   readonly crashes: number;
 }
 
 /**
- * `done`: forget it. `retry`: deliver it again later; the try counts. `postpone`: deliver it again later; a dependency is away, so the
+ * `done`: forget it. `retry`: deliver it again later; the try counts, and `failedAt` is kept of the first. `postpone`: deliver it again later; a dependency is away, so the
  * try does not count.
  */
 export type DeliveryOutcome =
   | { readonly kind: "done" }
-  | { readonly kind: "retry"; readonly delayMs: number }
+  | { readonly kind: "retry"; readonly delayMs: number; readonly failedAt: number }
   | { readonly kind: "postpone"; readonly delayMs: number };
 
 export interface Consumer {

@@ -44,15 +44,15 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 6,
+  format: 7,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
     message BLOB NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
+    failed_at INTEGER,
     crashes INTEGER NOT NULL DEFAULT 0
   );
-  CREATE INDEX queue_crashed ON queue (crashes, seq) WHERE crashes > 0;
   CREATE TABLE queue_lease (id INTEGER PRIMARY KEY CHECK (id = 1), seqs TEXT NOT NULL);
 
   CREATE TABLE events (

@@ -16,12 +16,14 @@ export async function outcomesOf(
   batch: readonly Delivery[],
 ): Promise<readonly DeliveryOutcome[]> {
   try {
-    const outcomes = await handler(batch.map(({ message, attempts, crashes }) => ({ message, attempts, crashes })));
+    const outcomes = await handler(
+      batch.map(({ message, attempts, failedAt, crashes }) => ({ message, attempts, failedAt, crashes })),
+    );
     if (outcomes.length === batch.length) return outcomes;
     throw new Error(`The handler answered ${outcomes.length} outcomes for ${batch.length} messages.`);
   } catch (error) {
     onError("the handler of a batch failed", error);
-    return batch.map(({ attempts }) => ({ kind: "retry", delayMs: backOff(attempts) }));
+    return batch.map(({ attempts }) => ({ kind: "retry", delayMs: backOff(attempts), failedAt: Date.now() }));
   }
 }
 

@@ -10,7 +10,7 @@ import { within } from "./within.js";
 export interface RabbitQueueOptions {
   /** amqp://user:password@host:5672/vhost */
   readonly url: string;
-  /** Of the queue that is published to; the names of the three beside it begin with it. */
+  /** Of the queue that is published to; the names of those beside it begin with it. */
   readonly name: string;
   /** Messages that may wait to be taken before a publish is refused. A queue that exists keeps its own. */
   readonly lengthMax: number;

@@ -7,7 +7,18 @@ import { ConfigError } from "../../core/config.js";
  * one at a time. `dead`: what the broker itself gave up on.
  */
 export type QueueRole = "main" | "retry" | "suspects" | "dead";
-export type QueueNames = Readonly<Record<QueueRole, string>>;
+export type WaitRole = "wait10s" | "wait1m" | "wait10m";
+export type QueueNames = Readonly<Record<QueueRole | WaitRole, string>>;
+
+/**
+ * Nobody consumes these: after its time the broker moves a message on to `retry`. In memory it would take the place of another that is due
+ * sooner. Each has one time for all its messages, because a message of a queue leaves it only after those before it.
+ */
+export const WAITS: readonly { readonly role: WaitRole; readonly ms: number }[] = [
+  { role: "wait10s", ms: 10_000 },
+  { role: "wait1m", ms: 60_000 },
+  { role: "wait10m", ms: 600_000 },
+];
 
 /** A backstop, not the policy: a copy begins anew, so only a process that dies before it can copy gets here. */
 const DELIVERIES_MAX = 20;
@@ -19,6 +30,9 @@ export const namesOf = (name: string): QueueNames => ({
   retry: `${name}.retry`,
   suspects: `${name}.suspects`,
   dead: `${name}.dead`,
+  wait10s: `${name}.wait.10s`,
+  wait1m: `${name}.wait.1m`,
+  wait10m: `${name}.wait.10m`,
 });
 
 export const ownerOf = (name: string): string => `${name}.owner`;
@@ -40,19 +54,24 @@ export function declarationsOf(names: QueueNames, lengthMax: number) {
     // Without it the broker dead-letters at most once.
     "x-overflow": "reject-publish",
   } as const;
-  const backedByDead = {
+  const movesTo = (queue: string) => ({
     ...common,
-    "x-delivery-limit": DELIVERIES_MAX,
     "x-dead-letter-exchange": "",
-    "x-dead-letter-routing-key": names.dead,
+    "x-dead-letter-routing-key": queue,
     "x-dead-letter-strategy": "at-least-once",
-  };
+  });
+  const backedByDead = { ...movesTo(names.dead), "x-delivery-limit": DELIVERIES_MAX };
   return [
     { queue: names.dead, durable: true, arguments: { ...common, "x-delivery-limit": DELIVERIES_UNLIMITED } },
     { queue: names.main, durable: true, arguments: { ...backedByDead, "x-max-length": lengthMax } },
     // Without a bound: what was accepted once is never refused on its way.
     { queue: names.retry, durable: true, arguments: backedByDead },
     { queue: names.suspects, durable: true, arguments: backedByDead },
+    ...WAITS.map(({ role, ms }) => ({
+      queue: names[role],
+      durable: true,
+      arguments: { ...movesTo(names.retry), "x-message-ttl": ms },
+    })),
   ];
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Backends } from "../../app/backends.js";
+import { AppError } from "../../core/errors.js";
 import { at, listAt, startApp, textAt, until, type App, type TestWorkspace } from "../support/service/app.js";
 import {
   collected,
@@ -36,7 +37,7 @@ async function startPoisoned() {
   const state = { poison: "", deliveries: 0 };
   const wrap = (backends: Backends): Backends => {
     const markFolded: Backends["events"]["markFolded"] = async (workspace, marks, fold) => {
-      if (marks.some(({ eventId }) => eventId === state.poison)) throw new Error("poison");
+      if (marks.some(({ eventId }) => eventId === state.poison)) throw new AppError("validation_failed", "poison");
       return backends.events.markFolded(workspace, marks, fold);
     };
     const counted = withHandler(backends, (handler) => (batch) => {
@@ -232,13 +233,13 @@ describe("Under a fault the service", () => {
   it("parks a poison message with its reason within ten seconds and six tries", async () => {
     const { workspace, state, parked } = poisoned;
     const { body, tookMs } = await parked;
-    assert.deepEqual([body["status"], body["reason"]], ["dead", "internal"]);
+    assert.deepEqual([body["status"], body["reason"]], ["dead", "validation_failed"]);
     assert.ok(tookMs < 10_000, `${Math.round(tookMs)} ms`);
     assert.ok(state.deliveries >= 2 && state.deliveries <= 6, `${state.deliveries} deliveries`);
     const letters = listAt((await workspace.send("GET", "/v1/dead-letters")).body, "dead_letters");
     assert.deepEqual(
       letters.map((letter) => [at(letter, "event_id"), at(letter, "reason")]),
-      [[state.poison, "internal"]],
+      [[state.poison, "validation_failed"]],
     );
   });
 });

@@ -5,7 +5,7 @@ import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import { QUEUE_LENGTH_MAX } from "../support/backends.js";
 import type { Contract } from "../support/contract.js";
 import { eventually } from "../support/eventually.js";
-import { DONE, listen, numbered, publishAll, QUIET_MS, texts } from "../support/queue.js";
+import { DONE, FAILED_AT, listen, numbered, publishAll, QUIET_MS, texts } from "../support/queue.js";
 import { lifecycleSentences } from "./event-queue-lifecycle.contract.js";
 import { workspaceSentences } from "./event-queue-workspaces.contract.js";
 
@@ -64,7 +64,7 @@ export const eventQueueContract: Contract<EventQueue> = {
     const { consumer, deliveries, came } = listen(port);
     await came(1);
     await consumer.close();
-    assert.deepEqual(deliveries(), [{ message: Buffer.from("new"), attempts: 0, crashes: 0 }]);
+    assert.deepEqual(deliveries(), [{ message: Buffer.from("new"), attempts: 0, failedAt: null, crashes: 0 }]);
   },
 
   "forgets what is done": async ({ port, reopen }) => {
@@ -103,32 +103,40 @@ export const eventQueueContract: Contract<EventQueue> = {
     assert.deepEqual(new Set(texts(second.deliveries())), new Set(numbered(2).map(String)));
   },
 
-  "delivers a retry again after its delay, with one failed try more each time": async ({ port }) => {
+  "delivers a retry again after its delay, with one failed try more each time and the time of the first": async ({
+    port,
+  }) => {
     await port.publish(Buffer.from("flaky"));
     const times: number[] = [];
     const { consumer, deliveries, came } = listen(port, 10, ({ attempts }) => {
       times.push(performance.now());
-      return attempts < 2 ? { kind: "retry", delayMs: 40 } : DONE;
+      return attempts < 2 ? { kind: "retry", delayMs: 40, failedAt: FAILED_AT + attempts } : DONE;
     });
     await came(3);
     await consumer.close();
     assert.deepEqual(
-      deliveries().map(({ attempts }) => attempts),
-      [0, 1, 2],
+      deliveries().map(({ attempts, failedAt }) => [attempts, failedAt]),
+      [
+        [0, null],
+        [1, FAILED_AT],
+        [2, FAILED_AT],
+      ],
     );
     assert.ok(times[1]! - times[0]! >= 39 && times[2]! - times[1]! >= 39, `delivered at ${times.join(", ")}`);
     assert.equal(await port.depth(), 0);
   },
 
-  "keeps the failed tries across close and reopen": async ({ port, reopen }) => {
+  "keeps the failed tries and the time of the first across close and reopen": async ({ port, reopen }) => {
     await port.publish(Buffer.from("flaky"));
-    const first = listen(port, 10, () => ({ kind: "retry", delayMs: 60_000 }));
+    const first = listen(port, 10, () => ({ kind: "retry", delayMs: 9_000, failedAt: FAILED_AT }));
     await first.came(1);
     await first.consumer.close();
     const second = listen(await reopen());
     await second.came(1);
     await second.consumer.close();
-    assert.deepEqual(second.deliveries(), [{ message: Buffer.from("flaky"), attempts: 1, crashes: 0 }]);
+    assert.deepEqual(second.deliveries(), [
+      { message: Buffer.from("flaky"), attempts: 1, failedAt: FAILED_AT, crashes: 0 },
+    ]);
   },
 
   "delivers a postponed message again after its delay, and counts no try": async ({ port }) => {
@@ -162,7 +170,11 @@ export const eventQueueContract: Contract<EventQueue> = {
     const kinds = ["done", "retry", "postpone"] as const;
     const { consumer, deliveries, came } = listen(port, 30, ({ message, attempts }) => {
       const kind = kinds[Number(message.toString().slice(8)) % 3]!;
-      return kind === "done" || attempts > 0 ? DONE : { kind, delayMs: kind === "retry" ? 10 : 60_000 };
+      return kind === "done" || attempts > 0
+        ? DONE
+        : kind === "retry"
+          ? { kind, delayMs: 10, failedAt: FAILED_AT }
+          : { kind, delayMs: 60_000 };
     });
     await came(40);
     await eventually("the retried ones are done", async () => (await port.depth()) === 10);
@@ -210,7 +222,7 @@ export const eventQueueContract: Contract<EventQueue> = {
   "goes on with the others while some wait for their retry": async ({ port }) => {
     await port.publish(Buffer.from("bad"));
     const { consumer, came, deliveries } = listen(port, 10, ({ message }) =>
-      message.toString() === "bad" ? { kind: "retry", delayMs: 60_000 } : DONE,
+      message.toString() === "bad" ? { kind: "retry", delayMs: 60_000, failedAt: FAILED_AT } : DONE,
     );
     await came(1);
     await publishAll(port, numbered(20));
@@ -218,6 +230,21 @@ export const eventQueueContract: Contract<EventQueue> = {
     await consumer.close();
     assert.equal(deliveries().length, 21);
     assert.equal(await port.depth(), 1);
+  },
+
+  "holds up no other retry while very many wait long for theirs": async ({ port }) => {
+    await publishAll(port, numbered(700));
+    const { consumer, came, deliveries } = listen(port, 100, ({ message, attempts }) =>
+      attempts > 0
+        ? DONE
+        : { kind: "retry", delayMs: message.toString() === "soon" ? 40 : 600_000, failedAt: FAILED_AT },
+    );
+    await came(700);
+    await port.publish(Buffer.from("soon"));
+    await came(702);
+    await eventually("the quick one is done", async () => (await port.depth()) === 700);
+    await consumer.close();
+    assert.equal(deliveries().filter(({ attempts }) => attempts > 0).length, 1);
   },
 
   "counts in its depth what is not done": async ({ port }) => {

@@ -213,7 +213,11 @@ describe("The HTTP surface", () => {
   it("tells by /readyz that each part answers", async () => {
     const { status, body } = await app().send("GET", "/readyz");
     assert.equal(status, 200);
-    assert.deepEqual(body, { status: "ready", checks: { queue: true, store: true, graph: true }, reasons: {} });
+    assert.deepEqual(body, {
+      status: "ready",
+      checks: { queue: true, store: true, graph: true, worker: true },
+      reasons: {},
+    });
   });
 
   it("takes no body where none is needed, and keeps the connection good for the next request", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import { openRabbitQueue } from "../../store/rabbitmq/queue.js";
 import { eventually } from "../support/eventually.js";
-import { DONE, listen, numbered, publishAll, texts } from "../support/queue.js";
+import { DONE, FAILED_AT, listen, numbered, publishAll, texts } from "../support/queue.js";
 import { aQueueName, dropQueues } from "../support/servers/rabbitmq-backend.js";
 import { killRabbitChildren, startRabbitChild, type Told } from "../support/servers/rabbitmq-process.js";
 import { openBrokerProxy, type BrokerProxy } from "../support/servers/rabbitmq-proxy.js";
@@ -80,12 +80,16 @@ describe("The queue on RabbitMQ, when a process dies", () => {
     const { came, consumer, deliveries } = listen(queue);
     await came(1);
     await consumer.close();
-    assert.deepEqual(deliveries(), [{ message: Buffer.from("poison"), attempts: 0, crashes: 22 }]);
+    assert.deepEqual(deliveries(), [{ message: Buffer.from("poison"), attempts: 0, failedAt: null, crashes: 22 }]);
   });
 
   it("keeps the failed tries of what it died on", async () => {
     await queue.publish(Buffer.from("flaky"));
-    const first = listen(queue, 10, ({ attempts }) => ({ kind: "retry", delayMs: attempts === 0 ? 0 : 60_000 }));
+    const first = listen(queue, 10, ({ attempts }) => ({
+      kind: "retry",
+      delayMs: attempts === 0 ? 0 : 9_000,
+      failedAt: FAILED_AT,
+    }));
     await first.came(2);
     // The second copy waits in this process when its connection ends.
     await eventually("the copy is held", async () => (await queue.depth()) === 1);

@@ -6,7 +6,7 @@ import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import { openRabbitQueue, type RabbitQueueOptions } from "../../store/rabbitmq/queue.js";
 import { namesOf } from "../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
-import { DONE, listen, numbered, publishAll, texts } from "../support/queue.js";
+import { DONE, FAILED_AT, listen, numbered, publishAll, texts } from "../support/queue.js";
 import { aQueueName, connectToRabbit, dropQueues } from "../support/servers/rabbitmq-backend.js";
 import { serversUnderTest } from "../support/servers/servers.js";
 
@@ -107,7 +107,7 @@ describe("The queue on RabbitMQ", () => {
       await consumer.close();
       assert.deepEqual(
         deliveries(),
-        bodies.map(([, message]) => ({ message, attempts: 0, crashes: 0 })),
+        bodies.map(([, message]) => ({ message, attempts: 0, failedAt: null, crashes: 0 })),
       );
     });
 
@@ -145,7 +145,7 @@ describe("The queue on RabbitMQ", () => {
         Array.from({ length: 450 }, () => Buffer.from("bad")),
       );
       const { came, consumer, deliveries } = listen(queue, 50, ({ message }) =>
-        message.toString() === "bad" ? { kind: "retry", delayMs: 60_000 } : DONE,
+        message.toString() === "bad" ? { kind: "retry", delayMs: 60_000, failedAt: FAILED_AT } : DONE,
       );
       await came(450);
       await publishAll(queue, numbered(20));
@@ -155,10 +155,27 @@ describe("The queue on RabbitMQ", () => {
       assert.equal(await queue.depth(), 450);
     });
 
+    it("wait long in the broker, and come back after their time with their tries and the time of the first", async () => {
+      await queue.publish(Buffer.from("waits"));
+      const first = listen(queue, 10, () => ({ kind: "retry", delayMs: 10_100, failedAt: FAILED_AT }));
+      await first.came(1);
+      await eventually("it lies in the broker", async () => (await readyIn(namesOf(name).wait10s)) === 1);
+      const since = performance.now();
+      await first.consumer.close();
+      await reopen();
+      const second = listen(queue);
+      await second.came(1);
+      await second.consumer.close();
+      assert.ok(performance.now() - since > 9_000);
+      assert.deepEqual(second.deliveries(), [
+        { message: Buffer.from("waits"), attempts: 1, failedAt: FAILED_AT, crashes: 0 },
+      ]);
+    });
+
     it("are put back as copies before the broker takes them away for being held too long", async () => {
       await reopen({ heldMsMax: 200 });
       await queue.publish(Buffer.from("waits"));
-      const first = listen(queue, 10, () => ({ kind: "postpone", delayMs: 60_000 }));
+      const first = listen(queue, 10, () => ({ kind: "postpone", delayMs: 9_000 }));
       await first.came(1);
       await sleep(700);
       // The original is gone with its queue; the copy is elsewhere and still waits.
@@ -239,19 +256,22 @@ describe("The queue on RabbitMQ", () => {
     });
 
     it("writes every queue to disk on a quorum, with a place for what the broker gives up on, and drops nothing", async () => {
-      const { main, retry, suspects, dead } = namesOf(name);
+      const { main, retry, suspects, dead, wait10s, wait1m, wait10m } = namesOf(name);
       const quorum = { "x-queue-type": "quorum", "x-overflow": "reject-publish" };
-      const limited = {
+      const movesTo = (to: string) => ({
         ...quorum,
-        "x-delivery-limit": 20,
         "x-dead-letter-exchange": "",
-        "x-dead-letter-routing-key": dead,
+        "x-dead-letter-routing-key": to,
         "x-dead-letter-strategy": "at-least-once",
-      };
+      });
+      const limited = { ...movesTo(dead), "x-delivery-limit": 20 };
       const expected: readonly (readonly [queue: string, args: Readonly<Record<string, unknown>>])[] = [
         [main, { ...limited, "x-max-length": 10_000 }],
         [retry, limited],
         [suspects, limited],
+        [wait10s, { ...movesTo(retry), "x-message-ttl": 10_000 }],
+        [wait1m, { ...movesTo(retry), "x-message-ttl": 60_000 }],
+        [wait10m, { ...movesTo(retry), "x-message-ttl": 600_000 }],
         [dead, { ...quorum, "x-delivery-limit": 1_000_000_000 }],
       ];
       // The broker refuses a declaration that differs from what stands there.

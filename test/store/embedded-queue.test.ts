@@ -8,6 +8,7 @@ import { createEmbeddedQueue } from "../../store/embedded/queue/queue.js";
 import { temporaryFolder } from "../support/backends.js";
 import { killChildren, startChild } from "../support/service/child.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
+import { FAILED_AT } from "../support/queue.js";
 
 describe("The embedded queue", () => {
   let dataDir: string;
@@ -223,7 +224,7 @@ describe("The embedded queue", () => {
     });
     await eventually("it is done", async () => (await queue.depth()) === 0);
     await consumer.close();
-    assert.deepEqual(left, [{ message: Buffer.from("poison"), attempts: 0, crashes: 3 }]);
+    assert.deepEqual(left, [{ message: Buffer.from("poison"), attempts: 0, failedAt: null, crashes: 3 }]);
   });
 
   it("delivers what a process died on alone each time, and loses it not among the neighbours that are done", async () => {
@@ -238,7 +239,7 @@ describe("The embedded queue", () => {
       // An ordinary message waits for its retry at the same time, so that there is a batch to be wrongly put into.
       return batch.map(({ message, crashes, attempts }) =>
         attempts < 2 && (crashes > 0 || message.toString() === "message 0")
-          ? { kind: "retry", delayMs: 0 }
+          ? { kind: "retry", delayMs: 0, failedAt: FAILED_AT }
           : { kind: "done" },
       );
     });
@@ -247,7 +248,9 @@ describe("The embedded queue", () => {
     const blamed = batches.filter((batch) => batch.some(({ crashes }) => crashes > 0));
     assert.deepEqual(
       blamed,
-      [0, 1, 2].map((attempts) => [{ message: Buffer.from("message 2"), attempts, crashes: 1 }]),
+      [0, 1, 2].map((attempts) => [
+        { message: Buffer.from("message 2"), attempts, failedAt: attempts === 0 ? null : FAILED_AT, crashes: 1 },
+      ]),
     );
     assert.equal(batches.flat().length, 5 + 2 + 2 + 4);
   });
@@ -261,7 +264,9 @@ describe("The embedded queue", () => {
     let handled = 0;
     const consumer = queue.consume(8, async (batch) => {
       handled += batch.length;
-      return batch.map(({ crashes }) => (crashes > 0 ? { kind: "retry", delayMs: 60_000 } : { kind: "done" }));
+      return batch.map(({ crashes }) =>
+        crashes > 0 ? { kind: "retry", delayMs: 60_000, failedAt: FAILED_AT } : { kind: "done" },
+      );
     });
     await eventually("all were handled", () => handled === 3);
     await sleep(50);
@@ -271,7 +276,9 @@ describe("The embedded queue", () => {
 
   it("blames nobody after an orderly close", async () => {
     await publishAll(3);
-    const consumer = queue.consume(2, async (batch) => batch.map(() => ({ kind: "retry", delayMs: 60_000 }) as const));
+    const consumer = queue.consume(2, async (batch) =>
+      batch.map(() => ({ kind: "retry", delayMs: 60_000, failedAt: FAILED_AT }) as const),
+    );
     await eventually("all were tried", () => attemptsOf(store.database) === 3);
     await consumer.close();
     await close();

@@ -20,6 +20,7 @@ const aHeld = (): Held => ({
   workspace: "",
   bytes: 1,
   attempts: 0,
+  failedAt: null,
   crashes: 1,
   heldSince: 0,
   dueAt: 0,

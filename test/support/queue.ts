@@ -4,6 +4,8 @@ import type { WorkspaceId } from "../../core/ids.js";
 import { eventually } from "./eventually.js";
 import { anEvent } from "./worker-bench.js";
 
+/** When the tries of the tests fail, milliseconds since 1970. */
+export const FAILED_AT = 1_767_225_600_123;
 export const DONE: DeliveryOutcome = { kind: "done" };
 export const numbered = (count: number): readonly Buffer[] =>
   Array.from({ length: count }, (_, n) => Buffer.from(`message ${n}`));

@@ -26,7 +26,7 @@ const SCHEMA = "page-view" as SchemaId;
 
 export const idOf = (n: number): EventId => `00000000-0000-7000-8000-${String(n).padStart(12, "0")}` as EventId;
 
-/** An event that folds: `city` is latest, `tag` a union. A `poison` in the payload makes the worker fail on it. */
+/** An event that folds: `city` is latest, `tag` a union. A `poison` in the payload is a mistake of it, a `fault` one of the program. */
 export const anEvent = (
   n: number,
   { payload, ...rest }: Partial<Omit<EventRecord, "payload">> & { payload?: unknown } = {},
@@ -52,6 +52,7 @@ export const anEvent = (
 export const delivered = (event: EventRecord, attempts = 0, crashes = 0): Delivery => ({
   message: encodeMessage(event),
   attempts,
+  failedAt: null,
   crashes,
 });
 
@@ -59,7 +60,8 @@ const MERGES = { city: "latest", tag: "union" } as const;
 
 function contribute(_schema: unknown, payload: unknown): Contribution["traits"] {
   const fields = payload as Readonly<Record<string, string | number | undefined>>;
-  if (fields["poison"] !== undefined) throw new Error(`cannot read ${fields["poison"]}`);
+  if (fields["poison"] !== undefined) throw new AppError("validation_failed", `cannot read ${fields["poison"]}`);
+  if (fields["fault"] !== undefined) throw new Error(`cannot read ${fields["fault"]}`);
   return (["city", "tag"] as const).flatMap((name) =>
     fields[name] === undefined ? [] : [{ name, merge: MERGES[name], value: fields[name] }],
   );
@@ -78,15 +80,23 @@ export interface BenchOptions {
   readonly triesMax?: number;
   readonly crashesMax?: number;
   readonly wrap?: (ports: MemoryPorts) => MemoryPorts;
+  readonly now?: () => number;
 }
 
-export function createBench({ triesMax = 5, crashesMax = 20, wrap = (same) => same }: BenchOptions = {}): Bench {
+export function createBench({
+  triesMax = 5,
+  crashesMax = 20,
+  wrap = (same) => same,
+  now = () => 1_767_225_700_000,
+}: BenchOptions = {}): Bench {
   const ports = createMemoryPorts(WORKSPACES, SCHEMA);
   const logged: string[] = [];
-  const write = (fields: Readonly<Record<string, unknown>>, message: string): void =>
-    void logged.push(JSON.stringify([fields, message]));
-  const log: Log = { info: write, warn: write, error: write };
-  const deps = { ...wrap(ports), contribute, log, triesMax, crashesMax, now: () => 1_767_225_700_000 };
+  const writer =
+    (level: string) =>
+    (fields: Readonly<Record<string, unknown>>, message: string): void =>
+      void logged.push(JSON.stringify([level, fields, message]));
+  const log: Log = { info: writer("info"), warn: writer("warn"), error: writer("error") };
+  const deps = { ...wrap(ports), contribute, log, triesMax, crashesMax, now };
   return { ports, logged, deps, start: () => createProcessBatch(deps) };
 }
 
@@ -139,12 +149,18 @@ export async function drain(process: ProcessBatch, batch: readonly Delivery[]): 
     open = open.flatMap(({ delivery, index }, at) => {
       const result = results[at]!;
       if (result.kind === "done") return [];
-      const attempts = delivery.attempts + (result.kind === "retry" ? 1 : 0);
-      return [{ delivery: { ...delivery, attempts }, index }];
+      return [{ delivery: result.kind === "retry" ? afterRetry(delivery, result.failedAt) : delivery, index }];
     });
   }
   return tries;
 }
+
+/** The message as it comes again. */
+export const afterRetry = (delivery: Delivery, failedAt: number): Delivery => ({
+  ...delivery,
+  attempts: delivery.attempts + 1,
+  failedAt: delivery.failedAt ?? failedAt,
+});
 
 const facetText = (facet: Facet): string =>
   facetToJson({ ...facet, traits: new Map([...facet.traits].toSorted(([a], [b]) => (a < b ? -1 : 1))) });

@@ -22,8 +22,8 @@ const [ONE, TWO] = WORKSPACES;
 describe("A dead letter", () => {
   it("is made of a message that is not ours, once however often it comes", async () => {
     const bench = createBench();
-    const strange: Delivery = { message: Buffer.from("hello"), attempts: 0, crashes: 0 };
-    const other: Delivery = { message: Buffer.from('{"v":99}\n{}'), attempts: 0, crashes: 0 };
+    const strange: Delivery = { message: Buffer.from("hello"), attempts: 0, failedAt: null, crashes: 0 };
+    const other: Delivery = { message: Buffer.from('{"v":99}\n{}'), attempts: 0, failedAt: null, crashes: 0 };
     assert.deepEqual(await bench.start()([strange, other, strange]), [done, done, done]);
     const letters = [...bench.ports.state.letters.values()];
     assert.deepEqual(letters.map(({ reason }) => reason).toSorted(), [
@@ -108,7 +108,7 @@ describe("A dead letter", () => {
       assert.ok(bench.logged.length >= 5);
       assert.doesNotMatch(bench.logged.join(), /canary/);
     }
-    assert.deepEqual([...reasons.values()], ["internal", "invalid_json"]);
+    assert.deepEqual([...reasons.values()], ["validation_failed", "invalid_json"]);
   });
 
   it("does not kill a stored event that has nothing left to do", async () => {
@@ -126,12 +126,12 @@ describe("A dead letter", () => {
     };
     const batch = [
       delivered(anEvent(1, { payload: { poison: "x" } }), 4),
-      { message: Buffer.from("x"), attempts: 9, crashes: 0 },
+      { message: Buffer.from("x"), attempts: 9, failedAt: null, crashes: 0 },
     ];
     const process = bench.start();
     assert.deepEqual(await process(batch), [
-      { kind: "retry", delayMs: 3_000 },
-      { kind: "retry", delayMs: 3_000 },
+      { kind: "retry", delayMs: 3_000, failedAt: 1_767_225_700_000 },
+      { kind: "retry", delayMs: 3_000, failedAt: 1_767_225_700_000 },
     ]);
     bench.ports.hook = (step) => {
       if (step === "bury") throw away();

@@ -191,7 +191,7 @@ async function deliverSome(
   if (fault === 0) {
     if ((await runUntil(bench, batch, call)) !== null) return rest;
     seen();
-    return [...rest, ...batch.map(({ message, attempts, crashes }) => ({ message, attempts, crashes: crashes + 1 }))];
+    return [...rest, ...batch.map((delivery) => ({ ...delivery, crashes: delivery.crashes + 1 }))];
   }
   bench.ports.hook = failAt(fault < 4 ? call : -1, () => {
     seen();

@@ -37,14 +37,16 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   let closing = false;
 
   const settle = (batch: Batch<Waiting>, outcomes: readonly DeliveryOutcome[]): void => {
+    const done: number[] = [];
+    const retry: (readonly [number, number])[] = [];
     for (const [index, item] of batch.items.entries()) {
       const outcome = outcomes[index]!;
-      if (outcome.kind !== "done") schedule.hold({ ...item, dueAt: now() + outcome.delayMs });
+      if (outcome.kind === "done") done.push(item.seq);
+      else schedule.hold({ ...item, dueAt: now() + outcome.delayMs });
+      if (outcome.kind === "retry") retry.push([item.seq, outcome.failedAt]);
     }
     schedule.ended(batch, sharedPostpone(outcomes) ?? 0);
-    const of = (kind: DeliveryOutcome["kind"]): readonly number[] =>
-      batch.items.filter((_, index) => outcomes[index]!.kind === kind).map(({ seq }) => seq);
-    settlements.push({ done: of("done"), retry: of("retry") });
+    settlements.push({ done, retry });
     alarm.ring();
   };
   const handle = async (batch: Batch<Waiting>, found: ReadonlyMap<number, QueueRow>): Promise<void> => {

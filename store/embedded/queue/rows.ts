@@ -19,7 +19,7 @@ export interface Waiting {
 /** What became of the batches. */
 export interface Settlement {
   readonly done: readonly number[];
-  readonly retry: readonly number[];
+  readonly retry: readonly (readonly [seq: number, failedAt: number])[];
 }
 
 /** Rows that the scan at the start reads in one turn of the loop. */
@@ -34,13 +34,14 @@ export function createQueueRows(database: Database) {
     `SELECT seq, crashes, length(message), substr(message, 1, ${WORKSPACE_BYTES}) FROM queue
      WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ${SCANNED_TOGETHER}`,
   );
-  const SELECT = "SELECT seq, message, attempts, crashes FROM queue";
+  const SELECT = "SELECT seq, message, attempts, failed_at, crashes FROM queue";
   const readRange = database.prepare(`${SELECT} WHERE seq BETWEEN ? AND ?`);
   const readListed = database.prepare(`${SELECT} WHERE seq IN (SELECT value FROM json_each(?))`);
   const removeRange = database.prepare("DELETE FROM queue WHERE seq BETWEEN ? AND ?");
   const removeListed = database.prepare("DELETE FROM queue WHERE seq IN (SELECT value FROM json_each(?))");
   const retryListed = database.prepare(
-    "UPDATE queue SET attempts = attempts + 1 WHERE seq IN (SELECT value FROM json_each(?))",
+    `UPDATE queue SET attempts = attempts + 1, failed_at = coalesce(failed_at, failed.value ->> 1)
+     FROM json_each(?) AS failed WHERE seq = failed.value ->> 0`,
   );
   const putLease = database.prepare("INSERT OR REPLACE INTO queue_lease (id, seqs) VALUES (1, ?)");
   const dropLease = database.prepare("DELETE FROM queue_lease");
@@ -95,8 +96,8 @@ function rangeOf(seqs: readonly number[]): readonly [number, number] | null {
 }
 
 const toRow = (row: readonly unknown[]): QueueRow => {
-  const [seq, message, attempts, crashes] = row as readonly [number, Buffer, number, number];
-  return { seq, message, attempts, crashes };
+  const [seq, message, attempts, failedAt, crashes] = row as readonly [number, Buffer, number, number | null, number];
+  return { seq, message, attempts, failedAt, crashes };
 };
 
 /** Messages of one workspace share its name: a text of its own for each would be half of what memory holds of it. */

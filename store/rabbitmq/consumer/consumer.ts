@@ -76,7 +76,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     if (outcome.kind === "done") return held.intake.ack(held.tag);
     const dueAt = now() + outcome.delayMs;
     if (outcome.kind === "postpone") schedule.hold({ ...held, dueAt });
-    else copies.toRetry({ ...held, attempts: held.attempts + 1, dueAt });
+    else copies.toRetry({ ...held, attempts: held.attempts + 1, failedAt: held.failedAt ?? outcome.failedAt, dueAt });
   };
   const handle = async (batch: Batch<Held>): Promise<void> => {
     const outcomes = await outcomesOf(deps, batch.items);
@@ -163,6 +163,7 @@ function heldOf({ intake, tag, source, message, headers, isRedelivered }: Incomi
     workspace: workspaceOf(message),
     bytes: message.length,
     attempts: headers.attempts,
+    failedAt: headers.failedAt === 0 ? null : headers.failedAt,
     crashes: source === "dead" ? CRASHES_GIVEN_UP : headers.crashes + (isRedelivered ? 1 : 0),
     heldSince,
     dueAt: heldSince + headers.delayMs,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { RabbitPublisher } from "../publisher/publisher.js";
 import { now } from "../../queue/schedule.js";
 import type { Held } from "./held.js";
-import type { QueueNames } from "../topology.js";
+import { WAITS, type QueueNames } from "../topology.js";
 
 export interface CopiesDeps {
   readonly names: QueueNames;
@@ -21,7 +21,7 @@ export interface CopiesDeps {
 export interface Copies {
   /** To the end of the suspects, so that it delays nobody, and a further crash counts only against a message that was handled alone. */
   move(held: Held): void;
-  /** To wait for its time in the queue of the copies. */
+  /** To wait for its time among the copies; what has long to wait lies in a queue that delivers it only then. */
   toRetry(held: Held): void;
   /** All at once, and due at once: what the broker requeues by itself would look like a crash. */
   giveBack(all: readonly Held[]): Promise<void>;
@@ -40,11 +40,14 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
   let moves = 0;
   let forgotten = 0;
 
-  const copy = (queue: string, { message, attempts, crashes }: Held, delayMs: number): Promise<boolean> =>
-    publisher.copy(queue, message, { attempts, crashes, delayMs: Math.max(0, Math.round(delayMs)) }).then(
+  const copy = (queue: string, held: Held, delayMs: number): Promise<boolean> => {
+    const { message, attempts, failedAt, crashes } = held;
+    const headers = { attempts, failedAt: failedAt ?? 0, crashes, delayMs: Math.max(0, Math.round(delayMs)) };
+    return publisher.copy(queue, message, headers).then(
       () => true,
       () => false,
     );
+  };
   const forget = ({ intake, tag }: Held): void => {
     forgotten += 1;
     intake.ack(tag);
@@ -66,7 +69,12 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
     if (moves === 0) onMoved();
   };
   const toRetry = async (held: Held): Promise<void> => {
-    if (!(await replace(names.retry, held, held.dueAt - now()))) keep(held);
+    const delayMs = held.dueAt - now();
+    const wait = WAITS.findLast(({ ms }) => ms <= delayMs);
+    const isReplaced = await (wait === undefined
+      ? replace(names.retry, held, delayMs)
+      : replace(names[wait.role], held, delayMs - wait.ms));
+    if (!isReplaced) keep(held);
   };
   const track = (work: Promise<void>): void => {
     const tracked = work.finally(() => underWay.delete(tracked));

@@ -1,6 +1,8 @@
 /** What a copy of a message carries beside its bytes. A message as first published has no headers, which halve the broker's speed. */
 export interface CopyHeaders {
   readonly attempts: number;
+  /** As of a delivery; 0 for null. */
+  readonly failedAt: number;
   readonly crashes: number;
   /** To wait from its arrival on, milliseconds. A time of day would hang on two clocks. */
   readonly delayMs: number;
@@ -13,6 +15,7 @@ const DELAY_MS_MAX = 86_400_000;
 /** Anybody may publish: what is absent, of another type or out of bounds counts as 0. */
 export const readHeaders = (headers: Readonly<Record<string, unknown>> | undefined): CopyHeaders => ({
   attempts: countOf(headers?.["attempts"], COUNT_MAX),
+  failedAt: countOf(headers?.["failedAt"], Number.MAX_SAFE_INTEGER),
   crashes: countOf(headers?.["crashes"], COUNT_MAX),
   delayMs: countOf(headers?.["delayMs"], DELAY_MS_MAX),
 });

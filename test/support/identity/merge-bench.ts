@@ -118,7 +118,7 @@ export interface SmallEvent {
 export const eventIdOf = ({ number }: SmallEvent): EventId =>
   `00000000-0000-7000-8000-${String(number).padStart(12, "0")}` as EventId;
 
-const DELIVERY: Item["delivery"] = { message: Buffer.alloc(0), attempts: 0, crashes: 0 };
+const DELIVERY: Item["delivery"] = { message: Buffer.alloc(0), attempts: 0, failedAt: null, crashes: 0 };
 const SCHEMA = aSchema();
 
 const recordOf = (workspace: WorkspaceId, event: SmallEvent): EventRecord => ({
