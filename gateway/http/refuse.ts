@@ -4,11 +4,20 @@ import { describeError, type Log } from "../../core/log.js";
 import type { Context } from "../route.js";
 import { problemOf } from "./error-response.js";
 import { sendProblem } from "./respond.js";
+import { SHUTTING_DOWN } from "./stopping.js";
 
-/** Answers a failure and logs it: one line, without anything that the client sent. */
+/** Those that have told of a shutdown. */
+const told = new WeakSet<Log>();
+
+/** Answers a failure and logs it: one line, without anything that the client sent. A shutdown is expected, and is one line for all. */
 export function refuse(log: Log, request: Request, response: Response, error: unknown, route: string | null): void {
   const problem = problemOf(error);
   sendProblem(request, response, problem);
+  if (error === SHUTTING_DOWN) {
+    if (!told.has(log)) log.info({}, "requests are refused: this process is shutting down");
+    told.add(log);
+    return;
+  }
   const fields = {
     request_id: problem.requestId,
     method: request.method,

@@ -9,7 +9,7 @@ import type { Cursors } from "../shapes/page.js";
 import { checkBodyHead, readBody, type BodyLimit } from "./body.js";
 import type { BytesInFlight } from "./bytes-in-flight.js";
 import { hasBody, sendReply } from "./respond.js";
-import type { Stopping } from "./stopping.js";
+import { SHUTTING_DOWN, type Stopping } from "./stopping.js";
 import { bodyReader, paramsReader, queryReader } from "./validate.js";
 
 export interface StageDeps {
@@ -74,7 +74,7 @@ const sharedStages = (deps: StageDeps) => ({
   takesNew: (_request: Request, _response: Response, next: NextFunction): Promise<void> | void => {
     if (!deps.stopping.begun.aborted) return next();
     return deps.stopping.unreachable.then(() => {
-      throw new AppError("unavailable", "This process is shutting down.");
+      throw SHUTTING_DOWN;
     });
   },
   checkHead: (request: Request, response: Response, next: NextFunction): void => {

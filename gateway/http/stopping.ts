@@ -1,4 +1,8 @@
 import { once } from "node:events";
+import { AppError } from "../../core/errors.js";
+
+/** What every request gets that comes during a shutdown. */
+export const SHUTTING_DOWN = new AppError("unavailable", "This process is shutting down.");
 
 /** The stages of a shutdown, each later than the one before. */
 export interface Stopping {

@@ -53,7 +53,7 @@ function converse(url: string, request: string, client: (typeof CLIENTS)[number]
 describe("SIGTERM while clients of every kind send", () => {
   it("answers every request that was read, on each connection with Connection: close last, and resets none", async () => {
     await withFolder(async (folder) => {
-      const program = run({ DATA_DIR: folder, LOG_LEVEL: "silent" });
+      const program = run({ DATA_DIR: folder, LOG_LEVEL: "info" });
       const url = (await program.listening())!;
       const key = ownerKeyOf(program);
       const properties = { email: { type: "string", "x-identity": { namespace: "email" } } };
@@ -73,6 +73,10 @@ describe("SIGTERM while clients of every kind send", () => {
       assert.equal(await program.exited(), 0, program.stderr());
       await Promise.all(clients);
       assert.deepEqual(tally.unanswered, []);
+      // They are expected, and each would be a line that wakes somebody up.
+      const log = program.stderr();
+      assert.equal(log.split("requests are refused: this process is shutting down").length - 1, 1, log);
+      assert.doesNotMatch(log, /"level":50|request failed/);
     });
   });
 
