@@ -1,6 +1,8 @@
 import type { Namespace } from "../core/catalog/catalog.js";
 import { AppError, mismatch, type ErrorItem } from "../core/errors.js";
 import {
+  BLOCKED_BYTES_MAX,
+  blockedBytes,
   NAMESPACE_NAME,
   NAMESPACE_NAME_RULE,
   namespaceTable,
@@ -30,20 +32,35 @@ export async function changeNamespace(
   const stored = await catalog.namespaces(workspace);
   const refusal = await whyNormalizationStays({ identity }, workspace, namespaceTable(stored).get(name), changes);
   let isNew = false;
-  const namespace = await catalog.changeNamespace(workspace, name, (current) => {
+  const namespace = await catalog.changeNamespace(workspace, name, (current, all) => {
     const standing = current ?? namespaceTable([]).get(name);
     if (!mayChange(standing ?? null))
       throw new AppError(
         "precondition_failed",
         "The namespace has changed since you read it (If-Match). Read it again.",
       );
-    if (current === null && stored.length >= STORED_MAX)
+    if (current === null && all.length >= STORED_MAX)
       throw mismatch([{ path: "name", message: `would exceed the ${STORED_MAX} that a workspace may have` }]);
+    requireBlockedRoom(current, all, changes);
     if (renormalizes(standing, changes) && refusal !== null) throw new AppError("conflict", refusal);
     isNew = standing === undefined;
     return { ...(standing ?? newNamespace(name)), ...changes };
   });
   return { namespace, isNew };
+}
+
+/** What makes a list smaller is never refused. */
+function requireBlockedRoom(
+  current: Namespace | null,
+  all: readonly Namespace[],
+  { blocked = [] }: NamespaceChanges,
+): void {
+  const before = blockedBytes(current?.blocked ?? []);
+  const others = all.reduce((sum, one) => sum + blockedBytes(one.blocked), -before);
+  const bytes = blockedBytes(blocked);
+  if (bytes <= before || others + bytes <= BLOCKED_BYTES_MAX) return;
+  const message = `would exceed the ${BLOCKED_BYTES_MAX} bytes for all blocked values of a workspace (a value counts 8 more than it has)`;
+  throw mismatch([{ path: "blocked", message }]);
 }
 
 /** A new namespace has no normalization yet. */

@@ -1,5 +1,7 @@
 import { LRUCache } from "lru-cache";
+import type { Namespace } from "../core/catalog/catalog.js";
 import { isUnavailable } from "../core/errors.js";
+import { blockedBytes, readBlocked } from "../core/identity/namespaces.js";
 import { isSchemaId, type KeyId, type SchemaId, type WorkspaceId } from "../core/ids.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 
@@ -7,6 +9,10 @@ import type { CatalogStore } from "../core/ports/catalog-store.js";
 const ENTRIES_MAX = 10_000;
 /** Fewer, because a schema's text may have 64 KB. */
 const SCHEMAS_MAX = 1_000;
+/** Of the blocked values of all cached namespaces together; what they are compared with takes several times as much. */
+const BLOCKED_BYTES_KEPT = 16 * 1_048_576;
+/** How long reading a list of blocked values may hold the event loop at a time. */
+const SLICE_MS = 5;
 const FOR_EVER = Infinity;
 
 export interface CacheOptions {
@@ -81,13 +87,13 @@ const isThere = (value: unknown): boolean => value !== null && value !== false;
 function createCaches(store: CatalogStore, options: CacheOptions) {
   const rest = { ...options, max: ENTRIES_MAX, keeps: options.isShared ? isThere : keepsAll };
   return {
-    findWorkspace: createCache({ ...rest, nameOf: (id: WorkspaceId) => id, load: (id) => store.findWorkspace(id) }),
-    findKey: createCache({ ...rest, nameOf: (id: KeyId) => id, load: (id) => store.findKey(id) }),
+    findWorkspace: createCache({ ...rest, nameOf: (id: WorkspaceId) => id, load: ([id]) => store.findWorkspace(id) }),
+    findKey: createCache({ ...rest, nameOf: (id: KeyId) => id, load: ([id]) => store.findKey(id) }),
     latest: createCache({
       ...rest,
       max: SCHEMAS_MAX,
       nameOf: (workspace: WorkspaceId, id: SchemaId) => `${workspace}:${id}`,
-      load: (workspace, id) => store.findSchema(workspace, id, null),
+      load: ([workspace, id]) => store.findSchema(workspace, id, null),
     }),
     /** A version that exists never changes; one that does not exist may be registered later. */
     numbered: createCache({
@@ -96,19 +102,28 @@ function createCaches(store: CatalogStore, options: CacheOptions) {
       staleMs: 0,
       keeps: isThere,
       nameOf: (workspace: WorkspaceId, id: SchemaId, version: number) => `${workspace}:${version}:${id}`,
-      load: (workspace, id, version) => store.findSchema(workspace, id, version),
+      load: ([workspace, id, version]) => store.findSchema(workspace, id, version),
     }),
     isUnified: createCache({
       ...rest,
       keepsForOutage: true,
       nameOf: (workspace: WorkspaceId, schema: SchemaId) => `${workspace}:${schema}`,
-      load: (workspace, schema) => store.isUnified(workspace, schema),
+      load: ([workspace, schema]) => store.isUnified(workspace, schema),
     }),
-    namespaces: createCache({ ...rest, nameOf: (id: WorkspaceId) => id, load: (id) => store.namespaces(id) }),
+    namespaces: createCache({
+      ...rest,
+      sizes: {
+        max: BLOCKED_BYTES_KEPT,
+        of: (list: readonly Namespace[]) => list.reduce((sum, one) => sum + blockedBytes(one.blocked), 1),
+      },
+      nameOf: (id: WorkspaceId) => id,
+      load: async ([id]: readonly [WorkspaceId], known: readonly Namespace[] | undefined) =>
+        readInSlices(await store.namespaces(id, known), known ?? []),
+    }),
     identitySettings: createCache({
       ...rest,
       nameOf: (id: WorkspaceId) => id,
-      load: (id) => store.identitySettings(id),
+      load: ([id]) => store.identitySettings(id),
     }),
   };
 }
@@ -118,7 +133,10 @@ interface CacheDeps<Args extends readonly unknown[], V> {
   readonly ttlMs: number;
   readonly staleMs: number;
   readonly nameOf: (...args: Args) => string;
-  readonly load: (...args: Args) => Promise<V>;
+  /** `known` is an earlier answer, which may be old. */
+  readonly load: (args: Args, known: V | undefined) => Promise<V>;
+  /** Bounds the entries by their sizes too. */
+  readonly sizes?: { readonly max: number; readonly of: (value: V) => number };
   /** Whether an answer may be cached. */
   readonly keeps: (value: V) => boolean;
   /** Such an answer is looked up each time, but is still given while the store is away. */
@@ -127,6 +145,8 @@ interface CacheDeps<Args extends readonly unknown[], V> {
 
 interface Entry<V> {
   readonly answer: Promise<V>;
+  /** The last answer that arrived. */
+  readonly value: V | undefined;
   /** On the monotonic clock, milliseconds; `Infinity` while the look-up is under way. */
   readonly freshUntil: number;
   readonly staleUntil: number;
@@ -136,12 +156,16 @@ interface Entry<V> {
 
 /** Keeps promises, so that a hit costs nothing but the look-up and a miss under way is joined. */
 function createCache<Args extends readonly unknown[], V>(deps: CacheDeps<Args, V>) {
-  const { max, ttlMs, staleMs, nameOf, load, keeps, keepsForOutage = false } = deps;
-  const entries = new LRUCache<string, Entry<V>>({ max });
+  const { max, ttlMs, staleMs, nameOf, load, keeps, keepsForOutage = false, sizes } = deps;
+  const entries = new LRUCache<string, Entry<V>>({ max, ...(sizes && { maxSize: sizes.max }) });
+  const put = (name: string, entry: Entry<V>): void => {
+    const size = sizes && { size: entry.value === undefined ? 1 : sizes.of(entry.value) };
+    entries.set(name, entry, size);
+  };
 
   const keep = (value: V, answer: Promise<V>): Entry<V> | null => {
     const freshUntil = performance.now() + ttlMs;
-    const entry = { answer, freshUntil, staleUntil: freshUntil + staleMs, patienceMs: PATIENCE_MS };
+    const entry = { answer, value, freshUntil, staleUntil: freshUntil + staleMs, patienceMs: PATIENCE_MS };
     if (ttlMs > 0 && keeps(value)) return entry;
     return keepsForOutage && staleMs > 0 ? { ...entry, freshUntil: 0, patienceMs: Infinity } : null;
   };
@@ -150,15 +174,16 @@ function createCache<Args extends readonly unknown[], V>(deps: CacheDeps<Args, V
 
   const refresh = (name: string, args: Args, old: Entry<V> | undefined): Promise<V> => {
     const stale = old !== undefined && performance.now() < old.staleUntil ? old : null;
-    const loading = load(...args);
+    const loading = load(args, old?.value);
     const answer = stale === null ? loading : orStale(loading, stale);
-    const underWay: Entry<V> = { answer, freshUntil: Infinity, staleUntil: 0, patienceMs: Infinity };
-    entries.set(name, underWay);
+    const { value } = old ?? { value: undefined };
+    const underWay: Entry<V> = { answer, value, freshUntil: Infinity, staleUntil: 0, patienceMs: Infinity };
+    put(name, underWay);
     const settle = (next: Entry<V> | null): void => {
       // A write meanwhile dropped this look-up: its answer may be from before the write.
       if (entries.peek(name) !== underWay) return;
       if (next === null) entries.delete(name);
-      else entries.set(name, next);
+      else put(name, next);
     };
     loading.then(
       (value) => settle(keep(value, loading)),
@@ -172,9 +197,29 @@ function createCache<Args extends readonly unknown[], V>(deps: CacheDeps<Args, V
       const entry = entries.get(name);
       return entry !== undefined && performance.now() < entry.freshUntil ? entry.answer : refresh(name, args, entry);
     },
-    forget: (...args: Args): void => void entries.delete(nameOf(...args)),
+    /** The old value stays, so that the store can say that it still holds; it is never answered before. */
+    forget: (...args: Args): void => {
+      const name = nameOf(...args);
+      const old = entries.peek(name);
+      if (old?.value === undefined) entries.delete(name);
+      else put(name, { ...old, freshUntil: -Infinity, staleUntil: -Infinity });
+    },
     clear: (): void => entries.clear(),
   };
+}
+
+/** The list once all its blocked values are read, with the event loop free in between. */
+async function readInSlices(list: readonly Namespace[], known: readonly Namespace[]): Promise<readonly Namespace[]> {
+  if (list === known) return list;
+  const before = new Map(known.map((namespace) => [namespace.name, namespace]));
+  let since = performance.now();
+  for (const namespace of list)
+    for (const _ of readBlocked(namespace, before.get(namespace.name))) {
+      if (performance.now() - since < SLICE_MS) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      since = performance.now();
+    }
+  return list;
 }
 
 /** A store that takes longer than this may be away; what was known a moment ago is answered meanwhile. */

@@ -86,17 +86,47 @@ const JUNK = new Set([
 const ZEROS_AND_DASHES = /^[0-]+$/;
 const comparable = (value: string): string => unquoted(value).toLowerCase();
 
+/** Bytes of the blocked values of a workspace, as `blockedBytes` counts them: what they are compared with stays in memory. */
+export const BLOCKED_BYTES_MAX = 262_144;
+/** A value counts its UTF-8 bytes and 8 more, so that short ones are bounded too. */
+const BLOCKED_VALUE_BYTES = 8;
+
+export const blockedBytes = (blocked: readonly string[]): number =>
+  blocked.reduce((sum, value) => sum + Buffer.byteLength(value) + BLOCKED_VALUE_BYTES, 0);
+
 const blockedTexts = new WeakMap<Namespace, ReadonlySet<string>>();
 
-/** Made once of each list: a workspace may block a thousand long values, and every identifier is compared with them. */
-function textsOf(namespace: Namespace): ReadonlySet<string> {
-  let texts = blockedTexts.get(namespace);
-  if (texts === undefined) {
-    const normalize = NORMALIZE[namespace.normalization];
-    texts = new Set(namespace.blocked.flatMap((value) => [value, normalize(unquoted(value)) ?? value].map(comparable)));
-    blockedTexts.set(namespace, texts);
+/**
+ * Reads the blocked values of a namespace once, a value at each turn, because normalizing all of a large list takes long. Those of the
+ * same namespace before a change serve again if they did not change.
+ */
+export function* readBlocked(namespace: Namespace, before?: Namespace): Generator<void, void> {
+  if (blockedTexts.has(namespace)) return;
+  const known = before === undefined ? undefined : blockedTexts.get(before);
+  if (
+    known !== undefined &&
+    before!.normalization === namespace.normalization &&
+    sameList(before!.blocked, namespace.blocked)
+  ) {
+    blockedTexts.set(namespace, known);
+    return;
   }
-  return texts;
+  const normalize = NORMALIZE[namespace.normalization];
+  const texts = new Set<string>();
+  for (const value of namespace.blocked) {
+    texts.add(comparable(value));
+    texts.add(comparable(normalize(unquoted(value)) ?? value));
+    yield;
+  }
+  blockedTexts.set(namespace, texts);
+}
+
+const sameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((value, at) => value === b[at]);
+
+function textsOf(namespace: Namespace): ReadonlySet<string> {
+  if (!blockedTexts.has(namespace)) for (const _ of readBlocked(namespace));
+  return blockedTexts.get(namespace)!;
 }
 
 /** Junk, or blocked by the workspace, in whatever spelling. */

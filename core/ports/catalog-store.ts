@@ -59,16 +59,19 @@ export interface CatalogStore extends Port {
   /** Whether any dataset of the schema is enabled for unified profile. */
   isUnified(workspace: WorkspaceId, schemaId: SchemaId): Promise<boolean>;
 
-  /** What the workspace registered or changed, by name; built-ins that it never changed are not here. */
-  namespaces(workspace: WorkspaceId): Promise<readonly Namespace[]>;
   /**
-   * Puts what `change` makes of the stored namespace (null: not stored) in its place, in one step, and answers it. `change` may be
-   * asked again; nothing changes if it throws, and what it threw is thrown.
+   * What the workspace registered or changed, by name; built-ins that it never changed are not here. If `known`, an earlier answer of
+   * this store for this workspace, still holds, it is answered itself, and only its version is read.
+   */
+  namespaces(workspace: WorkspaceId, known?: readonly Namespace[]): Promise<readonly Namespace[]>;
+  /**
+   * Puts what `change` makes of the stored namespace (null: not stored) in its place, in one step, and answers it. `change` also sees
+   * all that the workspace has, and may be asked again; nothing changes if it throws, and what it threw is thrown.
    */
   changeNamespace(
     workspace: WorkspaceId,
     name: string,
-    change: (current: Namespace | null) => Namespace,
+    change: (current: Namespace | null, all: readonly Namespace[]) => Namespace,
   ): Promise<Namespace>;
   /** Adds those that are new, if at most `max` namespaces are self-registered afterwards; else adds none and answers false. */
   registerNamespaces(workspace: WorkspaceId, namespaces: readonly Namespace[], max: number): Promise<boolean>;

@@ -13,6 +13,47 @@ export const catalogStoreContract: Contract<CatalogStore> = {
   ...schemaSentences,
   ...settingSentences,
 
+  "answers the namespaces that it is shown while they hold, and anew after any change of theirs": async ({ port }) => {
+    const [workspace, other] = [newId<WorkspaceId>(), newId<WorkspaceId>()];
+    const changes = [
+      () => port.changeNamespace(workspace, "card", () => aNamespace({ name: "card", priority: 7 })),
+      () => port.registerNamespaces(workspace, [aNamespace({ name: "seen" })], 1),
+      () => port.changeNamespace(workspace, "card", (current) => ({ ...current!, blocked: ["x"] })),
+    ];
+    let known = await port.namespaces(workspace);
+    for (const change of changes) {
+      assert.equal(await port.namespaces(workspace, known), known);
+      await change();
+      const next = await port.namespaces(workspace, known);
+      assert.notDeepEqual(next, known);
+      assert.deepEqual(next, await port.namespaces(workspace));
+      known = next;
+    }
+    await putNamespace(port, other, aNamespace({ name: "card" }));
+    assert.notDeepEqual(await port.namespaces(other, known), known, "of another workspace");
+    const [during] = await Promise.all([
+      port.namespaces(workspace, known),
+      putNamespace(port, workspace, aNamespace({ name: "card", limit: 3 })),
+    ]);
+    assert.equal((await port.namespaces(workspace, during)).find(({ name }) => name === "card")?.limit, 3);
+  },
+
+  "shows a change of a namespace all that the workspace has, in one step with it": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    await putNamespace(port, newId<WorkspaceId>(), aNamespace({ name: "foreign" }));
+    /** Each blocks a value of its own, unless another is there. */
+    const takes = Array.from({ length: 8 }, (_, n) =>
+      port.changeNamespace(workspace, `n${n}`, (_current, all) => {
+        const isFirst = all.every(({ blocked }) => blocked.length === 0);
+        return aNamespace({ name: `n${n}`, blocked: isFirst ? ["x"] : [] });
+      }),
+    );
+    await Promise.all(takes);
+    const stored = await port.namespaces(workspace);
+    assert.equal(stored.length, 8);
+    assert.equal(stored.filter(({ blocked }) => blocked.length > 0).length, 1);
+  },
+
   "makes one secret of 32 bytes, the same for all who ask at once": async ({ port }) => {
     const secrets = await Promise.all(Array.from({ length: 20 }, () => port.secret()));
     assert.equal(secrets[0]!.length, 32);

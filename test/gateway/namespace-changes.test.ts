@@ -230,8 +230,11 @@ describe("The normalization of a namespace", () => {
     const services = {
       catalog: {
         namespaces: async () => known,
-        changeNamespace: async (_: unknown, __: string, change: (current: Namespace | null) => Namespace) =>
-          change(standing),
+        changeNamespace: async (
+          _: unknown,
+          __: string,
+          change: (current: Namespace | null, all: readonly Namespace[]) => Namespace,
+        ) => change(standing, known),
       },
       identity: {
         hasIdentifiers: async (_: unknown, name: string) => {

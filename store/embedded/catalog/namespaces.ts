@@ -16,29 +16,58 @@ function createNames(
   session: Session,
 ): Pick<Methods, "namespaces" | "changeNamespace" | "registerNamespaces"> {
   const all = database.prepare("SELECT namespace FROM namespaces WHERE ws = ? ORDER BY name");
-  const find = database.prepare("SELECT namespace FROM namespaces WHERE ws = ? AND name = ?");
   const put = database.prepare(
     `INSERT INTO namespaces (ws, name, namespace) VALUES (?, ?, ?)
      ON CONFLICT (ws, name) DO UPDATE SET namespace = excluded.namespace`,
   );
   const namespacesOf = (workspace: WorkspaceId): readonly Namespace[] =>
     all.all([workspace]).map((row) => toNamespace(row as Row));
+  const versions = createVersions();
   return {
-    namespaces: (workspace) => session.read(() => namespacesOf(workspace)),
+    namespaces: (workspace, known) =>
+      session.read(() =>
+        known !== undefined && versions.isLatest(workspace, known)
+          ? known
+          : versions.read(workspace, () => namespacesOf(workspace)),
+      ),
     changeNamespace: (workspace, name, change) =>
-      session.write(() => {
-        const row = find.get([workspace, name]) as Row | undefined;
-        const current = row === undefined ? null : toNamespace(row);
-        const changed = { ...change(current), name, registeredItself: current?.registeredItself ?? false };
+      versions.changing(session, workspace, () => {
+        const standing = namespacesOf(workspace);
+        const current = standing.find((one) => one.name === name) ?? null;
+        const changed = { ...change(current, standing), name, registeredItself: current?.registeredItself ?? false };
         put.run([workspace, name, JSON.stringify(changed)]);
         return changed;
       }),
     registerNamespaces: (workspace, namespaces, max) =>
-      session.write(() => {
+      versions.changing(session, workspace, () => {
         const added = registerNamespaces(namespacesOf(workspace), namespaces, max);
         for (const namespace of added ?? []) put.run([workspace, namespace.name, JSON.stringify(namespace)]);
         return added !== null;
       }),
+  };
+}
+
+/** How often this process changed a workspace's namespaces. No other process writes to the file. */
+function createVersions() {
+  const versions = new Map<WorkspaceId, number>();
+  const read = new WeakMap<readonly Namespace[], readonly [WorkspaceId, number]>();
+  const versionOf = (workspace: WorkspaceId): number => versions.get(workspace) ?? 0;
+  const raise = (workspace: WorkspaceId): void => void versions.set(workspace, versionOf(workspace) + 1);
+  return {
+    isLatest: (workspace: WorkspaceId, list: readonly Namespace[]): boolean => {
+      const [of, version] = read.get(list) ?? [];
+      return of === workspace && version === versionOf(workspace);
+    },
+    read: (workspace: WorkspaceId, look: () => readonly Namespace[]): readonly Namespace[] => {
+      const list = look();
+      read.set(list, [workspace, versionOf(workspace)]);
+      return list;
+    },
+    /** Raised again after the commit: what is read before it is already old. */
+    changing: <T>(session: Session, workspace: WorkspaceId, work: () => T): Promise<T> => {
+      raise(workspace);
+      return session.write(work).finally(() => raise(workspace));
+    },
   };
 }
 

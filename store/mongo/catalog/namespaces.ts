@@ -1,6 +1,7 @@
 import type { Collection } from "mongodb";
 import { DEFAULT_IDENTITY_SETTINGS, type Namespace } from "../../../core/catalog/catalog.js";
 import { registerNamespaces } from "../../../core/catalog/decide.js";
+import type { WorkspaceId } from "../../../core/ids.js";
 import type { NamespaceMethods as Methods } from "../../../core/ports/catalog-store.js";
 import type { ChangeCatalog } from "./change.js";
 import type { CatalogDocument, NamespaceRow } from "./document.js";
@@ -20,17 +21,28 @@ function createNames({
   session,
   change,
 }: Deps): Pick<Methods, "namespaces" | "changeNamespace" | "registerNamespaces"> {
+  /** The `rev` of the document that a list was read from: any change of the workspace's catalog raises it. */
+  const revs = new WeakMap<readonly Namespace[], readonly [WorkspaceId, number]>();
+  const find = (workspace: WorkspaceId, projection: Readonly<Record<string, 1>>) =>
+    session.call(() => catalog.findOne({ _id: workspace }, { projection }));
+  const isLatest = async (workspace: WorkspaceId, known: readonly Namespace[]): Promise<boolean> => {
+    const [of, rev] = revs.get(known) ?? [];
+    return of === workspace && rev === ((await find(workspace, { rev: 1 }))?.rev ?? 0);
+  };
   return {
-    namespaces: async (workspace) => {
-      const found = await session.call(() => catalog.findOne({ _id: workspace }, { projection: { namespaces: 1 } }));
-      return (found?.namespaces ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(toNamespace);
+    namespaces: async (workspace, known) => {
+      if (known !== undefined && (await isLatest(workspace, known))) return known;
+      const found = await find(workspace, { rev: 1, namespaces: 1 });
+      const list = (found?.namespaces ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(toNamespace);
+      revs.set(list, [workspace, found?.rev ?? 0]);
+      return list;
     },
     changeNamespace: (workspace, name, make) =>
       change(workspace, {
         sections: ["namespaces"],
         decide: ({ namespaces }) => {
           const old = namespaces.find((row) => row.name === name);
-          const made = make(old === undefined ? null : toNamespace(old));
+          const made = make(old === undefined ? null : toNamespace(old), namespaces.map(toNamespace));
           const row = toRow({ ...made, name, registeredItself: old?.registered_itself ?? false });
           const others = namespaces.filter((other) => other !== old);
           return { change: { namespaces: [...others, row] }, result: toNamespace(row) };
