@@ -1,7 +1,11 @@
 #!/bin/sh
-# The quick round: the format is checked beside the rest, because it is the slowest part on a cold cache.
-npm run --silent format:check &
+# The quick round, all at once: the lint takes the processors while the tests wait for the disk.
+oxlint --type-aware --deny-warnings &
+lint=$!
+prettier --check --cache --cache-strategy content --log-level warn . &
 format=$!
-npm run --silent lint && npm run --silent build && mocha --config .mocharc.check.json
+tsc -p tsconfig.json && mocha --config .mocharc.check.json
 rest=$?
-wait "$format" && exit "$rest"
+wait "$lint" || rest=1
+wait "$format" || rest=1
+exit "$rest"
