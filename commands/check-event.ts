@@ -38,7 +38,7 @@ export function openSubmission(
   // The payload's own depth counts, and the payload is one level down.
   const { problem, members } = scanJson(sent, limits.depthMax + 1);
   if (problem !== null && (refuseUnstorable || !isUnstorable(problem.kind)))
-    throw scanError(problem, relative(problem.path));
+    throw scanError(problem, relative(problem.path), limits.depthMax);
   const value = parseJson(sent);
   if (members === null) throw mismatch([{ path: "", message: "must be an object" }]);
   const member = members.find(({ name }) => name === "payload");

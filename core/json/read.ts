@@ -11,10 +11,17 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-const MALFORMED: ReadonlySet<ScanProblem["kind"]> = new Set(["bom", "invalid_utf8", "malformed", "duplicate_key"]);
+const MALFORMED: ReadonlySet<ScanProblem["kind"]> = new Set([
+  "empty",
+  "bom",
+  "invalid_utf8",
+  "malformed",
+  "duplicate_key",
+]);
 
-/** `invalid_json` for what is not JSON as everybody reads it, 422 for what is JSON and cannot be stored. */
-export function scanError({ kind, message }: ScanProblem, path: string): AppError {
-  if (MALFORMED.has(kind)) return new AppError("invalid_json", path === "" ? message : `${path}: ${message}`);
-  return mismatch([{ path, message }], kind === "too_deep" ? "payload_too_large" : "validation_failed");
+/** `invalid_json` for what is not JSON as everybody reads it, 422 for what is JSON and cannot be stored. At most `levels` may nest. */
+export function scanError({ kind, message }: ScanProblem, path: string, levels: number): AppError {
+  if (MALFORMED.has(kind)) return new AppError("invalid_json", `${path === "" ? "The body" : `${path}:`} ${message}.`);
+  if (kind !== "too_deep") return mismatch([{ path, message }]);
+  return mismatch([{ path, message: `is nested more than ${levels} levels deep` }], "payload_too_large");
 }

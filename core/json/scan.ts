@@ -4,8 +4,9 @@ import { escapeAt } from "./escape.js";
 import { plainMembers, type Member } from "./plain.js";
 import { DIGITS_ALWAYS_KEPT, isNumberByte, isUnsafeNumber } from "./number.js";
 
-/** The first four make a body that readers of JSON may read differently; the others are JSON that cannot be stored as sent. */
+/** The first five make a body that readers of JSON may read differently; the others are JSON that cannot be stored as sent. */
 export type ScanProblemKind =
+  | "empty"
   | "bom"
   | "invalid_utf8"
   | "malformed"
@@ -53,6 +54,7 @@ export const scanAll = (body: Buffer, depthMax: number): readonly ScanProblem[] 
   walk(body, depthMax, PROBLEMS_MAX).found.map(toProblem);
 
 const MESSAGES: Readonly<Record<ScanProblemKind, string>> = {
+  empty: "is empty",
   bom: "must not begin with a byte order mark",
   invalid_utf8: "must be UTF-8",
   malformed: "is not valid JSON",
@@ -100,6 +102,7 @@ function walk(body: Buffer, depthMax: number, problemsMax: number): Walk {
   const state: Walk = { body, depthMax, problemsMax, fatal: null, found: [], members: null };
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) stop(state, "bom");
   else if (!isUtf8(body)) stop(state, "invalid_utf8");
+  else if (skipSpace(body, 0) === body.length) stop(state, "empty");
   else {
     const end = readValue(state, skipSpace(body, 0), 1);
     if (end !== STOPPED && skipSpace(body, end) < body.length) stop(state, "malformed");

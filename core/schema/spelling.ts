@@ -1,5 +1,6 @@
 import type { ErrorItem } from "../errors.js";
 import type { SchemaDocument } from "./document.js";
+import { FORMATS } from "./validation/formats.js";
 
 /** All keywords of both drafts, and our annotations. */
 const KNOWN = (
@@ -14,8 +15,19 @@ const KNOWN_SET = new Set(KNOWN);
 /** Words in their own right, or of other dialects, that only look like misspelt keywords. */
 const OTHERS = new Set(["id", "comment", "example", "time", "when", "cost", "container"]);
 
+/** Those that assert, and some that only look like one of them. */
+const KNOWN_FORMATS = [
+  ...Object.keys(FORMATS),
+  "idn-email",
+  "idn-hostname",
+  "iri",
+  "iri-reference",
+  "uint32",
+  "uint64",
+];
+
 export interface Spelling {
-  /** Words that are nearly a keyword: what they were to say would not be heeded, in silence. */
+  /** Words that are nearly a keyword or a format: what they were to say would not be heeded, in silence. */
   readonly errors: readonly ErrorItem[];
   /** Words that are no keyword at all. */
   readonly warnings: readonly ErrorItem[];
@@ -27,7 +39,9 @@ const WARNINGS_MAX = 100;
 export function checkSpelling({ paths }: SchemaDocument): Spelling {
   const errors: ErrorItem[] = [];
   const warnings: ErrorItem[] = [];
-  for (const [schema, at] of paths)
+  for (const [schema, at] of paths) {
+    const format = nearestFormat(schema["format"]);
+    if (format !== null) errors.push({ path: `${at}.format`, message: `is not a format; did you mean ${format}?` });
     for (const word of Object.keys(schema)) {
       if (KNOWN_SET.has(word)) continue;
       const path = `${at}.${word}`;
@@ -35,6 +49,7 @@ export function checkSpelling({ paths }: SchemaDocument): Spelling {
       if (nearest !== null) errors.push({ path, message: `is not a keyword; did you mean ${nearest}?` });
       else if (warnings.length < WARNINGS_MAX) warnings.push({ path, message: "is not a keyword and changes nothing" });
     }
+  }
   return { errors, warnings };
 }
 
@@ -61,6 +76,15 @@ function nearestKeyword(word: string): string | null {
   }
   return nearest;
 }
+
+/** Null for a format that is known, or that is a word of its own. */
+function nearestFormat(format: unknown): string | null {
+  if (typeof format !== "string" || format.length > FORMAT_CHARACTERS_MAX || KNOWN_FORMATS.includes(format))
+    return null;
+  const isNear = (known: string): boolean => known.length > 4 && mistakesBetween(format.toLowerCase(), known) <= 1;
+  return KNOWN_FORMATS.find(isNear) ?? null;
+}
+const FORMAT_CHARACTERS_MAX = 64;
 
 /** Letters put in, left out, mistaken, or swapped with the next (Damerau-Levenshtein, each place changed once). */
 function mistakesBetween(a: string, b: string): number {

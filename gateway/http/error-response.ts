@@ -43,7 +43,7 @@ const KINDS: Readonly<Record<ErrorCode, Kind>> = {
   invalid_schema: { status: 422, title: "The schema is not accepted" },
   schema_too_expensive: { status: 422, title: "Validation takes too long" },
   idempotency_mismatch: { status: 422, title: "The Idempotency-Key was used with another body" },
-  blocked_identifier: { status: 422, title: "Every identifier is blocked" },
+  blocked_identifier: { status: 422, title: "Blocked values identify nobody" },
   rate_limited: { status: 429, title: "Too many requests" },
   unavailable: { status: 503, title: "A part of the service is not available", headers: { "Retry-After": "2" } },
   damaged: { status: 500, title: "A stored record is damaged" },

@@ -3,6 +3,7 @@ import { Type, type TProperties, type TSchema } from "typebox";
 import { AppError, invalidParameter, mismatch, type ErrorItem } from "../../core/errors.js";
 import { parseJson, scanError } from "../../core/json/read.js";
 import { scanJson } from "../../core/json/scan.js";
+import { toItem } from "../../core/schema/validation/problems.js";
 import type { Context, Route } from "../route.js";
 
 /** The one place that checks a request against the contract of its route. */
@@ -91,14 +92,14 @@ export function bodyReader({
   const findFirst = lazily(firstErrorAjv, schema);
   return (bytes) => {
     const scan = scanJson(bytes, bodyDepthMax);
-    if (scan.problem !== null) throw scanError(scan.problem, scan.problem.path);
+    if (scan.problem !== null) throw scanError(scan.problem, scan.problem.path, bodyDepthMax);
     const body = parseJson(bytes);
     if (typeof body !== "object" || body === null || Array.isArray(body))
       throw new AppError("validation_failed", "The body must be an object.", {
         errors: [{ path: "", message: "must be an object" }],
       });
     const validate = (bytes.length > ALL_ERRORS_BYTES_MAX ? findFirst : findAll)();
-    if (!validate(body)) throw mismatch((validate.errors ?? []).map(toItem));
+    if (!validate(body)) throw mismatch((validate.errors ?? []).map(itemOf));
     return {
       body,
       raw: (name) => {
@@ -109,19 +110,7 @@ export function bodyReader({
   };
 }
 
-const dotted = (pointer: string): string =>
-  pointer
-    .slice(1)
-    .split("/")
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .join(".");
-
-function toItem({ instancePath, keyword, params, message }: ErrorObject): ErrorItem {
-  const parameters = params as Given;
-  const extra = keyword === "additionalProperties" ? parameters["additionalProperty"] : parameters["missingProperty"];
-  const path = [dotted(instancePath), extra].filter((part) => typeof part === "string" && part !== "").join(".");
-  if (keyword === "additionalProperties") return { path, message: "is not a known field" };
-  if (keyword === "required") return { path, message: "is required" };
-  if (keyword === "enum") return { path, message: `must be one of ${JSON.stringify(parameters["allowedValues"])}` };
-  return { path, message: message ?? "is wrong" };
-}
+const itemOf = (error: ErrorObject): ErrorItem => {
+  const item = toItem(error);
+  return error.keyword === "additionalProperties" ? { ...item, message: "is not a known field" } : item;
+};

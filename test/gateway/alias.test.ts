@@ -61,6 +61,7 @@ describe("POST /v1/alias", () => {
   it("answers 422 for a blocked side and names which", async () => {
     const answer = await alias(id("cookie_id", "undefined"), id("user_id", "u"));
     assert.deepEqual([answer.status, answer.body["code"]], [422, "blocked_identifier"]);
+    assert.equal(answer.body["title"], "Blocked values identify nobody");
     assert.deepEqual(errorPaths(answer), ["anonymous"]);
     const both = await alias(id("cookie_id", "null"), id("user_id", "null"));
     assert.deepEqual(errorPaths(both), ["anonymous", "known"]);

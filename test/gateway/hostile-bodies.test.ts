@@ -55,6 +55,17 @@ describe("Hostile bodies", () => {
       for (const text of texts) assertCode(await post(text, target), 400, "invalid_json", `${target} ${text}`);
   });
 
+  it("that are empty or too deep are told so, with the limit", async () => {
+    const detailOf = async (body: string, target?: string) => (await post(body, target)).body["detail"];
+    for (const target of ["/v1/collect", "/v1/identify"]) {
+      assert.equal(await detailOf("", target), "The body is empty.");
+      assert.equal(await detailOf("{", target), "The body is not valid JSON.");
+    }
+    const [atCollect, atIdentify] = [await collect(deep(65)), await post(deep(65), "/v1/identify")];
+    for (const { body } of [atCollect, atIdentify])
+      assert.match(JSON.stringify(body["errors"]), /is nested more than 64 levels deep/);
+  });
+
   it("that are not an object are 422, on every route that reads one", async () => {
     for (const target of [
       "/v1/collect",

@@ -18,7 +18,8 @@ export function allProblems(errors: readonly ErrorObject[], max: number, base = 
   return items.length > max ? [...items.slice(0, max), moreThan(max)] : items;
 }
 
-function toItem(error: ErrorObject, base: string): ErrorItem {
+/** Where the problem is, and what it is in plain words. */
+export function toItem(error: ErrorObject, base = ""): ErrorItem {
   const segments = error.instancePath.split("/").slice(1).map(unescape);
   const named = namedProperty(error);
   const path = [...(base === "" ? [] : [base]), ...segments, ...(named === null ? [] : [named])];
@@ -40,8 +41,19 @@ function messageOf(error: ErrorObject): string {
   return error.propertyName === undefined ? message : `as a property name ${message}`;
 }
 
+const UNITS = {
+  Length: ["character", "characters"],
+  Items: ["item", "items"],
+  Properties: ["property", "properties"],
+} as const;
+
 function plainMessage({ keyword, params, message }: ErrorObject): string {
-  const { type, allowedValues, property } = params as Readonly<Record<string, unknown>>;
+  const { type, allowedValues, property, limit, passingSchemas } = params as Readonly<Record<string, unknown>>;
+  const [, bound, what] = /^(min|max)(Length|Items|Properties)$/.exec(keyword) ?? [];
+  if (what !== undefined) {
+    const [one, many] = UNITS[what as keyof typeof UNITS];
+    return `must have at ${bound === "min" ? "least" : "most"} ${String(limit)} ${limit === 1 ? one : many}`;
+  }
   switch (keyword) {
     case "required":
       return "is required";
@@ -57,6 +69,10 @@ function plainMessage({ keyword, params, message }: ErrorObject): string {
     case "enum":
     case "const":
       return `must be ${shown(allowedValues)}`;
+    case "anyOf":
+      return "matches none of the schemas in anyOf";
+    case "oneOf":
+      return `matches ${Array.isArray(passingSchemas) ? "more than one" : "none"} of the schemas in oneOf`;
     default:
       return message ?? "does not match the schema";
   }

@@ -46,6 +46,24 @@ describe("The spelling of a schema", () => {
       assert.deepEqual(warnings, []);
     });
 
+  for (const [format, meant] of Object.entries({
+    emial: "email",
+    "E-Mail": "email",
+    datetime: "date-time",
+    Email: "email",
+  }))
+    it(`takes the format ${format} for ${meant}`, () => {
+      const { errors } = check({ properties: { a: { type: "string", format } } });
+      assert.deepEqual(errors, [
+        { path: "schema.properties.a.format", message: `is not a format; did you mean ${meant}?` },
+      ]);
+    });
+
+  it("lets formats of its own pass", () => {
+    for (const format of "phone uuid4 int8 uint32 idn-email iri-reference mime currency time-local".split(" "))
+      assert.deepEqual(check({ format }), { errors: [], warnings: [] }, format);
+  });
+
   it("lets words of its own pass, and warns of those that are no keywords", () => {
     const words = OWN.split(" ");
     const { errors, warnings } = check({ items: Object.fromEntries(words.map((word) => [word, 1])) });

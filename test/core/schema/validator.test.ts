@@ -46,7 +46,7 @@ const PATHS: Readonly<Record<string, readonly [object, unknown, string, string]>
     { propertyNames: { maxLength: 2 } },
     { abc: 1 },
     "abc",
-    "as a property name must NOT have more than 2 characters",
+    "as a property name must have at most 2 characters",
   ],
   "a property that another one requires": [{ dependentRequired: { a: ["b"] } }, { a: 1 }, "b", "is required beside a"],
   "a dependency in draft-07": [
@@ -58,6 +58,8 @@ const PATHS: Readonly<Record<string, readonly [object, unknown, string, string]>
   "a value that is not listed": [{ properties: { a: { enum: ["x", 1] } } }, { a: 2 }, "a", 'must be one of "x", 1'],
   "a value that is not the constant": [{ properties: { a: { const: { b: 1 } } } }, { a: 2 }, "a", 'must be {"b":1}'],
   "a format": [{ properties: { a: { format: "email" } } }, { a: "x" }, "a", 'must match format "email"'],
+  "too few items": [{ properties: { a: { minItems: 2 } } }, { a: [] }, "a", "must have at least 2 items"],
+  "no single branch": [{ oneOf: [{}, true] }, {}, "", "matches more than one of the schemas in oneOf"],
   "a pattern": [{ properties: { a: { pattern: "^x" } } }, { a: "y" }, "a", 'must match pattern "^x"'],
   "equal items": [
     { properties: { a: { uniqueItems: true, maxItems: 9 } } },
@@ -74,7 +76,7 @@ const PATHS: Readonly<Record<string, readonly [object, unknown, string, string]>
     { properties: { a: { anyOf: [{ type: "string" }, { type: "null" }] } } },
     { a: 1 },
     "a",
-    "must match a schema in anyOf",
+    "matches none of the schemas in anyOf",
   ],
   "the branch that a condition chose": [
     { if: { required: ["a"] }, then: { required: ["b"] } },
@@ -162,7 +164,7 @@ describe("Validating a payload", () => {
     assert.deepEqual(await check(validator, { required: ["b"] }, payload), []);
     assert.deepEqual(await check(validator, { required: ["a"] }, payload), [{ path: "a", message: "is required" }]);
     assert.deepEqual(await check(validator, { maxProperties: 1 }, payload), [
-      { path: "", message: "must NOT have more than 1 properties" },
+      { path: "", message: "must have at most 1 property" },
     ]);
   });
 
