@@ -12,34 +12,22 @@ export const SECURITY_HEADERS = {
 const JSON_TYPE = "application/json; charset=utf-8";
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
 
-/** The most frequent answer: two fixed pieces around an id of fixed length, with headers made once. */
-const ACCEPTED_HEAD = '{"event_id":"';
-const ACCEPTED_TAIL = '","status":"accepted"}';
-const EVENT_ID_LENGTH = 36;
-export const acceptedJson = (eventId: string): string => ACCEPTED_HEAD + eventId + ACCEPTED_TAIL;
-const ACCEPTED_HEADERS = {
-  "Content-Type": JSON_TYPE,
-  "Content-Length": ACCEPTED_HEAD.length + EVENT_ID_LENGTH + ACCEPTED_TAIL.length,
-  ...SECURITY_HEADERS,
-};
+/** Names and values in turn: an object that is put together of others costs 4 µs, a tenth of a small request. */
+const FIXED: readonly string[] = Object.entries(SECURITY_HEADERS).flat();
+const FIXED_OF_JSON = ["Content-Type", JSON_TYPE, ...FIXED, "Content-Length"] as const;
 
 const SLICE_BYTES = 65_536;
 
 export function sendReply(response: ServerResponse, { status, json, headers }: Reply): void {
   if (response.headersSent || response.destroyed) return;
-  if (status === 202 && headers === undefined && json.length === ACCEPTED_HEADERS["Content-Length"]) {
-    response.writeHead(202, ACCEPTED_HEADERS);
-    response.end(json);
-    return;
-  }
-  const body = Buffer.from(json);
-  response.writeHead(status, {
-    ...(status === 204 ? {} : { "Content-Type": JSON_TYPE, "Content-Length": body.length }),
-    ...SECURITY_HEADERS,
-    ...headers,
-  });
+  const bytes = Buffer.byteLength(json);
+  const head: (string | number)[] = status === 204 ? [...FIXED] : [...FIXED_OF_JSON, bytes];
+  if (headers !== undefined) head.push(...Object.entries(headers).flat());
+  response.writeHead(status, head);
   if (status === 204) response.end();
-  else endInSlices(response, body, 0);
+  // As text it leaves in one piece with its head.
+  else if (bytes <= SLICE_BYTES) response.end(json);
+  else endInSlices(response, Buffer.from(json), 0);
 }
 
 /** So that a slow reader is seen to take a part now and then, and is not cut as one that stalls. */

@@ -4,7 +4,6 @@ import { checkEvent } from "../../commands/check-event.js";
 import type { Services } from "../../commands/services.js";
 import { bounded } from "../../core/errors.js";
 import { ERROR_ITEM } from "../http/error-response.js";
-import { acceptedJson } from "../http/respond.js";
 import { reply, route, type Reply, type Route } from "../route.js";
 import { FLAG, record, UUID } from "../shapes/fields.js";
 
@@ -35,7 +34,7 @@ export function collectRoutes(services: Services): readonly Route[] {
         }
         const [result] = await acceptEvents(context, [context]);
         if (result!.kind === "refused") throw result!.error;
-        return { status: 202, json: acceptedJson(result!.eventId) };
+        return reply(202, { event_id: result!.eventId, status: "accepted" });
       },
     }),
   ];
