@@ -7,6 +7,8 @@ export interface BytesInFlightOptions {
   /** Of all answers that are being made or sent, and of those of one workspace. */
   readonly bytesMax?: number;
   readonly workspaceBytesMax?: number;
+  /** Of those of one workspace that are being made: the larger they are, the fewer at once. One alone may be larger. */
+  readonly makingBytesMax?: number;
   /** How long an answer waits for its turn. */
   readonly waitMs?: number;
 }
@@ -38,6 +40,7 @@ interface Waiting {
 /** A workspace is in here while it has answers in flight, and no longer. */
 interface Line {
   held: number;
+  making: number;
   readonly waiting: Set<Waiting>;
 }
 
@@ -45,6 +48,7 @@ interface Line {
 export function createBytesInFlight({
   bytesMax = 64 * MIB,
   workspaceBytesMax = 16 * MIB,
+  makingBytesMax = 2.5 * MIB,
   waitMs = 5_000,
 }: BytesInFlightOptions = {}): BytesInFlight {
   /** In the order of their turns. */
@@ -52,7 +56,7 @@ export function createBytesInFlight({
   let held = 0;
 
   const lineOf = (workspace: WorkspaceId): Line => {
-    const line = lines.get(workspace) ?? { held: 0, waiting: new Set() };
+    const line = lines.get(workspace) ?? { held: 0, making: 0, waiting: new Set() };
     lines.set(workspace, line);
     return line;
   };
@@ -61,12 +65,14 @@ export function createBytesInFlight({
     lines.set(workspace, line);
   };
   const fits = (line: Line, bytes: number): boolean => line.held + bytes <= workspaceBytesMax;
+  const mayBegin = (line: Line, bytes: number): boolean =>
+    fits(line, bytes) && (line.making === 0 || line.making + bytes <= makingBytesMax);
   const add = (line: Line, bytes: number): void => {
     held += bytes;
     line.held += bytes;
   };
   const refusal = (line: Line, bytes: number): AppError => {
-    const [code, detail] = fits(line, bytes)
+    const [code, detail] = mayBegin(line, bytes)
       ? (["unavailable", "Too many large answers are in flight."] as const)
       : (["rate_limited", "Too many large answers of this workspace are in flight: read them first."] as const);
     return new AppError(code, detail, { headers: { "Retry-After": "2" } });
@@ -76,12 +82,13 @@ export function createBytesInFlight({
       const [first] = line.waiting;
       if (first === undefined) {
         if (line.held === 0) lines.delete(workspace);
-      } else if (fits(line, first.bytes)) {
+      } else if (mayBegin(line, first.bytes)) {
         // It keeps its turn: small answers of others would take all room that becomes free.
         if (held + first.bytes > bytesMax) return;
         toEnd(workspace, line);
         line.waiting.delete(first);
         add(line, first.bytes);
+        line.making += first.bytes;
         first.start();
       }
     }
@@ -111,27 +118,33 @@ export function createBytesInFlight({
   return {
     open: (workspace) => {
       let own = 0;
+      let making = 0;
       let leave: (() => void) | null = null;
       const hold = (bytes: number): void => {
         add(lineOf(workspace), bytes - own);
         own = bytes;
         next();
       };
+      const made = (bytes: number): void => {
+        lineOf(workspace).making -= making;
+        making = 0;
+        hold(bytes);
+      };
       return {
         take: async (asked) => {
           const bytes = Math.min(asked, workspaceBytesMax);
           if (own === 0) {
             await wait(workspace, bytes, (how) => (leave = how));
-            own = bytes;
+            own = making = bytes;
             return;
           }
           const line = lineOf(workspace);
           if (!fits(line, bytes) || held + bytes > bytesMax) throw refusal(line, bytes);
           hold(own + bytes);
         },
-        settle: hold,
+        settle: made,
         leave: () => leave?.(),
-        release: () => hold(0),
+        release: () => made(0),
       };
     },
   };

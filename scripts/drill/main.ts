@@ -4,6 +4,7 @@ import { CRASH_TABLE, SERVERS_TABLE } from "./crash/table.js";
 import { each } from "../shared/async.js";
 import { openFolder, openServers } from "../shared/grounds.js";
 import { openHistory } from "./check/history.js";
+import { drillNeighbours } from "./neighbours/neighbours.js";
 import { HELP, readOptions, type Options } from "./options.js";
 import { runRounds, type Counters, type Felt } from "./rounds.js";
 
@@ -82,7 +83,11 @@ async function drillRounds({ scene, seed }: Options): Promise<boolean> {
 try {
   const options = readOptions();
   if (options === null) process.stdout.write(HELP);
-  else {
+  else if (options.neighbours !== null) {
+    const { neighbours, instance } = options;
+    const holds = await drillNeighbours({ ...neighbours, instance, print: (line) => console.log(line) });
+    process.exitCode = holds ? 0 : 1;
+  } else {
     const holds = !options.hasTable || (await drillTable(options));
     process.exitCode = (await drillRounds(options)) && holds ? 0 : 1;
   }

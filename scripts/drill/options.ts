@@ -14,9 +14,14 @@ Kills the service and checks that nothing acknowledged is lost and nothing is th
     --kills-graph N      of Neo4j (20)
     --kills-processes N  of gateways and workers (40)
     --scale X            multiplies these four
+  --neighbours           kills nothing: one workspace does its worst, one flood after the other, and another is measured
+    --seconds S          of each flood (60)
+    --floods A,B         only these
 `;
 
 export interface Options {
+  /** Of the floods; null: kills. */
+  readonly neighbours: { readonly seconds: number; readonly floods: readonly string[] } | null;
   readonly seed: number;
   readonly hasTable: boolean;
   /** Of the servers to drill on; null: the embedded default. */
@@ -38,14 +43,18 @@ export function readOptions(): Options | null {
       "kills-graph": { type: "string", default: "20" },
       "kills-processes": { type: "string", default: "40" },
       scale: { type: "string", default: "1" },
+      neighbours: { type: "boolean", default: false },
+      seconds: { type: "string", default: "60" },
+      floods: { type: "string", default: "" },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return null;
   const seed = whole("seed", values.seed, 0);
   const hasTable = !values["no-table"];
+  const neighbours = values.neighbours ? floodsOf(values.seconds, values.floods) : null;
   if (!values.servers)
-    return { seed, hasTable, instance: null, scene: embeddedScene(seed, whole("kills", values.kills, 1)) };
+    return { neighbours, seed, hasTable, instance: null, scene: embeddedScene(seed, whole("kills", values.kills, 1)) };
   const scale = Number(values.scale);
   if (!(scale > 0 && scale <= 100)) throw new Error("--scale must be a number above 0, at most 100");
   const scaled = (name: `kills-${"broker" | "documents" | "graph" | "processes"}`): number =>
@@ -57,7 +66,12 @@ export function readOptions(): Options | null {
     processes: scaled("kills-processes"),
   };
   if (Object.values(kills).every((count) => count === 0)) throw new Error("there is nothing to kill");
-  return { seed, hasTable, instance: values.name, scene: serversScene(seed, kills, values.name) };
+  return { neighbours, seed, hasTable, instance: values.name, scene: serversScene(seed, kills, values.name) };
+}
+
+function floodsOf(seconds: string, floods: string): NonNullable<Options["neighbours"]> {
+  if (!(Number(seconds) > 0)) throw new Error("--seconds must be a number above 0");
+  return { seconds: Number(seconds), floods: floods.split(",").filter((name) => name !== "") };
 }
 
 function whole(name: string, text: string, min: number): number {

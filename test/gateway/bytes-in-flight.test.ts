@@ -9,7 +9,7 @@ import { listAt, send, textAt, useApp, type TestWorkspace } from "../support/ser
 const WAIT_MS = 50;
 
 describe("Bytes in flight", () => {
-  const open = () => createBytesInFlight({ bytesMax: 100, workspaceBytesMax: 60, waitMs: WAIT_MS });
+  const open = () => createBytesInFlight({ bytesMax: 100, workspaceBytesMax: 60, makingBytesMax: 60, waitMs: WAIT_MS });
   const [a, b, c] = [newId<WorkspaceId>(), newId<WorkspaceId>(), newId<WorkspaceId>()];
   /** Tells by its name when it has its bytes. */
   const taking = (share: Share, bytes: number, name: string, order: string[]): Promise<void> =>
@@ -81,6 +81,20 @@ describe("Bytes in flight", () => {
     await assert.rejects(other.take(6), isAppError("unavailable"));
     share.release();
     await other.take(6);
+  });
+
+  it("of large answers of one workspace are given when the one before is made, and others go on meanwhile", async () => {
+    const bytes = createBytesInFlight({ bytesMax: 1_000, workspaceBytesMax: 500, makingBytesMax: 60, waitMs: 1_000 });
+    const first = bytes.open(a);
+    await first.take(100);
+    const order: string[] = [];
+    const second = taking(bytes.open(a), 50, "second", order);
+    const third = taking(bytes.open(a), 10, "third", order);
+    await bytes.open(b).take(100);
+    assert.deepEqual(order, []);
+    first.settle(100);
+    await Promise.all([second, third]);
+    assert.deepEqual(order, ["second", "third"]);
   });
 
   it("are no more than a workspace's share for one answer, so that every answer can be made", async () => {

@@ -5,7 +5,7 @@ import { startService } from "../../../app/service.js";
 import { readConfig } from "../../../core/config.js";
 import { serveParent } from "../../shared/child.js";
 import { createKiller } from "../crash/points.js";
-import type { Asks, Start } from "./life.js";
+import type { Asks, Start, Usage } from "./life.js";
 
 const LOOP_DELAY_RESOLUTION_MS = 1;
 
@@ -24,4 +24,12 @@ const loopDelay = (): number => {
 };
 if (kill?.kind === "step") aim(kill);
 const depth = (): Promise<number> => service.backends.queue.depth();
-serveParent<Asks>({ url: service.url, ownerKey: service.ownerKey }, { depth, loopDelay, aim }, () => service.close());
+const usage = (): Usage => {
+  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+  return { cpuMs: (userCPUTime + systemCPUTime) / 1_000, megabytes: maxRSS / 1_024 };
+};
+serveParent<Asks>(
+  { url: service.url, ownerKey: service.ownerKey },
+  { depth, loopDelay, aim, usage, pid: () => process.pid },
+  () => service.close(),
+);

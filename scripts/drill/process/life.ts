@@ -8,12 +8,21 @@ export interface Start {
   readonly kill: KillPoint | null;
 }
 
+export interface Usage {
+  /** Of all threads since the start, milliseconds. */
+  readonly cpuMs: number;
+  /** The most that the process ever had in memory. */
+  readonly megabytes: number;
+}
+
 /** What can be asked of it. */
 export interface Asks {
   /** Of the queue. */
   depth(): Promise<number>;
   /** p99 of the event loop's delay since the last time, milliseconds. */
   loopDelay(): number;
+  pid(): number;
+  usage(): Usage;
   /** From now on it dies at this point. */
   aim(kill: KillPoint): void;
 }
