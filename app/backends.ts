@@ -45,7 +45,7 @@ export async function openBackends(
   const { RABBITMQ_URL, MONGODB_URL, NEO4J_URL, KEY_CACHE_MS: ttlMs, CATALOG_STALE_MS: staleMs } = config;
   const isEmbedded = [RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("");
   const embedded = isEmbedded ? await openEmbeddedPorts({ config, onError, lifecycle, commit }) : null;
-  if (MONGODB_URL !== "") requireOwnCatalog(config.DATA_DIR, embedded);
+  if (MONGODB_URL !== "") await requireOwnCatalog(config.DATA_DIR, embedded);
   const opening: Opening = { config, lifecycle, onError, embedded };
   const opens = openStores(opening);
   const ports = [openQueue(opening, opens), opens, openGraph(opening)] as const;
@@ -61,8 +61,8 @@ export async function openBackends(
 }
 
 /** With `MONGODB_URL` the workspaces in `DATA_DIR` would not be seen, and all their keys would be refused. */
-function requireOwnCatalog(dataDir: string, embedded: EmbeddedPorts | null): void {
-  if (!(embedded === null ? holdsWorkspaces(dataDir) : embedded.holdsWorkspaces())) return;
+async function requireOwnCatalog(dataDir: string, embedded: EmbeddedPorts | null): Promise<void> {
+  if (!(embedded === null ? await holdsWorkspaces(dataDir) : embedded.holdsWorkspaces())) return;
   throw new ConfigError(
     `MONGODB_URL: DATA_DIR (${dataDir}) holds workspaces, which are not in MongoDB. To go on with them, unset MONGODB_URL. ` +
       "To go on with MongoDB, set DATA_DIR to another folder.",

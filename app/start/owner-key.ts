@@ -19,7 +19,7 @@ async function makeOwnerKey(config: Config, wanted: string | undefined): Promise
   const { DATA_DIR: dataDir, CHECKPOINT_MS: checkpointMs } = config;
   if (config.MONGODB_URL !== "")
     throw new ConfigError("MONGODB_URL: the keys are in MongoDB; use POST /v1/workspaces/{id}/keys with OPERATOR_KEY");
-  if (!holdsWorkspaces(dataDir))
+  if (!(await holdsWorkspaces(dataDir)))
     throw new ConfigError(`DATA_DIR: ${dataDir} holds no workspace; the first start of the service makes one`);
   const log = createLog(config.LOG_LEVEL);
   const onError = (message: string, error: unknown): void => log.error({ cause: describeError(error) }, message);

@@ -1,9 +1,15 @@
+import { existsSync } from "node:fs";
 import Libsql from "libsql";
-import type { Database, Statement } from "../../core/database.js";
+import type { Database } from "../../core/database.js";
 import { AppError } from "../../core/errors.js";
 import { failureOf } from "./failure.js";
+import { createCheckpoint, type Checkpoint } from "./file/checkpoint.js";
+import { createFile } from "./file/create.js";
+import { own, release } from "./file/own.js";
+import { OPEN } from "./file/page.js";
 import { createGroupCommit, type Transactions } from "./group-commit.js";
 import { createGroupRead } from "./group-read.js";
+import { prepareStatement } from "./statement.js";
 
 export interface DatabaseOptions {
   readonly file: string;
@@ -16,8 +22,13 @@ export interface DatabaseOptions {
 
 /** Opens or creates the file. Throws when SQLite does not take a setting that durability rests on. */
 export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOptions): Database {
+  if (!existsSync(file)) createFile(file);
   const db = new Libsql(file);
   setPragmas(db);
+  own(db, file);
+  const checkpoint = createCheckpoint(db, file);
+  db.pragma(`user_version = ${OPEN}`);
+  checkpoint.run();
   const health = createHealth(onError);
   const transactions = transactionsOf(db, onError, commit);
   const group = createGroupCommit(
@@ -47,20 +58,21 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
       try {
         work();
       } finally {
-        endRead.run([]);
+        // Behind damage SQLite refuses the COMMIT; each read was told.
+        attempt(
+          () => endRead.run([]),
+          () => db.inTransaction && db.exec("ROLLBACK"),
+        );
       }
     }),
   );
-  const checkpoint = setInterval(() => {
-    if (health.writable()) attempt(() => db.pragma("wal_checkpoint(PASSIVE)"), health.failed);
+  const timer = setInterval(() => {
+    if (health.writable()) attempt(() => checkpoint.run(), health.failed);
   }, checkpointMs);
-  checkpoint.unref();
+  timer.unref();
 
   return {
-    prepare: (sql) => {
-      const statement = db.prepare(sql);
-      return (statement.reader ? statement.raw() : statement) as unknown as Statement;
-    },
+    prepare: (sql) => prepareStatement(db, sql, onError),
     write: group.write,
     read,
     readTogether: (work) => reads.read(() => read(work)),
@@ -68,20 +80,32 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
       health.requireWritable();
       if (health.hasRoom()) return;
       // Writes one page and changes nothing.
-      group.write(() => void db.pragma("user_version = 0")).catch(() => {});
+      group.write(() => void db.pragma(`user_version = ${OPEN}`)).catch(() => {});
       throw health.noRoom();
     },
     close: async () => {
       if (health.closed()) return;
       reads.flush();
       group.flush();
-      clearInterval(checkpoint);
+      clearInterval(timer);
       // The driver keeps the connection until its statements are garbage-collected, so SQLite's own checkpoint at close may never run.
-      if (health.writable()) attempt(() => db.pragma("wal_checkpoint(TRUNCATE)"), health.failed);
+      if (health.writable()) attempt(() => empty(db, checkpoint), health.failed);
       health.close();
+      attempt(
+        () => release(db, file),
+        (error) => onError("the file stays locked until the process ends", error),
+      );
       db.close();
+      checkpoint.close();
     },
   };
+}
+
+/** Leaves an empty log, which then nobody needs. */
+function empty(db: Libsql.Database, checkpoint: Checkpoint): void {
+  db.pragma("user_version = 0");
+  checkpoint.run();
+  db.pragma("wal_checkpoint(TRUNCATE)");
 }
 
 const attempt = (work: () => unknown, failed: (error: unknown) => unknown): void => {
@@ -123,7 +147,7 @@ function createHealth(onError: DatabaseOptions["onError"]) {
       // Each write fails while the disk is full; a line for each would need room, too.
       if (failure !== "full" || hasRoom) onError("the embedded store failed", error);
       if (failure === "full") hasRoom = false;
-      else if (state === "open") state = "read-only";
+      else if (failure !== "damaged" && state === "open") state = "read-only";
       return failure === "damaged"
         ? new AppError("damaged", "The store's file is damaged.", { cause: error })
         : unavailable(error);

@@ -14,8 +14,12 @@ const FAILURES: readonly (readonly [prefix: string, failure: Failure])[] = [
 
 /** What an error says about the file; null when it is the caller's own (a broken constraint, a wrong statement). */
 export function failureOf(error: unknown): Failure | null {
-  if (typeof error !== "object" || error === null || !("code" in error)) return null;
-  const { code } = error;
-  if (typeof code !== "string") return null;
-  return FAILURES.find(([prefix]) => code.startsWith(prefix))?.[1] ?? null;
+  const code = codeOf(error);
+  return FAILURES.find(([prefix]) => code?.startsWith(prefix))?.[1] ?? null;
 }
+
+const codeOf = (error: unknown): string | null =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
+
+/** Another connection holds the file. */
+export const isBusy = (error: unknown): boolean => codeOf(error)?.startsWith("SQLITE_BUSY") ?? false;

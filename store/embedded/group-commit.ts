@@ -46,37 +46,51 @@ export function createGroupCommit(
     }
   };
 
-  const together = (group: readonly Waiting[]): void =>
-    transact(() => {
-      for (const item of group) item.run();
-    });
+  let running: Waiting | null = null;
+  const run = (item: Waiting): void => {
+    running = item;
+    item.run();
+  };
+  const together = (group: readonly Waiting[]): Guilty => {
+    transact(() => group.forEach(run));
+    return NOBODY;
+  };
 
   /** One write of the group threw: all run again, each in its own savepoint, and still with one commit. */
-  const apart = (group: readonly Waiting[]): ReadonlyMap<Waiting, unknown> => {
+  const apart = (group: readonly Waiting[]): Guilty => {
     const guilty = new Map<Waiting, unknown>();
-    transact(() => {
-      for (const item of group) {
-        try {
-          transactions.isolated(item.run);
-        } catch (error) {
-          if (failureOf(error) !== null) throw error;
-          guilty.set(item, error);
+    try {
+      transact(() => {
+        for (const item of group) {
+          try {
+            transactions.isolated(() => run(item));
+          } catch (error) {
+            if (failureOf(error) !== null || isDamage(error)) throw error;
+            guilty.set(item, error);
+          }
         }
-      }
-    });
+      });
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      return without(group, running!, error);
+    }
     return guilty;
   };
 
-  const runGroup = (group: readonly Waiting[]): ReadonlyMap<Waiting, unknown> => {
+  const runGroup = (group: readonly Waiting[]): Guilty => {
     check();
     try {
-      together(group);
-      return NOBODY;
+      return together(group);
     } catch (error) {
       if (failureOf(error) !== null) throw error;
-      return group.length === 1 ? new Map([[group[0]!, error]]) : apart(group);
+      if (group.length === 1) return new Map([[group[0]!, error]]);
+      return isDamage(error) ? without(group, running!, error) : apart(group);
     }
   };
+
+  /** SQLite lets nothing more be written in a transaction that met a damaged page, so the others begin anew. */
+  const without = (group: readonly Waiting[], damaged: Waiting, error: unknown): Guilty =>
+    new Map([...runGroup(group.filter((item) => item !== damaged)), [damaged, error]]);
 
   const flush = (): void => {
     if (scheduled) clearImmediate(scheduled);
@@ -112,4 +126,8 @@ export function createGroupCommit(
   };
 }
 
-const NOBODY: ReadonlyMap<Waiting, unknown> = new Map();
+/** Whose writes failed, and why. */
+type Guilty = ReadonlyMap<Waiting, unknown>;
+const NOBODY: Guilty = new Map();
+
+const isDamage = (error: unknown): boolean => error instanceof AppError && error.code === "damaged";

@@ -4,9 +4,13 @@ import Libsql from "libsql";
 import { ConfigError } from "../../core/config.js";
 import type { Database } from "../../core/database.js";
 import { openDatabase, type DatabaseOptions } from "./database.js";
-import { failureOf } from "./failure.js";
+import { failureOf, isBusy } from "./failure.js";
+import { buryPages, damagedPages, readHead } from "./file/check.js";
+import { describeDamage } from "./file/damage.js";
+import { requireDatabase } from "./file/create.js";
+import { OPEN } from "./file/page.js";
+import { requireWholeLog } from "./file/write-ahead-log.js";
 import { createTables, STORE_TABLES } from "./schema.js";
-import { requireWholeLog } from "./write-ahead-log.js";
 
 export interface EmbeddedOptions extends Omit<DatabaseOptions, "file"> {
   /** Creates the folder if it does not exist, readable only by its owner. */
@@ -24,17 +28,19 @@ export interface EmbeddedStore {
  */
 export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Promise<EmbeddedStore> {
   makeFolder(dataDir);
-  const unlock = lock(dataDir);
+  const [file, lockFile] = [join(dataDir, "onym.db"), join(dataDir, "lock.db")];
+  requireDatabase(file, [lockFile, `${file}-wal`]);
+  const unlock = lock(dataDir, lockFile);
   let database: Database | null = null;
   try {
-    const file = join(dataDir, "onym.db");
-    requireWholeLog(`${file}-wal`);
+    const damaged = checkFiles(file);
     database = openDatabase({ file, ...options });
     createTables(database, STORE_TABLES);
+    tellDamage(database, file, damaged, options.onError);
   } catch (error) {
     await database?.close();
     unlock();
-    throw failureOf(error) === "damaged" ? strangeFile(dataDir, error) : error;
+    throw asConfigError(dataDir, error);
   }
   const opened = database;
   return {
@@ -46,8 +52,36 @@ export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Pr
   };
 }
 
-const strangeFile = (dataDir: string, cause: unknown): ConfigError =>
-  new ConfigError(`DATA_DIR: ${dataDir} holds a file that is not Onym's, or that is damaged`, { cause });
+/** Bars the pages of the file that are damaged, and answers them. Throws when nothing can be read without the damaged part. */
+function checkFiles(file: string): readonly number[] {
+  const { version, reserved } = readHead(file);
+  if (reserved === 0) throw new ConfigError(`DATA_DIR: ${file} was written by an earlier build`);
+  const damaged = damagedPages(file, requireWholeLog(`${file}-wal`, version === OPEN));
+  if (damaged.includes(1))
+    throw new ConfigError(`DATA_DIR: ${file} is not Onym's, or its first page is damaged. ${RESTORE}`);
+  buryPages(file, damaged);
+  return damaged;
+}
+const RESTORE = "Restore the whole folder from a backup.";
+
+function tellDamage(
+  database: Database,
+  file: string,
+  damaged: readonly number[],
+  onError: DatabaseOptions["onError"],
+): void {
+  const uses = describeDamage(database, file, damaged);
+  if (uses.length > 0)
+    onError("the embedded store is damaged", new Error(`${file} has damaged pages (${uses.join(", ")}). ${RESTORE}`));
+}
+
+function asConfigError(dataDir: string, cause: unknown): unknown {
+  if (failureOf(cause) === "damaged")
+    return new ConfigError(`DATA_DIR: ${dataDir} holds a file that is not Onym's, or that is damaged`, { cause });
+  if (isBusy(cause))
+    return new ConfigError(`DATA_DIR: another process uses the folder ${dataDir}; one process owns it`, { cause });
+  return cause;
+}
 
 function makeFolder(dataDir: string): void {
   try {
@@ -69,18 +103,17 @@ function makeEach(folder: string): void {
 /** The driver ends a transaction when its connection is garbage-collected, so the lock must stay reachable while it is held. */
 const HELD = new Set<Libsql.Database>();
 
-/** A lock that the operating system releases when the process dies: an open transaction on a small file beside the data. */
-function lock(dataDir: string): () => void {
-  const db = new Libsql(join(dataDir, "lock.db"));
+/**
+ * A lock that the operating system releases when the process dies: an open transaction on a small file beside the data. The database is
+ * locked too, but only once it is open.
+ */
+function lock(dataDir: string, file: string): () => void {
+  const db = new Libsql(file);
   try {
     db.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     db.close();
-    if (failureOf(error) === "damaged") throw strangeFile(dataDir, error);
-    if (failureOf(error) !== "full") throw error;
-    throw new ConfigError(`DATA_DIR: another process uses the folder ${dataDir}; one process owns it`, {
-      cause: error,
-    });
+    throw asConfigError(dataDir, error);
   }
   HELD.add(db);
   return () => {

@@ -1,19 +1,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import Libsql from "libsql";
-import { requireWholeLog } from "./write-ahead-log.js";
+import { openEmbedded } from "./open.js";
 
-/** Whether the folder holds workspaces. Makes nothing where there is nothing, and takes no lock. */
-export function holdsWorkspaces(dataDir: string): boolean {
-  const file = join(dataDir, "onym.db");
-  if (!existsSync(file)) return false;
-  requireWholeLog(`${file}-wal`);
-  const db = new Libsql(file);
+/** Whether the folder holds workspaces. Makes nothing where there is nothing. Throws as `openEmbedded` does. */
+export async function holdsWorkspaces(dataDir: string): Promise<boolean> {
+  if (!existsSync(join(dataDir, "onym.db"))) return false;
+  const store = await openEmbedded({ dataDir, checkpointMs: 60_000, onError: () => {} });
   try {
-    const isThere = "SELECT count(*) AS count FROM sqlite_master WHERE type = 'table' AND name = 'workspaces'";
-    if ((db.prepare(isThere).get([]) as { readonly count: number }).count === 0) return false;
-    return db.prepare("SELECT id FROM workspaces LIMIT 1").get([]) !== undefined;
+    return store.database.prepare("SELECT id FROM workspaces LIMIT 1").get([]) !== undefined;
   } finally {
-    db.close();
+    await store.close();
   }
 }

@@ -128,7 +128,7 @@ describe("The embedded database", () => {
     await rejectsAsUnavailable(() => insert(2, Buffer.alloc(100_000)));
     await rejectsAsUnavailable(() => Promise.all([insert(3), insert(4, Buffer.alloc(100_000))]));
     assert.deepEqual(ids(), [1]);
-    database.check();
+    assert.throws(() => database.check(), AppError);
     database.prepare("PRAGMA max_page_count = 1000000").get([]);
     await Promise.all([insert(2, Buffer.alloc(100_000)), insert(3)]);
     assert.deepEqual(ids(), [1, 2, 3]);
@@ -167,12 +167,12 @@ describe("The embedded database", () => {
     assert.deepEqual(ids(), []);
   });
 
-  it("says damaged when what the file holds is wrong", () => {
+  it("says damaged when what the file holds is wrong, and goes on", () => {
     assert.throws(
       () => database.read(findDamage),
       (error) => error instanceof AppError && error.code === "damaged",
     );
-    assert.throws(() => database.check(), AppError);
+    database.check();
   });
 
   it("commits at its close what waits, and refuses everything after", async () => {
@@ -193,10 +193,10 @@ describe("The embedded database", () => {
     database = openDatabase({ file, checkpointMs: 5, onError: (message) => errors.push(message) });
     database.prepare("CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)").run([]);
     for (let id = 0; id < 60; id += 1) {
-      await insert(id, Buffer.alloc(50_000));
+      await insert(id, Buffer.alloc(250_000));
       if (id % 10 === 0) await sleep(15);
     }
     const log = (await stat(`${file}-wal`)).size;
-    assert.ok(log < 1_500_000, `3 MB were written and the log has ${log} bytes`);
+    assert.ok(log < 8_000_000, `15 MB were written and the log has ${log} bytes`);
   });
 });

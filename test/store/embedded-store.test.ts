@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFile, mkdir, open as openFile, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { newId, type WorkspaceId } from "../../core/ids.js";
@@ -9,7 +9,6 @@ import { createEmbeddedEventStore } from "../../store/embedded/events/events.js"
 import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
 import { ConfigError } from "../../core/config.js";
 import { openEmbedded, type EmbeddedStore } from "../../store/embedded/open.js";
-import { createEmbeddedQueue } from "../../store/embedded/queue/queue.js";
 import { createTables } from "../../store/embedded/schema.js";
 import { onError, temporaryFolder } from "../support/backends.js";
 import { anEvent, aMark, noFold } from "../support/builders.js";
@@ -17,7 +16,6 @@ import { killChildren, startChild } from "../support/service/child.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 
 const options = { checkpointMs: 60_000, onError };
-const FRAME_BYTES = 24 + 4_096;
 
 describe("The embedded store", () => {
   let dataDir: string;
@@ -74,6 +72,40 @@ describe("The embedded store", () => {
     assert.match(second.lines.join(), /^failed DATA_DIR: .*another process/);
     await assert.rejects(open(), /DATA_DIR/);
     await first.kill();
+    await open();
+  });
+
+  it("refuses a second process though the lock file was removed", async () => {
+    const first = startChild("hold", dataDir);
+    await eventually("the first process owns the folder", () => first.lines.includes("opened"));
+    await rm(join(dataDir, "lock.db"));
+    const second = startChild("hold", dataDir);
+    await second.ended();
+    assert.match(second.lines.join(), /^failed DATA_DIR: .*another process/);
+    await first.kill();
+    await open();
+  });
+
+  it("refuses a database that is missing or empty where a store was, and begins anew only in an empty folder", async () => {
+    const names = ["onym.db", "lock.db", "onym.db-wal"];
+    const leave = async (kept: readonly string[]): Promise<void> => {
+      for (const name of names) if (!kept.includes(name)) await rm(join(dataDir, name), { force: true });
+    };
+    await (await open()).close();
+    await writeFile(join(dataDir, "onym.db-wal"), "");
+    await rm(join(dataDir, "onym.db"));
+    for (const kept of [names, ["lock.db"]]) {
+      await leave(kept);
+      await assert.rejects(open(), /^Error: DATA_DIR: .*onym\.db is missing beside .*backup.*empty the whole folder/);
+    }
+    await leave([]);
+    await writeFile(join(dataDir, "onym.db-wal"), "");
+    await assert.rejects(open(), /onym\.db is missing beside .*-wal/);
+    await writeFile(join(dataDir, "onym.db"), "");
+    await assert.rejects(open(), /onym\.db was emptied/);
+    await leave(["onym.db"]);
+    await assert.rejects(open(), /onym\.db was emptied/);
+    await leave([]);
     await open();
   });
 
@@ -158,7 +190,10 @@ describe("The embedded store", () => {
       database.prepare("UPDATE events SET message = ?").run([flipped]);
       await assert.rejects(events.find(workspace, eventId), isAppError("damaged"));
       await assert.rejects(events.insert(workspace, [event]), isAppError("damaged"));
-      await assert.rejects(events.timeline(workspace, [mark.facet], { limit: 1, bytesMax: 1, before: null }), isAppError("damaged"));
+      await assert.rejects(
+        events.timeline(workspace, [mark.facet], { limit: 1, bytesMax: 1, before: null }),
+        isAppError("damaged"),
+      );
     }
     database.prepare("UPDATE events SET message = ?").run([message]);
     assert.equal((await events.find(workspace, eventId))?.status, "folded");
@@ -172,67 +207,5 @@ describe("The embedded store", () => {
     const message = encodeMessage({ ...foreign, eventId: event.eventId });
     database.prepare("UPDATE events SET message = ?, crc = ?").run([message, crc32(message)]);
     await assert.rejects(events.find(event.workspace, event.eventId), isAppError("damaged"));
-  });
-
-  describe("with a write-ahead log that a crash left", () => {
-    let copy: string;
-    let log: string;
-    const COMMITS = 20;
-    const messages = async (): Promise<number> => {
-      const store = await open(copy);
-      return createEmbeddedQueue({ database: store.database, lengthMax: 100, onError }).depth();
-    };
-    const flip = async (position: number): Promise<void> => {
-      const file = await openFile(log, "r+");
-      const { buffer } = await file.read(Buffer.alloc(1), 0, 1, position);
-      buffer[0]! ^= 1;
-      await file.write(buffer, 0, 1, position);
-      await file.close();
-    };
-    beforeEach(async () => {
-      const { database } = await open();
-      const queue = createEmbeddedQueue({ database, lengthMax: 100, onError });
-      for (let n = 0; n < COMMITS; n += 1) await queue.publish(Buffer.alloc(500, n));
-      copy = join(dataDir, "copy");
-      log = join(copy, "onym.db-wal");
-      await mkdir(copy);
-      for (const name of ["onym.db", "onym.db-wal"]) await copyFile(join(dataDir, name), join(copy, name));
-    });
-
-    it("reads it all when it is whole", async () => {
-      assert.equal(await messages(), COMMITS);
-    });
-
-    it("drops a torn end, which nobody was told of", async () => {
-      await truncate(log, (await stat(log)).size - 100);
-      assert.equal(await messages(), COMMITS - 1);
-    });
-
-    it("drops a last commit whose bytes are wrong, as a torn end", async () => {
-      await flip((await stat(log)).size - 50);
-      assert.equal(await messages(), COMMITS - 1);
-    });
-
-    it("refuses to start when its middle is damaged, and touches nothing", async () => {
-      const frames = Math.floor(((await stat(log)).size - 32) / FRAME_BYTES);
-      await flip(32 + Math.floor(frames / 2) * FRAME_BYTES + 1_000);
-      const before = await readFile(log);
-      await assert.rejects(messages(), /onym\.db-wal is damaged/);
-      assert.deepEqual(await readFile(log), before);
-    });
-
-    for (let position = 0; position < 32; position += 1)
-      it(`refuses to start when byte ${position} of its head is damaged, and seenWith nothing`, async () => {
-        await flip(position);
-        const before = await readFile(log);
-        await assert.rejects(messages(), /onym\.db-wal is damaged: its head is wrong/);
-        assert.deepEqual(await readFile(log), before);
-      });
-
-    it("starts with a log that was only made longer, and holds nothing", async () => {
-      await truncate(log, 0);
-      await truncate(log, 8_192);
-      await messages();
-    });
   });
 });

@@ -1,0 +1,65 @@
+import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
+import type Libsql from "libsql";
+import { checksumOf, CHECKSUM_AT, offsetOf, PAGE_BYTES } from "./page.js";
+import { FRAME_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, LOG_BYTES } from "./write-ahead-log.js";
+
+const FRAMES_AT_ONCE = 64;
+
+export interface Checkpoint {
+  /** Copies the log into the file and gives the pages their checksums, all on disk once it returns. */
+  run(): void;
+  /** Behind the close of the database: closing a descriptor takes this process's locks off the file. */
+  close(): void;
+}
+
+/**
+ * SQLite writes the log over from its beginning once all of it is in the file, with the next commit. The checksums are on disk before:
+ * a crash in between leaves the log, and a page in the log needs no checksum in the file.
+ */
+export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint {
+  const [data, log] = [openSync(file, "r+"), openSync(`${file}-wal`, "r+")];
+  // A crash cannot make the log shorter than this, so a log that is shorter was cut.
+  if (fstatSync(log).size < LOG_BYTES) ftruncateSync(log, LOG_BYTES);
+  const header = Buffer.alloc(HEADER_BYTES);
+  const chunk = Buffer.alloc(FRAMES_AT_ONCE * FRAME_BYTES);
+  let sealed = { log: "", frames: 0 };
+
+  const seal = (from: number, to: number): void => {
+    const done = new Set<number>();
+    // Backwards: the last frame of a page is the one that is in the file.
+    for (let end = to; end > from; end -= FRAMES_AT_ONCE) {
+      const first = Math.max(from, end - FRAMES_AT_ONCE);
+      readSync(log, chunk, 0, (end - first) * FRAME_BYTES, HEADER_BYTES + first * FRAME_BYTES);
+      for (let next = end - first - 1; next >= 0; next -= 1) {
+        const at = next * FRAME_BYTES;
+        const number = chunk.readUInt32BE(at);
+        if (done.has(number)) continue;
+        done.add(number);
+        const page = chunk.subarray(at + FRAME_HEADER_BYTES, at + FRAME_BYTES);
+        page.writeUInt32BE(checksumOf(page, number), CHECKSUM_AT);
+        writeSync(data, page, CHECKSUM_AT, PAGE_BYTES - CHECKSUM_AT, offsetOf(number) + CHECKSUM_AT);
+      }
+    }
+    fdatasyncSync(data);
+  };
+
+  return {
+    run: () => {
+      const [row] = db.pragma("wal_checkpoint(PASSIVE)") as readonly {
+        readonly log: number;
+        readonly checkpointed: number;
+      }[];
+      const { log: frames, checkpointed } = row!;
+      if (frames <= 0 || checkpointed < frames) return;
+      readSync(log, header, 0, HEADER_BYTES, 0);
+      const name = header.toString("latin1", 16, 24);
+      const from = sealed.log === name ? sealed.frames : 0;
+      if (from < frames) seal(from, frames);
+      sealed = { log: name, frames };
+    },
+    close: () => {
+      closeSync(log);
+      closeSync(data);
+    },
+  };
+}
