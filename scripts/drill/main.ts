@@ -6,6 +6,7 @@ import { openFolder, openServers } from "../shared/grounds.js";
 import { openHistory } from "./check/history.js";
 import { drillNeighbours } from "./neighbours/neighbours.js";
 import { HELP, readOptions, type Options } from "./options.js";
+import { soak } from "./soak/soak.js";
 import { runRounds, type Counters, type Felt } from "./rounds.js";
 
 const started = performance.now();
@@ -87,6 +88,9 @@ try {
     const { neighbours, instance } = options;
     const holds = await drillNeighbours({ ...neighbours, instance, print: (line) => console.log(line) });
     process.exitCode = holds ? 0 : 1;
+  } else if (options.soak !== null) {
+    const { seed, soak: minutes } = options;
+    process.exitCode = (await soak({ minutes, seed, print: (line) => console.log(line) })) ? 0 : 1;
   } else {
     const holds = !options.hasTable || (await drillTable(options));
     process.exitCode = (await drillRounds(options)) && holds ? 0 : 1;

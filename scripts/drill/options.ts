@@ -17,9 +17,13 @@ Kills the service and checks that nothing acknowledged is lost and nothing is th
   --neighbours           kills nothing: one workspace does its worst, one flood after the other, and another is measured
     --seconds S          of each flood (60)
     --floods A,B         only these
+  --soak MINUTES         kills nothing: mixed load at 60 % of what the machine can do (Linux, embedded), a line for each minute,
+                         and at the end whether memory, open files or p99 grew
 `;
 
 export interface Options {
+  /** Minutes of load; null: kills. */
+  readonly soak: number | null;
   /** Of the floods; null: kills. */
   readonly neighbours: { readonly seconds: number; readonly floods: readonly string[] } | null;
   readonly seed: number;
@@ -46,15 +50,24 @@ export function readOptions(): Options | null {
       neighbours: { type: "boolean", default: false },
       seconds: { type: "string", default: "60" },
       floods: { type: "string", default: "" },
+      soak: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return null;
   const seed = whole("seed", values.seed, 0);
   const hasTable = !values["no-table"];
+  const soak = values.soak === undefined ? null : whole("soak", values.soak, 1);
   const neighbours = values.neighbours ? floodsOf(values.seconds, values.floods) : null;
   if (!values.servers)
-    return { neighbours, seed, hasTable, instance: null, scene: embeddedScene(seed, whole("kills", values.kills, 1)) };
+    return {
+      soak,
+      neighbours,
+      seed,
+      hasTable,
+      instance: null,
+      scene: embeddedScene(seed, whole("kills", values.kills, 1)),
+    };
   const scale = Number(values.scale);
   if (!(scale > 0 && scale <= 100)) throw new Error("--scale must be a number above 0, at most 100");
   const scaled = (name: `kills-${"broker" | "documents" | "graph" | "processes"}`): number =>
@@ -66,7 +79,7 @@ export function readOptions(): Options | null {
     processes: scaled("kills-processes"),
   };
   if (Object.values(kills).every((count) => count === 0)) throw new Error("there is nothing to kill");
-  return { neighbours, seed, hasTable, instance: values.name, scene: serversScene(seed, kills, values.name) };
+  return { soak, neighbours, seed, hasTable, instance: values.name, scene: serversScene(seed, kills, values.name) };
 }
 
 function floodsOf(seconds: string, floods: string): NonNullable<Options["neighbours"]> {

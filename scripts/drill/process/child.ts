@@ -1,11 +1,12 @@
 /** The service as it ships, in a process that kills itself at a point of the drill. */
+import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createLog } from "../../../app/logger.js";
 import { startService } from "../../../app/service.js";
 import { readConfig } from "../../../core/config.js";
 import { serveParent } from "../../shared/child.js";
 import { createKiller } from "../crash/points.js";
-import type { Asks, Start, Usage } from "./life.js";
+import type { Asks, Footprint, Start, Usage } from "./life.js";
 
 const LOOP_DELAY_RESOLUTION_MS = 1;
 
@@ -28,8 +29,13 @@ const usage = (): Usage => {
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
   return { cpuMs: (userCPUTime + systemCPUTime) / 1_000, megabytes: maxRSS / 1_024 };
 };
+const footprint = (): Footprint => {
+  globalThis.gc?.();
+  const { rss, heapUsed } = process.memoryUsage();
+  return { rss: rss / 1e6, heap: heapUsed / 1e6, files: readdirSync("/proc/self/fd").length };
+};
 serveParent<Asks>(
   { url: service.url, ownerKey: service.ownerKey },
-  { depth, loopDelay, aim, usage, pid: () => process.pid },
+  { depth, loopDelay, aim, usage, footprint, pid: () => process.pid },
   () => service.close(),
 );

@@ -15,6 +15,15 @@ export interface Usage {
   readonly megabytes: number;
 }
 
+/** What the process holds at this moment. */
+export interface Footprint {
+  /** Megabytes, after a collection of the garbage. */
+  readonly heap: number;
+  /** Megabytes. */
+  readonly rss: number;
+  readonly files: number;
+}
+
 /** What can be asked of it. */
 export interface Asks {
   /** Of the queue. */
@@ -23,6 +32,7 @@ export interface Asks {
   loopDelay(): number;
   pid(): number;
   usage(): Usage;
+  footprint(): Footprint;
   /** From now on it dies at this point. */
   aim(kill: KillPoint): void;
 }
@@ -41,6 +51,6 @@ export const beginLife = (start: Start): Promise<Life | Ending> =>
   startChild<Asks, Ready>(new URL("child.js", import.meta.url), [JSON.stringify(start)], {
     // With nothing of this process's environment: a stray setting must not change the drill.
     env: { PATH: process.env["PATH"] },
-    execArgv: [],
+    execArgv: ["--expose-gc"],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
