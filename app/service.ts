@@ -1,3 +1,4 @@
+import type { Clock } from "../core/clock.js";
 import { ConfigError, type Config } from "../core/config.js";
 import type { Identity } from "../core/identity/api.js";
 import { rulesOf } from "../core/identity/rules.js";
@@ -12,6 +13,7 @@ import { createShutdown } from "../gateway/http/stopping.js";
 import { createIdentity } from "../graph/identity.js";
 import type { Worker } from "../worker/worker.js";
 import { openBackends, type Backends } from "./backends.js";
+import { startClock } from "./clock.js";
 import { firstStart } from "./start/first-start.js";
 import { apiRoutes, stagesOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
@@ -50,14 +52,20 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const backends = options.wrap?.(opened) ?? opened;
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
     lifecycle.opened("validator", () => validator.close());
-    const identity = identityOf(options, backends, now);
-    const parts: Parts = { config, log, now, backends, identity, validator, lifecycle };
+    const clock = await startClock({
+      catalog: backends.catalog,
+      machine: now,
+      isShared: config.MONGODB_URL !== "",
+      lifecycle,
+    });
+    const identity = identityOf(options, backends, clock);
+    const parts: Parts = { config, log, now: clock.now, backends, identity, validator, lifecycle };
     const worker = config.MODE === "gateway" ? null : startWorker(parts);
     await requireWayIn(parts);
     const url = await startServer(parts, worker);
     // The last part of the start: if the start failed afterwards, nobody would see the key. On a shared catalog two processes would each
     // create a workspace, so there the operator key creates the first one.
-    const ownerKey = config.MONGODB_URL === "" ? await firstStart(backends.catalog, now()) : null;
+    const ownerKey = config.MONGODB_URL === "" ? await firstStart(backends.catalog, clock.now()) : null;
     return { url, ownerKey, backends, identity, close: () => lifecycle.close() };
   } catch (error) {
     await lifecycle.close();
@@ -65,7 +73,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-function identityOf({ config, log }: ServiceOptions, { graph, catalog }: Backends, now: () => number): Identity {
+function identityOf({ config, log }: ServiceOptions, { graph, catalog }: Backends, clock: Clock): Identity {
   const ofWorkspace = async (workspace: WorkspaceId) => {
     const [namespaces, settings] = await Promise.all([
       catalog.namespaces(workspace),
@@ -80,7 +88,7 @@ function identityOf({ config, log }: ServiceOptions, { graph, catalog }: Backend
     longTimeoutMs,
     rulesOf: ofWorkspace,
     onProgress: createProgressLog(log),
-    now,
+    now: clock.tick,
   });
 }
 

@@ -50,6 +50,13 @@ export function newId<Id extends string>(): Id {
   return v7({ random, msecs: lastMs, seq: sequence }) as Id;
 }
 
+/** From now on no new id is older than this; milliseconds since 1970. */
+export function newIdsFrom(ms: number): void {
+  if (ms <= lastMs) return;
+  lastMs = ms;
+  sequence = 0;
+}
+
 /** The same Idempotency-Key of the same sender always names the same event (UUIDv5). A key's id holds no colon. */
 export const eventIdFor = (workspace: WorkspaceId, sender: KeyId, idempotencyKey: string): EventId =>
   v5(`${sender}:${idempotencyKey}`, workspace) as EventId;

@@ -38,6 +38,7 @@ export interface IdentityDeps {
   /** The uid that an identifier gets if it was never seen. */
   readonly newUid?: (key: IdentifierKey) => Uid;
   readonly newChangeId?: () => ChangeId;
+  /** Of an undo: what is asserted later has a later time. */
   readonly now?: () => number;
 }
 

@@ -14,6 +14,8 @@ import type { Page, Port } from "./port.js";
 export interface CatalogStore extends Port {
   /** A secret of this installation, the same for all its processes: made at the first call, 32 bytes. Belongs to no workspace. */
   secret(): Promise<Buffer>;
+  /** Keeps the latest time that any process named, milliseconds since 1970, and answers it. Belongs to no workspace. */
+  advanceTime(ms: number): Promise<number>;
   /** Stores workspace and owner key in one step. */
   createWorkspace(workspace: Workspace, ownerKey: KeyRecord): Promise<void>;
   findWorkspace(workspace: WorkspaceId): Promise<Workspace | null>;

@@ -61,6 +61,17 @@ export const catalogStoreContract: Contract<CatalogStore> = {
     assert.ok(new Set(secrets[0]).size > 8, "a secret is not made of a few bytes repeated");
   },
 
+  "keeps the latest time that anybody named, also when many name one at once and after a reopen": async ({
+    port,
+    reopen,
+  }) => {
+    const first = await port.advanceTime(0);
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => port.advanceTime(first + 20 - i)));
+    for (const [i, answer] of answers.entries()) assert.ok(answer >= first + 20 - i, `${i}: ${answer}`);
+    assert.equal(await port.advanceTime(first + 1), first + 20);
+    assert.equal(await (await reopen()).advanceTime(first), first + 20);
+  },
+
   "keeps all that it was told across close and reopen": async ({ port, reopen }) => {
     const workspace = aWorkspace();
     const { workspaceId } = workspace;

@@ -1,17 +1,28 @@
 import { randomBytes } from "node:crypto";
-import type { Database } from "../../../core/database.js";
+import type { Database, Tables } from "../../../core/database.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import { createDatasets } from "./datasets.js";
 import { createKeys } from "./keys.js";
 import { createNamespaces } from "./namespaces.js";
 import { createSchemas } from "./schemas.js";
+import { createTables } from "../schema.js";
 import { createSession } from "../session.js";
 
 const SECRET_BYTES = 32;
+const CLOCK_TABLE: Tables = {
+  part: "clock",
+  format: 1,
+  sql: "CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), ms INTEGER NOT NULL)",
+};
 
 /** What clients register, and who they are. */
 export function createEmbeddedCatalog({ database }: { readonly database: Database }): CatalogStore {
   const session = createSession(database);
+  createTables(database, CLOCK_TABLE);
+  const advance = database.prepare(
+    "INSERT INTO clock (id, ms) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET ms = max(ms, excluded.ms)",
+  );
+  const latest = database.prepare("SELECT ms FROM clock");
   const makeSecret = database.prepare("INSERT INTO secrets (id, secret) VALUES (1, ?) ON CONFLICT (id) DO NOTHING");
   const secret = database.prepare("SELECT secret FROM secrets");
   return {
@@ -19,6 +30,11 @@ export function createEmbeddedCatalog({ database }: { readonly database: Databas
       session.write(() => {
         makeSecret.run([randomBytes(SECRET_BYTES)]);
         return secret.get([])![0] as Buffer;
+      }),
+    advanceTime: (ms) =>
+      session.write(() => {
+        advance.run([ms]);
+        return latest.get([])![0] as number;
       }),
     ...createKeys(database, session),
     ...createSchemas(database, session),

@@ -23,6 +23,7 @@ export async function createMongoCatalog({ mongo }: { readonly mongo: Mongo }): 
   await session.call(() => catalog.createIndex({ key_ids: 1 }, { name: "key_ids", unique: true }));
   return {
     secret: () => secretOf(mongo, session),
+    advanceTime: (ms) => advanceTime(mongo, session, ms),
     ...createKeys({ catalog, session, change }),
     ...createSchemas({ catalog, versions, session, change }),
     ...createDatasets({ catalog, session, change }),
@@ -49,4 +50,23 @@ async function secretOf({ db }: Mongo, { call }: Session): Promise<Buffer> {
     if (!isDuplicateKey(error)) throw error;
     return (await call(() => settings.findOne({ _id: "secret" })))!.secret;
   }
+}
+
+interface ClockDocument {
+  readonly _id: "clock";
+  readonly ms: number;
+}
+
+async function advanceTime({ db }: Mongo, { call }: Session, ms: number): Promise<number> {
+  const settings = db.collection<ClockDocument>("settings");
+  const advance = () =>
+    call(() =>
+      settings.findOneAndUpdate({ _id: "clock" }, { $max: { ms } }, { upsert: true, returnDocument: "after" }),
+    );
+  // Two processes may make it at once; for the second one it is there then.
+  const kept = await advance().catch((error: unknown) => {
+    if (!isDuplicateKey(error)) throw error;
+    return advance();
+  });
+  return kept!.ms;
 }

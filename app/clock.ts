@@ -1,0 +1,51 @@
+import { createClock, type Clock } from "../core/clock.js";
+import { newIdsFrom } from "../core/ids.js";
+import type { CatalogStore } from "../core/ports/catalog-store.js";
+import type { Lifecycle } from "./lifecycle.js";
+
+const KEEP_MS = 1_000;
+
+/**
+ * The time of the whole installation: not before what any of its processes said until a second ago, this one before a restart among
+ * them. Otherwise, after a clock was set back, events would seem older than an undo that they follow, and new ids older than old ones.
+ */
+export async function startClock(deps: {
+  readonly catalog: Pick<CatalogStore, "advanceTime">;
+  readonly machine: () => number;
+  /** Other processes use the same catalog. */
+  readonly isShared: boolean;
+  readonly lifecycle: Lifecycle;
+}): Promise<Clock> {
+  const { catalog, machine, isShared, lifecycle } = deps;
+  const clock = createClock(machine);
+  let isAsked = true;
+  const keep = async (): Promise<void> => {
+    // A service that nobody uses writes nothing.
+    if (!isAsked && !isShared) return;
+    isAsked = false;
+    clock.follow(await catalog.advanceTime(clock.now()));
+    newIdsFrom(clock.now());
+  };
+  // While the store is away this process goes on with the time that it knows.
+  const tryToKeep = (): Promise<void> => keep().catch(() => undefined);
+  await keep();
+  const timer = setInterval(() => void tryToKeep(), KEEP_MS);
+  timer.unref();
+  lifecycle.opened("clock", () => {
+    clearInterval(timer);
+    return tryToKeep();
+  });
+  return {
+    ...clock,
+    now: () => {
+      isAsked = true;
+      return clock.now();
+    },
+    tick: () => {
+      isAsked = true;
+      const ticked = clock.tick();
+      void tryToKeep();
+      return ticked;
+    },
+  };
+}
