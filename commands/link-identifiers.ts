@@ -13,7 +13,6 @@ type LinkCaller = Caller & { readonly key: Pick<KeyRecord, "ingestOnly"> };
 
 /** What is to be linked. A dry run makes the same decision or refusal and leaves no trace. */
 interface Claim {
-  readonly source: "identify" | "alias";
   readonly identifiers: readonly Identifier[];
   /** Values that never reach the graph. */
   readonly dropped: readonly DroppedIdentifier[];
@@ -33,7 +32,7 @@ export async function identify(
   options: { readonly dryRun: boolean },
 ): Promise<Linked> {
   const given = identifiers.map(({ namespace, value }, i) => ({ path: `identifiers.${i}`, namespace, value }));
-  return link(services, caller, options, (table) => ({ source: "identify", ...admitAll(given, table) }));
+  return link(services, caller, "identify", options, (table) => admitAll(given, table));
 }
 
 /** Links the anonymous identifier to the known one; it holds as a whole or is refused. */
@@ -47,18 +46,19 @@ export async function alias(
     { path: "anonymous", ...anonymous },
     { path: "known", ...known },
   ] as const;
-  return link(services, caller, options, (table) => ({ source: "alias", dropped: [], ...admitPair(sides, table) }));
+  return link(services, caller, "alias", options, (table) => ({ dropped: [], ...admitPair(sides, table) }));
 }
 
 async function link(
   services: LinkServices,
   { workspace, keyId, key, now }: LinkCaller,
+  source: "identify" | "alias",
   options: { readonly dryRun: boolean },
   claim: (table: NamespaceTable) => Claim,
 ): Promise<Linked> {
   const { catalog, identity, limits } = services;
   const stored = await catalog.namespaces(workspace);
-  const { source, identifiers, dropped, unregistered } = claim(namespaceTable(stored));
+  const { identifiers, dropped, unregistered } = claim(namespaceTable(stored));
   if (unregistered.length > 0 && key.ingestOnly) await requireMayAdd(services, workspace, unregistered);
   if (options.dryRun) {
     const errors = beyondNamespaces(stored, unregistered, limits.namespacesMax);
@@ -66,8 +66,10 @@ async function link(
   } else await registerNamespaces(services, workspace, unregistered);
   const evidence = { source, keyId, at: now };
   const result = await identity.assert(workspace, { identifiers, evidence }, options);
-  if (result.outcome !== "refused")
-    return { kind: "linked", result: { ...result, dropped: [...dropped, ...result.dropped] } };
+  if (result.outcome !== "refused") {
+    const isWhole = dropped.length === 0;
+    return { kind: "linked", result: isWhole ? result : { ...result, dropped: [...dropped, ...result.dropped] } };
+  }
   const refs = await identity.lookup(workspace, identifiers);
   return { kind: "refused", result, profileIds: refs.map((ref) => ref?.profileId ?? null) };
 }

@@ -1,6 +1,5 @@
 import type { IdentifierKey } from "../../core/ids.js";
 import { pairKey, type PairKey, type Repeat, type Snapshot } from "../../core/identity/model.js";
-import { refOf } from "./working-state.js";
 
 /** An assertion repeats what stands when one component holds all its keys and each two of them are linked. */
 export function isRepeat(
@@ -22,5 +21,6 @@ export function repeatIn({ identifiers, components, linked }: Snapshot, keys: re
   if (first === undefined || profile === undefined) return null;
   const isInside = (key: IdentifierKey): boolean => identifiers.get(key)?.component === first.component;
   if (!isRepeat(keys, isInside, (pair) => linked.has(pair))) return null;
-  return { ...refOf(profile), facet: first.uid, isShared: keys.some((key) => identifiers.get(key)!.isShared) };
+  const isShared = keys.some((key) => identifiers.get(key)!.isShared);
+  return { profileId: profile.profileId, size: profile.size, facet: first.uid, isShared };
 }
