@@ -1,51 +1,50 @@
+import { AppError } from "../../core/errors.js";
 import { identifierKey } from "../../core/event/event.js";
-import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
-import type { ComponentPlan, ForbiddenPair, Plan, Snapshot } from "../../core/identity/model.js";
+import type { ForbiddenPairId, IdentifierKey } from "../../core/ids.js";
+import type { ComponentPlan, Snapshot } from "../../core/identity/model.js";
 import { refOf } from "../rules/working-state.js";
-import { resultOf, type ChangingPair, type UndoDecision } from "./result.js";
-import type { ForbiddenPairSides } from "./split.js";
-import { locationOf } from "./unlink.js";
+import { resultOf, type ChangingPair, type UndoDecision, type UndoStep } from "./decision.js";
+import { locationOf, look, type Prepared, type Reading } from "./read.js";
 
-export interface Allow {
-  readonly kind: "allow";
-  readonly snapshot: Snapshot;
-  readonly workspace: WorkspaceId;
-  readonly pair: ForbiddenPair;
+export async function prepareAllow(reading: Reading, forbiddenPairId: ForbiddenPairId): Promise<Prepared> {
+  const { graph, workspace } = reading;
+  const [pair] = await graph.findForbiddenPairs(workspace, [forbiddenPairId]);
+  if (pair === undefined) throw new AppError("not_found", "There is no such forbidden pair.");
+  const identifiers = [pair.from, pair.to];
+  const keys = identifiers.map((identifier) => identifierKey(workspace, identifier));
+  const snapshot = await look(reading, keys);
+  const decide = () => decidePair(snapshot, { kind: "allow", pair, keys });
+  return { snapshot, record: { identifiers, reverts: null }, decide };
 }
 
-export const sidesOf = (workspace: WorkspaceId, { from, to }: ForbiddenPairSides): readonly IdentifierKey[] =>
-  [from, to].map((identifier) => identifierKey(workspace, identifier));
-
-/** Pure. */
-export function decideAllow({ snapshot, workspace, pair }: Allow): UndoDecision {
-  const keys = sidesOf(workspace, pair);
+/** Pure. The two are in different profiles. */
+export function decidePair(snapshot: Snapshot, work: ChangingPair): UndoDecision {
+  const { kind, keys } = work;
   const refs = keys.map((key) => refOf(locationOf(snapshot, key)[1]));
-  if (!isForbiddenIn(snapshot, keys, pair)) return { keys, work: null, result: resultOf(refs, refs) };
-  return { keys, work: { kind: "allow", pair }, result: resultOf(refs, refs, { outcome: "allowed" }) };
+  if (isForbidden(snapshot, work) !== (kind === "allow")) return { keys, work: null, result: resultOf(refs, refs) };
+  const outcome = kind === "allow" ? "allowed" : "forbidden";
+  return { keys, work, result: resultOf(refs, refs, { outcome }) };
 }
 
-const isForbiddenIn = (
-  snapshot: Snapshot,
-  keys: readonly IdentifierKey[],
-  { forbiddenPairId }: ForbiddenPairSides,
-): boolean => keys.every((key) => locationOf(snapshot, key)[1].forbidden.includes(forbiddenPairId));
+const isForbidden = (snapshot: Snapshot, { keys, pair }: ChangingPair): boolean =>
+  keys.every((key) => locationOf(snapshot, key)[1].forbidden.includes(pair.forbiddenPairId));
 
-/** Forbids the pair or allows it, as its two profiles are now. Null when they are not what it was decided on. */
-export function planPair(
-  workspace: WorkspaceId,
-  now: Snapshot,
-  pair: ForbiddenPairSides,
-  kind: ChangingPair["kind"],
-): Pick<Plan, "components"> | null {
-  const keys = sidesOf(workspace, pair);
-  const isApart = new Set(keys.map((key) => locationOf(now, key)[0])).size === keys.length;
-  if (!isApart || isForbiddenIn(now, keys, pair) !== (kind === "allow")) return null;
-  const { forbiddenPairId } = pair;
-  const components = keys.map((key): ComponentPlan => {
+/** Notes it in the two profiles, if it still is to be done. */
+export function pairStep(work: ChangingPair): UndoStep {
+  const { kind, keys, pair } = work;
+  const planOf = (now: Snapshot, key: IdentifierKey): ComponentPlan => {
     const [into, { profileId, size, counts, forbidden }] = locationOf(now, key);
-    const others = forbidden.filter((id) => id !== forbiddenPairId);
-    const after = kind === "allow" ? others : [...others, forbiddenPairId].toSorted();
+    const others = forbidden.filter((id) => id !== pair.forbiddenPairId);
+    const after = kind === "allow" ? others : [...others, pair.forbiddenPairId].toSorted();
     return { into, absorbed: [], profileId, size, counts, forbidden: after };
-  });
-  return { components };
+  };
+  return {
+    keys,
+    links: 0,
+    plan: ({ now }) => {
+      const isApart = new Set(keys.map((key) => locationOf(now, key)[0])).size === keys.length;
+      if (!isApart || isForbidden(now, work) !== (kind === "allow")) return "changed";
+      return { plan: { components: keys.map((key) => planOf(now, key)) } };
+    },
+  };
 }

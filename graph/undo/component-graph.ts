@@ -101,7 +101,12 @@ function indexOf(members: number, ends: Uint32Array): Pick<ComponentGraph, "ends
 }
 
 /** The link of the two, if they have one: looked for at the one that has fewer. */
-export function linkBetween({ around, starts, ends }: ComponentGraph, one: number, other: number): number | undefined {
+export function linkBetween(
+  { around, starts, ends }: ComponentGraph,
+  one: number | undefined,
+  other: number | undefined,
+): number | undefined {
+  if (one === undefined || other === undefined) return undefined;
   const linksOf = (member: number): Uint32Array => around.subarray(starts[member], starts[member + 1]);
   const [ofOne, ofOther] = [linksOf(one), linksOf(other)];
   const [few, end] = ofOne.length < ofOther.length ? [ofOne, other] : [ofOther, one];

@@ -3,7 +3,7 @@ import type { Explanation } from "../../core/identity/api.js";
 import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Sides } from "../lookup.js";
-import { readComponent, type ReadComponentOptions } from "./read-component.js";
+import { readComponent, type ReadComponentOptions } from "./read.js";
 import { explained } from "./split.js";
 import { bridgesOf, shortestPath, type ComponentGraph } from "./component-graph.js";
 

@@ -1,246 +1,202 @@
 import { identifierOf } from "../../core/event/event.js";
 import type { IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
-import type { Change, PartPlan, Plan, SeenComponent, Snapshot, SplitPlan } from "../../core/identity/model.js";
-import { REMOVAL_REV, hasOnlyGrown, type Border, type BorderLink } from "../../core/identity/step.js";
+import type { PartPlan, SeenComponent, Snapshot, SplitPlan } from "../../core/identity/model.js";
+import { REMOVAL_REV, hasOnlyGrown, type BorderLink } from "../../core/identity/step.js";
 import { linkBetween } from "./component-graph.js";
-import {
-  inSteps,
-  keyOf,
-  removalsOf,
-  removesOf,
-  summaryOf,
-  type ForbiddenPairSides,
-  type Removal,
-  type Split,
-} from "./split.js";
-
-/** A profile that loses links, as it was read. */
-export interface AffectedProfile {
-  /** Of an identifier in it. */
-  readonly key: IdentifierKey;
-  /** As it stood before its members and links were read. */
-  readonly rev: number;
-  readonly split: Split;
-}
+import type { AffectedProfile, Removing, Seeing, StepPlan, UndoStep } from "./decision.js";
+import { inSteps, keyOf, removalsOf, removesOf, summaryOf, type ForbiddenPairSides, type Removal } from "./split.js";
 
 /** How far the removal from a profile is. */
-export interface RemovalProgress extends AffectedProfile {
+interface Progress extends AffectedProfile {
   /** Of an identifier in the part that stays. */
   readonly staysKey: IdentifierKey;
-  /** What the rev is now if nobody else wrote. */
+  /** What it is now if nobody else wrote. */
   rev: number;
   hasBegun: boolean;
-  /** Somebody joined it since it was read: it is more than its graph shows. */
+  /** Others linked to it since it was read, so its graph does not show all of it. */
   hasGrown: boolean;
   /** Parts that left, by their numbers. */
   readonly hasLeft: Uint8Array;
 }
 
-/** Who joined a part since it was read. */
-export interface JoinedMember extends Pick<BorderLink, "to" | "uid"> {
-  readonly of: RemovalProgress;
-  readonly part: number;
-}
-
-export const progressOf = (workspace: WorkspaceId, affected: AffectedProfile): RemovalProgress => {
-  const { split } = affected;
-  const staysKey = keyOf(workspace, split, split.parts[split.stays]!.members[0]!);
-  return { ...affected, staysKey, hasBegun: false, hasGrown: false, hasLeft: new Uint8Array(split.parts.length) };
-};
-
 /** What one step removes from one profile. */
-export interface RemovalStep {
-  readonly of: RemovalProgress;
+interface ProfileStep {
+  readonly of: Progress;
   readonly removals: readonly Removal[];
 }
 
-/** All in one step if it is little; else profile by profile, so many links in each step. */
+/** A part that is to leave in a step. */
+interface Leaving {
+  readonly of: Progress;
+  readonly removal: Removal;
+  readonly part: number;
+  /** Members that joined it since the profile was read. */
+  readonly joined: Map<Uid, IdentifierKey>;
+}
+
+/** All in one step if `sizeOf` allows so many links; else profile by profile. */
 export function* removalSteps(
-  all: readonly RemovalProgress[],
-  linksMax: () => number,
-): Generator<readonly RemovalStep[]> {
-  const links = all.reduce((sum, { split }) => sum + split.removed.size, 0);
-  if (links <= linksMax()) yield all.map((of) => ({ of, removals: removalsOf(of.split) }));
-  else for (const of of all) for (const removals of inSteps(removalsOf(of.split), linksMax)) yield [{ of, removals }];
-}
-
-/** Of each profile the part that stays; at first with the key that it was decided on, which must name the same profile. */
-export const keysOfStep = (step: readonly RemovalStep[]): readonly IdentifierKey[] =>
-  step.flatMap(({ of: { key, staysKey, hasBegun } }) => (hasBegun ? [staysKey] : [staysKey, key]));
-
-/** The members of each part that is to leave. */
-export const leavingSets = (
   workspace: WorkspaceId,
-  step: readonly RemovalStep[],
-  joined: readonly JoinedMember[],
-): readonly (readonly IdentifierKey[])[] =>
-  step.flatMap(({ of, removals }) =>
-    leavingOf(removals).map((part) =>
-      of.split.parts[part]!.members.map((member) => keyOf(workspace, of.split, member)).concat(
-        joinedTo(joined, of, part).map(({ to }) => to),
-      ),
-    ),
-  );
-
-const leavingOf = (removals: readonly Removal[]): readonly number[] => removals.flatMap(({ leaving }) => leaving ?? []);
-const joinedTo = (joined: readonly JoinedMember[], of: RemovalProgress, part: number): readonly JoinedMember[] =>
-  joined.filter((one) => one.of === of && one.part === part);
-
-export type RemovalPlan =
-  | { readonly kind: "plan"; readonly plan: Pick<Plan, "removes" | "splits">; readonly done: readonly DoneRemoval[] }
-  /** Links or members left the profile since: it is read anew. */
-  | { readonly kind: "changed" }
-  /** It grew since: what leads out of the parts that leave has to be seen. */
-  | { readonly kind: "grown" }
-  /** These joined the parts that leave: what leads out of them has to be seen too. */
-  | { readonly kind: "joined"; readonly members: readonly JoinedMember[] };
-
-/** What a step removed from a profile; parts that others hold by now keep their links for another round. */
-export interface DoneRemoval extends RemovalStep {
-  readonly rev: number;
-  readonly hasGrown: boolean;
-  readonly isHeld: boolean;
+  { affected, forbid }: Pick<Removing, "affected" | "forbid">,
+  sizeOf: () => number,
+): Generator<UndoStep> {
+  const all = affected.map((one) => progressOf(workspace, one));
+  const links = all.reduce((sum, { split }) => sum + split.removed.size, 0);
+  const stepOf = (step: readonly ProfileStep[]) => removalStep(workspace, forbid, step);
+  if (links <= sizeOf()) yield stepOf(all.map((of) => ({ of, removals: removalsOf(of.split) })));
+  else
+    for (const of of all)
+      for (const removals of inSteps(removalsOf(of.split), sizeOf)) yield stepOf([{ of, removals }]);
 }
 
-interface StepContext {
-  /** Null until it was asked for. */
-  readonly border: Border | null;
-  readonly change: Change;
-  readonly forbid: ForbiddenPairSides | null;
-  /** Who is known to have joined the parts that leave. */
-  readonly joined: readonly JoinedMember[];
+function progressOf(workspace: WorkspaceId, affected: AffectedProfile): Progress {
+  const { split } = affected;
+  const staysKey = keyOf(workspace, split, split.parts[split.stays]!.members[0]!);
+  return { ...affected, staysKey, hasBegun: false, hasGrown: false, hasLeft: new Uint8Array(split.parts.length) };
 }
+
+/** A step follows the members that joined a leaving part at most so far. */
+const HOPS_MAX = 20;
 
 /**
- * Removes the step's links from what stands there now. When nobody wrote since the profile was read, its parts are what was read. When
- * it only grew, a part may leave only if nothing leads out of it but the removed links. All else still hangs together by the links
- * that were read, since none of them went.
+ * Removes links from the profiles as they are when it is planned. When nobody wrote since a profile was read, its parts are as they were
+ * read. When it only grew, a part may leave only if no link leads out of it but those that are removed. The rest is still connected by
+ * the links that were read, because none of them was removed.
  */
-export function planRemoval(
+function removalStep(
   workspace: WorkspaceId,
-  step: readonly RemovalStep[],
-  now: Snapshot,
-  { change, forbid, joined, border: seen }: StepContext,
-): RemovalPlan {
-  const profiles = step.map(({ of }) => profileNow(of, now));
-  if (new Set(profiles.map((one) => one?.component)).size < step.length) return { kind: "changed" };
-  let hasGrown = false;
-  for (const [i, { of }] of step.entries()) {
-    const profile = profiles[i];
-    if (profile === undefined || !hasOnlyGrown(of.rev, profile.rev)) return { kind: "changed" };
-    if (profile.rev === of.rev && !of.hasGrown) continue;
-    if (profile.forbidden.some((id) => !of.split.forbiddenIds.has(id))) return { kind: "changed" };
-    hasGrown = true;
-  }
-  const border = hasGrown ? seen : NO_BORDER;
-  if (border === null) return { kind: "grown" };
-  const joining = joiningOf(step, border.links);
-  if (joining.length > 0) return { kind: "joined", members: joining };
-  const kept = withoutHeld(step, border.links);
-  if (kept.every(({ removals }) => isEmpty(removals))) return { kind: "changed" };
-  const splits = kept.map((one, i) => {
-    const profile = profiles[i]!;
-    // The pair's sides end in different parts, and one of these stays.
-    const forbidden = forbid === null ? profile.forbidden : [...profile.forbidden, forbid.forbiddenPairId].toSorted();
-    const held = leavingOf(step[i]!.removals).filter((part) => !leavingOf(one.removals).includes(part));
-    const first = firstStaying(one.of, held, joined, border.firstOutside.get(profile.component));
-    return splitPlan(one, { ...profile, forbidden }, first, { forbid, joined });
-  });
+  forbid: ForbiddenPairSides | null,
+  step: readonly ProfileStep[],
+): UndoStep {
+  const all = step.flatMap(({ of, removals }) =>
+    removals.flatMap((removal): readonly Leaving[] =>
+      removal.leaving === null ? [] : [{ of, removal, part: removal.leaving, joined: new Map() }],
+    ),
+  );
+  const keysOf = ({ of: { split }, part, joined }: Leaving): readonly IdentifierKey[] => [
+    ...split.parts[part]!.members.map((member) => keyOf(workspace, split, member)),
+    ...joined.values(),
+  ];
+  let hops = 0;
+  const plan = ({ now, border, change }: Seeing): StepPlan => {
+    if (border === null) {
+      hops = 0;
+      for (const { joined } of all) joined.clear();
+    }
+    const profiles = profilesNow(step, now);
+    if (profiles === null) return "changed";
+    if (profiles.some(({ hasGrown }) => hasGrown)) {
+      if (border === null) return { border: all.map(keysOf) };
+      if (noteJoined(all, border.links)) return (hops += 1) > HOPS_MAX ? "changed" : { border: all.map(keysOf) };
+    }
+    const held = border === null ? NONE : heldIn(step, all, border.links);
+    const kept = step.map(({ of, removals }) => ({ of, removals: removals.filter((one) => !held.has(one)) }));
+    const links = kept.map(({ removals }) => removals.flatMap((one) => one.links));
+    if (links.every(({ length }) => length === 0)) return "changed";
+    const splits = kept.map(({ of }, i) => {
+      const own = all.filter((one) => one.of === of);
+      const { component } = profiles[i]!;
+      return splitPlan({ forbid, held, leaving: own, firstOutside: border?.firstOutside.get(component) }, profiles[i]!);
+    });
+    const onWritten = (): void => {
+      for (const [i, { of, removals }] of kept.entries()) {
+        const { rev, hasGrown } = profiles[i]!;
+        of.rev = rev + (links[i]!.length === 0 ? 0 : REMOVAL_REV) + (splits[i] === null ? 0 : 1);
+        of.hasGrown = hasGrown;
+        of.hasBegun = true;
+        for (const { leaving } of removals) if (leaving !== null) of.hasLeft[leaving] = 1;
+      }
+    };
+    const removes = kept.flatMap(({ of: { split } }, i) => removesOf(workspace, split, links[i]!, change));
+    return { plan: { removes, splits: splits.filter((one) => one !== null) }, isHeld: held.size > 0, onWritten };
+  };
   return {
-    kind: "plan",
-    plan: {
-      removes: kept.flatMap(({ of: { split }, removals }) =>
-        removals.flatMap(({ links }) => removesOf(workspace, split, links, change)),
-      ),
-      splits: splits.filter((one) => one !== null),
-    },
-    done: kept.map(({ of, removals }, i) => ({
-      of,
-      removals,
-      hasGrown,
-      isHeld: removals.length < step[i]!.removals.length,
-      rev: profiles[i]!.rev + (isEmpty(removals) ? 0 : REMOVAL_REV) + (splits[i] === null ? 0 : 1),
-    })),
+    // At first also the key that it was decided on, which must be of the same profile.
+    keys: step.flatMap(({ of: { key, staysKey, hasBegun } }) => (hasBegun ? [staysKey] : [staysKey, key])),
+    links: step.reduce((sum, { removals }) => removals.reduce((all, { links }) => all + links.length, sum), 0),
+    plan,
   };
 }
 
-const NO_BORDER: Border = { links: [], firstOutside: new Map() };
+const NONE: ReadonlySet<Removal> = new Set();
 
-const isEmpty = (removals: readonly Removal[]): boolean => removals.every(({ links }) => links.length === 0);
-
-type ProfileNow = SeenComponent & { readonly component: SplitPlan["component"] };
-
-function profileNow({ key, staysKey, hasBegun }: RemovalProgress, now: Snapshot): ProfileNow | undefined {
-  const component = now.identifiers.get(staysKey)?.component;
-  if (component === undefined || (!hasBegun && now.identifiers.get(key)?.component !== component)) return undefined;
-  return { component, ...now.components.get(component)! };
+interface ProfileNow extends SeenComponent {
+  readonly component: SplitPlan["component"];
+  readonly hasGrown: boolean;
 }
 
-/** Unknown ones that hang on a part which leaves, unless it stays for the sake of a known one anyway. */
-function joiningOf(step: readonly RemovalStep[], border: readonly BorderLink[]): readonly JoinedMember[] {
-  if (border.length === 0) return [];
-  const sets = step.flatMap(({ of, removals }) => leavingOf(removals).map((part) => ({ of, part })));
-  const unknown = border.filter(({ set, uid }) => sets[set]!.of.split.graph.positionOf(uid) === undefined);
-  const each = new Map(unknown.map(({ set, to, uid }) => [`${set} ${uid}`, { ...sets[set]!, to, uid }]));
-  return [...each.values()];
+/** Null when one of them lost links or members, or became part of another. */
+function profilesNow(step: readonly ProfileStep[], now: Snapshot): readonly ProfileNow[] | null {
+  const found = step.map(({ of }) => profileNow(of, now)).filter((one) => one !== null);
+  return new Set(found.map(({ component }) => component)).size < step.length ? null : found;
 }
 
-function bordersBySet(border: readonly BorderLink[]): ReadonlyMap<number, readonly BorderLink[]> {
-  const bySet = new Map<number, BorderLink[]>();
-  for (const link of border) {
-    const links = bySet.get(link.set);
-    if (links === undefined) bySet.set(link.set, [link]);
-    else links.push(link);
+function profileNow(of: Progress, { identifiers, components }: Snapshot): ProfileNow | null {
+  const component = identifiers.get(of.staysKey)?.component;
+  if (component === undefined || (!of.hasBegun && identifiers.get(of.key)?.component !== component)) return null;
+  const profile = components.get(component)!;
+  const hasGrown = of.hasGrown || profile.rev !== of.rev;
+  const isKnown = !hasGrown || profile.forbidden.every((id) => of.split.forbiddenIds.has(id));
+  return isKnown && hasOnlyGrown(of.rev, profile.rev) ? { component, ...profile, hasGrown } : null;
+}
+
+/** Notes unknown members that are linked to a leaving part, and says whether there were any. */
+function noteJoined(all: readonly Leaving[], border: readonly BorderLink[]): boolean {
+  let isAny = false;
+  for (const { set, to, uid } of border) {
+    const { of, joined } = all[set]!;
+    if (of.split.graph.positionOf(uid) !== undefined) continue;
+    joined.set(uid, to);
+    isAny = true;
   }
-  return bySet;
+  return isAny;
 }
 
-/** Without the parts from which a link leads that this step does not remove. A part's neighbours farther out come before it. */
-function withoutHeld(step: readonly RemovalStep[], border: readonly BorderLink[]): readonly RemovalStep[] {
-  if (border.length === 0) return step;
-  const bySet = bordersBySet(border);
-  let set = 0;
-  return step.map(({ of, removals }) => {
+/** The parts from which a link leads that the step does not remove. A part's neighbours farther out come before it. */
+function heldIn(
+  step: readonly ProfileStep[],
+  all: readonly Leaving[],
+  border: readonly BorderLink[],
+): ReadonlySet<Removal> {
+  const linksFrom = new Map(all.map(({ removal }) => [removal, [] as BorderLink[]]));
+  for (const link of border) linksFrom.get(all[link.set]!.removal)!.push(link);
+  const held = new Set<Removal>();
+  for (const { of, removals } of step) {
     const { graph } = of.split;
     const going = new Set<number>();
-    const kept = removals.filter(({ links, leaving }) => {
-      const isHeld =
-        leaving !== null &&
-        (bySet.get(set++) ?? []).some(({ fromUid, uid }) => {
-          const [one, other] = [graph.positionOf(fromUid), graph.positionOf(uid)];
-          const link = one === undefined || other === undefined ? undefined : linkBetween(graph, one, other);
-          return link === undefined || !(going.has(link) || links.includes(link));
-        });
-      if (!isHeld) for (const link of links) going.add(link);
-      return !isHeld;
-    });
-    return { of, removals: kept };
-  });
+    for (const removal of removals) {
+      const stays = ({ fromUid, uid }: BorderLink): boolean => {
+        const link = linkBetween(graph, graph.positionOf(fromUid), graph.positionOf(uid));
+        return link === undefined || !(going.has(link) || removal.links.includes(link));
+      };
+      if (linksFrom.get(removal)?.some(stays)) held.add(removal);
+      else for (const link of removal.links) going.add(link);
+    }
+  }
+  return held;
 }
 
-/** The smallest uid of those who are in no part that was to leave, and of the parts that are held. */
-function firstStaying(
-  of: RemovalProgress,
-  held: readonly number[],
-  joined: readonly JoinedMember[],
-  firstOutside: Uid | undefined,
-): Uid | undefined {
-  const ids = held.map((part) => partPlan(of, part, joinedTo(joined, of, part)).profileId);
-  return [...ids, ...(firstOutside === undefined ? [] : [firstOutside])].toSorted()[0];
+interface Splitting {
+  /** Of one profile. */
+  readonly leaving: readonly Leaving[];
+  readonly held: ReadonlySet<Removal>;
+  readonly forbid: ForbiddenPairSides | null;
+  /** The smallest uid that is in no leaving part. */
+  readonly firstOutside: Uid | undefined;
 }
 
-/** Null when no part leaves. The part that stays keeps the component's place, and all that joined it since. */
+/** Null when no part leaves. The part that stays keeps the component, with all that joined it since. */
 function splitPlan(
-  { of, removals }: RemovalStep,
+  { leaving, held, forbid, firstOutside }: Splitting,
   { component, profileId, size, counts, forbidden }: ProfileNow,
-  first: Uid | undefined,
-  { forbid, joined }: Pick<StepContext, "forbid" | "joined">,
 ): SplitPlan | null {
-  const leaving = leavingOf(removals);
-  if (leaving.length === 0) return null;
-  const parts = leaving.map((part) => partPlan(of, part, joinedTo(joined, of, part)));
+  const goes = leaving.filter(({ removal }) => !held.has(removal));
+  if (goes.length === 0) return null;
+  const parts = goes.map(partPlan);
   const left = new Set(parts.flatMap((part) => part.forbidden));
-  if (forbid !== null) left.delete(forbid.forbiddenPairId);
+  const staying = new Set(forbidden.filter((id) => !left.has(id)));
+  // The pair's sides end in different parts, and one of these stays.
+  if (forbid !== null) staying.add(forbid.forbiddenPairId);
   const stay = new Map(counts);
   for (const part of parts)
     for (const [namespace, count] of part.counts) {
@@ -248,51 +204,47 @@ function splitPlan(
       if (rest > 0) stay.set(namespace, rest);
       else stay.delete(namespace);
     }
-  const isRenamed = parts.some((part) => part.profileId === profileId);
+  const firstStaying = (): Uid => {
+    const heldIds = leaving.filter(({ removal }) => held.has(removal)).map((one) => partPlan(one).profileId);
+    return [...heldIds, ...(firstOutside === undefined ? [] : [firstOutside])].toSorted()[0] ?? lowestOf(goes);
+  };
   return {
     component,
     stays: {
-      profileId: isRenamed ? (first ?? lowestOf(of, new Set(leaving))) : profileId,
+      profileId: parts.some((part) => part.profileId === profileId) ? firstStaying() : profileId,
       size: parts.reduce((rest, part) => rest - part.size, size),
       counts: stay,
-      forbidden: forbidden.filter((id) => !left.has(id)),
+      forbidden: [...staying].toSorted(),
     },
     parts,
   };
 }
 
-function partPlan({ split }: RemovalProgress, part: number, joined: readonly JoinedMember[]): PartPlan {
+function partPlan({ of: { split }, part, joined }: Leaving): PartPlan {
   const { members, profileId } = split.parts[part]!;
   const { counts, forbidden } = summaryOf(split, members);
   const all = new Map(counts);
-  for (const { to } of joined) {
-    const { namespace } = identifierOf(to);
+  for (const key of joined.values()) {
+    const { namespace } = identifierOf(key);
     all.set(namespace, (all.get(namespace) ?? 0) + 1);
   }
   return {
-    profileId: joined.reduce((lowest, { uid }) => (uid < lowest ? uid : lowest), profileId),
-    size: members.length + joined.length,
+    profileId: [...joined.keys()].reduce((lowest, uid) => (uid < lowest ? uid : lowest), profileId),
+    size: members.length + joined.size,
     counts: all,
     forbidden,
-    members: [...members.map(split.graph.uidOf), ...joined.map(({ uid }) => uid)],
+    members: [...members.map(split.graph.uidOf), ...joined.keys()],
   };
 }
 
-/** The smallest uid of all that neither left nor leave. */
-function lowestOf({ split: { graph, partOf }, hasLeft }: RemovalProgress, leaving: ReadonlySet<number>): Uid {
-  for (const member of graph.byUid()) {
-    const part = partOf[member]!;
-    if (hasLeft[part] === 0 && !leaving.has(part)) return graph.uidOf(member);
-  }
-  throw new Error("Nobody stays.");
-}
-
-/** After the step was written. */
-export function noteRemoval(done: readonly DoneRemoval[]): void {
-  for (const { of, removals, rev, hasGrown } of done) {
-    of.rev = rev;
-    of.hasGrown ||= hasGrown;
-    of.hasBegun = true;
-    for (const part of leavingOf(removals)) of.hasLeft[part] = 1;
-  }
+/** The smallest uid in the parts that neither left nor leave now. */
+function lowestOf(goes: readonly Leaving[]): Uid {
+  const { split, hasLeft } = goes[0]!.of;
+  const leaving = new Set(goes.map(({ part }) => part));
+  const first = split.graph.byUid().find((member) => {
+    const part = split.partOf[member]!;
+    return hasLeft[part] === 0 && !leaving.has(part);
+  });
+  if (first === undefined) throw new Error("Nobody stays.");
+  return split.graph.uidOf(first);
 }

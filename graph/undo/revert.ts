@@ -1,13 +1,13 @@
+import { AppError } from "../../core/errors.js";
 import { identifierKey, identifierOf, type DropRule } from "../../core/event/event.js";
 import type { PathLink, UndoResult } from "../../core/identity/api.js";
-import type { ChangeId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { ChangeId, IdentifierKey } from "../../core/ids.js";
 import {
   pairKey,
   type Change,
   type Component,
   type KeyPair,
   type LinkState,
-  type Plan,
   type ProfileRef,
   type Rules,
   type Snapshot,
@@ -26,24 +26,27 @@ import {
 } from "../rules/working-state.js";
 import { forEachInTurns } from "../scheduling/chunks.js";
 import { linkBetween } from "./component-graph.js";
-import type { AffectedProfile } from "./removal.js";
-import { DROPPED_MAX, resultOf, type Restoring, type UndoDecision } from "./result.js";
+import {
+  DROPPED_MAX,
+  resultOf,
+  type AffectedProfile,
+  type Restoring,
+  type UndoDecision,
+  type UndoStep,
+} from "./decision.js";
+import { locationOf, lookInTurns, readProfile, type Prepared, type Reading, type ReadProfile } from "./read.js";
 import { explainedPath, splitWithout } from "./split.js";
-import { locationOf, type ReadProfile } from "./unlink.js";
 
-/** The identifier that a change unlinked from all others, or linked again. */
-export interface UnlinkMark {
-  readonly key: IdentifierKey;
-  /** This change last marked it as unlinked, so reverting the change clears the mark. */
-  readonly isLast: boolean;
-}
+/** As measured: 1,630 for a link of a change, with its two ends as they are now. */
+const CHANGED_LINK_BYTES = 2_000;
 
-export interface Revert {
-  readonly kind: "revert";
+/** All that a revert is decided on, as it was read. */
+interface Revert {
   readonly snapshot: Snapshot;
-  readonly workspace: WorkspaceId;
   readonly reverted: Change;
-  /** Links that the change made what they are, as they stand in the snapshot. */
+  /** The change's identifiers that are in the snapshot. */
+  readonly named: readonly IdentifierKey[];
+  /** Links that the change asserted, removed or restored last, as they are in the snapshot. */
   readonly states: readonly LinkState[];
   readonly unlinked: UnlinkMark | null;
   /** Profiles that hold active links of these, each with the key of one of its identifiers. */
@@ -51,115 +54,147 @@ export interface Revert {
   readonly rules: Rules;
 }
 
+/** The identifier that a change unlinked from all others, or linked again. */
+interface UnlinkMark {
+  readonly key: IdentifierKey;
+  /** This change last marked it as unlinked, so reverting the change clears the mark. */
+  readonly isLast: boolean;
+}
+
+export async function prepareRevert(reading: Reading, changeId: ChangeId): Promise<Prepared | "changed"> {
+  const { graph, workspace, memory } = reading;
+  const reverted = await graph.findChange(workspace, changeId);
+  if (reverted === null) throw new AppError("not_found", "There is no such change.");
+  const all = reverted.identifiers.map((identifier) => identifierKey(workspace, identifier));
+  const earlier = await graph.linksOfChange(workspace, reverted);
+  memory.take(earlier.length * CHANGED_LINK_BYTES);
+  const snapshot = await lookInTurns(reading, [...new Set([...all, ...earlier.flatMap(({ pair }) => pair)])]);
+  if (snapshot === null) return "changed";
+  const states = await graph.linksOfChange(workspace, reverted);
+  const holders = new Map<Component, IdentifierKey>();
+  let isSeen = true;
+  await forEachInTurns(states, ({ isActive, pair }) => {
+    const [one, other] = pair.map((key) => snapshot.identifiers.get(key));
+    isSeen &&= one !== undefined && other !== undefined;
+    if (isActive && one !== undefined) holders.set(one.component, pair[0]);
+  });
+  if (!isSeen) return "changed";
+  const profiles: Revert["profiles"][number][] = [];
+  for (const key of holders.values()) profiles.push({ key, ...(await readProfile(reading, snapshot, key)) });
+  const named = all.filter((key) => snapshot.identifiers.has(key));
+  const unlinked = await unlinkOf(reading, reverted);
+  const asked: Revert = {
+    snapshot,
+    reverted,
+    named,
+    states,
+    unlinked,
+    profiles,
+    rules: await reading.rulesOf(workspace),
+  };
+  return { snapshot, record: { identifiers: reverted.identifiers, reverts: changeId }, decide: () => decide(asked) };
+}
+
+/** Null when the change is neither an unlink of an identifier nor the revert of one. */
+async function unlinkOf({ graph, workspace }: Reading, reverted: Change): Promise<UnlinkMark | null> {
+  let root: Change | null = reverted;
+  while (root !== null && root.reverts !== null) root = await graph.findChange(workspace, root.reverts);
+  const isUnlink = root?.evidence.source === "unlink" || root?.evidence.source === "shared_identifier";
+  if (root?.identifiers.length !== 1 || !isUnlink) return null;
+  const key = identifierKey(workspace, root.identifiers[0]!);
+  return { key, isLast: await graph.isUnlinkedBy(workspace, key, reverted.changeId) };
+}
+
 /** Pure: removes what a change asserted or restored, or restores what it removed. In turns, because it may be much. */
-export async function decideRevert(asked: Revert): Promise<UndoDecision | "changed"> {
+async function decide(asked: Revert): Promise<UndoDecision | "changed"> {
   // In an order of their own: which of two links a rule keeps out must not depend on the backend.
   const states = asked.states.map(sided).toSorted(byPair);
   const active = states.filter(({ isActive }) => isActive);
-  // What another change removed since is that change's to restore.
+  // A link that another change removed since is restored by the revert of that change.
   const removed = states.filter(({ isActive, by }) => !isActive && by === asked.reverted.changeId);
   if (active.length > 0) return remove(asked, active);
-  const isUnlink = asked.unlinked?.isLast ?? false;
-  if (removed.length > 0 || isUnlink) return restore(asked, removed);
-  const refs = profilesOf(asked);
-  return { keys: namedKeys(asked), work: null, result: resultOf(refs, refs) };
+  if (removed.length > 0 || asked.unlinked?.isLast === true) return restore(asked, removed);
+  const refs = namedProfiles(asked);
+  return { keys: asked.named, work: null, result: resultOf(refs, refs) };
 }
 
-/** Of the change's identifiers, those that stand. */
-const namedKeys = ({ workspace, reverted, snapshot }: Revert): readonly IdentifierKey[] =>
-  reverted.identifiers
-    .map((identifier) => identifierKey(workspace, identifier))
-    .filter((key) => snapshot.identifiers.has(key));
-
-const profilesOf = (asked: Revert, without: readonly Component[] = []): readonly ProfileRef[] =>
-  namedKeys(asked).flatMap((key) => {
-    const [component, profile] = locationOf(asked.snapshot, key);
+const namedProfiles = ({ named, snapshot }: Revert, without: readonly Component[] = []): readonly ProfileRef[] =>
+  named.flatMap((key) => {
+    const [component, profile] = locationOf(snapshot, key);
     return without.includes(component) ? [] : [refOf(profile)];
   });
 
+interface SplitProfile extends AffectedProfile {
+  readonly positionOf: (key: IdentifierKey) => number | undefined;
+}
+
 async function remove(asked: Revert, active: readonly LinkState[]): Promise<UndoDecision | "changed"> {
-  const { snapshot, unlinked } = asked;
-  const found = new Map<LinkState, FoundLink>();
-  const affected: AffectedProfile[] = [];
-  for (const one of asked.profiles) {
-    const [, { rev }] = locationOf(snapshot, one.key);
-    affected.push({ key: one.key, rev, split: await splitOf(asked, one, active, found) });
+  const { snapshot, unlinked, profiles } = asked;
+  const affected: SplitProfile[] = [];
+  const found = new Set<LinkState>();
+  for (const { key, graph, forbiddenPairs } of profiles) {
+    const positionOf = (one: IdentifierKey) => graph.positionOf(snapshot.identifiers.get(one)!.uid);
+    const removed = new Set<number>();
+    await forEachInTurns(active, (state) => {
+      const [one, other] = state.pair.map(positionOf);
+      const link = linkBetween(graph, one, other);
+      if (link === undefined) return;
+      removed.add(link);
+      found.add(state);
+    });
+    const preferred = unlinked === null || removed.size === 0 ? undefined : positionOf(unlinked.key);
+    const split = splitWithout(graph, removed, forbiddenPairs, preferred);
+    affected.push({ key, rev: locationOf(snapshot, key)[1].rev, split, positionOf });
   }
   if (found.size < active.length) return "changed";
-  const components = affected.map(({ key }) => locationOf(snapshot, key)[0]);
-  const whole = profilesOf(asked, components);
-  const before = [...affected.map(({ key }) => refOf(locationOf(snapshot, key)[1])), ...whole];
-  const after = [...affected.flatMap(({ split }) => split.parts), ...whole];
+  const keys = affected.map(({ key }) => key);
+  const locations = keys.map((key) => locationOf(snapshot, key));
+  const others = namedProfiles(
+    asked,
+    locations.map(([component]) => component),
+  );
+  const before = [...locations.map(([, profile]) => refOf(profile)), ...others];
+  const after = [...affected.flatMap(({ split }) => split.parts), ...others];
   return {
-    keys: [...affected.map(({ key }) => key), ...namedKeys(asked)],
+    keys: [...keys, ...asked.named],
     // The reverted change was a revert of an unlink, so the unlink counts again.
     work: { kind: "remove", affected, forbid: null, unlinked: unlinked?.key ?? null },
-    result: resultOf(before, after, { outcome: "reverted", stillJoinedBy: pathLeft(affected, active, found) }),
+    result: resultOf(before, after, { outcome: "reverted", stillJoinedBy: pathLeft(affected, active) }),
   };
 }
 
-interface FoundLink {
-  /** Position of the profile. */
-  readonly profile: ReadProfile;
-  readonly ends: readonly [number, number];
-}
-
-async function splitOf(
-  { snapshot, unlinked }: Revert,
-  profile: ReadProfile,
-  active: readonly LinkState[],
-  found: Map<LinkState, FoundLink>,
-) {
-  const { graph, forbiddenPairs } = profile;
-  const positionOf = (key: IdentifierKey): number | undefined => graph.positionOf(snapshot.identifiers.get(key)!.uid);
-  const removed = new Set<number>();
-  await forEachInTurns(active, (state) => {
-    const [a, b] = state.pair.map(positionOf);
-    const link = a === undefined || b === undefined ? undefined : linkBetween(graph, a, b);
-    if (link === undefined) return;
-    removed.add(link);
-    found.set(state, { profile, ends: [a!, b!] });
-  });
-  const preferred = unlinked === null || removed.size === 0 ? undefined : positionOf(unlinked.key);
-  return splitWithout(graph, removed, forbiddenPairs, preferred);
-}
-
-/** The way that still holds the first of the pairs together that lost their link. */
-function pathLeft(
-  affected: readonly AffectedProfile[],
-  active: readonly LinkState[],
-  found: ReadonlyMap<LinkState, FoundLink>,
-): readonly PathLink[] | null {
-  for (const state of active) {
-    const { profile, ends } = found.get(state)!;
-    const { graph, partOf, removed } = affected.find(({ split }) => split.graph === profile.graph)!.split;
-    if (partOf[ends[0]] === partOf[ends[1]]) return explainedPath(graph, ...ends, removed);
-  }
+/** The path that still connects the first of the pairs that lost their link and are in one part. */
+function pathLeft(affected: readonly SplitProfile[], active: readonly LinkState[]): readonly PathLink[] | null {
+  for (const { pair } of active)
+    for (const { positionOf, split } of affected) {
+      const [one, other] = pair.map(positionOf);
+      if (one === undefined || other === undefined || split.partOf[one] !== split.partOf[other]) continue;
+      return explainedPath(split.graph, one, other, split.removed);
+    }
   return null;
 }
 
-async function restore(asked: Revert, removed: readonly LinkState[]): Promise<UndoDecision> {
-  const { reverted, unlinked, rules, snapshot } = asked;
+async function restore(
+  { reverted, unlinked, rules, snapshot, named }: Revert,
+  removed: readonly LinkState[],
+): Promise<UndoDecision> {
   const working = createWorkingState(snapshot);
-  const groups = new Set(namedKeys(asked).map((key) => workingComponentOf(working, key)!));
+  const groups = new Set(named.map((key) => workingComponentOf(working, key)!));
   await forEachInTurns(removed, ({ pair }) => {
     for (const key of pair) groups.add(workingComponentOf(working, key)!);
   });
   const before = [...groups].map(refOf);
+  const pairs = removed.map(({ pair }) => pair);
   const dropped: Dropped[] = [];
-  await forEachInTurns(removed, ({ pair }) => {
-    const rule = joinPair(working, pair, rules);
-    if (rule !== null) dropped.push(droppedOf(pair, rule));
-  });
+  await forEachInTurns(pairs, (pair) => void joinPair(working, pair, rules, dropped));
   const after = [...new Set([...groups].map(endOf))].map(refOf);
-  const relinked = unlinked?.isLast ? unlinked.key : null;
+  const relinked = unlinked?.isLast === true ? unlinked.key : null;
+  const droppedCount = dropped.length;
   // If a rule keeps out every link, the unlink still counts.
-  const isNothing = dropped.length === removed.length && (dropped.length > 0 || relinked === null);
+  const isNothing = droppedCount === removed.length && (droppedCount > 0 || relinked === null);
   return {
-    keys: namedKeys(asked),
-    work: isNothing
-      ? null
-      : { kind: "restore", pairs: removed.map(({ pair }) => pair), removedBy: reverted.changeId, relinked },
+    keys: named,
+    work: isNothing ? null : { kind: "restore", pairs, removedBy: reverted.changeId, relinked, droppedCount },
     result: resultOf(before, after, {
       outcome: isNothing ? "unchanged" : "reverted",
       dropped: dropped.slice(0, DROPPED_MAX),
@@ -169,46 +204,48 @@ async function restore(asked: Revert, removed: readonly LinkState[]): Promise<Un
 
 type Dropped = UndoResult["dropped"][number];
 
-const droppedOf = ([from, to]: KeyPair, rule: DropRule): Dropped => ({
-  from: identifierOf(from),
-  to: identifierOf(to),
-  rule,
-});
-
-/** The rule that forbids it, or null: then the two are one in the working state. */
-function joinPair(working: WorkingState, pair: KeyPair, rules: Rules): DropRule | null {
+/** Makes the two one in the working state, unless a rule forbids it: then it is added to `dropped`. */
+function joinPair(working: WorkingState, pair: KeyPair, rules: Rules, dropped: Dropped[]): boolean {
   const [one, other] = pair.map((key) => workingComponentOf(working, key)!) as [WorkingComponent, WorkingComponent];
-  const rule = one === other ? null : breaks(one, other, rules);
-  // Also what was one already is written: it has a link more.
-  if (rule === null) touch(join(one === other ? [one] : [one, other]));
-  return rule;
+  const rule: DropRule | null = one === other ? null : breaks(one, other, rules);
+  if (rule !== null) dropped.push({ from: identifierOf(pair[0]), to: identifierOf(pair[1]), rule });
+  // If it was one already it is written too: it has one link more.
+  else touch(join(one === other ? [one] : [one, other]));
+  return rule === null;
 }
 
-export interface RestorePlan {
-  readonly plan: Pick<Plan, "components" | "restores">;
-  /** Kept out by the rules of now. */
-  readonly dropped: readonly Dropped[];
+/** Restores the pairs, `sizeOf` of them in a step, by the rules of the step. */
+export function* restoreSteps(work: Restoring, sizeOf: () => number): Generator<UndoStep> {
+  const isWhole = work.pairs.length <= sizeOf();
+  let done = 0;
+  do {
+    const pairs = work.pairs.slice(done, done + sizeOf());
+    done += pairs.length;
+    yield restoreStep(work, pairs, isWhole);
+  } while (done < work.pairs.length);
 }
 
-/** Pure: restores some of the pairs in what stands there now, by the rules of now. */
-export function planRestore(
-  { removedBy }: Restoring,
+/** If it is all of the work, the record can still say what the rules of now keep out: it is decided again. */
+function restoreStep(
+  { removedBy, relinked, droppedCount }: Restoring,
   pairs: readonly KeyPair[],
-  now: Snapshot,
-  { rules, changeId }: { readonly rules: Rules; readonly changeId: ChangeId },
-): RestorePlan {
-  const working = createWorkingState(now);
-  const restored: KeyPair[] = [];
-  const dropped: Dropped[] = [];
-  for (const pair of pairs) {
-    if (now.removed.get(pairKey(...pair))?.by !== removedBy) continue;
-    const rule = joinPair(working, pair, rules);
-    if (rule === null) restored.push(pair);
-    else dropped.push(droppedOf(pair, rule));
-  }
+  isWhole: boolean,
+): UndoStep {
   return {
-    plan: { components: componentPlans(working), restores: restored.map((pair) => ({ pair, changeId })) },
-    dropped,
+    keys: pairs.length === 0 ? [relinked!] : [...new Set(pairs.flat())],
+    pairs,
+    links: pairs.length,
+    plan: ({ now, change: { changeId }, rules }) => {
+      const working = createWorkingState(now);
+      const dropped: Dropped[] = [];
+      const restored = pairs
+        .filter((pair) => now.removed.get(pairKey(...pair))?.by === removedBy)
+        .filter((pair) => joinPair(working, pair, rules, dropped));
+      if (isWhole && dropped.length !== droppedCount) return "changed";
+      if (pairs.length > 0 && restored.length === 0) return { plan: null, dropped };
+      const restores = restored.map((pair) => ({ pair, changeId }));
+      return { plan: { components: componentPlans(working), restores }, dropped };
+    },
   };
 }
 

@@ -1,36 +1,38 @@
 import { AppError } from "../../core/errors.js";
-import type { UndoResult } from "../../core/identity/api.js";
-import type { WorkspaceId } from "../../core/ids.js";
+import type { UndoResult, UnlinkRequest } from "../../core/identity/api.js";
+import type { ChangeId, ForbiddenPairId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import { atOnce, hasOnlyGrown, type Turn } from "../../core/identity/step.js";
-import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Line } from "../scheduling/line.js";
 import { createPace } from "../scheduling/pace.js";
-import { decideAllow } from "./allow.js";
-import { prepare, type PrepareDeps, type UndoFacts, type UndoRequest } from "./prepare.js";
-import { lookInTurns } from "./read-in-chunks.js";
-import type { UndoDecision, Work } from "./result.js";
-import { decideRevert } from "./revert.js";
-import { decideUnlinkIdentifier, decideUnlinkPair, linksAtStart, type LinksAtStart } from "./unlink.js";
-import { writeDecision, type UndoCall, type WriteDeps, type Written } from "./write-steps.js";
+import { prepareAllow } from "./allow.js";
+import type { LinksAtStart, UndoDecision, Work } from "./decision.js";
+import { lookInTurns, type Prepared, type ReadDeps, type Reading } from "./read.js";
+import { prepareRevert } from "./revert.js";
+import { prepareUnlinkIdentifier, prepareUnlinkPair } from "./unlink.js";
+import { answerOf, writeDecision, type UndoCall, type WriteDeps, type Written } from "./write-steps.js";
 
-export interface UndoDeps extends PrepareDeps, WriteDeps {
+export interface UndoDeps extends ReadDeps, WriteDeps {
   /** Of the undos of each workspace. */
   readonly line: Line;
   /** Links that one step removes or restores at most. */
   readonly linksPerStep: number;
 }
 
+export type UndoRequest =
+  | { readonly kind: "unlink"; readonly request: UnlinkRequest }
+  | { readonly kind: "revert"; readonly changeId: ChangeId }
+  | { readonly kind: "allow"; readonly forbiddenPairId: ForbiddenPairId };
+
 /** After so many attempts in vain no other undo of this process writes in the workspace during one. */
 const ATTEMPTS_BESIDE = 3;
+/** A profile that only grows takes one attempt; only others that remove links from it too cause so many. */
+const ATTEMPTS_MAX = 20;
 /** A step takes no fewer links, however slow the server is. */
 const LINKS_MIN = 50;
-/** A profile that only grows takes one attempt; so many only others who take it apart too can bring about. */
-const ATTEMPTS_MAX = 20;
-
 /** As measured: 790 for a link that is removed, with the part that leaves by it and the steps. */
 const REMOVED_LINK_BYTES = 800;
 
-/** What an undo wrote and knew when it began: it outlives a run that begins again for want of memory. */
+/** What an undo wrote and knew when it began. It outlives a run that begins again for want of memory. */
 export interface UndoProgress {
   readonly written: Written;
   atStart: LinksAtStart | null;
@@ -38,8 +40,8 @@ export interface UndoProgress {
 export const createUndoProgress = (): UndoProgress => ({ written: { begun: null, links: 0 }, atStart: null });
 
 /**
- * Reads, decides, and writes step by step. Only a step waits in the workspace queue. When links went from a profile since it was read,
- * all is read again, and what is left is decided anew; what was written stays, also when a later step fails, and the same call then
+ * Reads, decides, and writes step by step. Only a step waits in the workspace queue. When others removed links from a profile since it
+ * was read, all is read again, and the rest is decided anew. What was written stays, also when a later step fails; the same call then
  * does the rest.
  */
 export async function runUndo(
@@ -49,29 +51,34 @@ export async function runUndo(
   call: UndoCall,
   progress: UndoProgress,
 ): Promise<UndoResult> {
+  const { memory } = call;
   const inLine: Turn = (work) => deps.line(workspace, work);
+  const reading = { ...deps, workspace, memory };
   const pace = createPace({ max: deps.linksPerStep, min: LINKS_MIN });
   const { written } = progress;
 
   const attempt = async (turn: Turn): Promise<UndoResult | "changed"> => {
-    call.memory.restart();
-    const prepared = await prepare(deps, workspace, { request, memory: call.memory, atStart: progress.atStart });
+    memory.restart();
+    const prepared = await prepare(reading, request, progress.atStart);
     if (prepared === "changed") return prepared;
-    const { facts, record } = prepared;
-    const decision = await decided(deps.graph, workspace, facts);
+    const decision = await decided(reading, prepared);
     if (decision === "changed") return decision;
-    const { work, result } = decision;
-    call.memory.take(removedBy(work) * REMOVED_LINK_BYTES);
+    const { work, result, keys, linksAtStart } = decision;
+    memory.take(linksRemovedBy(work) * REMOVED_LINK_BYTES);
     if (work !== null && !call.dryRun) {
       const wasBegun = written.begun !== null;
-      const ending = await writeDecision(deps, workspace, { decision, work, record, call, pace, turn }, written);
-      if (!wasBegun && facts.kind === "unlink identifier") progress.atStart = linksAtStart(facts);
+      const ending = await writeDecision(
+        deps,
+        workspace,
+        { decision, work, record: prepared.record, call, pace, turn },
+        written,
+      );
+      if (!wasBegun && written.begun !== null) progress.atStart = linksAtStart?.() ?? null;
       return ending;
     }
-    if (!(await isStill(deps.graph, workspace, facts, decision))) return "changed";
-    const { begun } = written;
-    // As it was decided when it began; but what a rule kept out since then is told.
-    return begun === null ? result : { ...begun.result, changeId: begun.change.changeId, dropped: result.dropped };
+    if (!(await isStill(reading, prepared, keys))) return "changed";
+    // What a rule keeps out since it began is told too.
+    return written.begun === null ? result : answerOf(decision, written, result.dropped);
   };
 
   for (let inVain = 0; inVain < ATTEMPTS_MAX && !call.call.expired;) {
@@ -83,38 +90,31 @@ export async function runUndo(
   throw new AppError("unavailable", "The profile kept changing while the undo was running.");
 }
 
-const removedBy = (work: Work | null): number =>
+function prepare(reading: Reading, asked: UndoRequest, atStart: LinksAtStart | null): Promise<Prepared | "changed"> {
+  if (asked.kind === "revert") return prepareRevert(reading, asked.changeId);
+  if (asked.kind === "allow") return prepareAllow(reading, asked.forbiddenPairId);
+  const { request } = asked;
+  return "identifier" in request
+    ? prepareUnlinkIdentifier(reading, request.identifier, atStart)
+    : prepareUnlinkPair(reading, request);
+}
+
+const linksRemovedBy = (work: Work | null): number =>
   work?.kind === "remove" ? work.affected.reduce((sum, { split }) => sum + split.removed.size, 0) : 0;
 
-async function decided(
-  graph: IdentityGraph,
-  workspace: WorkspaceId,
-  facts: UndoFacts,
-): Promise<UndoDecision | "changed"> {
+async function decided(reading: Reading, prepared: Prepared): Promise<UndoDecision | "changed"> {
   try {
-    return await decide(facts);
+    return await prepared.decide();
   } catch (error) {
-    // What was read is of several moments: a refusal is one only if no link went from the first to the last.
-    const keys = [...facts.snapshot.identifiers.keys()];
-    if (await isStill(graph, workspace, facts, { keys })) throw error;
+    // It was read at several moments: a refusal counts only if no link was removed from the first to the last.
+    if (await isStill(reading, prepared, [...prepared.snapshot.identifiers.keys()])) throw error;
     return "changed";
   }
 }
 
-async function decide(facts: UndoFacts): Promise<UndoDecision | "changed"> {
-  if (facts.kind === "unlink pair") return decideUnlinkPair(facts);
-  if (facts.kind === "unlink identifier") return decideUnlinkIdentifier(facts);
-  return facts.kind === "revert" ? decideRevert(facts) : decideAllow(facts);
-}
-
 /** Whether the profiles lost nothing since the snapshot: then all links that were read still stand. */
-async function isStill(
-  graph: IdentityGraph,
-  workspace: WorkspaceId,
-  { snapshot }: UndoFacts,
-  { keys }: Pick<UndoDecision, "keys">,
-): Promise<boolean> {
-  const now = await lookInTurns(graph, workspace, { keys, pairs: [] });
+async function isStill(reading: Reading, { snapshot }: Prepared, keys: readonly IdentifierKey[]): Promise<boolean> {
+  const now = await lookInTurns(reading, keys);
   if (now === null) return false;
   return keys.every((key) => {
     const [then, since] = [snapshot, now].map(({ identifiers, components }) => {

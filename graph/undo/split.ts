@@ -7,7 +7,7 @@ import { partsOf, shortestPath, type ComponentGraph, type RemovedLinks } from ".
 /** Two identifiers that may not be in one profile. */
 export type ForbiddenPairSides = Pick<ForbiddenPair, "forbiddenPairId" | "from" | "to">;
 
-/** A profile that loses links, and what it falls into. */
+/** A profile that loses links, and its parts after that. */
 export interface Split {
   readonly graph: ComponentGraph;
   readonly removed: RemovedLinks;

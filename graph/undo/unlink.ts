@@ -1,58 +1,64 @@
 import { AppError } from "../../core/errors.js";
 import type { Identifier } from "../../core/event/event.js";
-import type { ChangeId, IdentifierKey, Uid } from "../../core/ids.js";
-import {
-  pairKey,
-  type Component,
-  type ForbiddenPair,
-  type SeenComponent,
-  type Snapshot,
-} from "../../core/identity/model.js";
+import type { UnlinkRequest } from "../../core/identity/api.js";
+import { forbiddenPairIdFor, type Uid } from "../../core/ids.js";
+import { pairKey, type SeenIdentifier, type Snapshot } from "../../core/identity/model.js";
 import { refOf } from "../rules/working-state.js";
+import { decidePair } from "./allow.js";
 import { linkBetween, otherEnd, type ComponentGraph } from "./component-graph.js";
-import { resultOf, type UndoDecision } from "./result.js";
+import { resultOf, type LinksAtStart, type UndoDecision } from "./decision.js";
+import {
+  locationOf,
+  look,
+  readProfile,
+  sideOf,
+  type Prepared,
+  type Reading,
+  type ReadProfile,
+  type Side,
+} from "./read.js";
 import { explainedPath, splitWithout, type ForbiddenPairSides } from "./split.js";
 
-/** A profile as it was read, after the snapshot. */
-export interface ReadProfile {
-  readonly graph: ComponentGraph;
-  /** Those that have a side in the profile. */
-  readonly forbiddenPairs: readonly ForbiddenPair[];
+export async function prepareUnlinkPair(
+  reading: Reading,
+  request: Extract<UnlinkRequest, { from: Identifier }>,
+): Promise<Prepared> {
+  const { workspace } = reading;
+  const [from, to] = [sideOf(workspace, request.from), sideOf(workspace, request.to)];
+  const keys = [from.key, to.key];
+  const snapshot = await look(reading, keys, [[from.key, to.key]]);
+  const isOne = requireSeen(snapshot, from, "from").component === requireSeen(snapshot, to, "to").component;
+  const forbiddenPairId = forbiddenPairIdFor(workspace, pairKey(from.key, to.key));
+  const forbid = request.forbid ? { forbiddenPairId, from: request.from, to: request.to } : null;
+  const record = { identifiers: [request.from, request.to], reverts: null };
+  if (!isOne) return { snapshot, record, decide: () => decideApart(snapshot, [from, to], forbid) };
+  const profile = await readProfile(reading, snapshot, from.key);
+  return { snapshot, record, decide: () => decideWithin(snapshot, [from, to], forbid, profile) };
 }
 
-export interface Side {
-  readonly key: IdentifierKey;
-  readonly identifier: Identifier;
+function requireSeen(snapshot: Snapshot, { key }: Side, path: string): SeenIdentifier {
+  const seen = snapshot.identifiers.get(key);
+  if (seen !== undefined) return seen;
+  throw new AppError("not_found", `There is no such identifier: ${path}.`, {
+    errors: [{ path, message: "was never seen" }],
+  });
 }
 
-export interface UnlinkPair {
-  readonly kind: "unlink pair";
-  readonly snapshot: Snapshot;
-  readonly from: Side;
-  readonly to: Side;
-  /** Forbids the pair from now on. */
-  readonly forbid: ForbiddenPairSides | null;
-  /** Null when the two are not in one profile. */
-  readonly profile: ReadProfile | null;
+type Sides = readonly [from: Side, to: Side];
+
+/** Pure. There is no link to remove, but the pair may be forbidden. */
+function decideApart(snapshot: Snapshot, sides: Sides, forbid: ForbiddenPairSides | null): UndoDecision {
+  const keys = sides.map(({ key }) => key);
+  if (forbid !== null) return decidePair(snapshot, { kind: "forbid", pair: forbid, keys });
+  const refs = keys.map((key) => refOf(locationOf(snapshot, key)[1]));
+  return { keys, work: null, result: resultOf(refs, refs) };
 }
 
 /** Pure. Throws `still_joined` when a pair is to be forbidden that other links hold together. */
-export function decideUnlinkPair(asked: UnlinkPair): UndoDecision | "changed" {
-  return asked.profile === null ? decideApart(asked) : decideWithin(asked, asked.profile);
-}
-
-/** There is no link to remove; but the pair may be forbidden. */
-function decideApart({ snapshot, from, to, forbid }: UnlinkPair): UndoDecision {
-  const keys = [from.key, to.key];
-  const profiles = keys.map((key) => locationOf(snapshot, key)[1]);
-  const refs = profiles.map(refOf);
-  if (forbid === null || profiles[0]!.forbidden.includes(forbid.forbiddenPairId))
-    return { keys, work: null, result: resultOf(refs, refs) };
-  return { keys, work: { kind: "forbid", pair: forbid }, result: resultOf(refs, refs, { outcome: "forbidden" }) };
-}
-
 function decideWithin(
-  { snapshot, from, to, forbid }: UnlinkPair,
+  snapshot: Snapshot,
+  [from, to]: Sides,
+  forbid: ForbiddenPairSides | null,
   { graph, forbiddenPairs }: ReadProfile,
 ): UndoDecision | "changed" {
   const keys = [from.key, to.key];
@@ -70,7 +76,6 @@ function decideWithin(
   const [, profile] = locationOf(snapshot, from.key);
   const before = [refOf(profile)];
   if (!isLinked) return { keys, work: null, result: resultOf(before, before, { stillJoinedBy: path }) };
-
   const split = splitWithout(graph, removed, forbid === null ? forbiddenPairs : [...forbiddenPairs, forbid]);
   return {
     keys,
@@ -79,37 +84,42 @@ function decideWithin(
   };
 }
 
-/** The links of an identifier when the first of them went, by the other end. What was asserted since stays. */
-export type LinksAtStart = ReadonlyMap<Uid, ChangeId>;
-
-export interface UnlinkIdentifier {
-  readonly kind: "unlink identifier";
-  readonly snapshot: Snapshot;
-  readonly side: Side;
-  readonly profile: ReadProfile;
-  /** Null as long as none went. */
-  readonly atStart: LinksAtStart | null;
+/** `atStart` is null as long as no link was removed. */
+export async function prepareUnlinkIdentifier(
+  reading: Reading,
+  identifier: Identifier,
+  atStart: LinksAtStart | null,
+): Promise<Prepared> {
+  const side = sideOf(reading.workspace, identifier);
+  const snapshot = await look(reading, [side.key]);
+  requireSeen(snapshot, side, "identifier");
+  const profile = await readProfile(reading, snapshot, side.key);
+  const decide = () => decideUnlinkIdentifier(snapshot, side, profile, atStart);
+  return { snapshot, record: { identifiers: [identifier], reverts: null }, decide };
 }
 
-/** Removes all links of one identifier; what only it held together falls apart. */
-export function decideUnlinkIdentifier(asked: UnlinkIdentifier): UndoDecision | "changed" {
-  const { snapshot, side, profile, atStart } = asked;
-  const keys = [side.key];
-  const [, seen] = locationOf(snapshot, side.key);
+/** Pure. Removes all links of one identifier; what only it held together becomes several profiles. */
+function decideUnlinkIdentifier(
+  snapshot: Snapshot,
+  { key }: Side,
+  { graph, forbiddenPairs }: ReadProfile,
+  atStart: LinksAtStart | null,
+): UndoDecision | "changed" {
+  const [, seen] = locationOf(snapshot, key);
   const before = [refOf(seen)];
-  const position = profile.graph.positionOf(snapshot.identifiers.get(side.key)!.uid);
+  const position = graph.positionOf(snapshot.identifiers.get(key)!.uid);
   if (position === undefined) return "changed";
-  const removed = new Set(
-    linksAround(profile.graph, position)
-      .filter(([link, other]) => atStart === null || atStart.get(other) === profile.graph.linkOf(link).changeId)
-      .map(([link]) => link),
-  );
-  if (removed.size === 0) return { keys, work: null, result: resultOf(before, before) };
-  const split = splitWithout(profile.graph, removed, profile.forbiddenPairs, position);
+  const around = linksAround(graph, position);
+  const isOld = ([link, other]: (typeof around)[number]) =>
+    atStart === null || atStart.get(other) === graph.linkOf(link).changeId;
+  const removed = new Set(around.filter(isOld).map(([link]) => link));
+  if (removed.size === 0) return { keys: [key], work: null, result: resultOf(before, before) };
+  const split = splitWithout(graph, removed, forbiddenPairs, position);
   return {
-    keys,
-    work: { kind: "remove", affected: [{ key: side.key, rev: seen.rev, split }], forbid: null, unlinked: side.key },
+    keys: [key],
+    work: { kind: "remove", affected: [{ key, rev: seen.rev, split }], forbid: null, unlinked: key },
     result: resultOf(before, split.parts, { outcome: "unlinked" }),
+    linksAtStart: () => new Map(around.map(([link, other]) => [other, graph.linkOf(link).changeId])),
   };
 }
 
@@ -119,14 +129,3 @@ const linksAround = (graph: ComponentGraph, member: number): readonly (readonly 
     link,
     graph.uidOf(otherEnd(graph, link, member)),
   ]);
-
-export function linksAtStart({ snapshot, side, profile: { graph } }: UnlinkIdentifier): LinksAtStart {
-  const position = graph.positionOf(snapshot.identifiers.get(side.key)!.uid);
-  if (position === undefined) return new Map();
-  return new Map(linksAround(graph, position).map(([link, other]) => [other, graph.linkOf(link).changeId]));
-}
-
-export function locationOf(snapshot: Snapshot, key: IdentifierKey): readonly [Component, SeenComponent] {
-  const { component } = snapshot.identifiers.get(key)!;
-  return [component, snapshot.components.get(component)!];
-}

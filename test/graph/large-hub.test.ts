@@ -3,7 +3,7 @@ import type { Identity, UndoResult } from "../../core/identity/api.js";
 import type { KeyId } from "../../core/ids.js";
 import type { Source } from "../../core/identity/model.js";
 import { createIdentity } from "../../graph/identity.js";
-import type { Progress } from "../../graph/undo/read-component.js";
+import type { Progress } from "../../graph/undo/read.js";
 import { graphBackends } from "../support/backends.js";
 import { aWorkspace } from "../support/identity/fixtures.js";
 import { makeLargeProfile, type LargeProfile } from "../support/service/large-profile.js";

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { identifierKey } from "../../core/event/event.js";
 import type { ChangeId, IdentifierKey, KeyId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { SeenComponent, SeenIdentifier } from "../../core/identity/model.js";
-import type { Border } from "../../core/identity/step.js";
+import { REMOVAL_REV, type Border } from "../../core/identity/step.js";
 import { createGraphBuilder, type ComponentGraph } from "../../graph/undo/component-graph.js";
-import { keysOfStep, noteRemoval, planRemoval, progressOf, removalSteps } from "../../graph/undo/removal.js";
+import { removalSteps } from "../../graph/undo/removal.js";
 import { splitWithout } from "../../graph/undo/split.js";
-import { aWorkspace, anIdentifier, EVIDENCE } from "../support/identity/fixtures.js";
+import { NO_RULES } from "../../graph/rules/assert.js";
+import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
 import { aChange } from "../support/identity/plans.js";
 
 const LINKS_PER_STEP = 50;
@@ -64,13 +65,11 @@ function mostLooks(size: number, workspace: WorkspaceId, border: Border | null):
   const all = new Set(Array.from({ length: size - 1 }, (_, n) => n));
   const split = splitWithout(graph, all, [], 0);
   const key = identifierKey(workspace, members[0]!.identifier);
-  const progress = [progressOf(workspace, { key, rev: 1, split })];
-  const change = { ...aChange(), evidence: EVIDENCE };
-  let [most, left] = [0, size];
-  for (const step of removalSteps(progress, () => LINKS_PER_STEP)) {
+  let [most, left, rev] = [0, size, 1];
+  for (const step of removalSteps(workspace, { affected: [{ key, rev, split }], forbid: null }, () => LINKS_PER_STEP)) {
     const { profileId } = split.parts[split.stays]!;
     // With a border, somebody wrote since the profile was read.
-    const rev = progress[0]!.rev + (border === null ? 0 : 1);
+    if (border !== null) rev += 1;
     const component: SeenComponent = {
       profileId,
       size: left,
@@ -79,17 +78,15 @@ function mostLooks(size: number, workspace: WorkspaceId, border: Border | null):
       rev,
     };
     const seen = (uid: Uid): SeenIdentifier => ({ uid, component: 1, unlinkedAt: null, seenWith: [], isShared: false });
-    const identifiers = new Map<IdentifierKey, SeenIdentifier>(
-      keysOfStep(step).map((one) => [one, seen(members[0]!.uid)]),
-    );
+    const identifiers = new Map<IdentifierKey, SeenIdentifier>(step.keys.map((one) => [one, seen(members[0]!.uid)]));
     const now = { identifiers, components: new Map([[1, component]]), linked: new Set<never>(), removed: new Map() };
     looks.count = 0;
-    const planned = planRemoval(workspace, step, now, { change, forbid: null, joined: [], border });
+    const planned = step.plan({ now, border, change: aChange(), rules: NO_RULES });
     most = Math.max(most, looks.count);
-    assert.equal(planned.kind, "plan");
-    if (planned.kind !== "plan") continue;
-    left -= planned.plan.removes.length;
-    noteRemoval(planned.done);
+    assert.ok(planned !== "changed" && "plan" in planned && planned.plan !== null);
+    left -= planned.plan.removes!.length;
+    planned.onWritten!();
+    rev += REMOVAL_REV + 1;
   }
   assert.equal(left, 1, "all leave the hub");
   return most;
