@@ -29,8 +29,7 @@ export interface EmbeddedStore {
 export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Promise<EmbeddedStore> {
   makeFolder(dataDir);
   const [file, lockFile] = [join(dataDir, "onym.db"), join(dataDir, "lock.db")];
-  requireDatabase(file, [lockFile, `${file}-wal`]);
-  const unlock = lock(dataDir, lockFile);
+  const unlock = begin(dataDir, file, lockFile);
   let database: Database | null = null;
   try {
     const damaged = checkFiles(file);
@@ -50,6 +49,15 @@ export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Pr
       unlock();
     },
   };
+}
+
+function begin(dataDir: string, file: string, lockFile: string): () => void {
+  try {
+    requireDatabase(file, [lockFile, `${file}-wal`]);
+    return lock(lockFile);
+  } catch (error) {
+    throw asConfigError(dataDir, error);
+  }
 }
 
 /** Bars the pages of the file that are damaged, and answers them. Throws when nothing can be read without the damaged part. */
@@ -80,8 +88,14 @@ function asConfigError(dataDir: string, cause: unknown): unknown {
     return new ConfigError(`DATA_DIR: ${dataDir} holds a file that is not Onym's, or that is damaged`, { cause });
   if (isBusy(cause))
     return new ConfigError(`DATA_DIR: another process uses the folder ${dataDir}; one process owns it`, { cause });
-  return cause;
+  if (cause instanceof ConfigError) return cause;
+  const code = cause instanceof Error && "code" in cause && cause.code !== "" ? String(cause.code) : "SQLITE_CANTOPEN";
+  if (code === "ENOSPC" || failureOf(cause) === "full")
+    return new ConfigError(`DATA_DIR: the disk of ${dataDir} is full (${code})`, { cause });
+  if (failureOf(cause) === null && !UNWRITABLE.has(code)) return cause;
+  return new ConfigError(`DATA_DIR: the folder ${dataDir} cannot be read and written (${code})`, { cause });
 }
+const UNWRITABLE = new Set(["EACCES", "EPERM", "EROFS", "ENOENT", "EISDIR", "SQLITE_CANTOPEN"]);
 
 function makeFolder(dataDir: string): void {
   try {
@@ -107,13 +121,13 @@ const HELD = new Set<Libsql.Database>();
  * A lock that the operating system releases when the process dies: an open transaction on a small file beside the data. The database is
  * locked too, but only once it is open.
  */
-function lock(dataDir: string, file: string): () => void {
+function lock(file: string): () => void {
   const db = new Libsql(file);
   try {
     db.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     db.close();
-    throw asConfigError(dataDir, error);
+    throw error;
   }
   HELD.add(db);
   return () => {

@@ -104,6 +104,8 @@ describe("The first start", () => {
       ["LOG_LEVEL", "loud"],
       ["HOST", "203.0.113.1"],
       ["DATA_DIR", "/dev/null/data"],
+      // A folder that nobody can write to, root included.
+      ["DATA_DIR", "/proc"],
     ];
     await Promise.all(
       wrong.map(async ([name, value]) => {
