@@ -5,9 +5,8 @@ import { collectRoutes } from "./routes/collect.js";
 import { datasetRoutes } from "./routes/datasets.js";
 import { deadLetterRoutes } from "./routes/dead-letters.js";
 import { eventRoutes } from "./routes/events.js";
-import { explainRoutes } from "./routes/explain.js";
 import { identifyRoutes } from "./routes/identify.js";
-import { identitySettingsRoutes } from "./routes/identity-settings.js";
+import { identityRoutes } from "./routes/identity.js";
 import { keyRoutes } from "./routes/keys.js";
 import { namespaceRoutes } from "./routes/namespaces.js";
 import { profileGraphRoutes } from "./routes/profile-graph.js";
@@ -23,13 +22,12 @@ const TABLE = [
   profileRoutes,
   profileGraphRoutes,
   eventRoutes,
-  explainRoutes,
+  identityRoutes,
   undoRoutes,
   changeRoutes,
   schemaRoutes,
   datasetRoutes,
   namespaceRoutes,
-  identitySettingsRoutes,
   deadLetterRoutes,
   keyRoutes,
   workspaceRoutes,

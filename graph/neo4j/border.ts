@@ -3,7 +3,7 @@ import type { Component } from "../../core/identity/model.js";
 import type { Border, BorderLink } from "../../core/identity/step.js";
 import { BORDER, FIRST_MEMBERS } from "./cypher/undo.js";
 import { whole } from "./client.js";
-import type { Ask } from "./rules-snapshot.js";
+import type { Ask } from "./snapshot.js";
 
 /** So many members are looked at for the first that is in no set. */
 const PAGE = 100;

@@ -2,8 +2,17 @@ import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { Component, KeyPair, ReadSet, Snapshot } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { type Client, type Step, inLock } from "./client.js";
-import { type Lookups, type Sight, lookParameters, lookupsOfWant, sightOf, snapshotOf } from "./snapshot.js";
-import { type RulesWant, hasRules, seeWithRules } from "./rules-snapshot.js";
+import {
+  type Lookups,
+  type RulesWant,
+  type Sight,
+  hasRules,
+  lookParameters,
+  lookupsOfWant,
+  seeWithRules,
+  sightOf,
+  snapshotOf,
+} from "./snapshot.js";
 import { READS, createBatcher } from "./batcher.js";
 import { LOCK_AND_LOOK, LOCK_AND_RULES, LOOK, RULES } from "./cypher/writes.js";
 import { withOneRetry } from "./failure.js";

@@ -1,8 +1,8 @@
 import type { Database } from "../../core/database.js";
+import { identifierOf } from "../../core/event/event.js";
 import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import { pairKey, type KeyPair, type Summary, type ReadSet } from "../../core/identity/model.js";
-import { changeIdOf, countsOf, keyBlob, keyPrefix, forbiddenOf, type Sight } from "./encoding.js";
-import { prepareSeenWith } from "./seen-with.js";
+import { changeIdOf, countsOf, keyBlob, keyPrefix, forbiddenOf, type Sight, keyOf, seenWithOf } from "./encoding.js";
 
 const location = (i: string, c: string): string =>
   `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size, ${i}.shared`;
@@ -38,7 +38,7 @@ export function prepareLook(database: Database) {
   });
   const [one, pair] = [prepareBoth(findOne), prepareBoth(findPair)];
   const link = database.prepare("SELECT a, removed_at, by_change FROM links WHERE a = ? AND b = ?");
-  const addTouched = prepareSeenWith(database);
+  const addSeenWith = prepareSeenWith(database);
 
   /** Reads both sides and their link at once. */
   const seePair = (sight: Sight, [x, y]: KeyPair, isDeep: boolean): void => {
@@ -74,7 +74,7 @@ export function prepareLook(database: Database) {
     }
     for (const key of unseen) seeOne(sight, key, isDeep);
     for (const pair of apart) seeLink(sight, pair, isDeep);
-    if (rules !== undefined && rules.limited.length > 0) addTouched(sight, rules);
+    if (rules !== undefined && rules.limited.length > 0) addSeenWith(sight, rules);
     return sight;
   };
 }
@@ -127,4 +127,49 @@ function seeLinkRow(sight: Sight, [x, y]: KeyPair, row: Row, at: number, isDeep:
   if (removedAt === null) sight.linked.add(pairKey(x, y));
   else if (isDeep)
     sight.removed.set(pairKey(x, y), { at: removedAt, by: changeIdOf((row[at + 2] as Buffer).toString("hex")) });
+}
+
+/** Only this many of an identifier's newest links are read on each side: a step must not wait for a giant. */
+const SCANNED_MAX = 1_000;
+
+/** Neighbours of a row on one side, of the namespaces in a JSON list. */
+const neighbours = (own: "a" | "b", other: "a" | "b"): string => `
+  SELECT i.key
+  FROM (SELECT ${other} AS other, removed_at FROM links WHERE ${own} = ? ORDER BY ${other} DESC LIMIT ${SCANNED_MAX}) l
+  JOIN identifiers i ON i.id = l.other
+  WHERE l.removed_at IS NULL
+    AND CAST(substr(i.key, 38, instr(substr(i.key, 38), X'3A') - 1) AS TEXT) IN (SELECT value FROM json_each(?))
+  LIMIT ?`;
+
+/** Adds to each identifier in sight the values of limited namespaces that it was sent with. */
+function prepareSeenWith(database: Database) {
+  const stored = database.prepare("SELECT seen_with FROM identifiers WHERE id = ? AND seen_with IS NOT NULL");
+  const sides = [database.prepare(neighbours("a", "b")), database.prepare(neighbours("b", "a"))];
+
+  return (sight: Sight, { limited, seenWithMax }: NonNullable<ReadSet["rules"]>): void => {
+    const [namespaces, list] = [new Set(limited), JSON.stringify(limited)];
+    for (const [key, seen] of sight.identifiers) {
+      const row = sight.rowIds.get(key)!;
+      const seenWith = new Set(storedOf(stored.get([row])).filter((one) => namespaces.has(namespaceOf(one))));
+      const linkedMax = hasLimited(sight, key, namespaces) ? seenWithMax : 0;
+      for (const side of sides) {
+        if (seenWith.size >= linkedMax) break;
+        for (const [blob] of side.all([row, list, seenWithMax])) seenWith.add(keyOf(blob as Buffer));
+      }
+      if (seenWith.size > 0) sight.identifiers.set(key, { ...seen, seenWith: [...seenWith].slice(0, seenWithMax) });
+    }
+  };
+}
+
+const storedOf = (row: readonly unknown[] | undefined): readonly IdentifierKey[] =>
+  seenWithOf((row?.[0] ?? null) as Buffer | null);
+
+const namespaceOf = (key: IdentifierKey): string => identifierOf(key).namespace;
+
+/** Whether its profile holds any value of these namespaces beside itself: most hold none, and their links need no look. */
+function hasLimited(sight: Sight, key: IdentifierKey, namespaces: ReadonlySet<string>): boolean {
+  const { counts } = sight.components.get(sight.identifiers.get(key)!.component)!;
+  let held = namespaces.has(namespaceOf(key)) ? -1 : 0;
+  for (const namespace of namespaces) held += counts.get(namespace) ?? 0;
+  return held > 0;
 }

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Explanation } from "../../core/identity/api.js";
 import type { Uid } from "../../core/ids.js";
 import type { Services } from "../../commands/services.js";
-import { explainRoutes } from "../../gateway/routes/explain.js";
+import { identityRoutes } from "../../gateway/routes/identity.js";
 import type { Context } from "../../gateway/route.js";
 import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 import { device, id, identityCalls, user, type IdentityCalls, type Named } from "../support/identity/calls.js";
@@ -145,7 +145,7 @@ describe("An explanation of a profile with more links than are searched", () => 
       catalog: { namespaces: () => Promise.resolve([]) },
       identity: { explain: () => Promise.resolve(explanation) },
     } as unknown as Services;
-    const route = explainRoutes(deps).find(({ path }) => path === "/v1/identity/explain")!;
+    const route = identityRoutes(deps).find(({ path }) => path === "/v1/identity/explain")!;
     const body = { from: ada, to: phone };
     const { json } = await route.handle({
       workspace: randomUUID(),

@@ -1,18 +1,23 @@
 import { Type } from "typebox";
 import type { Services } from "../../commands/services.js";
 import { explainIdentifiers } from "../../commands/unlink-identifiers.js";
+import type { IdentitySettings } from "../../core/catalog/catalog.js";
 import type { Uid } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
-import { IDENTIFIER, nullable, record, UUID } from "../shapes/fields.js";
+import { IDENTIFIER, integerOrNull, nullable, record, UUID } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 import { LINK, showLink, SHOWN_IDENTIFIER } from "../shapes/records.js";
+
+const LIMIT = { shared_identifier_limit: integerOrNull(1, 100) };
+const SETTINGS = record({ ...LIMIT, ingest_only_adds_namespaces: Type.Boolean() });
 
 /** Few paths are longer. */
 const EXPLAIN_BYTES = 65_536;
 
-export function explainRoutes(services: Services): readonly Route[] {
-  const { identity } = services;
+/** Why two are one person, which identifiers are shared, and what the workspace set. */
+export function identityRoutes(services: Services): readonly Route[] {
+  const { catalog, identity } = services;
   const access = { kind: "role", role: "viewer" } as const;
   return [
     route({
@@ -62,5 +67,34 @@ export function explainRoutes(services: Services): readonly Route[] {
       position: ({ uid }) => [uid],
       show: ({ identifier: { namespace, value }, profileId }) => ({ namespace, value, profile_id: profileId }),
     }),
+    route({
+      method: "get",
+      path: "/v1/identity/settings",
+      summary: "What the workspace set for identity",
+      access: { kind: "role", role: "viewer" },
+      responses: { 200: SETTINGS },
+      handle: async ({ workspace }) => reply(200, showSettings(await catalog.identitySettings(workspace))),
+    }),
+    route({
+      method: "put",
+      path: "/v1/identity/settings",
+      summary: "Set all of it; what may be omitted is then false",
+      access: { kind: "role", role: "admin" },
+      body: record({ ...LIMIT, ingest_only_adds_namespaces: Type.Optional(Type.Boolean()) }),
+      responses: { 200: SETTINGS },
+      handle: async ({ workspace, body }) => {
+        const settings = {
+          sharedIdentifierLimit: body.shared_identifier_limit,
+          ingestOnlyAddsNamespaces: body.ingest_only_adds_namespaces ?? false,
+        };
+        await catalog.putIdentitySettings(workspace, settings);
+        return reply(200, showSettings(settings));
+      },
+    }),
   ];
 }
+
+const showSettings = ({ sharedIdentifierLimit, ingestOnlyAddsNamespaces }: IdentitySettings) => ({
+  shared_identifier_limit: sharedIdentifierLimit,
+  ingest_only_adds_namespaces: ingestOnlyAddsNamespaces,
+});
