@@ -6,6 +6,7 @@ import { createLimiter } from "../gateway/access/rate-limit.js";
 import { createBytesInFlight } from "../gateway/http/bytes-in-flight.js";
 import { createStages, type Stages } from "../gateway/http/stages.js";
 import type { Stopping } from "../gateway/http/stopping.js";
+import { createWorkspaceTurns } from "../gateway/http/workspace-turns.js";
 import type { Route } from "../gateway/route.js";
 import { createRoutes } from "../gateway/routes.js";
 import { createCursors } from "../gateway/shapes/page.js";
@@ -35,6 +36,7 @@ export async function stagesOf({ config, now, backends }: Parts, stopping: Stopp
     },
     bodyLimit: { bytesMax: config.BODY_BYTES_MAX, toldMax: config.BODY_BYTES_MAX, path: "" },
     bytesInFlight: createBytesInFlight(),
+    enterTurn: createWorkspaceTurns(),
     cursors: createCursors(await backends.catalog.secret()),
     stopping,
     now,

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../core/errors.js";
 import type { Identifier } from "../core/event/event.js";
 import type { Member, ProfileRef } from "../core/identity/model.js";
@@ -36,6 +37,7 @@ export interface Profile {
 type ProfileServices = Pick<Services, "catalog" | "identity" | "profiles" | "events" | "limits">;
 
 const MEMBERS_PER_READ = 1_000;
+const MEMBERS_PER_TURN = 200;
 /** How large they are is not known before they are read. */
 const FACETS_READ_FIRST = 16;
 const FACETS_PER_READ = 500;
@@ -218,8 +220,16 @@ export async function lookUpProfiles(
     smallFirst.map(([, { size }]) => size),
   );
   const read = new Map<ProfileId, Profile>();
-  for (const [profileId, { uids }] of smallFirst)
+  let members = 0;
+  for (const [profileId, { uids, size }] of smallFirst) {
+    // The embedded store answers at once, and all the profiles in one turn of the event loop would hold up everybody.
+    members += size;
+    if (members > MEMBERS_PER_TURN) {
+      await nextTurn();
+      members = size;
+    }
     read.set(profileId, await readProfile(services, workspace, profileId, allowance, uids));
+  }
   const profiles = [...found].map(([profileId, { matched }]) => Object.assign(read.get(profileId)!, { matched }));
   const matched = new Set(profiles.flatMap((profile) => profile.matched));
   return { profiles, unknown: asked.filter((one) => !matched.has(one)) };

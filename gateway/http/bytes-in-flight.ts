@@ -107,7 +107,8 @@ export function createBytesInFlight({
       const timer = setTimeout(leave, waitMs);
       const start = (): void => {
         clearTimeout(timer);
-        resolve();
+        // In the next turn of the event loop: on the embedded store one answer is made within a turn, and this may be its end.
+        setImmediate(resolve);
       };
       const one: Waiting = { bytes, start };
       line.waiting.add(one);

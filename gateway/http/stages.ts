@@ -10,6 +10,7 @@ import { checkBodyHead, readBody, type BodyLimit } from "./body.js";
 import type { BytesInFlight } from "./bytes-in-flight.js";
 import { hasBody, sendReply } from "./respond.js";
 import { SHUTTING_DOWN, type Stopping } from "./stopping.js";
+import type { EnterTurn } from "./workspace-turns.js";
 import { bodyReader, paramsReader, queryReader } from "./validate.js";
 
 export interface StageDeps {
@@ -18,6 +19,7 @@ export interface StageDeps {
   readonly eventLimit: BodyLimit;
   readonly bodyLimit: BodyLimit;
   readonly bytesInFlight: BytesInFlight;
+  readonly enterTurn: EnterTurn;
   readonly cursors: Cursors;
   readonly stopping: Stopping;
   readonly now: () => number;
@@ -93,7 +95,7 @@ const sharedStages = (deps: StageDeps) => ({
 });
 
 const identifyCaller =
-  ({ authenticator }: StageDeps, { access }: Route): RequestHandler =>
+  ({ authenticator, enterTurn }: StageDeps, { access }: Route): RequestHandler =>
   async (request, response, next) => {
     const context = contextOf(response);
     if (access.kind === "operator") await authenticator.operator(request, response);
@@ -104,8 +106,8 @@ const identifyCaller =
       context.sender = key.sender;
       context.workspace = key.workspace;
       authorize(key, access);
-    }
-    next();
+      enterTurn(key.workspace, context.now, next);
+    } else next();
   };
 
 function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
