@@ -89,7 +89,8 @@ function asConfigError(dataDir: string, cause: unknown): unknown {
   if (isBusy(cause))
     return new ConfigError(`DATA_DIR: another process uses the folder ${dataDir}; one process owns it`, { cause });
   if (cause instanceof ConfigError) return cause;
-  const code = cause instanceof Error && "code" in cause && cause.code !== "" ? String(cause.code) : "SQLITE_CANTOPEN";
+  // The driver's own errors have a code; it is empty when the file cannot be opened.
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) || "SQLITE_CANTOPEN" : "";
   if (code === "ENOSPC" || failureOf(cause) === "full")
     return new ConfigError(`DATA_DIR: the disk of ${dataDir} is full (${code})`, { cause });
   if (failureOf(cause) === null && !UNWRITABLE.has(code)) return cause;
