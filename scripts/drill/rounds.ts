@@ -11,42 +11,16 @@ import type { Scene } from "./crash/scene.js";
 import { createSite, type Site } from "./process/site.js";
 import { OPERATOR_KEY, type Target } from "./process/target.js";
 
-export interface Counters {
-  readonly attempted: number;
-  readonly acknowledged: number;
-  readonly ok: number;
-  readonly lost: number;
-  readonly duplicated: number;
-  readonly unexpected: number;
-  /** Starts after a kill that came back. */
-  readonly recovered: number;
-  readonly kills: number;
-}
-
-/** What the kills did before anybody looked for damage. */
-export interface Felt {
-  /** Requests that a kill took the answer from. */
-  readonly interrupted: number;
-  /** Requests that were answered 503. */
-  readonly refused: number;
-  /** Victim -> kills. */
-  readonly victims: ReadonlyMap<string, number>;
-  /** Kills between two steps, where they were planned. */
-  readonly atPoint: number;
-}
-
-export interface RoundsResult {
-  readonly counters: Counters;
-  readonly felt: Felt;
-  readonly examples: readonly string[];
-}
-
 export interface RoundsOptions {
   readonly scene: Scene;
   readonly seed: number;
   readonly history: History;
   readonly progress: (line: string) => void;
 }
+
+export type RoundsResult = Awaited<ReturnType<typeof runOn>>;
+export type Counters = RoundsResult["counters"];
+export type Felt = RoundsResult["felt"];
 
 const SITES = ["one", "two", "three"] as const;
 
@@ -60,15 +34,15 @@ export async function runRounds(options: RoundsOptions): Promise<RoundsResult> {
   return andThen(() => runOn(target, options), close);
 }
 
-async function runOn(target: Target, { scene, seed, history, progress }: RoundsOptions): Promise<RoundsResult> {
+async function runOn(target: Target, { scene, seed, history, progress }: RoundsOptions) {
   const plan = createPlan(createRandom(seed + 1), SITES.length, scene.operationsPerPerson);
   const findings = createFindings();
   await target.start();
   const sites = await createSites(target);
   const load = startLoad({ target, sites, plan, history, findings, pace: scene.pace }, scene.clients);
-  const { recovered, ...felt } = await strikeAll(target, scene, progress);
+  const { recovered, victims, atPoint } = await strikeAll(target, scene, progress);
   await untilAcknowledged(history, scene);
-  await load.finish();
+  const { interrupted, refused } = await load.finish();
   progress("every retry is answered");
   await target.idle();
   const entries = history.entries();
@@ -78,7 +52,8 @@ async function runOn(target: Target, { scene, seed, history, progress }: RoundsO
   const [attempted, acknowledged, kills] = [entries.length, acknowledgedIn(history), scene.rounds.flat().length];
   return {
     counters: { attempted, acknowledged, ok, ...findings.counts(), recovered, kills },
-    felt: { interrupted: load.interrupted(), refused: load.refused(), ...felt },
+    /** What the kills did before anybody looked for damage. */
+    felt: { interrupted, refused, victims, atPoint },
     examples: findings.examples(),
   };
 }
@@ -91,15 +66,12 @@ async function createSites(target: Target): Promise<readonly Site[]> {
 }
 
 /** The kills of a round come at once; the next round waits until all is back. */
-async function strikeAll(
-  target: Target,
-  { rounds, pace }: Scene,
-  progress: (line: string) => void,
-): Promise<Pick<Felt, "victims" | "atPoint"> & Pick<Counters, "recovered">> {
+async function strikeAll(target: Target, { rounds, pace }: Scene, progress: (line: string) => void) {
   const kills = rounds.flat().length;
+  /** Victim -> kills. */
   const victims = new Map<string, number>();
-  let atPoint = 0;
-  let recovered = 0;
+  /** Starts after a kill that came back, and kills between two steps, where they were planned. */
+  let [recovered, atPoint] = [0, 0];
   const strike = async (doom: Doom): Promise<void> => {
     const { diedThere, downMs } = await target.strike(doom);
     recovered += 1;

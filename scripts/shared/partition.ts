@@ -1,13 +1,7 @@
-/** Union-find over names: the oracle of who is one person with whom. */
-export interface Partition {
-  /** Makes them one part. */
-  join(names: readonly string[]): void;
-  /** The part of a name that was joined, else null. */
-  find(name: string): string | null;
-  readonly names: () => readonly string[];
-}
+export type Partition = ReturnType<typeof createPartition>;
 
-export function createPartition(): Partition {
+/** Union-find over names: the oracle of who is one person with whom. */
+export function createPartition() {
   const parents = new Map<string, string>();
   const rootOf = (name: string): string => {
     let root = name;
@@ -21,12 +15,14 @@ export function createPartition(): Partition {
     return root;
   };
   return {
-    join: (names) => {
+    /** Makes them one part. */
+    join: (names: readonly string[]): void => {
       for (const name of names) if (!parents.has(name)) parents.set(name, name);
       const [first, ...rest] = names;
       for (const other of rest) parents.set(rootOf(other), rootOf(first!));
     },
-    find: (name) => (parents.has(name) ? rootOf(name) : null),
-    names: () => [...parents.keys()],
+    /** The part of a name that was joined, else null. */
+    find: (name: string): string | null => (parents.has(name) ? rootOf(name) : null),
+    names: (): readonly string[] => [...parents.keys()],
   };
 }

@@ -1,15 +1,9 @@
-/** A seeded source of choices: the same seed plans the same run. */
-export interface Random {
-  /** 0 <= n < bound, bound at most 2^32. */
-  below(bound: number): number;
-  pick<T>(list: readonly T[]): T;
-  /** True once in `times`. */
-  once(times: number): boolean;
-}
+export type Random = ReturnType<typeof createRandom>;
 
-/** Marsaglia's xorshift, 32 bits. */
-export function createRandom(seed: number): Random {
+/** A seeded source of choices, Marsaglia's xorshift of 32 bits: the same seed plans the same run. */
+export function createRandom(seed: number) {
   let state = seed >>> 0 || 1;
+  /** 0 <= n < bound, bound at most 2^32. */
   const below = (bound: number): number => {
     state ^= state << 13;
     state ^= state >>> 17;
@@ -18,7 +12,12 @@ export function createRandom(seed: number): Random {
   };
   // Neighbouring seeds start alike.
   for (let turn = 0; turn < 8; turn += 1) below(2);
-  return { below, pick: (list) => list[below(list.length)]!, once: (times) => below(times) === 0 };
+  return {
+    below,
+    pick: <T>(list: readonly T[]): T => list[below(list.length)]!,
+    /** True once in `times`. */
+    once: (times: number): boolean => below(times) === 0,
+  };
 }
 
 /** A copy in any order. */

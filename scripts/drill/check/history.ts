@@ -1,7 +1,6 @@
-import { createWriteStream, mkdtempSync, writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { createWriteStream, writeFileSync } from "node:fs";
 import path from "node:path";
+import { openScratch } from "../../shared/scratch.js";
 import type { Operation } from "../load/operation.js";
 
 /** What a client knows of one operation. */
@@ -15,50 +14,36 @@ export interface Entry {
   profileId: string | null;
 }
 
-export interface Answered {
+interface Answered {
   readonly status: number;
   readonly eventId?: string;
   readonly profileId?: string;
   readonly retired?: readonly string[];
 }
 
-/** All that the clients did and saw, in memory for the checks and in a file for people. */
-export interface History {
-  readonly file: string;
-  invoked(operation: Operation): void;
-  /** Answers the event id of an earlier acknowledgement, or null. */
-  acknowledged(operation: Operation, answered: Answered): string | null;
-  unknown(operation: Operation, why: string): void;
-  entries(): readonly Entry[];
-  /** Every profile id that was ever answered, with the site that it was answered to. */
-  profileIds(): ReadonlyMap<string, number>;
-  /** Keeps what the service wrote, beside the file. */
-  keepLog(log: string): void;
-  /** Writes what is not written. */
-  close(): Promise<void>;
-  /** Closes and removes the file. */
-  drop(): Promise<void>;
-}
+export type History = ReturnType<typeof openHistory>;
 
-export function openHistory(): History {
-  const folder = mkdtempSync(path.join(tmpdir(), "onym-drill-history-"));
+/** All that the clients did and saw, in memory for the checks and in a file for people. */
+export function openHistory() {
+  const { folder, remove } = openScratch("drill-history");
   const file = path.join(folder, "history.jsonl");
   const stream = createWriteStream(file);
   const entries = new Map<number, Entry>();
   const profileIds = new Map<string, number>();
   const write = (what: string, operation: Operation, fields: object): void =>
     void stream.write(`${JSON.stringify({ at: performance.now(), what, id: operation.id, ...fields })}\n`);
-
+  /** Writes what is not written. */
   const close = (): Promise<void> => new Promise((resolve) => stream.end(resolve));
   return {
     file,
-    invoked: (operation) => {
+    invoked: (operation: Operation): void => {
       const { site, path, body } = operation;
       write("invoked", operation, { site, path, body });
       if (!entries.has(operation.id))
         entries.set(operation.id, { operation, result: "unknown", eventId: null, profileId: null });
     },
-    acknowledged: (operation, answered) => {
+    /** Answers the event id of an earlier acknowledgement, or null. */
+    acknowledged: (operation: Operation, answered: Answered): string | null => {
       write("acknowledged", operation, answered);
       const entry = entries.get(operation.id)!;
       const earlier = entry.eventId;
@@ -69,14 +54,14 @@ export function openHistory(): History {
         if (profileId !== undefined) profileIds.set(profileId, operation.site);
       return earlier;
     },
-    unknown: (operation, why) => write("unknown", operation, { why }),
-    entries: () => [...entries.values()],
-    profileIds: () => profileIds,
-    keepLog: (log) => writeFileSync(path.join(folder, "service.log"), log),
+    unknown: (operation: Operation, why: string): void => write("unknown", operation, { why }),
+    entries: (): readonly Entry[] => [...entries.values()],
+    /** Every profile id that was ever answered, with the site that it was answered to. */
+    profileIds: (): ReadonlyMap<string, number> => profileIds,
+    /** Keeps what the service wrote, beside the file. */
+    keepLog: (log: string): void => writeFileSync(path.join(folder, "service.log"), log),
     close,
-    drop: async () => {
-      await close();
-      await rm(folder, { recursive: true, force: true });
-    },
+    /** Closes and removes the file. */
+    drop: () => close().then(remove),
   };
 }

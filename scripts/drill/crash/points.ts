@@ -16,15 +16,8 @@ export type KillPoint =
   | { readonly kind: "step"; readonly step: Step; readonly moment: Moment; readonly call: number }
   | { readonly kind: "event"; readonly eventId: EventId };
 
-export interface Killer {
-  /** From now on the calls of this point's step are counted. */
-  readonly aim: (point: KillPoint) => void;
-  readonly wrap: (backends: Backends) => Backends;
-  readonly commit: (commit: () => void) => void;
-}
-
 /** Puts a point between the product's parts, so that the product itself knows nothing of it. */
-export function createKiller(die: () => void): Killer {
+export function createKiller(die: () => void) {
   let point: KillPoint | null = null;
   let calls = 0;
   let atCommit: "uncommitted" | "committed" | null = null;
@@ -51,18 +44,18 @@ export function createKiller(die: () => void): Killer {
   const isFatal = (eventId: EventId): boolean => point?.kind === "event" && point.eventId === eventId;
 
   return {
-    aim: (aimed) => {
+    /** From now on the calls of this point's step are counted. */
+    aim: (aimed: KillPoint): void => {
       point = aimed;
       calls = 0;
     },
-    commit: (commit) => {
+    commit: (commit: () => void): void => {
       if (atCommit === "uncommitted") die();
       commit();
       if (atCommit === "committed") die();
     },
-    wrap: ({ catalog, queue, events, profiles, graph, windows }) => ({
-      catalog,
-      windows,
+    wrap: ({ queue, events, profiles, graph, ...others }: Backends): Backends => ({
+      ...others,
       queue: {
         ...queue,
         publish: (message) => around("publish", () => queue.publish(message)),

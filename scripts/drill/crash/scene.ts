@@ -27,7 +27,7 @@ export const embeddedScene = (seed: number, kills: number): Scene => ({
 
 const ACKNOWLEDGED_PER_KILL = 200;
 /** All of it is read again by the checks, and what a restart of seconds holds up must be worked off. */
-const PACE = { perSecond: 50, burst: 100, perRound: 300 };
+const [PER_SECOND, BURST, PER_ROUND] = [50, 100, 300] as const;
 
 export function serversScene(seed: number, kills: ServersKills, instance: string): Scene {
   const rounds = planServers(createRandom(seed), kills);
@@ -35,7 +35,7 @@ export function serversScene(seed: number, kills: ServersKills, instance: string
     open: (connections) => createServersTarget(instance, connections),
     rounds,
     clients: 120,
-    pace: createPace(PACE),
+    pace: createPace(PER_SECOND, BURST, PER_ROUND),
     acknowledgedMin: ACKNOWLEDGED_PER_KILL * rounds.flat().length,
     // An imitation of a database does one thing at a time and reads all events for each profile of the checks.
     operationsPerPerson: 30,

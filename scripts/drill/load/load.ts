@@ -17,15 +17,6 @@ export interface LoadDeps {
   readonly pace: Pace;
 }
 
-export interface Load {
-  /** Begins nothing new, retries what is keyed and unknown until each is acknowledged, and resolves then. */
-  finish(): Promise<void>;
-  /** Requests that got no answer. */
-  interrupted(): number;
-  /** Requests that were answered 503. */
-  refused(): number;
-}
-
 const AWAY_MS = 50;
 const IDLE_MS = 10;
 /** One client in so many sends links as well: while the graph is away they wait for it, and the others go on. */
@@ -34,11 +25,11 @@ const ONE_LINKS = 3;
 const LINKS_WAITING_MAX = 200;
 
 /** So many clients, each with one request under way at any time. They wait while the service is down. */
-export function startLoad(deps: LoadDeps, clients: number): Load {
+export function startLoad(deps: LoadDeps, clients: number) {
   const { target, history, findings } = deps;
   const work = createWork(deps);
-  let interrupted = 0;
-  let refused = 0;
+  /** Requests that got no answer, and that were answered 503. */
+  let [interrupted, refused] = [0, 0];
 
   const attempt = async ({ client, wasKilled }: Running, operation: Operation): Promise<void> => {
     history.invoked(operation);
@@ -71,23 +62,16 @@ export function startLoad(deps: LoadDeps, clients: number): Load {
 
   const running = Promise.all(Array.from({ length: clients }, (_, index) => runClient(index % ONE_LINKS === 0)));
   return {
+    /** Begins nothing new, retries what is keyed and unknown until each is acknowledged, and resolves then. */
     finish: async () => {
       work.finish();
       await running;
+      return { interrupted, refused };
     },
-    interrupted: () => interrupted,
-    refused: () => refused,
   };
 }
 
-interface Work {
-  next(sendsLinks: boolean): Operation | "later" | "finished";
-  /** Keyed events only: nobody can say what a second try of the others would do. */
-  retry(operation: Operation): void;
-  finish(): void;
-}
-
-function createWork({ plan, pace }: Pick<LoadDeps, "plan" | "pace">): Work {
+function createWork({ plan, pace }: Pick<LoadDeps, "plan" | "pace">) {
   const again: Operation[] = [];
   const links: Operation[] = [];
   let isFinishing = false;
@@ -99,16 +83,17 @@ function createWork({ plan, pace }: Pick<LoadDeps, "plan" | "pace">): Work {
     }
   };
   return {
-    next: (sendsLinks) => {
+    next: (sendsLinks: boolean): Operation | "later" | "finished" => {
       const waiting = again.shift() ?? (sendsLinks && !isFinishing ? links.shift() : undefined);
       if (waiting !== undefined) return waiting;
       if (isFinishing) return "finished";
       return pace.take() ? planned(sendsLinks) : "later";
     },
-    retry: (operation) => {
+    /** Keyed events only: nobody can say what a second try of the others would do. */
+    retry: (operation: Operation): void => {
       if (operation.kind === "event" && operation.idempotencyKey !== null) again.push(operation);
     },
-    finish: () => {
+    finish: (): void => {
       isFinishing = true;
     },
   };

@@ -8,18 +8,9 @@ export interface Pace {
 
 export const unlimited: Pace = { take: () => true, nextRound: () => {} };
 
-export interface PaceOptions {
-  readonly perSecond: number;
-  /** At most so many at once after a pause. */
-  readonly burst: number;
-  /** A round that takes long on a slow machine makes no more work for the checks. */
-  readonly perRound: number;
-}
-
-export function createPace({ perSecond, burst, perRound }: PaceOptions): Pace {
-  let tokens = burst;
-  let since = performance.now();
-  let left = 0;
+/** At most `burst` at once after a pause. With `perRound`, a round that takes long on a slow machine makes no more work for the checks. */
+export function createPace(perSecond: number, burst: number, perRound: number): Pace {
+  let [tokens, left, since] = [burst, 0, performance.now()];
   return {
     take: () => {
       const now = performance.now();

@@ -1,16 +1,7 @@
 import net, { type AddressInfo } from "node:net";
 
-/** A way to a server that can be cut. */
-export interface Cuttable {
-  /** The server's own address, with the host and port of this way. */
-  readonly url: string;
-  /** Ends all connections and takes no new one. */
-  readonly cut: () => void;
-  readonly restore: () => void;
-  readonly close: () => Promise<void>;
-}
-
-export async function openCuttable(serverUrl: string): Promise<Cuttable> {
+/** A way to a server that can be cut. `url` is the server's own address, with the host and port of this way. */
+export async function openCuttable(serverUrl: string) {
   const target = new URL(serverUrl);
   const sockets = new Set<net.Socket>();
   let isCut = false;
@@ -42,16 +33,17 @@ export async function openCuttable(serverUrl: string): Promise<Cuttable> {
   };
   return {
     url: url.toString(),
-    cut: () => {
+    /** Ends all connections and takes no new one. */
+    cut: (): void => {
       isCut = true;
       endAll();
     },
-    restore: () => {
+    restore: (): void => {
       isCut = false;
     },
-    close: () => {
+    close: async (): Promise<void> => {
       endAll();
-      return new Promise((resolve) => way.close(() => resolve()));
+      await new Promise((resolve) => way.close(resolve));
     },
   };
 }
