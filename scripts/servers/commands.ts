@@ -46,27 +46,26 @@ export const down = (name: string, only: readonly ServerName[], isPurged: boolea
     if (isPurged && only.length === SERVER_NAMES.length) rmSync(instance.folder, { recursive: true, force: true });
   });
 
+const kindOf = (instance: Instance | null, server: ServerName) =>
+  instance === null ? "absent" : stateOf(instance, server).kind;
+
 /** One line a server. */
 export function status(name: string, only: readonly ServerName[]): readonly string[] {
   const instance = findInstance(name);
   return only.map((server) => {
-    const state = instance === null ? null : stateOf(instance, server);
-    if (instance === null || state === null || state.kind === "absent") return `${server} absent`;
-    const where =
-      state.kind === "running" ? `pid ${state.record.pid} port ${KINDS[server].port(instance)}` : "was not taken down";
-    return `${server} ${state.kind} ${where} ${KINDS[server].title()}`;
+    const state = instance && stateOf(instance, server);
+    if (state === null || state.kind === "absent") return `${server} absent`;
+    const { port, title } = KINDS[server];
+    const where = state.kind === "running" ? `pid ${state.record.pid} port ${port(instance!)}` : "was not taken down";
+    return `${server} ${state.kind} ${where} ${title()}`;
   });
 }
 
 /** The settings of the servers that were brought up. Throws when there is none, or one is dead. */
 export function settings(name: string, only: readonly ServerName[]): Readonly<Record<string, string>> {
   const instance = findInstance(name);
-  const states = only.map((server) => ({
-    server,
-    kind: instance === null ? "absent" : stateOf(instance, server).kind,
-  }));
-  const dead = states.filter(({ kind }) => kind === "dead").map(({ server }) => server);
-  const running = states.filter(({ kind }) => kind === "running").map(({ server }) => server);
+  const dead = only.filter((server) => kindOf(instance, server) === "dead");
+  const running = only.filter((server) => kindOf(instance, server) === "running");
   if (instance === null || dead.length > 0 || running.length === 0)
     throw new Error(`${(dead.length > 0 ? dead : only).join(", ")} not up: npm run servers -- up --name ${name}`);
   return Object.assign({}, ...running.map((server) => KINDS[server].settings(instance))) as Record<string, string>;

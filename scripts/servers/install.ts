@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
+import { promisify } from "node:util";
 import { exclusively } from "./exclusive.js";
 import { installFolder, SOURCE } from "./paths.js";
 import { findProgram } from "./process.js";
@@ -10,6 +11,7 @@ export type Progress = (line: string) => void;
 
 const INSTALL_DEADLINE_MS = 15 * 60_000;
 const OUTPUT_KEPT = 4_000;
+const OUTPUT_BYTES_MAX = 64 * 1_024 * 1_024;
 
 /** The Debian packages of all that the Java servers need. */
 export const JAVA_PACKAGES = "openjdk-17-jdk-headless maven";
@@ -53,16 +55,12 @@ function removeTorn(): void {
 
 /** The jars that a pom names, into a folder. */
 export async function copyJars(pom: string, folder: string): Promise<void> {
-  const maven = requireProgram("mvn", JAVA_PACKAGES);
-  await run(maven, [
-    "--batch-mode",
-    "--quiet",
-    `--file=${path.join(SOURCE, pom)}`,
-    "dependency:copy-dependencies",
-    "-DincludeScope=runtime",
-    `-DoutputDirectory=${folder}`,
-  ]);
+  const goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", `-DoutputDirectory=${folder}`];
+  const file = `--file=${path.join(SOURCE, pom)}`;
+  await run(requireProgram("mvn", JAVA_PACKAGES), ["--batch-mode", "--quiet", file, ...goal]);
 }
+
+const execute = promisify(execFile);
 
 /** Runs a program to its end. The error of a failed one ends with what it printed last. */
 export async function run(
@@ -70,15 +68,11 @@ export async function run(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
-  let output = "";
-  const keep = (chunk: Buffer): void => {
-    output = (output + chunk.toString()).slice(-OUTPUT_KEPT);
-  };
-  child.stdout.on("data", keep);
-  child.stderr.on("data", keep);
-  const code = await new Promise<number | null>((resolve, reject) =>
-    child.once("error", reject).once("close", resolve),
-  );
-  if (code !== 0) throw new Error(`${path.basename(file)} ended with ${code}:\n${output.trim()}`);
+  try {
+    await execute(file, args, { env: { ...process.env, ...env }, maxBuffer: OUTPUT_BYTES_MAX });
+  } catch (error) {
+    const { code, stdout = "", stderr = "" } = error as { code?: unknown; stdout?: string; stderr?: string };
+    const output = `${stdout}${stderr}`.slice(-OUTPUT_KEPT).trim();
+    throw new Error(`${path.basename(file)} ended with ${String(code)}:\n${output}`, { cause: error });
+  }
 }

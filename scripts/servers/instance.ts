@@ -4,7 +4,8 @@ import { createServer } from "node:net";
 import path from "node:path";
 import { instanceFolder } from "./paths.js";
 
-export type PortName = "rabbitmq" | "rabbitmqNodes" | "epmd" | "mongodb" | "neo4jBolt" | "neo4jHttp";
+const PORT_NAMES = ["rabbitmq", "rabbitmqNodes", "epmd", "mongodb", "neo4jBolt", "neo4jHttp"] as const;
+type PortName = (typeof PORT_NAMES)[number];
 
 /** What the servers of one name keep between two starts. */
 export interface Instance {
@@ -14,7 +15,6 @@ export interface Instance {
   readonly passwords: Readonly<Record<"rabbitmq" | "neo4j", string>>;
 }
 
-const PORT_NAMES: readonly PortName[] = ["rabbitmq", "rabbitmqNodes", "epmd", "mongodb", "neo4jBolt", "neo4jHttp"];
 /** Below the range from which systems take the ports of outgoing connections, so that nobody sits on ours while a server is down. */
 const PORT_MIN = 15_000;
 const PORT_MAX = 30_000;
@@ -29,11 +29,8 @@ export function requireName(name: string): string {
 export function findInstance(name: string): Instance | null {
   const folder = instanceFolder(requireName(name));
   try {
-    return {
-      name,
-      folder,
-      ...(JSON.parse(readFileSync(fileOf(folder), "utf8")) as Pick<Instance, "ports" | "passwords">),
-    };
+    const kept = JSON.parse(readFileSync(fileOf(folder), "utf8")) as Pick<Instance, "ports" | "passwords">;
+    return { name, folder, ...kept };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new Error(`${fileOf(folder)} cannot be read; remove the folder to begin anew`, { cause: error });

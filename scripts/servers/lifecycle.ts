@@ -1,4 +1,5 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +15,7 @@ export const KINDS: Readonly<Record<ServerName, ServerKind>> = { rabbitmq, mongo
 
 const POLL_MS = 50;
 const CONNECT_DEADLINE_MS = 2_000;
-const TAIL_BYTES = 3_000;
+const TAIL_CHARACTERS = 3_000;
 
 const recordFile = (instance: Instance, name: string): string => path.join(instance.folder, `${name}.pid`);
 const outputFile = (instance: Instance, name: string): string => path.join(instance.folder, `${name}.log`);
@@ -38,7 +39,7 @@ export async function startServer(instance: Instance, name: ServerName, progress
     if (!(await isFree(kind.port(instance))))
       throw new Error(`${name}: port ${kind.port(instance)} is taken, by no process of this instance`);
     const { companion, command } = await kind.prepare(instance, progress);
-    if (kind.companion !== null && companion !== null) start(instance, kind.companion, companion);
+    if (kind.companion !== undefined && companion !== undefined) start(instance, kind.companion, companion);
     start(instance, name, command);
   }
   await answers(instance, kind);
@@ -70,42 +71,27 @@ async function answers(instance: Instance, kind: ServerKind): Promise<void> {
 }
 
 /** A bare connection first: drivers wait and log where a port is closed. */
-const listens = (port: number): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const socket = connect({ port, host: "127.0.0.1", timeout: CONNECT_DEADLINE_MS });
-    const end = (settle: () => void): void => {
-      socket.destroy();
-      settle();
-    };
-    socket.once("connect", () => end(resolve));
-    socket.once("timeout", () => end(() => reject(new Error("the port is silent"))));
-    socket.once("error", (error) => end(() => reject(error)));
-  });
+async function listens(port: number): Promise<void> {
+  const socket = connect({ port, host: "127.0.0.1" });
+  try {
+    await once(socket, "connect", { signal: AbortSignal.timeout(CONNECT_DEADLINE_MS) });
+  } finally {
+    socket.destroy();
+  }
+}
 
 function tail(instance: Instance, kind: ServerKind): string {
   const files = [outputFile(instance, kind.name), ...(kind.ownLog ? [kind.ownLog(instance)] : [])];
   return files
     .filter((file) => existsSync(file))
-    .map((file) => `\n--- the end of ${file}\n${lastBytes(file)}`)
+    .map((file) => `\n--- the end of ${file}\n${readFileSync(file, "utf8").slice(-TAIL_CHARACTERS)}`)
     .join("");
-}
-
-function lastBytes(file: string): string {
-  const handle = openSync(file, "r");
-  try {
-    const { size } = fstatSync(handle);
-    const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
-    readSync(handle, bytes, 0, bytes.length, size - bytes.length);
-    return bytes.toString();
-  } finally {
-    closeSync(handle);
-  }
 }
 
 /** Stops it and what runs beside it. With `isPurged` its data goes too, so it is killed without care. */
 export async function stopServer(instance: Instance, name: ServerName, isPurged: boolean): Promise<void> {
   const { companion, folders, stopDeadlineMs } = KINDS[name];
-  const processes = companion === null ? [name] : [name, companion];
+  const processes = companion === undefined ? [name] : [name, companion];
   for (const one of processes) {
     const state = stateOf(instance, one);
     if (state.kind === "absent") continue;

@@ -15,7 +15,6 @@ export const mongodb: ServerKind = {
   name: "mongodb",
   title: () => (findProgram("mongod") === null ? "mongo-java-server 1.47.0" : "mongod"),
   port: ({ ports }) => ports.mongodb,
-  companion: null,
   folders: ["mongod", "mongo-java-server"],
   answerDeadlineMs: 120_000,
   stopDeadlineMs: 15_000,
@@ -34,17 +33,8 @@ async function prepare(instance: Instance, progress: Progress): Promise<Prepared
 function prepareMongod({ folder, ports }: Instance, file: string): Prepared {
   const data = path.join(folder, "mongod");
   mkdirSync(data, { recursive: true });
-  const args = [
-    "--bind_ip",
-    "127.0.0.1",
-    "--port",
-    String(ports.mongodb),
-    "--dbpath",
-    data,
-    "--wiredTigerCacheSizeGB",
-    "0.5",
-  ];
-  return { companion: null, command: { file, args, env: {}, folder: data } };
+  const args = ["--bind_ip=127.0.0.1", `--port=${ports.mongodb}`, `--dbpath=${data}`, "--wiredTigerCacheSizeGB=0.5"];
+  return { command: { file, args, env: {}, folder: data } };
 }
 
 async function prepareImitation({ folder, ports }: Instance, progress: Progress): Promise<Prepared> {
@@ -54,7 +44,7 @@ async function prepareImitation({ folder, ports }: Instance, progress: Progress)
   mkdirSync(data, { recursive: true });
   const classPath = [path.join(jars, "classes"), path.join(jars, "*")].join(path.delimiter);
   const args = ["-Xmx512m", "-cp", classPath, "MongoServerMain", String(ports.mongodb), path.join(data, "data.mv.db")];
-  return { companion: null, command: { file: java, args, env: {}, folder: data } };
+  return { command: { file: java, args, env: {}, folder: data } };
 }
 
 async function build(folder: string): Promise<void> {

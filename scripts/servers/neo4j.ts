@@ -12,7 +12,6 @@ export const neo4j: ServerKind = {
   name: "neo4j",
   title: () => "Neo4j Community 5.26.30",
   port: ({ ports }) => ports.neo4jBolt,
-  companion: null,
   folders: ["neo4j"],
   answerDeadlineMs: 240_000,
   stopDeadlineMs: 30_000,
@@ -38,17 +37,12 @@ async function prepare(instance: Instance, progress: Progress): Promise<Prepared
   writeFileSync(path.join(conf, "neo4j.conf"), configuration(instance));
   const classPath = ["-cp", path.join(jars, "*")];
   if (!existsSync(path.join(home, "data", "dbms", "auth.ini")))
-    await run(
-      java,
-      [...classPath, "org.neo4j.cli.AdminTool", "dbms", "set-initial-password", instance.passwords.neo4j],
-      {
-        NEO4J_HOME: home,
-        NEO4J_CONF: conf,
-      },
-    );
+    await run(java, [...classPath, ...SET_PASSWORD, instance.passwords.neo4j], { NEO4J_HOME: home, NEO4J_CONF: conf });
   const main = ["org.neo4j.server.CommunityEntryPoint", `--home-dir=${home}`, `--config-dir=${conf}`];
-  return { companion: null, command: { file: java, args: [...JVM, ...classPath, ...main], env: {}, folder: home } };
+  return { command: { file: java, args: [...JVM, ...classPath, ...main], env: {}, folder: home } };
 }
+
+const SET_PASSWORD = ["org.neo4j.cli.AdminTool", "dbms", "set-initial-password"];
 
 /** The flags of Neo4j's own packaging, with a heap for a laptop. */
 const JVM: readonly string[] = [

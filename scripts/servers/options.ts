@@ -42,16 +42,17 @@ export function readOptions(args: readonly string[]): Options | null {
   if (values.help || action === undefined) return null;
   if (more.length > 0) throw new Error(`one command at a time, not ${positionals.join(" and ")}`);
   const command = separator < 0 ? [] : args.slice(separator + 1);
-  if (!isAction(action)) throw new Error(`there is no command ${action}, but ${ACTIONS.join(", ")}`);
+  if (!isOneOf(ACTIONS, action)) throw new Error(`there is no command ${action}, but ${ACTIONS.join(", ")}`);
   if (action === "with" && command.length === 0) throw new Error("with: the command stands after --");
   return { action, name: values.name, only: readOnly(values.only), isPurged: values.purge, command };
 }
 
 function readOnly(values: readonly string[]): readonly ServerName[] {
   const wanted = values.flatMap((value) => value.split(",")).filter((name) => name !== "");
-  const unknown = wanted.filter((name) => !SERVER_NAMES.includes(name as ServerName));
+  const unknown = wanted.filter((name) => !isOneOf(SERVER_NAMES, name));
   if (unknown.length > 0) throw new Error(`--only: there are ${SERVER_NAMES.join(", ")}, not ${unknown.join(", ")}`);
   return wanted.length === 0 ? SERVER_NAMES : SERVER_NAMES.filter((name) => wanted.includes(name));
 }
 
-const isAction = (text: string): text is Action => ACTIONS.some((action) => action === text);
+const isOneOf = <T extends string>(names: readonly T[], text: string): text is T =>
+  (names as readonly string[]).includes(text);

@@ -1,15 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -31,13 +21,13 @@ const KILL_DEADLINE_MS = 10_000;
 
 /** When the process began, in the system's own words; null when it is gone, or dead and not yet collected by its parent. */
 export function beganOf(pid: number): string | null {
-  return existsSync("/proc/self/stat") ? beganOfProc(pid) : beganOfPs(pid);
+  return fs.existsSync("/proc/self/stat") ? beganOfProc(pid) : beganOfPs(pid);
 }
 
 function beganOfProc(pid: number): string | null {
   let stat: string;
   try {
-    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch {
     return null;
   }
@@ -50,7 +40,7 @@ function beganOfProc(pid: number): string | null {
 function isDead(pid: number, state: string): boolean {
   if (state !== "Z" && state !== "X") return false;
   try {
-    return readdirSync(`/proc/${pid}/task`).length <= 1;
+    return fs.readdirSync(`/proc/${pid}/task`).length <= 1;
   } catch {
     return true;
   }
@@ -67,7 +57,7 @@ export const isAlive = (one: Recorded): boolean => beganOf(one.pid) === one.bega
 
 export function readRecord(file: string): Recorded | null {
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as Recorded;
+    return JSON.parse(fs.readFileSync(file, "utf8")) as Recorded;
   } catch {
     // Absent, or torn by a kill in mid-write.
     return null;
@@ -76,7 +66,7 @@ export function readRecord(file: string): Recorded | null {
 
 /** Starts a process that outlives this one, its output appended to a file. */
 export function startDetached(command: Command, outputFile: string, recordFile: string): Recorded {
-  const output = openSync(outputFile, "a");
+  const output = fs.openSync(outputFile, "a");
   try {
     const child = spawn(command.file, command.args, {
       cwd: command.folder,
@@ -88,10 +78,10 @@ export function startDetached(command: Command, outputFile: string, recordFile: 
     child.unref();
     if (child.pid === undefined) throw new Error(`cannot start ${command.file}`);
     const record = { pid: child.pid, began: beganOf(child.pid) ?? "" };
-    writeFileSync(recordFile, JSON.stringify(record));
+    fs.writeFileSync(recordFile, JSON.stringify(record));
     return record;
   } finally {
-    closeSync(output);
+    fs.closeSync(output);
   }
 }
 
@@ -123,7 +113,7 @@ export async function stop(one: Recorded, recordFile: string, deadlineMs: number
     signal(one, "SIGCONT");
     if (!(await gone(one, deadlineMs))) await kill(one);
   }
-  rmSync(recordFile, { force: true });
+  fs.rmSync(recordFile, { force: true });
 }
 
 /** Resolves when it is gone, also when it was. */
@@ -140,7 +130,7 @@ export function findProgram(name: string, folders: readonly string[] = []): stri
 
 function isExecutable(file: string): boolean {
   try {
-    accessSync(file, constants.X_OK);
+    fs.accessSync(file, fs.constants.X_OK);
     return true;
   } catch {
     return false;

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { Connection } from "rabbitmq-client";
 import { requireProgram } from "./install.js";
@@ -11,6 +11,7 @@ const USER = "onym";
 const PACKAGE = "rabbitmq-server";
 /** The package's wrapper on the path changes to another user; the scripts themselves do not. */
 const FOLDERS = ["/usr/lib/rabbitmq/bin", "/opt/homebrew/sbin", "/usr/local/sbin"];
+const HASHING = "rabbit_password_hashing_sha256";
 const ASK_DEADLINE_MS = 5_000;
 
 export const rabbitmq: ServerKind = {
@@ -30,15 +31,9 @@ const urlOf = ({ ports, passwords }: Instance): string =>
   `amqp://${USER}:${passwords.rabbitmq}@127.0.0.1:${ports.rabbitmq}`;
 
 function versionOf(folder: string): string | null {
-  try {
-    return (
-      readdirSync(folder)
-        .find((name) => name.startsWith("rabbitmq_server-"))
-        ?.split("-")[1] ?? null
-    );
-  } catch {
-    return null;
-  }
+  if (!existsSync(folder)) return null;
+  const server = readdirSync(folder).find((name) => name.startsWith("rabbitmq_server-"));
+  return server?.split("-")[1] ?? null;
 }
 
 function prepare(instance: Instance): Prepared {
@@ -71,15 +66,7 @@ log.file = false
 
 /** A user of our own from the first start on, without a call to a tool that takes seconds; `guest` is never made then. */
 const definitions = (password: string) => ({
-  users: [
-    {
-      name: USER,
-      password_hash: passwordHash(password),
-      hashing_algorithm: "rabbit_password_hashing_sha256",
-      tags: [],
-      limits: {},
-    },
-  ],
+  users: [{ name: USER, password_hash: passwordHash(password), hashing_algorithm: HASHING, tags: [], limits: {} }],
   vhosts: [{ name: "/" }],
   permissions: [{ user: USER, vhost: "/", configure: ".*", write: ".*", read: ".*" }],
 });
@@ -116,11 +103,8 @@ const environment = ({ name, ports }: Instance, folder: string): Command["env"] 
 });
 
 async function ask(instance: Instance): Promise<void> {
-  const connection = new Connection({
-    url: urlOf(instance),
-    connectionTimeout: ASK_DEADLINE_MS,
-    retryLow: ASK_DEADLINE_MS,
-  });
+  const url = urlOf(instance);
+  const connection = new Connection({ url, connectionTimeout: ASK_DEADLINE_MS, retryLow: ASK_DEADLINE_MS });
   try {
     await new Promise((resolve, reject) => connection.once("connection", resolve).on("error", reject));
   } finally {

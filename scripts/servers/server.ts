@@ -12,7 +12,7 @@ export interface ServerKind {
   readonly title: () => string;
   readonly port: (instance: Instance) => number;
   /** Runs beside the server: started before it, stopped after it. */
-  readonly companion: string | null;
+  readonly companion?: string;
   /** Its data and configuration, in the folder of the instance. */
   readonly folders: readonly string[];
   /** Long: a start that takes 8 s on an idle machine has been seen to take 90 s on a busy one. */
@@ -30,6 +30,6 @@ export interface ServerKind {
 }
 
 export interface Prepared {
-  readonly companion: Command | null;
+  readonly companion?: Command;
   readonly command: Command;
 }
