@@ -5,6 +5,8 @@ import { SCHEMA, SCHEMA_ID } from "./bodies.js";
 export interface Window {
   readonly inFlight: number;
   readonly seconds: number;
+  /** Ends it earlier. */
+  readonly operationsMax?: number;
 }
 
 /** What was done in a window. */

@@ -11,12 +11,16 @@ export function serve(ready: Partial<Ready>, own: Partial<Asks>, close: () => Pr
 }
 
 /** Does the same over and over for that long, so many at once. */
-export async function keepInFlight({ inFlight, seconds }: Window, once: () => Promise<unknown>): Promise<LoadResult> {
+export async function keepInFlight(
+  { inFlight, seconds, operationsMax = Infinity }: Window,
+  once: () => Promise<unknown>,
+): Promise<LoadResult> {
   const latenciesMs: number[] = [];
+  let started = 0;
   const start = performance.now();
   const until = start + seconds * 1_000;
   const worker = async (): Promise<void> => {
-    for (let now = performance.now(); now < until; now = performance.now()) {
+    for (let now = performance.now(); now < until && started++ < operationsMax; now = performance.now()) {
       await once();
       latenciesMs.push(performance.now() - now);
     }

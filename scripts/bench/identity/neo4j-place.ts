@@ -1,58 +1,37 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import neo4j, { type Driver } from "neo4j-driver";
 import { openNeo4jGraph } from "../../../graph/neo4j/graph.js";
+import { openNeo4j, type Neo4j, type Neo4jAccess } from "../neo4j.js";
 import { createOurs } from "./ours.js";
 import { chainLinks, inSlices, reachedFrom, type Pair, type Place, type Side } from "./side.js";
 
-export interface Neo4jAccess {
-  readonly url: string;
-  readonly user: string;
-  readonly password: string;
-}
-
-export async function openNeo4jPlace({ url, user, password }: Neo4jAccess): Promise<Place> {
+export async function openNeo4jPlace(access: Neo4jAccess): Promise<Place> {
   const onError = (message: string, error: unknown): void => console.error(message, error);
-  const graph = await openNeo4jGraph({ url, user, password, onError });
-  const settings = { disableLosslessIntegers: true, telemetryDisabled: true };
-  const driver = neo4j.driver(url, neo4j.auth.basic(user, password), settings);
-  const run = createRun(driver);
-  await run(UNIQUE, {});
+  const graph = await openNeo4jGraph({ ...access, onError });
+  const { run, dropWorkspaces, close } = openNeo4j(access);
+  await run(UNIQUE);
   const { side, workspaces } = createOurs(graph, async () => {
     // Of a large profile, part of the members come over behind the answer.
-    while (Number((await run(ANNEXES, {}))[0]![0]) > 0) await sleep(REST_MS);
+    while (Number((await run(ANNEXES))[0]![0]) > 0) await sleep(REST_MS);
   });
   return {
     name: "Neo4j",
     ours: side,
     naive: createNaive(run),
     close: async () => {
-      await run(DROP_OURS, { workspaces });
-      await run(DROP_NAIVE, {});
-      await run("DROP CONSTRAINT onym_bench_key IF EXISTS", {});
+      await dropWorkspaces(workspaces);
+      await run(DROP_NAIVE);
+      await run("DROP CONSTRAINT onym_bench_key IF EXISTS");
       await graph.close();
-      await driver.close();
+      await close();
     },
   };
 }
-
-type Run = (statement: string, q: object) => Promise<readonly (readonly unknown[])[]>;
-
-const createRun =
-  (driver: Driver): Run =>
-  async (statement, q) => {
-    const session = driver.session({ database: "neo4j" });
-    const { records } = await session.run(statement, { q });
-    await session.close();
-    return records.map((record) => [...record.values()] as readonly unknown[]);
-  };
 
 const UNIQUE = "CREATE CONSTRAINT onym_bench_key IF NOT EXISTS FOR (n:BenchNode) REQUIRE n.key IS UNIQUE";
 const DROP_NAIVE =
   "MATCH (n) WHERE n:BenchNode OR n:BenchComponent CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS";
 const ANNEXES = "MATCH (x:Annex) RETURN count(x)";
 const REST_MS = 5;
-const DROP_OURS = `MATCH (n) WHERE n.ws IN $q.workspaces OR (n:Workspace AND n.id IN $q.workspaces)
-CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS`;
 
 const MAKE = `UNWIND $q.components AS keys
 CREATE (c:BenchComponent)
@@ -94,10 +73,10 @@ const keyOf = (number: number): string => `device_id:device-${number}`;
 const numberOf = (key: unknown): number => Number(String(key).split("-")[1]);
 
 /** The component of the second goes over to the first. */
-function createNaive(run: Run): Side {
+function createNaive(run: Neo4j["run"]): Side {
   return {
     make: async (chains, length) => {
-      await run(DROP_NAIVE, {});
+      await run(DROP_NAIVE);
       const chain = (at: number) => Array.from({ length }, (_, i) => keyOf(at * length + i));
       const components = Array.from({ length: chains }, (_, at) => chain(at));
       await inSlices(components, Math.ceil(SLICE / length), (slice) => run(MAKE, { components: slice }));

@@ -1,25 +1,10 @@
-import neo4j, { type Driver } from "neo4j-driver";
+import neo4j from "neo4j-driver";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
 import { pairKey } from "../../../core/identity/model.js";
+import type { Neo4j } from "../neo4j.js";
 
 type Pair = readonly [Identifier, Identifier];
-
-/** The pairs of one workspace, made by the driver alone: what identify of new pairs is measured against. */
-export interface BareCreates {
-  /** Creates so many new pairs by one auto-commit statement. */
-  create(pairs: number): Promise<void>;
-  /** Creates until there are so many that stand and were never taken. */
-  fill(pairs: number): Promise<void>;
-  /** One that `fill` made. */
-  anyPair(): Pair;
-  /** Another one at each call, and never again from `anyPair`. */
-  takePair(): Pair;
-  /** One that does not stand yet. */
-  newPair(): Pair;
-  /** What `fill` made begins anew after it. */
-  drop(): Promise<void>;
-}
 
 /** All that identify of a new pair leaves in the graph, in one statement. */
 const CREATE = `UNWIND $q.rows AS r
@@ -36,42 +21,39 @@ CREATE (c:Change {
 CREATE (c)-[:ABOUT]->(a)
 CREATE (c)-[:ABOUT]->(b)`;
 
-const DROP = `MATCH (n) WHERE n.ws = $q.ws OR (n:Workspace AND n.id = $q.ws)
-CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS`;
-
 const FILL_BATCH = 500;
 
-export function createBareCreates(driver: Driver, workspace: WorkspaceId): BareCreates {
-  let made = 0;
-  let next = 0;
-  let taken = 0;
-  const run = async (statement: string, q: object): Promise<void> => {
-    const session = driver.session({ database: "neo4j" });
-    await session.run(statement, { q: { ws: workspace, ...q } });
-    await session.close();
-  };
-  const insert = (pairs: readonly Pair[]): Promise<void> =>
-    run(CREATE, { rows: pairs.map((pair) => rowOf(workspace, pair)) });
+export type BareCreates = ReturnType<typeof createBareCreates>;
 
+/** The pairs of one workspace, made by the driver alone: what identify of new pairs is measured against. */
+export function createBareCreates({ run, dropWorkspaces }: Neo4j, workspace: WorkspaceId) {
+  let [made, next, taken] = [0, 0, 0];
+  const insert = (pairs: readonly Pair[]) =>
+    run(CREATE, { ws: workspace, rows: pairs.map((pair) => rowOf(workspace, pair)) });
+  /** One that does not stand yet. */
   const newPair = (): Pair => pairOf(`new-${next++}`);
   return {
     newPair,
-    create: (pairs) => insert(Array.from({ length: pairs }, newPair)),
-    fill: async (pairs) => {
+    /** Creates so many new pairs by one auto-commit statement. */
+    create: (pairs: number) => insert(Array.from({ length: pairs }, newPair)),
+    /** Creates until there are so many that stand and were never taken. */
+    fill: async (pairs: number): Promise<void> => {
       while (made - taken < pairs) {
         const first = made;
-        const rows = Array.from({ length: FILL_BATCH }, (_, i) => pairOf(`made-${first + i}`));
-        await insert(rows);
-        made += rows.length;
+        await insert(Array.from({ length: FILL_BATCH }, (_, i) => pairOf(`made-${first + i}`)));
+        made += FILL_BATCH;
       }
     },
-    anyPair: () => pairOf(`made-${taken + Math.floor(Math.random() * (made - taken))}`),
-    takePair: () => {
+    /** One that `fill` made. */
+    anyPair: (): Pair => pairOf(`made-${taken + Math.floor(Math.random() * (made - taken))}`),
+    /** Another one at each call, and never again from `anyPair`. */
+    takePair: (): Pair => {
       if (taken === made) throw new Error("all pairs are merged: take shorter windows");
       return pairOf(`made-${taken++}`);
     },
-    drop: async () => {
-      await run(DROP, {});
+    /** What `fill` made begins anew after it. */
+    drop: async (): Promise<void> => {
+      await dropWorkspaces([workspace]);
       [made, taken] = [0, 0];
     },
   };

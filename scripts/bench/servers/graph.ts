@@ -1,4 +1,3 @@
-import neo4j, { type Driver } from "neo4j-driver";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type KeyId, type WorkspaceId } from "../../../core/ids.js";
 import type { Identity } from "../../../core/identity/api.js";
@@ -7,12 +6,11 @@ import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
 import { openNeo4jGraph } from "../../../graph/neo4j/graph.js";
 import { median, tableOf, verdict, whole } from "../report.js";
+import { keepInFlight } from "../children/serve.js";
+import { openNeo4j, type Neo4j, type Neo4jAccess } from "../neo4j.js";
 import { createBareCreates, type BareCreates } from "./graph-bare.js";
 
-export interface GraphBenchOptions {
-  readonly url: string;
-  readonly user: string;
-  readonly password: string;
+interface GraphBenchOptions extends Neo4jAccess {
   /** Length of a measured window. */
   readonly seconds: number;
   /** Medians over so many count. */
@@ -29,7 +27,7 @@ interface ServerBenchRow {
 
 interface Bench {
   readonly options: GraphBenchOptions;
-  readonly driver: Driver;
+  readonly neo4j: Neo4j;
   readonly graph: IdentityGraph;
   readonly identity: Identity;
   readonly workspace: WorkspaceId;
@@ -61,7 +59,7 @@ const GROWTH_ROUNDS = 2;
 export async function benchGraph(options: GraphBenchOptions, tell: (line: string) => void): Promise<boolean> {
   const bench = await open(options);
   try {
-    await requireSmall(bench.driver);
+    await requireSmall(bench.neo4j);
     await bench.bare.fill(SMALL_PAIRS);
     await warmUp(bench);
     const rows: ServerBenchRow[] = [];
@@ -79,7 +77,7 @@ export async function benchGraph(options: GraphBenchOptions, tell: (line: string
   } finally {
     await bench.bare.drop();
     await bench.graph.close();
-    await bench.driver.close();
+    await bench.neo4j.close();
   }
 }
 
@@ -95,8 +93,7 @@ async function open(options: GraphBenchOptions): Promise<Bench> {
     throw new Error(message, { cause: error });
   };
   const graph = await openNeo4jGraph({ url, user, password, onError });
-  const settings = { disableLosslessIntegers: true, maxConnectionPoolSize: 256, telemetryDisabled: true };
-  const driver = neo4j.driver(url, neo4j.auth.basic(user, password), settings);
+  const neo4j = openNeo4j(options);
   let [steps, pairs] = [0, 0];
   const counted: IdentityGraph = {
     ...graph,
@@ -115,13 +112,12 @@ async function open(options: GraphBenchOptions): Promise<Bench> {
   };
   const workspace = newId<WorkspaceId>();
   const identity = createIdentity({ graph: counted, timeoutMs: 8_000 });
-  return { options, driver, graph, identity, workspace, pairsPerStep, bare: createBareCreates(driver, workspace) };
+  return { options, neo4j, graph, identity, workspace, pairsPerStep, bare: createBareCreates(neo4j, workspace) };
 }
 
 /** What the small side is measured on must be small. */
-async function requireSmall(driver: Driver): Promise<void> {
-  const { records } = await driver.executeQuery("MATCH (i:Identifier) RETURN count(i)", {}, { database: "neo4j" });
-  const identifiers = records[0]!.get(0) as number;
+async function requireSmall({ run }: Neo4j): Promise<void> {
+  const identifiers = Number((await run("MATCH (i:Identifier) RETURN count(i)"))[0]![0]);
   if (identifiers > LARGE_PAIRS / 5)
     throw new Error(`the graph holds ${identifiers} identifiers already: take a new server`);
 }
@@ -152,17 +148,8 @@ async function rateOf(
   operation: () => Promise<unknown>,
   operationsMax = Infinity,
 ): Promise<number> {
-  const begin = performance.now();
-  const end = begin + seconds * 1_000;
-  let started = 0;
-  const run = async (): Promise<void> => {
-    while (performance.now() < end && started < operationsMax) {
-      started += 1;
-      await operation();
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, run));
-  return (started * 1_000) / (performance.now() - begin);
+  const done = await keepInFlight({ inFlight, seconds, operationsMax }, operation);
+  return done.operations / done.seconds;
 }
 
 /** Both in turn, so that what disturbs one disturbs the other; the first round warms up and counts for nothing. */
@@ -214,14 +201,13 @@ async function repeat({ identity, workspace, bare }: Bench): Promise<void> {
 }
 
 /** On a nearly empty graph the server may plan a scan otherwise, and keep to it. */
-const READ_ONE = "MATCH (i:Identifier {key: $key}) USING INDEX SEEK i:Identifier(key) MATCH (i)-[:OF]->(p) RETURN p.id";
+const READ_ONE =
+  "MATCH (i:Identifier {key: $q.key}) USING INDEX SEEK i:Identifier(key) MATCH (i)-[:OF]->(p) RETURN p.id";
 
-async function readOne({ driver, workspace, bare }: Bench): Promise<void> {
-  const session = driver.session({ database: "neo4j", defaultAccessMode: neo4j.session.READ });
+async function readOne({ neo4j, workspace, bare }: Bench): Promise<void> {
   const key = identifierKey(workspace, bare.anyPair()[0]);
-  const { records } = await session.run(READ_ONE, { key });
-  await session.close();
-  if (records.length !== 1) throw new Error("the identifier was not found");
+  const rows = await neo4j.run(READ_ONE, { key }, "READ");
+  if (rows.length !== 1) throw new Error("the identifier was not found");
 }
 
 async function benchNewPairs(bench: Bench, inFlight: number, goal: number): Promise<readonly ServerBenchRow[]> {
