@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { eventually } from "../shared/async.js";
-import { createWorkspace, openClient, type Answer as Sent, type Request } from "../shared/client.js";
+import { bodyOf, createWorkspace, openClient, type Answer as Sent, type Request } from "../shared/client.js";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** `body` is empty when the answer is not a JSON object. */
+/** `body` is empty when the answer has none. */
 export type Answer = Sent & { readonly body: Json };
 
 /** By the owner's key unless another one is given; null: without a key. */
@@ -53,7 +53,7 @@ export async function openWorld(url: string, operatorKey: string): Promise<World
     (owner: string): Ask =>
     async (method, path, { key = owner, ...question } = {}) => {
       const answer = await client.send({ method, path, ...question, ...(key !== null && { key }) });
-      return { ...answer, body: parsed(answer.text) };
+      return { ...answer, body: answer.text === "" ? {} : bodyOf<Json>(answer) };
     };
   const run = randomBytes(4).toString("hex");
   let count = 0;
@@ -67,15 +67,6 @@ export async function openWorld(url: string, operatorKey: string): Promise<World
     return key;
   };
   return { ask: asking(await makeWorkspace()), stranger: await makeWorkspace(), fresh, close: client.close };
-}
-
-function parsed(text: string): Json {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Json) : {};
-  } catch {
-    return {};
-  }
 }
 
 /** The answer, if it has that status; else an error that shows what the service said instead. */
