@@ -25,11 +25,11 @@ export interface Ending {
 export interface ChildProcess<Asks> {
   /** Rejects when the child fails at it, or ends before it answers. */
   ask<K extends keyof Asks & string>(kind: K, ...input: InputOf<Asks[K]>): Promise<OutputOf<Asks[K]>>;
-  log(): string;
-  kill(): void;
+  readonly log: () => string;
+  readonly kill: () => void;
   readonly ended: Promise<Ending>;
   /** The orderly stop. Rejects when the process does not end well and in time. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Longer than a start takes to find a server away. */
