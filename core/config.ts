@@ -79,7 +79,7 @@ export const SETTINGS = Type.Object({
     1_000_000,
     1,
     100_000_000,
-    "events that may wait in the queue; beyond it collect answers 503",
+    "events that may wait in the queue, each in about 80 bytes of memory (embedded); beyond it collect answers 503",
   ),
   IDENTITY_TIMEOUT_MS: integer(
     8_000,

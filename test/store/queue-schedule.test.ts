@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createDueHeap } from "../../store/queue/due-heap.js";
+import { createSchedule, type Schedule, type Waiting } from "../../store/queue/schedule.js";
 import { createTurns } from "../../store/queue/turns.js";
 import { createRandom, SEED } from "../support/random.js";
 
@@ -75,6 +77,37 @@ describe("The turns of workspaces", () => {
       turns.next(0, (items) => [...items]),
       ["1", "2", "3"],
     );
+  });
+});
+
+describe("The schedule of a queue", () => {
+  const hold = (schedule: Schedule<Waiting>, workspace: string, crashes = 0): void =>
+    schedule.hold({ workspace, bytes: 1, crashes, dueAt: 0 });
+
+  it("starts nothing beside a message that a process crashed on, and that one beside nothing", () => {
+    const schedule = createSchedule<Waiting>({ batchMax: 10 });
+    hold(schedule, "crashed", 1);
+    const alone = schedule.take()!;
+    hold(schedule, "other");
+    assert.deepEqual([schedule.take(), schedule.idleMs()], [null, null]);
+    schedule.ended(alone, 0);
+    const other = schedule.take()!;
+    assert.equal(other.workspace, "other");
+    hold(schedule, "crashed", 1);
+    assert.deepEqual([schedule.take(), schedule.idleMs()], [null, null]);
+    schedule.ended(other, 0);
+    assert.equal(schedule.take()!.workspace, "crashed");
+  });
+
+  it("starts others beside a full batch once that is slow", async () => {
+    const schedule = createSchedule<Waiting>({ batchMax: 10 });
+    for (let n = 0; n < 10; n += 1) hold(schedule, "slow");
+    assert.equal(schedule.take()!.items.length, 10);
+    hold(schedule, "other");
+    const idleMs = schedule.idleMs()!;
+    assert.ok(schedule.take() === null && idleMs > 0 && idleMs <= 100, String(idleMs));
+    await sleep(idleMs + 5);
+    assert.equal(schedule.take()!.workspace, "other");
   });
 });
 
