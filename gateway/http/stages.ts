@@ -10,7 +10,7 @@ import { checkBodyHead, readBody, type BodyLimit } from "./body.js";
 import type { BytesInFlight } from "./bytes-in-flight.js";
 import { hasBody, sendReply } from "./respond.js";
 import { SHUTTING_DOWN, type Stopping } from "./stopping.js";
-import type { EnterTurn } from "./workspace-turns.js";
+import { isLarge, type EnterTurn } from "./workspace-turns.js";
 import { bodyReader, paramsReader, queryReader } from "./validate.js";
 
 export interface StageDeps {
@@ -106,7 +106,7 @@ const identifyCaller =
       context.sender = key.sender;
       context.workspace = key.workspace;
       authorize(key, access);
-      enterTurn(key.workspace, context.now, next);
+      enterTurn({ workspace: key.workspace, now: context.now, bytes: 0 }, next);
     } else next();
   };
 
@@ -140,6 +140,9 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
       checkBodyHead(request, limit);
       const bytes = await readBody(request, response, limit);
       const context = contextOf(response);
+      const { workspace, now } = context;
+      if (isLarge(bytes.length))
+        await new Promise<void>((resolve) => deps.enterTurn({ workspace, now, bytes: bytes.length }, resolve));
       context.bytes = bytes;
       if (read !== null && (route.bodyIs !== "optional" || bytes.length > 0)) Object.assign(context, read(bytes));
     }

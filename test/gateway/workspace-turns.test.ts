@@ -11,7 +11,8 @@ describe("Requests of a workspace", () => {
     const begun: string[] = [];
     return {
       begun,
-      ask: (workspace: WorkspaceId, name: string, at = 0) => enter(workspace, at, () => begun.push(name)),
+      ask: (workspace: WorkspaceId, name: string, now = 0, bytes = 0) =>
+        enter({ workspace, now, bytes }, () => begun.push(name)),
     };
   };
 
@@ -34,6 +35,17 @@ describe("Requests of a workspace", () => {
     assert.deepEqual(begun.slice(6), ["b3"]);
     await turn();
     assert.deepEqual(begun.slice(7), ["5", "6"]);
+  });
+
+  it("count the more the larger their bodies are", async () => {
+    const { begun, ask } = open();
+    ask(b, "b1");
+    for (const name of ["1", "2", "3"]) ask(a, name, 0, 200_000);
+    assert.deepEqual(begun, ["b1", "1"]);
+    await turn();
+    assert.deepEqual(begun, ["b1", "1", "2"]);
+    await turn();
+    assert.deepEqual(begun, ["b1", "1", "2", "3"]);
   });
 
   it("begin at once again when the other one has been quiet for a second", async () => {
