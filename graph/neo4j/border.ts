@@ -1,12 +1,8 @@
 import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Component } from "../../core/identity/model.js";
 import type { Border, BorderLink } from "../../core/identity/step.js";
-import { BORDER, FIRST_MEMBERS } from "./cypher/undo.js";
-import { whole } from "./client.js";
+import { BORDER, FIRST_OUTSIDE } from "./cypher/undo.js";
 import type { Ask } from "./snapshot.js";
-
-/** So many members are looked at for the first that is in no set. */
-const PAGE = 100;
 
 type BorderRow = readonly [
   set: number,
@@ -33,17 +29,8 @@ export async function seeBorder(
   }
   const firstOutside = new Map<Component, Uid>();
   for (const [profileId, uids] of inside) {
-    const first = await findFirst(ask, profileId, uids);
-    if (first !== undefined) firstOutside.set(profileId, first);
+    const [row] = await ask(FIRST_OUTSIDE, { id: profileId, inside: [...uids] });
+    if (row !== undefined) firstOutside.set(profileId, row[0] as Uid);
   }
   return { links, firstOutside };
-}
-
-async function findFirst(ask: Ask, id: ProfileId, inside: ReadonlySet<Uid>): Promise<Uid | undefined> {
-  for (let after = ""; ;) {
-    const found = (await ask(FIRST_MEMBERS, { id, after, limit: whole(PAGE) })).map(([uid]) => uid as Uid);
-    const first = found.find((uid) => !inside.has(uid));
-    if (first !== undefined || found.length < PAGE) return first;
-    after = found.at(-1)!;
-  }
 }

@@ -4,9 +4,6 @@ import type { Component } from "../../core/identity/model.js";
 import type { Border, BorderLink } from "../../core/identity/step.js";
 import { keyBlob, keyOf, keyPrefix } from "./encoding.js";
 
-/** So many members are looked at for the first that is in no set. */
-const PAGE = 100;
-
 /** What leads out of sets of identifiers. It costs the sets and their links, however large the profile is. */
 export function prepareBorder(database: Database) {
   const find = database.prepare("SELECT id, uid, component FROM identifiers WHERE key = ?");
@@ -17,18 +14,10 @@ export function prepareBorder(database: Database) {
        WHERE l.${own} = ? AND l.removed_at IS NULL`,
     );
   });
-  const membersAfter = database.prepare(
-    `SELECT uid FROM identifiers WHERE component = ? AND uid > ? ORDER BY uid LIMIT ${PAGE}`,
+  const firstOutside = database.prepare(
+    `SELECT uid FROM identifiers
+     WHERE component = ? AND uid NOT IN (SELECT value FROM json_each(?)) ORDER BY uid LIMIT 1`,
   );
-
-  const firstOutside = (component: number, inside: ReadonlySet<Uid>): Uid | undefined => {
-    for (let last = ""; ;) {
-      const uids = membersAfter.all([component, last]).map(([uid]) => uid as Uid);
-      const first = uids.find((uid) => !inside.has(uid));
-      if (first !== undefined || uids.length < PAGE) return first;
-      last = uids.at(-1)!;
-    }
-  };
 
   return (workspace: WorkspaceId, sets: readonly (readonly IdentifierKey[])[]): Border => {
     const own = keyPrefix(workspace);
@@ -48,7 +37,11 @@ export function prepareBorder(database: Database) {
           for (const [far, uid, key] of side.all([id]) as readonly (readonly [number, Uid, Buffer])[])
             if (!members.has(far)) links.push({ set, fromUid, to: keyOf(key), uid });
     }
-    const first = [...inside].map(([component, uids]) => [component, firstOutside(component as number, uids)] as const);
-    return { links, firstOutside: new Map(first.filter((one): one is [Component, Uid] => one[1] !== undefined)) };
+    const first = new Map<Component, Uid>();
+    for (const [component, uids] of inside) {
+      const row = firstOutside.get([component, JSON.stringify([...uids])]);
+      if (row !== undefined) first.set(component, row[0] as Uid);
+    }
+    return { links, firstOutside: first };
   };
 }

@@ -128,8 +128,12 @@ export function shortestPath(
   removed: RemovedLinks = NONE,
 ): readonly number[] | null {
   if (from === to) return [];
-  const { via, order } = search(graph, from, removed, to);
-  if (order.at(-1) !== to) return null;
+  const via = new Uint32Array(graph.size);
+  const reached = spread(graph, from, removed, new Uint8Array(graph.size), (member, link) => {
+    via[member] = link;
+    return member === to;
+  });
+  if (reached.at(-1) !== to) return null;
   const path: number[] = [];
   for (let member = to; member !== from; member = otherEnd(graph, path.at(-1)!, member)) path.push(via[member]!);
   return path.toReversed();
@@ -144,7 +148,14 @@ export function partsOf(graph: ComponentGraph, removed: RemovedLinks = NONE): re
   return parts;
 }
 
-function spread(graph: ComponentGraph, start: number, removed: RemovedLinks, seen: Uint8Array): readonly number[] {
+/** Those connected with the start that were not seen before, in the order of their distance, until `isEnd` says so. */
+function spread(
+  graph: ComponentGraph,
+  start: number,
+  removed: RemovedLinks,
+  seen: Uint8Array,
+  isEnd: (member: number, link: number) => boolean = () => false,
+): readonly number[] {
   const part = [start];
   seen[start] = 1;
   for (let at = 0; at < part.length; at++) {
@@ -155,29 +166,10 @@ function spread(graph: ComponentGraph, start: number, removed: RemovedLinks, see
       if (seen[other] === 1 || removed.has(link)) continue;
       seen[other] = 1;
       part.push(other);
+      if (isEnd(other, link)) return part;
     }
   }
   return part;
-}
-
-const NO_LINK = 0xffffffff;
-
-/** In order of distance, until `to` is found: the link by which each member was reached. */
-function search(graph: ComponentGraph, from: number, removed: RemovedLinks, to: number) {
-  const via = new Uint32Array(graph.size).fill(NO_LINK);
-  const order = [from];
-  for (let at = 0; at < order.length; at++) {
-    const member = order[at]!;
-    for (let n = graph.starts[member]!; n < graph.starts[member + 1]!; n++) {
-      const link = graph.around[n]!;
-      const other = otherEnd(graph, link, member);
-      if (other === from || via[other] !== NO_LINK || removed.has(link)) continue;
-      via[other] = link;
-      order.push(other);
-      if (other === to) return { via, order };
-    }
-  }
-  return { via, order };
 }
 
 /**

@@ -82,23 +82,23 @@ CALL (members) {
 }
 RETURN n, profile, [m IN members | m.uid] AS uids, out`;
 
-/** The first members of a profile by uid, also those that stand in its annexes. */
-export const FIRST_MEMBERS = `CYPHER replan=skip
+/** The first member of a profile by uid that is not inside, also of those that are staged. */
+export const FIRST_OUTSIDE = `CYPHER replan=skip
 MATCH (p:Profile {id: $q.id}) USING INDEX SEEK p:Profile(id)
 OPTIONAL MATCH (x:Annex)-[:ANNEX_OF]->(p)
 WITH p, collect(x.hub) AS others
 UNWIND [p.hub] + others AS hub
 CALL (hub) {
   MATCH (m:Identifier)-[o:OF]->() USING INDEX SEEK o:OF(hub, uid)
-  WHERE o.hub = hub AND o.uid > $q.after
-  WITH m, o
+  WHERE o.hub = hub AND o.uid > "" AND NOT o.uid IN $q.inside
+  WITH o
   ORDER BY o.hub, o.uid
-  LIMIT toInteger($q.limit)
-  RETURN m.uid AS uid
+  LIMIT 1
+  RETURN o.uid AS uid
 }
 RETURN uid
 ORDER BY uid
-LIMIT toInteger($q.limit)`;
+LIMIT 1`;
 
 export const REMOVE = `CYPHER replan=skip
 UNWIND $q.removes AS r
