@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { Component, ComponentPlan, PartPlan, Snapshot, SplitPlan, Plan } from "../../core/identity/model.js";
 import { REMOVAL_REV, type Turn } from "../../core/identity/step.js";
+import { inShares } from "../scheduling/chunks.js";
 import { createPace } from "../scheduling/pace.js";
 import { BRING_OVER, LEFT_BEHIND, LET_GO, SET_ASIDE } from "./cypher/staging.js";
 import { type Client, type Step, inStep, whole } from "./client.js";
@@ -74,24 +75,13 @@ interface Leave {
   readonly uids: readonly Uid[];
 }
 
-/** Batches of at most this many identifiers, asked before each: of one large part, or of thousands of single ones. */
+/** Batches of at most `maxOf()` members: of one large part, or of thousands of small ones. */
 export function* leavesOf(
   parts: readonly Pick<PartPlan, "profileId" | "members">[],
   maxOf: () => number,
 ): Generator<readonly Leave[]> {
-  let leaves: Leave[] = [];
-  let room = maxOf();
-  for (const { profileId, members } of parts)
-    for (let from = 0; from < members.length;) {
-      const uids = members.slice(from, from + room);
-      leaves.push({ part: profileId, uids });
-      from += uids.length;
-      room -= uids.length;
-      if (room > 0) continue;
-      yield leaves;
-      [leaves, room] = [[], maxOf()];
-    }
-  if (leaves.length > 0) yield leaves;
+  for (const shares of inShares(parts, ({ members }) => members, maxOf))
+    yield shares.map(({ of, some }) => ({ part: of.profileId, uids: some }));
 }
 
 export interface Leaving {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
-import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { IdentifierKey, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type {
   Component,
   ForbiddenPair,
@@ -91,7 +91,7 @@ export async function lookInTurns(
   if (all.length <= LOOKUPS_PER_TURN) return look(reading, all);
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   const components = new Map<Component, SeenComponent>();
-  for (const keys of inPortions(all, LOOKUPS_PER_TURN)) {
+  for (const keys of inPortions(all, () => LOOKUPS_PER_TURN)) {
     const part = await look(reading, keys);
     for (const [key, seen] of part.identifiers) {
       const profile = part.components.get(seen.component)!;
@@ -145,25 +145,28 @@ export async function readComponent(
   const builder = createGraphBuilder();
   memory.take(size * MEMBER_BYTES);
   let members = 0;
-  for (let after: Uid | null = null, isMore = true; isMore;) {
-    const page: readonly Member[] = await graph.members(workspace, profileId, { limit: PAGE, after });
+  const membersAfter = (after: Member | null) =>
+    graph.members(workspace, profileId, { limit: PAGE, after: after?.uid ?? null });
+  for await (const page of pages(membersAfter)) {
     builder.addMembers(page);
     members += page.length;
-    after = page.at(-1)?.uid ?? null;
-    isMore = page.length === PAGE;
     onProgress({ workspace, profileId, what: "identifiers", done: members });
     memory.take(Math.min(page.length, Math.max(0, members - size)) * MEMBER_BYTES);
   }
   let links = 0;
-  for (let after: Link | null = null, isMore = true; isMore;) {
-    const page: readonly Link[] = await graph.links(workspace, profileId, { limit: PAGE, after });
+  for await (const page of pages((after: Link | null) => graph.links(workspace, profileId, { limit: PAGE, after }))) {
     memory.take(page.length * LINK_BYTES);
     builder.addLinks(page);
     links += page.length;
     if (links > linksMax) return null;
-    after = page.at(-1) ?? null;
-    isMore = page.length === PAGE;
     onProgress({ workspace, profileId, what: "links", done: links });
   }
   return builder.build();
+}
+
+async function* pages<T>(readAfter: (last: T | null) => Promise<readonly T[]>): AsyncGenerator<readonly T[]> {
+  for (let page: readonly T[] | null = null; page === null || page.length === PAGE;) {
+    page = await readAfter(page?.at(-1) ?? null);
+    yield page;
+  }
 }

@@ -24,7 +24,7 @@ import {
   type WorkingState,
   type WorkingComponent,
 } from "../rules/working-state.js";
-import { forEachInTurns } from "../scheduling/chunks.js";
+import { forEachInTurns, inPortions } from "../scheduling/chunks.js";
 import { linkBetween } from "./component-graph.js";
 import {
   DROPPED_MAX,
@@ -217,12 +217,8 @@ function joinPair(working: WorkingState, pair: KeyPair, rules: Rules, dropped: D
 /** Restores the pairs, `sizeOf` of them in a step, by the rules of the step. */
 export function* restoreSteps(work: Restoring, sizeOf: () => number): Generator<UndoStep> {
   const isWhole = work.pairs.length <= sizeOf();
-  let done = 0;
-  do {
-    const pairs = work.pairs.slice(done, done + sizeOf());
-    done += pairs.length;
-    yield restoreStep(work, pairs, isWhole);
-  } while (done < work.pairs.length);
+  if (work.pairs.length === 0) yield restoreStep(work, [], isWhole);
+  for (const pairs of inPortions(work.pairs, sizeOf)) yield restoreStep(work, pairs, isWhole);
 }
 
 /** If it is all of the work, the record can still say what the rules of now keep out: it is decided again. */

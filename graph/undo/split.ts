@@ -2,6 +2,7 @@ import { identifierKey } from "../../core/event/event.js";
 import type { PathLink } from "../../core/identity/api.js";
 import type { ForbiddenPairId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { Change, ForbiddenPair, ProfileRef, RemovePlan, Summary } from "../../core/identity/model.js";
+import { inShares } from "../scheduling/chunks.js";
 import { partsOf, shortestPath, type ComponentGraph, type RemovedLinks } from "./component-graph.js";
 
 /** Two identifiers that may not be in one profile. */
@@ -14,23 +15,23 @@ export interface Split {
   readonly parts: readonly Part[];
   /** The number of the part that each member is in. */
   readonly partOf: Uint32Array;
-  /** The part that keeps the profile's place. */
+  /** The number of the part that keeps the component. */
   readonly stays: number;
-  /** Ids of forbidden pairs by the member that is a side of them. */
-  readonly forbidden: ReadonlyMap<number, readonly ForbiddenPairId[]>;
+  /** Ids of forbidden pairs by the name of an identifier that is a side of them. */
+  readonly forbidden: ReadonlyMap<string, readonly ForbiddenPairId[]>;
   /** Of all forbidden pairs that have a side in the profile. */
   readonly forbiddenIds: ReadonlySet<ForbiddenPairId>;
 }
 
-/** What is left of a component, as an answer tells it. */
+/** A part with its id and size, as an answer tells it. */
 export interface Part extends ProfileRef {
   readonly members: readonly number[];
 }
 
-/** So many members more may move, to keep the place for the part that others link to meanwhile. */
+/** So many members more may move, so that the part to which others link meanwhile keeps the component. */
 const MOVED_FOR_PREFERRED = 1_000;
 
-/** `preferred` is a member whose part keeps the place, unless another part is much larger: the fewest members move. */
+/** The largest part keeps the component, so that the fewest members move; or the part of `preferred`, if it is nearly as large. */
 export function splitWithout(
   graph: ComponentGraph,
   removed: RemovedLinks,
@@ -45,7 +46,7 @@ export function splitWithout(
   if (preferred !== undefined && parts[stays]!.size - parts[partOf[preferred]!]!.size <= MOVED_FOR_PREFERRED)
     stays = partOf[preferred]!;
   const forbiddenIds = new Set(forbiddenPairs.map(({ forbiddenPairId }) => forbiddenPairId));
-  return { graph, removed, parts, partOf, stays, forbidden: sidesIn(graph, forbiddenPairs), forbiddenIds };
+  return { graph, removed, parts, partOf, stays, forbidden: bySide(forbiddenPairs), forbiddenIds };
 }
 
 const isBefore = (a: Part, b: Part): boolean => a.size > b.size || (a.size === b.size && a.profileId < b.profileId);
@@ -56,33 +57,25 @@ function partWith(graph: ComponentGraph, members: readonly number[]): Part {
   return { profileId, size: members.length, members };
 }
 
-function sidesIn(
-  graph: ComponentGraph,
-  forbiddenPairs: readonly ForbiddenPairSides[],
-): ReadonlyMap<number, readonly ForbiddenPairId[]> {
-  const sides = new Map<number, ForbiddenPairId[]>();
-  if (forbiddenPairs.length === 0) return sides;
-  const idsOf = new Map<string, ForbiddenPairId[]>();
+function bySide(forbiddenPairs: readonly ForbiddenPairSides[]): Split["forbidden"] {
+  const found = new Map<string, readonly ForbiddenPairId[]>();
   for (const { forbiddenPairId, from, to } of forbiddenPairs)
-    for (const side of [from, to].map(nameOf)) idsOf.set(side, [...(idsOf.get(side) ?? []), forbiddenPairId]);
-  for (let member = 0; member < graph.size; member++) {
-    const ids = idsOf.get(nameOf(graph.identifierOf(member)));
-    if (ids !== undefined) sides.set(member, ids);
-  }
-  return sides;
+    for (const side of [from, to].map(nameOf)) found.set(side, [...(found.get(side) ?? []), forbiddenPairId]);
+  return found;
 }
 
 /** Injective, since no namespace holds a colon. */
 const nameOf = ({ namespace, value }: ForbiddenPair["from"]): string => `${namespace}:${value}`;
 
-/** What a profile of these members needs to say of itself. */
+/** What the rules need to know of a profile of these members. */
 export function summaryOf({ graph, forbidden }: Split, members: readonly number[]): Summary {
   const counts = new Map<string, number>();
   const ids = new Set<ForbiddenPairId>();
   for (const member of members) {
-    const { namespace } = graph.identifierOf(member);
+    const identifier = graph.identifierOf(member);
+    const { namespace } = identifier;
     counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
-    for (const id of forbidden.get(member) ?? []) ids.add(id);
+    if (forbidden.size > 0) for (const id of forbidden.get(nameOf(identifier)) ?? []) ids.add(id);
   }
   return { counts, forbidden: [...ids].toSorted() };
 }
@@ -94,9 +87,9 @@ export interface Removal {
 }
 
 /**
- * The links in an order in which every part leaves as one, once its last link went, and the rest hangs together after each link: so a
- * step costs what it removes, however large the profile is. Parts are taken from the outside in, seen from the one that stays; of
- * each the link goes last that leads towards it. A part that no removed link leads to stays: nothing is known of how it hangs there.
+ * The links in an order in which each part leaves whole, with its last link, and the rest stays connected after each link. So a step
+ * costs what it removes, however large the profile is. The parts farthest from the one that stays leave first; the last link of a part is
+ * the one towards that part. A part to which no removed link leads stays, because it is not known what connects it.
  */
 export function removalsOf(split: Split): readonly Removal[] {
   const { graph, partOf, stays } = split;
@@ -125,40 +118,25 @@ export function removalsOf(split: Split): readonly Removal[] {
 /** The removed links that lead to each part, or from one of its members to another. */
 function linksByPart({ graph, removed, partOf }: Split): (part: number) => readonly number[] {
   const found = new Map<number, number[]>();
-  const add = (part: number, link: number): void => {
-    const links = found.get(part);
-    if (links === undefined) found.set(part, [link]);
-    else links.push(link);
-  };
-  for (const link of removed) {
-    const [one, other] = [partOf[graph.ends[2 * link]!]!, partOf[graph.ends[2 * link + 1]!]!];
-    add(one, link);
-    if (other !== one) add(other, link);
-  }
+  for (const link of removed)
+    for (const part of new Set([partOf[graph.ends[2 * link]!]!, partOf[graph.ends[2 * link + 1]!]!])) {
+      const links = found.get(part) ?? [];
+      found.set(part, links);
+      links.push(link);
+    }
   return (part) => found.get(part) ?? [];
 }
 
-/** At most so many links at once, asked before each step: parts that lose few leave together, and one that loses many with its last. */
+/** At most `linksMax()` links in a step. Parts that lose few links leave together; one that loses many leaves with the last of them. */
 export function* inSteps(removals: readonly Removal[], linksMax: () => number): Generator<readonly Removal[]> {
-  let step: Removal[] = [];
-  let room = linksMax();
-  for (const { links, leaving } of removals)
-    for (let from = 0; from < links.length;) {
-      const some = links.slice(from, from + room);
-      from += some.length;
-      room -= some.length;
-      step.push({ links: some, leaving: from === links.length ? leaving : null });
-      if (room > 0) continue;
-      yield step;
-      [step, room] = [[], linksMax()];
-    }
-  if (step.length > 0) yield step;
+  for (const shares of inShares(removals, ({ links }) => links, linksMax))
+    yield shares.map(({ of, some, isLast }) => ({ links: some, leaving: isLast ? of.leaving : null }));
 }
 
 export const keyOf = (workspace: WorkspaceId, { graph }: Split, member: number): IdentifierKey =>
   identifierKey(workspace, graph.identifierOf(member));
 
-/** Not before the link itself was made, whatever the clocks of two gateways say. */
+/** A removal is never older than its link, whatever the clocks of two gateways say. */
 export const removesOf = (
   workspace: WorkspaceId,
   split: Split,
@@ -171,7 +149,7 @@ export const removesOf = (
     return { pair, changeId, at: Math.max(at, timeOf(link)) };
   });
 
-/** When the last of them came to stand. */
+/** When the newest of them was asserted. */
 export function lastTimeOf({ graph, removed }: Pick<Split, "graph" | "removed">): number {
   let last = 0;
   for (const link of removed) last = Math.max(last, graph.timeOf(link));
