@@ -4,32 +4,29 @@ import type { Component, ComponentPlan, PartPlan, Snapshot, SplitPlan, Plan } fr
 import { REMOVAL_REV, type Turn } from "../../core/identity/step.js";
 import { inShares } from "../scheduling/chunks.js";
 import { createPace } from "../scheduling/pace.js";
-import { BRING_OVER, LEFT_BEHIND, LET_GO, SET_ASIDE } from "./cypher/staging.js";
+import { BRING_OVER, LEFT_BEHIND, RELEASE, STAGE } from "./cypher/staging.js";
 import { type Client, type Step, inStep, whole } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
 import { LOCK } from "./cypher/writes.js";
 
-/** The annex of a part, and the members that were taken there. */
+/** The staging node of a part, and the members that were staged there. */
 export interface StagedPart {
   readonly hub: string;
   readonly uids: ReadonlySet<Uid>;
 }
 
-/** The parts whose members were taken aside. */
-export type Aside = ReadonlyMap<ProfileId, StagedPart>;
+/** The parts whose members were staged. */
+export type Staged = ReadonlyMap<ProfileId, StagedPart>;
 
 /** So many members at most leave a profile in one step, while the workspace waits: as measured, about 30 ms. */
 const LEAVING_MAX = 500;
 /** A portion has no fewer, however slow the server is. */
 const LEAVING_MIN = 50;
 
-/** A profile of its own costs the step as much memory as so many members that move. */
+/** In a step a profile of its own takes as much memory as so many members that move. */
 const SMALL = 8;
 
-/**
- * Those that fit into a step that may move so many identifiers, and those that are done another way. Small ones are always done within
- * it: the other way would spare nothing.
- */
+/** Those that a step moves itself, which may move `max` identifiers, and the rest. Small ones are always moved: staging saves nothing. */
 export function fitting<T>(all: readonly T[], sizeOf: (one: T) => number, max: number) {
   const [fits, rest]: [T[], T[]] = [[], []];
   let room = max;
@@ -45,7 +42,7 @@ export interface Move {
   readonly gone: Component;
 }
 
-/** What the plan's components take in: brought over within the step, or left where it is. */
+/** What the plan's components absorb: moved within the step, or left where it is. */
 export function movesOf({ components }: Pick<Plan, "components">, snapshot: Snapshot, max: number) {
   const all = components.flatMap(({ into, absorbed }: ComponentPlan): Move[] =>
     absorbed.map((gone) => ({ into: into!, gone })),
@@ -54,10 +51,10 @@ export function movesOf({ components }: Pick<Plan, "components">, snapshot: Snap
 }
 
 /**
- * Parts that leave by an annex: those that are too much for the step, and all whose leaving gives the profile another id. A commit
- * shows bit by bit to who reads without the lock: such a part would be seen with the new id and not yet gone, as somebody else's.
+ * Parts that must be staged before they leave: those that are too large for the step, and all whose leaving changes the profile's id.
+ * Whoever reads without the lock sees a commit bit by bit: a part that has not left yet would be seen with the new id, as somebody else's.
  */
-function asideParts({ splits }: Pick<Plan, "splits">, max: number) {
+function partsToStage({ splits }: Pick<Plan, "splits">, max: number) {
   const parts = splits.flatMap(({ component, stays, parts }) =>
     parts.map((part) => ({ component, isRenamed: stays.profileId !== component, ...part })),
   );
@@ -66,10 +63,10 @@ function asideParts({ splits }: Pick<Plan, "splits">, max: number) {
   return [...renamed, ...fitting(others, ({ size }) => size, Math.min(max, LEAVING_MAX)).rest];
 }
 
-export const isAside = ({ splits }: Pick<Plan, "splits">, aside: Aside, max: number): boolean =>
-  asideParts({ splits }, max).every(({ profileId }) => aside.has(profileId));
+export const isStaged = ({ splits }: Pick<Plan, "splits">, staged: Staged, max: number): boolean =>
+  partsToStage({ splits }, max).every(({ profileId }) => staged.has(profileId));
 
-/** The members that go to a part. */
+/** Members that move to a part. */
 interface Leave {
   readonly part: Uid;
   readonly uids: readonly Uid[];
@@ -94,46 +91,46 @@ export interface Leaving {
   readonly turn: Turn;
 }
 
-/** For this long nobody brings back staged members. */
+/** So long nobody brings back staged members. */
 const HELD = { ms: whole(600_000) };
 
 /** Stages what is too much to leave in one step, portion by portion. Fails when the profile loses links meanwhile. */
-export async function setAside(
+export async function stage(
   client: Client,
   ws: WorkspaceId,
   { plan, snapshot, max, turn }: Leaving,
-  aside: Map<ProfileId, StagedPart>,
+  staged: Map<ProfileId, StagedPart>,
 ): Promise<void> {
-  const parts = asideParts(plan, max);
+  const parts = partsToStage(plan, max);
   const pace = createPace({ max: Math.max(Math.min(max, LEAVING_MAX), 1), min: LEAVING_MIN });
-  for (const { profileId, members } of parts) aside.set(profileId, { hub: newId(), uids: new Set(members) });
+  for (const { profileId, members } of parts) staged.set(profileId, { hub: newId(), uids: new Set(members) });
   for (const component of new Set(parts.map(({ component }) => component))) {
     const own = parts.filter((part) => part.component === component);
     const from = Math.floor(snapshot.components.get(component)!.rev / REMOVAL_REV) * REMOVAL_REV;
     const q = { ...HELD, from: whole(from), below: whole(from + REMOVAL_REV) };
     for (const portion of leavesOf(own, pace.size)) {
-      const leaves = portion.map(({ part, uids }) => ({ hub: aside.get(part)!.hub, from: component, uids }));
-      const stage = () => inStep(client, (step) => commitCount(step, ws, SET_ASIDE, { ...q, leaves }));
-      const moved = await turn(() => pace.timed(stage));
+      const leaves = portion.map(({ part, uids }) => ({ hub: staged.get(part)!.hub, from: component, uids }));
+      const move = () => inStep(client, (step) => commitCount(step, ws, STAGE, { ...q, leaves }));
+      const moved = await turn(() => pace.timed(move));
       if (moved !== countOf(portion)) throw changedMeanwhile();
     }
   }
 }
 
-/** In the step that makes profiles of the parts: takes aside who joined them since. */
-export async function setLateAside(step: Step, { component, parts }: SplitPlan, aside: Aside): Promise<void> {
+/** Stages members that joined the parts since, in the step that makes profiles of the parts. */
+export async function stageLate(step: Step, { component, parts }: SplitPlan, staged: Staged): Promise<void> {
   const leaves = parts.flatMap(({ profileId, members }) => {
-    const staged = aside.get(profileId);
-    const uids = staged === undefined ? [] : members.filter((uid) => !staged.uids.has(uid));
-    return uids.length === 0 ? [] : { hub: staged!.hub, from: component, uids };
+    const own = staged.get(profileId);
+    const uids = own === undefined ? [] : members.filter((uid) => !own.uids.has(uid));
+    return uids.length === 0 ? [] : { hub: own!.hub, from: component, uids };
   });
   const anyRev = { from: whole(0), below: whole(Number.MAX_SAFE_INTEGER) };
-  if (leaves.length > 0) await step.run(SET_ASIDE, { ...HELD, ...anyRev, leaves });
+  if (leaves.length > 0) await step.run(STAGE, { ...HELD, ...anyRev, leaves });
 }
 
-/** Staged members that did not become a profile. */
-export async function letGo(client: Client, aside: Aside): Promise<void> {
-  if (aside.size > 0) await client.write(LET_GO, { hubs: [...aside.values()].map(({ hub }) => hub) });
+/** From now on staged members that did not become a profile may be brought back. */
+export async function release(client: Client, staged: Staged): Promise<void> {
+  if (staged.size > 0) await client.write(RELEASE, { hubs: [...staged.values()].map(({ hub }) => hub) });
 }
 
 const countOf = (leaves: readonly Leave[]): number => leaves.reduce((sum, { uids }) => sum + uids.length, 0);
@@ -161,7 +158,7 @@ export interface Tidying {
   readonly tidyAll: () => void;
 }
 
-/** Never fails: members that stay staged do no harm, and whoever meets them next goes on. */
+/** Never fails: members that stay staged do no harm, and the next step that meets them tries again. */
 export function createTidying(client: Client, { max, pauseMs }: TidyingOptions): Tidying {
   const underWay = new Set<Uid>();
   const bringOver = async (ws: WorkspaceId, uid: Uid): Promise<void> => {

@@ -5,7 +5,7 @@ import { atOnce, type Border, type Decide, type Turn } from "../../core/identity
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { seeBorder } from "./border.js";
 import { createDeadline } from "../scheduling/deadline.js";
-import { letGo, setAside, type Aside, type StagedPart, type Tidying } from "./staging.js";
+import { release, stage, type Staged, type StagedPart, type Tidying } from "./staging.js";
 import { type Client, STEP_MS, type Step, inStep } from "./client.js";
 import { isConstraint, isOutOfMemory, withRetries } from "./failure.js";
 import type { NewKeyGuess } from "./repeats.js";
@@ -117,10 +117,10 @@ async function writeAsNew<T>(task: Task<T>): Promise<Ending<T> | null> {
 /** What a step may write, and what was prepared for it. */
 interface Room {
   readonly rows: number;
-  readonly aside: Aside;
+  readonly staged: Staged;
 }
 
-const SHORT: Room = { rows: 2 * PART_ROWS, aside: new Map() };
+const SHORT: Room = { rows: 2 * PART_ROWS, staged: new Map() };
 /** Far more than what one takes on a busy machine. */
 const MS_PER_ROW = 1;
 
@@ -162,13 +162,13 @@ function endForMemory(error: unknown): never {
 
 async function writeWithRoom<T>(task: Task<T>, { plan, snapshot, rows }: Long): Promise<Ending<T> | Long> {
   const { client, workspace, movesMax, tidying, turn } = task;
-  const aside: Map<ProfileId, StagedPart> = new Map();
+  const staged: Map<ProfileId, StagedPart> = new Map();
   try {
-    await setAside(client, workspace, { plan, snapshot, max: movesMax, turn }, aside);
-    return await turn(() => writeInStep(task, { rows: 2 * rows, aside }));
+    await stage(client, workspace, { plan, snapshot, max: movesMax, turn }, staged);
+    return await turn(() => writeInStep(task, { rows: 2 * rows, staged }));
   } finally {
     // What did not become a profile goes back.
-    await letGo(client, aside).catch(() => undefined);
+    await release(client, staged).catch(() => undefined);
     for (const { component } of plan.splits) tidying.tidy(workspace, component as ProfileId);
   }
 }
@@ -179,7 +179,7 @@ interface Written<T> {
   readonly annexed: readonly ProfileId[];
 }
 
-async function writeLocked<T>(task: Task<T>, step: Step, { rows, aside }: Room): Promise<Written<T>> {
+async function writeLocked<T>(task: Task<T>, step: Step, { rows, staged }: Room): Promise<Written<T>> {
   const { workspace, want, decide, doubts, movesMax } = task;
   const { snapshot, annexed } = await seeInStep(step, workspace, want, task.locks);
   const unwritten = (ending: Ending<T> | Long): Written<T> => ({ ending, annexed: [] });
@@ -193,7 +193,7 @@ async function writeLocked<T>(task: Task<T>, step: Step, { rows, aside }: Room):
   if (decided.kind === "threw" || decided.plan === null) return unwritten(decided);
   const { plan } = decided;
   requireKnown(plan, snapshot);
-  const layout = layoutOf(plan, snapshot, aside, movesMax);
+  const layout = layoutOf(plan, snapshot, staged, movesMax);
   if (layout.rows > rows || !layout.isComplete) return unwritten({ kind: "long", plan, snapshot, rows: layout.rows });
   const seen = { keys: new Set(want.keys), snapshot, annexed: await annexed() };
   const profiles = await writePlan(step, workspace, plan, seen, layout);

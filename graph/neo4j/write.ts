@@ -2,8 +2,8 @@ import { identifierKey } from "../../core/event/event.js";
 import { newId, type IdentifierKey, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import { pairKey, type Component, type Snapshot, type Plan, type SplitPlan } from "../../core/identity/model.js";
 import { REMOVAL_REV } from "../../core/identity/step.js";
-import { isAside, leavesOf, movesOf, setLateAside, type Aside, type Move } from "./staging.js";
-import { ANNEX, CATCH_UP, PART_ASIDE, REPOINT, SPREAD } from "./cypher/staging.js";
+import { isStaged, leavesOf, movesOf, stageLate, type Staged, type Move } from "./staging.js";
+import { ANNEX, CATCH_UP, PART_STAGED, REPOINT, SPREAD } from "./cypher/staging.js";
 import { whole, type Row, type Step } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
 import { linkKey } from "./snapshot.js";
@@ -52,21 +52,21 @@ export interface Seen {
 export interface Layout {
   readonly moves: readonly Move[];
   readonly annexes: readonly Move[];
-  readonly aside: Aside;
+  readonly staged: Staged;
   /** Everything that is too much for the step is staged. */
   readonly isComplete: boolean;
   /** Things that it writes, beside what it creates: what its length goes by. */
   readonly rows: number;
 }
 
-export function layoutOf(plan: Plan, snapshot: Snapshot, aside: Aside, movesMax: number): Layout {
+export function layoutOf(plan: Plan, snapshot: Snapshot, staged: Staged, movesMax: number): Layout {
   const { fits, rest } = movesOf(plan, snapshot, movesMax);
   const parts = plan.splits.flatMap(({ parts }) => parts);
-  const staying = parts.filter(({ profileId }) => !aside.has(profileId));
+  const staying = parts.filter(({ profileId }) => !staged.has(profileId));
   const leaving = staying.reduce((sum, { size }) => sum + size, 0);
   const moving = fits.reduce((sum, { gone }) => sum + snapshot.components.get(gone)!.size, rest.length);
   const rows = moving + leaving + parts.length + plan.removes.length + plan.restores.length;
-  return { moves: fits, annexes: rest, aside, isComplete: isAside(plan, aside, movesMax), rows };
+  return { moves: fits, annexes: rest, staged, isComplete: isStaged(plan, staged, movesMax), rows };
 }
 
 /**
@@ -91,7 +91,7 @@ export async function writePlan(
   const left = isMany ? await moveMany(step, plan, moves) : [];
   await step.run(WRITE, writeParameters(ws, plan, snapshot, isMany ? [] : moves));
   await nameOthers(step, ws, plan, seen);
-  if (!isPlain(plan)) await writeRest(step, ws, plan, layout.aside);
+  if (!isPlain(plan)) await writeRest(step, ws, plan, layout.staged);
   const spread = new Set([...annexed, ...annexes.map(({ into }) => into)]);
   const ids = [...new Set([...spread].map((component) => idAfter(plan, component)))];
   if (left.length > 0) await step.run(DROP, { ids: left });
@@ -148,8 +148,8 @@ async function changeLinks(step: Step, ws: WorkspaceId, plan: Plan): Promise<voi
   await inParts(step, REVIVE, revived, (pairs) => ({ pairs }), "link");
 }
 
-async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, aside: Aside): Promise<void> {
-  for (const split of plan.splits) await writeSplit(step, ws, split, aside);
+async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, staged: Staged): Promise<void> {
+  for (const split of plan.splits) await writeSplit(step, ws, split, staged);
   const unlinked = plan.unlinked.map(({ key, at, changeId }) => ({
     key,
     at: at === null ? null : whole(at),
@@ -169,20 +169,20 @@ async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, aside: Aside):
   await inParts(step, ALLOW, plan.allows, (allows) => ({ ws, allows }), "forbidden pair");
 }
 
-async function writeSplit(step: Step, ws: WorkspaceId, split: SplitPlan, aside: Aside): Promise<void> {
+async function writeSplit(step: Step, ws: WorkspaceId, split: SplitPlan, staged: Staged): Promise<void> {
   const { component: was, stays, parts } = split;
   const from = stays.profileId;
-  await setLateAside(step, split, aside);
+  await stageLate(step, split, staged);
   await inParts(step, STAY, [{ was, ...profileOf(stays) }], (stays) => ({ stays }), "component");
   const made = parts.flatMap((part) => {
-    const staged = aside.get(part.profileId);
-    return staged === undefined ? [] : { from, hub: staged.hub, ...profileOf(part) };
+    const own = staged.get(part.profileId);
+    return own === undefined ? [] : { from, hub: own.hub, ...profileOf(part) };
   });
   if (made.length > 0) {
-    const [row] = await step.run(PART_ASIDE, { parts: made });
+    const [row] = await step.run(PART_STAGED, { parts: made });
     if (row?.[0] !== made.length) throw changedMeanwhile();
   }
-  const leaving = parts.filter(({ profileId }) => !aside.has(profileId));
+  const leaving = parts.filter(({ profileId }) => !staged.has(profileId));
   // Its id may now be the name of another.
   const fresh = leaving.map((part) => ({ from, hub: newId(), ...profileOf(part) }));
   await inParts(step, PART, fresh, (parts) => ({ ws, parts }), "component");

@@ -39,10 +39,10 @@ export function* inShares<Item, T>(
   if (portion.length > 0) yield portion;
 }
 
-/** Light items in one turn of the event loop. */
+/** Items of light work in one turn of the event loop. */
 const ITEMS_PER_TURN = 10_000;
 
-/** Light work on each, in their order. Lets the event loop turn when there are many. */
+/** Does light work on each, in their order. If there are many, other work of the event loop goes in between. */
 export async function forEachInTurns<T>(all: readonly T[], work: (one: T) => void): Promise<void> {
   for (const [i, one] of all.entries()) {
     if (i > 0 && i % ITEMS_PER_TURN === 0) await nextTurn();

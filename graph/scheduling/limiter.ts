@@ -2,7 +2,7 @@ import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { Call } from "../workspace-queue.js";
 
-/** Lets only so much work go on at once; the others wait for their turn, and those for whom nobody waits any more are left out. */
+/** Lets only so much work run at once. The rest waits for its turn; work for which nobody waits any more is skipped. */
 export interface Limiter {
   take<T>(workspace: WorkspaceId, call: Call, work: () => Promise<T>): Promise<T>;
 }
@@ -10,7 +10,7 @@ export interface Limiter {
 export interface LimiterOptions {
   /** At least two: one workspace alone leaves one place free for the others. */
   readonly atOnceMax: number;
-  /** Of one workspace; those beyond are refused with `unavailable`. */
+  /** Calls of one workspace that may wait; more are refused with `unavailable`. */
   readonly waitingMax: number;
 }
 
@@ -19,7 +19,7 @@ interface Waiting {
   readonly start: () => Promise<void>;
 }
 
-/** A workspace is in here while it has work, and no longer. */
+/** The work of one workspace; kept only while there is some. */
 interface Line {
   readonly waiting: Waiting[];
   underWay: number;
@@ -30,9 +30,9 @@ const leaveOutExpired = ({ waiting }: Line): void => {
   waiting.splice(0, waiting.length, ...left);
 };
 
-/** Whoever holds a whole profile in memory counts: many at once would use up the process. Workspaces take turns. */
+/** For work that holds a whole profile in memory: too much of it at once would use up the memory. Workspaces take turns. */
 export function createLimiter({ atOnceMax, waitingMax }: LimiterOptions): Limiter {
-  /** In the order of their turns: the one that was last is behind the others. */
+  /** In the order of their turns: the workspace that was served last comes last. */
   const lines = new Map<WorkspaceId, Line>();
   let underWay = 0;
 

@@ -5,18 +5,18 @@ import type { Call } from "../workspace-queue.js";
 /** What one call holds of the memory that all calls of the process share. */
 export interface MemoryShare {
   /**
-   * Adds to what the call holds. Throws `unavailable` when nobody waits for the call any more, or when it needs more than there is in
-   * all. It throws too when others hold the rest by now: the work gives back what it holds, and begins again once there is room.
+   * Takes memory for the call. Throws `unavailable` when nobody waits for the call any more, or when it needs more than there is in
+   * all. Throws too when others hold the rest: the work gives back what it holds, and begins again once there is room.
    */
   take(bytes: number): void;
-  /** The work begins again by itself: it uses what it holds before it takes more. */
+  /** The work begins again by itself, and uses the memory that it holds before it takes more. */
   restart(): void;
 }
 
-/** Runs work, maybe several times: nobody waits while holding some, so no two wait for each other. */
+/** Runs work, maybe several times. No call waits while it holds memory, so no two wait for each other. */
 export type Memory = <T>(call: Call, work: (share: MemoryShare) => Promise<T>) => Promise<T>;
 
-/** The limiter in front lets only a few come here, so they can afford to look again and again. */
+/** Only a few calls wait here, because the limiter comes first. So they can look again and again. */
 const LOOK_AGAIN_MS = 20;
 
 class NoRoom extends Error {}

@@ -4,7 +4,7 @@ import type { KeyId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Evidence, Member, MemberPage } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
-import { BRING_OVER, SET_ASIDE } from "../../graph/neo4j/cypher/staging.js";
+import { BRING_OVER, STAGE } from "../../graph/neo4j/cypher/staging.js";
 import { createNeo4jGraph, type GraphOptions } from "../../graph/neo4j/graph.js";
 import { openClient } from "../../graph/neo4j/open.js";
 import { STAY } from "../../graph/neo4j/cypher/undo.js";
@@ -102,7 +102,7 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
     await assertPlain(scene.workspace);
   });
 
-  it("falls apart in one step after its members were taken aside, and leaves nothing behind", async () => {
+  it("falls apart in one step after its members were staged, and leaves nothing behind", async () => {
     const scene = await sceneOn(await open());
     await scene.merge();
     await scene.part();
@@ -112,7 +112,7 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
     await assertPlain(scene.workspace);
   });
 
-  it("stays whole when the step fails for which members were taken aside, and they come back", async () => {
+  it("stays whole when the step fails for which members were staged, and they come back", async () => {
     let isFailing = true;
     const failing: Faults = {
       run: (go) => async (statement, q) => {
@@ -131,18 +131,18 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
     assert.deepEqual(await scene.sizes(), APART);
   });
 
-  it("takes in who joins either part between all steps, and takes nobody aside twice", async () => {
+  it("takes in who joins either part between all steps, and stages nobody twice", async () => {
     let joining: (() => Promise<unknown>)[] = [];
-    let asides = 0;
+    let stagings = 0;
     const between: Faults = {
       run: (go) => async (statement, q) => {
         const found = await go(statement, q);
-        if (statement === SET_ASIDE) asides += 1;
+        if (statement === STAGE) stagings += 1;
         return found;
       },
       commit: (go) => async () => {
         await go();
-        if (asides > 0) await joining.shift()?.();
+        if (stagings > 0) await joining.shift()?.();
       },
     };
     const scene = await sceneOn(await open(NARROW, between));
@@ -155,7 +155,7 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
     await scene.part();
     assert.equal(joining.length, 0, "all joined meanwhile");
     assert.deepEqual(await scene.sizes(), [SIZE + 1, SIZE + 1, SIZE + 2, SIZE + 1, SIZE + 2]);
-    assert.equal(asides, Math.ceil(SIZE / 25) + 1, "three portions, and those who joined the part");
+    assert.equal(stagings, Math.ceil(SIZE / 25) + 1, "three portions, and those who joined the part");
     await broughtOver(scene.workspace);
     await assertPlain(scene.workspace);
   });
@@ -164,13 +164,22 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
     const order: string[] = [];
     let joining: (value: string) => Promise<unknown> = () => Promise.resolve();
     let portions = 0;
+    let onRead = (): void => undefined;
     const between: Faults = {
+      // After its look without a lock a call stands in the queue.
+      read: (go) => async (statement, q) => {
+        const found = await go(statement, q);
+        setImmediate(onRead);
+        return found;
+      },
       run: (go) => async (statement, q) => {
         const found = await go(statement, q);
-        if (statement !== SET_ASIDE) return found;
+        if (statement !== STAGE) return found;
         const name = String((portions += 1));
         order.push(`portion ${name}`);
+        const isWaiting = new Promise<void>((resolve) => (onRead = resolve));
         void joining(name).then(() => order.push(`other ${name}`));
+        await isWaiting;
         return found;
       },
     };

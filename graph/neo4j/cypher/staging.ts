@@ -1,10 +1,10 @@
 /**
- * A step can hold no more than so many moves in memory, and nobody is to wait for more. What a large profile takes in stays where it
- * is, as an annex, and is brought over afterwards, part by part; what leaves one is taken to an annex before, part by part, which then
- * becomes a profile. Neither is ever seen: an annex says of itself what its profile does.
+ * A step can move only so many members: more would take too much memory, and others would wait too long. So what a large profile absorbs
+ * stays where it is, on a staging node (`Annex`), and is moved afterwards, in portions. What leaves a large profile is first moved to a
+ * staging node, in portions, which then becomes a profile. Readers see no difference: a staging node has the properties of its profile.
  */
 
-/** Annexes of profiles that go get another to belong to. */
+/** The staging nodes of absorbed profiles belong to the profile that absorbs them. */
 export const REPOINT = `CYPHER replan=skip
 UNWIND $q.moves AS move
 MATCH (into:Profile {id: move.into}) USING INDEX SEEK into:Profile(id)
@@ -24,14 +24,14 @@ SET into.annexed = true, gone:Annex,
 REMOVE gone:Profile
 RETURN count(*)`;
 
-/** Which of these have annexes. */
+/** Which of these have staging nodes. */
 export const ANNEXED = `CYPHER replan=skip
 UNWIND $q.ids AS id
 MATCH (p:Profile {id: id}) USING INDEX SEEK p:Profile(id)
 WHERE p.annexed
 RETURN id`;
 
-/** A step may have found only an annex to count up. */
+/** A step may have raised the `rev` of a staging node only. */
 export const CATCH_UP = `CYPHER replan=skip
 UNWIND $q.ids AS id
 MATCH (p:Profile {id: id}) USING INDEX SEEK p:Profile(id)
@@ -47,7 +47,7 @@ MATCH (x:Annex)-[:ANNEX_OF]->(p)
 SET x.id = p.id, x.size = p.size, x.rev = p.rev, x.counts = p.counts, x.forbidden = p.forbidden, x.annexed = true`;
 
 /** Moves members of a profile to staging, if its `rev` is still in that range. */
-export const SET_ASIDE = `CYPHER replan=skip
+export const STAGE = `CYPHER replan=skip
 UNWIND $q.leaves AS leave
 MATCH (p:Profile {id: leave.from}) USING INDEX SEEK p:Profile(id)
 WHERE coalesce(p.rev, 0) >= $q.from AND coalesce(p.rev, 0) < $q.below
@@ -64,8 +64,8 @@ DELETE old
 CREATE (i)-[:OF {hub: x.hub, uid: uid}]->(x)
 RETURN count(*)`;
 
-/** An annex that holds all of a part and nobody else is that part from now on. */
-export const PART_ASIDE = `CYPHER replan=skip
+/** A staging node that holds all of a part and nobody else becomes that part. */
+export const PART_STAGED = `CYPHER replan=skip
 UNWIND $q.parts AS part
 MATCH (x:Annex {hub: part.hub}) USING INDEX SEEK x:Annex(hub)
 MATCH (x)-[old:ANNEX_OF]->(from)
@@ -76,13 +76,13 @@ SET x.id = part.id, x.size = part.size, x.rev = from.rev, x.counts = part.counts
 REMOVE x:Annex
 RETURN count(*)`;
 
-/** No undo is about to turn them into profiles any more. */
-export const LET_GO = `CYPHER replan=skip
+/** No undo will make profiles of them any more. */
+export const RELEASE = `CYPHER replan=skip
 UNWIND $q.hubs AS hub
 MATCH (x:Annex {hub: hub}) USING INDEX SEEK x:Annex(hub)
 SET x.until = null`;
 
-/** Brings members over from annexes that nobody holds, drops those that are empty, and answers how much of this it did. */
+/** Moves members from staging nodes that no undo holds to their profile, deletes empty nodes, and answers how much it did. */
 export const BRING_OVER = `CYPHER replan=skip
 MATCH (i:Identifier {uid: $q.uid}) USING INDEX SEEK i:Identifier(uid)
 WHERE i.ws = $q.ws
@@ -117,5 +117,5 @@ CALL (p) {
 }
 RETURN moved + dropped`;
 
-/** What a process left behind that ended in the middle: reads every staging node; there are few. */
+/** What a process left behind that ended halfway. Reads every staging node; there are few. */
 export const LEFT_BEHIND = "MATCH (:Annex)-[:ANNEX_OF]->(p:Profile) RETURN DISTINCT p.ws AS ws, p.id AS uid LIMIT 1000";
