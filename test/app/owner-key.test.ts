@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { keyHeader, keyLine, shownKey } from "../../app/start/first-start.js";
 import { listAt, OPERATOR_KEY, startApp, textAt } from "../support/service/app.js";
 import { withApp, withFolder } from "../support/faults.js";
-import { SERVERS } from "../support/servers/servers.js";
 
 const SCRIPT = fileURLToPath(new URL("../../app/start/owner-key.js", import.meta.url));
 const KEY = /^onym_[0-9A-Za-z]{10}_[0-9A-Za-z]{38}\n$/;
@@ -40,8 +39,7 @@ describe("An owner key", () => {
     });
   });
 
-  it("that is lost is made anew for the workspace, with the service stopped", async function () {
-    if (SERVERS !== null) this.skip();
+  it("that is lost is made anew for the workspace, with the service stopped", async () => {
     await withFolder(async (folder) => {
       const settings = { DATA_DIR: folder };
       let second = "";
@@ -95,8 +93,7 @@ describe("An owner key", () => {
 });
 
 describe("MONGODB_URL over a DATA_DIR that holds workspaces", () => {
-  it("stops the start and says how to go on with either, whether the folder is in use besides or not", async function () {
-    if (SERVERS !== null) this.skip();
+  it("stops the start and says how to go on with either, whether the folder is in use besides or not", async () => {
     await withFolder(async (folder) => {
       await withApp({ DATA_DIR: folder }, {}, async () => {});
       const mongo = { DATA_DIR: folder, MONGODB_URL: "mongodb://127.0.0.1:1/x" };
