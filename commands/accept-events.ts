@@ -2,9 +2,10 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { AppError, mismatch } from "../core/errors.js";
 import type { EventRecord } from "../core/event/event.js";
-import { encodeMessage } from "../core/event/message.js";
+import { decodeMessage, encodeMessage } from "../core/event/message.js";
 import { effectiveTs } from "../core/event/time.js";
 import { eventIdFor, newId, type EventId, type WorkspaceId } from "../core/ids.js";
+import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import { registerNamespaces } from "./change-namespace.js";
 import { admitEvent, openSubmission, readEnvelope, UNKNOWN_SCHEMA } from "./check-event.js";
@@ -28,7 +29,7 @@ export function createAcceptEvents(
   services: Pick<Services, "catalog" | "queue" | "events" | "validator" | "limits">,
 ): AcceptEvents {
   const { catalog, queue, validator, limits } = services;
-  const remember = createIdempotency(services.events);
+  const remember = createIdempotency(services);
 
   const accept = async (
     { workspace, keyId, sender, now }: Caller,
@@ -84,6 +85,11 @@ export function createAcceptEvents(
     );
 }
 
+interface IdempotencyDeps {
+  readonly events: Pick<EventStore, "find">;
+  readonly queue: Pick<EventQueue, "findEarlier">;
+}
+
 const REMEMBERED_MAX = 20_000;
 
 function requireSame(known: string | null, given: string): void {
@@ -93,8 +99,8 @@ function requireSame(known: string | null, given: string): void {
     });
 }
 
-/** What this process saw under an Idempotency-Key; the event store knows the rest. */
-function createIdempotency(events: Pick<EventStore, "find">) {
+/** What this process saw under an Idempotency-Key; the queue and the event store know the rest. */
+function createIdempotency({ events, queue }: IdempotencyDeps) {
   const seen = new LRUCache<string, { readonly fingerprint: string; readonly confirmed: boolean }>({
     max: REMEMBERED_MAX,
   });
@@ -105,6 +111,13 @@ function createIdempotency(events: Pick<EventStore, "find">) {
       if (known !== undefined) {
         requireSame(known.fingerprint, fingerprint);
         return known.confirmed;
+      }
+      // The queue first: what is not there any more is stored.
+      const queued = await queue.findEarlier(eventId);
+      const earlier = queued === null ? null : decodeMessage(queued);
+      if (earlier?.kind === "event") {
+        requireSame(earlier.event.fingerprint, fingerprint);
+        return true;
       }
       // Without the store a 202 is still right: the worker compares the fingerprints again.
       const stored = await events.find(workspace, eventId).catch(() => null);

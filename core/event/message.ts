@@ -60,6 +60,13 @@ export const WORKSPACE_BYTES = WORKSPACE_AT + 36;
 /** Whose a message of ours is, without parsing it; of any other the same text each time. */
 export const workspaceOf = (message: Buffer): string => message.toString("latin1", WORKSPACE_AT, WORKSPACE_BYTES);
 
+const EVENT_ID_AT = WORKSPACE_BYTES + '","id":"'.length;
+/** So many bytes at its beginning say which event a message holds. */
+export const EVENT_ID_BYTES = EVENT_ID_AT + 36;
+
+/** Of a message of ours, without parsing it; of any other some text. */
+export const eventIdIn = (message: Buffer): string => message.toString("latin1", EVENT_ID_AT, EVENT_ID_BYTES);
+
 export type Decoded =
   | { readonly kind: "event"; readonly event: EventRecord }
   /** A message that is not ours, or of a version that this build does not know. */

@@ -1,3 +1,4 @@
+import type { EventId } from "../ids.js";
 import type { Port } from "./port.js";
 
 /** One message on its way through the worker. */
@@ -36,6 +37,11 @@ export interface EventQueue extends Port {
    * other. A message that was being handled when its process died comes back alone, with `crashes` one higher.
    */
   consume(batchMax: number, handler: (batch: readonly Delivery[]) => Promise<readonly DeliveryOutcome[]>): Consumer;
+  /**
+   * The first message of an event with an Idempotency-Key that was published before this queue was opened and is not done. Null if there
+   * is none; always null where the queue cannot look, as RabbitMQ.
+   */
+  findEarlier(eventId: EventId): Promise<Buffer | null>;
   /** Messages that are not done. */
   depth(): Promise<number>;
 }

@@ -135,6 +135,8 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
         },
       };
     },
+    // A broker shows no message but the next one.
+    findEarlier: async () => null,
     depth: async () => {
       requireOpen();
       if (!connection.ready) throw new AppError("unavailable", "The queue is away and cannot be counted.");

@@ -112,7 +112,10 @@ describe("Two bodies at once under one Idempotency-Key", () => {
     const published: Buffer[] = [];
     const services = {
       catalog: { findSchema: async () => schema, isUnified: async () => false, namespaces: async () => [] },
-      queue: { publish: async (message: Buffer) => void published.push(message) },
+      queue: {
+        publish: async (message: Buffer) => void published.push(message),
+        findEarlier: async () => null,
+      },
       events: { find: async () => null },
       validator: {
         check: () => new Promise((resolve) => validations.push(() => resolve([]))),

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
+import { encodeMessage } from "../../core/event/message.js";
+import { eventIdFor, newId, type KeyId, type WorkspaceId } from "../../core/ids.js";
 import type { Consumer, EventQueue } from "../../core/ports/event-queue.js";
+import { anEvent } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 import { DONE, listen, numbered, publishAll, QUIET_MS, texts } from "../support/queue.js";
@@ -55,6 +58,24 @@ export const lifecycleSentences: Contract<EventQueue> = {
     assert.equal(batches.flat().length, 3);
     assert.equal(await again.depth(), 1);
   },
+
+  "finds of an event with an Idempotency-Key the first message from before it was opened, or none where it cannot look":
+    async ({ port, reopen }) => {
+      const eventId = eventIdFor(newId<WorkspaceId>(), "k" as KeyId, "1");
+      const messages = ["first", "second"].map((name) =>
+        encodeMessage(anEvent({ eventId, payload: Buffer.from(JSON.stringify({ name })) })),
+      );
+      await publishAll(port, messages);
+      assert.equal(await port.findEarlier(eventId), null);
+      const again = await reopen();
+      const found = await again.findEarlier(eventId);
+      if (found !== null) assert.deepEqual(found, messages[0]);
+      assert.equal(await again.findEarlier(eventIdFor(newId<WorkspaceId>(), "k" as KeyId, "1")), null);
+      const { came, consumer } = listen(again);
+      await came(2);
+      await consumer.close();
+      assert.equal(await again.findEarlier(eventId), null);
+    },
 
   "is ready while it is open, and may be closed twice": async ({ port }) => {
     await port.ready();

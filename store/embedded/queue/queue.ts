@@ -1,6 +1,7 @@
 import type { Database } from "../../../core/database.js";
 import { AppError } from "../../../core/errors.js";
 import type { Consumer, EventQueue } from "../../../core/ports/event-queue.js";
+import { createBacklog } from "./backlog.js";
 import { startConsumer, type RunningConsumer } from "./consumer.js";
 import { createPublisher } from "./publisher.js";
 import { createQueueRows } from "./rows.js";
@@ -67,6 +68,7 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
         },
       };
     },
+    findEarlier: createBacklog(database, session, tail),
     depth: () => session.read(() => count),
     close: async () => {
       await consumer?.close();
