@@ -4,6 +4,7 @@ import { CRASH_TABLE, SERVERS_TABLE } from "./crash/table.js";
 import { each } from "../shared/async.js";
 import { openFolder, openServers } from "../shared/grounds.js";
 import { openHistory } from "./check/history.js";
+import { drillDamage } from "./damage/damage.js";
 import { drillNeighbours } from "./neighbours/neighbours.js";
 import { HELP, readOptions, type Options } from "./options.js";
 import { soak } from "./soak/soak.js";
@@ -91,6 +92,9 @@ try {
   } else if (options.soak !== null) {
     const { seed, soak: minutes } = options;
     process.exitCode = (await soak({ minutes, seed, print: (line) => console.log(line) })) ? 0 : 1;
+  } else if (options.trials !== null) {
+    const { trials, seed } = options;
+    process.exitCode = (await drillDamage({ trials, seed, progress })) ? 0 : 1;
   } else {
     const holds = !options.hasTable || (await drillTable(options));
     process.exitCode = (await drillRounds(options)) && holds ? 0 : 1;

@@ -19,6 +19,8 @@ Kills the service and checks that nothing acknowledged is lost and nothing is th
     --floods A,B         only these
   --soak MINUTES         kills nothing: mixed load at 60 % of what the machine can do (Linux, embedded), a line for each minute,
                          and at the end whether memory, open files or p99 grew
+  --damage               kills nothing: damages the files of a stopped store in random ways, and asks it for everything
+    --trials N           damaged copies (2000)
 `;
 
 export interface Options {
@@ -26,6 +28,8 @@ export interface Options {
   readonly soak: number | null;
   /** Of the floods; null: kills. */
   readonly neighbours: { readonly seconds: number; readonly floods: readonly string[] } | null;
+  /** Damaged copies; null: kills. */
+  readonly trials: number | null;
   readonly seed: number;
   readonly hasTable: boolean;
   /** Of the servers to drill on; null: the embedded default. */
@@ -51,6 +55,8 @@ export function readOptions(): Options | null {
       seconds: { type: "string", default: "60" },
       floods: { type: "string", default: "" },
       soak: { type: "string" },
+      damage: { type: "boolean", default: false },
+      trials: { type: "string", default: "2000" },
       help: { type: "boolean", default: false },
     },
   });
@@ -59,10 +65,12 @@ export function readOptions(): Options | null {
   const hasTable = !values["no-table"];
   const soak = values.soak === undefined ? null : whole("soak", values.soak, 1);
   const neighbours = values.neighbours ? floodsOf(values.seconds, values.floods) : null;
+  const trials = values.damage ? whole("trials", values.trials, 1) : null;
   if (!values.servers)
     return {
       soak,
       neighbours,
+      trials,
       seed,
       hasTable,
       instance: null,
@@ -79,7 +87,15 @@ export function readOptions(): Options | null {
     processes: scaled("kills-processes"),
   };
   if (Object.values(kills).every((count) => count === 0)) throw new Error("there is nothing to kill");
-  return { soak, neighbours, seed, hasTable, instance: values.name, scene: serversScene(seed, kills, values.name) };
+  return {
+    soak,
+    neighbours,
+    trials,
+    seed,
+    hasTable,
+    instance: values.name,
+    scene: serversScene(seed, kills, values.name),
+  };
 }
 
 function floodsOf(seconds: string, floods: string): NonNullable<Options["neighbours"]> {
