@@ -13,13 +13,13 @@ const WORSE_MAX = 0.05;
 const TARGETS: ReadonlySet<TargetName> = new Set(["service", "pausedService"]);
 
 /** Differences in parts: 0.05 is five percent more. */
-export interface Difference {
+interface Difference {
   readonly median: number;
   readonly low: number;
   readonly high: number;
 }
 
-export interface AgainstRow {
+interface AgainstRow {
   readonly name: string;
   readonly cpu: Difference;
   readonly perSecond: Difference;
@@ -53,7 +53,7 @@ interface Side {
   readonly samples: Map<string, Sample[]>;
 }
 
-export interface AgainstOptions {
+interface AgainstOptions {
   /** A checkout that is built, or its `dist`. */
   readonly folder: string;
   readonly seconds: number;

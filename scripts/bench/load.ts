@@ -4,7 +4,7 @@ import type { LoadResult } from "./targets.js";
 /** The next request, complete as it goes on the wire (ASCII), or null when there is no more to send. */
 export type Supply = () => string | null;
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly port: number;
   readonly connections: number;
   /** Upper bound; a supply that runs dry ends it earlier. */

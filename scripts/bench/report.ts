@@ -2,9 +2,9 @@ import type { Sample } from "./measure.js";
 import type { Workload } from "./workloads.js";
 
 /** Samples of each workload, by round. */
-export type Samples = ReadonlyMap<string, readonly Sample[]>;
+type Samples = ReadonlyMap<string, readonly Sample[]>;
 
-export interface Row {
+interface Row {
   /** As the table shows them. */
   readonly cells: readonly string[];
   readonly isMissed: boolean;

@@ -6,10 +6,10 @@ import { bodyOf, createWorkspace, openClient, type Answer as Sent, type Request 
 export type Json = Readonly<Record<string, unknown>>;
 
 /** `body` is empty when the answer has none. */
-export type Answer = Sent & { readonly body: Json };
+type Answer = Sent & { readonly body: Json };
 
 /** By the owner's key unless another one is given; null: without a key. */
-export type Ask = (
+type Ask = (
   method: Request["method"],
   path: string,
   question?: Pick<Request, "body" | "headers"> & { readonly key?: string | null },

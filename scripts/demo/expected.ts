@@ -19,7 +19,7 @@ export function identifiersOf(record: CsvRecord, keys: readonly Key[]): readonly
 }
 
 /** A person as the keys say: the rows (from 0) and the identifiers that belong together. */
-export interface Group {
+interface Group {
   readonly rows: readonly number[];
   readonly identifiers: readonly Identifier[];
 }

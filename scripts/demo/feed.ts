@@ -15,7 +15,7 @@ export interface FeedOptions {
   readonly onProgress: (done: number, total: number, what: string) => void;
 }
 
-export interface Fed {
+interface Fed {
   readonly eventIds: readonly string[];
   readonly seconds: number;
 }

@@ -11,14 +11,14 @@ import type { Scene } from "./crash/scene.js";
 import { createSite, type Site } from "./process/site.js";
 import { OPERATOR_KEY, type Target } from "./process/target.js";
 
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly scene: Scene;
   readonly seed: number;
   readonly history: History;
   readonly progress: (line: string) => void;
 }
 
-export type RoundsResult = Awaited<ReturnType<typeof runOn>>;
+type RoundsResult = Awaited<ReturnType<typeof runOn>>;
 export type Counters = RoundsResult["counters"];
 export type Felt = RoundsResult["felt"];
 

@@ -21,7 +21,7 @@ const recordFile = (instance: Instance, name: string): string => path.join(insta
 const outputFile = (instance: Instance, name: string): string => path.join(instance.folder, `${name}.log`);
 
 /** Where a server of the instance stands. `absent`: never started, or taken down. */
-export type State = { readonly kind: "absent" } | { readonly kind: "dead" | "running"; readonly record: Recorded };
+type State = { readonly kind: "absent" } | { readonly kind: "dead" | "running"; readonly record: Recorded };
 
 export function stateOf(instance: Instance, name: string): State {
   const record = readRecord(recordFile(instance, name));

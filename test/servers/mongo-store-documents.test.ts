@@ -34,7 +34,10 @@ describe("events in MongoDB", () => {
       await documents.updateOne({ _id: `${workspace}:${eventId}` }, { $set: { message } });
       await assert.rejects(events.find(workspace, eventId), isDamaged);
       await assert.rejects(events.insert(workspace, [event]), isDamaged);
-      await assert.rejects(events.timeline(workspace, [mark.facet], { limit: 1, bytesMax: 1, before: null }), isDamaged);
+      await assert.rejects(
+        events.timeline(workspace, [mark.facet], { limit: 1, bytesMax: 1, before: null }),
+        isDamaged,
+      );
     }));
 
   it("an event that stands under another's id is damaged", () =>

@@ -6,7 +6,7 @@ import type { Blow } from "../process/slot.js";
 export const GATEWAYS = ["gateway 1", "gateway 2"] as const;
 export const WORKERS = ["worker 1", "worker 2"] as const;
 export type ProcessName = (typeof GATEWAYS | typeof WORKERS)[number];
-export type Victim = "service" | ServerName | ProcessName;
+type Victim = "service" | ServerName | ProcessName;
 
 /** Whom one kill hits, when and where. */
 export interface Doom extends Blow {

@@ -2,7 +2,7 @@ import type { Backends } from "../../../app/backends.js";
 import type { EventId } from "../../../core/ids.js";
 
 /** The steps of a message and of an identify, each a call of a port. `take`: the worker has it; `settle`: it says what became of it. */
-export const STEPS = ["publish", "take", "insert", "link", "fold", "mark", "bury", "settle"] as const;
+const STEPS = ["publish", "take", "insert", "link", "fold", "mark", "bury", "settle"] as const;
 export type Step = (typeof STEPS)[number];
 
 /** Before the step; all written and no COMMIT yet; COMMIT returned and nobody told; after the step. */

@@ -13,7 +13,7 @@ import type { Play, Stage } from "./stage.js";
 type Servers = Awaited<ReturnType<typeof controlServers>>;
 
 /** A row of the crash table in which a server ends, or a connection to it, and the service goes on. */
-export interface ServersRow {
+interface ServersRow {
   readonly title: string;
   readonly run: (stage: Stage, servers: Servers) => Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { Pace } from "./pace.js";
 import type { Running } from "../process/slot.js";
 import type { Target } from "../process/target.js";
 
-export interface LoadDeps {
+interface LoadDeps {
   readonly target: Pick<Target, "running">;
   readonly sites: readonly Site[];
   readonly plan: Plan;

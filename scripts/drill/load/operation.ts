@@ -36,7 +36,7 @@ export interface EventOperation extends Sendable {
   readonly folds: boolean;
 }
 
-export interface LinkOperation extends Sendable {
+interface LinkOperation extends Sendable {
   readonly kind: "link";
 }
 

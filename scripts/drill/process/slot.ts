@@ -18,7 +18,7 @@ export interface Blow {
   readonly withinMs: number;
 }
 
-export interface SlotOptions {
+interface SlotOptions {
   readonly settings: Settings;
   readonly connections: number;
   /** A start that fails is tried again for so long: what the process needs may be away. */

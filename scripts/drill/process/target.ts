@@ -23,7 +23,7 @@ export interface Target {
   close(): Promise<void>;
 }
 
-export interface Struck {
+interface Struck {
   /** Whether it died at its point, not from outside. */
   readonly diedThere: boolean;
   /** From its death until it takes requests again. */
