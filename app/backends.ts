@@ -25,6 +25,9 @@ export interface Backends {
   readonly windows: () => RateWindows;
 }
 
+/** What a message has beside its payload: identifiers, times, ids. */
+const HEAD_BYTES = 65_536;
+
 /** What opening a port needs. */
 interface Opening {
   readonly config: Config;
@@ -80,7 +83,8 @@ async function openQueue(
     const { openRabbitQueue } = await import("../store/rabbitmq/queue.js");
     const secret = await (await stores).catalog.secret();
     const installation = createHash("sha256").update("installation").update(secret).digest("hex");
-    return openRabbitQueue({ url, name, lengthMax, installation, onError });
+    const messageBytesMax = config.PAYLOAD_BYTES_MAX + HEAD_BYTES;
+    return openRabbitQueue({ url, name, lengthMax, installation, messageBytesMax, onError });
   };
   const queue = url === "" ? embedded!.queue() : await open();
   lifecycle.opened("queue", () => queue.close());

@@ -59,7 +59,12 @@ export const SETTINGS = Type.Object({
     pattern: "^(debug|info|warn|error|silent)$",
     description: "debug, info, warn, error or silent",
   }),
-  PAYLOAD_BYTES_MAX: integer(262_144, 1_024, 16_777_216, "largest payload of an event, bytes"),
+  PAYLOAD_BYTES_MAX: integer(
+    262_144,
+    1_024,
+    16_777_216,
+    "largest payload of an event, bytes; far above the default a worker takes fewer messages at once",
+  ),
   BODY_BYTES_MAX: integer(1_048_576, 1_024, 16_777_216, "largest body of any other request, bytes"),
   DEPTH_MAX: integer(64, 4, 90, "levels of nesting in a payload"),
   HEADER_BYTES_MAX: integer(16_384, 4_096, 65_536, "largest request head (request line and headers), bytes"),

@@ -21,11 +21,16 @@ export interface RabbitQueueOptions {
   readonly deadlineMs?: number;
   /** A message that waits longer in this process is put back as a copy, milliseconds; well below the broker's consumer_timeout. */
   readonly heldMsMax?: number;
+  /** The largest message that a gateway publishes, bytes. */
+  readonly messageBytesMax?: number;
+  /** For the messages that this process holds, bytes. */
+  readonly heldBytesMax?: number;
 }
 
 const DEADLINE_MS = 5_000;
 /** The broker cuts whoever holds a message for 30 minutes. */
 const HELD_MS_MAX = 600_000;
+const MESSAGE_BYTES_MAX = 320 * 1_024;
 /** To find out whether the broker answers at all. */
 const CHECK_MS = 900;
 /** A queue that was made less than about a second before the broker is killed comes back empty and takes nothing: `ready` waits. */
@@ -41,6 +46,7 @@ const REPAIR_MS = 1_000;
  */
 export async function openRabbitQueue(options: RabbitQueueOptions): Promise<EventQueue> {
   const { url, name, lengthMax, onError, deadlineMs = DEADLINE_MS, heldMsMax = HELD_MS_MAX } = options;
+  const { messageBytesMax = MESSAGE_BYTES_MAX, heldBytesMax } = options;
   const names = namesOf(name);
   const connection = await openConnection(url, "publisher", onError);
   const topology = createTopology(connection, names, lengthMax, options.installation ?? null);
@@ -124,6 +130,8 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
         handler,
         publisher,
         heldMsMax,
+        messageBytesMax,
+        heldBytesMax,
         onError,
         onMissing: () => void repair(),
       });

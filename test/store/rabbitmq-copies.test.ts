@@ -7,6 +7,9 @@ import { namesOf } from "../../store/rabbitmq/topology.js";
 const anIntake = (): Intake => ({
   isOpen: () => true,
   unsettled: () => 0,
+  unsettledBytes: () => 0,
+  widen: async () => undefined,
+  drop: () => undefined,
   ack: () => undefined,
   caughtUp: async () => undefined,
   cancel: async () => undefined,

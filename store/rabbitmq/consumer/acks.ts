@@ -1,10 +1,12 @@
 import type { Channel } from "rabbitmq-client";
 
 export interface Acks {
-  delivered(tag: number): void;
+  delivered(tag: number, bytes: number): void;
   ack(tag: number): void;
   /** Deliveries that are not acknowledged. */
   outstanding(): number;
+  /** Of those. */
+  outstandingBytes(): number;
   /** Sends what waits for the end of the turn. */
   flush(): void;
 }
@@ -16,27 +18,33 @@ export interface Acks {
  */
 export function createAcks(channel: Channel): Acks {
   /** In the order of their tags, for that is how they come. */
-  const open = new Set<number>();
+  const open = new Map<number, number>();
+  let openBytes = 0;
   let waiting: number[] = [];
 
   const flush = (): void => {
     const tags = waiting;
     waiting = [];
     if (tags.length === 0 || !channel.active) return;
-    const [firstOpen = Infinity] = open;
+    const [firstOpen = Infinity] = open.keys();
     const below = tags.filter((tag) => tag < firstOpen);
     if (below.length > 0) channel.basicAck({ deliveryTag: Math.max(...below), multiple: true });
     for (const deliveryTag of tags) if (deliveryTag > firstOpen) channel.basicAck({ deliveryTag });
   };
 
   return {
-    delivered: (tag) => void open.add(tag),
+    delivered: (tag, bytes) => {
+      open.set(tag, bytes);
+      openBytes += bytes;
+    },
     ack: (tag) => {
       if (!channel.active) return;
+      openBytes -= open.get(tag) ?? 0;
       open.delete(tag);
       if (waiting.push(tag) === 1) setImmediate(flush);
     },
     outstanding: () => open.size,
+    outstandingBytes: () => openBytes,
     flush,
   };
 }

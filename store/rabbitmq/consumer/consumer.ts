@@ -10,6 +10,7 @@ import type { Held } from "./held.js";
 import { openIntake, type Incoming, type Intake } from "./intake.js";
 import { keepSubscribed } from "./subscription.js";
 import type { QueueNames } from "../topology.js";
+import { createWindow } from "./window.js";
 import { within } from "../within.js";
 
 export interface ConsumerDeps extends HandlerDeps {
@@ -21,6 +22,10 @@ export interface ConsumerDeps extends HandlerDeps {
   readonly onMissing: () => void;
   /** The longest time that a message is handled without an outcome, milliseconds. */
   readonly heldMsMax: number;
+  /** The largest message that a gateway publishes, bytes. */
+  readonly messageBytesMax: number;
+  /** For the messages that this process holds, bytes. */
+  readonly heldBytesMax?: number | undefined;
   readonly onError: OnError;
 }
 
@@ -61,9 +66,15 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     const held = heldOf(incoming);
     if (incoming.isRedelivered && incoming.source !== "dead") copies.move(held);
     else keep(held);
+    window.check(incoming.intake);
   };
+  const window = createWindow({
+    prefetchMax: prefetchOf(batchMax),
+    messageBytesMax: deps.messageBytesMax,
+    bytesMax: deps.heldBytesMax,
+  });
   const subscription = keepSubscribed({
-    open: () => openIntake({ connection, names, prefetch: prefetchOf(batchMax), onMessage }),
+    open: () => openIntake({ connection, names, prefetch: { ...window.prefetch(), suspects: 1, dead: 1 }, onMessage }),
     onOpen: () => alarm.ring(),
     onLost: () => void schedule.remove(),
     onMissing,
@@ -120,6 +131,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   };
   const close = async (): Promise<void> => {
     clearInterval(refresh);
+    window.close();
     closing.abort();
     alarm.ring();
     const intake = await within(ANSWER_MS, subscription.next()).catch(() => null);
@@ -150,8 +162,6 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
 const prefetchOf = (batchMax: number) => ({
   main: Math.max(PREFETCH_MIN, 2 * batchMax),
   retry: PREFETCH_RETRY,
-  suspects: 1,
-  dead: 1,
 });
 
 function heldOf({ intake, tag, source, message, headers, isRedelivered }: Incoming): Held {

@@ -8,6 +8,12 @@ export interface Intake {
   isOpen(): boolean;
   /** Deliveries that are not acknowledged. */
   unsettled(): number;
+  /** Of those. */
+  unsettledBytes(): number;
+  /** Lets the broker hand out so many more messages of this queue at once. */
+  widen(source: QueueRole, by: number): Promise<void>;
+  /** Takes nothing more at once. The broker hands out again what is not acknowledged, as after a crash. */
+  drop(): void;
   ack(tag: number): void;
   /** Resolves when everything is delivered that the broker had sent before. */
   caughtUp(): Promise<void>;
@@ -43,18 +49,19 @@ const NO_HEADERS = readHeaders(undefined);
 export async function openIntake({ connection, names, prefetch, onMessage }: IntakeDeps): Promise<Intake> {
   const channel = await connection.acquire();
   keepDeliveries(channel);
-  const tags = new Map<QueueRole, string>();
-  const { intake, delivered } = createIntake(channel, tags);
-  const subscribe = async (source: QueueRole): Promise<void> => {
+  const tags = new Map<QueueRole, readonly string[]>();
+  const subscribe = async (source: QueueRole, prefetchCount = prefetch[source]): Promise<void> => {
     // Applies to the consumers that follow it on this channel.
-    await channel.basicQos({ prefetchCount: prefetch[source] });
+    await channel.basicQos({ prefetchCount });
     const { consumerTag } = await channel.basicConsume({ queue: names[source] }, (message) => {
       if (!intake.isOpen()) return;
-      delivered(message.deliveryTag);
-      onMessage(incomingOf(intake, source, message));
+      const incoming = incomingOf(intake, source, message);
+      delivered(message.deliveryTag, incoming.message.length);
+      onMessage(incoming);
     });
-    tags.set(source, consumerTag);
+    tags.set(source, [...(tags.get(source) ?? []), consumerTag]);
   };
+  const { intake, delivered } = createIntake(channel, tags, subscribe);
   try {
     await subscribe("main");
     await subscribe("retry");
@@ -69,7 +76,7 @@ export async function openIntake({ connection, names, prefetch, onMessage }: Int
   }
 }
 
-function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
+function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly string[]>, widen: Intake["widen"]) {
   let isOpen = true;
   const acks = createAcks(channel);
   const ended = new Promise<void>((resolve) => {
@@ -83,6 +90,13 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
   const intake: Intake = {
     isOpen: () => isOpen,
     unsettled: () => (isOpen ? acks.outstanding() : 0),
+    unsettledBytes: () => (isOpen ? acks.outstandingBytes() : 0),
+    widen,
+    drop: () => {
+      acks.flush();
+      isOpen = false;
+      void channel.close();
+    },
     ack: (tag) => acks.ack(tag),
     caughtUp: async () => {
       // Any answer will do: the broker sends it after the earlier deliveries, each of which is handed on one turn later.
@@ -92,10 +106,7 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
     cancel: async (sources) => {
       // A message on its way to a consumer that is being cancelled would go back to the queue and look like a crash.
       await intake.caughtUp();
-      for (const source of sources) {
-        const tag = tags.get(source);
-        if (tag !== undefined) await channel.basicCancel(tag);
-      }
+      for (const tag of sources.flatMap((source) => tags.get(source) ?? [])) await channel.basicCancel(tag);
       await intake.caughtUp();
     },
     close: async () => {
@@ -104,7 +115,7 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, string>) {
     },
     ended,
   };
-  return { intake, delivered: (tag: number) => acks.delivered(tag) };
+  return { intake, delivered: (tag: number, bytes: number) => acks.delivered(tag, bytes) };
 }
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
