@@ -34,10 +34,10 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> exte
   readonly ifMatch: string | null;
 }
 
-/** `json` is complete JSON text. */
+/** `json` is complete JSON text, in UTF-8 where it is bytes. */
 export interface Reply {
   readonly status: number;
-  readonly json: string;
+  readonly json: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

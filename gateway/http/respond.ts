@@ -27,7 +27,7 @@ export function sendReply(response: ServerResponse, { status, json, headers }: R
   if (status === 204) response.end();
   // As text it leaves in one piece with its head.
   else if (bytes <= SLICE_BYTES) response.end(json);
-  else endInSlices(response, Buffer.from(json), 0);
+  else endInSlices(response, typeof json === "string" ? Buffer.from(json) : json, 0);
 }
 
 /** So that a slow reader is seen to take a part now and then, and is not cut as one that stalls. */

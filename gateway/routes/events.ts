@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { Type } from "typebox";
 import { findEvent, isSettled, whyOnlyStored } from "../../commands/read-event.js";
 import type { Services } from "../../commands/services.js";
@@ -5,7 +6,7 @@ import { AppError } from "../../core/errors.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { showTime } from "../../core/event/time.js";
 import type { EventId, ProfileId } from "../../core/ids.js";
-import { route, withRaw, type Route } from "../route.js";
+import { route, type Route } from "../route.js";
 import { idOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
 import { DROPPED_IDENTIFIER } from "../shapes/records.js";
 
@@ -22,6 +23,8 @@ export const EVENT = record({
   reason: nullable(Type.String()),
   payload: Type.Unknown(),
 });
+
+const END = Buffer.from("}");
 
 const EVENT_NAME = "event, or it is not stored yet";
 
@@ -49,8 +52,8 @@ export const eventRoutes = (services: Services): readonly Route[] => [
   }),
 ];
 
-/** JSON text: it holds the payload exactly as it was sent. */
-export function showEvent(event: StoredEvent, profileId: ProfileId | null): string {
+/** JSON text with the payload exactly as it was sent, as bytes: as texts, large events would be copied several times. */
+export function showEvent(event: StoredEvent, profileId: ProfileId | null): Buffer {
   const shown = {
     event_id: event.eventId,
     status: event.status,
@@ -63,5 +66,7 @@ export function showEvent(event: StoredEvent, profileId: ProfileId | null): stri
     dropped: event.dropped,
     reason: event.reason ?? whyOnlyStored(event),
   };
-  return withRaw(shown, "payload", event.payload.toString("utf8"));
+  // A message that nobody checked may hold any bytes.
+  const payload = isUtf8(event.payload) ? event.payload : Buffer.from(event.payload.toString("utf8"));
+  return Buffer.concat([Buffer.from(`${JSON.stringify(shown).slice(0, -1)},"payload":`), payload, END]);
 }

@@ -20,6 +20,8 @@ import { list, NEXT_CURSOR, PAGE, pageOf } from "../shapes/page.js";
 import { SHOWN_IDENTIFIER } from "../shapes/records.js";
 import { EVENT, showEvent } from "./events.js";
 
+const EVENTS = Buffer.from('{"events":[');
+const COMMA = Buffer.from(",");
 const LOOKUP_MAX = 100;
 /** A page of large events ends early: one answer of many megabytes would delay all others. */
 const PAGE_BYTES_MAX = 2 * 1_048_576;
@@ -101,9 +103,9 @@ export function profileRoutes(services: Services): readonly Route[] {
         const { items, next_cursor } = pageOf(rows, Math.min(limit, countFitting(rows)), ({ effectiveTs, eventId }) =>
           cursorOf([effectiveTs, eventId]),
         );
-        const shown = items.map((event) => showEvent(event, profileId));
+        const shown = items.flatMap((event) => [COMMA, showEvent(event, profileId)]).slice(1);
         const tail = JSON.stringify({ next_cursor, ...(isPartial && { partial: true }) }).slice(1);
-        return { status: 200, json: `{"events":[${shown.join(",")}],${tail}` };
+        return { status: 200, json: Buffer.concat([EVENTS, ...shown, Buffer.from(`],${tail}`)]) };
       },
     }),
     list({

@@ -153,7 +153,7 @@ describe("An explanation of a profile with more links than are searched", () => 
       takeBytes: async () => {},
     } as unknown as Context);
     const { profileId } = explanation;
-    assert.deepEqual(JSON.parse(json), {
+    assert.deepEqual(JSON.parse(String(json)), {
       connected: true,
       profile_id: profileId,
       path: null,

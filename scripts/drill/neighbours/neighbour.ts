@@ -4,7 +4,7 @@ import { FOLDING, type Site } from "../process/site.js";
 import { latencyOf, OPERATIONS, type Measured, type Operation } from "./latency.js";
 
 /** Each operation begins so often, whether the earlier ones are answered or not: a stall is seen by all that fall into it. */
-const EVERY_MS = 40;
+const EVERY_MS = 50;
 const PERSONS = 50;
 const POLL_MS = 10;
 const FOLDED_MS = 10_000;

@@ -88,7 +88,7 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
         params: { id: uidOf(name) },
         takeBytes: async () => {},
       } as unknown as Context);
-      return JSON.parse(json.replaceAll(base, "uid "));
+      return JSON.parse(String(json).replaceAll(base, "uid "));
     },
     /** All that stands of links and records. */
     standing: async () => {
