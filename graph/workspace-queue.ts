@@ -31,7 +31,7 @@ export interface WorkspaceQueue {
   /** One result for each request, in order, as if asserted one after the other. */
   assert(workspace: WorkspaceId, requests: readonly PendingAssertion[], call: Call): Promise<readonly Decided[]>;
   /** Runs work while no other step of the workspace is running in this process. */
-  alone<T>(workspace: WorkspaceId, work: () => Promise<T>, call: Call): Promise<T>;
+  exclusive<T>(workspace: WorkspaceId, work: () => Promise<T>, call: Call): Promise<T>;
   /** Workspaces that have work; the others take no memory. */
   busy(): number;
 }
@@ -45,15 +45,15 @@ interface Sharing {
   readonly fail: (error: unknown) => void;
 }
 
-interface Alone {
-  readonly kind: "alone";
+interface Exclusive {
+  readonly kind: "exclusive";
   readonly call: Call;
   /** Never rejects. */
   readonly work: () => Promise<void>;
   readonly fail: (error: unknown) => void;
 }
 
-type Waiting = Sharing | Alone;
+type Waiting = Sharing | Exclusive;
 
 export interface WorkspaceQueueDeps {
   readonly graph: Pick<IdentityGraph, "update">;
@@ -77,7 +77,7 @@ export function createWorkspaceQueue(
     while (queue.length > 0) {
       const [first] = queue;
       if (first!.kind === "sharing") await runStep(deps, workspace, takeStep(queue, lookupsPerStep));
-      else await runAlone(queue.shift() as Alone);
+      else await runExclusive(queue.shift() as Exclusive);
     }
     queues.delete(workspace);
   };
@@ -103,10 +103,10 @@ export function createWorkspaceQueue(
         });
       return Promise.all(requests.map(ask));
     },
-    alone: (workspace, work, call) => {
+    exclusive: (workspace, work, call) => {
       if (!hasRoom(workspace, 1)) return Promise.reject(full());
       return new Promise((resolve, reject) => {
-        enter(workspace, { kind: "alone", call, work: () => work().then(resolve, reject), fail: reject });
+        enter(workspace, { kind: "exclusive", call, work: () => work().then(resolve, reject), fail: reject });
       });
     },
   };
@@ -121,7 +121,7 @@ function takeStep(queue: Waiting[], lookupsMax: number): readonly Sharing[] {
   let lookups = 0;
   const taken: Sharing[] = [];
   for (const waiting of queue) {
-    if (waiting.kind === "alone") break;
+    if (waiting.kind === "exclusive") break;
     lookups += lookupsOf(waiting.want);
     if (taken.length > 0 && lookups > lookupsMax) break;
     taken.push(waiting);
@@ -130,7 +130,7 @@ function takeStep(queue: Waiting[], lookupsMax: number): readonly Sharing[] {
   return taken;
 }
 
-const runAlone = async ({ call, work, fail }: Alone): Promise<void> => (call.expired ? fail(late()) : work());
+const runExclusive = async ({ call, work, fail }: Exclusive): Promise<void> => (call.expired ? fail(late()) : work());
 
 /** Never rejects: an error goes to those in the step, and only to them. */
 async function runStep(deps: WorkspaceQueueDeps, workspace: WorkspaceId, taken: readonly Sharing[]): Promise<void> {

@@ -17,8 +17,7 @@ import { codeOf, failureOf, ofDriver } from "./failure.js";
 import * as hot from "./cypher/writes.js";
 import { AWAIT_SCHEMA, FORMAT, FORMAT_CONSTRAINT, SCHEMA, TAKE_FORMAT } from "./cypher/writes.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import type { Snapshot } from "../../core/identity/model.js";
-import { EMPTY_PLAN } from "../rules/working-state.js";
+import { EMPTY_PLAN, EMPTY_SNAPSHOT } from "../rules/working-state.js";
 import * as annex from "./cypher/staging.js";
 import { writeParameters } from "./parameters.js";
 import * as reads from "./cypher/reads.js";
@@ -107,18 +106,11 @@ function explained(error: unknown, { url, user }: ClientOptions): unknown {
 const PLAN_MS = 60_000;
 const NOWHERE = "warm-up" as WorkspaceId;
 
-const NO_SNAPSHOT: Snapshot = {
-  identifiers: new Map(),
-  components: new Map(),
-  linked: new Set(),
-  removed: new Map(),
-};
-
 const NOTHING = {
-  ...writeParameters(NOWHERE, EMPTY_PLAN, NO_SNAPSHOT, []),
+  ...writeParameters(NOWHERE, EMPTY_PLAN, EMPTY_SNAPSHOT, []),
   keys: [],
   pairs: [],
-  touching: [],
+  asked: [],
   limited: [],
   seenWithMax: 0,
   ids: [],

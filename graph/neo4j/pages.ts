@@ -147,16 +147,16 @@ async function readStill(step: Step, ws: WorkspaceId, uid: ProfileId, { page, q 
   return pageOf(await step.run(page, { ...q, hubs }));
 }
 
-type SeatRow = readonly [
+type LocationRow = readonly [
   size: number | null,
   rev: number | null,
   stir: number | null,
   hubs: readonly (string | null)[],
 ];
-type WholeRow = readonly [...SeatRow, annexed: boolean | null, seen: number, found: readonly Row[]];
+type WholeRow = readonly [...LocationRow, annexed: boolean | null, seen: number, found: readonly Row[]];
 
 const locationOf = ([row]: readonly Row[]): Location => {
-  const [size, rev, stir, hubs] = row as SeatRow;
+  const [size, rev, stir, hubs] = row as LocationRow;
   return { size, rev, stir, hubs };
 };
 

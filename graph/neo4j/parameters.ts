@@ -9,6 +9,7 @@ import {
   type Plan,
   type Summary,
 } from "../../core/identity/model.js";
+import { EMPTY_SNAPSHOT } from "../rules/working-state.js";
 import type { Move } from "./staging.js";
 import { changeParameters, sourceOf } from "./changes.js";
 import { whole, type Parameters } from "./client.js";
@@ -45,14 +46,12 @@ function membersOf({ components, creates }: Plan): readonly (readonly CreatePlan
   return members;
 }
 
-const NOTHING: Snapshot = { identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() };
-
 /**
  * The same for a plan whose names are all created by it: links and changes name them by their positions among those that are created,
  * so that nothing has to be looked for. Null when a change is about anything else.
  */
 export function newParameters(ws: WorkspaceId, plan: Plan): Parameters | null {
-  const parameters = writeParameters(ws, plan, NOTHING, []);
+  const parameters = writeParameters(ws, plan, EMPTY_SNAPSHOT, []);
   const created = membersOf(plan).flat();
   const byKey = new Map(created.map(({ key }, n) => [key, whole(n)]));
   const byUid = new Map<string, unknown>(created.map(({ uid }, n) => [uid, whole(n)]));

@@ -5,12 +5,12 @@ import { type Client, type Step, inLock } from "./client.js";
 import {
   type Lookups,
   type RulesWant,
-  type Sight,
+  type FoundRows,
   hasRules,
   lookParameters,
   lookupsOfWant,
   seeWithRules,
-  sightOf,
+  foundRowsOf,
   snapshotOf,
 } from "./snapshot.js";
 import { READS, createBatcher } from "./batcher.js";
@@ -70,13 +70,13 @@ function createLockedLook(client: Client): IdentityGraph["read"] {
 
 /** What a read without a lock shows; whoever asks meanwhile shares the next round trip. */
 export function createLook(client: Client): IdentityGraph["read"] {
-  const share = createBatcher<Lookups, Sight>({
+  const share = createBatcher<Lookups, FoundRows>({
     ...READS,
     weightOf: ({ keys, pairs }) => keys.length + pairs.length,
     ask: async (asks) => {
       const keys = asks.flatMap(({ keys }) => keys);
       const pairs = asks.flatMap(({ pairs }) => pairs);
-      const all = sightOf(await withOneRetry(() => client.read(LOOK, lookParameters({ keys, pairs }))));
+      const all = foundRowsOf(await withOneRetry(() => client.read(LOOK, lookParameters({ keys, pairs }))));
       return split(asks, all);
     },
   });
@@ -104,10 +104,10 @@ function createRulesRead(client: Client) {
 }
 
 /** To each its own part of what all saw together, by the positions in its own lookups. Rows come in their order. */
-function split(asks: readonly Lookups[], { found, linked }: Sight): readonly Sight[] {
+function split(asks: readonly Lookups[], { found, linked }: FoundRows): readonly FoundRows[] {
   let [keysBefore, pairsBefore, nextFound, nextLinked] = [0, 0, 0, 0];
   return asks.map(({ keys, pairs }) => {
-    const own = { found: [] as Sight["found"][number][], linked: [] as number[] };
+    const own = { found: [] as FoundRows["found"][number][], linked: [] as number[] };
     for (; nextFound < found.length && found[nextFound]![0] < keysBefore + keys.length; nextFound++) {
       const [position, ...rest] = found[nextFound]!;
       own.found.push([position - keysBefore, ...rest]);
@@ -120,21 +120,21 @@ function split(asks: readonly Lookups[], { found, linked }: Sight): readonly Sig
   });
 }
 
-export interface StepSight {
+export interface StepSnapshot {
   readonly snapshot: Snapshot;
   /** Which of its components have annexes. */
   readonly annexed: () => Promise<ReadonlySet<Component>>;
 }
 
 /** Takes the lock, unless told not to, and reads. */
-export async function seeInStep(step: Step, ws: WorkspaceId, want: ReadSet, locks: boolean): Promise<StepSight> {
+export async function seeInStep(step: Step, ws: WorkspaceId, want: ReadSet, locks: boolean): Promise<StepSnapshot> {
   if (hasRules(want)) {
     const { snapshot, annexed } = await seeWithRules(step.run, locks ? LOCK_AND_RULES : RULES, ws, want);
     return { snapshot, annexed: async () => annexed };
   }
   const lookups = lookupsOfWant(ws, want);
   const q = { ws, ...lookParameters(lookups) };
-  const snapshot = snapshotOf(lookups, sightOf(await step.run(locks ? LOCK_AND_LOOK : LOOK, q)));
+  const snapshot = snapshotOf(lookups, foundRowsOf(await step.run(locks ? LOCK_AND_LOOK : LOOK, q)));
   // The cheap read does not tell.
   const annexed = async () => {
     const rows = await step.run(ANNEXED, { ids: [...snapshot.components.keys()] });

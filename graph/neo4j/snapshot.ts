@@ -29,7 +29,7 @@ type FoundRow = readonly [
 ];
 
 /** What came back, with the positions of the lookups. */
-export interface Sight {
+export interface FoundRows {
   readonly found: readonly FoundRow[];
   readonly linked: readonly number[];
 }
@@ -45,7 +45,7 @@ export function lookupsOfWant(workspace: WorkspaceId, { keys, pairs }: Pick<Read
 
 export const lookParameters = ({ keys, pairs }: Lookups): Parameters => ({ keys, pairs: pairs.map(linkKey) });
 
-export const sightOf = ([row]: readonly Row[]): Sight => {
+export const foundRowsOf = ([row]: readonly Row[]): FoundRows => {
   const [found, linked] = row as [readonly FoundRow[], readonly number[]];
   return { found, linked };
 };
@@ -54,7 +54,7 @@ const NO_SUMMARY = { rev: 0, counts: new Map(), forbidden: [] } as const;
 const NO_MARKS = { unlinkedAt: null, seenWith: [] } as const;
 
 /** The profile's id names the component, so that reads before and after a merge never look like one. */
-export function snapshotOf({ keys, pairs }: Lookups, { found, linked }: Sight): Snapshot {
+export function snapshotOf({ keys, pairs }: Lookups, { found, linked }: FoundRows): Snapshot {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   const components = new Map<ProfileId, SeenComponent>();
   for (const [position, uid, profileId, size, isShared] of found) {
@@ -97,18 +97,18 @@ type SeenWithRow = readonly [position: number, keys: readonly IdentifierKey[]];
 
 export const hasRules = (want: ReadSet): want is RulesWant => want.rules !== undefined;
 
-export interface RulesSight {
+export interface RulesRead {
   readonly snapshot: Snapshot;
   /** Of the components, those that have annexes. */
   readonly annexed: ReadonlySet<Component>;
 }
 
 /** All that is wanted and all that the rules need, by a statement that looks so. */
-export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId, want: RulesWant): Promise<RulesSight> {
+export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId, want: RulesWant): Promise<RulesRead> {
   const { rules } = want;
   const lookups = lookupsOfWant(ws, want);
-  const touching = rules.limited.length === 0 ? [] : [...lookups.keys.keys()].map(whole);
-  const [row] = await ask(statement, { ws, ...lookParameters(lookups), touching, ...rules });
+  const asked = rules.limited.length === 0 ? [] : [...lookups.keys.keys()].map(whole);
+  const [row] = await ask(statement, { ws, ...lookParameters(lookups), asked, ...rules });
   const [found, links, seenWith] = row as [readonly RulesRow[], readonly LinkRow[], readonly SeenWithRow[]];
   const components = componentsOf(found);
   const { linked, removed } = linksOf(lookups, links);

@@ -3,6 +3,7 @@ import type { ChangeId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Plan, ReadSet, Snapshot } from "../../core/identity/model.js";
 import { atOnce, type Border, type Decide, type Turn } from "../../core/identity/step.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import { EMPTY_SNAPSHOT } from "../rules/working-state.js";
 import { seeBorder } from "./border.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { release, stage, type Staged, type StagedPart, type Tidying } from "./staging.js";
@@ -87,19 +88,17 @@ function createAttempt<T>(task: Task<T>, isNew: boolean): () => Promise<Ending<T
   };
 }
 
-const NOTHING: Snapshot = { identifiers: new Map(), components: new Map(), linked: new Set(), removed: new Map() };
-
 /**
  * One round trip instead of four, when a read found none of the identifiers or an import is running. Null if that does not work out: then
  * take the lock.
  */
 async function writeAsNew<T>(task: Task<T>): Promise<Ending<T> | null> {
   const { client, workspace, want, decide, doubts } = task;
-  const decided = ask(decide, NOTHING, null);
+  const decided = ask(decide, EMPTY_SNAPSHOT, null);
   if (decided.kind === "threw" || decided.plan === null) return null;
   // What it does not create could exist unseen.
   if (decided.plan.creates.length !== want.keys.length || !isPlain(decided.plan)) return null;
-  requireKnown(decided.plan, NOTHING);
+  requireKnown(decided.plan, EMPTY_SNAPSHOT);
   const parameters = newParameters(workspace, decided.plan);
   if (parameters === null) return null;
   note(doubts, decided.plan, decided);

@@ -22,7 +22,7 @@ import {
   RESTORE,
   REVIVE,
   STAY,
-  TOUCH,
+  NOTE_SEEN_WITH,
   UNLINK,
 } from "./cypher/undo.js";
 
@@ -156,7 +156,7 @@ async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, staged: Staged
     change: at === null ? null : changeId,
   }));
   await inParts(step, UNLINK, unlinked, (unlinked) => ({ ws, unlinked }), "identifier");
-  await inParts(step, TOUCH, plan.seenWith, (seenWith) => ({ ws, seenWith }), "identifier");
+  await inParts(step, NOTE_SEEN_WITH, plan.seenWith, (seenWith) => ({ ws, seenWith }), "identifier");
   const forbids = plan.forbids.map(({ forbiddenPairId, from, to, changeId, keyId, at }) => ({
     id: forbiddenPairId,
     from: identifierKey(ws, from),

@@ -33,11 +33,11 @@ export const readSetWith = (want: ReadSet, { limits, sharedIdentifierLimit }: Ru
   ...want,
   rules:
     sharedIdentifierLimit === null
-      ? NO_TOUCHES
+      ? NOT_SEEN_WITH
       : { limited: [...limits.keys()], seenWithMax: sharedIdentifierLimit + 1 },
 });
 
-const NO_TOUCHES: NonNullable<ReadSet["rules"]> = { limited: [], seenWithMax: 0 };
+const NOT_SEEN_WITH: NonNullable<ReadSet["rules"]> = { limited: [], seenWithMax: 0 };
 
 /** What all of them need to see together, each item once. */
 export function readSetOfAll(wants: readonly ReadSet[]): ReadSet {

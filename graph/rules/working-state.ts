@@ -150,6 +150,13 @@ export function addLinks(working: WorkingState, links: readonly LinkPlan[], grou
 
 export const refOf = ({ profileId, size }: ProfileRef): ProfileRef => ({ profileId, size });
 
+export const EMPTY_SNAPSHOT: Snapshot = {
+  identifiers: new Map(),
+  components: new Map(),
+  linked: new Set(),
+  removed: new Map(),
+};
+
 export const EMPTY_PLAN: Plan = {
   components: [],
   creates: [],

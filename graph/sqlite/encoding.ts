@@ -10,7 +10,7 @@ import type {
 } from "../../core/identity/model.js";
 
 /** A snapshot with the rows behind it. */
-export interface Sight extends Snapshot {
+export interface RowSnapshot extends Snapshot {
   /** Includes those that a step creates, once they are written. */
   readonly rowIds: Map<IdentifierKey, number>;
   readonly identifiers: Map<IdentifierKey, SeenIdentifier & { readonly component: number }>;

@@ -35,19 +35,19 @@ export function createSqliteGraph({ database }: { readonly database: Database })
     repeats: async (workspace, sets) => {
       if (closed) throw closedError();
       return database.readTogether(() => {
-        const sight = look(workspace, readSetOfAll(sets.map(readSetOf)));
-        return sets.map((keys) => repeatIn(sight, keys));
+        const snapshot = look(workspace, readSetOfAll(sets.map(readSetOf)));
+        return sets.map((keys) => repeatIn(snapshot, keys));
       });
     },
     update: (workspace, want, decide, turn = atOnce) =>
       turn(async () => {
         if (closed) throw closedError();
         return database.write(() => {
-          const sight = look(workspace, want);
-          let decided = decide(sight, null);
-          while (decided.border !== undefined) decided = decide(sight, borderOf(workspace, decided.border));
+          const snapshot = look(workspace, want);
+          let decided = decide(snapshot, null);
+          while (decided.border !== undefined) decided = decide(snapshot, borderOf(workspace, decided.border));
           const { plan, result } = decided;
-          if (plan !== null) writePlan(workspace, plan, sight);
+          if (plan !== null) writePlan(workspace, plan, snapshot);
           return result;
         });
       }),

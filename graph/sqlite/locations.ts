@@ -1,7 +1,7 @@
 import type { Database } from "../../core/database.js";
 import type { IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Component, Plan } from "../../core/identity/model.js";
-import { keyBlob, keyPrefix, type Sight } from "./encoding.js";
+import { keyBlob, keyPrefix, type RowSnapshot } from "./encoding.js";
 
 /** An identifier that a plan names: its row and its component; before the plan's own splits. */
 export interface Location {
@@ -28,21 +28,21 @@ export interface Written {
 
 /** What the step read or created is known; the rest is found by its key. */
 export function prepareLocations(database: Database) {
-  const findSeat = database.prepare("SELECT id, uid, component FROM identifiers WHERE key = ?");
+  const findLocation = database.prepare("SELECT id, uid, component FROM identifiers WHERE key = ?");
   const findByKey = (workspace: WorkspaceId, key: IdentifierKey): Location | undefined => {
     if (!key.startsWith(keyPrefix(workspace))) return undefined;
-    const found = findSeat.get([keyBlob(key)]) as readonly [number, Uid, number] | undefined;
+    const found = findLocation.get([keyBlob(key)]) as readonly [number, Uid, number] | undefined;
     return found === undefined ? undefined : { row: found[0], uid: found[1], component: found[2] };
   };
 
-  return (workspace: WorkspaceId, { creates }: Plan, sight: Sight, { rows, movedTo }: Written): Locations => {
+  return (workspace: WorkspaceId, { creates }: Plan, snapshot: RowSnapshot, { rows, movedTo }: Written): Locations => {
     const created = new Map(creates.map(({ key, uid, component }) => [key, { uid, component: rows[component]! }]));
     const found = new Map<IdentifierKey, Location | undefined>();
     const locationOf = (key: IdentifierKey): Location | undefined => {
-      const location = sight.identifiers.get(key) ?? created.get(key);
+      const location = snapshot.identifiers.get(key) ?? created.get(key);
       if (location === undefined) return findByKey(workspace, key);
       const { uid, component } = location;
-      return { row: sight.rowIds.get(key)!, uid, component: movedTo.get(component) ?? component };
+      return { row: snapshot.rowIds.get(key)!, uid, component: movedTo.get(component) ?? component };
     };
     const find = (key: IdentifierKey): Location | undefined => {
       if (!found.has(key)) found.set(key, locationOf(key));

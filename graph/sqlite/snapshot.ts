@@ -2,7 +2,16 @@ import type { Database } from "../../core/database.js";
 import { identifierOf } from "../../core/event/event.js";
 import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import { pairKey, type KeyPair, type Summary, type ReadSet } from "../../core/identity/model.js";
-import { changeIdOf, countsOf, keyBlob, keyPrefix, forbiddenOf, type Sight, keyOf, seenWithOf } from "./encoding.js";
+import {
+  changeIdOf,
+  countsOf,
+  keyBlob,
+  keyPrefix,
+  forbiddenOf,
+  type RowSnapshot,
+  keyOf,
+  seenWithOf,
+} from "./encoding.js";
 
 const location = (i: string, c: string): string =>
   `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size, ${i}.shared`;
@@ -41,25 +50,25 @@ export function prepareLook(database: Database) {
   const addSeenWith = prepareSeenWith(database);
 
   /** Reads both sides and their link at once. */
-  const seePair = (sight: Sight, [x, y]: KeyPair, isDeep: boolean): void => {
+  const seePair = (snapshot: RowSnapshot, [x, y]: KeyPair, isDeep: boolean): void => {
     const row = (isDeep ? pair.deep : pair.shallow).get([keyBlob(x), keyBlob(y)])!;
-    see(sight, x, row, PAIR.x, isDeep ? PAIR.deepX : null);
-    see(sight, y, row, PAIR.y, isDeep ? PAIR.deepY : null);
-    seeLinkRow(sight, [x, y], row, PAIR.link, isDeep);
+    see(snapshot, x, row, PAIR.x, isDeep ? PAIR.deepX : null);
+    see(snapshot, y, row, PAIR.y, isDeep ? PAIR.deepY : null);
+    seeLinkRow(snapshot, [x, y], row, PAIR.link, isDeep);
   };
-  const seeOne = (sight: Sight, key: IdentifierKey, isDeep: boolean): void => {
+  const seeOne = (snapshot: RowSnapshot, key: IdentifierKey, isDeep: boolean): void => {
     const row = (isDeep ? one.deep : one.shallow).get([keyBlob(key)]);
-    if (row !== undefined) see(sight, key, row, ONE.location, isDeep ? ONE.deep : null);
+    if (row !== undefined) see(snapshot, key, row, ONE.location, isDeep ? ONE.deep : null);
   };
-  const seeLink = (sight: Sight, keys: KeyPair, isDeep: boolean): void => {
-    const [a, b] = [sight.rowIds.get(keys[0]), sight.rowIds.get(keys[1])];
+  const seeLink = (snapshot: RowSnapshot, keys: KeyPair, isDeep: boolean): void => {
+    const [a, b] = [snapshot.rowIds.get(keys[0]), snapshot.rowIds.get(keys[1])];
     if (a === undefined || b === undefined) return;
     const row = link.get(a < b ? [a, b] : [b, a]);
-    if (row !== undefined) seeLinkRow(sight, keys, row, LINK, isDeep);
+    if (row !== undefined) seeLinkRow(snapshot, keys, row, LINK, isDeep);
   };
 
-  return (workspace: WorkspaceId, { keys, pairs, rules }: ReadSet): Sight => {
-    const sight = emptySight();
+  return (workspace: WorkspaceId, { keys, pairs, rules }: ReadSet): RowSnapshot => {
+    const snapshot = emptySnapshot();
     const isDeep = rules !== undefined;
     const own = keyPrefix(workspace);
     const unseen = new Set(keys.filter((key) => key.startsWith(own)));
@@ -67,19 +76,19 @@ export function prepareLook(database: Database) {
     for (const pair of pairs) {
       const [x, y] = pair;
       if (unseen.has(x) && unseen.has(y)) {
-        seePair(sight, pair, isDeep);
+        seePair(snapshot, pair, isDeep);
         unseen.delete(x);
         unseen.delete(y);
       } else apart.push(pair);
     }
-    for (const key of unseen) seeOne(sight, key, isDeep);
-    for (const pair of apart) seeLink(sight, pair, isDeep);
-    if (rules !== undefined && rules.limited.length > 0) addSeenWith(sight, rules);
-    return sight;
+    for (const key of unseen) seeOne(snapshot, key, isDeep);
+    for (const pair of apart) seeLink(snapshot, pair, isDeep);
+    if (rules !== undefined && rules.limited.length > 0) addSeenWith(snapshot, rules);
+    return snapshot;
   };
 }
 
-const emptySight = (): Sight => ({
+const emptySnapshot = (): RowSnapshot => ({
   rowIds: new Map(),
   identifiers: new Map(),
   components: new Map(),
@@ -92,21 +101,21 @@ const NOBODY: Summary & { readonly rev: number } = { counts: new Map(), forbidde
 const NONE: readonly IdentifierKey[] = [];
 
 /** What the row says of the identifier from the column `at` on, and what the rules need of it from `deepAt` on. */
-function see(sight: Sight, key: IdentifierKey, row: Row, at: number, deepAt: number | null): void {
+function see(snapshot: RowSnapshot, key: IdentifierKey, row: Row, at: number, deepAt: number | null): void {
   const id = row[at] as number | null;
   if (id === null) return;
   const [uid, component] = [row[at + 1] as Uid, row[at + 2] as number];
-  sight.rowIds.set(key, id);
-  sight.identifiers.set(key, {
+  snapshot.rowIds.set(key, id);
+  snapshot.identifiers.set(key, {
     uid,
     component,
     unlinkedAt: deepAt === null ? null : (row[deepAt] as number | null),
     isShared: row[at + 5] !== null,
     seenWith: NONE,
   });
-  if (sight.components.has(component)) return;
+  if (snapshot.components.has(component)) return;
   const { counts, forbidden, rev } = deepAt === null ? NOBODY : summaryOf(row, deepAt);
-  sight.components.set(component, {
+  snapshot.components.set(component, {
     profileId: row[at + 3] as ProfileId,
     size: row[at + 4] as number,
     counts,
@@ -121,12 +130,12 @@ const summaryOf = (row: Row, deepAt: number): typeof NOBODY => ({
   forbidden: forbiddenOf(row[deepAt + 3] as string | null),
 });
 
-function seeLinkRow(sight: Sight, [x, y]: KeyPair, row: Row, at: number, isDeep: boolean): void {
+function seeLinkRow(snapshot: RowSnapshot, [x, y]: KeyPair, row: Row, at: number, isDeep: boolean): void {
   if (row[at] === null) return;
   const removedAt = (row[at + 1] ?? null) as number | null;
-  if (removedAt === null) sight.linked.add(pairKey(x, y));
+  if (removedAt === null) snapshot.linked.add(pairKey(x, y));
   else if (isDeep)
-    sight.removed.set(pairKey(x, y), { at: removedAt, by: changeIdOf((row[at + 2] as Buffer).toString("hex")) });
+    snapshot.removed.set(pairKey(x, y), { at: removedAt, by: changeIdOf((row[at + 2] as Buffer).toString("hex")) });
 }
 
 /** Only this many of an identifier's newest links are read on each side: a step must not wait for a giant. */
@@ -141,22 +150,22 @@ const neighbours = (own: "a" | "b", other: "a" | "b"): string => `
     AND CAST(substr(i.key, 38, instr(substr(i.key, 38), X'3A') - 1) AS TEXT) IN (SELECT value FROM json_each(?))
   LIMIT ?`;
 
-/** Adds to each identifier in sight the values of limited namespaces that it was sent with. */
+/** Adds to each identifier in snapshot the values of limited namespaces that it was sent with. */
 function prepareSeenWith(database: Database) {
   const stored = database.prepare("SELECT seen_with FROM identifiers WHERE id = ? AND seen_with IS NOT NULL");
   const sides = [database.prepare(neighbours("a", "b")), database.prepare(neighbours("b", "a"))];
 
-  return (sight: Sight, { limited, seenWithMax }: NonNullable<ReadSet["rules"]>): void => {
+  return (snapshot: RowSnapshot, { limited, seenWithMax }: NonNullable<ReadSet["rules"]>): void => {
     const [namespaces, list] = [new Set(limited), JSON.stringify(limited)];
-    for (const [key, seen] of sight.identifiers) {
-      const row = sight.rowIds.get(key)!;
+    for (const [key, seen] of snapshot.identifiers) {
+      const row = snapshot.rowIds.get(key)!;
       const seenWith = new Set(storedOf(stored.get([row])).filter((one) => namespaces.has(namespaceOf(one))));
-      const linkedMax = hasLimited(sight, key, namespaces) ? seenWithMax : 0;
+      const linkedMax = hasLimited(snapshot, key, namespaces) ? seenWithMax : 0;
       for (const side of sides) {
         if (seenWith.size >= linkedMax) break;
         for (const [blob] of side.all([row, list, seenWithMax])) seenWith.add(keyOf(blob as Buffer));
       }
-      if (seenWith.size > 0) sight.identifiers.set(key, { ...seen, seenWith: [...seenWith].slice(0, seenWithMax) });
+      if (seenWith.size > 0) snapshot.identifiers.set(key, { ...seen, seenWith: [...seenWith].slice(0, seenWithMax) });
     }
   };
 }
@@ -167,8 +176,8 @@ const storedOf = (row: readonly unknown[] | undefined): readonly IdentifierKey[]
 const namespaceOf = (key: IdentifierKey): string => identifierOf(key).namespace;
 
 /** Whether its profile holds any value of these namespaces beside itself: most hold none, and their links need no look. */
-function hasLimited(sight: Sight, key: IdentifierKey, namespaces: ReadonlySet<string>): boolean {
-  const { counts } = sight.components.get(sight.identifiers.get(key)!.component)!;
+function hasLimited(snapshot: RowSnapshot, key: IdentifierKey, namespaces: ReadonlySet<string>): boolean {
+  const { counts } = snapshot.components.get(snapshot.identifiers.get(key)!.component)!;
   let held = namespaces.has(namespaceOf(key)) ? -1 : 0;
   for (const namespace of namespaces) held += counts.get(namespace) ?? 0;
   return held > 0;

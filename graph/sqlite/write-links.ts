@@ -43,7 +43,7 @@ export function prepareLinkWriter(database: Database) {
 /** Writes the marks of an identifier, and forbidden pairs. */
 export function prepareMarkWriter(database: Database) {
   const unlink = database.prepare("UPDATE identifiers SET unlinked_at = ?, unlinked_by = ? WHERE id = ?");
-  const writeSeenWith = prepareTouch(database);
+  const writeSeenWith = prepareSeenWithWriter(database);
   const forbid = database.prepare(
     "INSERT INTO forbidden_pairs (ws, forbidden_pair_id, a, b, change, key_id, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
   );
@@ -64,7 +64,7 @@ export function prepareMarkWriter(database: Database) {
   };
 }
 
-function prepareTouch(database: Database) {
+function prepareSeenWithWriter(database: Database) {
   const find = database.prepare("SELECT seen_with FROM identifiers WHERE id = ?");
   const write = database.prepare("UPDATE identifiers SET seen_with = ?, shared = ? WHERE id = ?");
   return (workspace: WorkspaceId, row: number, { seenWith, isShared }: SeenWithPlan): void => {

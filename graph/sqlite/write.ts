@@ -8,7 +8,7 @@ import { prepareSubjects } from "./history.js";
 import { prepareInsert } from "./insert.js";
 import { prepareLinkWriter, prepareMarkWriter } from "./write-links.js";
 import { existing, prepareLocations } from "./locations.js";
-import { keyBlob, type Sight } from "./encoding.js";
+import { keyBlob, type RowSnapshot } from "./encoding.js";
 
 /**
  * Writes a plan, within a transaction that undoes all of it when a part does not fit what stands there. Joins come before splits, so
@@ -17,13 +17,13 @@ import { keyBlob, type Sight } from "./encoding.js";
 export function preparePlanWriter(database: Database) {
   const writeChanges = prepareChangeWriter(database);
   const { joinComponents, raiseForRemovals, splitComponents, raiseRevs } = prepareComponentWriter(database);
-  const seatsOf = prepareLocations(database);
+  const locationsOf = prepareLocations(database);
   const writeLinks = prepareLinkWriter(database);
   const writeMarks = prepareMarkWriter(database);
   const writeSubjects = prepareSubjects(database);
   const insertIdentifiers = prepareInsert(database, "INTO identifiers (key, uid, component)", 3);
 
-  return (workspace: WorkspaceId, plan: Plan, sight: Sight): void => {
+  return (workspace: WorkspaceId, plan: Plan, snapshot: RowSnapshot): void => {
     const changes = writeChanges(workspace, plan);
     const written = joinComponents(workspace, plan.components);
     const rows = insertIdentifiers(
@@ -33,8 +33,8 @@ export function preparePlanWriter(database: Database) {
         existing(written.rows[component], "component"),
       ]),
     );
-    for (const [i, { key }] of plan.creates.entries()) sight.rowIds.set(key, rows[i]!);
-    const locations = seatsOf(workspace, plan, sight, written);
+    for (const [i, { key }] of plan.creates.entries()) snapshot.rowIds.set(key, rows[i]!);
+    const locations = locationsOf(workspace, plan, snapshot, written);
     raiseForRemovals(workspace, plan, locations);
     splitComponents(workspace, plan.splits, written);
     writeLinks(plan, locations, changes);

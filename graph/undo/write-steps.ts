@@ -28,7 +28,7 @@ import { lastTimeOf, type ForbiddenPairSides } from "./split.js";
 
 export interface WriteDeps {
   readonly graph: IdentityGraph;
-  readonly workspaceQueue: Pick<WorkspaceQueue, "alone">;
+  readonly workspaceQueue: Pick<WorkspaceQueue, "exclusive">;
   readonly rulesOf: (workspace: WorkspaceId) => Promise<Rules>;
   readonly onProgress: (progress: Progress) => void;
   readonly newChangeId: () => ChangeId;
@@ -114,7 +114,7 @@ async function writeStep(
       waiting = BEGUN;
       return pace.timed(transaction);
     };
-    return turn(() => workspaceQueue.alone(workspace, begin, waiting));
+    return turn(() => workspaceQueue.exclusive(workspace, begin, waiting));
   };
   // Id and time are those of the step, not of the call: everything asserted before it is older, and stands before it in every list.
   const stamp = (): Change => ({

@@ -2,12 +2,17 @@ import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import { readSetOf, readSetOfAll } from "../../graph/rules/read-set.js";
+import { repeatIn } from "../../graph/rules/repeats.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity/fixtures.js";
 import { aChain, EVERYBODY, giveBack, IN_HALVES, markShared, takeApart } from "../support/identity/plans.js";
 import { ann, bob, cat, dan, hostileValues, idOf } from "../support/identity/snapshots.js";
 
-/** What it answers, once each is seen to carry the uid of its set's first identifier, and whether one of the set is marked as shared. */
+/**
+ * What it answers, once each is seen to be what the rule says of the same snapshot, with the uid of its set's first identifier, and
+ * whether one of the set is marked as shared.
+ */
 const ask = (port: IdentityGraph, workspace: WorkspaceId, ...sets: readonly (readonly Identifier[])[]) =>
   askWith([], port, workspace, sets);
 async function askWith(
@@ -17,11 +22,16 @@ async function askWith(
   sets: readonly (readonly Identifier[])[],
 ) {
   const keys = sets.map((identifiers) => identifiers.map((one) => identifierKey(workspace, one)));
-  const { identifiers } = await port.read(workspace, { keys: [...new Set(keys.flat())], pairs: [] });
-  return (await port.repeats(workspace, keys)).map((found, n) => {
+  const snapshot = await port.read(workspace, readSetOfAll(keys.map(readSetOf)));
+  const answers = await port.repeats(workspace, keys);
+  assert.deepEqual(
+    answers,
+    keys.map((set) => repeatIn(snapshot, set)),
+  );
+  return answers.map((found, n) => {
     if (found === null) return null;
     const { facet, isShared, ...profile } = found;
-    assert.equal(facet, identifiers.get(keys[n]![0]!)?.uid);
+    assert.equal(facet, snapshot.identifiers.get(keys[n]![0]!)?.uid);
     assert.equal(
       isShared,
       sets[n]!.some((one) => shared.includes(one)),

@@ -197,7 +197,7 @@ describe("The workspace queue", () => {
     await settled();
     const call = { expired: false };
     const left = [
-      workspaceQueue.alone(workspace, async () => assert.fail("it is left out"), call),
+      workspaceQueue.exclusive(workspace, async () => assert.fail("it is left out"), call),
       workspaceQueue.assert(workspace, [aRequest(workspace, anAssertion("a"))], call),
     ];
     call.expired = true;
@@ -209,7 +209,7 @@ describe("The workspace queue", () => {
 
   it("gives a change its id in its step, so that the order of ids is the order of changes", async () => {
     const { gate, workspaceQueue, workspace } = aLane();
-    const before = workspaceQueue.alone(workspace, () => new Promise((go) => void setImmediate(go)), WAITING);
+    const before = workspaceQueue.exclusive(workspace, () => new Promise((go) => void setImmediate(go)), WAITING);
     const answer = asserting(workspaceQueue, workspace, "a");
     await before;
     const meanwhile = newId<ChangeId>();
@@ -221,7 +221,7 @@ describe("The workspace queue", () => {
   it("runs alone what must be alone: after what came before it, and before what came later", async () => {
     const { gate, workspaceQueue, workspace } = aLane();
     const first = asserting(workspaceQueue, workspace, "a");
-    const alone = workspaceQueue.alone(workspace, async () => void gate.steps.push("alone"), WAITING);
+    const alone = workspaceQueue.exclusive(workspace, async () => void gate.steps.push("alone"), WAITING);
     const last = asserting(workspaceQueue, workspace, "b");
     await settled();
     assert.deepEqual(gate.steps, ["a"], "nothing shares a step across it");
@@ -235,7 +235,7 @@ describe("The workspace queue", () => {
 
   it("goes on after work of its own that failed, and tells only its caller", async () => {
     const { gate, workspaceQueue, workspace } = aLane();
-    const failed = workspaceQueue.alone(workspace, () => Promise.reject(new Error("refused")), WAITING);
+    const failed = workspaceQueue.exclusive(workspace, () => Promise.reject(new Error("refused")), WAITING);
     const last = asserting(workspaceQueue, workspace, "a");
     await assert.rejects(failed, /refused/);
     await settled();

@@ -121,7 +121,7 @@ WHERE i.ws = $q.ws
 SET i.unlinked_at = CASE WHEN u.at IS NULL THEN null ELSE datetime({epochMillis: u.at}) END, i.unlinked_by = u.change
 RETURN count(*)`;
 
-export const TOUCH = `CYPHER replan=skip
+export const NOTE_SEEN_WITH = `CYPHER replan=skip
 UNWIND $q.seenWith AS t
 MATCH (i:Identifier {key: t.key}) USING INDEX SEEK i:Identifier(key)
 WHERE i.ws = $q.ws

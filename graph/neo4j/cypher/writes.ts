@@ -76,9 +76,10 @@ export const LOOK = `CYPHER replan=skip ${LOOK_PARTS("")}`;
 
 /**
  * Of couples of keys and their links, each at its position: id and size of the profile that holds both, the positions of those that are
- * no repeats, which of these have an end that stands, and those with a shared identifier. The profile of each end is read before its link is found to stand, so that
- * what an unlink of the two takes apart meanwhile never looks whole. A link that is just replaced may be met twice: no row stands for
- * another's position.
+ * no repeats, which of these have an end that stands, and those with a shared identifier. It says the same as `repeatIn`, as the
+ * contract of `repeats` checks: the order of its reads is what makes it true without a lock. The profile of each end is read before its
+ * link is found to stand, so that what an unlink of the two takes apart meanwhile never looks whole. A link that is just replaced may
+ * be met twice: no row stands for another's position.
  */
 export const REPEATS = `CYPHER replan=skip
 CALL () {
@@ -106,14 +107,14 @@ export const LOCK = `CYPHER replan=skip ${TAKE_LOCK} RETURN w.seq`;
 
 export const LOCK_AND_LOOK = `CYPHER replan=skip ${TAKE_LOCK} ${LOOK_PARTS("w")}`;
 
-/** Also reads what the rules need. `$q.touching` are the positions whose neighbours count; none when no rule asks. */
+/** Also reads what the rules need. `$q.asked` are the positions whose neighbours count; none when no rule asks. */
 const RULES_PARTS = (scope: string): string => `
 CALL (${scope}) {
   UNWIND range(0, size($q.keys) - 1) AS n
   MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
   MATCH (i)-[:OF]->(p)
   WITH p, collect([
-    n, i.uid, i.unlinked_at.epochMillis, i:SharedIdentifier, CASE WHEN $q.touching = [] THEN null ELSE i.seen_with END
+    n, i.uid, i.unlinked_at.epochMillis, i:SharedIdentifier, CASE WHEN $q.asked = [] THEN null ELSE i.seen_with END
   ]) AS locations
   RETURN collect([p.id, p.size, p.rev, p.counts, p.forbidden, p.annexed, locations]) AS found
 }
@@ -123,7 +124,7 @@ CALL (${scope}) {
   RETURN collect([n, l.removed_at.epochMillis, l.by]) AS links
 }
 CALL (${scope}) {
-  UNWIND $q.touching AS n
+  UNWIND $q.asked AS n
   MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
   CALL (i) {
     MATCH (i)-[l:LINKED]-(other)
