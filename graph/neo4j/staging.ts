@@ -21,7 +21,7 @@ export type Staged = ReadonlyMap<ProfileId, StagedPart>;
 /** So many members at most leave a profile in one step, while the workspace waits: as measured, about 30 ms. */
 const LEAVING_MAX = 500;
 /** A portion has no fewer, however slow the server is. */
-const LEAVING_MIN = 50;
+const LEAVING_MIN = 100;
 
 /** In a step a profile of its own takes as much memory as so many members that move. */
 const SMALL = 8;

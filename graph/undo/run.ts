@@ -28,7 +28,7 @@ const ATTEMPTS_BESIDE = 3;
 /** A profile that only grows takes one attempt; only others that remove links from it too cause so many. */
 const ATTEMPTS_MAX = 20;
 /** A step takes no fewer links, however slow the server is. */
-const LINKS_MIN = 50;
+const LINKS_MIN = 100;
 /** As measured: 790 for a link that is removed, with the part that leaves by it and the steps. */
 const REMOVED_LINK_BYTES = 800;
 

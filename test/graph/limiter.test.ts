@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { isUnavailable } from "../../core/errors.js";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createLimiter } from "../../graph/scheduling/limiter.js";
+import { createLine } from "../../graph/scheduling/line.js";
+import { createPace } from "../../graph/scheduling/pace.js";
 import { aWorkspace } from "../support/identity/fixtures.js";
 
 const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -91,5 +94,52 @@ describe("Limiter of work on whole profiles", () => {
     assert.deepEqual(begun([gone, next]), [false, true]);
     next.end();
     await nexts;
+  });
+});
+
+describe("Pace of long work", () => {
+  const slow = () => sleep(110);
+  const quick = () => Promise.resolve();
+
+  it("halves the next step after a slow one and doubles it after a quick one, between the least and the most", async () => {
+    const { size, timed } = createPace({ max: 250, min: 100 });
+    const sizes = [size()];
+    for (const step of [slow, slow, quick, quick]) {
+      await timed(step);
+      sizes.push(size());
+    }
+    assert.deepEqual(sizes, [250, 125, 100, 200, 250]);
+  });
+
+  it("keeps a step that is small anyway, and passes on what it answers or throws", async () => {
+    const { size, timed } = createPace({ max: 2, min: 100 });
+    await timed(slow);
+    assert.deepEqual([size(), await timed(async () => "answer")], [2, "answer"]);
+    await assert.rejects(
+      timed(() => Promise.reject(new Error("refused"))),
+      /refused/,
+    );
+  });
+});
+
+describe("Line of the undos of each workspace", () => {
+  it("runs the work of a workspace in its order, however it ends, and keeps nobody else waiting", async () => {
+    const line = createLine();
+    const [workspace, other] = [aWorkspace(), aWorkspace()];
+    const [first, next, beside] = [aPiece(), aPiece(), aPiece()];
+    const failed = line(workspace, () => first.work().then(() => Promise.reject(new Error("refused"))));
+    const works = [line(workspace, next.work), line(other, beside.work)];
+    await turnOfTheLoop();
+    assert.deepEqual(
+      [first, next, beside].map(({ hasBegun }) => hasBegun()),
+      [true, false, true],
+    );
+    first.end();
+    await assert.rejects(failed, /refused/);
+    await turnOfTheLoop();
+    assert.equal(next.hasBegun(), true);
+    next.end();
+    beside.end();
+    assert.deepEqual(await Promise.all(works), ["done", "done"]);
   });
 });
