@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
-import { isWhole, offsetOf, PAGE_BYTES, tombstone } from "./page.js";
+import { isWhole, offsetOf, PAGE_BYTES, PAGE_COUNT_AT, tombstone } from "./page.js";
 
-const PAGES_AT_ONCE = 256;
+export const PAGES_AT_ONCE = 256;
 
 /** Calls `found` for each page of the range that is damaged or missing. `descriptor` is open for reading. */
 export function checkPages(descriptor: number, from: number, to: number, found: (number: number) => void): void {
@@ -53,7 +53,7 @@ export function damagedPages(file: string, { pages, pageCount }: Logged): readon
 function readPageCount(descriptor: number): number {
   const head = Buffer.alloc(PAGE_BYTES);
   readSync(descriptor, head, 0, PAGE_BYTES, 0);
-  return isWhole(head, 1) ? head.readUInt32BE(28) : Math.ceil(fstatSync(descriptor).size / PAGE_BYTES);
+  return isWhole(head, 1) ? head.readUInt32BE(PAGE_COUNT_AT) : Math.ceil(fstatSync(descriptor).size / PAGE_BYTES);
 }
 
 /** Puts tombstones in the place of damaged pages, in a file that nobody has open, and keeps what stood there beside it. */

@@ -1,6 +1,7 @@
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import type Libsql from "libsql";
-import { checksumOf, CHECKSUM_AT, offsetOf, PAGE_BYTES } from "./page.js";
+import { checkPages, PAGES_AT_ONCE } from "./check.js";
+import { checksumOf, CHECKSUM_AT, isWhole, offsetOf, PAGE_BYTES, PAGE_COUNT_AT } from "./page.js";
 import { FRAME_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, LOG_BYTES } from "./write-ahead-log.js";
 
 const FRAMES_AT_ONCE = 64;
@@ -8,6 +9,8 @@ const FRAMES_AT_ONCE = 64;
 export interface Checkpoint {
   /** Copies the log into the file and gives the pages their checksums, all on disk once it returns. */
   run(): void;
+  /** Checks the next pages of the file, in turns of one megabyte; `found` is told each damaged one. Right behind `run`. */
+  checkNext(found: (page: number) => void): void;
   /** Behind the close of the database: closing a descriptor takes this process's locks off the file. */
   close(): void;
 }
@@ -22,6 +25,7 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
   if (fstatSync(log).size < LOG_BYTES) ftruncateSync(log, LOG_BYTES);
   const header = Buffer.alloc(HEADER_BYTES);
   const chunk = Buffer.alloc(FRAMES_AT_ONCE * FRAME_BYTES);
+  const first = Buffer.alloc(PAGE_BYTES);
   let sealed = { log: "", frames: 0 };
 
   const seal = (from: number, to: number): void => {
@@ -43,7 +47,18 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
     fdatasyncSync(data);
   };
 
+  let next = 1;
+
   return {
+    checkNext: (found) => {
+      // The first page says how many there are; if it is wrong, none is checked but it.
+      readSync(data, first, 0, PAGE_BYTES, 0);
+      const last = isWhole(first, 1) ? first.readUInt32BE(PAGE_COUNT_AT) : 1;
+      if (next > last) next = 1;
+      const end = Math.min(last, next + PAGES_AT_ONCE - 1);
+      checkPages(data, next, end, found);
+      next = end + 1;
+    },
     run: () => {
       const [row] = db.pragma("wal_checkpoint(PASSIVE)") as readonly {
         readonly log: number;

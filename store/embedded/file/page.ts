@@ -7,6 +7,8 @@ export const CHECKSUM_AT = PAGE_BYTES - 4;
 
 /** The file's version (`user_version`, which begins at 0) while the store is open: its log must be there. */
 export const OPEN = 1;
+/** Where the first page says how many there are. */
+export const PAGE_COUNT_AT = 28;
 
 /** The number of the page goes in, so that a page which stands in another's place is wrong too. */
 export const checksumOf = (page: Buffer, number: number): number => crc32(page.subarray(0, CHECKSUM_AT), number);
