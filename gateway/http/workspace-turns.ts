@@ -55,9 +55,11 @@ export function createWorkspaceTurns(perTurn = PER_TURN): EnterTurn {
     if (last !== workspace && last !== null) otherAt = now;
     last = workspace;
     const line = waiting.get(workspace);
+    // Nothing is scheduled for who is alone: one more turn of the loop would split what shares a commit.
+    if (line === undefined && now - otherAt >= ACTIVE_MS) return begin();
     const count = begun.get(workspace) ?? 0;
     if (line !== undefined) line.push([bytes, begin]);
-    else if (count >= perTurn && now - otherAt < ACTIVE_MS) waiting.set(workspace, [[bytes, begin]]);
+    else if (count >= perTurn) waiting.set(workspace, [[bytes, begin]]);
     else {
       begun.set(workspace, count + weightOf(bytes));
       schedule();
