@@ -11,7 +11,7 @@ export interface ThreadOptions {
   /** Milliseconds for one validation. */
   readonly validationMs: number;
   /** Milliseconds that a job may wait in addition. */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
 }
 
 export interface ValidationRequest {

@@ -22,6 +22,8 @@ export interface ValidatorOptions {
   readonly cacheMax?: number;
   /** How long a payload that took too long is refused at once, milliseconds. */
   readonly refusedMs?: number;
+  /** Milliseconds that a job may wait for the thread in addition. */
+  readonly waitMs?: number;
 }
 
 /** Validates payloads against registered schemas; nothing that it does changes the data. */
@@ -65,9 +67,9 @@ interface Here {
 }
 
 export function openValidator(options: ValidatorOptions): Validator {
-  const { compileMs, validationMs, cacheMax = CACHE_MAX, refusedMs = REFUSED_MS } = options;
+  const { compileMs, validationMs, cacheMax = CACHE_MAX, refusedMs = REFUSED_MS, waitMs } = options;
   const entries = new LRUCache<string, Entry>({ max: cacheMax, maxSize: CACHE_CHARACTERS_MAX });
-  const thread = openValidationThread({ compileMs, validationMs });
+  const thread = openValidationThread({ compileMs, validationMs, waitMs });
   const guard = createGuard(thread, refusedMs);
   const entryOf = ({ workspace, schemaId, version, schema }: SchemaVersion): Entry => {
     const key = `${workspace}:${schemaId}:${version}`;
