@@ -198,6 +198,7 @@ describe("A damaged embedded store", () => {
     it("is listed by verify in a running store, too", async () => {
       const child = startChild("hold", dataDir);
       await eventually("the store is open", () => child.lines.includes("opened"));
+      await eventually("its tables are in the file", async () => (await pages()) > 20);
       assert.deepEqual(await verifyFolder(dataDir), { isRunning: true, damage: [] });
       await flip(join(dataDir, "onym.db"), 5 * PAGE_BYTES + 1_000);
       const { isRunning, damage } = await verifyFolder(dataDir);
