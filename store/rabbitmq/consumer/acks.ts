@@ -7,8 +7,11 @@ export interface Acks {
   outstanding(): number;
   /** Of those. */
   outstandingBytes(): number;
-  /** Sends what waits for the end of the turn. */
+  /** Sends what waits. */
   flush(): void;
+  /** Keeps what is acknowledged from now on until `release` or `flush`. */
+  hold(): void;
+  release(): void;
 }
 
 /**
@@ -21,6 +24,7 @@ export function createAcks(channel: Channel): Acks {
   const open = new Map<number, number>();
   let openBytes = 0;
   let waiting: number[] = [];
+  let isHolding = false;
 
   const flush = (): void => {
     const tags = waiting;
@@ -32,6 +36,10 @@ export function createAcks(channel: Channel): Acks {
     for (const deliveryTag of tags) if (deliveryTag > firstOpen) channel.basicAck({ deliveryTag });
   };
 
+  const flushUnlessHeld = (): void => {
+    if (!isHolding) flush();
+  };
+
   return {
     delivered: (tag, bytes) => {
       open.set(tag, bytes);
@@ -41,10 +49,18 @@ export function createAcks(channel: Channel): Acks {
       if (!channel.active) return;
       openBytes -= open.get(tag) ?? 0;
       open.delete(tag);
-      if (waiting.push(tag) === 1) setImmediate(flush);
+      if (waiting.push(tag) === 1) setImmediate(flushUnlessHeld);
     },
     outstanding: () => open.size,
     outstandingBytes: () => openBytes,
     flush,
+    hold: () => {
+      flush();
+      isHolding = true;
+    },
+    release: () => {
+      isHolding = false;
+      flush();
+    },
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AsyncMessage, Channel, Connection } from "rabbitmq-client";
 import { createAcks } from "./acks.js";
 import { readHeaders, type CopyHeaders } from "../publisher/headers.js";
@@ -78,6 +79,7 @@ export async function openIntake({ connection, names, prefetch, onMessage }: Int
 
 function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly string[]>, widen: Intake["widen"]) {
   let isOpen = true;
+  let received = 0;
   const acks = createAcks(channel);
   const ended = new Promise<void>((resolve) => {
     channel.once("close", () => {
@@ -87,6 +89,13 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly st
   });
   // The queue was deleted, or its leader moved; the channel itself lives on.
   channel.on("basic.cancel", () => void channel.close());
+  const quiet = async (): Promise<void> => {
+    for (let before = -1; before !== received;) {
+      before = received;
+      await sleep(QUIET_MS);
+      await intake.caughtUp();
+    }
+  };
   const intake: Intake = {
     isOpen: () => isOpen,
     unsettled: () => (isOpen ? acks.outstanding() : 0),
@@ -104,10 +113,13 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly st
       await nextTurn();
     },
     cancel: async (sources) => {
-      // A message on its way to a consumer that is being cancelled would go back to the queue and look like a crash.
-      await intake.caughtUp();
+      // A message on its way to a consumer that is being cancelled would go back to the queue and look like a crash. So first nothing
+      // is acknowledged, for which the broker would hand out more, until what it hands out already is here.
+      acks.hold();
+      await quiet();
       for (const tag of sources.flatMap((source) => tags.get(source) ?? [])) await channel.basicCancel(tag);
       await intake.caughtUp();
+      acks.release();
     },
     close: async () => {
       acks.flush();
@@ -115,8 +127,15 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly st
     },
     ended,
   };
-  return { intake, delivered: (tag: number, bytes: number) => acks.delivered(tag, bytes) };
+  const delivered = (tag: number, bytes: number): void => {
+    received += 1;
+    acks.delivered(tag, bytes);
+  };
+  return { intake, delivered };
 }
+
+/** A quorum queue hands a message to the channel in less, on a broker that is not overloaded. */
+const QUIET_MS = 20;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
