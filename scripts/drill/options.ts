@@ -66,16 +66,9 @@ export function readOptions(): Options | null {
   const soak = values.soak === undefined ? null : whole("soak", values.soak, 1);
   const neighbours = values.neighbours ? floodsOf(values.seconds, values.floods) : null;
   const trials = values.damage ? whole("trials", values.trials, 1) : null;
+  const common = { soak, neighbours, trials, seed, hasTable };
   if (!values.servers)
-    return {
-      soak,
-      neighbours,
-      trials,
-      seed,
-      hasTable,
-      instance: null,
-      scene: embeddedScene(seed, whole("kills", values.kills, 1)),
-    };
+    return { ...common, instance: null, scene: embeddedScene(seed, whole("kills", values.kills, 1)) };
   const scale = Number(values.scale);
   if (!(scale > 0 && scale <= 100)) throw new Error("--scale must be a number above 0, at most 100");
   const scaled = (name: `kills-${"broker" | "documents" | "graph" | "processes"}`): number =>
@@ -87,15 +80,7 @@ export function readOptions(): Options | null {
     processes: scaled("kills-processes"),
   };
   if (Object.values(kills).every((count) => count === 0)) throw new Error("there is nothing to kill");
-  return {
-    soak,
-    neighbours,
-    trials,
-    seed,
-    hasTable,
-    instance: values.name,
-    scene: serversScene(seed, kills, values.name),
-  };
+  return { ...common, instance: values.name, scene: serversScene(seed, kills, values.name) };
 }
 
 function floodsOf(seconds: string, floods: string): NonNullable<Options["neighbours"]> {
