@@ -27,6 +27,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     profile: ["", "catalog", "event"],
     schema: ["", "json", "catalog", "profile"],
     ports: ["", "catalog", "event", "identity", "profile"],
+    sdk: ["", "json", "event", "identity"],
   },
   graph: {
     "": ["rules", "undo", "scheduling"],
