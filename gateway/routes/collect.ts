@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { createAcceptEvents } from "../../commands/accept-events.js";
-import { checkEvent } from "../../commands/check-event.js";
+import { createAcceptEvent } from "../../commands/acceptance/accept.js";
+import { checkEvent } from "../../commands/acceptance/check.js";
 import type { Services } from "../../commands/services.js";
 import { bounded } from "../../core/errors.js";
 import { ERROR_ITEM } from "../http/error-response.js";
@@ -8,7 +8,7 @@ import { reply, route, type Reply, type Route } from "../route.js";
 import { FLAG, record, UUID } from "../shapes/fields.js";
 
 export function collectRoutes(services: Services): readonly Route[] {
-  const acceptEvents = createAcceptEvents(services);
+  const acceptEvent = createAcceptEvent(services);
   return [
     route({
       method: "post",
@@ -32,9 +32,7 @@ export function collectRoutes(services: Services): readonly Route[] {
           const errors = await checkEvent(services, context, context.bytes);
           return reply(200, { status: errors.length === 0 ? "pass" : "fail", errors: bounded(errors) });
         }
-        const [result] = await acceptEvents(context, [context]);
-        if (result!.kind === "refused") throw result!.error;
-        return reply(202, { event_id: result!.eventId, status: "accepted" });
+        return reply(202, { event_id: await acceptEvent(context, context), status: "accepted" });
       },
     }),
   ];

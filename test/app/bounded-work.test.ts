@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createAcceptEvents } from "../../commands/accept-events.js";
+import { createAcceptEvent } from "../../commands/acceptance/accept.js";
 import type { Services } from "../../commands/services.js";
 import { cacheCatalog } from "../../store/cached-catalog.js";
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
@@ -123,12 +123,14 @@ describe("Two bodies at once under one Idempotency-Key", () => {
       },
       limits: { payloadBytesMax: 262_144, depthMax: 64, identifiersMax: 20, namespacesMax: 100 },
     } as unknown as Services;
-    const acceptEvents = createAcceptEvents(services);
+    const acceptEvent = createAcceptEvent(services);
     const caller = { workspace: schema.workspace, keyId: "k" as KeyId, sender: "k" as KeyId, now: Date.now() };
-    const collect = async (payload: unknown): Promise<string> => {
+    const collect = (payload: unknown): Promise<string> => {
       const bytes = Buffer.from(JSON.stringify(submission(schema.schemaId, payload)));
-      const [result] = await acceptEvents(caller, [{ bytes, idempotencyKey: "once" }]);
-      return result!.kind === "accepted" ? result!.kind : (result!.error as AppError).code;
+      return acceptEvent(caller, { bytes, idempotencyKey: "once" }).then(
+        () => "accepted",
+        (error: AppError) => error.code,
+      );
     };
     const answers = [collect({ v: 1 }), collect({ v: 2 })];
     while (validations.length < 2) await new Promise((resolve) => setImmediate(resolve));

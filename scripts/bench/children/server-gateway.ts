@@ -3,7 +3,7 @@ import { Connection } from "rabbitmq-client";
 import { servicesOf } from "../../../app/gateway.js";
 import { createLog } from "../../../app/logger.js";
 import { startService } from "../../../app/service.js";
-import { createAcceptEvents } from "../../../commands/accept-events.js";
+import { createAcceptEvent } from "../../../commands/acceptance/accept.js";
 import { readConfig } from "../../../core/config.js";
 import type { KeyId } from "../../../core/ids.js";
 import { openValidator } from "../../../core/schema/validation/validator.js";
@@ -23,7 +23,7 @@ const { key, workspace_id: workspace } = await createWorkspace(client, OPERATOR_
 client.close();
 
 const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
-const acceptEvents = createAcceptEvents(
+const acceptEvent = createAcceptEvent(
   servicesOf({ config, backends: service.backends, identity: service.identity, validator }),
 );
 const broker = new Connection({ url: config.RABBITMQ_URL });
@@ -35,9 +35,10 @@ const loop: Asks["loop"] = async ({ rowBytes, ...window }) => {
   const bodies = Array.from({ length: 1_000 }, (_, person) => Buffer.from(bodyOf(person)));
   let sent = 0;
   const once = () =>
-    acceptEvents({ workspace, keyId: caller, sender: caller, now: Date.now() }, [
+    acceptEvent(
+      { workspace, keyId: caller, sender: caller, now: Date.now() },
       { bytes: bodies[sent++ % bodies.length]!, idempotencyKey: null },
-    ]);
+    );
   const result = await keepInFlight(window, once);
   // A long queue is slower, and nobody consumes here.
   await broker.queuePurge({ queue: config.RABBITMQ_QUEUE });

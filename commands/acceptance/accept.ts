@@ -1,0 +1,40 @@
+import { hash } from "node:crypto";
+import { mismatch } from "../../core/errors.js";
+import type { EventRecord } from "../../core/event/event.js";
+import { encodeMessage } from "../../core/event/message.js";
+import { eventIdFor, newId, type EventId } from "../../core/ids.js";
+import type { Caller, Services } from "../services.js";
+import { createIdempotency } from "./idempotency.js";
+import { judgeEvent } from "./judge.js";
+import { openSubmission, readEnvelope } from "./submission.js";
+
+/** One event as it was sent: JSON text with `schema_id`, `timestamp` and `payload`. */
+export interface SentEvent {
+  readonly bytes: Buffer;
+  readonly idempotencyKey: string | null;
+}
+
+/** Answers the event's id once it is queued durably, now or by an earlier request with the same key. Throws what is wrong with it. */
+export type AcceptEvent = (caller: Caller, sent: SentEvent) => Promise<EventId>;
+
+export function createAcceptEvent(
+  services: Pick<Services, "catalog" | "queue" | "events" | "validator" | "limits">,
+): AcceptEvent {
+  const { queue, limits } = services;
+  const remember = createIdempotency(services);
+  const publish = (event: EventRecord): Promise<void> => queue.publish(encodeMessage(event));
+
+  return async (caller, { bytes, idempotencyKey }) => {
+    const { workspace, sender, now } = caller;
+    const opened = openSubmission(limits, bytes, true);
+    const eventId = idempotencyKey === null ? newId<EventId>() : eventIdFor(workspace, sender, idempotencyKey);
+    const fingerprint = idempotencyKey === null ? null : hash("sha256", bytes, "base64");
+    if (fingerprint !== null && (await remember.isStored(workspace, eventId, fingerprint))) return eventId;
+    const { errors, submission } = readEnvelope(opened, now);
+    if (submission === null) throw mismatch(errors);
+    const event = await judgeEvent(services, caller, { ...submission, eventId, fingerprint, named: [] });
+    if (fingerprint === null) await publish(event);
+    else await remember.publishing(workspace, eventId, fingerprint, () => publish(event));
+    return eventId;
+  };
+}

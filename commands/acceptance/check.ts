@@ -1,0 +1,42 @@
+import type { SchemaVersion } from "../../core/catalog/catalog.js";
+import type { ErrorItem } from "../../core/errors.js";
+import type { SchemaId, WorkspaceId } from "../../core/ids.js";
+import { scanAll } from "../../core/json/scan.js";
+import { beyondNamespaces } from "../change-namespace.js";
+import type { Caller } from "../services.js";
+import { admitEvent, UNKNOWN_SCHEMA, type JudgeServices } from "./judge.js";
+import { isObject, openSubmission, readEnvelope, relative } from "./submission.js";
+
+/** The inline mode: the same checks as at acceptance, all problems at once, and nothing is queued or registered. */
+export async function checkEvent(
+  services: JudgeServices,
+  { workspace, now }: Pick<Caller, "workspace" | "now">,
+  sent: Buffer,
+): Promise<readonly ErrorItem[]> {
+  const { depthMax } = services.limits;
+  const opened = openSubmission(services.limits, sent, false);
+  const errors: ErrorItem[] = [...readEnvelope(opened, now).errors];
+  for (const { path, message } of scanAll(sent, depthMax + 1)) errors.push({ path: relative(path), message });
+  const { schema_id: schemaId, payload } = opened.fields;
+  if (typeof schemaId !== "string") return errors;
+  const schema = await services.catalog.findSchema(workspace, schemaId as SchemaId, null);
+  if (schema === null) errors.push(UNKNOWN_SCHEMA);
+  else if (isObject(payload))
+    errors.push(...(await payloadProblems(services, workspace, schema, payload, opened.bytes)));
+  return errors;
+}
+
+async function payloadProblems(
+  services: JudgeServices,
+  workspace: WorkspaceId,
+  schema: SchemaVersion,
+  payload: unknown,
+  bytes: Buffer,
+): Promise<readonly ErrorItem[]> {
+  const errors = await services.validator.checkAll(schema, bytes);
+  if (errors.length > 0) return errors;
+  const admitted = await admitEvent(services, workspace, schema, { payload, named: [] });
+  if (admitted.errors.length > 0) return admitted.errors;
+  const stored = await services.catalog.namespaces(workspace);
+  return beyondNamespaces(stored, admitted.unregistered, services.limits.namespacesMax);
+}

@@ -1,0 +1,98 @@
+import type { SchemaVersion } from "../../core/catalog/catalog.js";
+import { AppError, mismatch, type ErrorItem } from "../../core/errors.js";
+import type { EventRecord, Instant } from "../../core/event/event.js";
+import { effectiveTs } from "../../core/event/time.js";
+import { admit, namespaceTable, type Admission, type GivenIdentifier } from "../../core/identity/namespaces.js";
+import type { EventId, SchemaId, WorkspaceId } from "../../core/ids.js";
+import { extract } from "../../core/schema/plan.js";
+import { registerNamespaces } from "../change-namespace.js";
+import type { Caller, Services } from "../services.js";
+
+export type JudgeServices = Pick<Services, "catalog" | "validator" | "limits">;
+
+/** An event as a door understood it, before its schema was looked at. */
+export interface Candidate {
+  readonly eventId: EventId;
+  /** Of the bytes that were sent; null where no second sending can have the same id. */
+  readonly fingerprint: string | null;
+  readonly schemaId: SchemaId;
+  /** In UTC with a trailing Z. */
+  readonly timestamp: string;
+  readonly instant: Instant;
+  readonly payload: unknown;
+  /** Of the payload, as received. */
+  readonly bytes: Buffer;
+  /** What the door itself found, beside what the schema's annotations find. */
+  readonly named: readonly GivenIdentifier[];
+}
+
+export const UNKNOWN_SCHEMA: ErrorItem = { path: "schema_id", message: "is not a schema of this workspace" };
+
+/** The event as it is queued: everything that a retry or a later setting must not change is decided. Throws what is wrong with it. */
+export async function judgeEvent(services: JudgeServices, caller: Caller, candidate: Candidate): Promise<EventRecord> {
+  const { workspace } = caller;
+  const schema = await requireSchema(services, workspace, candidate.schemaId);
+  const errors = await services.validator.check(schema, candidate.payload, candidate.bytes);
+  if (errors.length > 0) throw refused(errors, schema);
+  const admitted = await admitEvent(services, workspace, schema, candidate);
+  if (admitted.errors.length > 0) throw refused(admitted.errors, schema);
+  await registerNamespaces(services, workspace, admitted.unregistered);
+  return recordOf(services, caller, candidate, schema, admitted);
+}
+
+const refused = (errors: readonly ErrorItem[], { schemaId }: SchemaVersion): AppError =>
+  mismatch(errors, "validation_failed", { schemaId });
+
+/** The latest version. */
+export async function requireSchema(
+  { catalog }: Pick<Services, "catalog">,
+  workspace: WorkspaceId,
+  schemaId: SchemaId,
+): Promise<SchemaVersion> {
+  const schema = await catalog.findSchema(workspace, schemaId, null);
+  if (schema !== null) return schema;
+  throw new AppError("unknown_schema", "schema_id: is not a schema of this workspace.", { errors: [UNKNOWN_SCHEMA] });
+}
+
+/** The identifiers that the door named and those that the schema's annotations find in the payload, as they are stored. */
+export async function admitEvent(
+  { catalog, validator, limits: { identifiersMax } }: JudgeServices,
+  workspace: WorkspaceId,
+  schema: SchemaVersion,
+  { payload, named }: Pick<Candidate, "payload" | "named">,
+): Promise<Admission> {
+  const { identifiers: found, refused } = extract(validator.plan(schema), payload);
+  if (refused !== null) return { ...NO_IDENTIFIERS, errors: [refused] };
+  const given = named.length === 0 ? found : [...named, ...found];
+  if (given.length === 0) return NO_IDENTIFIERS;
+  const admitted = admit(given, namespaceTable(await catalog.namespaces(workspace)));
+  if (admitted.identifiers.length <= identifiersMax) return admitted;
+  const path = given[identifiersMax]?.path ?? "";
+  return {
+    ...admitted,
+    errors: [...admitted.errors, { path, message: `is beyond ${identifiersMax} identifiers in one event` }],
+  };
+}
+const NO_IDENTIFIERS: Admission = { identifiers: [], dropped: [], invalid: [], unregistered: [], errors: [] };
+
+export const recordOf = async (
+  { catalog }: Pick<Services, "catalog">,
+  { workspace, keyId, now }: Caller,
+  { eventId, fingerprint, timestamp, instant, bytes }: Candidate,
+  { schemaId, version }: SchemaVersion,
+  { identifiers, dropped }: Pick<Admission, "identifiers" | "dropped">,
+): Promise<EventRecord> => ({
+  workspace,
+  eventId,
+  schemaId,
+  schemaVersion: version,
+  timestamp,
+  receivedAt: now,
+  effectiveTs: effectiveTs(instant, now),
+  folds: await catalog.isUnified(workspace, schemaId),
+  identifiers,
+  dropped,
+  keyId,
+  fingerprint,
+  payload: bytes,
+});

@@ -1,0 +1,79 @@
+import { mismatch, tooLarge, type ErrorItem } from "../../core/errors.js";
+import type { Instant } from "../../core/event/event.js";
+import { isFarAhead, parseTimestamp } from "../../core/event/time.js";
+import type { SchemaId } from "../../core/ids.js";
+import { parseJson, scanError } from "../../core/json/read.js";
+import { scanJson } from "../../core/json/scan.js";
+import type { Limits } from "../services.js";
+
+/** A correct envelope: the parsed payload, and its bytes as received. */
+export interface Submission {
+  readonly schemaId: SchemaId;
+  readonly timestamp: string;
+  readonly instant: Instant;
+  readonly payload: unknown;
+  readonly bytes: Buffer;
+}
+
+const ENVELOPE = ["schema_id", "timestamp", "payload"] as const;
+/** Paths of problems in the payload are relative to it; problems of the envelope name its field. */
+export const relative = (path: string): string => (path.startsWith("payload.") ? path.slice("payload.".length) : path);
+
+export interface Opened {
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Of the payload. */
+  readonly bytes: Buffer;
+}
+
+/** Checks JSON, sizes and depth, in both modes. */
+export function openSubmission(
+  limits: Pick<Limits, "payloadBytesMax" | "depthMax">,
+  sent: Buffer,
+  refuseUnstorable: boolean,
+): Opened {
+  // The payload's own depth counts, and the payload is one level down.
+  const { problem, members } = scanJson(sent, limits.depthMax + 1);
+  if (problem !== null && (refuseUnstorable || !isUnstorable(problem.kind)))
+    throw scanError(problem, relative(problem.path), limits.depthMax);
+  const value = parseJson(sent);
+  if (members === null) throw mismatch([{ path: "", message: "must be an object" }]);
+  const member = members.find(({ name }) => name === "payload");
+  const bytes = member === undefined ? NOTHING : sent.subarray(member.start, member.end);
+  if (bytes.length > limits.payloadBytesMax) throw tooLarge("payload", limits.payloadBytesMax);
+  return { fields: value as Readonly<Record<string, unknown>>, bytes };
+}
+const NOTHING = Buffer.alloc(0);
+const isUnstorable = (kind: string): boolean =>
+  kind === "lone_surrogate" || kind === "nul_in_key" || kind === "unsafe_number";
+
+interface Envelope {
+  /** Every problem, one item per field. */
+  readonly errors: readonly ErrorItem[];
+  /** Null when there is a problem. */
+  readonly submission: Submission | null;
+}
+
+export function readEnvelope({ fields, bytes }: Opened, now: number): Envelope {
+  const errors: ErrorItem[] = [];
+  for (const name of ENVELOPE) if (!Object.hasOwn(fields, name)) errors.push({ path: name, message: "is required" });
+  for (const name of Object.keys(fields))
+    if (!(ENVELOPE as readonly string[]).includes(name)) errors.push({ path: name, message: "is not a known field" });
+  const { schema_id: schemaId, timestamp, payload } = fields;
+  if (schemaId !== undefined && typeof schemaId !== "string")
+    errors.push({ path: "schema_id", message: "must be a string" });
+  const instant = typeof timestamp === "string" ? parseTimestamp(timestamp) : null;
+  if (timestamp !== undefined && instant === null)
+    errors.push({
+      path: "timestamp",
+      message: "must be a date-time in UTC of the years 1970 to 9999 with a trailing Z, such as 2026-01-31T12:00:00Z",
+    });
+  if (instant !== null && isFarAhead(instant, now))
+    errors.push({ path: "timestamp", message: "must not be more than 24 hours ahead" });
+  if (payload !== undefined && !isObject(payload)) errors.push({ path: "payload", message: "must be an object" });
+  if (errors.length > 0 || instant === null) return { errors, submission: null };
+  const submission = { schemaId: schemaId as SchemaId, timestamp: timestamp as string, instant, payload, bytes };
+  return { errors, submission };
+}
+
+export const isObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
