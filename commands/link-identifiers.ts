@@ -9,7 +9,7 @@ import { beyondNamespaces, registerNamespaces } from "./change-namespace.js";
 import type { Caller, Services } from "./services.js";
 
 type LinkServices = Pick<Services, "catalog" | "identity" | "limits">;
-type LinkCaller = Caller & { readonly key: Pick<KeyRecord, "ingestOnly"> };
+type LinkCaller = Caller & { readonly key: Pick<KeyRecord, "send"> };
 
 /** What is to be linked. A dry run makes the same decision or refusal and leaves no trace. */
 interface Claim {
@@ -59,7 +59,7 @@ async function link(
   const { catalog, identity, limits } = services;
   const stored = await catalog.namespaces(workspace);
   const { identifiers, dropped, unregistered } = claim(namespaceTable(stored));
-  if (unregistered.length > 0 && key.ingestOnly) await requireMayAdd(services, workspace, unregistered);
+  if (unregistered.length > 0 && key.send !== null) await requireMayAdd(services, workspace, unregistered);
   if (options.dryRun) {
     const errors = beyondNamespaces(stored, unregistered, limits.namespacesMax);
     if (errors.length > 0) throw mismatch(errors);
@@ -75,7 +75,7 @@ async function link(
 }
 
 /**
- * The key of a web page is public, and whoever has it could use up the names that a workspace may add. An event may add one with any
+ * A sending key gets around, and whoever has it could use up the names that a workspace may add. An event may add one with any
  * key, because its names stand in the schema.
  */
 async function requireMayAdd(
@@ -83,8 +83,8 @@ async function requireMayAdd(
   workspace: WorkspaceId,
   unregistered: readonly Unregistered[],
 ): Promise<void> {
-  if ((await catalog.identitySettings(workspace)).ingestOnlyAddsNamespaces) return;
+  if ((await catalog.identitySettings(workspace)).sendingKeysAddNamespaces) return;
   const message =
-    "is not a namespace of the workspace, and an ingest_only key may not add it: PUT /v1/namespaces/{name} with an admin key does";
+    "is not a namespace of the workspace, and a sending key may not add it: PUT /v1/namespaces/{name} with an admin key does";
   throw mismatch(unregistered.map(({ path }) => ({ path: `${path}.namespace`, message })));
 }

@@ -1,6 +1,7 @@
 import { mintKey } from "../core/catalog/api-key.js";
+import { isOrigin, ORIGIN_RULE } from "../core/catalog/origin.js";
 import type { KeyRecord } from "../core/catalog/catalog.js";
-import { AppError, mismatch } from "../core/errors.js";
+import { AppError, mismatch, type ErrorItem } from "../core/errors.js";
 import { parseTimestamp } from "../core/event/time.js";
 import type { KeyId } from "../core/ids.js";
 import type { Caller, Services } from "./services.js";
@@ -13,7 +14,9 @@ export interface NewKey {
 
 export interface GivenKey {
   readonly role: KeyRecord["role"];
-  readonly ingestOnly: boolean;
+  readonly send: KeyRecord["send"];
+  readonly origins: KeyRecord["origins"];
+  readonly perMinute: KeyRecord["perMinute"];
   readonly name: string | null;
   /** ISO 8601, UTC. */
   readonly expiresAt: string | null;
@@ -22,15 +25,19 @@ export interface GivenKey {
 export async function createKey(
   { catalog }: Pick<Services, "catalog">,
   { workspace, now }: Pick<Caller, "workspace" | "now">,
-  { role, ingestOnly, name, expiresAt }: GivenKey,
+  given: GivenKey,
 ): Promise<NewKey> {
-  if (ingestOnly && role !== "editor") throw mismatch([{ path: "ingest_only", message: "needs the role editor" }]);
+  const errors = sendingProblems(given);
+  if (errors.length > 0) throw mismatch(errors);
+  const { role, send, origins, perMinute, name, expiresAt } = given;
   const { key, keyId, hash } = mintKey();
   const record: KeyRecord = {
     keyId,
     workspace,
     role,
-    ingestOnly,
+    send,
+    origins,
+    perMinute,
     name,
     hash,
     createdAt: now,
@@ -40,6 +47,18 @@ export async function createKey(
   };
   await catalog.createKey(record);
   return { record, key };
+}
+
+const NEEDS_SEND = "needs send: only a key that may only send has it";
+
+function sendingProblems({ role, send, origins, perMinute }: GivenKey): readonly ErrorItem[] {
+  const errors: ErrorItem[] = [];
+  if (send !== null && role !== "editor") errors.push({ path: "send", message: "needs the role editor" });
+  if (send === null && origins !== null) errors.push({ path: "origins", message: NEEDS_SEND });
+  if (send === null && perMinute !== null) errors.push({ path: "per_minute", message: NEEDS_SEND });
+  for (const [i, origin] of (origins ?? []).entries())
+    if (!isOrigin(origin)) errors.push({ path: `origins.${i}`, message: ORIGIN_RULE });
+  return errors;
 }
 
 function readExpiry(given: string, now: number): number {

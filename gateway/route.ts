@@ -1,10 +1,10 @@
 import type { Static, TObject, TProperties, TSchema } from "typebox";
 import type { Caller, TakeBytes } from "../commands/services.js";
-import type { KeyRecord, Role } from "../core/catalog/catalog.js";
+import type { KeyRecord, Role, Send } from "../core/catalog/catalog.js";
 
-/** Who may call. `ingest`: also keys that may only send. */
+/** Who may call. `send`: also keys that may only send: `collect` all of them, `all` those that may send all. */
 export type Access =
-  | { readonly kind: "role"; readonly role: Role; readonly ingest?: true }
+  | { readonly kind: "role"; readonly role: Role; readonly send?: Send }
   | { readonly kind: "operator" }
   | { readonly kind: "open" };
 

@@ -27,7 +27,14 @@ async function makeOwnerKey(config: Config, wanted: string | undefined): Promise
   try {
     const catalog = createEmbeddedCatalog({ database: store.database });
     const { workspaceId: workspace } = await choose(catalog, wanted);
-    const given = { role: "owner", ingestOnly: false, name: "owner", expiresAt: null } as const;
+    const given = {
+      role: "owner",
+      send: null,
+      origins: null,
+      perMinute: null,
+      name: "owner",
+      expiresAt: null,
+    } as const;
     const { key } = await createKey({ catalog }, { workspace, now: Date.now() }, given);
     const shown = keyLine(shownKey(key, dataDir, process.stdout.isTTY));
     process.stdout.write(`workspace: ${workspace}\n${shown}\nThe keys that were there still work.\n`);

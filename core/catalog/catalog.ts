@@ -11,13 +11,24 @@ export interface Workspace {
   readonly createdAt: number;
 }
 
+/**
+ * What a key that may only send may send. `collect`: events and SDK calls, which link only what they say about their own visitor: for
+ * a web page or an app. `all`: also identify and alias: for a backend.
+ */
+export type Send = "collect" | "all";
+export const SENDS = ["collect", "all"] as const satisfies readonly Send[];
+
 /** An API key without its secret: only the SHA-256 of the whole key is kept. */
 export interface KeyRecord {
   readonly keyId: KeyId;
   readonly workspace: WorkspaceId;
   readonly role: Role;
-  /** May collect, identify and alias, and read nothing. */
-  readonly ingestOnly: boolean;
+  /** Null: the key may do all that its role may. With `send` it may do only that, and read nothing. */
+  readonly send: Send | null;
+  /** Of the pages whose browsers may use it; null: of any. Only with `send`. */
+  readonly origins: readonly string[] | null;
+  /** Items that it may send in a minute; null: any number. Only with `send`. */
+  readonly perMinute: number | null;
   readonly name: string | null;
   /** base64 of 32 bytes. */
   readonly hash: string;
@@ -82,12 +93,12 @@ export interface Namespace {
 export interface IdentitySettings {
   /** An identifier seen with more distinct values of limited namespaces than this stops linking; null: off. */
   readonly sharedIdentifierLimit: number | null;
-  /** Whether an ingest-only key may add a namespace just by using it. */
-  readonly ingestOnlyAddsNamespaces: boolean;
+  /** Whether a sending key may add a namespace just by using it. */
+  readonly sendingKeysAddNamespaces: boolean;
 }
 
 /** The settings of a workspace that never changed them. */
 export const DEFAULT_IDENTITY_SETTINGS: IdentitySettings = {
   sharedIdentifierLimit: null,
-  ingestOnlyAddsNamespaces: false,
+  sendingKeysAddNamespaces: false,
 };

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { Request, Response } from "express";
 import { LRUCache } from "lru-cache";
 import { hashKey, keyIdOf } from "../../core/catalog/api-key.js";
-import { atLeast, type KeyRecord } from "../../core/catalog/catalog.js";
+import { atLeast, type KeyRecord, type Send } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
 import type { KeyId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
@@ -121,12 +121,23 @@ export function createAuthenticator(deps: {
   };
 }
 
+const MAY_SEND = {
+  collect: "This key has send: collect, so it may only send events.",
+  all: "This key has send: all, so it may only send events, identify and alias.",
+} as const satisfies Record<Send, string>;
+
+/** With the kind of key that may. */
+function beyondSend(send: Send, access: Extract<Access, { kind: "role" }>): string {
+  const other = access.send === "all" ? "send: all, or " : "";
+  return `${MAY_SEND[send]} This needs a key with ${other}role ${access.role} or higher and no send.`;
+}
+
 const isExpired = ({ expiresAt }: KeyRecord, now: number): boolean => expiresAt !== null && expiresAt <= now;
 
-/** Throws `insufficient_scope` if the key's role is too low, or if an ingest-only key does more than send. */
+/** Throws `insufficient_scope` if the key's role is too low, or if a sending key does more than its `send` says. */
 export function authorize(key: KeyRecord, access: Extract<Access, { kind: "role" }>): void {
-  if (key.ingestOnly && access.ingest !== true)
-    throw new AppError("insufficient_scope", "This key may only collect, identify and alias.");
+  if (key.send !== null && access.send !== key.send && access.send !== "collect")
+    throw new AppError("insufficient_scope", beyondSend(key.send, access));
   if (!atLeast(key.role, access.role))
     throw new AppError(
       "insufficient_scope",

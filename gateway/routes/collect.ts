@@ -14,7 +14,7 @@ export function collectRoutes(services: Services): readonly Route[] {
       method: "post",
       path: "/v1/collect",
       summary: "Send one event; with syncValidation=true only check it",
-      access: { kind: "role", role: "editor", ingest: true },
+      access: { kind: "role", role: "editor", send: "collect" },
       query: { syncValidation: FLAG },
       body: record({
         schema_id: Type.String(),

@@ -27,7 +27,7 @@ export function identifyRoutes(services: Services): readonly Route[] {
   const { identifiersMax } = services.limits;
   const row = {
     method: "post",
-    access: { kind: "role", role: "editor", ingest: true },
+    access: { kind: "role", role: "editor", send: "all" },
     query: { dry_run: FLAG },
   } as const;
   return [
@@ -63,9 +63,9 @@ export function identifyRoutes(services: Services): readonly Route[] {
   ];
 }
 
-/** A dry run shows who is who and leaves no trace, so an ingest-only key must not make one. */
+/** A dry run shows who is who and leaves no trace, so a sending key must not make one. */
 function mayDryRun({ query, key }: Context<unknown, { readonly dry_run: boolean }>): boolean {
-  if (query.dry_run && key.ingestOnly)
+  if (query.dry_run && key.send !== null)
     throw new AppError("insufficient_scope", "This key may only send, so it cannot make a dry run.");
   return query.dry_run;
 }

@@ -10,7 +10,7 @@ import { list } from "../shapes/page.js";
 import { LINK, showLink, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
 const LIMIT = { shared_identifier_limit: integerOrNull(1, 100) };
-const SETTINGS = record({ ...LIMIT, ingest_only_adds_namespaces: Type.Boolean() });
+const SETTINGS = record({ ...LIMIT, sending_keys_add_namespaces: Type.Boolean() });
 
 /** Few paths are longer. */
 const EXPLAIN_BYTES = 65_536;
@@ -80,12 +80,12 @@ export function identityRoutes(services: Services): readonly Route[] {
       path: "/v1/identity/settings",
       summary: "Set all of it; what may be omitted is then false",
       access: { kind: "role", role: "admin" },
-      body: record({ ...LIMIT, ingest_only_adds_namespaces: Type.Optional(Type.Boolean()) }),
+      body: record({ ...LIMIT, sending_keys_add_namespaces: Type.Optional(Type.Boolean()) }),
       responses: { 200: SETTINGS },
       handle: async ({ workspace, body }) => {
         const settings = {
           sharedIdentifierLimit: body.shared_identifier_limit,
-          ingestOnlyAddsNamespaces: body.ingest_only_adds_namespaces ?? false,
+          sendingKeysAddNamespaces: body.sending_keys_add_namespaces ?? false,
         };
         await catalog.putIdentitySettings(workspace, settings);
         return reply(200, showSettings(settings));
@@ -94,7 +94,7 @@ export function identityRoutes(services: Services): readonly Route[] {
   ];
 }
 
-const showSettings = ({ sharedIdentifierLimit, ingestOnlyAddsNamespaces }: IdentitySettings) => ({
+const showSettings = ({ sharedIdentifierLimit, sendingKeysAddNamespaces }: IdentitySettings) => ({
   shared_identifier_limit: sharedIdentifierLimit,
-  ingest_only_adds_namespaces: ingestOnlyAddsNamespaces,
+  sending_keys_add_namespaces: sendingKeysAddNamespaces,
 });

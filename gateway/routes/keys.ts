@@ -1,24 +1,35 @@
 import { Type } from "typebox";
 import { createKey, revokeKey, rotateKey } from "../../commands/rotate-key.js";
 import type { Services } from "../../commands/services.js";
-import { ROLES, type KeyRecord } from "../../core/catalog/catalog.js";
+import { ORIGINS_MAX } from "../../core/catalog/origin.js";
+import { ROLES, SENDS, type KeyRecord } from "../../core/catalog/catalog.js";
 import { showTime } from "../../core/event/time.js";
 import { AppError } from "../../core/errors.js";
 import type { KeyId, WorkspaceId } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
-import { idOf, nameOf, nullable, record, TIME } from "../shapes/fields.js";
+import { enumOrNull, idOf, integerOrNull, nameOf, nullable, record, TIME } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 
 const KEY = {
   key_id: Type.String(),
   role: Type.Enum(ROLES),
-  ingest_only: Type.Boolean(),
+  send: nullable(Type.Enum(SENDS)),
+  origins: nullable(Type.Array(Type.String())),
+  per_minute: nullable(Type.Integer()),
   name: nullable(Type.String()),
   created_at: TIME,
   expires_at: nullable(TIME),
   rotated_to: nullable(Type.String()),
 };
+/** An empty list would close the key to every page. */
+const ORIGINS = Type.Unsafe<readonly string[] | null>({
+  type: ["array", "null"],
+  items: { type: "string", maxLength: 300 },
+  minItems: 1,
+  maxItems: ORIGINS_MAX,
+  uniqueItems: true,
+});
 /** With the secret, which is shown only once. */
 const NEW_KEY = { ...KEY, key: Type.String() };
 
@@ -35,14 +46,18 @@ export function keyRoutes(services: Services): readonly Route[] {
         role: Type.Enum(ROLES),
         name: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
         expires_at: Type.Optional(Type.String()),
-        ingest_only: Type.Optional(Type.Boolean()),
+        send: Type.Optional(enumOrNull(SENDS)),
+        origins: Type.Optional(ORIGINS),
+        per_minute: Type.Optional(integerOrNull(1, 1_000_000)),
       }),
       responses: { 201: record(NEW_KEY) },
       handle: async (context) => {
-        const { role, name, expires_at: expiresAt, ingest_only: ingestOnly } = context.body;
+        const { role, name, expires_at: expiresAt, send, origins, per_minute: perMinute } = context.body;
         const { record: made, key } = await createKey(services, context, {
           role,
-          ingestOnly: ingestOnly ?? false,
+          send: send ?? null,
+          origins: origins ?? null,
+          perMinute: perMinute ?? null,
           name: name ?? null,
           expiresAt: expiresAt ?? null,
         });
@@ -59,7 +74,14 @@ export function keyRoutes(services: Services): readonly Route[] {
       handle: async ({ params: { id }, now }) => {
         const workspace = await services.catalog.findWorkspace(id as WorkspaceId);
         if (workspace === null) throw new AppError("not_found", "There is no such workspace.");
-        const given = { role: "owner", ingestOnly: false, name: "owner", expiresAt: null } as const;
+        const given = {
+          role: "owner",
+          send: null,
+          origins: null,
+          perMinute: null,
+          name: "owner",
+          expiresAt: null,
+        } as const;
         const { record: made, key } = await createKey(services, { workspace: workspace.workspaceId, now }, given);
         return reply(201, { ...show(made), key });
       },
@@ -111,7 +133,9 @@ export function keyRoutes(services: Services): readonly Route[] {
 const show = (key: KeyRecord) => ({
   key_id: key.keyId,
   role: key.role,
-  ingest_only: key.ingestOnly,
+  send: key.send,
+  origins: key.origins,
+  per_minute: key.perMinute,
   name: key.name,
   created_at: showTime(key.createdAt),
   expires_at: key.expiresAt === null ? null : showTime(key.expiresAt),

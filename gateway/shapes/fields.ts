@@ -11,6 +11,9 @@ export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Ty
 export const integerOrNull = (minimum: number, maximum: number) =>
   Type.Unsafe<number | null>({ type: ["integer", "null"], minimum, maximum });
 
+export const enumOrNull = <Name extends string>(names: readonly Name[]) =>
+  Type.Unsafe<Name | null>({ enum: [...names, null] });
+
 export const UUID = Type.String({ pattern: UUID_PATTERN, title: "UUID" });
 export const TIME = Type.String({ pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$` });
 

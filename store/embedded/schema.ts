@@ -44,7 +44,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 7,
+  format: 8,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
@@ -93,7 +93,9 @@ export const STORE_TABLES: Tables = {
     id TEXT PRIMARY KEY,
     ws TEXT NOT NULL,
     role TEXT NOT NULL,
-    ingest_only INTEGER NOT NULL,
+    send TEXT,
+    origins TEXT,
+    per_minute INTEGER,
     name BLOB,
     hash TEXT NOT NULL,
     created_at INTEGER NOT NULL,

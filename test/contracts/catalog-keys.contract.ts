@@ -62,7 +62,13 @@ export const keySentences: Contract<CatalogStore> = {
     const keys = [
       aKey({ workspace: ws }),
       aKey({ workspace: ws, role: "viewer", name: "reader", expiresAt: 1_900_000_000_000 }),
-      aKey({ workspace: ws, ingestOnly: true, name: "" }),
+      aKey({ workspace: ws, send: "all", name: "" }),
+      aKey({
+        workspace: ws,
+        send: "collect",
+        origins: ["https://shop.example", "http://127.0.0.1:8000"],
+        perMinute: 1_000_000,
+      }),
     ];
     for (const key of keys) await port.createKey(key);
     for (const key of keys) assert.deepEqual(await port.findKey(key.keyId), key);
@@ -149,6 +155,18 @@ export const keySentences: Contract<CatalogStore> = {
       successor: successor.keyId,
     });
     assert.deepEqual(await port.findKey(successor.keyId), successor);
+  },
+
+  "keeps what both keys of a rotation may send": async ({ port }) => {
+    const { ws } = await open(port);
+    const sending = { send: "collect", origins: ["https://shop.example"], perMinute: 600 } as const;
+    const [old, successor] = [aKey({ workspace: ws, ...sending }), aKey({ workspace: ws, ...sending })];
+    await port.createKey(old);
+    await port.rotateKey(ws, old.keyId, successor, 5_000);
+    for (const { keyId } of [old, successor]) {
+      const { send, origins, perMinute } = (await port.findKey(keyId))!;
+      assert.deepEqual({ send, origins, perMinute }, sending);
+    }
   },
 
   "rotates a key once: the second time stores nothing": async ({ port }) => {

@@ -263,8 +263,8 @@ export const settingSentences: Contract<CatalogStore> = {
     const workspace = newWorkspace();
     assert.deepEqual(await port.identitySettings(workspace), DEFAULT_IDENTITY_SETTINGS);
     for (const sharedIdentifierLimit of [5, 100, null, 1])
-      for (const ingestOnlyAddsNamespaces of [true, false]) {
-        const settings = { sharedIdentifierLimit, ingestOnlyAddsNamespaces };
+      for (const sendingKeysAddNamespaces of [true, false]) {
+        const settings = { sharedIdentifierLimit, sendingKeysAddNamespaces };
         await port.putIdentitySettings(workspace, settings);
         assert.deepEqual(await port.identitySettings(workspace), settings);
       }

@@ -85,7 +85,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
     await port.putDataset(dataset);
     await putNamespace(port, workspaceId, put);
     await port.registerNamespaces(workspaceId, [registered], 1);
-    await port.putIdentitySettings(workspaceId, { sharedIdentifierLimit: 7, ingestOnlyAddsNamespaces: false });
+    await port.putIdentitySettings(workspaceId, { sharedIdentifierLimit: 7, sendingKeysAddNamespaces: false });
     const [gone, old, next] = [aKey({ workspace: workspaceId }), aKey({ workspace: workspaceId }), aKey()];
     for (const key of [gone, old]) await port.createKey(key);
     await port.deleteKey(workspaceId, gone.keyId);
@@ -104,7 +104,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
     assert.deepEqual(await again.namespaces(workspaceId), [put, registered]);
     assert.deepEqual(await again.identitySettings(workspaceId), {
       sharedIdentifierLimit: 7,
-      ingestOnlyAddsNamespaces: false,
+      sendingKeysAddNamespaces: false,
     });
     assert.equal(await again.registerNamespaces(workspaceId, [aNamespace({ name: "more" })], 1), false);
     const other = aSchema({ workspace: workspaceId, schemaId: "other" as SchemaId, traits: { city: "max" } });
@@ -149,7 +149,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
       () => port.findDataset(workspaceId, newId()),
       () => port.datasets(workspaceId, page),
       () => putNamespace(port, workspaceId, aNamespace()),
-      () => port.putIdentitySettings(workspaceId, { sharedIdentifierLimit: 1, ingestOnlyAddsNamespaces: false }),
+      () => port.putIdentitySettings(workspaceId, { sharedIdentifierLimit: 1, sendingKeysAddNamespaces: false }),
       () => port.registerNamespaces(newId<WorkspaceId>(), [aNamespace()], 1),
       () => port.findKey(aKeyId()),
       () => port.ready(),

@@ -114,11 +114,11 @@ describe("A dry run of identify or alias", () => {
 
   it("reads, so it is closed to a key that may only send, and so is taking back", async () => {
     const identifiers = [ada, phone];
-    const dry = await workspace.as("ingest", "POST", "/v1/identify?dry_run=true", { identifiers });
-    const alias = await workspace.as("ingest", "POST", "/v1/alias?dry_run=true", { anonymous: phone, known: ada });
+    const dry = await workspace.as("all", "POST", "/v1/identify?dry_run=true", { identifiers });
+    const alias = await workspace.as("all", "POST", "/v1/alias?dry_run=true", { anonymous: phone, known: ada });
     assert.deepEqual([dry.status, dry.body["code"], alias.status], [403, "insufficient_scope", 403]);
     const { body } = await calls.identify(ada, phone);
-    for (const caller of ["ingest", "viewer", "editor"] as const) {
+    for (const caller of ["collect", "all", "viewer", "editor"] as const) {
       const unlink = await workspace.as(caller, "POST", "/v1/identity/unlink?dry_run=true", { from: ada, to: phone });
       const revert = await workspace.as(caller, "POST", `/v1/changes/${textAt(body, "change_id")}/revert?dry_run=true`);
       assert.deepEqual([unlink.status, revert.status], [403, 403], caller);

@@ -12,16 +12,16 @@ describe("The settings of identity", () => {
 
   it("set no shared identifier limit until the workspace does", async () => {
     const { status, body } = await workspace.send("GET", "/v1/identity/settings");
-    assert.deepEqual([status, body], [200, { shared_identifier_limit: null, ingest_only_adds_namespaces: false }]);
+    assert.deepEqual([status, body], [200, { shared_identifier_limit: null, sending_keys_add_namespaces: false }]);
   });
 
   it("are answered as they were put, and null switches the limit off again", async () => {
     for (const shared_identifier_limit of [1, 100, null, 5]) {
       const { status, body } = await put({ shared_identifier_limit });
-      assert.deepEqual([status, body], [200, { shared_identifier_limit, ingest_only_adds_namespaces: false }]);
+      assert.deepEqual([status, body], [200, { shared_identifier_limit, sending_keys_add_namespaces: false }]);
       assert.deepEqual(await read(), body);
     }
-    const both = { shared_identifier_limit: 5, ingest_only_adds_namespaces: true };
+    const both = { shared_identifier_limit: 5, sending_keys_add_namespaces: true };
     assert.deepEqual([(await put(both)).body, await read()], [both, both]);
   });
 
@@ -36,8 +36,8 @@ describe("The settings of identity", () => {
       );
     }
     assert.deepEqual(errorPaths(await put({})), ["shared_identifier_limit"]);
-    const flag = { shared_identifier_limit: 1, ingest_only_adds_namespaces: "yes" };
-    assert.deepEqual(errorPaths(await put(flag)), ["ingest_only_adds_namespaces"]);
+    const flag = { shared_identifier_limit: 1, sending_keys_add_namespaces: "yes" };
+    assert.deepEqual(errorPaths(await put(flag)), ["sending_keys_add_namespaces"]);
     assert.deepEqual(errorPaths(await put({ shared_identifier_limit: 1, limit: 2 })), ["limit"]);
     assert.equal((await put([])).status, 422);
     assert.equal((await read())["shared_identifier_limit"], 7);

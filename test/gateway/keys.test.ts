@@ -22,7 +22,15 @@ describe("API keys", () => {
     assert.equal(status, 201);
     assert.equal(KEY.exec(textAt(body, "key"))?.[1], body["key_id"]);
     const { key: _key, key_id: _id, created_at: _at, ...rest } = body;
-    assert.deepEqual(rest, { role: "editor", ingest_only: false, name: "web", expires_at: null, rotated_to: null });
+    assert.deepEqual(rest, {
+      role: "editor",
+      send: null,
+      origins: null,
+      per_minute: null,
+      name: "web",
+      expires_at: null,
+      rotated_to: null,
+    });
     assert.equal(await statusWith(textAt(body, "key")), 200);
   });
 
@@ -52,29 +60,12 @@ describe("API keys", () => {
       [{}, "role"],
       [{ role: "viewer", key: "onym_x" }, "key"],
       [{ role: "viewer", name: "" }, "name"],
-      [{ role: "viewer", ingest_only: "yes" }, "ingest_only"],
     ];
     for (const [body, path] of wrong) {
       const answer = await create(body);
       assert.equal(answer.status, 422);
       assert.deepEqual(errorPaths(answer), [path], answer.text);
     }
-  });
-
-  it("made ingest_only may collect, identify and alias and read nothing; the role goes with editor", async () => {
-    const schemaId = await workspace.schema();
-    const key = await workspace.key("ingest");
-    const post = (target: string, body: unknown) => app().send("POST", target, { key, body });
-    const event = { schema_id: schemaId, timestamp: "2026-01-01T00:00:00Z", payload: { email: "i@example.com" } };
-    const one = { namespace: "user_id", value: "i" };
-    const other = { namespace: "cookie_id", value: "i" };
-    assert.equal((await post("/v1/collect", event)).status, 202);
-    assert.equal((await post("/v1/identify", { identifiers: [one] })).status, 200);
-    assert.equal((await post("/v1/alias", { anonymous: other, known: one })).status, 200);
-    assert.equal((await post("/v1/profiles/lookup", { identifiers: [one] })).status, 403);
-    assert.equal(await statusWith(key), 403);
-    for (const role of ["viewer", "admin", "owner"])
-      assert.deepEqual(errorPaths(await create({ role, ingest_only: true })), ["ingest_only"]);
   });
 
   it("that expire are 401 from then on; an expiry in the past or of a wrong form is 422", async () => {

@@ -62,8 +62,8 @@ describe("Namespaces", () => {
     );
   });
 
-  it("are not added by an ingest_only key, in identify or alias: 422 names the field and the way; those that are there serve it", async () => {
-    const ask = (target: string, body: unknown) => workspace.as("ingest", "POST", target, body);
+  it("are not added by a sending key, in identify or alias: 422 names the field and the way; those that are there serve it", async () => {
+    const ask = (target: string, body: unknown) => workspace.as("all", "POST", target, body);
     const [known, unknown] = ["user_id", "loyalty"].map((namespace) => ({ namespace, value: "1" }));
     const refused = await ask("/v1/identify", { identifiers: [known, unknown] });
     assert.deepEqual([refused.status, errorPaths(refused)], [422, ["identifiers.1.namespace"]]);
@@ -74,15 +74,15 @@ describe("Namespaces", () => {
     assert.equal((await ask("/v1/identify", { identifiers: [known, unknown] })).status, 200);
   });
 
-  it("are added by an ingest_only key with an event, because the schema names them, and where the workspace allows it", async () => {
+  it("are added by a sending key with an event, because the schema names them, and where the workspace allows it", async () => {
     const card = { type: "string", "x-identity": { namespace: "card" } };
     const schemaId = await workspace.schema({ type: "object", properties: { card } });
     const event = { schema_id: schemaId, timestamp: "2026-01-31T12:00:00Z", payload: { card: "1" } };
-    assert.equal((await workspace.as("ingest", "POST", "/v1/collect", event)).status, 202);
-    const settings = { shared_identifier_limit: null, ingest_only_adds_namespaces: true };
+    assert.equal((await workspace.as("all", "POST", "/v1/collect", event)).status, 202);
+    const settings = { shared_identifier_limit: null, sending_keys_add_namespaces: true };
     await workspace.send("PUT", "/v1/identity/settings", settings);
     const identifiers = [{ namespace: "loyalty", value: "1" }];
-    assert.equal((await workspace.as("ingest", "POST", "/v1/identify", { identifiers })).status, 200);
+    assert.equal((await workspace.as("all", "POST", "/v1/identify", { identifiers })).status, 200);
     const added = names((await workspace.send("GET", "/v1/namespaces")).body).filter(
       (name) => !BUILT_IN.includes(name),
     );

@@ -49,8 +49,11 @@ const DECLARED: Readonly<Record<string, "viewer" | "editor" | "admin" | "owner" 
   "GET /v1/workspaces": "operator",
   "POST /v1/workspaces/:id/keys": "operator",
 };
-const INGEST = new Set(["POST /v1/collect", "POST /v1/identify", "POST /v1/alias"]);
-const CALLERS = ["viewer", "editor", "admin", "owner", "ingest"] as const satisfies readonly Caller[];
+const SENDING = {
+  collect: new Set(["POST /v1/collect"]),
+  all: new Set(["POST /v1/collect", "POST /v1/identify", "POST /v1/alias"]),
+};
+const CALLERS = ["viewer", "editor", "admin", "owner", "collect", "all"] as const satisfies readonly Caller[];
 const RANK = ["viewer", "editor", "admin", "owner"];
 
 /** The table needs no ports until a route is called. */
@@ -61,7 +64,7 @@ const expected = (name: string, caller: Caller | "operator" | "nobody"): "allowe
   const declared = DECLARED[name]!;
   if (declared === "operator" || caller === "operator") return declared === caller ? "allowed" : 401;
   if (caller === "nobody") return 401;
-  if (caller === "ingest") return INGEST.has(name) ? "allowed" : 403;
+  if (caller === "collect" || caller === "all") return SENDING[caller].has(name) ? "allowed" : 403;
   return RANK.indexOf(caller) >= RANK.indexOf(declared) ? "allowed" : 403;
 };
 
@@ -82,8 +85,9 @@ describe("The table of routes", () => {
       routes.map((route) => [nameOf(route), route.access.kind === "role" ? route.access.role : route.access.kind]),
     );
     assert.deepEqual(shown, DECLARED);
-    const ingest = routes.filter(({ access }) => access.kind === "role" && access.ingest === true).map(nameOf);
-    assert.deepEqual(new Set(ingest), INGEST);
+    const sending = (sends: readonly unknown[]) =>
+      new Set(routes.filter(({ access }) => access.kind === "role" && sends.includes(access.send)).map(nameOf));
+    assert.deepEqual({ collect: sending(["collect"]), all: sending(["collect", "all"]) }, SENDING);
   });
 
   it("puts every route under /v1", () => {

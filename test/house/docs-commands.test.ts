@@ -99,8 +99,8 @@ describe("The commands of the pages", () => {
 
   it("work in production.md: the keys can do what the text says", async () => {
     const [owner, sender] = await answersOf("production.md");
-    assert.deepEqual([at(owner, "role"), at(owner, "ingest_only")], ["owner", false]);
-    assert.deepEqual([at(sender, "role"), at(sender, "ingest_only")], ["editor", true]);
+    assert.deepEqual([at(owner, "role"), at(owner, "send")], ["owner", null]);
+    assert.deepEqual([at(sender, "role"), at(sender, "send")], ["editor", "collect"]);
   });
 
   it("work in api.md", async () => {

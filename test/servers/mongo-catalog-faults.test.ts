@@ -111,10 +111,10 @@ const ANSWERS: Readonly<Record<string, Check>> = {
     assert.deepEqual((await other.namespaces(workspace))[0], raised);
   },
   "putIdentitySettings resolves": async ({ catalog, other, workspace }) => {
-    await catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 3, ingestOnlyAddsNamespaces: false });
+    await catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 3, sendingKeysAddNamespaces: false });
     assert.deepEqual(await other.identitySettings(workspace), {
       sharedIdentifierLimit: 3,
-      ingestOnlyAddsNamespaces: false,
+      sendingKeysAddNamespaces: false,
     });
   },
 };
@@ -213,7 +213,7 @@ describe("a silent MongoDB", () => {
         () => catalog.namespaces(workspace),
         () => putNamespace(catalog, workspace, aNamespace()),
         () => catalog.identitySettings(workspace),
-        () => catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 1, ingestOnlyAddsNamespaces: false }),
+        () => catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 1, sendingKeysAddNamespaces: false }),
         () => catalog.secret(),
         () => catalog.ready(),
       ];

@@ -136,13 +136,13 @@ describe("two processes on one catalog in MongoDB", () => {
           ...both.map(raise),
           both[round % 2]!.putIdentitySettings(workspace, {
             sharedIdentifierLimit: round,
-            ingestOnlyAddsNamespaces: false,
+            sendingKeysAddNamespaces: false,
           }),
         ]);
         assert.deepEqual(await both[0].namespaces(workspace), [aNamespace({ name: "card", priority: 2 * round })]);
         assert.deepEqual(await both[1].identitySettings(workspace), {
           sharedIdentifierLimit: round,
-          ingestOnlyAddsNamespaces: false,
+          sendingKeysAddNamespaces: false,
         });
       }
     }));
@@ -254,14 +254,14 @@ describe("the catalog in MongoDB", () => {
       assert.deepEqual(await catalog.namespaces(workspace), [card]);
       assert.deepEqual(await catalog.identitySettings(workspace), {
         sharedIdentifierLimit: null,
-        ingestOnlyAddsNamespaces: false,
+        sendingKeysAddNamespaces: false,
       });
       const changed = await catalog.changeNamespace(workspace, "card", (current) => ({ ...current!, limit: 1 }));
       assert.deepEqual(changed, { ...card, limit: 1 });
-      await catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 5, ingestOnlyAddsNamespaces: false });
+      await catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 5, sendingKeysAddNamespaces: false });
       assert.deepEqual(await catalog.identitySettings(workspace), {
         sharedIdentifierLimit: 5,
-        ingestOnlyAddsNamespaces: false,
+        sendingKeysAddNamespaces: false,
       });
     }));
 

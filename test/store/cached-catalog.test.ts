@@ -261,7 +261,7 @@ describe("The cached catalog", () => {
     const ask = async () => (await catalog.identitySettings(workspace)).sharedIdentifierLimit;
     assert.deepEqual([await ask(), await ask(), state.asked], [1, 1, 1]);
     await assert.rejects(
-      catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 2, ingestOnlyAddsNamespaces: false }),
+      catalog.putIdentitySettings(workspace, { sharedIdentifierLimit: 2, sendingKeysAddNamespaces: false }),
       /lost/,
     );
     assert.deepEqual([await ask(), state.asked], [2, 2]);

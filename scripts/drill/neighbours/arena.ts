@@ -41,7 +41,7 @@ export async function openArena(ground: Ground): Promise<Arena> {
     const request = { method: "POST", path: "/v1/keys", key: flooding.key, body } as const;
     return (await requireAnswer<{ readonly key: string }>(client, 201, request)).key;
   };
-  const sender = await keyOf({ role: "editor", ingest_only: true });
+  const sender = await keyOf({ role: "editor", send: "all" });
   const viewer = await keyOf({ role: "viewer" });
   return {
     client,

@@ -1,5 +1,5 @@
 import type { Database, SqlValue } from "../../../core/database.js";
-import type { KeyRecord, Role, Workspace } from "../../../core/catalog/catalog.js";
+import type { KeyRecord, Role, Send, Workspace } from "../../../core/catalog/catalog.js";
 import { deleteKey, rotateKey } from "../../../core/catalog/decide.js";
 import { AppError } from "../../../core/errors.js";
 import type { KeyId, WorkspaceId } from "../../../core/ids.js";
@@ -14,8 +14,7 @@ export function createKeys(database: Database, session: Session): KeyMethods {
   const workspace = database.prepare("SELECT id, name, created_at FROM workspaces WHERE id = ?");
   const workspaces = database.prepare("SELECT id, name, created_at FROM workspaces WHERE id > ? ORDER BY id LIMIT ?");
   const insertKey = database.prepare(
-    `INSERT INTO keys (id, ws, role, ingest_only, name, hash, created_at, expires_at, successor, sender)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO keys (${KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO NOTHING`,
   );
   const key = database.prepare(`${SELECT_KEY} WHERE id = ?`);
@@ -77,12 +76,15 @@ const toWorkspace = ([workspaceId, name, createdAt]: WorkspaceRow): Workspace =>
   createdAt,
 });
 
-const SELECT_KEY = "SELECT id, ws, role, ingest_only, name, hash, created_at, expires_at, successor, sender FROM keys";
+const KEY_COLUMNS = "id, ws, role, send, origins, per_minute, name, hash, created_at, expires_at, successor, sender";
+const SELECT_KEY = `SELECT ${KEY_COLUMNS} FROM keys`;
 type KeyRow = readonly [
   KeyId,
   WorkspaceId,
   Role,
-  number,
+  Send | null,
+  string | null,
+  number | null,
   Buffer | null,
   string,
   number,
@@ -91,15 +93,29 @@ type KeyRow = readonly [
   KeyId,
 ];
 function toKey(row: KeyRow): KeyRecord {
-  const [keyId, workspace, role, ingestOnly, name, hash, createdAt, expiresAt, successor, sender] = row;
-  const life = { createdAt, expiresAt, successor, sender };
-  return { keyId, workspace, role, ingestOnly: ingestOnly === 1, name: name?.toString() ?? null, hash, ...life };
+  const [keyId, workspace, role, send, origins, perMinute, name, hash, createdAt, expiresAt, successor, sender] = row;
+  return {
+    keyId,
+    workspace,
+    role,
+    send,
+    origins: origins === null ? null : (JSON.parse(origins) as readonly string[]),
+    perMinute,
+    name: name?.toString() ?? null,
+    hash,
+    createdAt,
+    expiresAt,
+    successor,
+    sender,
+  };
 }
 const keyParameters = (key: KeyRecord): readonly SqlValue[] => [
   key.keyId,
   key.workspace,
   key.role,
-  Number(key.ingestOnly),
+  key.send,
+  key.origins === null ? null : JSON.stringify(key.origins),
+  key.perMinute,
   key.name === null ? null : Buffer.from(key.name),
   key.hash,
   key.createdAt,

@@ -1,12 +1,14 @@
 import { BSON } from "mongodb";
-import type { Compatibility, Merge, NamespaceKind, Normalization, Role } from "../../../core/catalog/catalog.js";
+import type { Compatibility, Merge, NamespaceKind, Normalization, Role, Send } from "../../../core/catalog/catalog.js";
 import { AppError } from "../../../core/errors.js";
 import type { DatasetId, KeyId, SchemaId, WorkspaceId } from "../../../core/ids.js";
 
 export interface KeyRow {
   readonly key_id: KeyId;
   readonly role: Role;
-  readonly ingest_only: boolean;
+  readonly send: Send | null;
+  readonly origins: readonly string[] | null;
+  readonly per_minute: number | null;
   readonly name: string | null;
   readonly hash: string;
   readonly created_at: number;
@@ -47,7 +49,7 @@ export interface NamespaceRow {
 
 export interface IdentitySettingsRow {
   readonly shared_identifier_limit: number | null;
-  readonly ingest_only_adds_namespaces?: boolean;
+  readonly sending_keys_add_namespaces: boolean;
 }
 
 /** What changes together is stored together. Names that clients choose are values, never field names. */

@@ -91,17 +91,17 @@ const createSettings = ({
     if (row === null) return DEFAULT_IDENTITY_SETTINGS;
     return {
       sharedIdentifierLimit: row.shared_identifier_limit,
-      ingestOnlyAddsNamespaces: row.ingest_only_adds_namespaces ?? false,
+      sendingKeysAddNamespaces: row.sending_keys_add_namespaces,
     };
   },
-  putIdentitySettings: (workspace, { sharedIdentifierLimit, ingestOnlyAddsNamespaces }) =>
+  putIdentitySettings: (workspace, { sharedIdentifierLimit, sendingKeysAddNamespaces }) =>
     change(workspace, {
       sections: ["identity_settings"],
       decide: () => ({
         change: {
           identity_settings: {
             shared_identifier_limit: sharedIdentifierLimit,
-            ingest_only_adds_namespaces: ingestOnlyAddsNamespaces,
+            sending_keys_add_namespaces: sendingKeysAddNamespaces,
           },
         },
         result: undefined,

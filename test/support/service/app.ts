@@ -98,7 +98,7 @@ export const SIGNUP_SCHEMA = {
   },
 };
 
-export type Caller = "viewer" | "editor" | "admin" | "owner" | "ingest";
+export type Caller = "viewer" | "editor" | "admin" | "owner" | "collect" | "all";
 
 export interface TestWorkspace {
   readonly id: string;
@@ -151,7 +151,8 @@ export function workspaceOf(url: string, id: string, owner: string): TestWorkspa
   const ask = (method: string, target: string, body?: unknown, headers: http.OutgoingHttpHeaders = {}) =>
     send(url, method, target, { key: owner, body, headers });
   const make = async (caller: Caller): Promise<string> => {
-    const body = caller === "ingest" ? { role: "editor", ingest_only: true } : { role: caller };
+    const sends = caller === "collect" || caller === "all";
+    const body = sends ? { role: "editor", send: caller } : { role: caller };
     return textAt((await ask("POST", "/v1/keys", body)).body, "key");
   };
   const key = (caller: Caller): Promise<string> => {
