@@ -30,6 +30,11 @@ export interface EventQueue extends Port {
   /** Resolves once the message would survive a crash. Rejects with `unavailable` when the queue is full. */
   publish(message: Buffer): Promise<void>;
   /**
+   * Publishes them in one step. Resolves once all would survive a crash, and rejects with `unavailable` when any is in doubt. Of none it
+   * resolves at once.
+   */
+  publishAll(messages: readonly Buffer[]): Promise<void>;
+  /**
    * Delivers every published message at least once, in batches of at most `batchMax`, in any order. A batch is of one workspace, which
    * has one batch under way at a time; the batches of several workspaces are under way together, and none waits until a slow one is
    * settled. Workspaces take turns by the time that their batches take. The handler answers one outcome for each, in order; a handler that

@@ -120,6 +120,10 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
       requireOpen();
       await publisher.publish(names.main, message);
     },
+    publishAll: async (messages) => {
+      requireOpen();
+      await Promise.all(messages.map((message) => publisher.publish(names.main, message)));
+    },
     consume: (batchMax, handler): Consumer => {
       requireOpen();
       if (consumer) throw new Error("The queue has a consumer already.");

@@ -6,11 +6,11 @@ import type { Consumer, EventQueue } from "../../core/ports/event-queue.js";
 import { anEvent } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
-import { DONE, listen, numbered, publishAll, QUIET_MS, texts } from "../support/queue.js";
+import { DONE, listen, numbered, publishEach, QUIET_MS, texts } from "../support/queue.js";
 
 export const lifecycleSentences: Contract<EventQueue> = {
   "waits at the consumer's close for the batch under way, and takes no other": async ({ port }) => {
-    await publishAll(port, numbered(20));
+    await publishEach(port, numbered(20));
     let started = false;
     let finished = 0;
     const consumer = port.consume(10, async (batch) => {
@@ -29,7 +29,7 @@ export const lifecycleSentences: Contract<EventQueue> = {
   },
 
   "delivers to the next consumer what the one before left": async ({ port }) => {
-    await publishAll(port, numbered(5));
+    await publishEach(port, numbered(5));
     const first = listen(port, 10, () => ({ kind: "postpone", delayMs: 60_000 }));
     await first.came(5);
     await first.consumer.close();
@@ -49,7 +49,7 @@ export const lifecycleSentences: Contract<EventQueue> = {
   },
 
   "ends the consumer when it is closed itself": async ({ port, reopen }) => {
-    await publishAll(port, numbered(3));
+    await publishEach(port, numbered(3));
     const { came, batches } = listen(port);
     await came(3);
     const again = await reopen();
@@ -65,7 +65,7 @@ export const lifecycleSentences: Contract<EventQueue> = {
       const messages = ["first", "second"].map((name) =>
         encodeMessage(anEvent({ eventId, payload: Buffer.from(JSON.stringify({ name })) })),
       );
-      await publishAll(port, messages);
+      await publishEach(port, messages);
       assert.equal(await port.findEarlier(eventId), null);
       const again = await reopen();
       const found = await again.findEarlier(eventId);

@@ -4,7 +4,7 @@ import { workspaceOf } from "../../core/event/message.js";
 import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import type { Contract } from "../support/contract.js";
 import { eventually } from "../support/eventually.js";
-import { DONE, listen, messagesOf, publishAll, QUIET_MS } from "../support/queue.js";
+import { DONE, listen, messagesOf, publishEach, QUIET_MS } from "../support/queue.js";
 import { WORKSPACES } from "../support/worker-bench.js";
 
 const [ONE, TWO] = WORKSPACES;
@@ -15,7 +15,7 @@ const isOf = (workspace: string, batch: readonly Delivery[]): boolean => workspa
 export const workspaceSentences: Contract<EventQueue> = {
   "keeps workspaces apart: a batch is of one": async ({ port }) => {
     const [ones, twos] = [messagesOf(ONE, 20), messagesOf(TWO, 20)];
-    await publishAll(
+    await publishEach(
       port,
       ones.flatMap((message, n) => [message, twos[n]!]),
     );
@@ -46,9 +46,9 @@ export const workspaceSentences: Contract<EventQueue> = {
         }
         return batch.map(() => DONE);
       });
-      await publishAll(port, messagesOf(slow, 15));
+      await publishEach(port, messagesOf(slow, 15));
       await eventually("the slow one is under way", () => slowUnderWay > 0);
-      await publishAll(port, messagesOf(quick, 15));
+      await publishEach(port, messagesOf(quick, 15));
       await eventually("the quick one is settled", async () => (await port.depth()) === 15);
       release();
       await eventually("all are settled", async () => (await port.depth()) === 0);
@@ -59,7 +59,7 @@ export const workspaceSentences: Contract<EventQueue> = {
 
   "does not let a workspace wait for the backlog of another": async ({ port }) => {
     const served: string[] = [];
-    await publishAll(port, messagesOf(ONE, 30, 60_000));
+    await publishEach(port, messagesOf(ONE, 30, 60_000));
     const consumer = port.consume(10, async (batch) => {
       const [workspace] = workspacesOf(batch);
       served.push(workspace!);
@@ -67,7 +67,7 @@ export const workspaceSentences: Contract<EventQueue> = {
       return batch.map(() => DONE);
     });
     await eventually("the first one is under way", () => served.length > 0);
-    await publishAll(port, messagesOf(TWO, 1));
+    await publishEach(port, messagesOf(TWO, 1));
     await eventually("all are settled", async () => (await port.depth()) === 0);
     await consumer.close();
     assert.ok(served.includes(TWO) && served.indexOf(TWO) <= 3, served.join());
@@ -78,9 +78,9 @@ export const workspaceSentences: Contract<EventQueue> = {
     const { consumer, batches, came } = listen(port, 5, ({ message }) =>
       workspaceOf(message) === ONE ? { kind: "postpone", delayMs: 60_000 } : DONE,
     );
-    await publishAll(port, messagesOf(ONE, 20));
+    await publishEach(port, messagesOf(ONE, 20));
     await came(1);
-    await publishAll(port, messagesOf(TWO, 20));
+    await publishEach(port, messagesOf(TWO, 20));
     await eventually("the other one goes on", async () => (await port.depth()) === 20);
     await sleep(QUIET_MS);
     await consumer.close();

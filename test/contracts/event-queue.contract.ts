@@ -5,15 +5,16 @@ import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import { QUEUE_LENGTH_MAX } from "../support/backends.js";
 import type { Contract } from "../support/contract.js";
 import { eventually } from "../support/eventually.js";
-import { DONE, FAILED_AT, listen, numbered, publishAll, QUIET_MS, texts } from "../support/queue.js";
+import { DONE, FAILED_AT, listen, numbered, publishEach, QUIET_MS, texts } from "../support/queue.js";
 import { lifecycleSentences } from "./event-queue-lifecycle.contract.js";
+import { togetherSentences } from "./event-queue-together.contract.js";
 import { workspaceSentences } from "./event-queue-workspaces.contract.js";
 
 export const eventQueueContract: Contract<EventQueue> = {
   "delivers a message byte for byte": async ({ port }) => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     const large = Buffer.alloc(300_000, "large");
-    await publishAll(port, [bytes, large]);
+    await publishEach(port, [bytes, large]);
     const { consumer, deliveries, came } = listen(port);
     await came(2);
     await consumer.close();
@@ -25,7 +26,7 @@ export const eventQueueContract: Contract<EventQueue> = {
 
   "delivers every one of many messages that are published at once": async ({ port }) => {
     const messages = numbered(500);
-    await publishAll(port, messages);
+    await publishEach(port, messages);
     const { consumer, deliveries, came } = listen(port, 64);
     await came(500);
     await consumer.close();
@@ -44,7 +45,7 @@ export const eventQueueContract: Contract<EventQueue> = {
   },
 
   "gives batches of at most batchMax": async ({ port }) => {
-    await publishAll(port, numbered(50));
+    await publishEach(port, numbered(50));
     const { consumer, batches, came } = listen(port, 7);
     await came(50);
     await consumer.close();
@@ -52,7 +53,7 @@ export const eventQueueContract: Contract<EventQueue> = {
   },
 
   "gives several messages together when several wait": async ({ port }) => {
-    await publishAll(port, numbered(50));
+    await publishEach(port, numbered(50));
     const { consumer, batches, came } = listen(port, 25);
     await came(50);
     await consumer.close();
@@ -68,7 +69,7 @@ export const eventQueueContract: Contract<EventQueue> = {
   },
 
   "forgets what is done": async ({ port, reopen }) => {
-    await publishAll(port, numbered(20));
+    await publishEach(port, numbered(20));
     const first = listen(port);
     await first.came(20);
     await first.consumer.close();
@@ -80,7 +81,7 @@ export const eventQueueContract: Contract<EventQueue> = {
   },
 
   "keeps what is not done across close and reopen": async ({ port, reopen }) => {
-    await publishAll(port, numbered(3));
+    await publishEach(port, numbered(3));
     const again = await reopen();
     assert.equal(await again.depth(), 3);
     const { consumer, deliveries, came } = listen(again);
@@ -91,13 +92,13 @@ export const eventQueueContract: Contract<EventQueue> = {
   },
 
   "takes messages again after it was emptied and reopened": async ({ port, reopen }) => {
-    await publishAll(port, numbered(5));
+    await publishEach(port, numbered(5));
     const first = listen(port);
     await first.came(5);
     await first.consumer.close();
     const again = await reopen();
     const second = listen(again);
-    await publishAll(again, numbered(2));
+    await publishEach(again, numbered(2));
     await second.came(2);
     await second.consumer.close();
     assert.deepEqual(new Set(texts(second.deliveries())), new Set(numbered(2).map(String)));
@@ -156,7 +157,7 @@ export const eventQueueContract: Contract<EventQueue> = {
   },
 
   "does not spin while everything is postponed": async ({ port }) => {
-    await publishAll(port, numbered(100));
+    await publishEach(port, numbered(100));
     const { consumer, batches, came } = listen(port, 10, () => ({ kind: "postpone", delayMs: 60_000 }));
     await came(10);
     await sleep(100);
@@ -166,7 +167,7 @@ export const eventQueueContract: Contract<EventQueue> = {
   },
 
   "settles each message of a batch on its own": async ({ port }) => {
-    await publishAll(port, numbered(30));
+    await publishEach(port, numbered(30));
     const kinds = ["done", "retry", "postpone"] as const;
     const { consumer, deliveries, came } = listen(port, 30, ({ message, attempts }) => {
       const kind = kinds[Number(message.toString().slice(8)) % 3]!;
@@ -187,7 +188,7 @@ export const eventQueueContract: Contract<EventQueue> = {
   },
 
   "counts a handler that throws as a retry of its whole batch": async ({ port }) => {
-    await publishAll(port, numbered(3));
+    await publishEach(port, numbered(3));
     const seen: Delivery[] = [];
     let thrown = 0;
     const consumer = port.consume(10, async (batch) => {
@@ -205,7 +206,7 @@ export const eventQueueContract: Contract<EventQueue> = {
   },
 
   "counts an answer of another length as a retry, and loses nothing": async ({ port }) => {
-    await publishAll(port, numbered(3));
+    await publishEach(port, numbered(3));
     const attempts: number[] = [];
     const consumer = port.consume(10, async (batch) => {
       attempts.push(...batch.map((delivery) => delivery.attempts));
@@ -225,7 +226,7 @@ export const eventQueueContract: Contract<EventQueue> = {
       message.toString() === "bad" ? { kind: "retry", delayMs: 60_000, failedAt: FAILED_AT } : DONE,
     );
     await came(1);
-    await publishAll(port, numbered(20));
+    await publishEach(port, numbered(20));
     await came(21);
     await consumer.close();
     assert.equal(deliveries().length, 21);
@@ -233,7 +234,7 @@ export const eventQueueContract: Contract<EventQueue> = {
   },
 
   "holds up no other retry while very many wait long for theirs": async ({ port }) => {
-    await publishAll(port, numbered(700));
+    await publishEach(port, numbered(700));
     const { consumer, came, deliveries } = listen(port, 100, ({ message, attempts }) =>
       attempts > 0
         ? DONE
@@ -249,7 +250,7 @@ export const eventQueueContract: Contract<EventQueue> = {
 
   "counts in its depth what is not done": async ({ port }) => {
     assert.equal(await port.depth(), 0);
-    await publishAll(port, numbered(10));
+    await publishEach(port, numbered(10));
     assert.equal(await port.depth(), 10);
     const { consumer, came } = listen(port, 10, ({ message }) =>
       Number(message.toString().slice(8)) < 4 ? DONE : { kind: "postpone", delayMs: 60_000 },
@@ -276,6 +277,7 @@ export const eventQueueContract: Contract<EventQueue> = {
     assert.equal(new Set(texts(deliveries())).size, taken + 1);
   },
 
+  ...togetherSentences,
   ...workspaceSentences,
   ...lifecycleSentences,
 };

@@ -4,7 +4,7 @@ import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import { openRabbitQueue } from "../../store/rabbitmq/queue.js";
 import { namesOf } from "../../store/rabbitmq/topology.js";
 import { eventually } from "../support/eventually.js";
-import { DONE, numbered, publishAll } from "../support/queue.js";
+import { DONE, numbered, publishEach } from "../support/queue.js";
 import { aQueueName, connectToRabbit, dropQueues } from "../support/servers/rabbitmq-backend.js";
 import { serversUnderTest } from "../support/servers/servers.js";
 
@@ -61,7 +61,7 @@ describe("The bytes that a process holds of RabbitMQ", () => {
     await eventually("all are done", async () => (await queue.depth().catch(() => -1)) === 0);
     assert.equal(new Set(seen.map(({ message }) => message.readUInt32BE())).size, LARGE);
     assert.ok(seen.every(({ crashes }) => crashes <= 2));
-    await publishAll(queue, numbered(50));
+    await publishEach(queue, numbered(50));
     await eventually("the next ones too", () => seen.filter(({ message }) => message.length < 100).length === 50);
     await consumer.close();
   });

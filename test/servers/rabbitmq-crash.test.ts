@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import { openRabbitQueue } from "../../store/rabbitmq/queue.js";
 import { eventually } from "../support/eventually.js";
-import { DONE, FAILED_AT, listen, numbered, publishAll, texts } from "../support/queue.js";
+import { DONE, FAILED_AT, listen, numbered, publishEach, texts } from "../support/queue.js";
 import { aQueueName, dropQueues } from "../support/servers/rabbitmq-backend.js";
 import { killRabbitChildren, startRabbitChild, type Told } from "../support/servers/rabbitmq-process.js";
 import { openBrokerProxy, type BrokerProxy } from "../support/servers/rabbitmq-proxy.js";
@@ -27,7 +27,7 @@ describe("The queue on RabbitMQ, when a process dies", () => {
   });
 
   it("delivers alone, one crash higher, what was in hand when the connection was cut", async () => {
-    await publishAll(queue, numbered(5));
+    await publishEach(queue, numbered(5));
     let isCut = false;
     const batches: (readonly Delivery[])[] = [];
     const consumer = queue.consume(5, async (batch) => {
@@ -50,9 +50,9 @@ describe("The queue on RabbitMQ, when a process dies", () => {
   });
 
   it("buries the poison after more than twenty crashes, while no neighbour has more than two", async () => {
-    await publishAll(queue, numbered(10));
+    await publishEach(queue, numbered(10));
     await queue.publish(Buffer.from("poison"));
-    await publishAll(
+    await publishEach(
       queue,
       numbered(40).map((message) => Buffer.concat([message, Buffer.from(" after")])),
     );
@@ -62,7 +62,7 @@ describe("The queue on RabbitMQ, when a process dies", () => {
       await child.ended();
       told.push(...child.told);
       if (kill === 10)
-        await publishAll(
+        await publishEach(
           queue,
           numbered(20).map((message) => Buffer.concat([message, Buffer.from(" late")])),
         );
@@ -113,7 +113,7 @@ describe("The queue on RabbitMQ, when a process dies", () => {
     for (let round = 0; round < 3; round += 1) {
       const victim = startRabbitChild("consume", url, name);
       await eventually("it has work in hand", async () => {
-        await publishAll(
+        await publishEach(
           queue,
           Array.from({ length: 50 }, (_, n) => Buffer.from(`message ${published + n}`)),
         );

@@ -7,7 +7,7 @@ import type { EventQueue } from "../../core/ports/event-queue.js";
 import { openRabbitQueue } from "../../store/rabbitmq/queue.js";
 import { namesOf } from "../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
-import { listen, numbered, publishAll } from "../support/queue.js";
+import { listen, numbered, publishEach } from "../support/queue.js";
 import { aQueueName, connectToRabbit, dropQueues } from "../support/servers/rabbitmq-backend.js";
 import { openBrokerProxy, type BrokerProxy } from "../support/servers/rabbitmq-proxy.js";
 import { serversUnderTest } from "../support/servers/servers.js";
@@ -91,7 +91,7 @@ describe("The queue on RabbitMQ, when the broker is away", () => {
   });
 
   it("closes in time while the broker is silent", async () => {
-    await publishAll(queue, numbered(20));
+    await publishEach(queue, numbered(20));
     const { came } = listen(queue, 10, () => ({ kind: "postpone", delayMs: 60_000 }));
     await came(10);
     proxy.silence(true);
@@ -100,7 +100,7 @@ describe("The queue on RabbitMQ, when the broker is away", () => {
   });
 
   it("leaves nothing behind that it cannot have settled: all is delivered to the next one", async () => {
-    await publishAll(queue, numbered(20));
+    await publishEach(queue, numbered(20));
     const { came } = listen(queue, 10, () => ({ kind: "postpone", delayMs: 60_000 }));
     await came(10);
     await proxy.close();

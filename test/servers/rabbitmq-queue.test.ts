@@ -6,7 +6,7 @@ import type { Delivery, EventQueue } from "../../core/ports/event-queue.js";
 import { openRabbitQueue, type RabbitQueueOptions } from "../../store/rabbitmq/queue.js";
 import { namesOf } from "../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
-import { DONE, FAILED_AT, listen, numbered, publishAll, texts } from "../support/queue.js";
+import { DONE, FAILED_AT, listen, numbered, publishEach, texts } from "../support/queue.js";
 import { aQueueName, connectToRabbit, dropQueues } from "../support/servers/rabbitmq-backend.js";
 import { serversUnderTest } from "../support/servers/servers.js";
 
@@ -48,7 +48,7 @@ describe("The queue on RabbitMQ", () => {
 
   describe("an orderly close", () => {
     it("blames nobody and forgets no acknowledgement, however scattered they are", async () => {
-      await publishAll(queue, numbered(400));
+      await publishEach(queue, numbered(400));
       const first = listen(queue, 400, ({ message }) =>
         Number(message.toString().slice(8)) % 2 === 0 ? DONE : { kind: "postpone", delayMs: 60_000 },
       );
@@ -66,7 +66,7 @@ describe("The queue on RabbitMQ", () => {
 
     it("forgets no acknowledgement of the many small batches just before it", async () => {
       for (let round = 0; round < 5; round += 1) {
-        await publishAll(queue, numbered(200));
+        await publishEach(queue, numbered(200));
         const first = listen(queue, 1);
         await first.came(200);
         await first.consumer.close();
@@ -75,7 +75,7 @@ describe("The queue on RabbitMQ", () => {
     });
 
     it("gives what it had not begun to the next consumer as if it were new", async () => {
-      await publishAll(queue, numbered(200));
+      await publishEach(queue, numbered(200));
       const first = listen(queue, 1, () => ({ kind: "postpone", delayMs: 60_000 }));
       await first.came(1);
       await first.consumer.close();
@@ -128,7 +128,7 @@ describe("The queue on RabbitMQ", () => {
   describe("what the broker gave up on", () => {
     it("is delivered alone, with more crashes than any setting allows", async () => {
       await publishRaw(namesOf(name).dead, Buffer.from("given up"));
-      await publishAll(queue, numbered(20));
+      await publishEach(queue, numbered(20));
       const { came, consumer, batches } = listen(queue);
       await came(21);
       await consumer.close();
@@ -140,7 +140,7 @@ describe("The queue on RabbitMQ", () => {
 
   describe("messages that wait for their next try", () => {
     it("keep no fresh message back, however many they are", async () => {
-      await publishAll(
+      await publishEach(
         queue,
         Array.from({ length: 450 }, () => Buffer.from("bad")),
       );
@@ -148,7 +148,7 @@ describe("The queue on RabbitMQ", () => {
         message.toString() === "bad" ? { kind: "retry", delayMs: 60_000, failedAt: FAILED_AT } : DONE,
       );
       await came(450);
-      await publishAll(queue, numbered(20));
+      await publishEach(queue, numbered(20));
       await came(470);
       await consumer.close();
       assert.equal(deliveries().filter(({ attempts }) => attempts === 0).length, 470);
@@ -235,7 +235,7 @@ describe("The queue on RabbitMQ", () => {
       await queue.close();
       await dropQueues(url, name);
       queue = await open({ lengthMax: 5 });
-      await publishAll(queue, numbered(5));
+      await publishEach(queue, numbered(5));
       await assert.rejects(
         async () => {
           for (let extra = 0; extra < 50; extra += 1) await queue.publish(Buffer.from("one more"));
@@ -281,7 +281,7 @@ describe("The queue on RabbitMQ", () => {
   });
 
   it("counts in its depth what is in hand", async () => {
-    await publishAll(queue, numbered(30));
+    await publishEach(queue, numbered(30));
     let finish = (): void => {};
     const finished = new Promise<void>((resolve) => (finish = resolve));
     const batches: (readonly Delivery[])[] = [];

@@ -27,7 +27,7 @@ describe("The embedded queue", () => {
     await queue.close();
     await store.close();
   };
-  const publishAll = (count: number, name = "message"): Promise<readonly void[]> =>
+  const publishEach = (count: number, name = "message"): Promise<readonly void[]> =>
     Promise.all(Array.from({ length: count }, (_, n) => queue.publish(Buffer.from(`${name} ${n}`))));
 
   beforeEach(async () => {
@@ -70,12 +70,28 @@ describe("The embedded queue", () => {
     assert.equal(await queue.depth(), 1);
   });
 
+  it("keeps all or nothing of a list, and counts what it keeps", async () => {
+    const list = (count: number): readonly Buffer[] => Array.from({ length: count }, (_, n) => Buffer.from(`${n}`));
+    await queue.publishAll(list(9_000));
+    assert.equal(commits, 1);
+    await rejectsAsUnavailable(() => queue.publishAll(list(1_001)));
+    assert.equal(await queue.depth(), 9_000);
+    disk = () => {
+      throw Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+    };
+    await assert.rejects(queue.publishAll(list(1_000)));
+    assert.equal(await queue.depth(), 9_000);
+    disk = (commit) => commit();
+    await queue.publishAll(list(1_000));
+    assert.equal(await queue.depth(), 10_000);
+  });
+
   it("keeps a message that is published while another one's answer is on its way", async () => {
     const { database } = store;
     const late: Promise<void>[] = [];
     // This write waits in the group before the queue's, so its answer comes before the queue knows of the commit.
     const neighbour = database.write(() => 1).then(() => late.push(queue.publish(Buffer.from("late"))));
-    await Promise.all([neighbour, publishAll(3)]);
+    await Promise.all([neighbour, publishEach(3)]);
     await Promise.all(late);
     await close();
     await open();
@@ -83,7 +99,7 @@ describe("The embedded queue", () => {
   });
 
   it("settles a batch and takes the next with one commit", async () => {
-    await publishAll(100);
+    await publishEach(100);
     commits = 0;
     const consumer = queue.consume(10, done);
     await eventually("all are done", async () => (await queue.depth()) === 0);
@@ -95,7 +111,7 @@ describe("The embedded queue", () => {
     await sleep(1); // by then the test runner has set its own
     const before = timers();
     const consumer = queue.consume(10, done);
-    await publishAll(3);
+    await publishEach(3);
     await eventually("all are done", async () => (await queue.depth()) === 0);
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(timers(), before);
@@ -103,7 +119,7 @@ describe("The embedded queue", () => {
   });
 
   it("settles again, and does not handle again, what could not be settled while the disk was full", async () => {
-    await publishAll(5);
+    await publishEach(5);
     let handled = 0;
     const consumer = queue.consume(10, async (batch) => {
       handled += batch.length;
@@ -123,7 +139,7 @@ describe("The embedded queue", () => {
   });
 
   it("takes nothing fresh of a workspace while a whole batch of it is postponed", async () => {
-    await publishAll(30);
+    await publishEach(30);
     let batches = 0;
     const consumer = queue.consume(10, async (batch) => {
       batches += 1;
@@ -155,9 +171,9 @@ describe("The embedded queue", () => {
   });
 
   it("blames the batch in hand, and only it, when its process is killed", async () => {
-    await publishAll(4, "before");
+    await publishEach(4, "before");
     await queue.publish(Buffer.from("poison"));
-    await publishAll(11, "after");
+    await publishEach(11, "after");
     await close();
     const child = startChild("die-on-poison", dataDir);
     await child.ended();
@@ -192,9 +208,9 @@ describe("The embedded queue", () => {
   });
 
   it("gets all neighbours of a poison message through, none of them blamed for more than two crashes", async () => {
-    await publishAll(3, "before");
+    await publishEach(3, "before");
     await queue.publish(Buffer.from("poison"));
-    await publishAll(20, "after");
+    await publishEach(20, "after");
     await close();
     const seen: (readonly [name: string, crashes: number, batch: number])[] = [];
     for (let kill = 0; kill < 3; kill += 1) {
@@ -228,14 +244,14 @@ describe("The embedded queue", () => {
   });
 
   it("delivers what a process died on alone each time, and loses it not among the neighbours that are done", async () => {
-    await publishAll(5);
+    await publishEach(5);
     store.database.prepare("UPDATE queue SET crashes = 1 WHERE message = ?").run([Buffer.from("message 2")]);
     await close();
     await open();
     const batches: (readonly Delivery[])[] = [];
     const consumer = queue.consume(8, async (batch) => {
       batches.push(batch);
-      await publishAll(batches.length < 3 ? 2 : 0, `batch ${batches.length}`);
+      await publishEach(batches.length < 3 ? 2 : 0, `batch ${batches.length}`);
       // An ordinary message waits for its retry at the same time, so that there is a batch to be wrongly put into.
       return batch.map(({ message, crashes, attempts }) =>
         attempts < 2 && (crashes > 0 || message.toString() === "message 0")
@@ -256,7 +272,7 @@ describe("The embedded queue", () => {
   });
 
   it("does not look for fresh messages again and again when the last one is set apart", async () => {
-    await publishAll(3);
+    await publishEach(3);
     store.database.prepare("UPDATE queue SET crashes = 1 WHERE message = ?").run([Buffer.from("message 2")]);
     await close();
     await open();
@@ -275,7 +291,7 @@ describe("The embedded queue", () => {
   });
 
   it("blames nobody after an orderly close", async () => {
-    await publishAll(3);
+    await publishEach(3);
     const consumer = queue.consume(2, async (batch) =>
       batch.map(() => ({ kind: "retry", delayMs: 60_000, failedAt: FAILED_AT }) as const),
     );

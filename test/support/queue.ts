@@ -11,7 +11,7 @@ export const numbered = (count: number): readonly Buffer[] =>
   Array.from({ length: count }, (_, n) => Buffer.from(`message ${n}`));
 export const texts = (deliveries: readonly Delivery[]): readonly string[] =>
   deliveries.map(({ message }) => message.toString());
-export const publishAll = async (queue: EventQueue, messages: readonly Buffer[]): Promise<void> =>
+export const publishEach = async (queue: EventQueue, messages: readonly Buffer[]): Promise<void> =>
   void (await Promise.all(messages.map((message) => queue.publish(message))));
 
 /** Consumes and keeps what came. `outcome` is asked for each delivery; `done` if it is left out. */

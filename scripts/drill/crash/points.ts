@@ -59,6 +59,7 @@ export function createKiller(die: () => void) {
       queue: {
         ...queue,
         publish: (message) => around("publish", () => queue.publish(message)),
+        publishAll: (messages) => around("publish", () => queue.publishAll(messages)),
         consume: (batchMax, handler) =>
           queue.consume(batchMax, async (batch) => {
             enter("take")();

@@ -11,8 +11,8 @@ interface Group {
 }
 
 /**
- * All messages published in one turn of the loop are one write of a few statements.
- * `published` is told each group that is on disk, `refused` the size of one that is not.
+ * All messages published in one turn of the loop are one write of a few statements. What is given together is never split: all of it is
+ * kept, or nothing. `published` is told each group that is on disk, `refused` the size of one that is not.
  */
 export function createPublisher(
   session: Session,
@@ -20,7 +20,7 @@ export function createPublisher(
   last: number,
   published: (rows: readonly QueueMessage[]) => void,
   refused: (messages: number) => void,
-): (message: Buffer) => Promise<void> {
+): (messages: readonly Buffer[]) => Promise<void> {
   let open: Group | null = null;
   let position = last;
 
@@ -43,14 +43,13 @@ export function createPublisher(
     for (const resolve of group.resolve) resolve();
   };
 
-  return (message) =>
+  return (messages) =>
     new Promise((resolve, reject) => {
       if (open === null) {
         open = { rows: [], resolve: [], reject: [] };
         void write(open);
       }
-      position += 1;
-      open.rows.push([position, message]);
+      for (const message of messages) open.rows.push([(position += 1), message]);
       open.resolve.push(resolve);
       open.reject.push(reject);
     });

@@ -10,7 +10,7 @@ import { createSession } from "../session.js";
 
 export interface EmbeddedQueueDeps {
   readonly database: Database;
-  /** Messages that are not done, beyond which `publish` rejects. */
+  /** Messages that are not done, beyond which a publish rejects. */
   readonly lengthMax: number;
   readonly onError: (message: string, error: unknown) => void;
 }
@@ -26,7 +26,7 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
   atOnce(database, rows.recover);
   let { count, last: tail } = rows.size();
   let consumer: RunningConsumer | null = null;
-  const publish = createPublisher(
+  const publishTogether = createPublisher(
     session,
     rows,
     tail,
@@ -39,12 +39,18 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
     },
   );
 
+  const publishAll = (messages: readonly Buffer[]): Promise<void> => {
+    if (count + messages.length > lengthMax) return Promise.reject(new AppError("unavailable", "The queue is full."));
+    count += messages.length;
+    return publishTogether(messages);
+  };
+
   return {
     ready: session.ready,
-    publish: (message) => {
-      if (count >= lengthMax) return Promise.reject(new AppError("unavailable", "The queue is full."));
-      count += 1;
-      return publish(message);
+    publish: (message) => publishAll([message]),
+    publishAll: async (messages) => {
+      session.requireOpen();
+      if (messages.length > 0) await publishAll(messages);
     },
     consume: (batchMax, handler): Consumer => {
       session.requireOpen();
