@@ -1,3 +1,4 @@
+import type { KeyRecord } from "../core/catalog/catalog.js";
 import type { KeyId, WorkspaceId } from "../core/ids.js";
 import type { Identity } from "../core/identity/api.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
@@ -44,5 +45,6 @@ export interface Caller {
   readonly keyId: KeyId;
   /** Of the key: see `KeyRecord`. */
   readonly sender: KeyId;
+  readonly send: KeyRecord["send"];
   readonly now: number;
 }

@@ -3,6 +3,7 @@ import { AppError, mismatch, type ErrorItem } from "../../core/errors.js";
 import type { EventRecord, Instant } from "../../core/event/event.js";
 import { effectiveTs } from "../../core/event/time.js";
 import { admit, namespaceTable, type Admission, type GivenIdentifier } from "../../core/identity/namespaces.js";
+import { withinScope, type Scoped } from "../../core/identity/scope.js";
 import type { EventId, SchemaId, WorkspaceId } from "../../core/ids.js";
 import { extract } from "../../core/schema/plan.js";
 import { registerNamespaces } from "../change-namespace.js";
@@ -37,11 +38,22 @@ export async function judgeEvent(services: JudgeServices, caller: Caller, candid
   const admitted = await admitEvent(services, workspace, schema, candidate);
   if (admitted.errors.length > 0) throw refused(admitted.errors, schema);
   await registerNamespaces(services, workspace, admitted.unregistered);
-  return recordOf(services, caller, candidate, schema, admitted);
+  return recordOf(services, caller, candidate, schema, await scopedFor(services, caller, admitted));
 }
 
 const refused = (errors: readonly ErrorItem[], { schemaId }: SchemaVersion): AppError =>
   mismatch(errors, "validation_failed", { schemaId });
+
+/** What the caller's key may link of it. */
+export async function scopedFor(
+  { catalog }: Pick<Services, "catalog">,
+  { workspace, send }: Pick<Caller, "workspace" | "send">,
+  admitted: Pick<Admission, "identifiers" | "dropped">,
+): Promise<Scoped> {
+  if (send !== "collect" || admitted.identifiers.length < 2) return admitted;
+  const scoped = withinScope(admitted.identifiers, namespaceTable(await catalog.namespaces(workspace)));
+  return { ...scoped, dropped: [...admitted.dropped, ...scoped.dropped] };
+}
 
 /** The latest version. */
 export async function requireSchema(

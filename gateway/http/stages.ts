@@ -58,6 +58,7 @@ const beginning = (now: number): Context => ({
   workspace: NO_KEY.workspace,
   keyId: NO_KEY.keyId,
   sender: NO_KEY.keyId,
+  send: null,
   key: NO_KEY,
   now,
   params: NO_KEY,
@@ -104,6 +105,7 @@ const identifyCaller =
       context.key = key;
       context.keyId = key.keyId;
       context.sender = key.sender;
+      context.send = key.send;
       context.workspace = key.workspace;
       authorize(key, access);
       enterTurn({ workspace: key.workspace, now: context.now, bytes: 0 }, next);

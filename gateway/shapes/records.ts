@@ -22,6 +22,7 @@ export const RULE = Type.Enum(
     forbidden_pair: true,
     shared_identifier: true,
     unlinked: true,
+    scope: true,
   }),
 );
 

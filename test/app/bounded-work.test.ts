@@ -124,7 +124,13 @@ describe("Two bodies at once under one Idempotency-Key", () => {
       limits: { payloadBytesMax: 262_144, depthMax: 64, identifiersMax: 20, namespacesMax: 100 },
     } as unknown as Services;
     const acceptEvent = createAcceptEvent(services);
-    const caller = { workspace: schema.workspace, keyId: "k" as KeyId, sender: "k" as KeyId, now: Date.now() };
+    const caller = {
+      workspace: schema.workspace,
+      keyId: "k" as KeyId,
+      sender: "k" as KeyId,
+      send: null,
+      now: Date.now(),
+    };
     const collect = (payload: unknown): Promise<string> => {
       const bytes = Buffer.from(JSON.stringify(submission(schema.schemaId, payload)));
       return acceptEvent(caller, { bytes, idempotencyKey: "once" }).then(

@@ -116,4 +116,26 @@ describe("A key of a sender", () => {
         assert.match(textAt(refused.body, "detail"), /role (viewer|owner) or higher and no send/);
       }
   });
+
+  it("with send: collect links one value of each person's namespace; the event lists the others with the rule scope", async () => {
+    const field = (namespace: string) => ({ type: "string", "x-identity": { namespace } });
+    const emails = { type: "array", items: field("email") };
+    const cookies = { type: "array", items: field("cookie_id") };
+    const schemaId = await workspace.schema({ type: "object", properties: { emails, cookies } });
+    const event = submission(schemaId, { emails: ["b@example.com", "A@example.com", "none"], cookies: ["c-1", "c-2"] });
+    const [scoped, whole] = [await workspace.key("collect"), await workspace.key("all")];
+    const eventOf = async (key: string) => {
+      const { body } = await app().send("POST", "/v1/collect", { key, body: event });
+      return (await workspace.settled(body["event_id"])).body;
+    };
+    const shown = await eventOf(scoped);
+    assert.deepEqual(shown["dropped"], [
+      { identifier: { namespace: "email", value: "none" }, rule: "blocked" },
+      { identifier: { namespace: "email", value: "b@example.com" }, rule: "scope" },
+    ]);
+    const profile = await workspace.send("GET", `/v1/profiles/${textAt(shown, "profile_id_then")}`);
+    const values = listAt(profile.body, "identifiers").map((one) => textAt(one, "value"));
+    assert.deepEqual(values.toSorted(), ["a@example.com", "c-1", "c-2"]);
+    assert.deepEqual(listAt(await eventOf(whole), "dropped").length, 1, "a key with send: all links what it says");
+  });
 });

@@ -36,7 +36,7 @@ const loop: Asks["loop"] = async ({ rowBytes, ...window }) => {
   let sent = 0;
   const once = () =>
     acceptEvent(
-      { workspace, keyId: caller, sender: caller, now: Date.now() },
+      { workspace, keyId: caller, sender: caller, send: null, now: Date.now() },
       { bytes: bodies[sent++ % bodies.length]!, idempotencyKey: null },
     );
   const result = await keepInFlight(window, once);
