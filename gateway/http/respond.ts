@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { hasBody } from "../body/read.js";
 import type { Problem } from "./error-response.js";
 import type { Reply } from "../route.js";
 
@@ -62,9 +63,6 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
   response.write(body);
   drain(request, () => response.end());
 }
-
-export const hasBody = (request: IncomingMessage): boolean =>
-  request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
 
 function drain(request: IncomingMessage, done: () => void): void {
   let bytes = 0;

@@ -69,7 +69,9 @@ export const togetherSentences: Contract<EventQueue> = {
     await second.came(20);
     await second.consumer.close();
     assert.deepEqual(
-      sorted(second.deliveries().map(({ message, attempts, failedAt }) => `${message.toString()} ${attempts} ${failedAt}`)),
+      sorted(
+        second.deliveries().map(({ message, attempts, failedAt }) => `${message.toString()} ${attempts} ${failedAt}`),
+      ),
       sorted(
         Array.from({ length: 30 }, (_, n) => n)
           .filter((n) => n % 3 > 0)

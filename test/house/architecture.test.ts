@@ -41,7 +41,8 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   gateway: {
     "": ["routes", "shapes"],
     access: ["", "http", "shapes"],
-    http: ["", "access", "shapes"],
+    body: [],
+    http: ["", "access", "body", "shapes"],
     routes: ["", "access", "http", "shapes"],
     shapes: ["", "http"],
   },

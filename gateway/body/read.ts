@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError, tooLarge } from "../../core/errors.js";
-import { hasBody } from "./respond.js";
 
 const JSON_CONTENT = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 
@@ -23,10 +22,18 @@ export function checkBodyHead(request: IncomingMessage, limit: BodyLimit): void 
   if (Number(request.headers["content-length"] ?? 0) > limit.bytesMax) throw tooLarge(limit.path, limit.toldMax);
 }
 
+export const hasBody = (request: IncomingMessage): boolean =>
+  request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
+
 const EMPTY = Buffer.alloc(0);
 
-/** The body's bytes. Stops at the limit; rejects when the client goes away. */
-export function readBody(request: IncomingMessage, response: ServerResponse, limit: BodyLimit): Promise<Buffer> {
+/** The body's bytes. Stops at the limit, and when `took` throws, which is told each part; rejects when the client goes away. */
+export function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limit: BodyLimit,
+  took?: (bytes: number) => void,
+): Promise<Buffer> {
   if (!hasBody(request)) return Promise.resolve(EMPTY);
   // Only now: a client that sent `Expect` is told to continue once its head was accepted.
   if (request.headers.expect !== undefined) response.writeContinue();
@@ -40,13 +47,20 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       request.off("error", onGone);
       request.off("close", onGone);
     };
-    const onData = (chunk: Buffer): void => {
+    const take = (chunk: Buffer): void => {
       length += chunk.length;
-      if (length > limit.bytesMax) {
-        stop();
-        reject(tooLarge(limit.path, limit.toldMax));
-      } else if (first === null) first = chunk;
+      if (length > limit.bytesMax) throw tooLarge(limit.path, limit.toldMax);
+      took?.(chunk.length);
+      if (first === null) first = chunk;
       else (more ??= [first]).push(chunk);
+    };
+    const onData = (chunk: Buffer): void => {
+      try {
+        take(chunk);
+      } catch (error) {
+        stop();
+        reject(error instanceof Error ? error : new Error("a body could not be taken"));
+      }
     };
     const onEnd = (): void => {
       stop();
