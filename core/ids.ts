@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { hash, randomFillSync } from "node:crypto";
 import { v5, v7 } from "uuid";
 
 declare const brand: unique symbol;
@@ -60,6 +60,21 @@ export function newIdsFrom(ms: number): void {
 /** The same Idempotency-Key of the same sender always names the same event (UUIDv5). A key's id holds no colon. */
 export const eventIdFor = (workspace: WorkspaceId, sender: KeyId, idempotencyKey: string): EventId =>
   v5(`${sender}:${idempotencyKey}`, workspace) as EventId;
+
+/** Printable and short enough to be read; any other messageId is named by its hash. */
+const PLAIN_MESSAGE_ID = /^[\x20-\x7e]{1,255}$/;
+
+/**
+ * The same `messageId` of the same sender always names the same event (UUIDv5). No sender is called `sdk`, so no Idempotency-Key has
+ * the same name, and what stands before the last colon tells a hash from an id that looks like one.
+ */
+export const sdkEventIdFor = (workspace: WorkspaceId, sender: KeyId, messageId: string): EventId =>
+  v5(
+    PLAIN_MESSAGE_ID.test(messageId)
+      ? `sdk:${sender}:id:${messageId}`
+      : `sdk:${sender}:sha256:${hash("sha256", messageId, "hex")}`,
+    workspace,
+  ) as EventId;
 
 /** A redelivery computes the same id, so a dead letter is kept once, however often its message comes. */
 export const deadLetterIdFor = (eventId: EventId, fingerprint: string): DeadLetterId =>

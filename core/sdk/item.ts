@@ -6,7 +6,7 @@ import type { EventId } from "../ids.js";
 export const SDK_TYPES = ["track", "page", "screen", "identify", "group", "alias"] as const;
 export type SdkType = (typeof SDK_TYPES)[number];
 
-/** Both sides of an alias: it links them as a whole or not at all. */
+/** Both sides of an alias. */
 export interface SdkAlias {
   /** A `user_id` if one of that value is known, else an `anonymous_id`: whoever accepts the item decides it once. */
   readonly previous: string;
@@ -28,7 +28,7 @@ export interface SdkItem {
   /** With `Z`, corrected for a wrong clock of the sender. */
   readonly timestamp: string;
   readonly instant: Instant;
-  /** What the dialect itself finds. Of an alias both sides are in `alias` alone. */
+  /** What the dialect itself finds. The previous id of an alias is in `alias` alone, because nobody knows its namespace yet. */
   readonly identifiers: readonly GivenIdentifier[];
   /** Null: not an alias, or one of a thing with itself. */
   readonly alias: SdkAlias | null;

@@ -1,0 +1,65 @@
+import type { ErrorItem } from "../errors.js";
+import type { Instant } from "../event/event.js";
+import { instantOf, isFarAhead } from "../event/time.js";
+import { libraryIn, memberOf, type Envelope } from "./envelope.js";
+import { msOf, parseAnyOffset, shift } from "./time.js";
+
+/** Their clocks are right as a rule, and they send what happened long ago. */
+const SERVER_LIBRARIES: ReadonlySet<unknown> = new Set([
+  "@segment/analytics-node",
+  "analytics-node",
+  "analytics-python",
+  "analytics-go",
+  "analytics-java",
+  "analytics-ruby",
+  "analytics-php",
+  "analytics-rust",
+  "Analytics.NET",
+  "Analytics-CSharp",
+]);
+/** Less is the time that the request was on its way. */
+const SKEW_MS_MIN = 60_000;
+
+export interface Received {
+  /** Milliseconds since 1970, by our clock. */
+  readonly now: number;
+  /** When the request came, to compare `sentAt` with: `now`, or what an archive says; null: clocks are not corrected. */
+  readonly receivedAt: number | null;
+}
+
+/** When it happened, or the problem that nobody can say. */
+export function timeOf(
+  item: object,
+  envelope: Pick<Envelope, "sentAt" | "library">,
+  { now, receivedAt }: Received,
+): Instant | ErrorItem {
+  const path = isGiven(memberOf(item, "originalTimestamp")) ? "originalTimestamp" : "timestamp";
+  const given = memberOf(item, path);
+  if (!isGiven(given)) return instantOf(now);
+  const claimed = typeof given === "string" ? parseAnyOffset(given) : null;
+  if (claimed === null) return { path, message: "must be an ISO 8601 date-time with Z or an offset, of 1970 to 9999" };
+  const corrected = shift(claimed, receivedAt === null ? 0 : skewOf(item, envelope, claimed, receivedAt));
+  if (corrected === null) return { path, message: "is outside of the years 1970 to 9999 by the sender's clock" };
+  return isFarAhead(corrected, now) ? { path, message: "must not be more than 24 hours ahead" } : corrected;
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
+
+/** How much the sender's clock is behind ours, milliseconds; 0 where that cannot be known or does not matter. */
+function skewOf(
+  item: object,
+  { sentAt, library }: Pick<Envelope, "sentAt" | "library">,
+  claimed: Instant,
+  receivedAt: number,
+): number {
+  const name = libraryIn(memberOf(item, "context")) ?? library;
+  if (memberOf(item, "channel") === "server" || SERVER_LIBRARIES.has(name)) return 0;
+  const own = instantIn(memberOf(item, "sentAt"));
+  // Such an SDK fills in both at once, when the item is made.
+  if (own === claimed) return 0;
+  const sent = instantIn(sentAt) ?? own;
+  const skew = sent === null ? 0 : receivedAt - msOf(sent);
+  return Math.abs(skew) > SKEW_MS_MIN ? skew : 0;
+}
+
+const instantIn = (value: unknown): Instant | null => (typeof value === "string" ? parseAnyOffset(value) : null);

@@ -1,0 +1,74 @@
+import { isUtf8 } from "node:buffer";
+import { AppError } from "../errors.js";
+import { parseJson } from "../json/read.js";
+import { elementsOf, membersOf, trimmed, type MemberSpan, type Span } from "../json/spans.js";
+
+/** What stands around the items of a request. */
+export interface Envelope {
+  readonly items: readonly Span[];
+  /** When the SDK sent the request, as it says; not checked. */
+  readonly sentAt: unknown;
+  /** The SDK's name, where it says it only once for all items. */
+  readonly library: unknown;
+  /** `writeKey` of the body and of its first item, as far as they are there. */
+  readonly writeKeys: readonly unknown[];
+}
+
+export const ITEMS_MAX = 2_500;
+
+/**
+ * Finds the items of a request without reading them: one that is wrong must not hide the others. `isBatch`: they stand in `batch`; else
+ * the body is one item. Throws `invalid_json` for what nobody can read, `payload_too_large` for too many items.
+ */
+export function openEnvelope(body: Buffer, isBatch: boolean): Envelope {
+  const whole = trimmed(body);
+  const members = isUtf8(body) ? membersOf(body, whole) : null;
+  if (members === null) throw new AppError("invalid_json", "The body is not a JSON object in UTF-8.");
+  const valueOf = (name: string): unknown => valueIn(body, members, name);
+  if (!isBatch)
+    return { items: [whole], sentAt: valueOf("sentAt"), library: undefined, writeKeys: present([valueOf("writeKey")]) };
+  const items = itemsOf(body, members);
+  const first = items[0] === undefined ? null : membersOf(body, items[0]);
+  return {
+    items,
+    sentAt: valueOf("sentAt"),
+    library: libraryIn(valueOf("context")),
+    writeKeys: present([valueOf("writeKey"), first === null ? undefined : valueIn(body, first, "writeKey")]),
+  };
+}
+
+/** What most SDKs send for "none". */
+const present = (values: readonly unknown[]): readonly unknown[] =>
+  values.filter((value) => value !== undefined && value !== null && value !== "");
+
+function itemsOf(body: Buffer, members: readonly MemberSpan[]): readonly Span[] {
+  const batch = members.filter(({ name }) => name === "batch");
+  // Readers disagree about which of two counts.
+  if (batch.length > 1) throw new AppError("invalid_json", "batch: is there twice.");
+  const items = batch[0] === undefined ? null : elementsOf(body, batch[0], ITEMS_MAX);
+  if (items === null) {
+    const message = batch[0] === undefined ? "is required" : "must be an array";
+    throw new AppError("bad_request", `batch: ${message}.`, { errors: [{ path: "batch", message }] });
+  }
+  if (items.length <= ITEMS_MAX) return items;
+  const message = `must have at most ${ITEMS_MAX} items`;
+  throw new AppError("payload_too_large", `batch: ${message}.`, { errors: [{ path: "batch", message }] });
+}
+
+/** One that is there twice is that of its last place, as `JSON.parse` has it. A large object is not read: no small thing is in it. */
+export function valueIn(body: Buffer, members: readonly MemberSpan[], name: string): unknown {
+  const member = members.findLast((one) => one.name === name);
+  if (member === undefined) return undefined;
+  if (body[member.start] !== QUOTE && member.end - member.start > OBJECT_BYTES_MAX) return undefined;
+  return parseJson(body.subarray(member.start, member.end));
+}
+const QUOTE = 0x22;
+const OBJECT_BYTES_MAX = 65_536;
+
+export const libraryIn = (context: unknown): unknown => memberOf(memberOf(context, "library"), "name");
+
+/** Undefined where there is no such object or member. */
+export const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;

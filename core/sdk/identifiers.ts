@@ -1,0 +1,68 @@
+import { NAMESPACE_NAME, type GivenIdentifier } from "../identity/namespaces.js";
+import { memberOf } from "./envelope.js";
+import type { SdkIdentifierSwitches, SdkType } from "./item.js";
+
+/** Text, or a number as text. Null: absent, which SDKs also write as "" and null. Undefined: it can be no id. */
+export function idText(value: unknown): string | null | undefined {
+  if (value === undefined || value === null || value === "") return null;
+  if (typeof value === "string") return value;
+  return typeof value === "number" ? String(value) : undefined;
+}
+
+export interface Ids {
+  readonly userId: string | null;
+  readonly anonymousId: string | null;
+}
+
+/** Who an item is about, as far as the dialect itself says it. */
+export function identifiersOf(
+  item: object,
+  type: SdkType,
+  { userId, anonymousId }: Ids,
+  switches: SdkIdentifierSwitches,
+): readonly GivenIdentifier[] {
+  const given: GivenIdentifier[] = [];
+  const add = (path: string, namespace: string, value: unknown): void => {
+    const text = idText(value);
+    if (typeof text === "string") given.push({ path, namespace, value: text });
+  };
+  const context = memberOf(item, "context");
+  add("userId", "user_id", userId);
+  if (!isAnonymousIdInvented(item, userId)) add("anonymousId", "anonymous_id", anonymousId);
+  const addTrait = (name: string, namespace: string): void => {
+    const place = placeOfTrait(item, type, name);
+    if (place !== null) add(place.path, namespace, place.value);
+  };
+  addTrait("email", "email");
+  if (switches.phone) addTrait("phone", "phone");
+  const device = memberOf(context, "device");
+  if (switches.deviceId) add("context.device.id", "device_id", memberOf(device, "id"));
+  if (switches.advertisingId) add("context.device.advertisingId", "advertising_id", memberOf(device, "advertisingId"));
+  for (const name of ["externalIds", "externalId"]) {
+    const list = memberOf(context, name);
+    for (const [index, one] of Array.isArray(list) ? list.entries() : []) {
+      const namespace = memberOf(one, "type");
+      if (typeof namespace === "string" && NAMESPACE_NAME.test(namespace))
+        add(`context.${name}.${index}.id`, namespace, memberOf(one, "id"));
+    }
+  }
+  return given;
+}
+
+/** RudderStack's client for Go makes up a new one for each call: a person would gain one identifier an event, for ever. */
+const isAnonymousIdInvented = (item: object, userId: string | null): boolean =>
+  userId !== null &&
+  memberOf(item, "channel") === "server" &&
+  memberOf(memberOf(memberOf(item, "context"), "library"), "name") === "analytics-go";
+
+/** The traits of a group are the company's. RudderStack's browser SDK sends those of an identify in the context alone. */
+function placeOfTrait(
+  item: object,
+  type: SdkType,
+  name: string,
+): { readonly path: string; readonly value: unknown } | null {
+  if (type === "group") return null;
+  const own = type === "identify" ? memberOf(memberOf(item, "traits"), name) : undefined;
+  if (idText(own) !== null) return { path: `traits.${name}`, value: own };
+  return { path: `context.traits.${name}`, value: memberOf(memberOf(memberOf(item, "context"), "traits"), name) };
+}

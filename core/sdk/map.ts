@@ -1,0 +1,133 @@
+import { hash } from "node:crypto";
+import { AppError, type ErrorItem } from "../errors.js";
+import { showInstant } from "../event/time.js";
+import { newId, sdkEventIdFor, type EventId, type KeyId, type WorkspaceId } from "../ids.js";
+import { parseJson } from "../json/read.js";
+import { scanJson } from "../json/scan.js";
+import { membersOf, withoutMembers, type MemberSpan } from "../json/spans.js";
+import { timeOf, type Received } from "./claimed-time.js";
+import { memberOf, valueIn, type Envelope } from "./envelope.js";
+import { identifiersOf, idText } from "./identifiers.js";
+import { SDK_TYPES, type Mapped, type SdkAlias, type SdkIdentifierSwitches, type SdkType } from "./item.js";
+
+export interface MapOptions extends Received {
+  readonly workspace: WorkspaceId;
+  /** Of the key that sent it, or that sent it first. */
+  readonly sender: KeyId;
+  readonly itemBytesMax: number;
+  readonly depthMax: number;
+  readonly switches: SdkIdentifierSwitches;
+  /** Of an item that does not say it: its path did. */
+  readonly type: SdkType | null;
+}
+
+/** What the mapping has read stands in the event; the rest is its payload. */
+const READ: ReadonlySet<string> = new Set(["type", "messageId", "userId", "anonymousId", "previousId", "writeKey"]);
+/** An SDK makes them anew when it sends an item again. */
+const CHANGING: ReadonlySet<string> = new Set(["sentAt", "_metadata", "integrations", "writeKey"]);
+
+/** From the messages of an SDK to events. Throws `invalid_json` when an item is no JSON: then the body is none. */
+export const mapItems = (body: Buffer, envelope: Envelope, options: MapOptions): readonly Mapped[] =>
+  envelope.items.map(({ start, end }, index) => mapItem(body.subarray(start, end), index, envelope, options));
+
+function mapItem(sent: Buffer, index: number, envelope: Envelope, options: MapOptions): Mapped {
+  const found = membersOf(sent, { start: 0, end: sent.length });
+  if (found === null && sent[0] === OPEN_BRACE) throw notJson(index);
+  const members = found ?? [];
+  const cut = (names: ReadonlySet<string>): Buffer =>
+    withoutMembers(sent, { start: 0, end: sent.length }, members, (name) => names.has(name));
+  const given = valueIn(sent, members, "messageId");
+  const messageId = idText(given) ?? null;
+  const eventId = eventIdOf(options, messageId);
+  const unfit = (errors: readonly ErrorItem[], keep: () => Buffer = () => cut(SECRET)): Mapped => {
+    const type = valueIn(sent, members, "type");
+    return {
+      kind: "unfit",
+      index,
+      messageId,
+      eventId,
+      type: typeof type === "string" ? type : null,
+      bytes: keep(),
+      errors,
+    };
+  };
+
+  if (sent.length > options.itemBytesMax) {
+    const message = `must have at most ${options.itemBytesMax} bytes`;
+    return unfit([{ path: "", message }], () => traceOf(sent, members));
+  }
+  const { problem } = scanJson(sent, options.depthMax);
+  if (problem?.kind === "malformed") throw notJson(index);
+  if (problem !== null) return unfit([{ path: problem.path, message: problem.message }]);
+  const item = parseJson(sent);
+  if (typeof item !== "object" || item === null || Array.isArray(item))
+    return unfit([{ path: "", message: "must be an object" }]);
+
+  const type = memberOf(item, "type") ?? options.type;
+  const [userId, anonymousId, previousId] = IDS.map((name) => idText(memberOf(item, name)));
+  const time = timeOf(item, envelope, options);
+  const errors: ErrorItem[] = [];
+  if (!isSdkType(type)) errors.push({ path: "type", message: `must be one of ${SDK_TYPES.join(", ")}` });
+  if (idText(given) === undefined) errors.push({ path: "messageId", message: NO_ID });
+  for (const name of IDS) if (idText(memberOf(item, name)) === undefined) errors.push({ path: name, message: NO_ID });
+  if (type === "alias")
+    for (const name of ALIAS)
+      if (idText(memberOf(item, name)) === null) errors.push({ path: name, message: "is required" });
+  if (typeof time !== "string") errors.push(time);
+  if (errors.length > 0 || !isSdkType(type) || typeof time !== "string") return unfit(errors);
+
+  const bytes = cut(READ);
+  const ids = { userId: userId ?? null, anonymousId: anonymousId ?? null };
+  return {
+    kind: "item",
+    item: {
+      index,
+      type,
+      name: nameOf(item, type),
+      messageId,
+      eventId,
+      fingerprint: hash("sha256", cut(CHANGING), "base64"),
+      timestamp: showInstant(time),
+      instant: time,
+      identifiers: identifiersOf(item, type, ids, options.switches),
+      alias: type === "alias" ? aliasOf(previousId ?? null, ids.userId) : null,
+      payload: Object.fromEntries(Object.entries(item).filter(([name]) => !READ.has(name))),
+      bytes,
+    },
+  };
+}
+
+const OPEN_BRACE = 0x7b;
+const notJson = (index: number): AppError => new AppError("invalid_json", `batch.${index} is not valid JSON.`);
+const SECRET: ReadonlySet<string> = new Set(["writeKey"]);
+const IDS = ["userId", "anonymousId", "previousId"] as const;
+const ALIAS = ["userId", "previousId"] as const;
+const NO_ID = "must be a string or a number";
+
+const isSdkType = (type: unknown): type is SdkType => (SDK_TYPES as readonly unknown[]).includes(type);
+
+/** A client that lost nothing keeps its ids when it sends again; without one a repeat is a new event. */
+const eventIdOf = ({ workspace, sender }: MapOptions, messageId: string | null): EventId =>
+  messageId === null ? newId<EventId>() : sdkEventIdFor(workspace, sender, messageId);
+
+/** What is left of an item that is too large to keep. */
+function traceOf(sent: Buffer, members: readonly MemberSpan[]): Buffer {
+  const [type, messageId] = ["type", "messageId"].map((name) => {
+    const value = valueIn(sent, members, name);
+    return typeof value === "string" && value.length <= TRACE_CHARACTERS_MAX ? value : null;
+  });
+  return Buffer.from(JSON.stringify({ type, messageId, bytes: sent.length }));
+}
+const TRACE_CHARACTERS_MAX = 255;
+
+function nameOf(item: object, type: SdkType): string | null {
+  const name =
+    type === "track" ? memberOf(item, "event") : type === "page" || type === "screen" ? memberOf(item, "name") : null;
+  return typeof name === "string" ? name : null;
+}
+
+/** Segment's browser SDK sends both sides alike when it has told the user before: that says nothing. */
+const aliasOf = (previous: string | null, known: string | null): SdkAlias | null =>
+  previous === null || known === null || previous === known
+    ? null
+    : { previous, known: { namespace: "user_id", value: known } };
