@@ -12,6 +12,7 @@ import { namespaceRoutes } from "./routes/namespaces.js";
 import { profileGraphRoutes } from "./routes/profile-graph.js";
 import { profileRoutes } from "./routes/profiles.js";
 import { schemaRoutes } from "./routes/schemas.js";
+import { sdkSettingRoutes } from "./routes/sdk/settings.js";
 import { undoRoutes } from "./routes/undo.js";
 import { workspaceRoutes } from "./routes/workspaces.js";
 
@@ -28,6 +29,7 @@ const TABLE = [
   schemaRoutes,
   datasetRoutes,
   namespaceRoutes,
+  sdkSettingRoutes,
   deadLetterRoutes,
   keyRoutes,
   workspaceRoutes,

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { Namespace } from "../core/catalog/catalog.js";
+import type { Merge, Namespace } from "../core/catalog/catalog.js";
+import type { SdkCatalog } from "../core/catalog/sdk.js";
 import { isUnavailable } from "../core/errors.js";
 import { blockedBytes, readBlocked } from "../core/identity/namespaces.js";
 import { isSchemaId, type KeyId, type SchemaId, type WorkspaceId } from "../core/ids.js";
@@ -11,6 +12,9 @@ const ENTRIES_MAX = 10_000;
 const SCHEMAS_MAX = 1_000;
 /** Of the blocked values of all cached namespaces together; what they are compared with takes several times as much. */
 const BLOCKED_BYTES_KEPT = 16 * 1_048_576;
+/** Events of all cached plans together, and names of all cached traits. */
+const PLANNED_KEPT = 50_000;
+const TRAITS_KEPT = 200_000;
 /** How long reading a list of blocked values may hold the event loop at a time. */
 const SLICE_MS = 5;
 const FOR_EVER = Infinity;
@@ -30,7 +34,7 @@ export interface CacheOptions {
  */
 export function cacheCatalog(store: CatalogStore, options: CacheOptions): CatalogStore {
   const caches = createCaches(store, options);
-  const { findWorkspace, findKey, latest, numbered, isUnified, namespaces, identitySettings } = caches;
+  const { findWorkspace, findKey, latest, numbered, isUnified, namespaces, identitySettings, sdk, traits } = caches;
   return {
     ...store,
     findWorkspace: findWorkspace.get,
@@ -43,6 +47,8 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
     isUnified: isUnified.get,
     namespaces: namespaces.get,
     identitySettings: identitySettings.get,
+    sdk: sdk.get,
+    traits: traits.get,
     createWorkspace: (workspace, ownerKey) =>
       forgetAfter(store.createWorkspace(workspace, ownerKey), () => {
         findWorkspace.forget(workspace.workspaceId);
@@ -59,6 +65,7 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
       forgetAfter(store.putSchema(schema), () => {
         latest.forget(schema.workspace, schema.schemaId);
         numbered.forget(schema.workspace, schema.schemaId, schema.version);
+        traits.forget(schema.workspace);
       }),
     // Forgets all: the dataset may have left another schema, and this is rare.
     putDataset: (dataset) => forgetAfter(store.putDataset(dataset), isUnified.clear),
@@ -70,6 +77,9 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
       forgetAfter(store.registerNamespaces(workspace, added, max), () => namespaces.forget(workspace)),
     putIdentitySettings: (workspace, settings) =>
       forgetAfter(store.putIdentitySettings(workspace, settings), () => identitySettings.forget(workspace)),
+    changeSdk: (workspace, change) => forgetAfter(store.changeSdk(workspace, change), () => sdk.forget(workspace)),
+    registerTraits: (workspace, names, max) =>
+      forgetAfter(store.registerTraits(workspace, names, max), () => traits.forget(workspace)),
     close: () => {
       for (const cache of Object.values(caches)) cache.clear();
       return store.close();
@@ -124,6 +134,18 @@ function createCaches(store: CatalogStore, options: CacheOptions) {
       ...rest,
       nameOf: (id: WorkspaceId) => id,
       load: ([id]) => store.identitySettings(id),
+    }),
+    sdk: createCache({
+      ...rest,
+      sizes: { max: PLANNED_KEPT, of: ({ plan }: SdkCatalog) => plan.length + 1 },
+      nameOf: (id: WorkspaceId) => id,
+      load: ([id]) => store.sdk(id),
+    }),
+    traits: createCache({
+      ...rest,
+      sizes: { max: TRAITS_KEPT, of: (merges: ReadonlyMap<string, Merge>) => merges.size + 1 },
+      nameOf: (id: WorkspaceId) => id,
+      load: ([id]) => store.traits(id),
     }),
   };
 }

@@ -51,3 +51,20 @@ export function registerNamespaces(
   const count = standing.filter(({ registeredItself }) => registeredItself).length;
   return added.length > 0 && count + added.length > max ? null : added;
 }
+
+/** The merge of a trait's name, and whether an event added it by using it. */
+export interface TraitName {
+  readonly merge: Merge;
+  readonly registeredItself: boolean;
+}
+
+/** Those of `names` that are to be added: the new ones, in order, until `max` have registered themselves. */
+export function registerTraits(
+  standing: ReadonlyMap<string, TraitName>,
+  names: readonly string[],
+  max: number,
+): readonly string[] {
+  const count = [...standing.values()].filter(({ registeredItself }) => registeredItself).length;
+  const added = [...new Set(names)].filter((name) => !standing.has(name));
+  return added.slice(0, Math.max(max - count, 0));
+}

@@ -3,11 +3,13 @@ import type {
   DatasetChange,
   IdentitySettings,
   KeyRecord,
+  Merge,
   Namespace,
   SchemaVersion,
   Workspace,
 } from "../catalog/catalog.js";
 import type { PutSchemaResult } from "../catalog/decide.js";
+import type { SdkCatalog } from "../catalog/sdk.js";
 import type { DatasetId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
 import type { Page, Port } from "./port.js";
 
@@ -82,6 +84,21 @@ export interface CatalogStore extends Port {
   identitySettings(workspace: WorkspaceId): Promise<IdentitySettings>;
   /** Replaces them. */
   putIdentitySettings(workspace: WorkspaceId, settings: IdentitySettings): Promise<void>;
+
+  /** What the workspace set for SDKs, and its plan; the defaults where it set nothing. */
+  sdk(workspace: WorkspaceId): Promise<SdkCatalog>;
+  /**
+   * Puts what `change` makes of it in its place, in one step, and answers it. `change` may be asked again; nothing changes if it throws,
+   * and what it threw is thrown.
+   */
+  changeSdk(workspace: WorkspaceId, change: (current: SdkCatalog) => SdkCatalog): Promise<SdkCatalog>;
+  /** The merge of each trait's name that the workspace has. */
+  traits(workspace: WorkspaceId): Promise<ReadonlyMap<string, Merge>>;
+  /**
+   * Adds those names that are new, as `latest`, in order, until `max` have registered themselves. Answers those of the given names that
+   * are `latest` then.
+   */
+  registerTraits(workspace: WorkspaceId, names: readonly string[], max: number): Promise<readonly string[]>;
 }
 
 /** The parts of it that each store builds in a file of its own. */
@@ -93,3 +110,4 @@ export type NamespaceMethods = Pick<
   CatalogStore,
   "namespaces" | "changeNamespace" | "registerNamespaces" | "identitySettings" | "putIdentitySettings"
 >;
+export type SdkMethods = Pick<CatalogStore, "sdk" | "changeSdk" | "traits" | "registerTraits">;

@@ -99,7 +99,7 @@ export function bodyReader({
         errors: [{ path: "", message: "must be an object" }],
       });
     const validate = (bytes.length > ALL_ERRORS_BYTES_MAX ? findFirst : findAll)();
-    if (!validate(body)) throw mismatch((validate.errors ?? []).map(itemOf));
+    if (!validate(body)) throw mismatch((validate.errors ?? []).filter(saysMore).map(itemOf));
     return {
       body,
       raw: (name) => {
@@ -109,6 +109,9 @@ export function bodyReader({
     };
   };
 }
+
+/** The error of `propertyNames` itself only repeats that a name is wrong. */
+const saysMore = ({ keyword }: ErrorObject): boolean => keyword !== "propertyNames";
 
 const itemOf = (error: ErrorObject): ErrorItem => {
   const item = toItem(error);

@@ -44,7 +44,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 8,
+  format: 9,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
@@ -79,7 +79,9 @@ export const STORE_TABLES: Tables = {
     at INTEGER NOT NULL,
     kills_event INTEGER NOT NULL,
     reason BLOB NOT NULL,
-    message BLOB NOT NULL
+    message BLOB NOT NULL,
+    replayed_at INTEGER,
+    outcome TEXT
   );
   CREATE INDEX dead_letters_age ON dead_letters (ws, at, id);
   CREATE INDEX dead_letters_reason ON dead_letters (ws, reason, at, id);
@@ -115,7 +117,14 @@ export const STORE_TABLES: Tables = {
     schema BLOB NOT NULL,
     PRIMARY KEY (ws, id, version)
   );
-  CREATE TABLE traits (ws TEXT NOT NULL, name BLOB NOT NULL, merge TEXT NOT NULL, PRIMARY KEY (ws, name)) WITHOUT ROWID;
+  CREATE TABLE traits (
+    ws TEXT NOT NULL,
+    name BLOB NOT NULL,
+    merge TEXT NOT NULL,
+    registered_itself INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (ws, name)
+  ) WITHOUT ROWID;
+  CREATE TABLE sdk (ws TEXT PRIMARY KEY, sdk TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE datasets (
     ws TEXT NOT NULL,
     id TEXT NOT NULL,

@@ -5,6 +5,7 @@ import { aDataset, aKey, aKeyId, aNamespace, aSchema, aWorkspace, putNamespace }
 import type { Contract } from "../support/contract.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";
 import { keySentences } from "./catalog-keys.contract.js";
+import { sdkSentences } from "./catalog-sdk.contract.js";
 import { schemaSentences } from "./catalog-schemas.contract.js";
 import { settingSentences } from "./catalog-settings.contract.js";
 
@@ -12,6 +13,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
   ...keySentences,
   ...schemaSentences,
   ...settingSentences,
+  ...sdkSentences,
 
   "answers the namespaces that it is shown while they hold, and anew after any change of theirs": async ({ port }) => {
     const [workspace, other] = [newId<WorkspaceId>(), newId<WorkspaceId>()];
@@ -134,6 +136,8 @@ export const catalogStoreContract: Contract<CatalogStore> = {
       () => port.isUnified(workspaceId, schemaId),
       () => port.namespaces(workspaceId),
       () => port.identitySettings(workspaceId),
+      () => port.sdk(workspaceId),
+      () => port.traits(workspaceId),
       () => port.secret(),
       () => port.createWorkspace(aWorkspace(), aKey()),
       () => port.workspaces(page),
@@ -151,11 +155,13 @@ export const catalogStoreContract: Contract<CatalogStore> = {
       () => putNamespace(port, workspaceId, aNamespace()),
       () => port.putIdentitySettings(workspaceId, { sharedIdentifierLimit: 1, sendingKeysAddNamespaces: false }),
       () => port.registerNamespaces(newId<WorkspaceId>(), [aNamespace()], 1),
+      () => port.changeSdk(workspaceId, (sdk) => sdk),
+      () => port.registerTraits(workspaceId, ["city"], 1),
       () => port.findKey(aKeyId()),
       () => port.ready(),
     ];
     // What was looked up before must be refused too, however it was kept.
-    for (const use of uses.slice(0, 7)) await use();
+    for (const use of uses.slice(0, 9)) await use();
     await port.close();
     for (const use of uses) await rejectsAsUnavailable(use);
   },

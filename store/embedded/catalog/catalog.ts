@@ -4,6 +4,7 @@ import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import { createDatasets } from "./datasets.js";
 import { createKeys } from "./keys.js";
 import { createNamespaces } from "./namespaces.js";
+import { createSdk } from "./sdk.js";
 import { createSchemas } from "./schemas.js";
 import { createTables } from "../schema.js";
 import { createSession } from "../session.js";
@@ -40,6 +41,7 @@ export function createEmbeddedCatalog({ database }: { readonly database: Databas
     ...createSchemas(database, session),
     ...createDatasets(database, session),
     ...createNamespaces(database, session),
+    ...createSdk(database, session),
     ready: session.ready,
     close: session.close,
   };

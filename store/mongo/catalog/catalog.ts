@@ -5,6 +5,7 @@ import { createDatasets } from "./datasets.js";
 import type { CatalogDocument, VersionDocument } from "./document.js";
 import { createKeys } from "./keys.js";
 import { createNamespaces } from "./namespaces.js";
+import { createSdk } from "./sdk.js";
 import { createSchemas } from "./schemas.js";
 import { isDuplicateKey } from "../failure.js";
 import type { Mongo } from "../open.js";
@@ -28,6 +29,7 @@ export async function createMongoCatalog({ mongo }: { readonly mongo: Mongo }): 
     ...createSchemas({ catalog, versions, session, change }),
     ...createDatasets({ catalog, session, change }),
     ...createNamespaces({ catalog, session, change }),
+    ...createSdk({ catalog, session, change }),
     ready: session.ready,
     close: session.close,
   };

@@ -1,5 +1,6 @@
 import { BSON } from "mongodb";
 import type { Compatibility, Merge, NamespaceKind, Normalization, Role, Send } from "../../../core/catalog/catalog.js";
+import type { SdkCatalog } from "../../../core/catalog/sdk.js";
 import { AppError } from "../../../core/errors.js";
 import type { DatasetId, KeyId, SchemaId, WorkspaceId } from "../../../core/ids.js";
 
@@ -26,6 +27,8 @@ export interface SchemaRow {
 export interface TraitRow {
   readonly name: string;
   readonly merge: Merge;
+  /** An event added it by using it. */
+  readonly registered_itself?: true;
 }
 
 export interface DatasetRow {
@@ -63,6 +66,8 @@ export interface Sections {
   readonly namespaces: readonly NamespaceRow[];
   /** Null when nothing was set; absent in documents from before there were any. */
   readonly identity_settings: IdentitySettingsRow | null;
+  /** Null when nothing was set. */
+  readonly sdk: SdkCatalog | null;
 }
 
 /** One per workspace, so that each step of the port is a write of one document. Times are milliseconds since 1970. */
@@ -97,6 +102,7 @@ export const EMPTY: Sections = {
   datasets: [],
   namespaces: [],
   identity_settings: null,
+  sdk: null,
 };
 
 const MIB = 1_048_576;
@@ -113,6 +119,7 @@ const ROOM: Readonly<Record<keyof Sections, { readonly bytesMax: number; readonl
   datasets: { bytesMax: 3 * MIB, what: "datasets" },
   namespaces: { bytesMax: 2 * MIB, what: "namespaces" },
   identity_settings: { bytesMax: MIB / 16, what: "settings" },
+  sdk: { bytesMax: MIB / 4, what: "events in its plan" },
 };
 
 /** Throws `conflict` when a section would outgrow its room. */

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
+
+const DEFAULTS = {
+  unplanned: "accept",
+  violations: "mark",
+  keep_rejects: false,
+  collect_only_adds_traits: false,
+  phone: false,
+  device_id: false,
+  advertising_id: false,
+};
+
+describe("The settings and the plan of SDKs", () => {
+  const app = useApp();
+  let workspace: TestWorkspace;
+  beforeEach(async () => {
+    workspace = await app().workspace();
+  });
+  const put = (what: "settings" | "plan", body: unknown, headers = {}) =>
+    workspace.send("PUT", `/v1/sdk/${what}`, body, headers);
+  const read = async (what: "settings" | "plan", of = workspace) => (await of.send("GET", `/v1/sdk/${what}`)).body;
+
+  it("are the defaults until the workspace sets them, and what is omitted is a default again", async () => {
+    assert.deepEqual([await read("settings"), await read("plan")], [DEFAULTS, { events: {} }]);
+    const { body } = await put("settings", { unplanned: "quarantine", keep_rejects: true });
+    assert.deepEqual(body, { ...DEFAULTS, unplanned: "quarantine", keep_rejects: true });
+    assert.deepEqual(await read("settings"), body);
+    assert.deepEqual((await put("settings", { phone: true })).body, { ...DEFAULTS, phone: true });
+    assert.deepEqual(await read("settings", await app().workspace()), DEFAULTS, "of another workspace");
+  });
+
+  it("take the known words and nothing else, and stay as they were", async () => {
+    await put("settings", { violations: "omit" });
+    assert.deepEqual(errorPaths(await put("settings", { unplanned: "drop", phone: 1, more: 1 })), [
+      "more",
+      "phone",
+      "unplanned",
+    ]);
+    assert.deepEqual(await read("settings"), { ...DEFAULTS, violations: "omit" });
+  });
+
+  it("the plan is answered as it was put, whatever its events are called, and a PUT replaces it", async () => {
+    const schemaId = await workspace.schema();
+    const events = {
+      "Order Completed": { schema_id: schemaId, violations: "quarantine" },
+      "Debug\n\u{1F600}": { unplanned: "quarantine" },
+      constructor: { schema_id: schemaId },
+    };
+    // Written out: in a literal, the name would set a prototype.
+    const text = `{"events":{"__proto__":{"schema_id":"${schemaId}"},${JSON.stringify(events).slice(1)}}`;
+    const answer = await put("plan", text);
+    assert.equal(answer.status, 200, answer.text);
+    const shown = await read("plan");
+    assert.deepEqual(shown, answer.body);
+    const names = Object.keys(at(shown, "events") as object).toSorted();
+    assert.deepEqual(names, ["Debug\n\u{1F600}", "Order Completed", "__proto__", "constructor"].toSorted());
+    assert.deepEqual(at(shown, "events.Order Completed"), {
+      schema_id: schemaId,
+      unplanned: null,
+      violations: "quarantine",
+    });
+    assert.deepEqual((await put("plan", { events: {} })).body, { events: {} });
+  });
+
+  it("the plan names only schemas that the workspace has, and says where it does not", async () => {
+    const foreign = await (await app().workspace()).schema();
+    const events = { Good: { schema_id: await workspace.schema() }, Bad: { schema_id: foreign }, Worse: { x: 1 } };
+    assert.deepEqual(errorPaths(await put("plan", { events })), ["events.Worse.x"]);
+    assert.deepEqual(errorPaths(await put("plan", { events: { ...events, Worse: {} } })), ["events.Bad.schema_id"]);
+    assert.deepEqual(await read("plan"), { events: {} });
+    assert.deepEqual(errorPaths(await put("plan", { events: { "": {} } })), ["events."]);
+    const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`e${n}`, {}]));
+    assert.deepEqual(errorPaths(await put("plan", { events: many })), ["events"]);
+    const long = Object.fromEntries(Array.from({ length: 700 }, (_, n) => [`${n}`.padStart(256, "x"), {}]));
+    assert.deepEqual(errorPaths(await put("plan", { events: long })), ["events"]);
+    assert.equal((await put("plan", {})).status, 422);
+  });
+
+  it("a change with If-Match takes place only over what was read", async () => {
+    for (const [what, first, second] of [
+      ["settings", { phone: true }, { phone: false }],
+      ["plan", { events: { A: {} } }, { events: { B: {} } }],
+    ] as const) {
+      const { headers } = await workspace.send("GET", `/v1/sdk/${what}`);
+      const changed = await put(what, first, { "If-Match": headers.etag });
+      assert.equal(changed.status, 200, changed.text);
+      const stale = await put(what, second, { "If-Match": headers.etag });
+      assert.deepEqual([stale.status, textAt(stale.body, "code")], [412, "precondition_failed"]);
+      assert.deepEqual(await read(what), changed.body);
+      assert.equal((await put(what, second, { "If-Match": changed.headers.etag })).status, 200);
+    }
+  });
+
+  it("are read by viewers and changed by admins", async () => {
+    for (const what of ["settings", "plan"] as const) {
+      assert.equal((await workspace.as("viewer", "GET", `/v1/sdk/${what}`)).status, 200);
+      assert.equal((await workspace.as("editor", "PUT", `/v1/sdk/${what}`, { events: {} })).status, 403);
+      assert.equal(
+        (await workspace.as("admin", "PUT", `/v1/sdk/${what}`, what === "plan" ? { events: {} } : {})).status,
+        200,
+      );
+    }
+    assert.deepEqual(listAt(await read("plan"), "events"), {});
+  });
+});
