@@ -1,9 +1,10 @@
 import type { Services } from "../commands/services.js";
 import { createWaiting, type Waiting } from "../commands/waiting.js";
-import { createAuthenticator } from "../gateway/access/authenticate.js";
+import { createAuthenticator, type Authenticator } from "../gateway/access/authenticate.js";
 import { createFailedLogins } from "../gateway/access/failed-logins.js";
 import { createLimiter } from "../gateway/access/rate-limit.js";
 import { createBytesInFlight } from "../gateway/http/bytes-in-flight.js";
+import type { MetricsPage } from "../gateway/http/pages.js";
 import { createStages, type Stages } from "../gateway/http/stages.js";
 import type { Stopping } from "../gateway/http/stopping.js";
 import { createWorkspaceTurns } from "../gateway/http/workspace-turns.js";
@@ -11,19 +12,28 @@ import type { Route } from "../gateway/route.js";
 import { createRoutes } from "../gateway/routes.js";
 import { createCursors } from "../gateway/shapes/page.js";
 import type { Parts } from "./parts.js";
+import type { Telemetry } from "./telemetry/registry.js";
 
 /** Collect bodies may be a little larger than their payload. */
 const ENVELOPE_BYTES = 4_096;
 
+export const authenticatorOf = ({ config, now, backends }: Parts): Authenticator =>
+  createAuthenticator({
+    catalog: backends.catalog,
+    operatorKey: config.OPERATOR_KEY,
+    metricsKey: config.METRICS_KEY,
+    failures: createFailedLogins({ windows: backends.windows(), perMinute: config.AUTH_FAILURES_PER_MINUTE, now }),
+    now,
+  });
+
 /** What every request of this process goes through. */
-export async function stagesOf({ config, now, backends }: Parts, stopping: Stopping): Promise<Stages> {
+export async function stagesOf(
+  { config, now, backends, telemetry }: Parts,
+  authenticator: Authenticator,
+  stopping: Stopping,
+): Promise<Stages> {
   return createStages({
-    authenticator: createAuthenticator({
-      catalog: backends.catalog,
-      operatorKey: config.OPERATOR_KEY,
-      failures: createFailedLogins({ windows: backends.windows(), perMinute: config.AUTH_FAILURES_PER_MINUTE, now }),
-      now,
-    }),
+    authenticator,
     inlineLimit: createLimiter(backends.windows(), {
       name: "inline-validation",
       perMinute: config.INLINE_PER_MINUTE,
@@ -39,20 +49,34 @@ export async function stagesOf({ config, now, backends }: Parts, stopping: Stopp
     enterTurn: createWorkspaceTurns(),
     cursors: createCursors(await backends.catalog.secret()),
     stopping,
+    meterOf: telemetry.meterOf,
     now,
   });
 }
 
-export type ServiceParts = Pick<Parts, "config" | "backends" | "identity" | "validator">;
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i;
+
+/** Open where only this machine can ask. A proxy asks for everybody, so behind one the key is needed too. */
+export function metricsPageOf({ config, telemetry }: Parts, authenticator: Authenticator): MetricsPage | null {
+  const { read } = telemetry;
+  if (config.METRICS_KEY !== "") return { read, admit: (request, response) => authenticator.metrics(request, response) };
+  const isOpen = LOOPBACK.test(config.HOST) && config.TRUST_PROXY === 0;
+  return isOpen ? { read, admit: async () => {} } : null;
+}
+
+export type ServiceParts = Pick<Parts, "config" | "backends" | "identity" | "validator"> & {
+  readonly telemetry: Pick<Telemetry, "metrics">;
+};
 
 export const servicesOf = (
-  { config, backends, identity, validator }: ServiceParts,
+  { config, backends, identity, validator, telemetry }: ServiceParts,
   waiting = createWaiting(),
 ): Services => ({
   ...backends,
   identity,
   validator,
   waiting,
+  metrics: telemetry.metrics,
   limits: {
     payloadBytesMax: config.PAYLOAD_BYTES_MAX,
     depthMax: config.DEPTH_MAX,

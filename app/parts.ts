@@ -4,6 +4,7 @@ import type { Log } from "../core/log.js";
 import type { Validator } from "../core/schema/validation/validator.js";
 import type { Backends } from "./backends.js";
 import type { Lifecycle } from "./lifecycle.js";
+import type { Telemetry } from "./telemetry/registry.js";
 
 /** What the halves of the service, gateway and worker, are built from. */
 export interface Parts {
@@ -14,4 +15,5 @@ export interface Parts {
   readonly identity: Identity;
   readonly validator: Validator;
   readonly lifecycle: Lifecycle;
+  readonly telemetry: Telemetry;
 }

@@ -15,12 +15,14 @@ import type { Worker } from "../worker/worker.js";
 import { openBackends, type Backends } from "./backends.js";
 import { startClock } from "./clock.js";
 import { firstStart } from "./start/first-start.js";
-import { apiRoutes, stagesOf } from "./gateway.js";
+import { apiRoutes, authenticatorOf, metricsPageOf, stagesOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
 import { drain, listen } from "./listen.js";
 import { createProgressLog } from "./logger.js";
 import type { Parts } from "./parts.js";
 import { startProbes } from "./readiness.js";
+import { createTelemetry } from "./telemetry/registry.js";
+import { VERSION } from "./telemetry/version.js";
 import { startWorker } from "./worker.js";
 
 export interface ServiceOptions {
@@ -59,7 +61,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       lifecycle,
     });
     const identity = identityOf(options, backends, clock);
-    const parts: Parts = { config, log, now: clock.now, backends, identity, validator, lifecycle };
+    const telemetry = createTelemetry(VERSION);
+    const parts: Parts = { config, log, now: clock.now, backends, identity, validator, lifecycle, telemetry };
     const worker = config.MODE === "gateway" ? null : startWorker(parts);
     await requireWayIn(parts);
     const url = await startServer(parts, worker);
@@ -105,7 +108,7 @@ async function requireWayIn({ config, backends }: Parts): Promise<void> {
 
 /** Every process answers the health routes; only a gateway answers the others. */
 async function startServer(parts: Parts, worker: Worker | null): Promise<string> {
-  const { config, log, backends, lifecycle } = parts;
+  const { config, log, backends, lifecycle, telemetry } = parts;
   const asked = {
     queue: () => backends.queue.ready(),
     store: () => backends.events.ready(),
@@ -115,12 +118,21 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
   // A gateway can accept events while documents and graph are away, so it must stay in the load balancer.
   const probes = startProbes(asked, config.MODE === "gateway" ? ["queue"] : ["queue", "store", "graph"]);
   lifecycle.opened("probes", () => probes.close());
+  telemetry.watch({
+    depth: () => backends.queue.depth(),
+    oldest: () => backends.queue.oldest(),
+    parts: () => probes.state().checks,
+    now: parts.now,
+  });
   const shutdown = createShutdown();
+  const authenticator = authenticatorOf(parts);
   const waiting = createWaiting();
   const routes = config.MODE === "worker" ? [] : apiRoutes(parts, waiting);
   const app = createApp({
     routes: [...routes, ...healthRoutes({ readiness: probes.state })],
-    stages: await stagesOf(parts, shutdown),
+    stages: await stagesOf(parts, authenticator, shutdown),
+    metrics: telemetry.metrics,
+    metricsPage: metricsPageOf(parts, authenticator),
     log,
     trustProxy: config.TRUST_PROXY,
   });
@@ -130,6 +142,7 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
     headersTimeoutMs: config.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: config.BODY_TIMEOUT_MS,
     stopping: shutdown,
+    meter: telemetry.meterOf("other", "other"),
     log,
   });
   const port = await listen(server, config.HOST, config.PORT);

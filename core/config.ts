@@ -53,6 +53,12 @@ export const SETTINGS = Type.Object({
     pattern: "^$|^[\\x21-\\x7e]{16,256}$",
     description: "16-256 printable characters; enables /v1/workspaces; unset: these routes do not exist",
   }),
+  METRICS_KEY: Type.String({
+    default: "",
+    pattern: "^$|^[\\x21-\\x7e]{16,256}$",
+    description:
+      "16-256 printable characters; what reads /metrics sends it as a bearer key; unset: open on loopback only",
+  }),
   TRUST_PROXY: integer(0, 0, 10, "number of proxies in front of the service whose X-Forwarded-For header is trusted"),
   LOG_LEVEL: Type.String({
     default: "info",
@@ -126,7 +132,7 @@ export type Config = Readonly<Static<typeof SETTINGS>>;
 export class ConfigError extends Error {}
 
 /** These may hold a password, so an error message never repeats their value. */
-const SECRET = new Set(["OPERATOR_KEY", "RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL", "NEO4J_PASSWORD"]);
+const SECRET = new Set(["OPERATOR_KEY", "METRICS_KEY", "RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL", "NEO4J_PASSWORD"]);
 const DOCUMENT_PAYLOAD_BYTES_MAX = 15_728_640;
 const SERVER_URLS = ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"] as const;
 /** For these keywords the description explains more than the message of Ajv. */

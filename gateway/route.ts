@@ -1,6 +1,7 @@
 import type { Static, TObject, TProperties, TSchema } from "typebox";
 import type { Caller, TakeBytes } from "../commands/services.js";
 import type { KeyRecord, Role, Send } from "../core/catalog/catalog.js";
+import type { Door } from "../core/metrics.js";
 
 /** Who may call. `send`: also keys that may only send: `collect` all of them, `all` those that may send all. */
 export type Access =
@@ -59,6 +60,8 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   /** `optional`: it may be absent. `event`: its bytes are passed on as they came, and the command checks them. */
   readonly bodyIs?: "optional" | "event";
   readonly bodyDepthMax?: number;
+  /** Events come in here: each refusal counts as one of an event. */
+  readonly door?: Door;
   /** Its answer may be large although it is no `get`: it takes its bytes as those do. */
   readonly isRead?: true;
   /** The route's successful answers and its own refusals; `gateway/shapes/answers.ts` adds those of all routes. */

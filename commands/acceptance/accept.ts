@@ -18,9 +18,9 @@ export interface SentEvent {
 export type AcceptEvent = (caller: Caller, sent: SentEvent) => Promise<EventId>;
 
 export function createAcceptEvent(
-  services: Pick<Services, "catalog" | "queue" | "events" | "validator" | "limits">,
+  services: Pick<Services, "catalog" | "queue" | "events" | "validator" | "limits" | "metrics">,
 ): AcceptEvent {
-  const { queue, limits } = services;
+  const { queue, limits, metrics } = services;
   const remember = createIdempotency(services);
   const publish = (event: EventRecord): Promise<void> => queue.publish(encodeMessage(event));
 
@@ -29,12 +29,17 @@ export function createAcceptEvent(
     const opened = openSubmission(limits, bytes, true);
     const eventId = idempotencyKey === null ? newId<EventId>() : eventIdFor(workspace, sender, idempotencyKey);
     const fingerprint = idempotencyKey === null ? null : hash("sha256", bytes, "base64");
-    if (fingerprint !== null && (await remember.isStored(workspace, eventId, fingerprint))) return eventId;
+    if (fingerprint !== null && (await remember.isStored(workspace, eventId, fingerprint))) {
+      // The same bytes were accepted before, so this schema exists.
+      metrics.accepted("collect", caller, String(opened.fields["schema_id"]));
+      return eventId;
+    }
     const { errors, submission } = readEnvelope(opened, now);
     if (submission === null) throw mismatch(errors);
     const event = await judgeEvent(services, caller, { ...submission, eventId, fingerprint, named: [] });
     if (fingerprint === null) await publish(event);
     else await remember.publishing(workspace, eventId, fingerprint, () => publish(event));
+    metrics.accepted("collect", caller, event.schemaId);
     return eventId;
   };
 }

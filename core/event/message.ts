@@ -88,6 +88,12 @@ export function decodeMessage(message: Buffer): Decoded {
   return { kind: "event", event: toEvent(header, message.subarray(end + 1)) };
 }
 
+/** When the event was accepted, milliseconds since 1970; null if the message is none of ours. */
+export function acceptedAt(message: Buffer): number | null {
+  const decoded = decodeMessage(message);
+  return decoded.kind === "event" ? decoded.event.receivedAt : null;
+}
+
 function toEvent(header: Header, payload: Buffer): EventRecord {
   return {
     workspace: header.ws,

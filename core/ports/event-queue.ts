@@ -49,4 +49,9 @@ export interface EventQueue extends Port {
   findEarlier(eventId: EventId): Promise<Buffer | null>;
   /** Messages that are not done. */
   depth(): Promise<number>;
+  /**
+   * When the oldest of them was accepted, as it says itself, milliseconds since 1970; null if there is none. Where the queue cannot look, as
+   * RabbitMQ, the oldest of those that this process was handed: what still lies there was published later.
+   */
+  oldest(): Promise<number | null>;
 }

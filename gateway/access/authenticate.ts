@@ -63,21 +63,24 @@ export interface Authenticator {
   key(request: Request, response: Response): Promise<KeyRecord>;
   /** Throws unless the request carries the operator key, as `key` does. */
   operator(request: Request, response: Response): Promise<void>;
+  /** The same for the key that reads the metrics. */
+  metrics(request: Request, response: Response): Promise<void>;
 }
 
 /** Names what a secret is tried for. No key id holds a dot; what is no key at all is tried for nothing. */
 const OPERATOR = ".operator";
+const METRICS = ".metrics";
 const NOTHING = ".nothing";
 
 export function createAuthenticator(deps: {
   readonly catalog: Pick<CatalogStore, "findKey">;
+  /** Empty: no key is right. */
   readonly operatorKey: string;
+  readonly metricsKey: string;
   readonly failures: FailedLogins;
   readonly now: () => number;
 }): Authenticator {
   const { catalog, failures, now } = deps;
-  const operatorHash = hashKey(deps.operatorKey);
-  const operatorSenders = createSenders();
   const rights = new LRUCache<string, Right>({ max: RIGHT_MAX });
 
   /** The record of a right key, without computing a hash if it was right before. */
@@ -94,6 +97,20 @@ export function createAuthenticator(deps: {
     await failures.count(request, response, login);
     throw unauthenticated();
   };
+  /** A secret of this process's settings. */
+  const requireSecret = (name: string, secret: string): Authenticator["operator"] => {
+    const hash = hashKey(secret);
+    const senders = createSenders();
+    return async (request, response) => {
+      const given = bearerOf(request);
+      const address = addressOf(request);
+      const login = `${address} ${name}`;
+      const isRight = secret !== "" && given !== null && sameHash(hashOf(given), hash);
+      if (!(isRight && senders.has(address, now()))) await failures.requireFew(request, response, login);
+      if (!isRight) await refuse(request, response, login);
+      senders.note(address, now());
+    };
+  };
 
   return {
     key: async (request, response) => {
@@ -109,15 +126,8 @@ export function createAuthenticator(deps: {
       rights.get(given!)?.senders.note(address, at);
       return record;
     },
-    operator: async (request, response) => {
-      const given = bearerOf(request);
-      const address = addressOf(request);
-      const login = `${address} ${OPERATOR}`;
-      const isRight = deps.operatorKey !== "" && given !== null && sameHash(hashOf(given), operatorHash);
-      if (!(isRight && operatorSenders.has(address, now()))) await failures.requireFew(request, response, login);
-      if (!isRight) await refuse(request, response, login);
-      operatorSenders.note(address, now());
-    },
+    operator: requireSecret(OPERATOR, deps.operatorKey),
+    metrics: requireSecret(METRICS, deps.metricsKey),
   };
 }
 

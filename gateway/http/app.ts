@@ -1,20 +1,25 @@
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import { AppError } from "../../core/errors.js";
 import type { Log } from "../../core/log.js";
-import type { Route } from "../route.js";
-import { pageRouter } from "./pages.js";
+import type { Metrics } from "../../core/metrics.js";
+import type { Context, Route } from "../route.js";
+import type { MeteredResponse } from "./meter.js";
+import { pageRouter, type MetricsPage } from "./pages.js";
 import { refuse } from "./refuse.js";
 import type { Stages } from "./stages.js";
 
 export interface AppDeps {
   readonly routes: readonly Route[];
   readonly stages: Stages;
+  readonly metrics: Pick<Metrics, "rejected">;
+  /** Null: there is none. */
+  readonly metricsPage: MetricsPage | null;
   readonly log: Log;
   readonly trustProxy: number;
 }
 
 /** Express tries routes in order, so the hot ones come first. No sub-app: it would set prototypes again. */
-export function createApp({ routes, stages, log, trustProxy }: AppDeps): Express {
+export function createApp({ routes, stages, metrics, metricsPage, log, trustProxy }: AppDeps): Express {
   const app = express();
   app.disable("x-powered-by");
   app.set("etag", false);
@@ -29,7 +34,7 @@ export function createApp({ routes, stages, log, trustProxy }: AppDeps): Express
     });
   }
   app.use(router);
-  app.use(pageRouter());
+  app.use(pageRouter(metricsPage));
   app.use(() => {
     throw new AppError("not_found", "There is no such route.");
   });
@@ -38,8 +43,17 @@ export function createApp({ routes, stages, log, trustProxy }: AppDeps): Express
     const badPath = error instanceof URIError ? new AppError("bad_request", "The path is not valid.") : error;
     const { path } = (request.route ?? { path: null }) as { readonly path: string | null };
     refuse(log, request, response, badPath, path);
+    countRefusal(metrics, response, badPath);
   });
   return app;
+}
+
+function countRefusal(metrics: Pick<Metrics, "rejected">, response: Response, error: unknown): void {
+  const { served } = response as unknown as MeteredResponse;
+  const context = response.locals["context"] as Context | undefined;
+  if (served.door === null || served.isCheck?.(context?.query ?? {}) === true) return;
+  const { code, schemaId = null } = error instanceof AppError ? error : { code: "internal" as const };
+  metrics.rejected(code, context === undefined || context.keyId === "" ? null : context, schemaId);
 }
 
 function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {

@@ -1,5 +1,6 @@
-import express, { type Router } from "express";
+import express, { type Request, type Response, type Router } from "express";
 import helmet from "helmet";
+import { SECURITY_HEADERS } from "./respond.js";
 
 /** What a person sees who opens the address in a browser. */
 const WELCOME = `<!doctype html>
@@ -12,8 +13,15 @@ const WELCOME = `<!doctype html>
 </html>
 `;
 
-/** Pages for a browser. They have their own router, because they need other headers than the API. */
-export function pageRouter(): Router {
+/** What Prometheus reads. */
+export interface MetricsPage {
+  readonly read: () => Promise<{ readonly type: string; readonly text: string }>;
+  /** Throws unless the request may read it. */
+  readonly admit: (request: Request, response: Response) => Promise<void>;
+}
+
+/** What is no JSON. It has its own router, because it needs other headers than the API, and no caller of a workspace. */
+export function pageRouter(metrics: MetricsPage | null): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.get(
     "/",
@@ -34,5 +42,12 @@ export function pageRouter(): Router {
       response.set("Cache-Control", "no-store").type("html").send(WELCOME);
     },
   );
+  if (metrics !== null) router.get("/metrics", (request, response) => sendMetrics(metrics, request, response));
   return router;
+}
+
+async function sendMetrics({ admit, read }: MetricsPage, request: Request, response: Response): Promise<void> {
+  await admit(request, response);
+  const { type, text } = await read();
+  response.set({ ...SECURITY_HEADERS, "Content-Type": type }).send(text);
 }

@@ -5,6 +5,7 @@ import { AppError, type ErrorCode } from "../../core/errors.js";
 import type { Log } from "../../core/log.js";
 import { makeProblem } from "./error-response.js";
 import { graftExpress } from "./fast-express.js";
+import { NO_METER, type RouteMeter } from "./meter.js";
 import { refuse } from "./refuse.js";
 import { SECURITY_HEADERS } from "./respond.js";
 import type { Stopping } from "./stopping.js";
@@ -19,6 +20,8 @@ export interface ServerOptions {
   readonly stalledMs?: number;
   /** Absent: it never stops. */
   readonly stopping?: Stopping;
+  /** Counts the answers to what is no route. */
+  readonly meter?: RouteMeter;
   readonly log: Log;
 }
 
@@ -30,6 +33,7 @@ export function createServer({
   requestTimeoutMs,
   stalledMs,
   stopping,
+  meter = NO_METER,
   log,
 }: ServerOptions): http.Server {
   const handle = inTurns(app, {
@@ -39,7 +43,7 @@ export function createServer({
   });
   const server = http.createServer(
     {
-      ...graftExpress(app),
+      ...graftExpress(app, { meter, door: null }),
       maxHeaderSize: headerBytesMax,
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
@@ -61,7 +65,7 @@ export function createServer({
   server.on("checkExpectation", (request: Request, response: Response) =>
     refuse(log, request, response, new AppError("expectation_failed", "Only Expect: 100-continue is supported."), null),
   );
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket, meter));
   return server;
 }
 
@@ -92,7 +96,7 @@ const DETAIL_BY_CODE: Partial<Record<ErrorCode, string>> = {
 const LINGER_MS = 1_000;
 
 /** What is not HTTP never reaches Express. Its answer is written by hand, in the same form as all others. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, meter: RouteMeter): void {
   // Node keeps the running answer here; a second answer after its head would be read as its body.
   const underWay = Reflect.get(socket, "_httpMessage") as http.ServerResponse | null | undefined;
   if (error.code === "ECONNRESET" || !socket.writable || underWay?.headersSent === true) return void socket.destroy();
@@ -109,6 +113,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const status = `HTTP/1.1 ${problem.status} ${http.STATUS_CODES[problem.status] ?? ""}\r\n`;
+  meter.answered(problem.status, 0);
   socket.end(`${status}${head.join("")}\r\n${problem.json}`);
   // The server's sockets stay half open, so a client that never closes its side would keep this one for ever.
   setTimeout(() => socket.destroy(), LINGER_MS).unref();

@@ -8,6 +8,7 @@ import type { Page, Context, Route } from "../route.js";
 import type { Cursors } from "../shapes/page.js";
 import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.js";
 import type { BytesInFlight } from "./bytes-in-flight.js";
+import type { MeteredResponse, RouteMeter, Served } from "./meter.js";
 import { sendReply } from "./respond.js";
 import { SHUTTING_DOWN, type Stopping } from "./stopping.js";
 import { isLarge, type EnterTurn } from "./workspace-turns.js";
@@ -22,6 +23,8 @@ export interface StageDeps {
   readonly enterTurn: EnterTurn;
   readonly cursors: Cursors;
   readonly stopping: Stopping;
+  /** How the answers of a route are counted. */
+  readonly meterOf: (method: string, path: string) => RouteMeter;
   readonly now: () => number;
 }
 
@@ -30,10 +33,9 @@ export type Stages = (route: Route) => readonly RequestHandler[];
 
 /** Every request goes through these stages in order: who is it, what may it do, how often; then the body, then the work. */
 export const createStages = (deps: StageDeps): Stages => {
-  const { takesNew, checkHead, limits } = sharedStages(deps);
+  const { checkHead, limits } = sharedStages(deps);
   return (route) => [
-    // The open routes say that this process is draining, so they answer until the end.
-    ...(route.access.kind === "open" ? [] : [takesNew]),
+    begin(deps, route),
     checkHead,
     identifyCaller(deps, route),
     readParameters(deps, route),
@@ -72,14 +74,25 @@ const beginning = (now: number): Context => ({
   ifMatch: null,
 });
 
-const sharedStages = (deps: StageDeps) => ({
+function begin({ meterOf, stopping }: StageDeps, { method, path, access, door, inlineLimited }: Route): RequestHandler {
+  const served: Served = {
+    meter: meterOf(method.toUpperCase(), path),
+    door: door ?? null,
+    ...(inlineLimited && { isCheck: inlineLimited }),
+  };
+  // The open routes say that this process is draining, so they answer until the end.
+  const answersToTheEnd = access.kind === "open";
   // Not async: a promise for every request would cost more than the question.
-  takesNew: (_request: Request, _response: Response, next: NextFunction): Promise<void> | void => {
-    if (!deps.stopping.begun.aborted) return next();
-    return deps.stopping.unreachable.then(() => {
+  return (_request, response, next): Promise<void> | void => {
+    (response as unknown as MeteredResponse).served = served;
+    if (answersToTheEnd || !stopping.begun.aborted) return next();
+    return stopping.unreachable.then(() => {
       throw SHUTTING_DOWN;
     });
-  },
+  };
+}
+
+const sharedStages = (deps: StageDeps) => ({
   checkHead: (request: Request, response: Response, next: NextFunction): void => {
     response.locals["context"] = beginning(deps.now());
     requireSingleHeaders(request);

@@ -22,6 +22,7 @@ export function collectRoutes(services: Services): readonly Route[] {
         payload: Type.Object({}, { description: "as its schema says" }),
       }),
       bodyIs: "event",
+      door: "collect",
       inlineLimited: ({ syncValidation }) => syncValidation,
       responses: {
         200: record({ status: Type.Enum(["pass", "fail"]), errors: Type.Array(ERROR_ITEM) }),

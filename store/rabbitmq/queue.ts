@@ -158,6 +158,10 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
         throw new AppError("unavailable", "The queue cannot be counted.", { cause: error });
       }
     },
+    oldest: async () => {
+      requireOpen();
+      return consumer?.oldest() ?? null;
+    },
     close: () => (closed ??= close()),
   };
 }

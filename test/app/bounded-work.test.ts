@@ -6,6 +6,7 @@ import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import type { AppError } from "../../core/errors.js";
 import { compilePlan } from "../../core/schema/plan.js";
 import { newId, type KeyId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
+import { NO_METRICS } from "../../core/metrics.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { at, errorPaths, listAt, now, submission, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 import { aSchema } from "../support/builders.js";
@@ -121,6 +122,7 @@ describe("Two bodies at once under one Idempotency-Key", () => {
         check: () => new Promise((resolve) => validations.push(() => resolve([]))),
         plan: () => compilePlan({}),
       },
+      metrics: NO_METRICS,
       limits: { payloadBytesMax: 262_144, depthMax: 64, identifiersMax: 20, namespacesMax: 100 },
     } as unknown as Services;
     const acceptEvent = createAcceptEvent(services);

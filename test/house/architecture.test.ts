@@ -58,6 +58,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   "libphonenumber-js": ["core/identity/normalization.ts"],
   helmet: ["gateway/http/pages.ts"],
   express: ["gateway/", "scripts/bench/"],
+  "prom-client": ["app/telemetry/"],
   "express-rate-limit": ["gateway/"],
   libsql: ["store/embedded/", "scripts/bench/", "scripts/servers/exclusive.ts"],
   pino: ["app/logger.ts"],

@@ -8,6 +8,7 @@ const anIntake = (): Intake => ({
   isOpen: () => true,
   unsettled: () => 0,
   unsettledBytes: () => 0,
+  messages: () => [],
   widen: async () => undefined,
   drop: () => undefined,
   ack: () => undefined,

@@ -3,6 +3,7 @@ import { Connection } from "rabbitmq-client";
 import { servicesOf } from "../../../app/gateway.js";
 import { createLog } from "../../../app/logger.js";
 import { startService } from "../../../app/service.js";
+import { createTelemetry } from "../../../app/telemetry/registry.js";
 import { createAcceptEvent } from "../../../commands/acceptance/accept.js";
 import { readConfig } from "../../../core/config.js";
 import type { KeyId } from "../../../core/ids.js";
@@ -23,8 +24,9 @@ const { key, workspace_id: workspace } = await createWorkspace(client, OPERATOR_
 client.close();
 
 const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
+const telemetry = createTelemetry("bench");
 const acceptEvent = createAcceptEvent(
-  servicesOf({ config, backends: service.backends, identity: service.identity, validator }),
+  servicesOf({ config, backends: service.backends, identity: service.identity, validator, telemetry }),
 );
 const broker = new Connection({ url: config.RABBITMQ_URL });
 const caller = "benchkey00" as KeyId;

@@ -1,5 +1,6 @@
 import type { Database } from "../../../core/database.js";
 import { AppError } from "../../../core/errors.js";
+import { acceptedAt } from "../../../core/event/message.js";
 import type { Consumer, EventQueue } from "../../../core/ports/event-queue.js";
 import { createBacklog } from "./backlog.js";
 import { startConsumer, type RunningConsumer } from "./consumer.js";
@@ -76,6 +77,11 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
     },
     findEarlier: createBacklog(database, session, tail),
     depth: () => session.read(() => count),
+    oldest: () =>
+      session.read(() => {
+        const message = rows.first();
+        return message === null ? null : acceptedAt(message);
+      }),
     close: async () => {
       await consumer?.close();
       await session.close();

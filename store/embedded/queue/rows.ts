@@ -49,6 +49,8 @@ export function createQueueRows(database: Database) {
     "UPDATE queue SET crashes = crashes + 1 WHERE seq IN (SELECT value FROM queue_lease, json_each(seqs))",
   );
 
+  const first = database.prepare("SELECT message FROM queue ORDER BY seq LIMIT 1");
+
   const waitingOf = createWaitingOf();
 
   return {
@@ -57,6 +59,8 @@ export function createQueueRows(database: Database) {
       const [rows, last] = count.get([]) as readonly [number, number | null];
       return { count: rows, last: last ?? 0 };
     },
+    /** The first message that is not done, or null. */
+    first: (): Buffer | null => (first.get([])?.[0] as Buffer | undefined) ?? null,
     waitingOf,
     /** The first rows between two positions, without their bytes; none when there are no more. */
     scan: (from: number, to: number): readonly Waiting[] =>

@@ -1,10 +1,11 @@
 import type { Channel } from "rabbitmq-client";
 
 export interface Acks {
-  delivered(tag: number, bytes: number): void;
+  delivered(tag: number, message: Buffer): void;
   ack(tag: number): void;
   /** Deliveries that are not acknowledged. */
   outstanding(): number;
+  messages(): Iterable<Buffer>;
   /** Of those. */
   outstandingBytes(): number;
   /** Sends what waits. */
@@ -21,7 +22,7 @@ export interface Acks {
  */
 export function createAcks(channel: Channel): Acks {
   /** In the order of their tags, for that is how they come. */
-  const open = new Map<number, number>();
+  const open = new Map<number, Buffer>();
   let openBytes = 0;
   let waiting: number[] = [];
   let isHolding = false;
@@ -41,17 +42,18 @@ export function createAcks(channel: Channel): Acks {
   };
 
   return {
-    delivered: (tag, bytes) => {
-      open.set(tag, bytes);
-      openBytes += bytes;
+    delivered: (tag, message) => {
+      open.set(tag, message);
+      openBytes += message.length;
     },
     ack: (tag) => {
       if (!channel.active) return;
-      openBytes -= open.get(tag) ?? 0;
+      openBytes -= open.get(tag)?.length ?? 0;
       open.delete(tag);
       if (waiting.push(tag) === 1) setImmediate(flushUnlessHeld);
     },
     outstanding: () => open.size,
+    messages: () => open.values(),
     outstandingBytes: () => openBytes,
     flush,
     hold: () => {

@@ -1,4 +1,4 @@
-import { workspaceOf } from "../../../core/event/message.js";
+import { acceptedAt, workspaceOf } from "../../../core/event/message.js";
 import type { DeliveryOutcome } from "../../../core/ports/event-queue.js";
 import { createAlarm } from "../../queue/alarm.js";
 import { closeConnection, createConnection, type OnError } from "../connection.js";
@@ -33,6 +33,8 @@ export interface RunningConsumer {
   isSubscribed(): boolean;
   /** Messages that this process holds. Resolves once all are counted that the broker had handed out before. */
   countHeld(): Promise<number>;
+  /** When the oldest of them was accepted, milliseconds since 1970; null if there is none. */
+  oldest(): number | null;
   /** Messages replaced by a copy so far. */
   copied(): number;
   close(): Promise<void>;
@@ -153,6 +155,10 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
       const intake = await subscription.next();
       await intake?.caughtUp();
       return intake?.unsettled() ?? 0;
+    },
+    oldest: () => {
+      const times = [...(subscription.current()?.messages() ?? [])].flatMap((message) => acceptedAt(message) ?? []);
+      return times.length === 0 ? null : Math.min(...times);
     },
     copied: () => copies.forgotten(),
     close: () => (closed ??= close()),

@@ -11,6 +11,7 @@ export interface Intake {
   unsettled(): number;
   /** Of those. */
   unsettledBytes(): number;
+  messages(): Iterable<Buffer>;
   /** Lets the broker hand out so many more messages of this queue at once. */
   widen(source: QueueRole, by: number): Promise<void>;
   /** Takes nothing more at once. The broker hands out again what is not acknowledged, as after a crash. */
@@ -57,7 +58,7 @@ export async function openIntake({ connection, names, prefetch, onMessage }: Int
     const { consumerTag } = await channel.basicConsume({ queue: names[source] }, (message) => {
       if (!intake.isOpen()) return;
       const incoming = incomingOf(intake, source, message);
-      delivered(message.deliveryTag, incoming.message.length);
+      delivered(message.deliveryTag, incoming.message);
       onMessage(incoming);
     });
     tags.set(source, [...(tags.get(source) ?? []), consumerTag]);
@@ -100,6 +101,7 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly st
     isOpen: () => isOpen,
     unsettled: () => (isOpen ? acks.outstanding() : 0),
     unsettledBytes: () => (isOpen ? acks.outstandingBytes() : 0),
+    messages: () => (isOpen ? acks.messages() : []),
     widen,
     drop: () => {
       acks.flush();
@@ -127,9 +129,9 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly st
     },
     ended,
   };
-  const delivered = (tag: number, bytes: number): void => {
+  const delivered = (tag: number, message: Buffer): void => {
     received += 1;
-    acks.delivered(tag, bytes);
+    acks.delivered(tag, message);
   };
   return { intake, delivered };
 }

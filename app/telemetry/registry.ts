@@ -1,0 +1,153 @@
+import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { Door, Metrics, TimedStore } from "../../core/metrics.js";
+import type { RouteMeter } from "../../gateway/http/meter.js";
+import { createCounter, createHistogram, createNamedCounter } from "./cells.js";
+
+/** What is asked only when somebody reads the metrics. */
+export interface Watched {
+  /** Messages that are not done. */
+  readonly depth: () => Promise<number>;
+  /** When the oldest of them was accepted, milliseconds since 1970; null if there is none. */
+  readonly oldest: () => Promise<number | null>;
+  /** Part -> whether it answers. */
+  readonly parts: () => Readonly<Record<string, boolean>>;
+  readonly now: () => number;
+}
+
+export interface Telemetry {
+  readonly metrics: Metrics;
+  /** How a route is measured; asked once for each. `path` is the row's, with its `:parameters`, and never what a client asked for. */
+  readonly meterOf: (method: string, path: string) => RouteMeter;
+  /** In the format of Prometheus. */
+  readonly read: () => Promise<{ readonly type: string; readonly text: string }>;
+  readonly watch: (watched: Watched) => void;
+  /** Ends what the measuring itself keeps running. */
+  readonly close: () => void;
+}
+
+const REQUEST_BOUNDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
+const COMMIT_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5];
+const WAIT_BOUNDS = [0.001, 0.01, 0.1, 1, 5];
+const FOLD_BOUNDS = [0.05, 0.25, 1, 5, 30, 120, 600, 3_600];
+
+/** Everything that `/metrics` shows, in a registry of its own: two services in one process, as in tests, share nothing. */
+export function createTelemetry(version: string): Telemetry {
+  const registry = new Registry();
+  new Gauge({
+    name: "onym_build_info",
+    help: "1; the version of the service",
+    labelNames: ["version", "node"],
+    registers: [registry],
+  }).set({ version, node: process.version }, 1);
+  return {
+    metrics: metricsOf(registry),
+    meterOf: createMeters(registry),
+    watch: (watched) => watchGauges(registry, watched),
+    read: async () => ({ type: registry.contentType, text: await registry.metrics() }),
+    close: () => registry.clear(),
+  };
+}
+
+function createMeters(registry: Registry): Telemetry["meterOf"] {
+  const requests = createCounter(registry, { name: "onym_http_requests_total", help: "Answered requests" }, [
+    "route",
+    "method",
+    "status",
+  ]);
+  const durations = createHistogram(
+    registry,
+    { name: "onym_http_request_duration_seconds", help: "From the request's head to the answer's head" },
+    REQUEST_BOUNDS,
+  );
+  return (method, route) => {
+    const counts: (ReturnType<typeof requests> | undefined)[] = [];
+    let observe: ReturnType<typeof durations> | null = null;
+    return {
+      answered: (status, ms) => {
+        // Made when they are first needed: most routes have most statuses never.
+        (counts[status] ??= requests({ route, method, status: String(status) })).value += 1;
+        (observe ??= durations({ route, method }))(ms / 1_000);
+      },
+    };
+  };
+}
+
+function metricsOf(registry: Registry): Metrics {
+  const named = (name: string, help: string, label: string) => createNamedCounter(registry, { name, help }, label);
+  const timed = (name: string, help: string, bounds: readonly number[]) =>
+    createHistogram(registry, { name, help }, bounds);
+
+  const accepted = named("onym_events_accepted_total", "Events that were answered as accepted", "source");
+  const rejected = named("onym_events_rejected_total", "Events and whole requests of events that were refused", "code");
+  const quarantined = named("onym_events_quarantined_total", "Events that went into quarantine", "reason");
+  const duplicates = createCounter(registry, {
+    name: "onym_sdk_duplicates_total",
+    help: "Repeats within one request of an SDK",
+  })({});
+  const letters = named("onym_dead_letters_total", "Messages that became dead letters", "reason");
+  const changes = named("onym_identity_changes_total", "Assertions and undos, by what came of them", "outcome");
+  const folds = timed(
+    "onym_event_fold_delay_seconds",
+    "From the acceptance of an event until it stands in its profile",
+    FOLD_BOUNDS,
+  )({});
+  const waits = timed(
+    "onym_identity_queue_wait_seconds",
+    "Until the step of an assertion or undo begins",
+    WAIT_BOUNDS,
+  )({});
+  const commits = timed("onym_store_commit_seconds", "Until a write is durable", COMMIT_BOUNDS);
+  const commitsOf = new Map<TimedStore, ReturnType<typeof commits>>();
+  const commitOf = (store: TimedStore): ReturnType<typeof commits> => {
+    const known = commitsOf.get(store) ?? commits({ store });
+    commitsOf.set(store, known);
+    return known;
+  };
+  for (const door of ["collect", "batch", "sdk"] satisfies readonly Door[]) accepted(door, 0);
+
+  return {
+    accepted: (door) => accepted(door),
+    rejected: (code) => rejected(code),
+    quarantined: (reason) => quarantined(reason),
+    sdkDuplicates: (events) => {
+      duplicates.value += events;
+    },
+    folded: (delayMs) => folds(delayMs / 1_000),
+    deadLetter: (reason) => letters(reason),
+    identityChanged: (outcome) => changes(outcome),
+    identityWaited: (ms) => waits(ms / 1_000),
+    committed: (store, ms) => commitOf(store)(ms / 1_000),
+  };
+}
+
+function watchGauges(registry: Registry, { depth, oldest, parts, now }: Watched): void {
+  const gauge = (name: string, help: string, read: () => Promise<number>): void => {
+    const one: Gauge = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect: async () => {
+        // What cannot be asked now is left out: an old value, or a made-up one, would look like an answer.
+        await read().then(
+          (value) => one.set(value),
+          () => one.remove(),
+        );
+      },
+    });
+  };
+  gauge("onym_queue_messages", "Messages in the queue that are not done", depth);
+  gauge("onym_queue_oldest_seconds", "Age of the oldest message that is not done", async () => {
+    const at = await oldest();
+    return at === null ? 0 : Math.max(0, now() - at) / 1_000;
+  });
+  const up: Gauge = new Gauge({
+    name: "onym_dependency_up",
+    help: "1 if the part answers",
+    labelNames: ["part"],
+    registers: [registry],
+    collect: () => {
+      for (const [part, isUp] of Object.entries(parts())) up.set({ part }, isUp ? 1 : 0);
+    },
+  });
+  collectDefaultMetrics({ register: registry });
+}

@@ -1,0 +1,8 @@
+import { readFileSync } from "node:fs";
+
+const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
+  readonly version: string;
+};
+
+/** Of the service, as its package says. */
+export const VERSION = version;

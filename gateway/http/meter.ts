@@ -1,0 +1,40 @@
+import type { ServerResponse } from "node:http";
+import type { Door } from "../../core/metrics.js";
+
+/** Counts the answers of one route. */
+export interface RouteMeter {
+  /** Its head was sent, so long after that of the request was read. */
+  answered(status: number, ms: number): void;
+}
+
+/** What is known of the route once it is found. */
+export interface Served {
+  readonly meter: RouteMeter;
+  /** A refusal here is one of an event, or of several. */
+  readonly door: Door | null;
+  /** A request that only checks stores nothing, and its refusal is none of an event. */
+  readonly isCheck?: (query: unknown) => boolean;
+}
+
+/** A response that tells how long its answer took. */
+export interface MeteredResponse extends ServerResponse {
+  served: Served;
+}
+
+type ResponseClass = typeof ServerResponse;
+
+/** Every answer passes its head through here, whoever makes it: routes, refusals, pages. */
+export function metered(Base: ResponseClass, nowhere: Served): ResponseClass {
+  return class extends Base<never> implements MeteredResponse {
+    served = nowhere;
+    private readonly begunAt = performance.now();
+
+    override writeHead(...head: [status: number, ...rest: never[]]): this {
+      this.served.meter.answered(head[0], performance.now() - this.begunAt);
+      return super.writeHead(...head);
+    }
+  };
+}
+
+export const NO_METER: RouteMeter = { answered: () => {} };
+export const UNCOUNTED: Served = { meter: NO_METER, door: null };
