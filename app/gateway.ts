@@ -59,7 +59,8 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i;
 /** Open where only this machine can ask. A proxy asks for everybody, so behind one the key is needed too. */
 export function metricsPageOf({ config, telemetry }: Parts, authenticator: Authenticator): MetricsPage | null {
   const { read } = telemetry;
-  if (config.METRICS_KEY !== "") return { read, admit: (request, response) => authenticator.metrics(request, response) };
+  if (config.METRICS_KEY !== "")
+    return { read, admit: (request, response) => authenticator.metrics(request, response) };
   const isOpen = LOOPBACK.test(config.HOST) && config.TRUST_PROXY === 0;
   return isOpen ? { read, admit: async () => {} } : null;
 }

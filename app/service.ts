@@ -7,6 +7,7 @@ import type { Log } from "../core/log.js";
 import { openValidator } from "../core/schema/validation/validator.js";
 import { createWaiting } from "../commands/waiting.js";
 import { createApp } from "../gateway/http/app.js";
+import { withDocument } from "../gateway/openapi/route.js";
 import { healthRoutes } from "../gateway/routes/health.js";
 import { createServer } from "../gateway/http/server.js";
 import { createShutdown } from "../gateway/http/stopping.js";
@@ -127,9 +128,9 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
   const shutdown = createShutdown();
   const authenticator = authenticatorOf(parts);
   const waiting = createWaiting();
-  const routes = config.MODE === "worker" ? [] : apiRoutes(parts, waiting);
+  const health = healthRoutes({ readiness: probes.state });
   const app = createApp({
-    routes: [...routes, ...healthRoutes({ readiness: probes.state })],
+    routes: config.MODE === "worker" ? health : withDocument([...apiRoutes(parts, waiting), ...health]),
     stages: await stagesOf(parts, authenticator, shutdown),
     metrics: telemetry.metrics,
     metricsPage: metricsPageOf(parts, authenticator),

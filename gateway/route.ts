@@ -45,11 +45,48 @@ export interface Reply {
 /** Status -> the schema of the answer's body; null: it has none. */
 export type Responses = Readonly<Record<number, TSchema | null>>;
 
-interface RowBase<Params extends TProperties, Query extends TProperties, Body extends TSchema> {
+/** The groups of the API reference, in its order. */
+export const TAGS = {
+  Send: "Send events, and say who is who.",
+  Read: "Events and profiles.",
+  Identity: "Who is who, why, and how to undo it.",
+  Schemas: "Schemas and datasets: what events look like, and which of them make profiles.",
+  SDKs: "What SDKs of others send, and how it is taken.",
+  Manage: "Keys, workspaces and dead letters.",
+  Operate: "For the machine that runs the process, and for tools.",
+} as const;
+
+/** A value that the example of another operation answered, by its JSON pointer there. `shown` stands for it in the reference. */
+export interface Answered {
+  readonly operationId: string;
+  readonly pointer: string;
+  readonly shown: string;
+}
+
+/** A call that answers 2xx in a workspace where the examples before it were called. */
+export interface Example {
+  readonly params?: Readonly<Record<string, string | Answered>>;
+  readonly query?: Readonly<Record<string, string | number | boolean>>;
+  readonly body?: unknown;
+  /** Operations whose examples are called before, besides those of `params`. */
+  readonly after?: readonly string[];
+}
+
+/** What the reference tells of an operation. */
+export interface Described {
+  /** Its name in OpenAPI: a verb and what it is about. */
+  readonly operationId: string;
+  readonly tag: keyof typeof TAGS;
+  readonly summary: string;
+  /** What the summary leaves out, in Markdown. */
+  readonly description?: string;
+  readonly example: Example;
+}
+
+interface RowBase<Params extends TProperties, Query extends TProperties, Body extends TSchema> extends Described {
   readonly method: "get" | "post" | "patch" | "put" | "delete";
   /** Express path, with `:name` parameters. */
   readonly path: string;
-  readonly summary: string;
   readonly access: Access;
   /** A parameter that does not match is answered `not_found`. */
   readonly params?: Params;

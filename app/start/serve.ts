@@ -38,4 +38,5 @@ try {
 } catch (error) {
   fail(error);
 }
-process.stdout.write(`onym listens on ${service.url}\n`);
+const docs = config.MODE === "worker" ? "" : `all routes, to read and to try: ${service.url}/docs\n`;
+process.stdout.write(`onym listens on ${service.url}\n${docs}`);

@@ -34,7 +34,7 @@ export function createApp({ routes, stages, metrics, metricsPage, log, trustProx
     });
   }
   app.use(router);
-  app.use(pageRouter(metricsPage));
+  app.use(pageRouter({ metrics: metricsPage, hasDocument: routes.some(({ path }) => path === "/openapi.json") }));
   app.use(() => {
     throw new AppError("not_found", "There is no such route.");
   });

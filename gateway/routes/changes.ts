@@ -5,6 +5,7 @@ import { AppError } from "../../core/errors.js";
 import { OUTCOMES, type Change } from "../../core/identity/model.js";
 import type { ChangeId } from "../../core/ids.js";
 import { reply, route, type Route } from "../route.js";
+import { answered } from "../shapes/examples.js";
 import { idOf } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 import { CHANGE, showChange } from "../shapes/records.js";
@@ -23,7 +24,10 @@ export function changeRoutes(services: Services): readonly Route[] {
     list({
       ...changes,
       path: "/v1/changes",
+      operationId: "listChanges",
+      tag: "Identity",
       summary: "Changes of who is who, newest first",
+      example: { after: ["identify"] },
       query: { outcome: Type.Optional(Type.Enum(OUTCOMES)) },
       read: ({ workspace, query }, { limit, after }) =>
         identity.changes(workspace, query.outcome ?? null, { limit, before: (after?.[0] ?? null) as ChangeId | null }),
@@ -31,7 +35,10 @@ export function changeRoutes(services: Services): readonly Route[] {
     route({
       method: "get",
       path: "/v1/changes/:id",
+      operationId: "getChange",
+      tag: "Identity",
       summary: "One change",
+      example: { params: { id: answered("identify", "/change_id") } },
       access,
       params: { id: idOf("change") },
       responses: { 200: CHANGE },
@@ -44,7 +51,10 @@ export function changeRoutes(services: Services): readonly Route[] {
     list({
       ...changes,
       path: "/v1/profiles/:id/history",
+      operationId: "listProfileHistory",
+      tag: "Read",
       summary: "Changes of one profile, newest first",
+      example: { params: { id: answered("identify", "/profile_id") } },
       params: { id: idOf("profile") },
       read: async ({ workspace, params: { id } }, { limit, after }) => {
         const profileId = await requireProfile(services, workspace, id);

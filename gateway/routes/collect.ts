@@ -5,6 +5,7 @@ import type { Services } from "../../commands/services.js";
 import { bounded } from "../../core/errors.js";
 import { ERROR_ITEM } from "../http/error-response.js";
 import { reply, route, type Reply, type Route } from "../route.js";
+import { COOKIE, EMAIL, SCHEMA_ID } from "../shapes/examples.js";
 import { FLAG, record, UUID } from "../shapes/fields.js";
 
 export function collectRoutes(services: Services): readonly Route[] {
@@ -13,7 +14,19 @@ export function collectRoutes(services: Services): readonly Route[] {
     route({
       method: "post",
       path: "/v1/collect",
+      operationId: "collect",
+      tag: "Send",
       summary: "Send one event; with syncValidation=true only check it",
+      description:
+        "A 202 means that the event is on disk; it is stored and folded soon after. With `syncValidation=true` nothing is stored: 200 tells all problems at once.",
+      example: {
+        after: ["registerSchema", "createDataset"],
+        body: {
+          schema_id: SCHEMA_ID,
+          timestamp: "2026-01-31T12:00:00Z",
+          payload: { email: EMAIL.value, cookie: COOKIE.value, city: "London" },
+        },
+      },
       access: { kind: "role", role: "editor", send: "collect" },
       query: { syncValidation: FLAG },
       body: record({

@@ -5,6 +5,7 @@ import type { Dataset } from "../../core/catalog/catalog.js";
 import { showTime } from "../../core/event/time.js";
 import type { DatasetId, SchemaId } from "../../core/ids.js";
 import { reply, route, type Route } from "../route.js";
+import { answered, SCHEMA_ID } from "../shapes/examples.js";
 import { idOf, integerOrNull, record, TIME, UUID } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 
@@ -27,7 +28,11 @@ export function datasetRoutes(services: Services): readonly Route[] {
     route({
       method: "post",
       path: "/v1/datasets",
+      operationId: "createDataset",
+      tag: "Schemas",
       summary: "Create a dataset of the events of a schema",
+      description: "With `unified_profile` its events are folded into profiles.",
+      example: { after: ["registerSchema"], body: { name: "Sign-ups", schema_id: SCHEMA_ID, unified_profile: true } },
       access: write,
       body: record({
         name: NAME,
@@ -49,7 +54,10 @@ export function datasetRoutes(services: Services): readonly Route[] {
     }),
     list({
       path: "/v1/datasets",
+      operationId: "listDatasets",
+      tag: "Schemas",
       summary: "Datasets, by age",
+      example: {},
       access: read,
       name: "datasets",
       item: DATASET,
@@ -61,7 +69,10 @@ export function datasetRoutes(services: Services): readonly Route[] {
     route({
       method: "get",
       path: "/v1/datasets/:id",
+      operationId: "getDataset",
+      tag: "Schemas",
       summary: "One dataset",
+      example: { params: { id: answered("createDataset", "/dataset_id") } },
       access: read,
       params,
       responses: { 200: DATASET },
@@ -71,7 +82,10 @@ export function datasetRoutes(services: Services): readonly Route[] {
     route({
       method: "patch",
       path: "/v1/datasets/:id",
+      operationId: "changeDataset",
+      tag: "Schemas",
       summary: "Change a dataset; what is not given stays",
+      example: { params: { id: answered("createDataset", "/dataset_id") }, body: { retention_days: 365 } },
       access: write,
       params,
       body: record({

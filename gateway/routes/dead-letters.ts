@@ -9,7 +9,10 @@ import { list } from "../shapes/page.js";
 export const deadLetterRoutes = ({ events, limits }: Services): readonly Route[] => [
   list({
     path: "/v1/dead-letters",
+    operationId: "listDeadLetters",
+    tag: "Manage",
     summary: "Events that could not be handled, newest first",
+    example: {},
     access: { kind: "role", role: "admin" },
     query: { event_id: Type.Optional(UUID), reason: Type.Optional(Type.String()) },
     name: "dead_letters",

@@ -7,6 +7,7 @@ import type { StoredEvent } from "../../core/event/event.js";
 import { showTime } from "../../core/event/time.js";
 import type { EventId, ProfileId } from "../../core/ids.js";
 import { route, type Route } from "../route.js";
+import { answered } from "../shapes/examples.js";
 import { idOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
 import { DROPPED_IDENTIFIER } from "../shapes/records.js";
 
@@ -34,7 +35,11 @@ export const eventRoutes = (services: Services): readonly Route[] => [
   route({
     method: "get",
     path: "/v1/events/:id",
+    operationId: "getEvent",
+    tag: "Read",
     summary: "One event and what became of it",
+    description: "`wait` waits up to so many seconds until the event is folded, is dead, or will not be folded.",
+    example: { params: { id: answered("collect", "/event_id") }, query: { wait: 5 } },
     access: { kind: "role", role: "viewer" },
     params: { id: idOf(EVENT_NAME) },
     query: { wait: WAIT },

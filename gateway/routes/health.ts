@@ -24,14 +24,20 @@ export function healthRoutes({ readiness }: { readonly readiness: () => Readines
     route({
       ...open,
       path: "/healthz",
+      operationId: "getHealth",
+      tag: "Operate",
       summary: "The process runs",
+      example: {},
       responses: { 200: record({ status: Type.Literal("ok") }) },
       handle: async () => reply(200, { status: "ok" }),
     }),
     route({
       ...open,
       path: "/readyz",
+      operationId: "getReadiness",
+      tag: "Operate",
       summary: "Its parts answer",
+      example: {},
       responses: { 200: READINESS, 503: READINESS },
       handle: async () => {
         const { isReady, checks, reasons } = readiness();

@@ -7,6 +7,7 @@ import type { AssertResult, ProfileRef } from "../../core/identity/model.js";
 import type { ProfileId } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Context, type Reply, type Route } from "../route.js";
+import { DEVICE, EMAIL, USER } from "../shapes/examples.js";
 import { FLAG, IDENTIFIER, nullable, record, UUID } from "../shapes/fields.js";
 import { DROPPED_IDENTIFIER, REF, RULE, showRef } from "../shapes/records.js";
 
@@ -34,7 +35,11 @@ export function identifyRoutes(services: Services): readonly Route[] {
     route({
       ...row,
       path: "/v1/identify",
+      operationId: "identify",
+      tag: "Send",
       summary: "Link identifiers to one profile",
+      description: "With `dry_run=true` nothing is written, and the answer shows the profiles before and after.",
+      example: { body: { identifiers: [EMAIL, USER] } },
       body: record({ identifiers: Type.Array(IDENTIFIER, { minItems: 1, maxItems: identifiersMax }) }),
       responses: { 200: record(LINKED) },
       handle: async (context) => {
@@ -45,7 +50,11 @@ export function identifyRoutes(services: Services): readonly Route[] {
     route({
       ...row,
       path: "/v1/alias",
+      operationId: "alias",
+      tag: "Send",
       summary: "Link an anonymous identifier to a known one",
+      description: "409 if a rule of the workspace forbids it. With `dry_run=true` nothing is written.",
+      example: { body: { anonymous: DEVICE, known: USER } },
       body: record({ anonymous: IDENTIFIER, known: IDENTIFIER }),
       responses: {
         200: record(LINKED),

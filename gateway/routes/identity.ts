@@ -5,6 +5,7 @@ import type { IdentitySettings } from "../../core/catalog/catalog.js";
 import type { Uid } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
+import { EMAIL, USER } from "../shapes/examples.js";
 import { IDENTIFIER, integerOrNull, nullable, record, UUID } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 import { LINK, showLink, SHOWN_IDENTIFIER } from "../shapes/records.js";
@@ -23,7 +24,11 @@ export function identityRoutes(services: Services): readonly Route[] {
     route({
       method: "post",
       path: "/v1/identity/explain",
+      operationId: "explain",
+      tag: "Identity",
       summary: "Why two identifiers are one person, or that they are not",
+      description: "The shortest path between them, with the evidence of each link.",
+      example: { after: ["identify"], body: { from: EMAIL, to: USER } },
       access,
       body: record({ from: IDENTIFIER, to: IDENTIFIER }),
       isRead: true,
@@ -51,7 +56,10 @@ export function identityRoutes(services: Services): readonly Route[] {
     }),
     list({
       path: "/v1/identity/shared-identifiers",
+      operationId: "listSharedIdentifiers",
+      tag: "Identity",
       summary: "Identifiers beyond the shared identifier limit",
+      example: {},
       access,
       name: "shared_identifiers",
       item: record({ ...SHOWN_IDENTIFIER.properties, profile_id: nullable(UUID) }),
@@ -70,7 +78,10 @@ export function identityRoutes(services: Services): readonly Route[] {
     route({
       method: "get",
       path: "/v1/identity/settings",
+      operationId: "getIdentitySettings",
+      tag: "Identity",
       summary: "What the workspace set for identity",
+      example: {},
       access: { kind: "role", role: "viewer" },
       responses: { 200: SETTINGS },
       handle: async ({ workspace }) => reply(200, showSettings(await catalog.identitySettings(workspace))),
@@ -78,7 +89,10 @@ export function identityRoutes(services: Services): readonly Route[] {
     route({
       method: "put",
       path: "/v1/identity/settings",
+      operationId: "putIdentitySettings",
+      tag: "Identity",
       summary: "Set all of it; what may be omitted is then false",
+      example: { body: { shared_identifier_limit: 5 } },
       access: { kind: "role", role: "admin" },
       body: record({ ...LIMIT, sending_keys_add_namespaces: Type.Optional(Type.Boolean()) }),
       responses: { 200: SETTINGS },

@@ -8,6 +8,7 @@ import { AppError } from "../../core/errors.js";
 import type { KeyId, WorkspaceId } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
+import { answered, KEY_ID } from "../shapes/examples.js";
 import { enumOrNull, idOf, integerOrNull, nameOf, nullable, record, TIME } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 
@@ -40,7 +41,11 @@ export function keyRoutes(services: Services): readonly Route[] {
     route({
       method: "post",
       path: "/v1/keys",
+      operationId: "createKey",
+      tag: "Manage",
       summary: "Make an API key",
+      description: "The key itself is only in this answer.",
+      example: { body: { role: "editor", name: "back end" } },
       access,
       body: record({
         role: Type.Enum(ROLES),
@@ -67,7 +72,10 @@ export function keyRoutes(services: Services): readonly Route[] {
     route({
       method: "post",
       path: "/v1/workspaces/:id/keys",
+      operationId: "createOwnerKey",
+      tag: "Manage",
       summary: "Make an owner key for a workspace whose owner keys are lost",
+      example: { params: { id: answered("createWorkspace", "/workspace_id") } },
       access: { kind: "operator" },
       params: { id: idOf("workspace") },
       responses: { 201: record(NEW_KEY) },
@@ -88,7 +96,10 @@ export function keyRoutes(services: Services): readonly Route[] {
     }),
     list({
       path: "/v1/keys",
+      operationId: "listKeys",
+      tag: "Manage",
       summary: "API keys, without their secrets",
+      example: {},
       access,
       name: "keys",
       item: record(KEY),
@@ -100,7 +111,10 @@ export function keyRoutes(services: Services): readonly Route[] {
     route({
       method: "delete",
       path: "/v1/keys/:id",
+      operationId: "deleteKey",
+      tag: "Manage",
       summary: "Revoke an API key",
+      example: { params: { id: answered("createKey", "/key_id", KEY_ID) }, after: ["rotateKey"] },
       access,
       params,
       responses: { 204: null, 409: problemSchema(409) },
@@ -112,7 +126,10 @@ export function keyRoutes(services: Services): readonly Route[] {
     route({
       method: "post",
       path: "/v1/keys/:id/rotate",
+      operationId: "rotateKey",
+      tag: "Manage",
       summary: "Make a new key in the place of one, which lives on for a while",
+      example: { params: { id: answered("createKey", "/key_id", KEY_ID) } },
       access,
       params,
       body: record({}),

@@ -8,6 +8,7 @@ import type { WorkspaceId } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
 import { readIfMatch, withEtag } from "../shapes/etag.js";
+import { USER } from "../shapes/examples.js";
 import { integerOrNull, nameOf, record } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 
@@ -27,7 +28,10 @@ export function namespaceRoutes(services: Pick<Services, "catalog" | "identity">
   return [
     list({
       path: "/v1/namespaces",
+      operationId: "listNamespaces",
+      tag: "Identity",
       summary: "Namespaces, built-in ones among them, by name",
+      example: {},
       access,
       name: "namespaces",
       item: NAMESPACE,
@@ -42,7 +46,10 @@ export function namespaceRoutes(services: Pick<Services, "catalog" | "identity">
     route({
       method: "get",
       path: "/v1/namespaces/:name",
+      operationId: "getNamespace",
+      tag: "Identity",
       summary: "One namespace",
+      example: { params: { name: USER.namespace } },
       access,
       params,
       responses: { 200: NAMESPACE },
@@ -55,7 +62,11 @@ export function namespaceRoutes(services: Pick<Services, "catalog" | "identity">
     route({
       method: "put",
       path: "/v1/namespaces/:name",
+      operationId: "putNamespace",
+      tag: "Identity",
       summary: "Name or change a namespace; what is not given stays",
+      description: "With `limit: 1` a profile never gets a second value of it.",
+      example: { params: { name: USER.namespace }, body: { limit: 1 } },
       access: { kind: "role", role: "admin" },
       params,
       body: Type.Partial(record(SETTINGS), { additionalProperties: false }),

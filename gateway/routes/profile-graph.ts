@@ -4,6 +4,7 @@ import type { Services } from "../../commands/services.js";
 import type { Link, Member } from "../../core/identity/model.js";
 import type { Uid } from "../../core/ids.js";
 import { reply, route, type Route } from "../route.js";
+import { answered } from "../shapes/examples.js";
 import { idOf, record, UUID } from "../shapes/fields.js";
 import { NEXT_CURSOR, PAGE } from "../shapes/page.js";
 import { ASSERTED, showAsserted, SHOWN_IDENTIFIER } from "../shapes/records.js";
@@ -21,7 +22,10 @@ export const profileGraphRoutes = (services: Services): readonly Route[] => [
   route({
     method: "get",
     path: "/v1/profiles/:id/graph",
+    operationId: "getProfileGraph",
+    tag: "Read",
     summary: "The identifiers of a profile and the links between them",
+    example: { params: { id: answered("identify", "/profile_id") } },
     access: { kind: "role", role: "viewer" },
     params: { id: idOf("profile") },
     query: PAGE,

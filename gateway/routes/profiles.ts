@@ -15,6 +15,7 @@ import { showInstant } from "../../core/event/time.js";
 import type { EventId, Uid } from "../../core/ids.js";
 import type { Facet, Scalar, Trait } from "../../core/profile/facet.js";
 import { reply, route, type Route } from "../route.js";
+import { answered, EMAIL } from "../shapes/examples.js";
 import { IDENTIFIER, idOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
 import { list, NEXT_CURSOR, PAGE, pageOf } from "../shapes/page.js";
 import { SHOWN_IDENTIFIER } from "../shapes/records.js";
@@ -47,7 +48,11 @@ export function profileRoutes(services: Services): readonly Route[] {
     route({
       method: "post",
       path: "/v1/profiles/lookup",
+      operationId: "lookUpProfiles",
+      tag: "Read",
       summary: "The profiles of identifiers; creates nothing",
+      description: "`wait` waits up to so many seconds until all of them are known and their events are folded.",
+      example: { after: ["collect"], query: { wait: 5 }, body: { identifiers: [EMAIL] } },
       access,
       query: { wait: WAIT },
       body: record({ identifiers: Type.Array(IDENTIFIER, { minItems: 1, maxItems: LOOKUP_MAX }) }),
@@ -68,7 +73,10 @@ export function profileRoutes(services: Services): readonly Route[] {
     route({
       method: "get",
       path: "/v1/profiles/:id",
+      operationId: "getProfile",
+      tag: "Read",
       summary: "One profile, by its id or any id that it retired",
+      example: { params: { id: answered("identify", "/profile_id") } },
       access,
       params,
       responses: { 200: record({ ...PROFILE, resolved_from: Type.Optional(UUID) }) },
@@ -82,7 +90,10 @@ export function profileRoutes(services: Services): readonly Route[] {
     route({
       method: "get",
       path: "/v1/profiles/:id/events",
+      operationId: "listProfileEvents",
+      tag: "Read",
       summary: "The events of a profile, newest first",
+      example: { params: { id: answered("identify", "/profile_id") } },
       access,
       params,
       query: PAGE,
@@ -110,7 +121,10 @@ export function profileRoutes(services: Services): readonly Route[] {
     }),
     list({
       path: "/v1/profiles/:id/identifiers",
+      operationId: "listProfileIdentifiers",
+      tag: "Read",
       summary: "The identifiers of a profile, by age",
+      example: { params: { id: answered("identify", "/profile_id") } },
       access,
       params,
       name: "identifiers",

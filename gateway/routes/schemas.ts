@@ -6,6 +6,7 @@ import { showTime } from "../../core/event/time.js";
 import { SCHEMA_ID_PATTERN, type SchemaId } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { route, withRaw, type Reply, type Route } from "../route.js";
+import { SCHEMA_ID, SIGNUP } from "../shapes/examples.js";
 import { FLAG, nameOf, nullable, record, TIME } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 
@@ -40,7 +41,11 @@ export function schemaRoutes(services: Services): readonly Route[] {
     route({
       ...write,
       path: "/v1/schemas",
+      operationId: "registerSchema",
+      tag: "Schemas",
       summary: "Register a schema",
+      description: "Version 1. With `dry_run=true` it is only checked.",
+      example: { body: { schema_id: SCHEMA_ID, schema: SIGNUP } },
       body: record({ ...NEW_VERSION, schema_id: Type.Optional(Type.String({ pattern: SCHEMA_ID_PATTERN })) }),
       handle: async (context) => {
         const { schema_id: schemaId, ...body } = context.body;
@@ -51,7 +56,10 @@ export function schemaRoutes(services: Services): readonly Route[] {
     }),
     list({
       path: "/v1/schemas",
+      operationId: "listSchemas",
+      tag: "Schemas",
       summary: "The latest version of each schema, by id",
+      example: {},
       access,
       name: "schemas",
       item: SCHEMA,
@@ -64,7 +72,10 @@ export function schemaRoutes(services: Services): readonly Route[] {
     route({
       method: "get",
       path: "/v1/schemas/:id",
+      operationId: "getSchema",
+      tag: "Schemas",
       summary: "The latest version of a schema",
+      example: { params: { id: SCHEMA_ID }, after: ["registerSchema"] },
       access,
       params: { id },
       responses: { 200: SCHEMA },
@@ -74,7 +85,15 @@ export function schemaRoutes(services: Services): readonly Route[] {
     route({
       ...write,
       path: "/v1/schemas/:id/versions",
+      operationId: "registerSchemaVersion",
+      tag: "Schemas",
       summary: "Register the next version of a schema",
+      description: "409 if it is not compatible with the version before. With `dry_run=true` it is only checked.",
+      example: {
+        params: { id: SCHEMA_ID },
+        body: { schema: { ...SIGNUP, properties: { ...SIGNUP.properties, plan: { type: "string" } } } },
+        after: ["registerSchema"],
+      },
       params: { id },
       body: record(NEW_VERSION),
       handle: async (context) => {
@@ -86,7 +105,10 @@ export function schemaRoutes(services: Services): readonly Route[] {
     }),
     list({
       path: "/v1/schemas/:id/versions",
+      operationId: "listSchemaVersions",
+      tag: "Schemas",
       summary: "All versions of a schema, oldest first",
+      example: { params: { id: SCHEMA_ID }, after: ["registerSchema"] },
       access,
       params: { id },
       name: "schemas",
@@ -102,7 +124,10 @@ export function schemaRoutes(services: Services): readonly Route[] {
     route({
       method: "get",
       path: "/v1/schemas/:id/versions/:version",
+      operationId: "getSchemaVersion",
+      tag: "Schemas",
       summary: "One version of a schema",
+      example: { params: { id: SCHEMA_ID, version: "1" }, after: ["registerSchema"] },
       access,
       params: { id, version: Type.String({ pattern: String.raw`^[1-9]\d{0,8}$`, title: "version of this schema" }) },
       responses: { 200: SCHEMA },

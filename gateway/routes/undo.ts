@@ -8,6 +8,7 @@ import type { Evidence } from "../../core/identity/model.js";
 import type { ChangeId, ForbiddenPairId } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Context, type Route } from "../route.js";
+import { answered, DEVICE, USER } from "../shapes/examples.js";
 import { FLAG, IDENTIFIER, idOf, nullable, record, TIME, UUID } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 import { DROPPED_LINK, LINK, REF, showLink, showRef, SHOWN_IDENTIFIER } from "../shapes/records.js";
@@ -31,7 +32,11 @@ export function undoRoutes(services: Services): readonly Route[] {
     route({
       method: "post",
       path: "/v1/identity/unlink",
+      operationId: "unlink",
+      tag: "Identity",
       summary: "Take one identifier from all others, or two from each other",
+      description: "With `forbid` the two may not come into one profile again. With `dry_run=true` nothing is written.",
+      example: { after: ["alias"], body: { from: DEVICE, to: USER, forbid: true } },
       access,
       query: { dry_run: FLAG },
       body: record({
@@ -57,7 +62,11 @@ export function undoRoutes(services: Services): readonly Route[] {
     route({
       method: "post",
       path: "/v1/changes/:id/revert",
+      operationId: "revertChange",
+      tag: "Identity",
       summary: "Take back what a change did",
+      description: "With `dry_run=true` nothing is written.",
+      example: { params: { id: answered("identify", "/change_id") } },
       access,
       params: { id: idOf("change") },
       query: { dry_run: FLAG },
@@ -73,7 +82,10 @@ export function undoRoutes(services: Services): readonly Route[] {
     }),
     list({
       path: "/v1/identity/forbidden-pairs",
+      operationId: "listForbiddenPairs",
+      tag: "Identity",
       summary: "Pairs of identifiers that may not come into one profile",
+      example: { after: ["unlink"] },
       access: { kind: "role", role: "viewer" },
       name: "forbidden_pairs",
       item: record({
@@ -99,7 +111,10 @@ export function undoRoutes(services: Services): readonly Route[] {
     route({
       method: "delete",
       path: "/v1/identity/forbidden-pairs/:id",
+      operationId: "allowPair",
+      tag: "Identity",
       summary: "Allow a forbidden pair again",
+      example: { params: { id: answered("listForbiddenPairs", "/forbidden_pairs/0/forbidden_pair_id") } },
       access,
       params: { id: idOf("forbidden pair") },
       responses: { 200: UNDONE },

@@ -18,7 +18,11 @@ export function workspaceRoutes(services: Services): readonly Route[] {
     route({
       method: "post",
       path: "/v1/workspaces",
+      operationId: "createWorkspace",
+      tag: "Manage",
       summary: "Make a workspace and its owner key",
+      description: "The owner key is only in this answer.",
+      example: { body: { name: "Shop" } },
       access,
       body: record({ name: NAME }),
       responses: { 201: record({ ...WORKSPACE, key: Type.String() }) },
@@ -29,7 +33,10 @@ export function workspaceRoutes(services: Services): readonly Route[] {
     }),
     list({
       path: "/v1/workspaces",
+      operationId: "listWorkspaces",
+      tag: "Manage",
       summary: "Workspaces, by age",
+      example: {},
       access,
       name: "workspaces",
       item: record(WORKSPACE),

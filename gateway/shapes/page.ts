@@ -2,7 +2,16 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
 import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import { route, textOf, type Access, type Context, type Page, type Reply, type Route } from "../route.js";
+import {
+  route,
+  textOf,
+  type Access,
+  type Context,
+  type Described,
+  type Page,
+  type Reply,
+  type Route,
+} from "../route.js";
 import { nullable, record } from "./fields.js";
 
 /** The query of every list. */
@@ -63,9 +72,8 @@ export function pageOf<Row>(
   return { items, next_cursor: rows.length > limit ? cursor(items.at(-1)!) : null };
 }
 
-interface ListRow<Item, Params extends TProperties, Query extends TProperties> {
+interface ListRow<Item, Params extends TProperties, Query extends TProperties> extends Described {
   readonly path: string;
-  readonly summary: string;
   readonly access: Access;
   readonly params?: Params;
   /** Query parameters in addition to limit and cursor. */

@@ -43,6 +43,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     access: ["", "http", "shapes"],
     body: [],
     http: ["", "access", "body", "shapes"],
+    openapi: ["", "shapes"],
     routes: ["", "access", "http", "shapes"],
     shapes: ["", "http"],
   },

@@ -13,6 +13,7 @@ import type { SchemaId } from "../../../core/ids.js";
 import { problemSchema } from "../../http/error-response.js";
 import { reply, route, type Route } from "../../route.js";
 import { readIfMatch, withEtag } from "../../shapes/etag.js";
+import { SCHEMA_ID } from "../../shapes/examples.js";
 import { nullable, record } from "../../shapes/fields.js";
 
 const SETTINGS = record({
@@ -51,7 +52,10 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
     route({
       method: "get",
       path: "/v1/sdk/settings",
+      operationId: "getSdkSettings",
+      tag: "SDKs",
       summary: "What the workspace set for events of SDKs",
+      example: {},
       access: read,
       responses: { 200: SETTINGS },
       handle: async ({ workspace }) => withEtag(reply(200, showSettings((await catalog.sdk(workspace)).settings))),
@@ -59,7 +63,10 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
     route({
       method: "put",
       path: "/v1/sdk/settings",
+      operationId: "putSdkSettings",
+      tag: "SDKs",
       summary: "Set all of it; what is omitted is then as at the beginning",
+      example: { body: { keep_rejects: true } },
       access: write,
       body: Type.Partial(SETTINGS, { additionalProperties: false }),
       responses: { 200: SETTINGS, 412: problemSchema(412) },
@@ -74,7 +81,10 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
     route({
       method: "get",
       path: "/v1/sdk/plan",
+      operationId: "getSdkPlan",
+      tag: "SDKs",
       summary: "The plan: which schema each event of an SDK has",
+      example: {},
       access: read,
       responses: { 200: PLAN },
       handle: async ({ workspace }) => withEtag(reply(200, showPlan((await catalog.sdk(workspace)).plan))),
@@ -82,7 +92,10 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
     route({
       method: "put",
       path: "/v1/sdk/plan",
+      operationId: "putSdkPlan",
+      tag: "SDKs",
       summary: "Replace the plan",
+      example: { after: ["registerSchema"], body: { events: { "Signed Up": { schema_id: SCHEMA_ID } } } },
       access: write,
       body: record({
         events: eventsOf(

@@ -1,0 +1,146 @@
+import { STATUS_CODES } from "node:http";
+import { Type, type TProperties, type TSchema } from "typebox";
+import type { Access, Answered, Route } from "../route.js";
+import { answersOf } from "../shapes/answers.js";
+
+/** An object of the document. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Entries without those that are undefined. */
+const present = (json: Json): Json =>
+  Object.fromEntries(Object.entries(json).filter(([, value]) => value !== undefined));
+
+/** One row as an OpenAPI operation. `links`: status -> what the answer leads to. */
+export function operationOf(row: Route, links: ReadonlyMap<number, Json>): Json {
+  const { operationId, tag, summary, access } = row;
+  const parameters = [...pathParameters(row), ...queryParameters(row), ...headerParameters(row)];
+  return present({
+    operationId,
+    tags: [tag],
+    summary,
+    description: [row.description, needs(access)].filter((part) => part !== undefined).join("\n\n"),
+    security: SECURITY[access.kind],
+    "x-role": access.kind === "role" ? access.role : undefined,
+    parameters: parameters.length === 0 ? undefined : parameters,
+    requestBody: requestBodyOf(row),
+    responses: responsesOf(row, links),
+  });
+}
+
+const SECURITY: Readonly<Record<Access["kind"], readonly Json[]>> = {
+  role: [{ apiKey: [] }],
+  operator: [{ operatorKey: [] }],
+  open: [],
+};
+
+export const SECURITY_SCHEMES = {
+  apiKey: { type: "http", scheme: "bearer", description: "A key of a workspace: `onym_...`." },
+  operatorKey: { type: "http", scheme: "bearer", description: "The setting `OPERATOR_KEY` of the installation." },
+};
+
+function needs(access: Access): string {
+  if (access.kind === "open") return "Needs no key.";
+  if (access.kind === "operator") return "Needs the **operator key**.";
+  const { role, send } = access;
+  const others = {
+    collect: "; any key that may only send will do",
+    all: '; a key with `send: "all"` will do',
+  } as const;
+  return `Needs a key of role **${role}** or higher${send === undefined ? "" : others[send]}.`;
+}
+
+const shownOf = (value: string | Answered | undefined): string | undefined =>
+  typeof value === "object" ? value.shown : value;
+
+const pathParameters = ({ params = {}, example }: Route): readonly Json[] =>
+  Object.entries(params).map(([name, schema]) => {
+    // The title says in a refusal what there is none of.
+    const { title, ...rest } = schema as TSchema & { readonly title?: string };
+    return present({
+      name,
+      in: "path",
+      required: true,
+      description: title,
+      schema: rest,
+      example: shownOf(example.params?.[name]),
+    });
+  });
+
+function queryParameters({ query = {}, example }: Route): readonly Json[] {
+  const required = new Set(requiredOf(query));
+  return Object.entries(query).map(([name, schema]) =>
+    present({
+      name,
+      in: "query",
+      required: required.has(name) && !("default" in schema),
+      schema,
+      example: example.query?.[name],
+    }),
+  );
+}
+const requiredOf = (properties: TProperties): readonly string[] =>
+  (Type.Object(properties) as { readonly required?: readonly string[] }).required ?? [];
+
+const headerParameters = ({ bodyIs, responses }: Route): readonly Json[] => [
+  ...(bodyIs === "event" ? [IDEMPOTENCY_KEY] : []),
+  // Only what can be changed under a condition can fail it.
+  ...(412 in responses ? [IF_MATCH] : []),
+];
+const IDEMPOTENCY_KEY = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description: "A retry with the same key and body gets the same event, which is stored once.",
+  schema: { type: "string", pattern: "^[\\x20-\\x7e]{1,255}$" },
+};
+const IF_MATCH = {
+  name: "If-Match",
+  in: "header",
+  required: false,
+  description: "`*`, or the `ETag` that was read before; 412 if it has changed meanwhile.",
+  schema: { type: "string" },
+};
+
+function requestBodyOf({ body, bodyIs, example }: Route): Json | undefined {
+  if (body === undefined) return undefined;
+  const content = present({ schema: body, example: example.body });
+  return { required: bodyIs !== "optional", content: { "application/json": content } };
+}
+
+function responsesOf(row: Route, links: ReadonlyMap<number, Json>): Json {
+  const answers = Object.entries(answersOf(row)).map(([status, schema]): readonly [string, Json] => {
+    if (!(status in row.responses)) return [status, { $ref: `#/components/responses/${refusalName(Number(status))}` }];
+    const link = links.get(Number(status));
+    return [status, { ...answerOf(Number(status), schema), ...(link && { links: link }) }];
+  });
+  return Object.fromEntries(answers);
+}
+
+export const refusalName = (status: number): string => (STATUS_CODES[status] ?? "").replaceAll(/[^A-Za-z]/g, "");
+
+/** An answer of a route, or one that many routes give. */
+export function answerOf(status: number, schema: TSchema | null): Json {
+  const description = STATUS_CODES[status] ?? "";
+  if (schema === null) return { description };
+  const codes = codesOf(schema);
+  return present({
+    description: codes === null ? description : `${description}: ${codes.map((code) => `\`${code}\``).join(", ")}`,
+    headers: HEADERS[status],
+    content: { [codes === null ? "application/json" : "application/problem+json"]: { schema } },
+  });
+}
+
+/** The codes of a problem; null for another body. */
+function codesOf(schema: TSchema): readonly string[] | null {
+  const { properties } = schema as { readonly properties?: Readonly<Record<string, { readonly enum?: string[] }>> };
+  return properties !== undefined && "request_id" in properties ? (properties["code"]?.enum ?? []) : null;
+}
+
+const RETRY_AFTER = {
+  "Retry-After": { description: "Seconds to wait before the next try.", schema: { type: "integer", minimum: 0 } },
+};
+const HEADERS: Readonly<Record<number, Json>> = {
+  401: { "WWW-Authenticate": { description: "How to authenticate.", schema: { type: "string" } } },
+  429: RETRY_AFTER,
+  503: RETRY_AFTER,
+};
