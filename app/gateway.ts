@@ -2,6 +2,7 @@ import type { Services } from "../commands/services.js";
 import { createWaiting, type Waiting } from "../commands/waiting.js";
 import { createAuthenticator, type Authenticator } from "../gateway/access/authenticate.js";
 import { createFailedLogins } from "../gateway/access/failed-logins.js";
+import { createItemLimit } from "../gateway/access/item-limit.js";
 import { createLimiter } from "../gateway/access/rate-limit.js";
 import { createBytesInFlight } from "../gateway/http/bytes-in-flight.js";
 import type { MetricsPage } from "../gateway/http/pages.js";
@@ -34,6 +35,7 @@ export async function stagesOf(
 ): Promise<Stages> {
   return createStages({
     authenticator,
+    itemLimit: createItemLimit(backends.windows()),
     inlineLimit: createLimiter(backends.windows(), {
       name: "inline-validation",
       perMinute: config.INLINE_PER_MINUTE,

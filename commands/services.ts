@@ -41,6 +41,9 @@ export interface Limits {
  */
 export type TakeBytes = (bytes: number) => Promise<void>;
 
+/** Counts the further items of a request that has several, where its key may send only so many; the first is counted already. */
+export type CountItems = (items: number) => Promise<void>;
+
 /** Who calls, and when, milliseconds since 1970. */
 export interface Caller {
   readonly workspace: WorkspaceId;

@@ -1,5 +1,5 @@
 import type { Static, TObject, TProperties, TSchema } from "typebox";
-import type { Caller, TakeBytes } from "../commands/services.js";
+import type { Caller, CountItems, TakeBytes } from "../commands/services.js";
 import type { KeyRecord, Role, Send } from "../core/catalog/catalog.js";
 import type { Door } from "../core/metrics.js";
 
@@ -20,6 +20,7 @@ export interface Page {
 export interface Context<Params = unknown, Query = unknown, Body = unknown> extends Caller {
   readonly takeBytes: TakeBytes;
   readonly key: KeyRecord;
+  readonly countItems: CountItems;
   readonly params: Params;
   /** With the defaults of what was not given. */
   readonly query: Query;
@@ -88,6 +89,8 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   /** Express path, with `:name` parameters. */
   readonly path: string;
   readonly access: Access;
+  /** A browser's page of another origin may call it, with a collect-only key. */
+  readonly cors?: true;
   /** A parameter that does not match is answered `not_found`. */
   readonly params?: Params;
   /** Any other parameter is 400, so that a typing error never changes what a call does. */

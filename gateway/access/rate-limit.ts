@@ -3,7 +3,7 @@ import { ipKeyGenerator, rateLimit, type ClientRateLimitInfo, type Store } from 
 import { AppError } from "../../core/errors.js";
 import type { RateWindows } from "../../core/rate-windows.js";
 
-const MINUTE_MS = 60_000;
+export const MINUTE_MS = 60_000;
 
 /** The store that the library needs, on our windows. It never takes a hit back or resets a key. */
 const storeOf = (windows: RateWindows): Store => ({
@@ -16,36 +16,40 @@ const storeOf = (windows: RateWindows): Store => ({
 });
 
 export interface Limiter {
-  /** Counts one request under the key; throws `rate_limited` beyond the limit. Sets the RateLimit headers of the answer. */
-  hit(request: Request, response: Response, key: string): Promise<void>;
+  /**
+   * Counts one request under the key; throws `rate_limited` beyond the limit, which is `perMinute` where a key has its own. Sets the
+   * RateLimit headers of the answer.
+   */
+  hit(request: Request, response: Response, key: string, perMinute?: number): Promise<void>;
 }
 
 export interface LimitOptions {
   readonly name: string;
-  readonly perMinute: number;
+  /** Of each key that has none of its own. */
+  readonly perMinute?: number;
   /** The detail of the refusal. */
   readonly detail: string;
 }
 
 /** `perMinute` requests per key, with the RateLimit headers of draft 8. */
-export function createLimiter(windows: RateWindows, { name, perMinute, detail }: LimitOptions): Limiter {
-  const keys = new WeakMap<Request, string>();
+export function createLimiter(windows: RateWindows, { name, perMinute: usual = 0, detail }: LimitOptions): Limiter {
+  const asked = new WeakMap<Request, { readonly key: string; readonly perMinute: number }>();
   const handler: RequestHandler = rateLimit({
     windowMs: MINUTE_MS,
-    limit: perMinute,
+    limit: (request) => asked.get(request)?.perMinute ?? usual,
     identifier: name,
     standardHeaders: "draft-8",
     legacyHeaders: false,
     store: storeOf(windows),
-    keyGenerator: (request) => `${name}:${keys.get(request) ?? ""}`,
+    keyGenerator: (request) => `${name}:${asked.get(request)?.key ?? ""}`,
     handler: (_request, _response, next) => next(new AppError("rate_limited", detail)),
     // Our windows always answer; the library's own start-up checks would only write to the console.
     validate: false,
   });
   return {
-    hit: (request, response, key) =>
+    hit: (request, response, key, perMinute = usual) =>
       new Promise((resolve, reject) => {
-        keys.set(request, key);
+        asked.set(request, { key, perMinute });
         const next: NextFunction = (error?: unknown) =>
           error === undefined ? resolve() : reject(error instanceof Error ? error : new Error("limiter failed"));
         void handler(request, response, next);

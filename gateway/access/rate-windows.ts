@@ -7,11 +7,12 @@ const KEYS_MAX = 10_000;
 export function createMemoryWindows(now: () => number = Date.now): RateWindows {
   const windows = new LRUCache<string, { hits: number; readonly resetAt: number }>({ max: KEYS_MAX });
   return {
-    hit: async (key, windowMs) => {
+    hit: async (key, windowMs, hits = 1) => {
       const known = windows.get(key);
       const at = now();
       const window = known !== undefined && known.resetAt > at ? known : { hits: 0, resetAt: at + windowMs };
-      if (window.hits++ === 0) windows.set(key, window);
+      if (window.hits === 0) windows.set(key, window);
+      window.hits += hits;
       return { hits: window.hits, resetAt: window.resetAt };
     },
   };
@@ -40,11 +41,11 @@ export function createSharedWindows({ shared, local, onError, now = Date.now }: 
     onError(error);
   };
   return {
-    hit: async (key, windowMs) => {
+    hit: async (key, windowMs, hits) => {
       // Also counted here, so that an outage does not begin with empty windows.
-      const own = await local.hit(key, windowMs);
+      const own = await local.hit(key, windowMs, hits);
       if (now() < restsUntil) return own;
-      return patiently(shared.hit(key, windowMs)).catch((error: unknown) => {
+      return patiently(shared.hit(key, windowMs, hits)).catch((error: unknown) => {
         rest(error);
         return own;
       });

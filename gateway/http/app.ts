@@ -3,6 +3,7 @@ import { AppError } from "../../core/errors.js";
 import type { Log } from "../../core/log.js";
 import type { Metrics } from "../../core/metrics.js";
 import type { Context, Route } from "../route.js";
+import { answerPreflight } from "./cors.js";
 import type { MeteredResponse } from "./meter.js";
 import { pageRouter, type MetricsPage } from "./pages.js";
 import { refuse } from "./refuse.js";
@@ -28,6 +29,7 @@ export function createApp({ routes, stages, metrics, metricsPage, log, trustProx
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const [path, rows] of byPath(routes)) {
     const place = router.route(path);
+    if (rows.some(({ cors }) => cors === true)) place.options(answerPreflight);
     for (const row of rows) place[row.method](...stages(row));
     place.all((_request: Request, _response: Response) => {
       throw notAllowed(rows);

@@ -3,10 +3,12 @@ import type { KeyRecord } from "../../core/catalog/catalog.js";
 import { AppError, invalidParameter } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { authorize, type Authenticator } from "../access/authenticate.js";
+import { COUNT_NOTHING, type ItemLimit } from "../access/item-limit.js";
 import type { Limiter } from "../access/rate-limit.js";
 import type { Page, Context, Route } from "../route.js";
 import type { Cursors } from "../shapes/page.js";
 import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.js";
+import { openToPages, requireOrigin } from "./cors.js";
 import type { BytesInFlight } from "./bytes-in-flight.js";
 import type { MeteredResponse, RouteMeter, Served } from "./meter.js";
 import { sendReply } from "./respond.js";
@@ -17,6 +19,7 @@ import { bodyReader, paramsReader, queryReader } from "./validate.js";
 export interface StageDeps {
   readonly authenticator: Authenticator;
   readonly inlineLimit: Limiter;
+  readonly itemLimit: ItemLimit;
   readonly eventLimit: BodyLimit;
   readonly bodyLimit: BodyLimit;
   readonly bytesInFlight: BytesInFlight;
@@ -62,6 +65,7 @@ const beginning = (now: number): Context => ({
   sender: NO_KEY.keyId,
   send: null,
   key: NO_KEY,
+  countItems: COUNT_NOTHING,
   now,
   params: NO_KEY,
   query: NO_KEY,
@@ -74,7 +78,8 @@ const beginning = (now: number): Context => ({
   ifMatch: null,
 });
 
-function begin({ meterOf, stopping }: StageDeps, { method, path, access, door, inlineLimited }: Route): RequestHandler {
+function begin({ meterOf, stopping }: StageDeps, route: Route): RequestHandler {
+  const { method, path, access, cors, door, inlineLimited } = route;
   const served: Served = {
     meter: meterOf(method.toUpperCase(), path),
     door: door ?? null,
@@ -83,8 +88,9 @@ function begin({ meterOf, stopping }: StageDeps, { method, path, access, door, i
   // The open routes say that this process is draining, so they answer until the end.
   const answersToTheEnd = access.kind === "open";
   // Not async: a promise for every request would cost more than the question.
-  return (_request, response, next): Promise<void> | void => {
+  return (request, response, next): Promise<void> | void => {
     (response as unknown as MeteredResponse).served = served;
+    if (cors === true) openToPages(request, response);
     if (answersToTheEnd || !stopping.begun.aborted) return next();
     return stopping.unreachable.then(() => {
       throw SHUTTING_DOWN;
@@ -109,7 +115,7 @@ const sharedStages = (deps: StageDeps) => ({
 });
 
 const identifyCaller =
-  ({ authenticator, enterTurn }: StageDeps, { access }: Route): RequestHandler =>
+  ({ authenticator, itemLimit, enterTurn }: StageDeps, { access }: Route): RequestHandler =>
   async (request, response, next) => {
     const context = contextOf(response);
     if (access.kind === "operator") await authenticator.operator(request, response);
@@ -120,7 +126,10 @@ const identifyCaller =
       context.sender = key.sender;
       context.send = key.send;
       context.workspace = key.workspace;
+      requireOrigin(request, response, key);
       authorize(key, access);
+      if (key.perMinute !== null && access.send !== undefined)
+        context.countItems = await itemLimit.admit(request, response, key);
       enterTurn({ workspace: key.workspace, now: context.now, bytes: 0 }, next);
     } else next();
   };

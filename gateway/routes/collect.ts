@@ -28,6 +28,7 @@ export function collectRoutes(services: Services): readonly Route[] {
         },
       },
       access: { kind: "role", role: "editor", send: "collect" },
+      cors: true,
       query: { syncValidation: FLAG },
       body: record({
         schema_id: Type.String(),

@@ -22,10 +22,10 @@ export async function createMongoRateWindows({ mongo }: { readonly mongo: Mongo 
   // Removes windows that ended; no query uses it.
   await mongo.call(() => windows.createIndex({ resetAt: 1 }, { name: "expiry", expireAfterSeconds: 0 }));
   return {
-    hit: async (key, windowMs) => {
+    hit: async (key, windowMs, hits = 1) => {
       const id = createHash("sha256").update(key).digest("base64url");
       for (let race = 0; race < RACES_MAX; race += 1) {
-        const window = (await count(mongo, windows, id)) ?? (await begin(mongo, windows, id, windowMs));
+        const window = (await count(mongo, windows, id, hits)) ?? (await begin(mongo, windows, { id, windowMs, hits }));
         if (window !== null) return { hits: window.hits, resetAt: window.resetAt.getTime() };
       }
       throw new AppError("unavailable", "A rate window is being changed by too many processes.");
@@ -36,23 +36,27 @@ export async function createMongoRateWindows({ mongo }: { readonly mongo: Mongo 
 type Windows = Collection<WindowDocument>;
 
 /** Null when there is no window, or it has ended. */
-const count = (mongo: Mongo, windows: Windows, id: string): Promise<WindowDocument | null> =>
+const count = (mongo: Mongo, windows: Windows, id: string, hits: number): Promise<WindowDocument | null> =>
   mongo.call(() =>
     windows.findOneAndUpdate(
       { _id: id, resetAt: { $gt: new Date() } },
-      { $inc: { hits: 1 } },
+      { $inc: { hits } },
       { returnDocument: "after" },
     ),
   );
 
 /** Replaces the ended window or inserts the first. Null when another process was first: then it finds none that ended, and `_id` is taken. */
-async function begin(mongo: Mongo, windows: Windows, id: string, windowMs: number): Promise<WindowDocument | null> {
+async function begin(
+  mongo: Mongo,
+  windows: Windows,
+  { id, windowMs, hits }: { readonly id: string; readonly windowMs: number; readonly hits: number },
+): Promise<WindowDocument | null> {
   const now = Date.now();
   try {
     return await mongo.call(() =>
       windows.findOneAndUpdate(
         { _id: id, resetAt: { $lte: new Date(now) } },
-        { $set: { hits: 1, resetAt: new Date(now + windowMs) } },
+        { $set: { hits, resetAt: new Date(now + windowMs) } },
         { upsert: true, returnDocument: "after" },
       ),
     );

@@ -26,6 +26,21 @@ export const rateWindowsContract: Readonly<Record<string, (windows: RateWindows)
     for (const hits of oneTo(5)) assert.equal((await windows.hit("inline:a", MINUTE_MS)).hits, hits);
   },
 
+  "counts several hits at once": async (windows) => {
+    assert.equal((await windows.hit("items:a", MINUTE_MS, 60)).hits, 60, "as the first of the window");
+    assert.equal((await windows.hit("items:a", MINUTE_MS)).hits, 61);
+    assert.equal((await windows.hit("items:a", MINUTE_MS, 40)).hits, 101);
+    assert.equal((await windows.hit("items:b", MINUTE_MS, 2)).hits, 2);
+  },
+
+  "counts several hits at once also when many do": async (windows) => {
+    const counted = await Promise.all(Array.from({ length: 50 }, () => windows.hit("items:a", MINUTE_MS, 7)));
+    assert.deepEqual(
+      counted.map(({ hits }) => hits).toSorted((a, b) => a - b),
+      oneTo(50).map((n) => n * 7),
+    );
+  },
+
   "keeps keys apart, whatever they hold": async (windows) => {
     const keys = ["inline:a", "inline:b", "auth:a", "inline:A", "inline:a\0", "", ...HOSTILE_TEXTS];
     for (const hits of [1, 2])

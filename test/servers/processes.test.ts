@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { send, until, workspaceOf, textAt, OPERATOR_KEY } from "../support/service/app.js";
+import { OPERATOR_KEY, send, submission, textAt, until, workspaceOf } from "../support/service/app.js";
 import { eventually } from "../support/eventually.js";
 import { profileOf } from "../support/faults.js";
 import { dropPlaces } from "../support/house/places.js";
@@ -74,6 +74,17 @@ describe("Gateways and workers", () => {
     for (let n = 0; n < 14; n += 1)
       statuses.push((await (n % 2 === 0 ? first : second).inline(schemaId, { email: "a@example.com" })).status);
     assert.deepEqual(statuses, [...Array<number>(10).fill(200), ...Array<number>(4).fill(429)]);
+  });
+
+  it("share what a key may send: together they admit as much as one, and no more", async () => {
+    const { first } = await both();
+    const event = submission(await first.schema(), { email: "a@example.com" });
+    const sending = { role: "editor", send: "collect", per_minute: 10 };
+    const key = textAt((await first.send("POST", "/v1/keys", sending)).body, "key");
+    const statuses: number[] = [];
+    for (let n = 0; n < 14; n += 1)
+      statuses.push((await send(gateway((n % 2) as 0 | 1).url, "POST", "/v1/collect", { key, body: event })).status);
+    assert.deepEqual(statuses, [...Array<number>(10).fill(202), ...Array<number>(4).fill(429)]);
   });
 
   it("share the limit of failed authentications", async () => {

@@ -17,6 +17,7 @@ export const ROWS = withDocument([
 ]);
 const ROUTES = ROWS.map((route) => ({
   method: route.method.toUpperCase(),
+  cors: route.cors === true,
   pattern: new RegExp(`^${route.path.replaceAll(/:\w+/g, "[^/]+")}$`),
   // Without an operator key those routes do not exist.
   answers: {
@@ -50,6 +51,10 @@ export function checkAnswer(method: string, target: string, { status, contentTyp
   if (PAGES.test(path) && status < 400) return;
   const asked = method === "HEAD" ? "GET" : method;
   const row = ROUTES.find((route) => route.method === asked && route.pattern.test(path));
+  if (method === "OPTIONS" && status === 204) {
+    const isForPages = ROUTES.some((route) => route.cors && route.pattern.test(path));
+    return assert.ok(isForPages && text === "", `${method} ${path}: a preflight of a route that is not for pages`);
+  }
   // A worker has none of the routes of a gateway.
   const isUnknown = status === 404 && text.includes('"There is no such route."');
   const answers = (isUnknown ? undefined : row?.answers) ?? NO_ROUTE;
