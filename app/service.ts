@@ -4,6 +4,7 @@ import type { Identity } from "../core/identity/api.js";
 import { rulesOf } from "../core/identity/rules.js";
 import type { WorkspaceId } from "../core/ids.js";
 import type { Log } from "../core/log.js";
+import type { Metrics } from "../core/metrics.js";
 import { openValidator } from "../core/schema/validation/validator.js";
 import { createWaiting } from "../commands/waiting.js";
 import { createApp } from "../gateway/http/app.js";
@@ -22,6 +23,7 @@ import { drain, listen } from "./listen.js";
 import { createProgressLog } from "./logger.js";
 import type { Parts } from "./parts.js";
 import { startProbes } from "./readiness.js";
+import { measureBackends, measureIdentity, timedCommit } from "./telemetry/measured.js";
 import { createTelemetry } from "./telemetry/registry.js";
 import { VERSION } from "./telemetry/version.js";
 import { startWorker } from "./worker.js";
@@ -51,8 +53,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, log, now = Date.now } = options;
   const lifecycle = createLifecycle(log);
   try {
-    const opened = await openBackends(config, log, lifecycle, options.commit);
-    const backends = options.wrap?.(opened) ?? opened;
+    const telemetry = createTelemetry(VERSION);
+    const { metrics } = telemetry;
+    const opened = await openBackends(config, log, lifecycle, timedCommit(metrics, options.commit));
+    const backends = measureBackends(options.wrap?.(opened) ?? opened, config, metrics);
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
     lifecycle.opened("validator", () => validator.close());
     const clock = await startClock({
@@ -61,8 +65,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       isShared: config.MONGODB_URL !== "",
       lifecycle,
     });
-    const identity = identityOf(options, backends, clock);
-    const telemetry = createTelemetry(VERSION);
+    const identity = measureIdentity(identityOf(options, backends, clock, metrics), metrics);
     const parts: Parts = { config, log, now: clock.now, backends, identity, validator, lifecycle, telemetry };
     const worker = config.MODE === "gateway" ? null : startWorker(parts);
     await requireWayIn(parts);
@@ -77,7 +80,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-function identityOf({ config, log }: ServiceOptions, { graph, catalog }: Backends, clock: Clock): Identity {
+function identityOf(
+  { config, log }: ServiceOptions,
+  { graph, catalog }: Backends,
+  clock: Clock,
+  metrics: Metrics,
+): Identity {
   const ofWorkspace = async (workspace: WorkspaceId) => {
     const [namespaces, settings] = await Promise.all([
       catalog.namespaces(workspace),
@@ -92,6 +100,7 @@ function identityOf({ config, log }: ServiceOptions, { graph, catalog }: Backend
     longTimeoutMs,
     rulesOf: ofWorkspace,
     onProgress: createProgressLog(log),
+    metrics,
     now: clock.tick,
   });
 }

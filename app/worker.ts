@@ -3,12 +3,13 @@ import { createWorker, type Worker } from "../worker/worker.js";
 import type { Parts } from "./parts.js";
 
 /** Handles messages until the lifecycle closes. */
-export function startWorker({ config, log, now, backends, identity, validator, lifecycle }: Parts): Worker {
+export function startWorker({ config, log, now, backends, identity, validator, lifecycle, telemetry }: Parts): Worker {
   const worker = createWorker({
     ...backends,
     identity,
     contribute: (schema, payload) => extract(validator.plan(schema), payload).traits,
     log,
+    metrics: telemetry.metrics,
     batchMax: config.WORKER_BATCH_MAX,
     triesMax: config.WORKER_TRIES_MAX,
     crashesMax: config.WORKER_CRASHES_MAX,

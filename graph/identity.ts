@@ -3,6 +3,7 @@ import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { Identity, UnlinkRequest } from "../core/identity/api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
 import type { Assertion, AssertResult, Evidence, Repeat, Rules } from "../core/identity/model.js";
+import type { Metrics } from "../core/metrics.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { createCurrentSharedIdentifiers } from "./rules/current-shared-identifiers.js";
 import { createDeadline } from "./scheduling/deadline.js";
@@ -34,6 +35,7 @@ export interface IdentityDeps {
   /** Called while a large profile is read, split or joined again. */
   readonly onProgress?: (progress: Progress) => void;
   readonly workspaceQueue?: Partial<WorkspaceQueueOptions>;
+  readonly metrics?: Pick<Metrics, "identityWaited">;
   /** The uid that an identifier gets if it was never seen. */
   readonly newUid?: (key: IdentifierKey) => Uid;
   readonly newChangeId?: () => ChangeId;
@@ -63,7 +65,10 @@ export function createIdentity(deps: IdentityDeps): Identity {
     now = Date.now,
     linksPerStep = LINKS_PER_STEP,
   } = deps;
-  const workspaceQueue = createWorkspaceQueue({ graph, rulesOf, newChangeId }, deps.workspaceQueue);
+  const workspaceQueue = createWorkspaceQueue(
+    { graph, rulesOf, newChangeId, ...(deps.metrics && { metrics: deps.metrics }) },
+    deps.workspaceQueue,
+  );
   const line = createLine();
   const undo: UndoDeps = { graph, workspaceQueue, line, rulesOf, newChangeId, now, onProgress, linksPerStep };
   const within = createDeadline(timeoutMs, LATE);

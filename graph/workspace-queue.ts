@@ -2,6 +2,7 @@ import { AppError } from "../core/errors.js";
 import type { Identifier } from "../core/event/event.js";
 import type { ChangeId, WorkspaceId } from "../core/ids.js";
 import type { Rules, AssertResult, ReadSet } from "../core/identity/model.js";
+import { NO_METRICS, type Metrics } from "../core/metrics.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { decide, type PendingAssertion } from "./rules/assert.js";
 import { lookupsOf, readSetOf, readSetOfAll, readSetWith } from "./rules/read-set.js";
@@ -38,6 +39,8 @@ export interface WorkspaceQueue {
 
 interface Sharing {
   readonly kind: "sharing";
+  /** On the monotonic clock, milliseconds. */
+  readonly since: number;
   readonly want: ReadSet;
   readonly request: PendingAssertion;
   readonly call: Call;
@@ -47,6 +50,7 @@ interface Sharing {
 
 interface Exclusive {
   readonly kind: "exclusive";
+  readonly since: number;
   readonly call: Call;
   /** Never rejects. */
   readonly work: () => Promise<void>;
@@ -60,6 +64,7 @@ export interface WorkspaceQueueDeps {
   /** As they are when the step begins. */
   readonly rulesOf: (workspace: WorkspaceId) => Promise<Rules>;
   readonly newChangeId: () => ChangeId;
+  readonly metrics?: Pick<Metrics, "identityWaited">;
 }
 
 /** Calls that wait while a step of the workspace runs share the next one: one read, one decision, one commit. */
@@ -77,7 +82,7 @@ export function createWorkspaceQueue(
     while (queue.length > 0) {
       const [first] = queue;
       if (first!.kind === "sharing") await runStep(deps, workspace, takeStep(queue, lookupsPerStep));
-      else await runExclusive(queue.shift() as Exclusive);
+      else await runExclusive(deps, queue.shift() as Exclusive);
     }
     queues.delete(workspace);
   };
@@ -97,16 +102,18 @@ export function createWorkspaceQueue(
     busy: () => queues.size,
     assert: (workspace, requests, call) => {
       if (!hasRoom(workspace, requests.length)) return Promise.reject(full());
+      const since = performance.now();
       const ask = (request: PendingAssertion): Promise<Decided> =>
         new Promise((settle, fail) => {
-          enter(workspace, { kind: "sharing", want: readSetOf(request.keys), request, call, settle, fail });
+          enter(workspace, { kind: "sharing", since, want: readSetOf(request.keys), request, call, settle, fail });
         });
       return Promise.all(requests.map(ask));
     },
     exclusive: (workspace, work, call) => {
       if (!hasRoom(workspace, 1)) return Promise.reject(full());
       return new Promise((resolve, reject) => {
-        enter(workspace, { kind: "exclusive", call, work: () => work().then(resolve, reject), fail: reject });
+        const since = performance.now();
+        enter(workspace, { kind: "exclusive", since, call, work: () => work().then(resolve, reject), fail: reject });
       });
     },
   };
@@ -130,11 +137,23 @@ function takeStep(queue: Waiting[], lookupsMax: number): readonly Sharing[] {
   return taken;
 }
 
-const runExclusive = async ({ call, work, fail }: Exclusive): Promise<void> => (call.expired ? fail(late()) : work());
+async function runExclusive(deps: WorkspaceQueueDeps, { since, call, work, fail }: Exclusive): Promise<void> {
+  tellWaited(deps, [since]);
+  return call.expired ? fail(late()) : work();
+}
+
+function tellWaited({ metrics = NO_METRICS }: WorkspaceQueueDeps, times: readonly number[]): void {
+  const now = performance.now();
+  for (const since of times) metrics.identityWaited(now - since);
+}
 
 /** Never rejects: an error goes to those in the step, and only to them. */
 async function runStep(deps: WorkspaceQueueDeps, workspace: WorkspaceId, taken: readonly Sharing[]): Promise<void> {
   const { graph, rulesOf, newChangeId } = deps;
+  tellWaited(
+    deps,
+    taken.map(({ since }) => since),
+  );
   for (const { call, fail } of taken) if (call.expired) fail(late());
   const waiting = taken.filter(({ call }) => !call.expired);
   if (waiting.length === 0) return;

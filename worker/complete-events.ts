@@ -10,7 +10,7 @@ import type { WorkerDeps } from "./deps.js";
 import { foldFacets } from "./fold-facets.js";
 import type { RequireSchema } from "./schemas.js";
 
-export type CompleteDeps = Pick<WorkerDeps, "events" | "profiles" | "identity" | "contribute" | "now">;
+export type CompleteDeps = Pick<WorkerDeps, "events" | "profiles" | "identity" | "contribute" | "metrics" | "now">;
 
 /** Large payloads are parsed without holding the event loop longer than this, milliseconds. */
 const TURN_MS = 5;
@@ -49,6 +49,8 @@ export async function completeEvents(
       gains.map((gain, n) => ({ uid: facets[n]!, gain })),
     ),
   );
+  const at = deps.now();
+  for (const { status, receivedAt } of events) if (status !== "folded") deps.metrics.folded(at - receivedAt);
 }
 
 /** A mark for each event. One that has its facet was linked before: judged by the rules of today, it would say something new. */

@@ -2,6 +2,7 @@ import type { SchemaVersion } from "../core/catalog/catalog.js";
 import type { Contribution } from "../core/profile/facet.js";
 import type { Identity } from "../core/identity/api.js";
 import type { Log } from "../core/log.js";
+import type { Metrics } from "../core/metrics.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
@@ -16,6 +17,7 @@ export interface WorkerDeps {
   /** The traits that the schema's annotations find in a payload, in document order. */
   readonly contribute: (schema: SchemaVersion, payload: unknown) => Contribution["traits"];
   readonly log: Log;
+  readonly metrics: Pick<Metrics, "folded">;
   readonly batchMax: number;
   /** Failed tries after which an event becomes a dead letter. */
   readonly triesMax: number;

@@ -1,11 +1,22 @@
 import assert from "node:assert/strict";
-import { startApp, useApp, type App } from "../support/service/app.js";
+import { AppError } from "../../core/errors.js";
+import { eventually } from "../support/eventually.js";
+import { startApp, textAt, useApp, type App } from "../support/service/app.js";
 
 const read = async (app: App, key?: string): Promise<{ readonly status: number; readonly text: string }> => {
   const headers = key === undefined ? {} : { Authorization: `Bearer ${key}` };
   const answer = await fetch(`${app.url}/metrics`, { headers });
   return { status: answer.status, text: await answer.text() };
 };
+
+/** Of one series; 0 where there is none. */
+const valueOf = (text: string, series: string): number =>
+  Number(
+    text
+      .split("\n")
+      .find((line) => line.startsWith(`${series} `))
+      ?.slice(series.length + 1) ?? 0,
+  );
 
 describe("GET /metrics", () => {
   const METRICS_KEY = "a-key-that-reads-the-metrics";
@@ -49,4 +60,84 @@ describe("GET /metrics", () => {
       }
     }
   });
+
+  it("follows an event from its acceptance into its profile", async () => {
+    const app = await startApp();
+    try {
+      const workspace = await app.workspace();
+      const schemaId = await workspace.schema();
+      const sent = await workspace.collect(schemaId, { email: "ada@example.com", cookie: "c-1" });
+      assert.equal(sent.status, 202);
+      await workspace.settled(textAt(sent.body, "event_id"));
+      assert.equal((await workspace.collect(schemaId, { email: 7 })).status, 422);
+      assert.equal((await app.send("POST", "/v1/collect", { key: "onym_wrong", body: {} })).status, 401);
+      await workspace.inline(schemaId, { email: 7 });
+      const { text } = await read(app);
+      const values = {
+        accepted: valueOf(text, 'onym_events_accepted_total{source="collect"}'),
+        invalid: valueOf(text, 'onym_events_rejected_total{code="validation_failed"}'),
+        strangers: valueOf(text, 'onym_events_rejected_total{code="unauthenticated"}'),
+        folded: valueOf(text, "onym_event_fold_delay_seconds_count"),
+        created: valueOf(text, 'onym_identity_changes_total{outcome="created"}'),
+        waited: valueOf(text, "onym_identity_queue_wait_seconds_count"),
+        waiting: valueOf(text, "onym_queue_messages"),
+        refused: valueOf(text, 'onym_http_requests_total{route="/v1/collect",method="POST",status="422"}'),
+      };
+      assert.deepEqual(values, {
+        accepted: 1,
+        invalid: 1,
+        strangers: 1,
+        folded: 1,
+        created: 1,
+        waited: 1,
+        waiting: 0,
+        refused: 1,
+      });
+      assert.match(text, /^onym_store_commit_seconds_count\{store="(?:sqlite|rabbitmq)"\} [1-9]/m);
+    } finally {
+      await app.close();
+    }
+  });
+
+  it("counts an undo and no dry run, and a dead letter by its reason", async () => {
+    const app = await startApp();
+    try {
+      const workspace = await app.workspace();
+      const [from, to] = [
+        { namespace: "email", value: "ada@example.com" },
+        { namespace: "cookie_id", value: "c-1" },
+      ];
+      const linked = await workspace.send("POST", "/v1/identify", { identifiers: [from, to] });
+      assert.equal(linked.status, 200);
+      for (const dry of ["?dry_run=true", ""])
+        await workspace.send("POST", `/v1/identity/unlink${dry}`, { from, to, forbid: false });
+      await app.service.backends.queue.publish(Buffer.from("not of ours"));
+      await eventually("the dead letter is counted", async () => {
+        const { text } = await read(app);
+        return valueOf(text, 'onym_dead_letters_total{reason="not_an_onym_message"}') === 1;
+      });
+      assert.equal(valueOf((await read(app)).text, 'onym_identity_changes_total{outcome="unlinked"}'), 1);
+    } finally {
+      await app.close();
+    }
+  });
+
+  it("tells how old the oldest message is while the worker cannot finish it", async () => {
+    const app = await startApp({}, { wrap: (backends) => ({ ...backends, events: { ...backends.events, insert } }) });
+    const workspace = await app.workspace();
+    try {
+      const schemaId = await workspace.schema();
+      await workspace.collect(schemaId, { email: "ada@example.com" });
+      await eventually("a message waits", async () => {
+        const { text } = await read(app);
+        return valueOf(text, "onym_queue_messages") === 1 && valueOf(text, "onym_queue_oldest_seconds") > 0;
+      });
+    } finally {
+      await app.close();
+    }
+  });
 });
+
+const insert = async (): Promise<never> => {
+  throw new AppError("unavailable", "away");
+};

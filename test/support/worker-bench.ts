@@ -11,6 +11,7 @@ import { facetToJson } from "../../core/profile/facet-json.js";
 import { emptyFacet, facetOf, joinFacets } from "../../core/profile/fold.js";
 import type { EventId, IdentifierKey, KeyId, SchemaId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Log } from "../../core/log.js";
+import { NO_METRICS } from "../../core/metrics.js";
 import { encodeMessage } from "../../core/event/message.js";
 import type { Delivery } from "../../core/ports/event-queue.js";
 import type { DeadLetter } from "../../core/ports/event-store.js";
@@ -96,7 +97,7 @@ export function createBench({
     (fields: Readonly<Record<string, unknown>>, message: string): void =>
       void logged.push(JSON.stringify([level, fields, message]));
   const log: Log = { info: writer("info"), warn: writer("warn"), error: writer("error") };
-  const deps = { ...wrap(ports), contribute, log, triesMax, crashesMax, now };
+  const deps = { ...wrap(ports), contribute, log, metrics: NO_METRICS, triesMax, crashesMax, now };
   return { ports, logged, deps, start: () => createProcessBatch(deps) };
 }
 

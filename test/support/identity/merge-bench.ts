@@ -4,6 +4,7 @@ import path from "node:path";
 import { identifierOf, type EventRecord, type Identifier } from "../../../core/event/event.js";
 import type { Contribution } from "../../../core/profile/facet.js";
 import { newId, type EventId, type Uid, type WorkspaceId } from "../../../core/ids.js";
+import { NO_METRICS } from "../../../core/metrics.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { ProfileStore } from "../../../core/ports/profile-store.js";
@@ -78,7 +79,7 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
         delivery: DELIVERY,
         event: recordOf(workspace, event),
       }));
-      const deps = { events, profiles, identity: begin(), contribute, now: () => clock.now };
+      const deps = { events, profiles, identity: begin(), contribute, metrics: NO_METRICS, now: () => clock.now };
       return completeEvents(deps, async () => SCHEMA, workspace, items);
     },
     /** As clients read it, by the id of one identifier; ids are told by names, since those of two workspaces differ. */
