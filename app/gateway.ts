@@ -85,6 +85,7 @@ export const servicesOf = (
     depthMax: config.DEPTH_MAX,
     identifiersMax: config.IDENTIFIERS_MAX,
     namespacesMax: config.NAMESPACES_MAX,
+    traitsMax: config.TRAITS_MAX,
     profileIdentifiersMax: config.PROFILE_IDENTIFIERS_MAX,
     rotationGraceMs: config.KEY_ROTATION_GRACE_S * 1_000,
   },

@@ -1,4 +1,4 @@
-import { extract } from "../core/schema/plan.js";
+import { extract } from "../core/schema/extract.js";
 import { createWorker, type Worker } from "../worker/worker.js";
 import type { Parts } from "./parts.js";
 
@@ -7,7 +7,10 @@ export function startWorker({ config, log, now, backends, identity, validator, l
   const worker = createWorker({
     ...backends,
     identity,
-    contribute: (schema, payload) => extract(validator.plan(schema), payload).traits,
+    contribute: (schema, payload, unfolded) => {
+      const { traits } = extract(validator.plan(schema), payload);
+      return unfolded.length === 0 ? traits : traits.filter(({ path }) => !unfolded.includes(path));
+    },
     log,
     metrics: telemetry.metrics,
     batchMax: config.WORKER_BATCH_MAX,

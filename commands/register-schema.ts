@@ -1,7 +1,8 @@
 import type { Compatibility, SchemaVersion } from "../core/catalog/catalog.js";
-import { AppError, type ErrorItem } from "../core/errors.js";
+import { AppError, mismatch, type ErrorItem } from "../core/errors.js";
 import { newId, type SchemaId, type WorkspaceId } from "../core/ids.js";
 import { incompatibilities } from "../core/schema/compatibility/compatibility.js";
+import { isReserved, RESERVED_PREFIX } from "../core/sdk/schemas.js";
 import { examineSchema } from "../core/schema/register.js";
 import type { Caller, Services } from "./services.js";
 
@@ -45,6 +46,7 @@ export async function registerSchema(
   schemaId: SchemaId | undefined,
   given: GivenSchema,
 ): Promise<Registered> {
+  if (schemaId !== undefined) requireOwn(schemaId);
   const { examined, warnings } = await examine(services, workspace, given);
   const version = { workspace, schemaId: schemaId ?? newId<SchemaId>(), version: 1, createdAt: now, ...examined };
   if ((await put(services, version, given.dryRun)) === "taken")
@@ -61,6 +63,7 @@ export async function addSchemaVersion(
   schemaId: SchemaId,
   given: GivenSchema,
 ): Promise<Registered> {
+  requireOwn(schemaId);
   await requireSchema(services, workspace, schemaId, null);
   const { examined, warnings } = await examine(services, workspace, given);
   for (let attempt = 0; attempt < TRIES; attempt++) {
@@ -70,6 +73,11 @@ export async function addSchemaVersion(
     if ((await put(services, version, given.dryRun)) === "created") return { version, warnings };
   }
   throw new AppError("conflict", "Other versions of this schema were registered at the same time. Try again.");
+}
+
+function requireOwn(schemaId: SchemaId): void {
+  if (isReserved(schemaId))
+    throw mismatch([{ path: "schema_id", message: `must not begin with ${RESERVED_PREFIX}: these are built in` }]);
 }
 
 async function examine(

@@ -29,6 +29,8 @@ export interface Limits {
   readonly identifiersMax: number;
   /** Namespaces that one workspace may add by using them. */
   readonly namespacesMax: number;
+  /** Names of traits that one workspace may add by using them. */
+  readonly traitsMax: number;
   /** Identifiers read for one profile. */
   readonly profileIdentifiersMax: number;
   /** Life of the old key after a rotation, milliseconds. */

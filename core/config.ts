@@ -80,6 +80,19 @@ export const SETTINGS = Type.Object({
   AUTH_FAILURES_PER_MINUTE: integer(20, 1, 1_000_000, "wrong secrets for one key from one address, per minute"),
   IDENTIFIERS_MAX: integer(20, 2, 20, "identifiers in one request or event"),
   NAMESPACES_MAX: integer(100, 0, 10_000, "namespaces that a workspace may add just by using them"),
+  TRAITS_MAX: integer(500, 0, 10_000, "names of traits that a workspace may add just by using them"),
+  QUARANTINE_PER_MINUTE: integer(
+    1_000,
+    0,
+    1_000_000,
+    "events that a process quarantines or keeps as rejects, per workspace and minute; further ones are only counted",
+  ),
+  QUARANTINE_BYTES_PER_DAY: integer(
+    67_108_864,
+    0,
+    17_179_869_184,
+    "bytes of these events, per workspace and day; further ones are only counted",
+  ),
   PROFILE_IDENTIFIERS_MAX: integer(
     10_000,
     100,

@@ -4,6 +4,7 @@ import type { SdkCatalog } from "../core/catalog/sdk.js";
 import { isUnavailable } from "../core/errors.js";
 import { blockedBytes, readBlocked } from "../core/identity/namespaces.js";
 import { isSchemaId, type KeyId, type SchemaId, type WorkspaceId } from "../core/ids.js";
+import { builtInSchema, isReserved } from "../core/sdk/schemas.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 
 /** Entries per kind, so that the memory is bounded. */
@@ -30,7 +31,7 @@ export interface CacheOptions {
 
 /**
  * The catalog with its hot look-ups kept in memory. Changes made through it show at once; those of other processes after `ttlMs`.
- * Concurrent misses of one thing share one look-up, and an error is never kept. Cached answers outlive an outage of the store.
+ * The built-in schemas are in no store: it knows them itself. Concurrent misses of one thing share one look-up, and an error is never kept. Cached answers outlive an outage of the store.
  */
 export function cacheCatalog(store: CatalogStore, options: CacheOptions): CatalogStore {
   const caches = createCaches(store, options);
@@ -42,9 +43,11 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
     findSchema: (workspace, schemaId, version) => {
       // A client may send any text of any length; only what can be a schema's id is looked up and cached.
       if (!isSchemaId(schemaId)) return Promise.resolve(null);
+      if (isReserved(schemaId)) return Promise.resolve(builtInSchema(schemaId, version));
       return version === null ? latest.get(workspace, schemaId) : numbered.get(workspace, schemaId, version);
     },
-    isUnified: isUnified.get,
+    // What an SDK sends without a schema of the workspace's own always folds.
+    isUnified: (workspace, schemaId) => (isReserved(schemaId) ? UNIFIED : isUnified.get(workspace, schemaId)),
     namespaces: namespaces.get,
     identitySettings: identitySettings.get,
     sdk: sdk.get,
@@ -86,6 +89,8 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
     },
   };
 }
+
+const UNIFIED = Promise.resolve(true);
 
 /** A write that failed may still have happened, so the cached answer is dropped in either case. */
 const forgetAfter = <T>(write: Promise<T>, forget: () => void): Promise<T> => write.finally(forget);

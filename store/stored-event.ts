@@ -44,6 +44,7 @@ export const justStored = (event: EventRecord): StoredEvent => ({
   dropped: event.dropped,
   keyId: event.keyId,
   fingerprint: event.fingerprint,
+  notes: event.notes,
   payload: event.payload,
   facet: null,
   profileIdThen: null,

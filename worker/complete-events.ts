@@ -76,7 +76,8 @@ async function buryMismatches(
   stored: readonly StoredEvent[],
 ): Promise<void> {
   for (const [index, item] of items.entries())
-    if (item.event.fingerprint !== stored[index]!.fingerprint) await events.bury(mismatchLetter(item, now()));
+    if (item.event.fingerprint !== stored[index]!.fingerprint && item.event.notes?.countsMismatch !== true)
+      await events.bury(mismatchLetter(item, now()));
 }
 
 /** Each event once, as it is stored. Marked ones too: the mark may have been written without the fold. */
@@ -88,7 +89,7 @@ function folding(stored: readonly StoredEvent[]): readonly StoredEvent[] {
 
 /** What the event alone adds to a facet. */
 async function gainOf({ contribute }: CompleteDeps, requireSchema: RequireSchema, event: StoredEvent): Promise<Facet> {
-  const traits = contribute(await requireSchema(event), parsePayload(event.payload));
+  const traits = contribute(await requireSchema(event), parsePayload(event.payload), event.notes?.unfolded ?? []);
   return facetOf({ eventId: event.eventId, effectiveTs: event.effectiveTs, traits });
 }
 

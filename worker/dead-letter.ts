@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../core/errors.js";
 import { isFolding, type EventRecord } from "../core/event/event.js";
+import type { Verdict } from "../core/event/notes.js";
 import { deadLetterIdFor, type EventId } from "../core/ids.js";
 import type { Delivery } from "../core/ports/event-queue.js";
 import type { DeadLetter } from "../core/ports/event-store.js";
@@ -33,6 +34,17 @@ export const mismatchLetter = ({ delivery, event }: Item, at: number): DeadLette
   workspace: event.workspace,
   eventId: event.eventId,
   reason: "idempotency_mismatch",
+  at,
+  message: delivery.message,
+  killsEvent: false,
+});
+
+/** What acceptance keeps as a dead letter. It never was an event, so it touches none. */
+export const verdictLetter = ({ delivery, event }: Item, { reason }: Verdict, at: number): DeadLetter => ({
+  deadLetterId: deadLetterIdFor(event.eventId, `${reason}:${event.fingerprint ?? "none"}`),
+  workspace: event.workspace,
+  eventId: event.eventId,
+  reason,
   at,
   message: delivery.message,
   killsEvent: false,

@@ -14,8 +14,8 @@ export interface WorkerDeps {
   readonly profiles: Pick<ProfileStore, "find" | "save">;
   readonly catalog: Pick<CatalogStore, "findWorkspace" | "findSchema">;
   readonly identity: Pick<Identity, "assertAll">;
-  /** The traits that the schema's annotations find in a payload, in document order. */
-  readonly contribute: (schema: SchemaVersion, payload: unknown) => Contribution["traits"];
+  /** The traits that the schema's annotations find in a payload, in document order, without those at the `unfolded` places. */
+  readonly contribute: (schema: SchemaVersion, payload: unknown, unfolded: readonly string[]) => Contribution["traits"];
   readonly log: Log;
   readonly metrics: Pick<Metrics, "folded">;
   readonly batchMax: number;

@@ -1,11 +1,13 @@
 import { isUnavailable } from "../core/errors.js";
 import { describeError } from "../core/log.js";
 import type { WorkspaceId } from "../core/ids.js";
+import type { EventRecord } from "../core/event/event.js";
+import type { Verdict } from "../core/event/notes.js";
 import { decodeMessage } from "../core/event/message.js";
 import type { Delivery, DeliveryOutcome } from "../core/ports/event-queue.js";
 import type { DeadLetter } from "../core/ports/event-store.js";
 import { completeEvents } from "./complete-events.js";
-import { eventLetter, reasonOf, strangeLetter, type Item } from "./dead-letter.js";
+import { eventLetter, reasonOf, strangeLetter, verdictLetter, type Item } from "./dead-letter.js";
 import type { WorkerDeps } from "./deps.js";
 import { createFaultAlarm, type FaultAlarm } from "./fault-alarm.js";
 import { afterMistake, isFaultOfOurs, nextTry } from "./retries.js";
@@ -71,10 +73,14 @@ export function createProcessBatch(
       return settleBy(results, items, ({ delivery }) =>
         park(delivery, strangeLetter(delivery.message, "unknown_workspace", deps.now())),
       );
-    const [sound, fatal] = partition(items, ({ delivery }) => delivery.crashes <= deps.crashesMax);
+    const [judged, events] = partition(items, ({ event }) => verdictOf(event) !== null);
+    const [sound, fatal] = partition(events, ({ delivery }) => delivery.crashes <= deps.crashesMax);
     if (sound.length > 0) await completeEvents(deps, requireSchema, workspace, sound);
     setAll(results, sound, DONE);
     await settleBy(results, fatal, (item) => parkEvent(item, "crashed"));
+    await settleBy(results, judged, (item) =>
+      park(item.delivery, verdictLetter(item, verdictOf(item.event)!, deps.now())),
+    );
   };
 
   const fail = async (item: Item, error: unknown): Promise<Result> => {
@@ -113,6 +119,8 @@ export function createProcessBatch(
 
   return processBatch;
 }
+
+const verdictOf = ({ notes }: EventRecord): Verdict | null => notes?.verdict ?? null;
 
 const nameOf = ({ event: { workspace, eventId } }: Item): Readonly<Record<string, unknown>> => ({ workspace, eventId });
 

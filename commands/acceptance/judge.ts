@@ -5,9 +5,10 @@ import { effectiveTs } from "../../core/event/time.js";
 import { admit, namespaceTable, type Admission, type GivenIdentifier } from "../../core/identity/namespaces.js";
 import { withinScope, type Scoped } from "../../core/identity/scope.js";
 import type { EventId, SchemaId, WorkspaceId } from "../../core/ids.js";
-import { extract } from "../../core/schema/plan.js";
+import { extract, type Extract } from "../../core/schema/extract.js";
 import { registerNamespaces } from "../change-namespace.js";
 import type { Caller, Services } from "../services.js";
+import { leaveTraitsOut } from "./open-traits.js";
 
 export type JudgeServices = Pick<Services, "catalog" | "validator" | "limits">;
 
@@ -38,8 +39,11 @@ export async function judgeEvent(services: JudgeServices, caller: Caller, candid
   const admitted = await admitEvent(services, workspace, schema, candidate);
   if (admitted.errors.length > 0) throw refused(admitted.errors, schema);
   await registerNamespaces(services, workspace, admitted.unregistered);
-  return recordOf(services, caller, candidate, schema, await scopedFor(services, caller, admitted));
+  const left = await leaveTraitsOut(services, caller, admitted.found);
+  const scoped = await scopedFor(services, caller, admitted);
+  return recordOf(services, caller, candidate, schema, { ...scoped, notes: left && { ...NO_NOTES, ...left } });
 }
+const NO_NOTES = { countsMismatch: false, verdict: null };
 
 const refused = (errors: readonly ErrorItem[], { schemaId }: SchemaVersion): AppError =>
   mismatch(errors, "validation_failed", { schemaId });
@@ -66,18 +70,23 @@ export async function requireSchema(
   throw new AppError("unknown_schema", "schema_id: is not a schema of this workspace.", { errors: [UNKNOWN_SCHEMA] });
 }
 
+export interface Admitted extends Admission {
+  /** All that the schema's annotations find. */
+  readonly found: Extract;
+}
+
 /** The identifiers that the door named and those that the schema's annotations find in the payload, as they are stored. */
 export async function admitEvent(
   { catalog, validator, limits: { identifiersMax } }: JudgeServices,
   workspace: WorkspaceId,
   schema: SchemaVersion,
   { payload, named }: Pick<Candidate, "payload" | "named">,
-): Promise<Admission> {
-  const { identifiers: found, refused } = extract(validator.plan(schema), payload);
-  if (refused !== null) return { ...NO_IDENTIFIERS, errors: [refused] };
-  const given = named.length === 0 ? found : [...named, ...found];
-  if (given.length === 0) return NO_IDENTIFIERS;
-  const admitted = admit(given, namespaceTable(await catalog.namespaces(workspace)));
+): Promise<Admitted> {
+  const found = extract(validator.plan(schema), payload);
+  if (found.refused !== null) return { ...NO_IDENTIFIERS, found, errors: [found.refused] };
+  const given = named.length === 0 ? found.identifiers : [...named, ...found.identifiers];
+  if (given.length === 0) return { ...NO_IDENTIFIERS, found };
+  const admitted = { ...admit(given, namespaceTable(await catalog.namespaces(workspace))), found };
   if (admitted.identifiers.length <= identifiersMax) return admitted;
   const path = given[identifiersMax]?.path ?? "";
   return {
@@ -92,7 +101,7 @@ export const recordOf = async (
   { workspace, keyId, now }: Caller,
   { eventId, fingerprint, timestamp, instant, bytes }: Candidate,
   { schemaId, version }: SchemaVersion,
-  { identifiers, dropped }: Pick<Admission, "identifiers" | "dropped">,
+  { identifiers, dropped, notes }: Pick<EventRecord, "identifiers" | "dropped" | "notes">,
 ): Promise<EventRecord> => ({
   workspace,
   eventId,
@@ -106,5 +115,6 @@ export const recordOf = async (
   dropped,
   keyId,
   fingerprint,
+  notes,
   payload: bytes,
 });

@@ -1,3 +1,4 @@
+import type { EventNotes } from "./notes.js";
 import type { EventId, IdentifierKey, KeyId, ProfileId, SchemaId, Uid, WorkspaceId } from "../ids.js";
 
 /** A normalised identifier: what is stored, compared and linked. */
@@ -45,6 +46,8 @@ export interface EventRecord {
   readonly keyId: KeyId;
   /** Hash of the raw body if the request had an Idempotency-Key; else null. */
   readonly fingerprint: string | null;
+  /** Null for an event that matches its schema, sent by its own door. */
+  readonly notes: EventNotes | null;
   /** The payload's bytes as received: JSON, UTF-8. */
   readonly payload: Buffer;
 }

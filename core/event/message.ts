@@ -1,4 +1,5 @@
 import type { EventRecord, DroppedIdentifier, Identifier, Instant } from "./event.js";
+import { isNotes, type EventNotes } from "./notes.js";
 import type { EventId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
 import { isUuid } from "../ids.js";
 
@@ -23,6 +24,7 @@ interface Header {
   readonly drop?: readonly (readonly [string, string, DroppedIdentifier["rule"]])[];
   readonly key: KeyId;
   readonly fp: string | null;
+  readonly notes?: EventNotes;
 }
 
 const pair = ({ namespace, value }: Identifier): readonly [string, string] => [namespace, value];
@@ -44,6 +46,7 @@ export function encodeMessage(event: EventRecord): Buffer {
     ...(event.dropped.length > 0 && {
       drop: event.dropped.map(({ identifier, rule }) => [...pair(identifier), rule] as const),
     }),
+    ...(event.notes !== null && { notes: event.notes }),
   };
   const line = JSON.stringify(header) + "\n";
   const length = Buffer.byteLength(line);
@@ -108,6 +111,7 @@ function toEvent(header: Header, payload: Buffer): EventRecord {
     dropped: (header.drop ?? []).map(([namespace, value, rule]) => ({ identifier: { namespace, value }, rule })),
     keyId: header.key,
     fingerprint: header.fp,
+    notes: header.notes ?? null,
     payload,
   };
 }
@@ -132,6 +136,7 @@ function isHeader(value: object): value is Header {
     header.ids.every((id) => isStrings(id, 2)) &&
     (header.drop === undefined || (Array.isArray(header.drop) && header.drop.every((item) => isStrings(item, 3)))) &&
     typeof header.key === "string" &&
-    (header.fp === null || typeof header.fp === "string")
+    (header.fp === null || typeof header.fp === "string") &&
+    (header.notes === undefined || isNotes(header.notes))
   );
 }

@@ -7,20 +7,25 @@ export interface Annotations {
   readonly path: string;
   readonly namespace: string | null;
   readonly trait: { readonly name: string; readonly merge: Merge } | null;
+  /** Each scalar member with a simple name is a trait. */
+  readonly open: boolean;
 }
 
 const NAMESPACE = /^[a-z][a-z0-9_.-]{0,63}$/;
-const TRAIT = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+/** A simple name. */
+export const TRAIT_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const MERGES = ["latest", "first", "min", "max", "union"] as const satisfies readonly Merge[];
 
 /** Null without annotations; throws `invalid_schema` when they are malformed. */
 export function annotationsOf(schema: SchemaObject, path: string): Annotations | null {
-  const { "x-identity": identity, "x-trait": trait } = schema;
-  if (identity === undefined && trait === undefined) return null;
+  const { "x-identity": identity, "x-trait": trait, "x-traits": traits } = schema;
+  if (identity === undefined && trait === undefined && traits === undefined) return null;
+  if (traits !== undefined && traits !== true) throw refused(`${path}.x-traits`, "must be true");
   return {
     path,
     namespace: identity === undefined ? null : namespaceOf(identity, `${path}.x-identity`),
     trait: trait === undefined ? null : traitOf(trait, `${path}.x-trait`),
+    open: traits === true,
   };
 }
 
@@ -38,7 +43,8 @@ function namespaceOf(value: unknown, path: string): string {
 function traitOf(value: unknown, path: string): Annotations["trait"] {
   requireKeys(value, path, ["name", "merge"]);
   const { name, merge = "latest" } = value;
-  if (typeof name !== "string" || !TRAIT.test(name)) throw refused(`${path}.name`, `must match ${TRAIT.source}`);
+  if (typeof name !== "string" || !TRAIT_NAME.test(name))
+    throw refused(`${path}.name`, `must match ${TRAIT_NAME.source}`);
   const known = MERGES.find((one) => one === merge);
   if (known === undefined) throw refused(`${path}.merge`, `must be one of ${MERGES.join(", ")}`);
   return { name, merge: known };

@@ -1,7 +1,5 @@
-import { hasMoreCharacters } from "../characters.js";
-import { AppError, type ErrorItem } from "../errors.js";
+import { AppError } from "../errors.js";
 import type { Merge } from "../catalog/catalog.js";
-import type { Scalar } from "../profile/facet.js";
 import { annotationsOf, type Annotations } from "./annotations.js";
 import { openDocument, type SchemaDocument } from "./document.js";
 import { edgePath, edgesOf, isObject, type Edge, type Schema, type SchemaObject } from "./keywords.js";
@@ -10,29 +8,13 @@ import { edgePath, edgesOf, isObject, type Edge, type Schema, type SchemaObject 
 export interface AnnotationPlan {
   readonly namespaces: readonly string[];
   readonly traits: readonly { readonly name: string; readonly merge: Merge }[];
+  /** Each scalar member with a simple name is a trait of that name. */
+  readonly open: boolean;
   readonly members: ReadonlyMap<string, AnnotationPlan> | null;
   readonly elements: AnnotationPlan | null;
 }
 
-export interface FoundIdentifier {
-  /** Dotted, array positions as numbers. */
-  readonly path: string;
-  readonly namespace: string;
-  readonly value: string;
-}
-
-export interface Extract {
-  readonly identifiers: readonly FoundIdentifier[];
-  readonly traits: readonly { readonly name: string; readonly merge: Merge; readonly value: Scalar }[];
-  /** The first value that no event may hold; reading stopped there. Null when there is none. */
-  readonly refused: ErrorItem | null;
-}
-
 const POSITIONS_MAX = 200;
-/** A few bytes of an array can yield as many values as its items have annotations, so the number of values has its own limit. */
-const IDENTIFIERS_FOUND_MAX = 1_000;
-const TRAITS_FOUND_MAX = 10_000;
-const TRAIT_CHARACTERS_MAX = 1_024;
 
 /** Throws `invalid_schema` when an annotation is malformed or is where it has no effect. */
 export function compilePlan(schema: object): AnnotationPlan {
@@ -54,7 +36,7 @@ interface Compiler {
   positions: number;
 }
 
-const NOTHING: AnnotationPlan = { namespaces: [], traits: [], members: null, elements: null };
+const NOTHING: AnnotationPlan = { namespaces: [], traits: [], open: false, members: null, elements: null };
 
 const refused = (path: string, message: string): AppError =>
   new AppError("invalid_schema", `${path}: ${message}`, { errors: [{ path, message }] });
@@ -141,24 +123,26 @@ function membersOf(
 function ownAnnotations(
   compiler: Compiler,
   here: readonly SchemaObject[],
-): Pick<AnnotationPlan, "namespaces" | "traits"> {
+): Pick<AnnotationPlan, "namespaces" | "traits" | "open"> {
   const found = here.flatMap((schema) => compiler.annotated.get(schema) ?? []);
-  if (found.length === 0) return { namespaces: [], traits: [] };
+  if (found.length === 0) return { namespaces: [], traits: [], open: false };
   compiler.positions += 1;
   if (compiler.positions > POSITIONS_MAX)
     throw refused("schema", `must not have more than ${POSITIONS_MAX} annotated positions`);
-  for (const { path, namespace, trait } of found) {
+  for (const { path, namespace, trait, open } of found) {
     if (namespace !== null && !here.some(saysTextOrInteger))
       throw refused(`${path}.x-identity`, "needs a type of string or integer next to it (or both; null may be added)");
     if (trait !== null && !here.some(saysScalar))
       throw refused(`${path}.x-trait`, "needs a scalar type, enum or const next to it");
+    if (open && !here.some(saysObject)) throw refused(`${path}.x-traits`, "needs the type object next to it");
   }
   const namespaces = new Set(found.flatMap(({ namespace }) => namespace ?? []));
   // If one name has two merges, both stay here; `traitsOf` refuses that.
   const traits = new Map(
     found.flatMap(({ trait }) => (trait === null ? [] : [[`${trait.merge} ${trait.name}`, trait] as const])),
   );
-  return { namespaces: [...namespaces], traits: [...traits.values()] };
+  const open = found.some((one) => one.open);
+  return { namespaces: [...namespaces], traits: [...traits.values()], open };
 }
 
 const typesOf = ({ type }: SchemaObject): readonly unknown[] =>
@@ -169,6 +153,8 @@ const isScalar = (value: unknown): boolean => typeof value !== "object" || value
 
 const saysTextOrInteger = (schema: SchemaObject): boolean =>
   areAll(typesOf(schema), ["string", "integer", "null"]) && !areAll(typesOf(schema), ["null"]);
+const saysObject = (schema: SchemaObject): boolean =>
+  areAll(typesOf(schema), ["object", "null"]) && !areAll(typesOf(schema), ["null"]);
 const saysScalar = (schema: SchemaObject): boolean =>
   areAll(typesOf(schema), ["string", "integer", "number", "boolean", "null"]) ||
   (Array.isArray(schema["enum"]) && schema["enum"].every(isScalar)) ||
@@ -188,66 +174,4 @@ export function traitsOf(plan: AnnotationPlan): Readonly<Record<string, Merge>> 
   };
   collect(plan);
   return traits;
-}
-
-/**
- * What the payload says by the plan, in document order (as JSON.parse keeps it: names that are whole numbers first). Values that are
- * absent or of another type are left out; integers become decimal text as identifiers, and those beyond 2^53 - 1 are refused.
- */
-export function extract(plan: AnnotationPlan, payload: unknown): Extract {
-  const found: Found = { identifiers: [], traits: [], refused: null };
-  collect(plan, payload, "", found);
-  return found;
-}
-
-interface Found {
-  readonly identifiers: FoundIdentifier[];
-  readonly traits: { name: string; merge: Merge; value: Scalar }[];
-  refused: ErrorItem | null;
-}
-
-function collect(plan: AnnotationPlan, value: unknown, path: string, found: Found): void {
-  if (found.refused !== null) return;
-  if (typeof value !== "object" || value === null) {
-    collectScalar(plan, value as Scalar, path, found);
-  } else if (Array.isArray(value)) {
-    if (plan.elements === null) return;
-    for (let at = 0; at < value.length; at += 1) collect(plan.elements, value[at], below(path, String(at)), found);
-  } else if (plan.members !== null) {
-    for (const name of Object.keys(value)) {
-      const member = plan.members.get(name);
-      if (member !== undefined) collect(member, (value as SchemaObject)[name], below(path, name), found);
-    }
-  }
-}
-
-const below = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
-
-function collectScalar(plan: AnnotationPlan, value: Scalar, path: string, found: Found): void {
-  const isIdentifier = typeof value === "string" || Number.isInteger(value);
-  const namespaces = isIdentifier ? plan.namespaces : [];
-  const message = refusal(found, namespaces.length, plan.traits.length, value);
-  if (message !== null) {
-    found.refused = { path, message };
-    return;
-  }
-  for (const namespace of namespaces) found.identifiers.push({ path, namespace, value: String(value) });
-  for (const { name, merge } of plan.traits) found.traits.push({ name, merge, value });
-}
-
-function refusal(
-  { identifiers, traits }: Found,
-  moreIdentifiers: number,
-  moreTraits: number,
-  value: Scalar,
-): string | null {
-  if (identifiers.length + moreIdentifiers > IDENTIFIERS_FOUND_MAX || traits.length + moreTraits > TRAITS_FOUND_MAX)
-    return "is beyond the identifiers and traits that one event may hold";
-  // Beyond, writers spell one number in several ways (1e20 and 100000000000000000000), and each would be another person.
-  if (moreIdentifiers > 0 && typeof value === "number" && !Number.isSafeInteger(value))
-    return `must be within ±${Number.MAX_SAFE_INTEGER} to be an identifier; send it as a string`;
-  // A profile keeps traits for ever, so their size is bounded where they come in.
-  if (moreTraits > 0 && typeof value === "string" && hasMoreCharacters(value, TRAIT_CHARACTERS_MAX))
-    return `must have at most ${TRAIT_CHARACTERS_MAX} characters to be a trait`;
-  return null;
 }

@@ -9,7 +9,7 @@ const KNOWN = (
   "exclusiveMinimum maxLength minLength maxItems minItems uniqueItems maxContains minContains maxProperties minProperties " +
   "required dependentRequired dependentSchemas dependencies properties patternProperties additionalProperties propertyNames " +
   "unevaluatedProperties items prefixItems additionalItems unevaluatedItems contains allOf anyOf oneOf not if then else " +
-  "contentEncoding contentMediaType contentSchema x-identity x-trait"
+  "contentEncoding contentMediaType contentSchema x-identity x-trait x-traits"
 ).split(" ");
 const KNOWN_SET = new Set(KNOWN);
 /** Words in their own right, or of other dialects, that only look like misspelt keywords. */

@@ -4,8 +4,10 @@ import { findEvent, isSettled, whyOnlyStored } from "../../commands/read-event.j
 import type { Services } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
 import type { StoredEvent } from "../../core/event/event.js";
+import { violationsOf } from "../../core/event/notes.js";
 import { showTime } from "../../core/event/time.js";
 import type { EventId, ProfileId } from "../../core/ids.js";
+import { ERROR_ITEM } from "../http/error-response.js";
 import { route, type Route } from "../route.js";
 import { answered } from "../shapes/examples.js";
 import { idOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
@@ -15,12 +17,13 @@ export const EVENT = record({
   event_id: UUID,
   status: Type.Enum(["stored", "folded", "dead"]),
   schema_id: Type.String(),
-  schema_version: Type.Integer({ minimum: 1 }),
+  schema_version: Type.Integer({ minimum: 0 }),
   timestamp: Type.String(),
   received_at: TIME,
   profile_id: nullable(UUID),
   profile_id_then: nullable(UUID),
   dropped: Type.Array(DROPPED_IDENTIFIER),
+  violations: Type.Array(ERROR_ITEM),
   reason: nullable(Type.String()),
   payload: Type.Unknown(),
 });
@@ -69,6 +72,7 @@ export function showEvent(event: StoredEvent, profileId: ProfileId | null): Buff
     profile_id: profileId,
     profile_id_then: event.profileIdThen,
     dropped: event.dropped,
+    violations: violationsOf(event.notes),
     reason: event.reason ?? whyOnlyStored(event),
   };
   // A message that nobody checked may hold any bytes.

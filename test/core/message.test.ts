@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import type { EventRecord } from "../../core/event/event.js";
+import type { EventNotes } from "../../core/event/notes.js";
 import { newId, type KeyId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import { decodeMessage, encodeMessage } from "../../core/event/message.js";
 import { SEED } from "../support/random.js";
@@ -18,17 +19,38 @@ const anEvent = (changes: Partial<EventRecord> = {}): EventRecord => ({
   dropped: [],
   keyId: "0123456789" as KeyId,
   fingerprint: null,
+  notes: null,
   payload: Buffer.from('{"a":1}'),
   ...changes,
 });
 
 const PLAIN = { noNullPrototype: true } as const;
 
+/** Notes of every form. */
+function notesOf(text: fc.Arbitrary<string>): fc.Arbitrary<EventNotes> {
+  const errors = fc.array(fc.record({ path: text, message: text }, PLAIN));
+  const maybe = fc.option(text);
+  const named = fc.record({ path: text, namespace: text, value: text }, PLAIN);
+  const item = { kind: fc.constant("item" as const), type: text, name: maybe, messageId: maybe, previous: maybe };
+  const origin = fc.oneof(
+    fc.record({ ...item, identifiers: fc.array(named) }, PLAIN),
+    fc.record({ kind: fc.constant("unfit" as const), type: maybe, messageId: maybe }, PLAIN),
+    fc.record({ kind: fc.constant("collect" as const) }, PLAIN),
+  );
+  const reason = fc.constantFrom("quarantined" as const, "rejected" as const);
+  const send = fc.constantFrom("collect" as const, "all" as const, null);
+  const verdict = fc.option(fc.record({ reason, errors, send, origin }, PLAIN));
+  return fc.record({ countsMismatch: fc.boolean(), violations: errors, unfolded: fc.array(text), verdict }, PLAIN);
+}
+
 const decoded = (message: Buffer): EventRecord => {
   const result = decodeMessage(message);
   if (result.kind !== "event") assert.fail(result.reason);
   return result.event;
 };
+
+const NOTES: EventNotes = { countsMismatch: true, violations: [], unfolded: [], verdict: null };
+const VERDICT = { reason: "quarantined", errors: [], send: null, origin: { kind: "collect" } };
 
 /** The message with one member of its header replaced; undefined takes it away. */
 const forged = (name: string, value: unknown): Buffer => {
@@ -52,6 +74,7 @@ describe("A queued message", () => {
         dropped: fc.array(fc.record({ identifier, rule: fc.constant("blocked" as const) }, PLAIN)),
         folds: fc.boolean(),
         fingerprint: fc.option(text),
+        notes: fc.option(notesOf(text)),
         payload: fc.uint8Array().map((bytes) => Buffer.from(bytes)),
       })
       .map(anEvent);
@@ -92,6 +115,16 @@ describe("A queued message", () => {
       ["drop", [["email", "x"]]],
       ["key", undefined],
       ["fp", 7],
+      ["notes", null],
+      ["notes", { ...NOTES, countsMismatch: 1 }],
+      ["notes", { ...NOTES, violations: [{ path: "a" }] }],
+      ["notes", { ...NOTES, unfolded: "a" }],
+      ["notes", { ...NOTES, verdict: { ...VERDICT, reason: "other" } }],
+      ["notes", { ...NOTES, verdict: { ...VERDICT, send: "none" } }],
+      ["notes", { ...NOTES, verdict: { ...VERDICT, errors: {} } }],
+      ["notes", { ...NOTES, verdict: { ...VERDICT, origin: { kind: "other" } } }],
+      ["notes", { ...NOTES, verdict: { ...VERDICT, origin: { kind: "unfit", type: 1, messageId: null } } }],
+      ["notes", { ...NOTES, verdict: { ...VERDICT, origin: { kind: "item", type: "track", identifiers: [] } } }],
     ];
     for (const [name, value] of wrong)
       assert.equal(reason(forged(name, value)), "not_an_onym_message", `${name}=${JSON.stringify(value)}`);

@@ -10,6 +10,7 @@ const FIELDS = [
   "schema_id",
   "schema_version",
   "timestamp",
+  "violations",
   "received_at",
   "payload",
   "profile_id",

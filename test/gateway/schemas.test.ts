@@ -49,6 +49,21 @@ describe("Schemas", () => {
     }
   });
 
+  it("keep the ids of the built-in schemas of SDKs, which every workspace has, to themselves", async () => {
+    for (const schemaId of ["sdk.track", "sdk.anything"]) {
+      const answer = await register({ schema: SIMPLE, schema_id: schemaId });
+      assert.deepEqual([answer.status, errorPaths(answer)], [422, ["schema_id"]]);
+      const version = await workspace.send("POST", `/v1/schemas/${schemaId}/versions`, { schema: SIMPLE });
+      assert.deepEqual([version.status, errorPaths(version)], [422, ["schema_id"]]);
+    }
+    const shown = await workspace.send("GET", "/v1/schemas/sdk.identify");
+    assert.deepEqual([shown.status, shown.body["version"]], [200, 1]);
+    assert.equal((await workspace.send("GET", "/v1/schemas/sdk.other")).status, 404);
+    assert.equal((await workspace.send("GET", "/v1/schemas/sdk.track/versions/2")).status, 404);
+    const sent = await workspace.collect("sdk.track", { event: "Order Completed" });
+    assert.equal(sent.status, 202, sent.text);
+  });
+
   it("answer 409 when the schema_id is taken, also when many ask at once", async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => register({ schema: SIMPLE, schema_id: "race" })));
     assert.deepEqual(

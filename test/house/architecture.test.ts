@@ -27,7 +27,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     profile: ["", "catalog", "event"],
     schema: ["", "json", "catalog", "profile"],
     ports: ["", "catalog", "event", "identity", "profile"],
-    sdk: ["", "json", "event", "identity"],
+    sdk: ["", "json", "catalog", "event", "identity"],
   },
   graph: {
     "": ["rules", "undo", "scheduling"],

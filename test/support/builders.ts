@@ -46,6 +46,7 @@ export const anEvent = (changes: Partial<EventRecord> = {}): EventRecord => ({
   dropped: [],
   keyId: aKeyId(),
   fingerprint: null,
+  notes: null,
   payload: Buffer.from('{"total": 12.50, "n": 12345678901234567890}'),
   ...changes,
 });

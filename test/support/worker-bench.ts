@@ -44,6 +44,7 @@ export const anEvent = (
   dropped: [],
   keyId: "k123456789" as KeyId,
   fingerprint: null,
+  notes: null,
   payload: Buffer.from(
     typeof payload === "string" ? payload : JSON.stringify(payload ?? { city: `city ${n}`, tag: n }),
   ),

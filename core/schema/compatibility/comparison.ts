@@ -26,7 +26,7 @@ const PAIRS_MAX = 20_000;
 
 /** Keywords that validate nothing. */
 const SILENT = new Set(
-  "$id $schema $anchor $dynamicAnchor $comment $defs definitions title description default examples deprecated readOnly writeOnly x-identity x-trait".split(
+  "$id $schema $anchor $dynamicAnchor $comment $defs definitions title description default examples deprecated readOnly writeOnly x-identity x-trait x-traits".split(
     " ",
   ),
 );

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { linearCost } from "../../../core/schema/limits/linear.js";
-import { compilePlan, extract } from "../../../core/schema/plan.js";
+import { extract } from "../../../core/schema/extract.js";
+import { compilePlan } from "../../../core/schema/plan.js";
 
 const list = <T>(length: number, item: (at: number) => T): T[] => Array.from({ length }, (_, at) => item(at));
 const inMember = (schemas: readonly object[]): object => ({ properties: { a: { allOf: schemas } } });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { compilePlan, extract, traitsOf } from "../../../core/schema/plan.js";
+import { extract } from "../../../core/schema/extract.js";
+import { compilePlan, traitsOf } from "../../../core/schema/plan.js";
 import { refusal } from "../../support/schemas.js";
 
 const id = (namespace: string, type: unknown = "string") => ({ type, "x-identity": { namespace } });
@@ -257,7 +258,7 @@ describe("Traits of a payload", () => {
   it("may share a property with an identifier", () => {
     const both = found({ properties: { a: { ...id("email"), ...trait("mail", "first") } } }, { a: "x" });
     assert.deepEqual(both.identifiers, [{ path: "a", namespace: "email", value: "x" }]);
-    assert.deepEqual(both.traits, [{ name: "mail", merge: "first", value: "x" }]);
+    assert.deepEqual(both.traits, [{ path: "a", name: "mail", merge: "first", value: "x", open: false }]);
   });
 
   it("have one merge for each name of a schema", async () => {

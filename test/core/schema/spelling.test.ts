@@ -29,7 +29,6 @@ const MISSPELT: Readonly<Record<string, string>> = {
   "x-idenity": "x-identity",
   "x-Identity": "x-identity",
   "x-trais": "x-trait",
-  "x-traits": "x-trait",
 };
 
 const OWN =

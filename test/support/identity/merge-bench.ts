@@ -136,6 +136,7 @@ const recordOf = (workspace: WorkspaceId, event: SmallEvent): EventRecord => ({
   dropped: [],
   keyId: aKey().keyId,
   fingerprint: null,
+  notes: null,
   payload: Buffer.from(JSON.stringify({ city: event.city, amount: event.amount })),
 });
 

@@ -1,0 +1,35 @@
+import type { ErrorItem } from "../../core/errors.js";
+import { shortened, type EventNotes } from "../../core/event/notes.js";
+import type { Extract } from "../../core/schema/extract.js";
+import type { Caller, Services } from "../services.js";
+
+/**
+ * Makes the names of traits known that an object with `x-traits` brings. Answers what must be left out of the profile, because a name
+ * has another merge in the workspace, or may not be added; null when nothing is.
+ */
+export async function leaveTraitsOut(
+  { catalog, limits: { traitsMax } }: Pick<Services, "catalog" | "limits">,
+  { workspace, send }: Pick<Caller, "workspace" | "send">,
+  { traits, leftOut, openTraits }: Pick<Extract, "traits" | "leftOut" | "openTraits">,
+): Promise<Pick<EventNotes, "violations" | "unfolded"> | null> {
+  if (openTraits === 0 && leftOut.length === 0) return null;
+  const merges = await catalog.traits(workspace);
+  const open = traits.filter((trait) => trait.open);
+  const added = [...new Set(open.map(({ name }) => name))].filter((name) => !merges.has(name));
+  const mayAdd =
+    added.length > 0 && (send !== "collect" || (await catalog.sdk(workspace)).settings.collectOnlyAddsTraits);
+  const known = new Set(mayAdd ? await catalog.registerTraits(workspace, added, traitsMax) : []);
+  const refusalOf = (name: string): string | null => {
+    const merge = merges.get(name);
+    if (merge === "latest" || known.has(name)) return null;
+    if (merge !== undefined) return `is not a trait here: ${name} has the merge ${merge} in this workspace`;
+    if (!mayAdd) return `is not a trait: a collect-only key may not add the name ${name}`;
+    return `is not a trait: ${name} would exceed the ${traitsMax} names that a workspace may add by using them`;
+  };
+  const refused = open.flatMap(({ path, name }): ErrorItem[] => {
+    const message = refusalOf(name);
+    return message === null ? [] : [{ path, message }];
+  });
+  if (refused.length === 0 && leftOut.length === 0) return null;
+  return { violations: shortened([...leftOut, ...refused]), unfolded: refused.map(({ path }) => path) };
+}
