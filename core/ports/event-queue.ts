@@ -30,8 +30,8 @@ export interface EventQueue extends Port {
   /** Resolves once the message would survive a crash. Rejects with `unavailable` when the queue is full. */
   publish(message: Buffer): Promise<void>;
   /**
-   * Publishes them in one step. Resolves once all would survive a crash, and rejects with `unavailable` when any is in doubt. Of none it
-   * resolves at once.
+   * Publishes them in one step: the queue has all of them or none. Resolves once all would survive a crash, and rejects with `unavailable`
+   * when that is in doubt. Of none it resolves at once.
    */
   publishAll(messages: readonly Buffer[]): Promise<void>;
   /**
@@ -47,7 +47,7 @@ export interface EventQueue extends Port {
    * is none; always null where the queue cannot look, as RabbitMQ.
    */
   findEarlier(eventId: EventId): Promise<Buffer | null>;
-  /** Messages that are not done. */
+  /** Messages that are not done. Where the queue cannot look, as RabbitMQ, a list that nobody has taken yet counts as one. */
   depth(): Promise<number>;
   /**
    * When the oldest of them was accepted, as it says itself, milliseconds since 1970; null if there is none. Where the queue cannot look, as

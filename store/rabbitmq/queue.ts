@@ -3,6 +3,7 @@ import { AppError } from "../../core/errors.js";
 import type { Consumer, EventQueue } from "../../core/ports/event-queue.js";
 import { closeConnection, openConnection, type OnError } from "./connection.js";
 import { startConsumer, type RunningConsumer } from "./consumer/consumer.js";
+import { packList } from "./list.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";
 import { createTopology, declarationProblem, isMissing, namesOf } from "./topology.js";
 import { within } from "./within.js";
@@ -122,7 +123,8 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
     },
     publishAll: async (messages) => {
       requireOpen();
-      await Promise.all(messages.map((message) => publisher.publish(names.main, message)));
+      if (messages.length === 1) await publisher.publish(names.main, messages[0]!);
+      else if (messages.length > 1) await publisher.publish(names.lists, packList(messages));
     },
     consume: (batchMax, handler): Consumer => {
       requireOpen();

@@ -3,10 +3,10 @@ import type { Connection } from "rabbitmq-client";
 import { ConfigError } from "../../core/config.js";
 
 /**
- * `main`: what is published. `retry`: what waits for its next try, or was given back. `suspects`: what a process died on, handled
+ * `main`: what is published one by one. `lists`: what is published together. `retry`: what waits for its next try, or was given back. `suspects`: what a process died on, handled
  * one at a time. `dead`: what the broker itself gave up on.
  */
-export type QueueRole = "main" | "retry" | "suspects" | "dead";
+export type QueueRole = "main" | "lists" | "retry" | "suspects" | "dead";
 export type WaitRole = "wait10s" | "wait1m" | "wait10m";
 export type QueueNames = Readonly<Record<QueueRole | WaitRole, string>>;
 
@@ -25,8 +25,12 @@ const DELIVERIES_MAX = 20;
 /** From RabbitMQ 4 on a queue without a limit has one of 20 and then drops; 3.x knows no word for "none". */
 const DELIVERIES_UNLIMITED = 1_000_000_000;
 
+/** The broker counts a list as one message, so the bound of lists is in bytes: of an event that is not large. */
+const LISTED_BYTES = 1_024;
+
 export const namesOf = (name: string): QueueNames => ({
   main: name,
+  lists: `${name}.lists`,
   retry: `${name}.retry`,
   suspects: `${name}.suspects`,
   dead: `${name}.dead`,
@@ -64,6 +68,11 @@ export function declarationsOf(names: QueueNames, lengthMax: number) {
   return [
     { queue: names.dead, durable: true, arguments: { ...common, "x-delivery-limit": DELIVERIES_UNLIMITED } },
     { queue: names.main, durable: true, arguments: { ...backedByDead, "x-max-length": lengthMax } },
+    {
+      queue: names.lists,
+      durable: true,
+      arguments: { ...backedByDead, "x-max-length-bytes": lengthMax * LISTED_BYTES },
+    },
     // Without a bound: what was accepted once is never refused on its way.
     { queue: names.retry, durable: true, arguments: backedByDead },
     { queue: names.suspects, durable: true, arguments: backedByDead },

@@ -83,6 +83,31 @@ describe("The queue on RabbitMQ, when a process dies", () => {
     assert.deepEqual(deliveries(), [{ message: Buffer.from("poison"), attempts: 0, failedAt: null, crashes: 22 }]);
   });
 
+  it("delivers each message of a list alone that a process died on, and all the others are done", async () => {
+    await queue.publishAll([...numbered(30), Buffer.from("poison"), ...numbered(60).slice(30)]);
+    const told: Told[] = [];
+    for (let kill = 0; kill < 3; kill += 1) {
+      const child = startRabbitChild("die-on-poison", url, name);
+      await child.ended();
+      told.push(...child.told);
+    }
+    assert.deepEqual(
+      told.filter(({ message }) => message === "poison").map(({ crashes, batch }) => [crashes, batch > 1]),
+      [
+        [0, true],
+        [1, false],
+        [2, false],
+      ],
+    );
+    const neighbours = told.filter(({ message }) => message !== "poison");
+    assert.ok(neighbours.every(({ crashes, batch }) => crashes <= 2 && (crashes === 0 || batch === 1)));
+    const { came, consumer, deliveries } = listen(queue);
+    await eventually("nothing is left", async () => (await queue.depth()) === 0);
+    await came(1);
+    await consumer.close();
+    assert.equal(new Set([...neighbours.map(({ message }) => message), ...texts(deliveries())]).size, 61);
+  });
+
   it("keeps the failed tries of what it died on", async () => {
     await queue.publish(Buffer.from("flaky"));
     const first = listen(queue, 10, ({ attempts }) => ({

@@ -12,7 +12,7 @@ function anIntake(count: number, bytes: number) {
   const state = { count, bytes, isOpen: true, widened: [] as string[] };
   const intake = {
     isOpen: () => state.isOpen,
-    unsettled: () => state.count,
+    unsettledDeliveries: () => state.count,
     unsettledBytes: () => state.count * state.bytes,
     widen: async (source: string, by: number) => void state.widened.push(`${source} ${by}`),
     drop: () => void (state.isOpen = false),
@@ -24,12 +24,12 @@ describe("What a worker holds of RabbitMQ", () => {
   let window: Window;
   afterEach(() => window.close());
 
-  it("is so many messages that the largest of a gateway fit into 192 MiB", () => {
+  it("is so many messages that the largest of a gateway fit into 192 MiB, and lists of its largest request into 96 MiB", () => {
     for (const [messageBytesMax, expected] of [
-      [KIB, { main: 300, retry: 500 }],
-      [320 * KIB, { main: 300, retry: 307 }],
-      [16 * MIB, { main: 6, retry: 6 }],
-      [500 * MIB, { main: 1, retry: 1 }],
+      [KIB, { main: 300, lists: 16, retry: 500 }],
+      [320 * KIB, { main: 300, lists: 16, retry: 307 }],
+      [16 * MIB, { main: 6, lists: 16, retry: 6 }],
+      [500 * MIB, { main: 1, lists: 16, retry: 1 }],
     ] as const) {
       window = createWindow({ prefetchMax, messageBytesMax });
       assert.deepEqual(window.prefetch(), expected);
@@ -41,13 +41,13 @@ describe("What a worker holds of RabbitMQ", () => {
 
   it("is dropped, and then less, when larger ones exceed the bytes; it grows again once these are gone", async () => {
     window = createWindow({ prefetchMax, messageBytesMax: 320 * KIB, growMs: 5 });
-    const first = anIntake(12, 16 * MIB);
+    const first = anIntake(18, 16 * MIB);
     window.check(first.intake);
     assert.equal(first.state.isOpen, true);
-    first.state.count = 13;
+    first.state.count = 19;
     window.check(first.intake);
-    assert.deepEqual([first.state.isOpen, window.prefetch()], [false, { main: 5, retry: 5 }]);
-    const second = anIntake(10, 16 * MIB);
+    assert.deepEqual([first.state.isOpen, window.prefetch()], [false, { main: 8, lists: 8, retry: 8 }]);
+    const second = anIntake(16, 16 * MIB);
     window.check(second.intake);
     await new Promise((resolve) => setTimeout(resolve, 30));
     assert.deepEqual([second.state.isOpen, second.state.widened], [true, []]);
@@ -56,12 +56,12 @@ describe("What a worker holds of RabbitMQ", () => {
       "it is as wide as before",
       () => window.prefetch().main === 300 && window.prefetch().retry === 307,
     );
-    assert.deepEqual(second.state.widened.slice(0, 4), ["main 5", "retry 5", "main 10", "retry 10"]);
+    assert.deepEqual(second.state.widened.slice(0, 4), ["main 8", "lists 8", "retry 8", "main 16"]);
   });
 
   it("is never less than a message of each queue, however large", () => {
     window = createWindow({ prefetchMax, messageBytesMax: 320 * KIB });
-    const { state, intake } = anIntake(4, 100 * MIB);
+    const { state, intake } = anIntake(5, 100 * MIB);
     window.check(intake);
     assert.equal(state.isOpen, true);
   });

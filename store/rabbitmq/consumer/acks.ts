@@ -1,11 +1,16 @@
 import type { Channel } from "rabbitmq-client";
 
 export interface Acks {
-  delivered(tag: number, message: Buffer): void;
-  ack(tag: number): void;
-  /** Deliveries that are not acknowledged. */
+  /** It holds these messages. */
+  delivered(tag: number, messages: readonly Buffer[], bytes: number): void;
+  /** One of its messages is settled. The delivery is acknowledged with its last one. */
+  settled(tag: number): void;
+  /** Messages that are not settled. */
   outstanding(): number;
-  messages(): Iterable<Buffer>;
+  /** Deliveries that are not acknowledged. */
+  deliveries(): number;
+  /** The first message of each of those: the others of a list were published with it. */
+  firsts(): readonly Buffer[];
   /** Of those. */
   outstandingBytes(): number;
   /** Sends what waits. */
@@ -22,7 +27,8 @@ export interface Acks {
  */
 export function createAcks(channel: Channel): Acks {
   /** In the order of their tags, for that is how they come. */
-  const open = new Map<number, Buffer>();
+  const open = new Map<number, { left: number; readonly first: Buffer; readonly bytes: number }>();
+  let openMessages = 0;
   let openBytes = 0;
   let waiting: number[] = [];
   let isHolding = false;
@@ -42,18 +48,24 @@ export function createAcks(channel: Channel): Acks {
   };
 
   return {
-    delivered: (tag, message) => {
-      open.set(tag, message);
-      openBytes += message.length;
+    delivered: (tag, messages, bytes) => {
+      open.set(tag, { left: messages.length, first: messages[0]!, bytes });
+      openMessages += messages.length;
+      openBytes += bytes;
     },
-    ack: (tag) => {
-      if (!channel.active) return;
-      openBytes -= open.get(tag)?.length ?? 0;
+    settled: (tag) => {
+      const delivery = open.get(tag);
+      if (!channel.active || delivery === undefined) return;
+      delivery.left -= 1;
+      openMessages -= 1;
+      if (delivery.left > 0) return;
+      openBytes -= delivery.bytes;
       open.delete(tag);
       if (waiting.push(tag) === 1) setImmediate(flushUnlessHeld);
     },
-    outstanding: () => open.size,
-    messages: () => open.values(),
+    outstanding: () => openMessages,
+    deliveries: () => open.size,
+    firsts: () => [...open.values()].map(({ first }) => first),
     outstandingBytes: () => openBytes,
     flush,
     hold: () => {

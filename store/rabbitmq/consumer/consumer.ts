@@ -86,7 +86,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
 
   const settle = (held: Held, outcome: DeliveryOutcome): void => {
     if (!held.intake.isOpen()) return;
-    if (outcome.kind === "done") return held.intake.ack(held.tag);
+    if (outcome.kind === "done") return held.intake.settled(held.tag);
     const dueAt = now() + outcome.delayMs;
     if (outcome.kind === "postpone") schedule.hold({ ...held, dueAt });
     else copies.toRetry({ ...held, attempts: held.attempts + 1, failedAt: held.failedAt ?? outcome.failedAt, dueAt });
@@ -138,7 +138,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     alarm.ring();
     const intake = await within(ANSWER_MS, subscription.next()).catch(() => null);
     // First, so that the broker delivers nothing more to this process.
-    const isCancelled = await within(ANSWER_MS, intake?.cancel(["main"]) ?? Promise.resolve()).then(
+    const isCancelled = await within(ANSWER_MS, intake?.cancel(["main", "lists"]) ?? Promise.resolve()).then(
       () => true,
       () => false,
     );
@@ -157,7 +157,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
       return intake?.unsettled() ?? 0;
     },
     oldest: () => {
-      const times = [...(subscription.current()?.messages() ?? [])].flatMap((message) => acceptedAt(message) ?? []);
+      const times = (subscription.current()?.firsts() ?? []).flatMap((message) => acceptedAt(message) ?? []);
       return times.length === 0 ? null : Math.min(...times);
     },
     copied: () => copies.forgotten(),

@@ -50,7 +50,7 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
   };
   const forget = ({ intake, tag }: Held): void => {
     forgotten += 1;
-    intake.ack(tag);
+    intake.settled(tag);
   };
   const replace = async (queue: string, held: Held, delayMs: number): Promise<boolean> => {
     const isCopied = await copy(queue, held, delayMs);

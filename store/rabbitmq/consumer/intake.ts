@@ -2,21 +2,26 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AsyncMessage, Channel, Connection } from "rabbitmq-client";
 import { createAcks } from "./acks.js";
 import { readHeaders, type CopyHeaders } from "../publisher/headers.js";
+import { unpackList } from "../list.js";
 import type { QueueNames, QueueRole } from "../topology.js";
 
-/** One subscription to all four queues, as long as its channel lives. What it delivered can be acknowledged nowhere else. */
+/** One subscription to all queues that have consumers, as long as its channel lives. What it delivered can be acknowledged nowhere else. */
 export interface Intake {
   isOpen(): boolean;
-  /** Deliveries that are not acknowledged. */
+  /** Messages that are not settled. */
   unsettled(): number;
+  /** What they came in: a list is one. */
+  unsettledDeliveries(): number;
   /** Of those. */
   unsettledBytes(): number;
-  messages(): Iterable<Buffer>;
+  /** The first message of each of those: the others of a list were published with it. */
+  firsts(): readonly Buffer[];
   /** Lets the broker hand out so many more messages of this queue at once. */
   widen(source: QueueRole, by: number): Promise<void>;
   /** Takes nothing more at once. The broker hands out again what is not acknowledged, as after a crash. */
   drop(): void;
-  ack(tag: number): void;
+  /** One message of the delivery is settled. */
+  settled(tag: number): void;
   /** Resolves when everything is delivered that the broker had sent before. */
   caughtUp(): Promise<void>;
   /** Resolves when these queues deliver nothing more. */
@@ -57,15 +62,17 @@ export async function openIntake({ connection, names, prefetch, onMessage }: Int
     await channel.basicQos({ prefetchCount });
     const { consumerTag } = await channel.basicConsume({ queue: names[source] }, (message) => {
       if (!intake.isOpen()) return;
-      const incoming = incomingOf(intake, source, message);
-      delivered(message.deliveryTag, incoming.message);
-      onMessage(incoming);
+      const body = message.body as Buffer;
+      const messages = unpackList(body);
+      delivered(message.deliveryTag, messages, body.length);
+      for (const one of messages) onMessage(incomingOf(intake, source, message, one));
     });
     tags.set(source, [...(tags.get(source) ?? []), consumerTag]);
   };
   const { intake, delivered } = createIntake(channel, tags, subscribe);
   try {
     await subscribe("main");
+    await subscribe("lists");
     await subscribe("retry");
     // Before one of the suspects is handled, we must know of all that other processes crashed on.
     await intake.caughtUp();
@@ -100,15 +107,16 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly st
   const intake: Intake = {
     isOpen: () => isOpen,
     unsettled: () => (isOpen ? acks.outstanding() : 0),
+    unsettledDeliveries: () => (isOpen ? acks.deliveries() : 0),
     unsettledBytes: () => (isOpen ? acks.outstandingBytes() : 0),
-    messages: () => (isOpen ? acks.messages() : []),
+    firsts: () => (isOpen ? acks.firsts() : []),
     widen,
     drop: () => {
       acks.flush();
       isOpen = false;
       void channel.close();
     },
-    ack: (tag) => acks.ack(tag),
+    settled: (tag) => acks.settled(tag),
     caughtUp: async () => {
       // Any answer will do: the broker sends it after the earlier deliveries, each of which is handed on one turn later.
       await channel.basicQos({ prefetchCount: 1 });
@@ -129,9 +137,9 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly st
     },
     ended,
   };
-  const delivered = (tag: number, message: Buffer): void => {
+  const delivered = (tag: number, messages: readonly Buffer[], bytes: number): void => {
     received += 1;
-    acks.delivered(tag, message);
+    acks.delivered(tag, messages, bytes);
   };
   return { intake, delivered };
 }
@@ -144,15 +152,16 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 function incomingOf(
   intake: Intake,
   source: QueueRole,
-  { deliveryTag, redelivered, headers, body }: AsyncMessage,
+  { deliveryTag, redelivered, headers }: AsyncMessage,
+  message: Buffer,
 ): Incoming {
   return {
     intake,
     tag: deliveryTag,
     source,
-    message: body as Buffer,
+    message,
     // Messages published there have no headers of ours.
-    headers: source === "main" ? NO_HEADERS : readHeaders(headers),
+    headers: source === "main" || source === "lists" ? NO_HEADERS : readHeaders(headers),
     isRedelivered: redelivered,
   };
 }

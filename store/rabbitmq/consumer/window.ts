@@ -3,6 +3,7 @@ import type { Intake } from "./intake.js";
 /** How many messages the broker may hand out at once. */
 export interface Prefetch {
   readonly main: number;
+  readonly lists: number;
   readonly retry: number;
 }
 
@@ -20,7 +21,7 @@ export interface Window {
 }
 
 export interface WindowOptions {
-  readonly prefetchMax: Prefetch;
+  readonly prefetchMax: Omit<Prefetch, "lists">;
   /** The largest message that a gateway publishes, bytes. */
   readonly messageBytesMax: number;
   /** For all messages that the process holds. */
@@ -28,16 +29,23 @@ export interface WindowOptions {
   readonly growMs?: number;
 }
 
-const BYTES_MAX = 192 * 1_048_576;
+const BYTES_MAX = 288 * 1_048_576;
+/** Of a request's events with their headers. */
+const LIST_BYTES_MAX = 6 * 1_048_576;
 const GROW_MS = 30_000;
-const SOURCES = ["main", "retry"] as const;
+const SOURCES = ["main", "lists", "retry"] as const;
 /** One from each queue: the broker hands out no fewer. */
-const MESSAGES_MIN = 4;
+const MESSAGES_MIN = 5;
 
 export function createWindow(options: WindowOptions): Window {
   const { prefetchMax, messageBytesMax, bytesMax = BYTES_MAX, growMs = GROW_MS } = options;
-  const within = Math.max(1, Math.floor(bytesMax / 2 / messageBytesMax));
-  const full: Prefetch = { main: Math.min(prefetchMax.main, within), retry: Math.min(prefetchMax.retry, within) };
+  const fitting = (bytes: number): number => Math.max(1, Math.floor(bytesMax / SOURCES.length / bytes));
+  const within = fitting(messageBytesMax);
+  const full: Prefetch = {
+    main: Math.min(prefetchMax.main, within),
+    lists: fitting(LIST_BYTES_MAX),
+    retry: Math.min(prefetchMax.retry, within),
+  };
   const present = { ...full };
   let latest: Intake | null = null;
 
@@ -61,7 +69,7 @@ export function createWindow(options: WindowOptions): Window {
     prefetch: () => ({ ...present }),
     check: (intake) => {
       latest = intake;
-      const count = intake.unsettled();
+      const count = intake.unsettledDeliveries();
       if (intake.unsettledBytes() <= bytesMax || count <= MESSAGES_MIN) return;
       const each = Math.max(1, Math.floor((count - MESSAGES_MIN / 2) / 2));
       for (const source of SOURCES) present[source] = Math.min(each, present[source]);
