@@ -8,7 +8,9 @@ import type { EventStore } from "../core/ports/event-store.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
 import type { RateWindows } from "../core/rate-windows.js";
+import type { StatsStore } from "../core/stats.js";
 import { createMemoryWindows } from "../gateway/access/rate-windows.js";
+import { createMemoryStats } from "../store/memory-stats.js";
 import { holdsWorkspaces } from "../store/embedded/workspaces.js";
 import { openEmbeddedPorts, type EmbeddedPorts } from "./embedded.js";
 import type { Lifecycle } from "./lifecycle.js";
@@ -23,6 +25,7 @@ export interface Backends {
   readonly graph: IdentityGraph;
   /** Each limit has a table of its own, so that what fills one takes nothing from another. */
   readonly windows: () => RateWindows;
+  readonly stats: StatsStore;
 }
 
 /** What a message has beside its payload: identifiers, times, ids. */
@@ -99,7 +102,10 @@ async function openStores({ config, lifecycle, onError, embedded }: Opening): Pr
     const { openDocuments } = await import("./documents.js");
     return openDocuments({ url, onError, lifecycle });
   };
-  const stores = url === "" ? { ...embedded!.stores(), windows: () => createMemoryWindows() } : await open();
+  const stores =
+    url === ""
+      ? { ...embedded!.stores(), windows: () => createMemoryWindows(), stats: createMemoryStats() }
+      : await open();
   for (const port of ["events", "profiles", "catalog"] as const) lifecycle.opened(port, () => stores[port].close());
   return stores;
 }

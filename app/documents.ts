@@ -4,12 +4,14 @@ import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
 import type { RateWindows } from "../core/rate-windows.js";
+import type { StatsStore } from "../core/stats.js";
 import { createMemoryWindows, createSharedWindows } from "../gateway/access/rate-windows.js";
 import { createMongoCatalog } from "../store/mongo/catalog/catalog.js";
 import { createMongoEventStore } from "../store/mongo/events/events.js";
 import { openMongo } from "../store/mongo/open.js";
 import { createMongoProfileStore } from "../store/mongo/profiles.js";
 import { createMongoRateWindows } from "../store/mongo/rate-windows.js";
+import { createMongoStats } from "../store/mongo/stats.js";
 import type { Lifecycle } from "./lifecycle.js";
 
 export interface Documents {
@@ -17,6 +19,7 @@ export interface Documents {
   readonly profiles: ProfileStore;
   readonly catalog: CatalogStore;
   readonly windows: () => RateWindows;
+  readonly stats: StatsStore;
 }
 
 /** The document ports on MongoDB, over one pool of connections. */
@@ -28,11 +31,12 @@ export async function openDocuments(deps: {
   const { url, onError, lifecycle } = deps;
   const mongo = await openMongo({ url, onError });
   lifecycle.opened("mongo", () => mongo.close());
-  const [events, profiles, catalog, shared] = await Promise.all([
+  const [events, profiles, catalog, shared, stats] = await Promise.all([
     createMongoEventStore({ mongo }),
     createMongoProfileStore({ mongo }),
     createMongoCatalog({ mongo }),
     createMongoRateWindows({ mongo }),
+    createMongoStats({ mongo }),
   ]).catch((error: unknown) => {
     throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
   });
@@ -42,5 +46,5 @@ export async function openDocuments(deps: {
       local: createMemoryWindows(),
       onError: (error) => onError("rate limits are counted in this process alone", error),
     });
-  return { events, profiles, catalog, windows };
+  return { events, profiles, catalog, windows, stats };
 }

@@ -13,7 +13,6 @@ import type { Route } from "../gateway/route.js";
 import { createRoutes } from "../gateway/routes.js";
 import { createCursors } from "../gateway/shapes/page.js";
 import type { Parts } from "./parts.js";
-import type { Telemetry } from "./telemetry/registry.js";
 
 /** Collect bodies may be a little larger than their payload. */
 const ENVELOPE_BYTES = 4_096;
@@ -67,19 +66,18 @@ export function metricsPageOf({ config, telemetry }: Parts, authenticator: Authe
   return isOpen ? { read, admit: async () => {} } : null;
 }
 
-export type ServiceParts = Pick<Parts, "config" | "backends" | "identity" | "validator"> & {
-  readonly telemetry: Pick<Telemetry, "metrics">;
-};
+export type ServiceParts = Pick<Parts, "config" | "backends" | "identity" | "validator" | "metrics" | "stats">;
 
 export const servicesOf = (
-  { config, backends, identity, validator, telemetry }: ServiceParts,
+  { config, backends, identity, validator, metrics, stats }: ServiceParts,
   waiting = createWaiting(),
 ): Services => ({
   ...backends,
   identity,
   validator,
   waiting,
-  metrics: telemetry.metrics,
+  metrics,
+  stats,
   limits: {
     payloadBytesMax: config.PAYLOAD_BYTES_MAX,
     depthMax: config.DEPTH_MAX,

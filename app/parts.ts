@@ -1,6 +1,8 @@
 import type { Config } from "../core/config.js";
 import type { Identity } from "../core/identity/api.js";
 import type { Log } from "../core/log.js";
+import type { Metrics } from "../core/metrics.js";
+import type { StatsStore } from "../core/stats.js";
 import type { Validator } from "../core/schema/validation/validator.js";
 import type { Backends } from "./backends.js";
 import type { Lifecycle } from "./lifecycle.js";
@@ -16,4 +18,7 @@ export interface Parts {
   readonly validator: Validator;
   readonly lifecycle: Lifecycle;
   readonly telemetry: Telemetry;
+  /** Those of the process, and the statistics of workspaces with them. */
+  readonly metrics: Metrics;
+  readonly stats: Pick<StatsStore, "read">;
 }

@@ -1,5 +1,5 @@
 import { AppError } from "../core/errors.js";
-import type { Readiness } from "../gateway/routes/health.js";
+import type { Readiness } from "../gateway/routes/watch/health.js";
 
 const PERIOD_MS = 500;
 const TIMEOUT_MS = 1_000;

@@ -3,13 +3,14 @@ import { ConfigError, type Config } from "../core/config.js";
 import type { Identity } from "../core/identity/api.js";
 import { rulesOf } from "../core/identity/rules.js";
 import type { WorkspaceId } from "../core/ids.js";
-import type { Log } from "../core/log.js";
+import { describeError, type Log } from "../core/log.js";
 import type { Metrics } from "../core/metrics.js";
+import type { StatsStore } from "../core/stats.js";
 import { openValidator } from "../core/schema/validation/validator.js";
 import { createWaiting } from "../commands/waiting.js";
 import { createApp } from "../gateway/http/app.js";
 import { withDocument } from "../gateway/openapi/route.js";
-import { healthRoutes } from "../gateway/routes/health.js";
+import { healthRoutes } from "../gateway/routes/watch/health.js";
 import { createServer } from "../gateway/http/server.js";
 import { createShutdown } from "../gateway/http/stopping.js";
 import { createIdentity } from "../graph/identity.js";
@@ -24,6 +25,7 @@ import { createProgressLog } from "./logger.js";
 import type { Parts } from "./parts.js";
 import { startProbes } from "./readiness.js";
 import { measureBackends, measureIdentity, timedCommit } from "./telemetry/measured.js";
+import { createRecorder, withStats } from "./telemetry/recorder.js";
 import { createTelemetry } from "./telemetry/registry.js";
 import { VERSION } from "./telemetry/version.js";
 import { startWorker } from "./worker.js";
@@ -54,9 +56,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const lifecycle = createLifecycle(log);
   try {
     const telemetry = createTelemetry(VERSION);
-    const { metrics } = telemetry;
-    const opened = await openBackends(config, log, lifecycle, timedCommit(metrics, options.commit));
-    const backends = measureBackends(options.wrap?.(opened) ?? opened, config, metrics);
+    const { metrics: measured } = telemetry;
+    const opened = await openBackends(config, log, lifecycle, timedCommit(measured, options.commit));
+    const backends = measureBackends(options.wrap?.(opened) ?? opened, config, measured);
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
     lifecycle.opened("validator", () => validator.close());
     const clock = await startClock({
@@ -65,8 +67,20 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       isShared: config.MONGODB_URL !== "",
       lifecycle,
     });
-    const identity = measureIdentity(identityOf(options, backends, clock, metrics), metrics);
-    const parts: Parts = { config, log, now: clock.now, backends, identity, validator, lifecycle, telemetry };
+    const identity = measureIdentity(identityOf(options, backends, clock, measured), measured);
+    const { metrics, stats } = recordStats({ log, now: clock.now, backends, lifecycle }, measured);
+    const parts: Parts = {
+      config,
+      log,
+      now: clock.now,
+      backends,
+      identity,
+      validator,
+      lifecycle,
+      telemetry,
+      metrics,
+      stats,
+    };
     const worker = config.MODE === "gateway" ? null : startWorker(parts);
     await requireWayIn(parts);
     const url = await startServer(parts, worker);
@@ -78,6 +92,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await lifecycle.close();
     throw error;
   }
+}
+
+/** What is asked of the statistics is never older than what this process counted. */
+function recordStats(
+  { log, now, backends: { stats }, lifecycle }: Pick<Parts, "log" | "now" | "backends" | "lifecycle">,
+  measured: Metrics,
+): Pick<Parts, "metrics" | "stats"> {
+  const onError = (error: unknown): void =>
+    log.warn({ cause: describeError(error) }, "statistics wait until they can be stored");
+  const recorder = createRecorder({ store: stats, now, onError });
+  lifecycle.opened("statistics", () => recorder.close());
+  const read: StatsStore["read"] = async (workspace, fromMinute) => {
+    await recorder.flush();
+    return stats.read(workspace, fromMinute);
+  };
+  return { metrics: withStats(measured, recorder), stats: { read } };
 }
 
 function identityOf(
@@ -141,7 +171,7 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
   const app = createApp({
     routes: config.MODE === "worker" ? health : withDocument([...apiRoutes(parts, waiting), ...health]),
     stages: await stagesOf(parts, authenticator, shutdown),
-    metrics: telemetry.metrics,
+    metrics: parts.metrics,
     metricsPage: metricsPageOf(parts, authenticator),
     log,
     trustProxy: config.TRUST_PROXY,

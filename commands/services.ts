@@ -6,6 +6,7 @@ import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
+import type { StatsStore } from "../core/stats.js";
 import type { Waiting } from "./waiting.js";
 import type { Validator } from "../core/schema/validation/validator.js";
 
@@ -19,6 +20,7 @@ export interface Services {
   readonly validator: Validator;
   readonly waiting: Waiting;
   readonly metrics: Metrics;
+  readonly stats: Pick<StatsStore, "read">;
   readonly limits: Limits;
 }
 

@@ -14,6 +14,7 @@ import { profileRoutes } from "./routes/profiles.js";
 import { schemaRoutes } from "./routes/schemas.js";
 import { sdkSettingRoutes } from "./routes/sdk/settings.js";
 import { undoRoutes } from "./routes/undo.js";
+import { statsRoutes } from "./routes/watch/stats.js";
 import { workspaceRoutes } from "./routes/workspaces.js";
 
 /** The hot ones first: Express tries them in this order. */
@@ -31,6 +32,7 @@ const TABLE = [
   namespaceRoutes,
   sdkSettingRoutes,
   deadLetterRoutes,
+  statsRoutes,
   keyRoutes,
   workspaceRoutes,
 ];

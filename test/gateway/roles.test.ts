@@ -41,6 +41,7 @@ const DECLARED: Readonly<Record<string, "viewer" | "editor" | "admin" | "owner" 
   "GET /v1/identity/settings": "viewer",
   "PUT /v1/identity/settings": "admin",
   "GET /v1/sdk/settings": "viewer",
+  "GET /v1/stats": "viewer",
   "PUT /v1/sdk/settings": "admin",
   "GET /v1/sdk/plan": "viewer",
   "PUT /v1/sdk/plan": "admin",

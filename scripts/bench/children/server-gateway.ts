@@ -3,10 +3,10 @@ import { Connection } from "rabbitmq-client";
 import { servicesOf } from "../../../app/gateway.js";
 import { createLog } from "../../../app/logger.js";
 import { startService } from "../../../app/service.js";
-import { createTelemetry } from "../../../app/telemetry/registry.js";
 import { createAcceptEvent } from "../../../commands/acceptance/accept.js";
 import { readConfig } from "../../../core/config.js";
 import type { KeyId } from "../../../core/ids.js";
+import { NO_METRICS } from "../../../core/metrics.js";
 import { openValidator } from "../../../core/schema/validation/validator.js";
 import { createWorkspace, openClient } from "../../shared/client.js";
 import { openServers, type Settings } from "../../shared/grounds.js";
@@ -24,9 +24,15 @@ const { key, workspace_id: workspace } = await createWorkspace(client, OPERATOR_
 client.close();
 
 const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
-const telemetry = createTelemetry("bench");
 const acceptEvent = createAcceptEvent(
-  servicesOf({ config, backends: service.backends, identity: service.identity, validator, telemetry }),
+  servicesOf({
+    config,
+    backends: service.backends,
+    identity: service.identity,
+    validator,
+    metrics: NO_METRICS,
+    stats: service.backends.stats,
+  }),
 );
 const broker = new Connection({ url: config.RABBITMQ_URL });
 const caller = "benchkey00" as KeyId;

@@ -5,7 +5,7 @@ import type { Services } from "../../../commands/services.js";
 import { problemSchema } from "../../../gateway/http/error-response.js";
 import { withDocument } from "../../../gateway/openapi/route.js";
 import { createRoutes } from "../../../gateway/routes.js";
-import { healthRoutes } from "../../../gateway/routes/health.js";
+import { healthRoutes } from "../../../gateway/routes/watch/health.js";
 import type { Responses } from "../../../gateway/route.js";
 import { answersOf } from "../../../gateway/shapes/answers.js";
 

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { reply, route, type Route } from "../route.js";
-import { record } from "../shapes/fields.js";
+import { reply, route, type Route } from "../../route.js";
+import { record } from "../../shapes/fields.js";
 
 export interface Readiness {
   /** Whether the process can do its main work. */
