@@ -5,7 +5,7 @@ import { encodeMessage } from "../../core/event/message.js";
 import { eventIdFor, newId, type EventId } from "../../core/ids.js";
 import type { Caller, Services } from "../services.js";
 import { createIdempotency } from "./idempotency.js";
-import { judgeEvent } from "./judge.js";
+import { judgeEvent, type Candidate } from "./judge.js";
 import { openSubmission, readEnvelope } from "./submission.js";
 
 /** One event as it was sent: JSON text with `schema_id`, `timestamp` and `payload`. */
@@ -36,10 +36,14 @@ export function createAcceptEvent(
     }
     const { errors, submission } = readEnvelope(opened, now);
     if (submission === null) throw mismatch(errors);
-    const event = await judgeEvent(services, caller, { ...submission, eventId, fingerprint, named: [] });
+    const { schemaId, timestamp, instant, payload, bytes: payloadBytes } = submission;
+    const candidate = { eventId, fingerprint, schemaId, timestamp, instant, payload, bytes: payloadBytes, named: NONE };
+    const event = await judgeEvent(services, caller, candidate);
     if (fingerprint === null) await publish(event);
     else await remember.publishing(workspace, eventId, fingerprint, () => publish(event));
     metrics.accepted("collect", caller, event.schemaId);
     return eventId;
   };
 }
+
+const NONE: Candidate["named"] = [];

@@ -35,8 +35,8 @@ async function payloadProblems(
 ): Promise<readonly ErrorItem[]> {
   const errors = await services.validator.checkAll(schema, bytes);
   if (errors.length > 0) return errors;
-  const admitted = await admitEvent(services, workspace, schema, { payload, named: [] });
-  if (admitted.errors.length > 0) return admitted.errors;
+  const { admission } = await admitEvent(services, workspace, schema, { payload, named: [] });
+  if (admission.errors.length > 0) return admission.errors;
   const stored = await services.catalog.namespaces(workspace);
-  return beyondNamespaces(stored, admitted.unregistered, services.limits.namespacesMax);
+  return beyondNamespaces(stored, admission.unregistered, services.limits.namespacesMax);
 }

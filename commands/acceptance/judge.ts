@@ -1,6 +1,7 @@
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import { AppError, mismatch, type ErrorItem } from "../../core/errors.js";
 import type { EventRecord, Instant } from "../../core/event/event.js";
+import type { EventNotes } from "../../core/event/notes.js";
 import { effectiveTs } from "../../core/event/time.js";
 import { admit, namespaceTable, type Admission, type GivenIdentifier } from "../../core/identity/namespaces.js";
 import { withinScope, type Scoped } from "../../core/identity/scope.js";
@@ -8,7 +9,7 @@ import type { EventId, SchemaId, WorkspaceId } from "../../core/ids.js";
 import { extract, type Extract } from "../../core/schema/extract.js";
 import { registerNamespaces } from "../change-namespace.js";
 import type { Caller, Services } from "../services.js";
-import { leaveTraitsOut } from "./open-traits.js";
+import { leaveTraitsOut, mayLeaveTraitsOut } from "./open-traits.js";
 
 export type JudgeServices = Pick<Services, "catalog" | "validator" | "limits">;
 
@@ -30,18 +31,24 @@ export interface Candidate {
 
 export const UNKNOWN_SCHEMA: ErrorItem = { path: "schema_id", message: "is not a schema of this workspace" };
 
-/** The event as it is queued: everything that a retry or a later setting must not change is decided. Throws what is wrong with it. */
+/**
+ * The event as it is queued: everything that a retry or a later setting must not change is decided. Throws what is wrong with it. Each
+ * event comes through here, so it waits for nothing that it does not need.
+ */
 export async function judgeEvent(services: JudgeServices, caller: Caller, candidate: Candidate): Promise<EventRecord> {
+  const { catalog, validator } = services;
   const { workspace } = caller;
-  const schema = await requireSchema(services, workspace, candidate.schemaId);
-  const errors = await services.validator.check(schema, candidate.payload, candidate.bytes);
+  const schema = await catalog.findSchema(workspace, candidate.schemaId, null);
+  if (schema === null) throw unknownSchema();
+  const errors = await validator.check(schema, candidate.payload, candidate.bytes);
   if (errors.length > 0) throw refused(errors, schema);
-  const admitted = await admitEvent(services, workspace, schema, candidate);
-  if (admitted.errors.length > 0) throw refused(admitted.errors, schema);
-  await registerNamespaces(services, workspace, admitted.unregistered);
-  const left = await leaveTraitsOut(services, caller, admitted.found);
-  const scoped = await scopedFor(services, caller, admitted);
-  return recordOf(services, caller, candidate, schema, { ...scoped, notes: left && { ...NO_NOTES, ...left } });
+  const { admission, found } = await admitEvent(services, workspace, schema, candidate);
+  if (admission.errors.length > 0) throw refused(admission.errors, schema);
+  if (admission.unregistered.length > 0) await registerNamespaces(services, workspace, admission.unregistered);
+  const scoped = caller.send === "collect" ? await scopedFor(services, caller, admission) : admission;
+  const left = mayLeaveTraitsOut(found) ? await leaveTraitsOut(services, caller, found) : null;
+  const folds = await catalog.isUnified(workspace, schema.schemaId);
+  return recordOf(caller, candidate, schema, folds, scoped, left && { ...NO_NOTES, ...left });
 }
 const NO_NOTES = { countsMismatch: false, verdict: null };
 
@@ -59,18 +66,11 @@ export async function scopedFor(
   return { ...scoped, dropped: [...admitted.dropped, ...scoped.dropped] };
 }
 
-/** The latest version. */
-export async function requireSchema(
-  { catalog }: Pick<Services, "catalog">,
-  workspace: WorkspaceId,
-  schemaId: SchemaId,
-): Promise<SchemaVersion> {
-  const schema = await catalog.findSchema(workspace, schemaId, null);
-  if (schema !== null) return schema;
-  throw new AppError("unknown_schema", "schema_id: is not a schema of this workspace.", { errors: [UNKNOWN_SCHEMA] });
-}
+export const unknownSchema = (): AppError =>
+  new AppError("unknown_schema", "schema_id: is not a schema of this workspace.", { errors: [UNKNOWN_SCHEMA] });
 
-export interface Admitted extends Admission {
+export interface Admitted {
+  readonly admission: Admission;
   /** All that the schema's annotations find. */
   readonly found: Extract;
 }
@@ -83,26 +83,26 @@ export async function admitEvent(
   { payload, named }: Pick<Candidate, "payload" | "named">,
 ): Promise<Admitted> {
   const found = extract(validator.plan(schema), payload);
-  if (found.refused !== null) return { ...NO_IDENTIFIERS, found, errors: [found.refused] };
+  if (found.refused !== null) return { found, admission: { ...NO_IDENTIFIERS, errors: [found.refused] } };
   const given = named.length === 0 ? found.identifiers : [...named, ...found.identifiers];
-  if (given.length === 0) return { ...NO_IDENTIFIERS, found };
-  const admitted = { ...admit(given, namespaceTable(await catalog.namespaces(workspace))), found };
-  if (admitted.identifiers.length <= identifiersMax) return admitted;
+  if (given.length === 0) return { found, admission: NO_IDENTIFIERS };
+  const admission = admit(given, namespaceTable(await catalog.namespaces(workspace)));
+  if (admission.identifiers.length <= identifiersMax) return { found, admission };
   const path = given[identifiersMax]?.path ?? "";
-  return {
-    ...admitted,
-    errors: [...admitted.errors, { path, message: `is beyond ${identifiersMax} identifiers in one event` }],
-  };
+  const beyond = { path, message: `is beyond ${identifiersMax} identifiers in one event` };
+  return { found, admission: { ...admission, errors: [...admission.errors, beyond] } };
 }
 const NO_IDENTIFIERS: Admission = { identifiers: [], dropped: [], invalid: [], unregistered: [], errors: [] };
 
-export const recordOf = async (
-  { catalog }: Pick<Services, "catalog">,
+/** `folds`: whether a dataset of the schema is enabled for unified profile. */
+export const recordOf = (
   { workspace, keyId, now }: Caller,
   { eventId, fingerprint, timestamp, instant, bytes }: Candidate,
   { schemaId, version }: SchemaVersion,
-  { identifiers, dropped, notes }: Pick<EventRecord, "identifiers" | "dropped" | "notes">,
-): Promise<EventRecord> => ({
+  folds: boolean,
+  { identifiers, dropped }: Pick<Admission, "identifiers" | "dropped">,
+  notes: EventNotes | null,
+): EventRecord => ({
   workspace,
   eventId,
   schemaId,
@@ -110,7 +110,7 @@ export const recordOf = async (
   timestamp,
   receivedAt: now,
   effectiveTs: effectiveTs(instant, now),
-  folds: await catalog.isUnified(workspace, schemaId),
+  folds,
   identifiers,
   dropped,
   keyId,

@@ -3,6 +3,10 @@ import { shortened, type EventNotes } from "../../core/event/notes.js";
 import type { Extract } from "../../core/schema/extract.js";
 import type { Caller, Services } from "../services.js";
 
+/** Whether there is anything to ask the catalog about. */
+export const mayLeaveTraitsOut = ({ leftOut, openTraits }: Pick<Extract, "leftOut" | "openTraits">): boolean =>
+  openTraits > 0 || leftOut.length > 0;
+
 /**
  * Makes the names of traits known that an object with `x-traits` brings. Answers what must be left out of the profile, because a name
  * has another merge in the workspace, or may not be added; null when nothing is.
@@ -10,9 +14,8 @@ import type { Caller, Services } from "../services.js";
 export async function leaveTraitsOut(
   { catalog, limits: { traitsMax } }: Pick<Services, "catalog" | "limits">,
   { workspace, send }: Pick<Caller, "workspace" | "send">,
-  { traits, leftOut, openTraits }: Pick<Extract, "traits" | "leftOut" | "openTraits">,
+  { traits, leftOut }: Pick<Extract, "traits" | "leftOut">,
 ): Promise<Pick<EventNotes, "violations" | "unfolded"> | null> {
-  if (openTraits === 0 && leftOut.length === 0) return null;
   const merges = await catalog.traits(workspace);
   const open = traits.filter((trait) => trait.open);
   const added = [...new Set(open.map(({ name }) => name))].filter((name) => !merges.has(name));
