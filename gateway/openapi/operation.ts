@@ -22,6 +22,8 @@ export function operationOf(row: Route, links: ReadonlyMap<number, Json>): Json 
     security: SECURITY[access.kind],
     "x-role": access.kind === "role" ? access.role : undefined,
     parameters: parameters.length === 0 ? undefined : parameters,
+    // Its example works where theirs were called.
+    "x-after": row.example.after,
     requestBody: requestBodyOf(row),
     responses: responsesOf(row, links),
   });

@@ -114,7 +114,7 @@ export function keyRoutes(services: Services): readonly Route[] {
       operationId: "deleteKey",
       tag: "Manage",
       summary: "Revoke an API key",
-      example: { params: { id: answered("createKey", "/key_id", KEY_ID) }, after: ["rotateKey"] },
+      example: { params: { id: answered("createKey", "/key_id", KEY_ID) } },
       access,
       params,
       responses: { 204: null, 409: problemSchema(409) },

@@ -1,5 +1,4 @@
 import type { Json } from "../../gateway/openapi/operation.js";
-import type { Route } from "../../gateway/route.js";
 
 /** An operation of an OpenAPI document. */
 export interface Operation {
@@ -7,6 +6,8 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly Parameter[];
+  /** Operations whose examples come before its own. */
+  readonly after: readonly string[];
   readonly body: unknown;
   readonly role: string | null;
   /** The name of its security scheme; null: it needs no key. */
@@ -27,6 +28,7 @@ export const operationsOf = (document: Json): readonly Operation[] =>
       method: method.toUpperCase(),
       path,
       parameters: (operation["parameters"] ?? []) as readonly Parameter[],
+      after: (operation["x-after"] ?? []) as readonly string[],
       body: record(record(record(operation["requestBody"])["content"])["application/json"])["example"],
       role: (operation["x-role"] ?? null) as string | null,
       security: Object.keys((operation["security"] as readonly object[])[0] ?? {})[0] ?? null,
@@ -61,52 +63,61 @@ const pointed = (value: unknown, pointer: string) =>
     .reduce<unknown>((inner, name) => (inner as Readonly<Record<string, unknown>> | undefined)?.[name], value) as
     string | undefined;
 
-/** One call, and what came back. */
+/** What came back. */
 export interface Called {
   readonly status: number;
   readonly body: unknown;
 }
-export interface Call {
+/** An operation's example with the ids of this service. */
+export interface Prepared {
   readonly operation: Operation;
+  readonly params: Readonly<Record<string, string>>;
   /** Path and query. */
   readonly target: string;
-  readonly params: Readonly<Record<string, string>>;
 }
 
-/** The examples that each example comes after, besides those that its ids come from. */
-export const orderOf = (rows: readonly Route[]): ReadonlyMap<string, readonly string[]> =>
-  new Map(rows.map(({ operationId, example }) => [operationId, example.after ?? []]));
-
-/** Calls the example of every operation of the document once, each after those that it depends on. Answers the calls in their order. */
-export async function walkExamples<Answer extends Called>(
-  document: Json,
-  order: ReadonlyMap<string, readonly string[]>,
-  send: (call: Call) => Promise<Answer>,
-): Promise<readonly (Call & { readonly answer: Answer })[]> {
+/** Calls the examples of a document on a service that has done nothing else. */
+export function createWalk<Answer extends Called>(document: Json, send: (prepared: Prepared) => Promise<Answer>) {
   const operations = new Map(operationsOf(document).map((operation) => [operation.operationId, operation]));
   const sources = sourcesOf(document);
-  const done = new Map<string, Call & { readonly answer: Answer }>();
+  const answers = new Map<string, Answer>();
 
-  const called = async (operationId: string): Promise<Answer> => {
-    const known = done.get(operationId);
-    if (known !== undefined) return known.answer;
+  const find = (operationId: string): Operation => {
     const operation = operations.get(operationId);
     if (operation === undefined) throw new Error(`there is no operation ${operationId}`);
-    for (const before of order.get(operationId) ?? []) await called(before);
+    return operation;
+  };
+  /** Its answer, once for all that come after it. */
+  const call = async (operationId: string): Promise<Answer> => {
+    const answer = answers.get(operationId) ?? (await send(await prepare(find(operationId))));
+    answers.set(operationId, answer);
+    return answer;
+  };
+  /** What makes something makes it anew for each that takes its id: one of them may delete it. */
+  const source = async (operationId: string): Promise<Answer> => {
+    const known = answers.get(operationId);
+    if (known !== undefined && known.status === 200) return known;
+    return known === undefined ? call(operationId) : send(await prepare(find(operationId)));
+  };
+  const prepare = async (operation: Operation): Promise<Prepared> => {
+    const { operationId, after, path, parameters } = operation;
+    for (const before of after) await call(before);
     const params: Record<string, string> = {};
     const query = new URLSearchParams();
-    for (const { name, in: place, example } of operation.parameters) {
-      const source = sources.get(`${operationId} ${name}`);
-      const value = source === undefined ? example : pointed((await called(source.operationId)).body, source.pointer);
+    for (const { name, in: place, example } of parameters) {
+      const from = sources.get(`${operationId} ${name}`);
+      const value = from === undefined ? example : pointed((await source(from.operationId)).body, from.pointer);
       if (place === "path") params[name] = String(value);
       else if (place === "query" && value !== undefined) query.set(name, String(value));
     }
-    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
-    const call = { operation, params, target: query.size > 0 ? `${path}?${query.toString()}` : path };
-    const answer = await send(call);
-    done.set(operationId, { ...call, answer });
-    return answer;
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
+    return { operation, params, target: query.size > 0 ? `${filled}?${query.toString()}` : filled };
   };
-  for (const operationId of operations.keys()) await called(operationId);
-  return [...done.values()];
+
+  return {
+    operations: [...operations.values()],
+    /** Calls what the operation's example depends on, and not the operation itself. */
+    prepare,
+    call,
+  };
 }

@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Json } from "../../gateway/openapi/operation.js";
 import { documentOf } from "../../gateway/openapi/document.js";
 import { route, reply, type Route } from "../../gateway/route.js";
-import { operationsOf, orderOf, walkExamples, type Operation } from "../../scripts/fuzz/walk.js";
+import { createWalk, operationsOf, type Operation } from "../../scripts/fuzz/walk.js";
 import { at, listAt, OPERATOR_KEY, useApp, type Caller } from "../support/service/app.js";
 import { ROWS } from "../support/service/check-answer.js";
 
@@ -100,19 +100,18 @@ describe("GET /openapi.json", () => {
 
   it("has an example of every operation that is answered 2xx, called in an order with nothing but the least key", async () => {
     const workspace = await app().workspace();
-    const keyFor = async ({ security, role }: Operation): Promise<string | null> => {
+    const keyFor = async ({ security, role }: Pick<Operation, "security" | "role">): Promise<string | null> => {
       if (security === "operatorKey") return OPERATOR_KEY;
       return security === null ? null : workspace.key(role as Caller);
     };
-    const calls = await walkExamples(document, orderOf(ROWS), async ({ operation, target }) =>
-      app().send(operation.method, target, { key: await keyFor(operation), body: operation.body }),
+    const walk = createWalk(document, async ({ operation: { method, body, ...operation }, target }) =>
+      app().send(method, target, { key: await keyFor(operation), body }),
     );
-    const refused = calls.filter(({ answer }) => answer.status >= 300);
-    assert.deepEqual(
-      refused.map(({ target, answer }) => `${target}: ${answer.text}`),
-      [],
-    );
-    assert.equal(calls.length, ROWS.length);
+    assert.equal(walk.operations.length, ROWS.length);
+    for (const { operationId } of walk.operations) {
+      const { status, text } = await walk.call(operationId);
+      assert.ok(status >= 200 && status < 300, `${operationId}: ${status} ${text}`);
+    }
   });
 });
 
