@@ -1,3 +1,4 @@
+import { createQuarantine } from "../commands/quarantine.js";
 import type { Services } from "../commands/services.js";
 import { createWaiting, type Waiting } from "../commands/waiting.js";
 import { createAuthenticator, type Authenticator } from "../gateway/access/authenticate.js";
@@ -78,6 +79,10 @@ export const servicesOf = (
   waiting,
   metrics,
   stats,
+  quarantine: createQuarantine({
+    perMinute: config.QUARANTINE_PER_MINUTE,
+    bytesPerDay: config.QUARANTINE_BYTES_PER_DAY,
+  }),
   limits: {
     payloadBytesMax: config.PAYLOAD_BYTES_MAX,
     depthMax: config.DEPTH_MAX,

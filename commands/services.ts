@@ -7,6 +7,7 @@ import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
 import type { StatsStore } from "../core/stats.js";
+import type { Quarantine } from "./quarantine.js";
 import type { Waiting } from "./waiting.js";
 import type { Validator } from "../core/schema/validation/validator.js";
 
@@ -21,6 +22,7 @@ export interface Services {
   readonly waiting: Waiting;
   readonly metrics: Metrics;
   readonly stats: Pick<StatsStore, "read">;
+  readonly quarantine: Quarantine;
   readonly limits: Limits;
 }
 

@@ -1,0 +1,164 @@
+import { hash } from "node:crypto";
+import type { ErrorItem } from "../../core/errors.js";
+import type { EventRecord } from "../../core/event/event.js";
+import { encodeMessage } from "../../core/event/message.js";
+import { admit, namespaceTable, type NamespaceTable } from "../../core/identity/namespaces.js";
+import { aliasWithinScope } from "../../core/identity/scope.js";
+import type { EventId, SchemaId } from "../../core/ids.js";
+import type { Envelope } from "../../core/sdk/envelope.js";
+import { SDK_TYPES, type Mapped, type SdkItem, type SdkType } from "../../core/sdk/item.js";
+import { mapItems } from "../../core/sdk/map.js";
+import { sdkSchemaId } from "../../core/sdk/schemas.js";
+import type { Caller, Services } from "../services.js";
+import { errorsOfItem, judgeItem, type ItemServices, type Sides } from "./judge-item.js";
+import { quarantined, type Quarantined } from "./quarantined.js";
+
+/** The body of a request, and where its items stand in it. */
+export interface SdkSent {
+  readonly bytes: Buffer;
+  readonly envelope: Envelope;
+  /** Of items that do not say it. */
+  readonly type: SdkType | null;
+}
+
+export interface SdkRejection {
+  readonly index: number;
+  readonly messageId: string | null;
+  readonly errors: readonly ErrorItem[];
+  /** Only counted: nobody can look at it later. */
+  readonly kept?: false;
+}
+
+/** `duplicates`: repeats of another item of the same request. */
+export interface SdkAcceptance {
+  readonly accepted: number;
+  readonly duplicates: number;
+  readonly quarantined: number;
+  readonly rejected: readonly SdkRejection[];
+}
+
+type AcceptServices = ItemServices & Pick<Services, "queue" | "metrics" | "quarantine">;
+
+/** Many items are judged without holding the event loop longer than this, milliseconds. */
+const TURN_MS = 5;
+
+/** Answers once all that is to be kept is queued, in one durable step: events, and what goes into quarantine. */
+export const createAcceptItems =
+  (services: AcceptServices) =>
+  async (caller: Caller, sent: SdkSent): Promise<SdkAcceptance> => {
+    const { metrics, queue, catalog } = services;
+    const sdk = await catalog.sdk(caller.workspace);
+    const mapped = mapItems(sent.bytes, sent.envelope, optionsOf(services, caller, sent, sdk.settings));
+    const each = firstOfEach(mapped);
+    const sides = await createSides(services, caller, each);
+    const events: EventRecord[] = [];
+    const kept: EventRecord[] = [];
+    const rejected: SdkRejection[] = [];
+    const reject = (one: Mapped, errors: readonly ErrorItem[]): void => {
+      const { index, messageId } = one.kind === "item" ? one.item : one;
+      const record = quarantined(caller, toQuarantine(one, errors));
+      const isKept = services.quarantine.takes(caller.workspace, caller.now, record.payload.length);
+      if (isKept) kept.push(record);
+      rejected.push({ index, messageId, errors, ...(!isKept && { kept: false }) });
+      metrics.quarantined(isKept ? "quarantined" : "not_kept", caller, null);
+    };
+    let turnBegan = performance.now();
+    for (const one of each) {
+      if (performance.now() - turnBegan > TURN_MS) {
+        await new Promise((resolve) => setImmediate(resolve));
+        turnBegan = performance.now();
+      }
+      if (one.kind === "unfit") reject(one, one.errors);
+      else
+        try {
+          events.push(await judgeItem(services, caller, sdk, one.item, sides(one.item)));
+        } catch (error) {
+          reject(one, errorsOfItem(error));
+        }
+    }
+    await queue.publishAll([...events, ...kept].map(encodeMessage));
+    for (const { schemaId } of events) metrics.accepted("sdk", caller, schemaId);
+    const duplicates = mapped.length - each.length;
+    if (duplicates > 0) metrics.sdkDuplicates(duplicates);
+    return { accepted: events.length, duplicates, quarantined: rejected.length, rejected };
+  };
+
+const optionsOf = (
+  { limits }: AcceptServices,
+  { workspace, sender, now }: Caller,
+  { type }: SdkSent,
+  switches: Parameters<typeof mapItems>[2]["switches"],
+) => ({
+  workspace,
+  sender,
+  now,
+  receivedAt: now,
+  itemBytesMax: limits.payloadBytesMax,
+  depthMax: limits.depthMax,
+  switches,
+  type,
+});
+
+const eventIdOf = (mapped: Mapped): EventId => (mapped.kind === "item" ? mapped.item.eventId : mapped.eventId);
+
+function firstOfEach(mapped: readonly Mapped[]): readonly Mapped[] {
+  const seen = new Set<EventId>();
+  return mapped.filter((one) => seen.size < seen.add(eventIdOf(one)).size);
+}
+
+const UNKNOWN_TYPE = "sdk.unknown" as SchemaId;
+const isType = (type: string | null): type is SdkType => (SDK_TYPES as readonly (string | null)[]).includes(type);
+
+function toQuarantine(mapped: Mapped, errors: readonly ErrorItem[]): Quarantined {
+  const reason = "quarantined";
+  if (mapped.kind === "unfit") {
+    const { eventId, type, messageId, bytes } = mapped;
+    const schemaId = isType(type) ? sdkSchemaId(type) : UNKNOWN_TYPE;
+    const origin = { kind: "unfit", type, messageId } as const;
+    const fingerprint = hash("sha256", bytes, "base64");
+    return { eventId, fingerprint, schemaId, timestamp: null, reason, errors, origin, bytes };
+  }
+  const { eventId, fingerprint, type, name, messageId, identifiers, alias, timestamp, bytes } = mapped.item;
+  const previous = alias?.previous ?? null;
+  const origin = { kind: "item", type, name, messageId, identifiers, previous } as const;
+  return { eventId, fingerprint, schemaId: sdkSchemaId(type), timestamp, reason, errors, origin, bytes };
+}
+
+/**
+ * Decides for each alias, once, what its previous id is: a user's if one of that id is known, here or by an item before it in the same
+ * request, else an anonymous visitor's.
+ */
+export async function createSides(
+  { catalog, identity }: Pick<Services, "catalog" | "identity">,
+  { workspace, send }: Pick<Caller, "workspace" | "send">,
+  mapped: readonly Mapped[],
+): Promise<(item: SdkItem) => Sides> {
+  const items = mapped.flatMap((one) => (one.kind === "item" ? [one.item] : []));
+  const aliases = items.filter(({ alias }) => alias !== null);
+  if (aliases.length === 0) return ({ identifiers }) => ({ named: identifiers, dropped: [] });
+  const table = namespaceTable(await catalog.namespaces(workspace));
+  const named = new Map<string, number>();
+  for (const { index, identifiers } of items)
+    for (const { namespace, value } of identifiers)
+      if (namespace === "user_id" && !named.has(value)) named.set(value, index);
+  const asked = [...new Set(aliases.map(({ alias }) => alias!.previous))];
+  const users = asked.map((value) => userOf(value, table));
+  const found = await identity.lookup(
+    workspace,
+    users.map((user, n) => user ?? { namespace: "user_id", value: asked[n]! }),
+  );
+  const known = new Set(asked.filter((_, n) => found[n] !== null && users[n] !== null));
+  return ({ index, identifiers, alias }) => {
+    if (alias === null) return { named: identifiers, dropped: [] };
+    const value = alias.previous;
+    const isUser = known.has(value) || (named.get(value) ?? Infinity) < index;
+    const previous = { namespace: isUser ? "user_id" : "anonymous_id", value };
+    const { dropped } = send === "collect" ? aliasWithinScope(previous, alias.known, table) : { dropped: [] };
+    if (dropped.length > 0) return { named: identifiers, dropped };
+    return { named: [...identifiers, { path: "previousId", ...previous }], dropped };
+  };
+}
+
+/** As it would be stored; null for a value that stands for nobody. */
+const userOf = (value: string, table: NamespaceTable) =>
+  admit([{ path: "previousId", namespace: "user_id", value }], table).identifiers[0] ?? null;

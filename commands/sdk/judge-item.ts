@@ -1,0 +1,172 @@
+import type { SchemaVersion } from "../../core/catalog/catalog.js";
+import { plannedEvent, type SdkCatalog, type Violations } from "../../core/catalog/sdk.js";
+import { AppError, type ErrorItem } from "../../core/errors.js";
+import type { DroppedIdentifier, EventRecord } from "../../core/event/event.js";
+import { shortened } from "../../core/event/notes.js";
+import { admit, namespaceTable, type Admission, type GivenIdentifier } from "../../core/identity/namespaces.js";
+import { extract, type Extract } from "../../core/schema/extract.js";
+import type { SdkItem } from "../../core/sdk/item.js";
+import { omitProperties, type Omitted } from "../../core/sdk/omit.js";
+import { builtInSchema, sdkSchemaId } from "../../core/sdk/schemas.js";
+import { recordOf, scopedFor } from "../acceptance/judge.js";
+import { leaveTraitsOut } from "../acceptance/open-traits.js";
+import type { Caller, Services } from "../services.js";
+
+export type ItemServices = Pick<Services, "catalog" | "validator" | "limits" | "identity">;
+
+/** The identifiers of an item as the dialect has decided them. */
+export interface Sides {
+  readonly named: readonly GivenIdentifier[];
+  readonly dropped: readonly DroppedIdentifier[];
+}
+
+/** The item is not to be an event, for these reasons. */
+export class Quarantining extends Error {
+  readonly errors: readonly ErrorItem[];
+  constructor(errors: readonly ErrorItem[]) {
+    super("The item belongs into quarantine.");
+    this.errors = errors;
+  }
+}
+
+/**
+ * The event of an item, by the plan and the settings of the workspace: what is wrong with it is in its notes. Throws `Quarantining` for one
+ * that is not to be an event.
+ */
+export async function judgeItem(
+  services: ItemServices,
+  caller: Caller,
+  sdk: SdkCatalog,
+  item: SdkItem,
+  { named, dropped }: Sides,
+): Promise<EventRecord> {
+  const { schema, policy, marks } = await planOf(services, caller, sdk, item);
+  const judged = await judgePayload(services, schema, item, policy);
+  const admitted = await admitSome(services, caller, extract(services.validator.plan(schema), judged.payload), named);
+  const violations = [...judged.errors, ...admitted.errors];
+  if (violations.length > 0 && policy === "quarantine") throw new Quarantining(violations);
+  const left = await leaveTraitsOut(services, caller, admitted.found);
+  const unfolded = [...failing(admitted.found, judged.failing), ...(left?.unfolded ?? [])];
+  const scoped = await scopedFor(services, caller, admitted);
+  const notes = {
+    countsMismatch: true,
+    violations: shortened([...marks, ...violations, ...(left?.violations ?? [])]),
+    unfolded,
+    verdict: null,
+  };
+  const candidate = { ...item, schemaId: schema.schemaId, bytes: judged.bytes, named };
+  const folds = await services.catalog.isUnified(caller.workspace, schema.schemaId);
+  const sides = { identifiers: scoped.identifiers, dropped: [...dropped, ...scoped.dropped] };
+  return recordOf(caller, candidate, schema, folds, sides, notes);
+}
+
+const NOT_PLANNED: ErrorItem = { path: "event", message: "is not in the plan" };
+
+interface Planned {
+  readonly schema: SchemaVersion;
+  readonly policy: Violations;
+  readonly marks: readonly ErrorItem[];
+}
+
+/** The plan is about what `track` names; all other calls have the built-in schemas. */
+async function planOf(
+  { catalog }: Pick<Services, "catalog">,
+  { workspace }: Pick<Caller, "workspace">,
+  { settings, plan }: SdkCatalog,
+  { type, name }: SdkItem,
+): Promise<Planned> {
+  const planned = type === "track" && name !== null ? plannedEvent(plan, name) : null;
+  const policy = planned?.violations ?? settings.violations;
+  const schemaId = planned?.schemaId ?? null;
+  const own = schemaId === null ? null : await catalog.findSchema(workspace, schemaId, null);
+  if (own !== null) return { schema: own, policy, marks: [] };
+  const schema = builtInSchema(sdkSchemaId(type), null)!;
+  const unplanned = type === "track" ? (planned?.unplanned ?? settings.unplanned) : "accept";
+  if (unplanned === "quarantine") throw new Quarantining([NOT_PLANNED]);
+  return { schema, policy, marks: unplanned === "mark" ? [NOT_PLANNED] : [] };
+}
+
+interface Judged extends Omitted {
+  /** What was wrong with the item as it was sent. */
+  readonly errors: readonly ErrorItem[];
+  /** What is wrong with what is stored. */
+  readonly failing: readonly ErrorItem[];
+}
+
+async function judgePayload(
+  { validator }: Pick<Services, "validator">,
+  schema: SchemaVersion,
+  { payload, bytes }: SdkItem,
+  policy: Violations,
+): Promise<Judged> {
+  const errorsOf = async (one: Omitted): Promise<readonly ErrorItem[]> => {
+    const first = await validator.check(schema, one.payload, one.bytes);
+    return first.length === 0 ? first : validator.checkAll(schema, one.bytes);
+  };
+  const sent = { payload, bytes };
+  const errors = await errorsOf(sent);
+  if (errors.length > 0 && policy === "quarantine") throw new Quarantining(errors);
+  const omitted = errors.length > 0 && policy === "omit" ? omitProperties(bytes, errors) : null;
+  if (omitted === null) return { ...sent, errors, failing: errors };
+  return { ...omitted, errors, failing: await errorsOf(omitted) };
+}
+
+/** The places of traits that a problem is at or above. */
+function failing({ traits }: Extract, errors: readonly ErrorItem[]): readonly string[] {
+  if (errors.length === 0) return [];
+  const isAt = (place: string): boolean =>
+    errors.some(({ path }) => path === "" || place === path || place.startsWith(`${path}.`));
+  return traits.filter(({ path }) => isAt(path)).map(({ path }) => path);
+}
+
+interface AdmittedSome extends Pick<Admission, "identifiers" | "dropped" | "errors"> {
+  readonly found: Extract;
+}
+
+/** What cannot be an identifier is left out and named: one bad value must not cost the event. */
+async function admitSome(
+  services: ItemServices,
+  caller: Caller,
+  found: Extract,
+  named: readonly GivenIdentifier[],
+): Promise<AdmittedSome> {
+  const { identifiersMax } = services.limits;
+  const given = [...named, ...found.identifiers];
+  const errors: ErrorItem[] = found.refused === null ? [] : [found.refused];
+  if (given.length === 0) return { identifiers: [], dropped: [], errors, found };
+  const admitted = admit(given, namespaceTable(await services.catalog.namespaces(caller.workspace)));
+  errors.push(...admitted.errors);
+  const unknown = await unknownAfter(services, caller, admitted);
+  errors.push(...unknown);
+  const names = new Set(unknown.length === 0 ? [] : admitted.unregistered.map(({ namespace }) => namespace.name));
+  const known = admitted.identifiers.filter(({ namespace }) => !names.has(namespace));
+  if (known.length > identifiersMax) {
+    const path = given[identifiersMax]?.path ?? "";
+    errors.push({ path, message: `is beyond ${identifiersMax} identifiers in one event` });
+  }
+  return { identifiers: known.slice(0, identifiersMax), dropped: admitted.dropped, errors, found };
+}
+
+/** Makes new namespaces known. Where the key may not, or the workspace has no room, a problem for each. */
+async function unknownAfter(
+  { catalog, limits: { namespacesMax } }: ItemServices,
+  { workspace, send }: Caller,
+  { unregistered }: Admission,
+): Promise<readonly ErrorItem[]> {
+  if (unregistered.length === 0) return [];
+  const mayAdd = send !== "collect" || (await catalog.identitySettings(workspace)).sendingKeysAddNamespaces;
+  const added = unregistered.map(({ namespace }) => namespace);
+  if (mayAdd && (await catalog.registerNamespaces(workspace, added, namespacesMax))) return [];
+  const why = mayAdd
+    ? `would exceed the ${namespacesMax} that a workspace may add by using them`
+    : "is not one of the workspace, and a collect-only key may not add it";
+  return unregistered.map(({ path, namespace }) => ({ path, message: `namespace ${namespace.name} ${why}` }));
+}
+
+/** An error that says something about the item, and nothing about the service. */
+export function errorsOfItem(error: unknown): readonly ErrorItem[] {
+  if (error instanceof Quarantining) return error.errors;
+  if (error instanceof AppError && error.code === "schema_too_expensive")
+    return [{ path: "", message: "takes too long to check against its schema" }];
+  throw error;
+}

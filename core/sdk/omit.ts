@@ -1,0 +1,35 @@
+import type { ErrorItem } from "../errors.js";
+import { parseJson } from "../json/read.js";
+import { membersOf, withoutMembers } from "../json/spans.js";
+
+/** The objects of an item whose members are its properties. */
+const HOLDERS = ["properties", "traits", "context"] as const;
+
+export interface Omitted {
+  readonly payload: unknown;
+  readonly bytes: Buffer;
+}
+
+/**
+ * The payload without the properties in which something is wrong: the member of `properties`, `traits` or `context` that a problem's path
+ * leads into. What is left stays as it was sent. Null when no problem leads into one, as when a property is missing.
+ */
+export function omitProperties(bytes: Buffer, errors: readonly ErrorItem[]): Omitted | null {
+  let left = bytes;
+  for (const holder of HOLDERS) left = withoutThose(left, holder, errors);
+  return left.length === bytes.length ? null : { payload: parseJson(left), bytes: left };
+}
+
+function withoutThose(bytes: Buffer, holder: string, errors: readonly ErrorItem[]): Buffer {
+  const whole = { start: 0, end: bytes.length };
+  const held = membersOf(bytes, whole)?.find(({ name }) => name === holder);
+  const members = held === undefined ? null : membersOf(bytes, held);
+  if (held === undefined || members === null) return bytes;
+  const paths = errors.map(({ path }) => path);
+  const isWrong = (name: string): boolean => {
+    const place = `${holder}.${name}`;
+    return paths.some((path) => path === place || path.startsWith(`${place}.`));
+  };
+  const cut = withoutMembers(bytes, held, members, isWrong);
+  return Buffer.concat([bytes.subarray(0, held.start), cut, bytes.subarray(held.end)]);
+}
