@@ -160,7 +160,7 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
   lifecycle.opened("probes", () => probes.close());
   telemetry.watch({
     depth: () => backends.queue.depth(),
-    oldest: () => backends.queue.oldest(),
+    ...(worker && { oldest: () => backends.queue.oldest() }),
     parts: () => probes.state().checks,
     now: parts.now,
   });
