@@ -3,6 +3,7 @@ import { AppError } from "../../errors.js";
 import { busy, type Job, type JobTable } from "./jobs.js";
 import { openLink, type Link } from "./link.js";
 import { COMPILED_MAX, type Answer } from "./protocol.js";
+import { createSpare } from "./spare.js";
 import { createStageClock } from "./stage-clock.js";
 import { createTurns } from "./turns.js";
 
@@ -28,8 +29,16 @@ const tooLong = (): AppError => new AppError("schema_too_expensive", "Validating
 const tooLarge = (cause: unknown): AppError =>
   new AppError("schema_too_expensive", "Validating this payload takes too much memory.", { cause });
 
-/** `onCost` is told what each job took, in milliseconds of the thread. */
-export function createLine(jobs: JobTable, onCost: (owner: string, ms: number) => void, open = openLink): Line {
+export interface LineOptions {
+  /** Told what each job took, in milliseconds of the thread. */
+  readonly onCost: (owner: string, ms: number) => void;
+  /** Whether a second thread stands by for the case that the first one is killed. */
+  readonly hasSpare: boolean;
+  readonly open?: typeof openLink;
+}
+
+export function createLine(jobs: JobTable, { onCost, hasSpare, open = openLink }: LineOptions): Line {
+  const spare = createSpare(open);
   const waiting = createTurns((job) => jobs.isWanted(job));
   /** The schemas that the thread was sent. If it has dropped one, it asks, and the job goes to the end of what the thread holds. */
   const told = new LRUCache<string, true>({ max: COMPILED_MAX });
@@ -79,6 +88,9 @@ export function createLine(jobs: JobTable, onCost: (owner: string, ms: number) =
     link!.post(request, transfer);
   };
 
+  const prepare = (): void => {
+    if (hasSpare) spare.prepare();
+  };
   const fill = (): void => {
     const isIdle = held.length === 0;
     while (held.length < AHEAD) {
@@ -86,17 +98,19 @@ export function createLine(jobs: JobTable, onCost: (owner: string, ms: number) =
       if (job === undefined) break;
       if (link === null) {
         told.clear();
-        link = open({ onAnswer, onGone });
+        ({ link, isReady } = spare.take({ onAnswer, onGone }));
       }
       post(job);
     }
     if (isIdle) restartClock();
+    if (isReady) prepare();
   };
 
   const onAnswer = (answer: Answer): void => {
     if (answer.kind === "ready") {
       isReady = true;
       failedStarts = 0;
+      prepare();
     } else {
       const job = held[0];
       if (job?.id !== answer.id) return;
@@ -156,7 +170,7 @@ export function createLine(jobs: JobTable, onCost: (owner: string, ms: number) =
       isClosed = true;
       clock.start(null);
       jobs.refuseAll(busy());
-      await link?.close();
+      await Promise.all([link?.close(), spare.close()]);
       link = null;
     },
   };

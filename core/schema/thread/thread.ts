@@ -32,7 +32,7 @@ export interface ValidationRequest {
  * time; jobs that waited behind it are run again by its successor. Idle, it does not keep the process alive.
  * Owners take turns by what they use of the thread, however many jobs they have waiting. Without an owner a job shares the turns of
  * all those that have none. Schemas are examined by a second thread, and whoever had a slow job validates there too for a minute:
- * the others never wait for such a job to end.
+ * the others never wait for such a job to end, nor for a start: a third one stands by in place of the first.
  * The time of a job is that of the processor, where the system tells it. Both reject with `schema_too_expensive` beyond it, with
  * `unavailable` when too much waits, or waits too long, or the machine is too slow, and with `rate_limited` when too much of its
  * owner waits.
@@ -63,8 +63,8 @@ export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS
     slowOwners.set(owner, true);
     for (const job of quick.remove(owner)) slow.enter(job);
   };
-  const quick = createLine(jobs, note);
-  const slow = createLine(jobs, note);
+  const quick = createLine(jobs, { onCost: note, hasSpare: true });
+  const slow = createLine(jobs, { onCost: note, hasSpare: false });
   const runIn = (line: Line, task: Task): Promise<Answer> => jobs.submit(task, (job) => line.enter(job));
 
   const examination = (schema: string, owner: string): Task => ({

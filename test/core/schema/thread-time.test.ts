@@ -82,10 +82,41 @@ function lineWith(cpuMs: () => number | null) {
     return { post: () => {}, drain: () => {}, cpuMs, close: async () => void (kills += 1) };
   };
   const jobs = createJobTable();
-  const line = createLine(jobs, () => {}, open);
+  const line = createLine(jobs, { onCost: () => {}, hasSpare: false, open });
   const submit = (patienceMs: number) => jobs.submit(aTask("a", { patienceMs }), (job) => line.enter(job));
   return { submit, kills: () => kills, close: () => line.close() };
 }
+
+describe("A thread that is killed", () => {
+  it("is replaced by one that stood by, so that who waits behind does not wait for a start", async () => {
+    const done: string[] = [];
+    const began = performance.now();
+    const open = (events: LinkEvents) => {
+      const name = `thread ${done.filter((one) => one.endsWith("opened")).length + 1}`;
+      const isFirst = name === "thread 1";
+      done.push(`${name} opened`);
+      setImmediate(() => events.onAnswer({ kind: "ready", tid: null }));
+      return {
+        post: ({ id }: { readonly id: number }) => {
+          if (isFirst) return;
+          done.push(`${name} at work`);
+          setImmediate(() => events.onAnswer({ kind: "validated", id, errors: [] }));
+        },
+        drain: () => {},
+        cpuMs: () => performance.now() - began,
+        close: async () => void done.push(`${name} killed`),
+      };
+    };
+    const jobs = createJobTable();
+    const line = createLine(jobs, { onCost: () => {}, hasSpare: true, open });
+    const submit = (owner: string) => jobs.submit(aTask(owner, { patienceMs: 5_000 }), (job) => line.enter(job));
+    const [first, second] = [submit("a"), submit("b")];
+    await refusal("schema_too_expensive", () => first);
+    assert.equal((await second).kind, "validated");
+    assert.deepEqual(done.slice(0, 4), ["thread 1 opened", "thread 2 opened", "thread 1 killed", "thread 2 at work"]);
+    await line.close();
+  });
+});
 
 describe("The time of a job", () => {
   it("is up once the thread has used it", async () => {
