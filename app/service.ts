@@ -160,7 +160,7 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
   lifecycle.opened("probes", () => probes.close());
   telemetry.watch({
     depth: () => backends.queue.depth(),
-    ...(worker && { oldest: () => backends.queue.oldest() }),
+    oldest: () => backends.queue.oldest(),
     parts: () => probes.state().checks,
     now: parts.now,
   });
@@ -168,9 +168,8 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
   const authenticator = authenticatorOf(parts);
   const waiting = createWaiting();
   const health = healthRoutes({ readiness: probes.state });
-  let url = "";
   const app = createApp({
-    routes: config.MODE === "worker" ? health : withDocument([...apiRoutes(parts, waiting, () => url), ...health]),
+    routes: config.MODE === "worker" ? health : withDocument([...apiRoutes(parts, waiting), ...health]),
     stages: await stagesOf(parts, authenticator, shutdown),
     metrics: parts.metrics,
     metricsPage: metricsPageOf(parts, authenticator),
@@ -193,8 +192,7 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
     probes.drain();
     return drain(server, config.DRAIN_MS, shutdown);
   });
-  url = urlOf(config.HOST, port);
-  return url;
+  return urlOf(config.HOST, port);
 }
 
 /** The address that a client on this machine can use. */

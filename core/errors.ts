@@ -27,7 +27,6 @@ export type ErrorCode =
   | "validation_failed"
   | "unknown_schema"
   | "payload_too_large"
-  | "body_too_large"
   | "invalid_schema"
   | "schema_too_expensive"
   | "idempotency_mismatch"
@@ -81,8 +80,8 @@ export const moreThan = (shown: number): ErrorItem => ({
 const ERRORS_MAX = 100;
 
 /** The first 100 problems, then one item with an empty path that says that there are more. */
-export const bounded = (errors: readonly ErrorItem[]): readonly ErrorItem[] =>
-  errors.length > ERRORS_MAX ? [...errors.slice(0, ERRORS_MAX), moreThan(ERRORS_MAX)] : errors;
+export const bounded = (errors: readonly ErrorItem[], max = ERRORS_MAX): readonly ErrorItem[] =>
+  errors.length > max ? [...errors.slice(0, max), moreThan(max)] : errors;
 
 /** 422: the request does not match. Its detail is the first problem. */
 export function mismatch(

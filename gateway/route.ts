@@ -1,13 +1,12 @@
 import type { Static, TObject, TProperties, TSchema } from "typebox";
 import type { Caller, CountItems, TakeBytes } from "../commands/services.js";
 import type { KeyRecord, Role, Send } from "../core/catalog/catalog.js";
+import type { Batch } from "./body/batch.js";
 import type { Door } from "../core/metrics.js";
 
 /** Who may call. `send`: also keys that may only send: `collect` all of them, `all` those that may send all. */
 export type Access =
   | { readonly kind: "role"; readonly role: Role; readonly send?: Send }
-  /** A collect-only key, in one of the places where SDKs have it. */
-  | { readonly kind: "write_key" }
   | { readonly kind: "operator" }
   | { readonly kind: "open" };
 
@@ -33,6 +32,10 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> exte
   readonly raw: (name: string) => Buffer;
   /** Of a route whose query has `PAGE`. */
   readonly page: Page;
+  /** Of a route whose body is a batch. */
+  readonly batch: Batch;
+  /** Counts the further events of a batch against the inline limit. */
+  readonly countChecks: CountItems;
   readonly idempotencyKey: string | null;
   /** As sent; null if it was not sent. */
   readonly ifMatch: string | null;
@@ -90,8 +93,6 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   readonly method: "get" | "post" | "patch" | "put" | "delete";
   /** Express path, with `:name` parameters. */
   readonly path: string;
-  /** Other paths of the same. */
-  readonly also?: readonly string[];
   readonly access: Access;
   /** A browser's page of another origin may call it, with a collect-only key. */
   readonly cors?: true;
@@ -102,10 +103,10 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   /** Without it no body is read. */
   readonly body?: Body;
   /**
-   * `optional`: it may be absent. `event`: its bytes are passed on as they came, and the command checks them. `sdk_batch` and
-   * `sdk_item`: so do those of an SDK, which stand in `batch` or are one.
+   * `optional`: it may be absent. `event`: its bytes are passed on as they came, and the command checks them. `batch`: the same for each of
+   * its events.
    */
-  readonly bodyIs?: "optional" | "event" | "sdk_batch" | "sdk_item";
+  readonly bodyIs?: "optional" | "event" | "batch";
   readonly bodyDepthMax?: number;
   /** Events come in here: each refusal counts as one of an event. */
   readonly door?: Door;

@@ -4,7 +4,7 @@ import type { EventRecord } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
 import { eventIdFor, newId, type EventId } from "../../core/ids.js";
 import type { Caller, Services } from "../services.js";
-import { createIdempotency } from "./idempotency.js";
+import type { Idempotency } from "./idempotency.js";
 import { judgeEvent, type Candidate } from "./judge.js";
 import { openSubmission, readEnvelope } from "./submission.js";
 
@@ -19,9 +19,9 @@ export type AcceptEvent = (caller: Caller, sent: SentEvent) => Promise<EventId>;
 
 export function createAcceptEvent(
   services: Pick<Services, "catalog" | "queue" | "events" | "validator" | "limits" | "metrics">,
+  remember: Idempotency,
 ): AcceptEvent {
   const { queue, limits, metrics } = services;
-  const remember = createIdempotency(services);
   const publish = (event: EventRecord): Promise<void> => queue.publish(encodeMessage(event));
 
   return async (caller, { bytes, idempotencyKey }) => {
@@ -39,8 +39,12 @@ export function createAcceptEvent(
     const { schemaId, timestamp, instant, payload, bytes: payloadBytes } = submission;
     const candidate = { eventId, fingerprint, schemaId, timestamp, instant, payload, bytes: payloadBytes, named: NONE };
     const event = await judgeEvent(services, caller, candidate);
-    if (fingerprint === null) await publish(event);
-    else await remember.publishing(workspace, eventId, fingerprint, () => publish(event));
+    if (fingerprint !== null) {
+      remember.requireFirst(workspace, eventId, fingerprint);
+      remember.publishing(workspace, eventId, fingerprint);
+    }
+    await publish(event);
+    if (fingerprint !== null) remember.published(workspace, eventId, fingerprint);
     metrics.accepted("collect", caller, event.schemaId);
     return eventId;
   };

@@ -12,7 +12,7 @@ interface IdempotencyDeps {
 
 const REMEMBERED_MAX = 20_000;
 
-function requireSame(known: string | null, given: string): void {
+export function requireSame(known: string | null, given: string): void {
   if (known !== given)
     throw new AppError("idempotency_mismatch", "Idempotency-Key: was used with another body.", {
       errors: [{ path: "Idempotency-Key", message: "was used with another body" }],
@@ -45,13 +45,15 @@ export function createIdempotency({ events, queue }: IdempotencyDeps) {
       requireSame(stored.fingerprint, fingerprint);
       return true;
     },
-    publishing: async (workspace: WorkspaceId, eventId: EventId, fingerprint: string, publish: () => Promise<void>) => {
-      const name = `${workspace}:${eventId}`;
-      // Another body of the same key may have come this far while this one was validated.
-      requireSame(seen.get(name)?.fingerprint ?? fingerprint, fingerprint);
-      seen.set(name, { fingerprint, confirmed: false });
-      await publish();
-      seen.set(name, { fingerprint, confirmed: true });
-    },
+    /** Another body of the same key may have come this far while this one was validated. */
+    requireFirst: (workspace: WorkspaceId, eventId: EventId, fingerprint: string): void =>
+      requireSame(seen.get(`${workspace}:${eventId}`)?.fingerprint ?? fingerprint, fingerprint),
+    publishing: (workspace: WorkspaceId, eventId: EventId, fingerprint: string): void =>
+      void seen.set(`${workspace}:${eventId}`, { fingerprint, confirmed: false }),
+    published: (workspace: WorkspaceId, eventId: EventId, fingerprint: string): void =>
+      void seen.set(`${workspace}:${eventId}`, { fingerprint, confirmed: true }),
   };
 }
+
+/** One for all doors of a process, so that a key names one event through each of them. */
+export type Idempotency = ReturnType<typeof createIdempotency>;

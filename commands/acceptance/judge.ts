@@ -31,23 +31,46 @@ export interface Candidate {
 
 export const UNKNOWN_SCHEMA: ErrorItem = { path: "schema_id", message: "is not a schema of this workspace" };
 
+/** What an event's schema says about it. */
+export interface Examined {
+  readonly schema: SchemaVersion;
+  readonly admitted: Admitted;
+}
+
 /**
  * The event as it is queued: everything that a retry or a later setting must not change is decided. Throws what is wrong with it. Each
  * event comes through here, so it waits for nothing that it does not need.
  */
-export async function judgeEvent(services: JudgeServices, caller: Caller, candidate: Candidate): Promise<EventRecord> {
-  const { catalog, validator } = services;
-  const { workspace } = caller;
-  const schema = await catalog.findSchema(workspace, candidate.schemaId, null);
+export const judgeEvent = (services: JudgeServices, caller: Caller, candidate: Candidate): Promise<EventRecord> =>
+  examineEvent(services, caller, candidate).then((examined) => settleEvent(services, caller, candidate, examined));
+
+/** The first half of it: writes nothing. */
+export async function examineEvent(
+  services: JudgeServices,
+  { workspace }: Pick<Caller, "workspace">,
+  candidate: Candidate,
+): Promise<Examined> {
+  const schema = await services.catalog.findSchema(workspace, candidate.schemaId, null);
   if (schema === null) throw unknownSchema();
-  const errors = await validator.check(schema, candidate.payload, candidate.bytes);
+  const errors = await services.validator.check(schema, candidate.payload, candidate.bytes);
   if (errors.length > 0) throw refused(errors, schema);
-  const { admission, found } = await admitEvent(services, workspace, schema, candidate);
-  if (admission.errors.length > 0) throw refused(admission.errors, schema);
+  const admitted = await admitEvent(services, workspace, schema, candidate);
+  if (admitted.admission.errors.length > 0) throw refused(admitted.admission.errors, schema);
+  return { schema, admitted };
+}
+
+/** The second half: makes new names known, and no longer needs the parsed payload. */
+export async function settleEvent(
+  services: JudgeServices,
+  caller: Caller,
+  candidate: Omit<Candidate, "payload">,
+  { schema, admitted: { admission, found } }: Examined,
+): Promise<EventRecord> {
+  const { workspace } = caller;
   if (admission.unregistered.length > 0) await registerNamespaces(services, workspace, admission.unregistered);
   const scoped = caller.send === "collect" ? await scopedFor(services, caller, admission) : admission;
   const left = mayLeaveTraitsOut(found) ? await leaveTraitsOut(services, caller, found) : null;
-  const folds = await catalog.isUnified(workspace, schema.schemaId);
+  const folds = await services.catalog.isUnified(workspace, schema.schemaId);
   return recordOf(caller, candidate, schema, folds, scoped, left && { ...NO_NOTES, ...left });
 }
 const NO_NOTES = { countsMismatch: false, verdict: null };
@@ -97,7 +120,7 @@ const NO_IDENTIFIERS: Admission = { identifiers: [], dropped: [], invalid: [], u
 /** `folds`: whether a dataset of the schema is enabled for unified profile. */
 export const recordOf = (
   { workspace, keyId, now }: Caller,
-  { eventId, fingerprint, timestamp, instant, bytes }: Candidate,
+  { eventId, fingerprint, timestamp, instant, bytes }: Omit<Candidate, "payload">,
   { schemaId, version }: SchemaVersion,
   folds: boolean,
   { identifiers, dropped }: Pick<Admission, "identifiers" | "dropped">,

@@ -21,6 +21,8 @@ export interface Limiter {
    * RateLimit headers of the answer.
    */
   hit(request: Request, response: Response, key: string, perMinute?: number): Promise<void>;
+  /** Counts so many more of a request that was counted; throws `rate_limited` when they go beyond the limit. */
+  hitMore(key: string, hits: number): Promise<void>;
 }
 
 export interface LimitOptions {
@@ -47,6 +49,12 @@ export function createLimiter(windows: RateWindows, { name, perMinute: usual = 0
     validate: false,
   });
   return {
+    hitMore: async (key, more) => {
+      if (more === 0) return;
+      const { hits, resetAt } = await windows.hit(`${name}:${key}`, MINUTE_MS, more);
+      const seconds = Math.max(1, Math.ceil((resetAt - Date.now()) / 1_000));
+      if (hits > usual) throw new AppError("rate_limited", detail, { headers: { "Retry-After": String(seconds) } });
+    },
     hit: (request, response, key, perMinute = usual) =>
       new Promise((resolve, reject) => {
         asked.set(request, { key, perMinute });
@@ -57,15 +65,5 @@ export function createLimiter(windows: RateWindows, { name, perMinute: usual = 0
   };
 }
 
-/** Of connections whose requests name no proxy: asking anew at each request costs more than all else that its key needs. */
-const addresses = new WeakMap<Request["socket"], string>();
-
 /** An IPv6 client owns a whole /56, so it counts as one. */
-export function addressOf(request: Request): string {
-  if (request.headers["x-forwarded-for"] !== undefined) return ipKeyGenerator(request.ip ?? "unknown");
-  const known = addresses.get(request.socket);
-  if (known !== undefined) return known;
-  const address = ipKeyGenerator(request.ip ?? "unknown");
-  addresses.set(request.socket, address);
-  return address;
-}
+export const addressOf = (request: Request): string => ipKeyGenerator(request.ip ?? "unknown");

@@ -11,9 +11,9 @@ export interface ByteBudgetOptions {
 /** What the body of one request takes of the process's memory. */
 export interface HeldBytes {
   /** Throws when there is no room. Nobody waits here, because who waits would hold what it has. */
-  add(bytes: number): void;
+  readonly add: (bytes: number) => void;
   /** The request is over. */
-  release(): void;
+  readonly release: () => void;
 }
 
 export interface ByteBudget {

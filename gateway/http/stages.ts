@@ -5,15 +5,14 @@ import type { WorkspaceId } from "../../core/ids.js";
 import { authorize, type Authenticator } from "../access/authenticate.js";
 import { COUNT_NOTHING, type ItemLimit } from "../access/item-limit.js";
 import type { Limiter } from "../access/rate-limit.js";
-import type { Access, Page, Context, Route } from "../route.js";
-import type { SdkDoor } from "../sdk/door.js";
-import { inDialect } from "../sdk/refusal.js";
+import type { Page, Context, Route } from "../route.js";
 import type { Cursors } from "../shapes/page.js";
+import { readBatch, type Batch } from "../body/batch.js";
+import type { ByteBudget } from "../body/budget.js";
 import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.js";
 import { openToPages, requireOrigin } from "./cors.js";
 import type { BytesInFlight } from "./bytes-in-flight.js";
 import type { MeteredResponse, RouteMeter, Served } from "./meter.js";
-import type { Refusing } from "./refuse.js";
 import { sendReply } from "./respond.js";
 import { SHUTTING_DOWN, type Stopping } from "./stopping.js";
 import { isLarge, type EnterTurn } from "./workspace-turns.js";
@@ -25,10 +24,12 @@ export interface StageDeps {
   readonly itemLimit: ItemLimit;
   readonly eventLimit: BodyLimit;
   readonly bodyLimit: BodyLimit;
+  readonly batchLimit: BodyLimit;
+  /** Of batches in flight, by workspace. */
+  readonly batchBytes: ByteBudget;
   readonly bytesInFlight: BytesInFlight;
   readonly enterTurn: EnterTurn;
   readonly cursors: Cursors;
-  readonly sdkDoor: SdkDoor;
   readonly stopping: Stopping;
   /** How the answers of a route are counted. */
   readonly meterOf: (method: string, path: string) => RouteMeter;
@@ -41,23 +42,15 @@ export type Stages = (route: Route) => readonly RequestHandler[];
 /** Every request goes through these stages in order: who is it, what may it do, how often; then the body, then the work. */
 export const createStages = (deps: StageDeps): Stages => {
   const { checkHead, limits } = sharedStages(deps);
-  return (route) =>
-    route.access.kind === "write_key"
-      ? [refuseInDialect, begin(deps, route), checkHead, takeFromSdk(deps, route), answer(deps, route)]
-      : [
-          begin(deps, route),
-          checkHead,
-          identifyCaller(deps, route),
-          readParameters(deps, route),
-          ...(route.inlineLimited === undefined ? [] : [limits(route.inlineLimited)]),
-          ...(route.body === undefined ? [] : [takeBody(deps, route)]),
-          answer(deps, route),
-        ];
-};
-
-const refuseInDialect: RequestHandler = (_request, response, next) => {
-  (response.locals as Refusing).refusal = inDialect;
-  next();
+  return (route) => [
+    begin(deps, route),
+    checkHead,
+    identifyCaller(deps, route),
+    readParameters(deps, route),
+    ...(route.inlineLimited === undefined ? [] : [limits(route.inlineLimited)]),
+    ...(route.body === undefined ? [] : [route.bodyIs === "batch" ? takeBatch(deps) : takeBody(deps, route)]),
+    answer(deps, route),
+  ];
 };
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -69,6 +62,7 @@ const NO_BODY = Buffer.alloc(0);
 /** Routes without a key never read it: `access` and the handler are in the same row. */
 const NO_KEY = { keyId: "", workspace: "" as WorkspaceId } as KeyRecord;
 const NO_BYTES = async (): Promise<void> => {};
+const NO_BATCH: Batch = { items: [], isOneText: true };
 const NO_PAGE: Page = { limit: 0, after: null, cursorOf: () => "" };
 
 const beginning = (now: number): Context => ({
@@ -86,6 +80,8 @@ const beginning = (now: number): Context => ({
   body: undefined,
   bytes: NO_BODY,
   raw: () => NO_BODY,
+  batch: NO_BATCH,
+  countChecks: COUNT_NOTHING,
   idempotencyKey: null,
   ifMatch: null,
 });
@@ -120,56 +116,35 @@ const sharedStages = (deps: StageDeps) => ({
   limits:
     (isLimited: NonNullable<Route["inlineLimited"]>): RequestHandler =>
     async (request, response, next) => {
-      const { query, workspace } = contextOf(response);
-      if (isLimited(query)) await deps.inlineLimit.hit(request, response, workspace);
+      const context = contextOf(response);
+      const { query, workspace } = context;
+      if (isLimited(query)) {
+        await deps.inlineLimit.hit(request, response, workspace);
+        context.countChecks = (further) => deps.inlineLimit.hitMore(workspace, further);
+      }
       next();
     },
 });
 
 const identifyCaller =
-  (deps: StageDeps, { access }: Route): RequestHandler =>
+  ({ authenticator, itemLimit, enterTurn }: StageDeps, { access }: Route): RequestHandler =>
   async (request, response, next) => {
-    if (access.kind === "operator") await deps.authenticator.operator(request, response);
+    const context = contextOf(response);
+    if (access.kind === "operator") await authenticator.operator(request, response);
     if (access.kind === "role") {
-      const key = await deps.authenticator.key(request, response);
-      await admit(deps, request, response, key, access);
-      const { workspace, now } = contextOf(response);
-      deps.enterTurn({ workspace, now, bytes: 0 }, next);
+      const key = await authenticator.key(request, response);
+      context.key = key;
+      context.keyId = key.keyId;
+      context.sender = key.sender;
+      context.send = key.send;
+      context.workspace = key.workspace;
+      requireOrigin(request, response, key);
+      authorize(key, access);
+      if (key.perMinute !== null && access.send !== undefined)
+        context.countItems = await itemLimit.admit(request, response, key);
+      enterTurn({ workspace: key.workspace, now: context.now, bytes: 0 }, next);
     } else next();
   };
-
-/** The key's owner is the caller of the request. Throws what the key may not. */
-async function admit(
-  { itemLimit }: StageDeps,
-  request: Request,
-  response: Response,
-  key: KeyRecord,
-  access: Extract<Access, { kind: "role" }>,
-): Promise<void> {
-  const context = contextOf(response);
-  context.key = key;
-  context.keyId = key.keyId;
-  context.sender = key.sender;
-  context.send = key.send;
-  context.workspace = key.workspace;
-  requireOrigin(request, response, key);
-  authorize(key, access);
-  if (key.perMinute !== null && access.send !== undefined)
-    context.countItems = await itemLimit.admit(request, response, key);
-}
-
-/** What an SDK sends is read before anybody knows whose it is. */
-function takeFromSdk(deps: StageDeps, route: Route): RequestHandler {
-  const access = { kind: "role", role: "editor", send: "collect" } as const;
-  const take = deps.sdkDoor(route, (request, response, key) => admit(deps, request, response, key, access));
-  return async (request, response, next) => {
-    const taken = await take(request, response);
-    const context = contextOf(response);
-    context.params = request.params;
-    context.body = taken;
-    deps.enterTurn({ workspace: context.workspace, now: context.now, bytes: taken.bytes.length }, next);
-  };
-}
 
 function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
   const readParams = paramsReader(route.params ?? {});
@@ -187,7 +162,7 @@ function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
       const list = JSON.stringify([route.path, request.params, filter]);
       context.page = cursors.page(context.workspace, list, { limit, cursor });
     }
-    if (route.bodyIs === "event") context.idempotencyKey = readIdempotencyKey(request);
+    if (route.bodyIs === "event" || route.bodyIs === "batch") context.idempotencyKey = readIdempotencyKey(request);
     context.ifMatch = request.headers["if-match"] ?? null;
     next();
   };
@@ -210,6 +185,20 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
     next();
   };
 }
+
+const takeBatch =
+  ({ batchBytes, batchLimit, enterTurn }: StageDeps): RequestHandler =>
+  async (request, response, next) => {
+    const context = contextOf(response);
+    const { workspace, now } = context;
+    const held = batchBytes.open(workspace);
+    response.once("close", held.release);
+    context.batch = await readBatch(request, response, batchLimit, held);
+    const bytes = context.batch.items.reduce((sum, { length }) => sum + length, 0);
+    if (isLarge(bytes)) await new Promise<void>((resolve) => enterTurn({ workspace, now, bytes }, resolve));
+    await context.countItems(context.batch.items.length - 1);
+    next();
+  };
 
 const answer =
   ({ bytesInFlight }: StageDeps, { handle, method, isRead }: Route): RequestHandler =>

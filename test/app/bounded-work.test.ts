@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createAcceptEvent } from "../../commands/acceptance/accept.js";
+import { createIdempotency } from "../../commands/acceptance/idempotency.js";
 import type { Services } from "../../commands/services.js";
 import { cacheCatalog } from "../../store/cached-catalog.js";
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
@@ -125,7 +126,7 @@ describe("Two bodies at once under one Idempotency-Key", () => {
       metrics: NO_METRICS,
       limits: { payloadBytesMax: 262_144, depthMax: 64, identifiersMax: 20, namespacesMax: 100 },
     } as unknown as Services;
-    const acceptEvent = createAcceptEvent(services);
+    const acceptEvent = createAcceptEvent(services, createIdempotency(services));
     const caller = {
       workspace: schema.workspace,
       keyId: "k" as KeyId,

@@ -39,13 +39,12 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     neo4j: ["", "rules", "scheduling"],
   },
   gateway: {
-    "": ["routes", "sdk", "shapes"],
+    "": ["body", "routes", "shapes"],
     access: ["", "http", "shapes"],
     body: [],
-    http: ["", "access", "body", "sdk", "shapes"],
+    http: ["", "access", "body", "shapes"],
     openapi: ["", "shapes"],
-    routes: ["", "access", "http", "shapes"],
-    sdk: ["", "access", "body", "http", "shapes"],
+    routes: ["", "access", "body", "http", "shapes"],
     shapes: ["", "http"],
   },
 };

@@ -4,6 +4,7 @@ import { servicesOf } from "../../../app/gateway.js";
 import { createLog } from "../../../app/logger.js";
 import { startService } from "../../../app/service.js";
 import { createAcceptEvent } from "../../../commands/acceptance/accept.js";
+import { createIdempotency } from "../../../commands/acceptance/idempotency.js";
 import { readConfig } from "../../../core/config.js";
 import type { KeyId } from "../../../core/ids.js";
 import { NO_METRICS } from "../../../core/metrics.js";
@@ -24,16 +25,15 @@ const { key, workspace_id: workspace } = await createWorkspace(client, OPERATOR_
 client.close();
 
 const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
-const acceptEvent = createAcceptEvent(
-  servicesOf({
-    config,
-    backends: service.backends,
-    identity: service.identity,
-    validator,
-    metrics: NO_METRICS,
-    stats: service.backends.stats,
-  }),
-);
+const services = servicesOf({
+  config,
+  backends: service.backends,
+  identity: service.identity,
+  validator,
+  metrics: NO_METRICS,
+  stats: service.backends.stats,
+});
+const acceptEvent = createAcceptEvent(services, createIdempotency(services));
 const broker = new Connection({ url: config.RABBITMQ_URL });
 const caller = "benchkey00" as KeyId;
 

@@ -1,0 +1,125 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AppError, mismatch, tooLarge } from "../../core/errors.js";
+import { scanError } from "../../core/json/read.js";
+import { scanJson } from "../../core/json/scan.js";
+import { elementsOf, membersOf, trimmed, type Span } from "../../core/json/spans.js";
+import type { HeldBytes } from "./budget.js";
+import { inflate, isGzip } from "./inflate.js";
+import { readBody, type BodyLimit } from "./read.js";
+
+/** The events of a request, each as it was sent. */
+export interface Batch {
+  readonly items: readonly Buffer[];
+  /** Of JSON, not of a line each. */
+  readonly isOneText: boolean;
+}
+
+export const BATCH_EVENTS_MAX = 1_000;
+/** `{"events":[...]}`: the events' own depth is looked at one by one. */
+const MEMBER = "events";
+
+const TYPE = /^application\/(json|x-ndjson)\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
+const GZIP = /^(?:x-)?gzip$/i;
+const TAKEN = { Accept: "application/json, application/x-ndjson", "Accept-Encoding": "gzip, identity" };
+
+interface Head {
+  readonly isOneText: boolean;
+  readonly isGzip: boolean;
+}
+
+/** Refuses by the head alone what would not be read. */
+export function checkBatchHead({ headers }: IncomingMessage, { bytesMax, toldMax, path }: BodyLimit): Head {
+  const type = TYPE.exec(headers["content-type"] ?? "")?.[1]?.toLowerCase();
+  if (type === undefined)
+    throw new AppError(
+      "unsupported_media_type",
+      "Send Content-Type: application/json or application/x-ndjson in UTF-8.",
+      { headers: TAKEN },
+    );
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (!GZIP.test(encoding) && encoding.toLowerCase() !== "identity")
+    throw new AppError("unsupported_media_type", "Send Content-Encoding: gzip, or none.", { headers: TAKEN });
+  if (Number(headers["content-length"] ?? 0) > bytesMax) throw tooLarge(path, toldMax);
+  return { isOneText: type === "json", isGzip: GZIP.test(encoding) };
+}
+
+/** Each copy of the bytes is held: as they came, inflated, and twice for what is made of them, parsed and queued. */
+export async function readBatch(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limit: BodyLimit,
+  held: HeldBytes,
+): Promise<Batch> {
+  const head = checkBatchHead(request, limit);
+  const sent = await readBody(request, response, limit, held.add);
+  const bytes = head.isGzip || isGzip(sent) ? await inflated(sent, limit, held) : sent;
+  held.add(2 * bytes.length);
+  const items = head.isOneText ? elementsIn(bytes) : linesIn(bytes);
+  if (items.length > 0 && items.length <= BATCH_EVENTS_MAX) return { items, isOneText: head.isOneText };
+  throw mismatch([{ path: MEMBER, message: `must have 1 to ${BATCH_EVENTS_MAX} items` }]);
+}
+
+async function inflated(gzip: Buffer, { bytesMax, toldMax, path }: BodyLimit, held: HeldBytes): Promise<Buffer> {
+  const result = await inflate(gzip, { bytesMax, took: held.add });
+  if (result.kind === "inflated") return result.bytes;
+  if (result.kind === "too_large") throw tooLarge(path, toldMax);
+  throw new AppError("bad_request", "The body is not gzip, or not complete.");
+}
+
+/** At most one more than are allowed. */
+function elementsIn(body: Buffer): readonly Buffer[] {
+  const whole = trimmed(body);
+  const members = membersOf(body, whole);
+  if (members === null) throw notAnObject(body);
+  const names = members.map(({ name }) => name);
+  if (new Set(names).size < names.length) throw new AppError("invalid_json", "The body has a member twice.");
+  const events = members.find(({ name }) => name === MEMBER);
+  const unknown = names.filter((name) => name !== MEMBER);
+  if (events === undefined || unknown.length > 0)
+    throw mismatch([
+      ...(events === undefined ? [{ path: MEMBER, message: "is required" }] : []),
+      ...unknown.slice(0, 1).map((name) => ({ path: name.slice(0, 64), message: "is not a known field" })),
+    ]);
+  const elements = elementsOf(body, events, BATCH_EVENTS_MAX);
+  if (elements === null) throw notAnArray(body, events);
+  return elements.map(({ start, end }) => body.subarray(start, end));
+}
+
+const DEPTH_MAX = 64;
+const NOT_JSON = "The body is not valid JSON.";
+
+function notAnObject(body: Buffer): AppError {
+  const { problem } = scanJson(body, DEPTH_MAX);
+  if (problem !== null && problem.kind !== "too_deep") return scanError(problem, problem.path, DEPTH_MAX);
+  return isJson(body) ? mismatch([{ path: "", message: "must be an object" }]) : new AppError("invalid_json", NOT_JSON);
+}
+
+const notAnArray = (body: Buffer, { start, end }: Span): AppError =>
+  isJson(body.subarray(start, end))
+    ? mismatch([{ path: MEMBER, message: "must be an array" }])
+    : new AppError("invalid_json", NOT_JSON);
+
+function isJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString("utf8"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const LF = 0x0a;
+
+/** Without empty ones, such as the one behind the last line feed. At most one more than are allowed. */
+function linesIn(body: Buffer): readonly Buffer[] {
+  const lines: Buffer[] = [];
+  for (let start = 0; start < body.length && lines.length <= BATCH_EVENTS_MAX;) {
+    const found = body.indexOf(LF, start);
+    const end = found < 0 ? body.length : found;
+    const line = body.subarray(start, end);
+    const { start: from, end: to } = trimmed(line);
+    if (from < to) lines.push(line.subarray(from, to));
+    start = end + 1;
+  }
+  return lines;
+}
