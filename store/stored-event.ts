@@ -42,6 +42,7 @@ export const justStored = (event: EventRecord): StoredEvent => ({
   folds: event.folds,
   identifiers: event.identifiers,
   dropped: event.dropped,
+  scoped: event.scoped,
   keyId: event.keyId,
   fingerprint: event.fingerprint,
   notes: event.notes,

@@ -103,7 +103,8 @@ function parsePayload(payload: Buffer): unknown {
 }
 
 /** The order that the gateway decided is kept, so that the facet's identifier always comes first. */
-const assertionOf = ({ eventId, identifiers, keyId, receivedAt }: StoredEvent): Assertion => ({
+const assertionOf = ({ eventId, identifiers, scoped, keyId, receivedAt }: StoredEvent): Assertion => ({
   identifiers,
+  scoped,
   evidence: { source: eventId, keyId, at: receivedAt },
 });

@@ -119,7 +119,7 @@ const NO_IDENTIFIERS: Admission = { identifiers: [], dropped: [], invalid: [], u
 
 /** `folds`: whether a dataset of the schema is enabled for unified profile. */
 export const recordOf = (
-  { workspace, keyId, now }: Caller,
+  { workspace, keyId, send, now }: Caller,
   { eventId, fingerprint, timestamp, instant, bytes }: Omit<Candidate, "payload">,
   { schemaId, version }: SchemaVersion,
   folds: boolean,
@@ -136,6 +136,7 @@ export const recordOf = (
   folds,
   identifiers,
   dropped,
+  scoped: send === "collect",
   keyId,
   fingerprint,
   notes,

@@ -34,6 +34,7 @@ export const quarantined = (
   folds: false,
   identifiers: [],
   dropped: [],
+  scoped: send === "collect",
   keyId,
   fingerprint: fingerprint ?? hash("sha256", bytes, "base64"),
   notes: {

@@ -43,6 +43,8 @@ export interface EventRecord {
   /** Without blocked ones, each once, by (priority, namespace, value): the first that is not dropped as shared has the facet. */
   readonly identifiers: readonly Identifier[];
   readonly dropped: readonly DroppedIdentifier[];
+  /** A collect-only key sent it: see `core/identity/scope.ts`. */
+  readonly scoped: boolean;
   readonly keyId: KeyId;
   /** Hash of the raw body if the request had an Idempotency-Key; else null. */
   readonly fingerprint: string | null;

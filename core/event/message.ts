@@ -22,6 +22,8 @@ interface Header {
   readonly folds: boolean;
   readonly ids: readonly (readonly [string, string])[];
   readonly drop?: readonly (readonly [string, string, DroppedIdentifier["rule"]])[];
+  /** Absent: no. */
+  readonly scoped?: true;
   readonly key: KeyId;
   readonly fp: string | null;
   readonly notes?: EventNotes;
@@ -47,6 +49,7 @@ export function encodeMessage(event: EventRecord): Buffer {
       drop: event.dropped.map(({ identifier, rule }) => [...pair(identifier), rule] as const),
     }),
     ...(event.notes !== null && { notes: event.notes }),
+    ...(event.scoped && { scoped: true }),
   };
   const line = JSON.stringify(header) + "\n";
   const length = Buffer.byteLength(line);
@@ -109,6 +112,7 @@ function toEvent(header: Header, payload: Buffer): EventRecord {
     folds: header.folds,
     identifiers: header.ids.map(([namespace, value]) => ({ namespace, value })),
     dropped: (header.drop ?? []).map(([namespace, value, rule]) => ({ identifier: { namespace, value }, rule })),
+    scoped: header.scoped === true,
     keyId: header.key,
     fingerprint: header.fp,
     notes: header.notes ?? null,
@@ -135,6 +139,7 @@ function isHeader(value: object): value is Header {
     Array.isArray(header.ids) &&
     header.ids.every((id) => isStrings(id, 2)) &&
     (header.drop === undefined || (Array.isArray(header.drop) && header.drop.every((item) => isStrings(item, 3)))) &&
+    (header.scoped === undefined || header.scoped === true) &&
     typeof header.key === "string" &&
     (header.fp === null || typeof header.fp === "string") &&
     (header.notes === undefined || isNotes(header.notes))

@@ -20,6 +20,8 @@ export interface Evidence {
 export interface Assertion {
   readonly identifiers: readonly Identifier[];
   readonly evidence: Evidence;
+  /** By a collect-only key: it gives no profile a second value of a person's namespace. */
+  readonly scoped?: boolean;
 }
 
 /** The rules of a workspace for its profiles. */
@@ -30,6 +32,8 @@ export interface Rules {
   readonly sharedIdentifierLimit: number | null;
   /** Priority of a namespace: the higher number is kept. */
   readonly priorityOf: (namespace: string) => number;
+  /** Whether it is of kind `person`. */
+  readonly isPerson: (namespace: string) => boolean;
 }
 
 /** A link that a revert would have restored, but a rule now forbids. */

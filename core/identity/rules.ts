@@ -1,6 +1,7 @@
 import type { IdentitySettings, Namespace } from "../catalog/catalog.js";
 import type { Rules } from "./model.js";
 import { namespaceTable } from "./namespaces.js";
+import { isPerson } from "./scope.js";
 
 const made = new WeakMap<readonly Namespace[], Rules>();
 
@@ -20,5 +21,10 @@ function makeRules(stored: readonly Namespace[], sharedIdentifierLimit: number |
   const table = namespaceTable(stored);
   const limits = new Map<string, number>();
   for (const { name, limit } of table.values()) if (limit !== null) limits.set(name, limit);
-  return { limits, sharedIdentifierLimit, priorityOf: (namespace) => table.get(namespace)?.priority ?? 0 };
+  return {
+    limits,
+    sharedIdentifierLimit,
+    priorityOf: (namespace) => table.get(namespace)?.priority ?? 0,
+    isPerson: (namespace) => isPerson(table, namespace),
+  };
 }

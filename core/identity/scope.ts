@@ -2,8 +2,8 @@ import type { DroppedIdentifier, Identifier } from "../event/event.js";
 import type { NamespaceTable } from "./namespaces.js";
 
 /**
- * What a collect-only key may link: what one item says about its own visitor. Its key is public, and one value of a person's namespace
- * beside another one would join two people.
+ * What a collect-only key may link: what one item says about its own visitor. The key is public, and a second value of a person's
+ * namespace would join two people. This looks at what one item says; `graph/rules/violation.ts` at what stands in the profiles.
  */
 export interface Scoped {
   readonly identifiers: readonly Identifier[];
@@ -11,7 +11,7 @@ export interface Scoped {
 }
 
 /** A name that nobody has registered yet starts as a person's, so it counts as one. */
-const isPerson = (table: NamespaceTable, namespace: string): boolean => table.get(namespace)?.kind !== "device";
+export const isPerson = (table: NamespaceTable, namespace: string): boolean => table.get(namespace)?.kind !== "device";
 
 /** At most one value of each namespace of kind `person`: the first. The identifiers come by priority, and keep their order. */
 export function withinScope(identifiers: readonly Identifier[], table: NamespaceTable): Scoped {

@@ -65,7 +65,7 @@ export function select(
     const group = workingComponentOf(working, request.keys[position]!);
     const side = group ?? summaryOfOne(request.assertion.identifiers[position]!.namespace);
     const isIn = group !== null && groups.has(group);
-    const rule = union === null || isIn ? null : breaks(union, side, rules);
+    const rule = union === null || isIn ? null : breaks(union, side, rules, request.assertion.scoped);
     if (rule !== null) {
       dropped.push(drop(request, position, rule));
       continue;
@@ -79,8 +79,10 @@ export function select(
 }
 
 /** No rule applies: then all are kept, in any order. */
-const isFree = (working: WorkingState, { keys }: Request, { limits }: Rules): boolean =>
-  limits.size === 0 && keys.every((key) => (workingComponentOf(working, key)?.forbidden.length ?? 0) === 0);
+const isFree = (working: WorkingState, { assertion, keys }: Request, { limits }: Rules): boolean =>
+  limits.size === 0 &&
+  assertion.scoped !== true &&
+  keys.every((key) => (workingComponentOf(working, key)?.forbidden.length ?? 0) === 0);
 
 /**
  * By priority, (namespace, value) deciding between equals; what an alias says comes first, and the facet of an event: the first that is

@@ -3,18 +3,27 @@ import type { ForbiddenPairId } from "../../core/ids.js";
 import type { Rules, Summary } from "../../core/identity/model.js";
 
 /** The rules of a new workspace. */
-export const NO_RULES: Rules = { limits: new Map(), sharedIdentifierLimit: null, priorityOf: () => 0 };
+export const NO_RULES: Rules = {
+  limits: new Map(),
+  sharedIdentifierLimit: null,
+  priorityOf: () => 0,
+  isPerson: () => true,
+};
 
 /**
  * The rule that forbids two components to become one, or null. A limit is broken only by what exceeds it and also exceeds what either
- * side has already, so that a profile which is beyond a new limit goes on working.
+ * side has already, so that a profile which is beyond a new limit goes on working. Both sides of a scoped assertion may not have values
+ * of one person's namespace: they would be two people.
  */
-export function breaks(one: Summary, other: Summary, { limits }: Rules): DropRule | null {
+export function breaks(one: Summary, other: Summary, { limits, isPerson }: Rules, scoped = false): DropRule | null {
   if (shares(one.forbidden, other.forbidden)) return "forbidden_pair";
   for (const [namespace, limit] of limits) {
     const [a, b] = [one.counts.get(namespace) ?? 0, other.counts.get(namespace) ?? 0];
     if (a > 0 && b > 0 && a + b > limit) return "limit";
   }
+  if (scoped)
+    for (const [namespace, count] of one.counts)
+      if (count > 0 && (other.counts.get(namespace) ?? 0) > 0 && isPerson(namespace)) return "scope";
   return null;
 }
 

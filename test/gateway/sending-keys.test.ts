@@ -78,10 +78,6 @@ describe("A key of a sender", () => {
       assert.deepEqual([answer.status, errorPaths(answer)], [422, [path]], answer.text);
     });
 
-  it("no longer has the member ingest_only", async () => {
-    assert.deepEqual(errorPaths(await create({ ingest_only: true })), ["ingest_only"]);
-  });
-
   it("with send: collect collects; identify and alias are 403 that names the kind of key which may", async () => {
     const schemaId = await workspace.schema();
     const event = submission(schemaId, { email: "i@example.com" });

@@ -214,3 +214,79 @@ table("A forbidden pair beside a limit", rulesWith({ user_id: 1 }), [
     dropped: ["u:bob forbidden_pair"],
   },
 ]);
+
+const TWO_CUSTOMERS: World = { profiles: ["u:ann e:ann d:tab", "u:bob d:box", "e:eve c:1", "c:2"] };
+
+table("The scope of a collect-only key, without limits", rulesWith(), [
+  {
+    says: "a visitor becomes a customer: what was anonymous joins",
+    world: TWO_CUSTOMERS,
+    asks: ["page", "u:bob c:2"],
+    outcome: "merged",
+    kept: "u:bob c:2",
+  },
+  {
+    says: "a customer says more about himself: a value of a namespace that he had none of joins",
+    world: TWO_CUSTOMERS,
+    asks: ["page", "u:bob e:bob"],
+    outcome: "linked",
+    kept: "u:bob e:bob",
+  },
+  {
+    says: "two customers are not joined, also not by what one of them has beside",
+    world: TWO_CUSTOMERS,
+    asks: ["page", "u:bob e:ann"],
+    outcome: "partial",
+    kept: "u:bob",
+    dropped: ["e:ann scope"],
+  },
+  {
+    says: "nor by their devices alone",
+    world: TWO_CUSTOMERS,
+    asks: ["page", "d:box d:tab"],
+    outcome: "partial",
+    kept: "d:box",
+    dropped: ["d:tab scope"],
+  },
+  {
+    says: "somebody who logs in on a customer's device does not become that customer",
+    world: TWO_CUSTOMERS,
+    asks: ["page", "u:new d:tab"],
+    outcome: "partial",
+    kept: "u:new",
+    dropped: ["d:tab scope"],
+  },
+  {
+    says: "a customer gets no second value of a person's namespace, and goes on with the rest",
+    world: TWO_CUSTOMERS,
+    asks: ["page", "u:ann e:new d:tab c:2"],
+    outcome: "partial",
+    kept: "u:ann d:tab c:2",
+    dropped: ["e:new scope"],
+  },
+  {
+    says: "what is linked already stays linked",
+    world: { profiles: ["u:ann u:bob"] },
+    asks: ["page", "u:ann u:bob"],
+    outcome: "unchanged",
+    kept: "u:ann u:bob",
+  },
+  {
+    says: "an event of another key is not bound by it",
+    world: TWO_CUSTOMERS,
+    asks: ["event", "u:bob e:ann"],
+    outcome: "merged",
+    kept: "u:bob e:ann",
+  },
+]);
+
+table("The scope of a collect-only key, beside a limit", rulesWith({ user_id: 1 }), [
+  {
+    says: "the limit is named where both forbid it",
+    world: TWO_CUSTOMERS,
+    asks: ["page", "u:bob u:ann"],
+    outcome: "partial",
+    kept: "u:bob",
+    dropped: ["u:ann limit"],
+  },
+]);

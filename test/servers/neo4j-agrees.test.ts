@@ -215,12 +215,16 @@ describe("The identity graph in Neo4j beside the embedded one", () => {
     it(`answers the same to whatever is asserted, taken back and asked, ${name} (seed ${SEED})`, async () => {
       const random = createRandom(SEED);
       for (let run = 0; run < RUNS; run++)
-        await runScript(neo4j, { ...rules, priorityOf: (namespace) => PRIORITIES[namespace] ?? 0 }, random);
+        await runScript(
+          neo4j,
+          { ...rules, priorityOf: (namespace) => PRIORITIES[namespace] ?? 0, isPerson: () => true },
+          random,
+        );
     });
 
   it(`does so when all that moves is too much for one step (seed ${SEED})`, async () => {
     const random = createRandom(SEED);
-    const rules: Rules = { limits: new Map(), sharedIdentifierLimit: null, priorityOf: () => 0 };
+    const rules: Rules = { limits: new Map(), sharedIdentifierLimit: null, priorityOf: () => 0, isPerson: () => true };
     for (let run = 0; run < RUNS; run++) await runScript(narrow, rules, random);
   });
 

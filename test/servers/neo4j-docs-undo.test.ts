@@ -12,7 +12,12 @@ import { neo4jUnderTest, openCypher } from "../support/servers/neo4j-backend.js"
 const queries = blocksOf(await pageOf("neo4j-browser.md")).filter(({ language }) => language === "cypher");
 const evidence: Evidence = { source: "identify", keyId: "docskey001" as KeyId, at: 1_700_000_000_000 };
 /** Whoever touches two logins stops linking. */
-const rules: Rules = { limits: new Map([["user_id", 1]]), sharedIdentifierLimit: 1, priorityOf: () => 0 };
+const rules: Rules = {
+  limits: new Map([["user_id", 1]]),
+  sharedIdentifierLimit: 1,
+  priorityOf: () => 0,
+  isPerson: () => true,
+};
 
 describe("the page on Neo4j Browser, on what was taken back", () => {
   const workspace = aWorkspace();

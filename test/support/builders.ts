@@ -45,6 +45,7 @@ export const anEvent = (changes: Partial<EventRecord> = {}): EventRecord => ({
   identifiers: [{ namespace: "email", value: "ada@example.com" }],
   dropped: [],
   keyId: aKeyId(),
+  scoped: false,
   fingerprint: null,
   notes: null,
   payload: Buffer.from('{"total": 12.50, "n": 12345678901234567890}'),

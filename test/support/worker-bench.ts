@@ -43,6 +43,7 @@ export const anEvent = (
   identifiers: [{ namespace: "email", value: "ann@example.org" }],
   dropped: [],
   keyId: "k123456789" as KeyId,
+  scoped: false,
   fingerprint: null,
   notes: null,
   payload: Buffer.from(

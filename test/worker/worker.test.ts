@@ -46,6 +46,7 @@ describe("The steps of an event", () => {
     assert.deepEqual(assertions, [
       {
         identifiers: [mail("ann"), device("d1")],
+        scoped: false,
         evidence: { source: event.eventId, keyId: event.keyId, at: event.receivedAt },
       },
     ]);
@@ -55,6 +56,16 @@ describe("The steps of an event", () => {
       { facets: state.facets, partition: state.partition, marks: state.marks },
     );
     assert.equal(state.facets.length, 1);
+  });
+
+  it("say to the graph that a collect-only key sent it", async () => {
+    const bench = createBench();
+    const events = [true, false].map((scoped, n) => anEvent(n, { identifiers: [mail(`m${n}`)], scoped }));
+    await bench.start()(events.map((event) => delivered(event)));
+    assert.deepEqual(
+      bench.ports.state.assertions.map(({ scoped }) => scoped),
+      [true, false],
+    );
   });
 
   it("end with the store for an event that does not fold or has no identifiers", async () => {

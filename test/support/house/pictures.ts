@@ -48,6 +48,7 @@ export const rulesWith = (
   limits: new Map(Object.entries(limits)),
   sharedIdentifierLimit,
   priorityOf: (namespace) => PRIORITIES[namespace] ?? 0,
+  isPerson: (namespace) => namespace === "user_id" || namespace === "email",
 });
 
 /** What stands before a request. */
@@ -117,14 +118,20 @@ function componentOf(names: readonly string[], forbiddenPairs: readonly Names[])
   };
 }
 
-export type Asker = "identify" | "alias" | "event";
+/** `page`: an event of a collect-only key. */
+export type Asker = "identify" | "alias" | "event" | "page";
 
 let requests = 0;
 export function requestOf(asker: Asker, names: Names, at = 100): Request {
-  const source: Source = asker === "event" ? ("33333333-3333-4333-8333-333333333333" as EventId) : asker;
+  const isEvent = asker === "event" || asker === "page";
+  const source: Source = isEvent ? ("33333333-3333-4333-8333-333333333333" as EventId) : asker;
   const all = namesOf(names);
   return {
-    assertion: { identifiers: all.map(identifierNamed), evidence: { source, keyId: "key0000001" as KeyId, at } },
+    assertion: {
+      identifiers: all.map(identifierNamed),
+      evidence: { source, keyId: "key0000001" as KeyId, at },
+      scoped: asker === "page",
+    },
     keys: all.map(keyOf),
     uids: all.map(uidOf),
     changeId: `change-${(requests += 1)}` as ChangeId,

@@ -135,6 +135,7 @@ const recordOf = (workspace: WorkspaceId, event: SmallEvent): EventRecord => ({
   identifiers: event.identifiers,
   dropped: [],
   keyId: aKey().keyId,
+  scoped: false,
   fingerprint: null,
   notes: null,
   payload: Buffer.from(JSON.stringify({ city: event.city, amount: event.amount })),

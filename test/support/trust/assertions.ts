@@ -26,6 +26,7 @@ export interface Claim {
   readonly identifiers: readonly Identifier[];
   readonly source: Source;
   readonly at: number;
+  readonly scoped?: boolean;
 }
 
 export interface ExpectedVerdict {
@@ -194,7 +195,7 @@ function select(
   let union: ReadonlySet<Name> = new Set();
   for (const name of candidates) {
     const own = membersOf(state, name);
-    const rule = kept.length === 0 || union.has(name) ? null : forbids(state, union, own);
+    const rule = kept.length === 0 || union.has(name) ? null : forbids(state, union, own, asked.scoped);
     if (rule !== null) {
       dropped.push([name, rule]);
       continue;

@@ -135,6 +135,7 @@ export function forbids(
   { forbiddenPairs, rules }: TrustState,
   one: ReadonlySet<Name>,
   other: ReadonlySet<Name>,
+  scoped = false,
 ): DropRule | null {
   for (const [a, b] of forbiddenPairs.values())
     if ((one.has(a) && other.has(b)) || (one.has(b) && other.has(a))) return "forbidden_pair";
@@ -142,6 +143,9 @@ export function forbids(
     const [a, b] = [one, other].map((side) => [...side].filter((name) => namespaceOf(name) === namespace).length);
     if (a! + b! > limit && a! + b! > Math.max(a!, b!)) return "limit";
   }
+  const namespaces = new Set([...one].map(namespaceOf));
+  if (scoped && [...other].map(namespaceOf).some((name) => namespaces.has(name) && rules.isPerson(name)))
+    return "scope";
   return null;
 }
 

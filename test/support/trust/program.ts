@@ -93,12 +93,15 @@ function drawClaim(random: Random, time: number, { events }: Past): Claim {
   if (kind === "identify") return { identifiers, source: "identify", at: time - random.below(2) };
   if (events.length > 0 && random.below(4) === 0) return random.pick(events);
   const source = `00000000-0000-7000-8000-${String(events.length).padStart(12, "0")}` as EventId;
-  const event: Claim = { identifiers, source, at: time + AHEAD - random.below(AHEAD + BEHIND) };
+  const at = time + AHEAD - random.below(AHEAD + BEHIND);
+  const event: Claim = { identifiers, source, at, scoped: random.below(2) === 0 };
   events.push(event);
   return event;
 }
 
 const NAMESPACES = ["user_id", "email", "device_id", "cookie_id"] as const;
+
+const isPerson = (namespace: string): boolean => namespace === "user_id" || namespace === "email";
 
 export function drawRules(random: Random): Rules {
   const limits = NAMESPACES.filter(() => random.below(2) === 0).map((name) => [name, 1 + random.below(2)] as const);
@@ -108,6 +111,7 @@ export function drawRules(random: Random): Rules {
     sharedIdentifierLimit: random.below(3) === 0 ? 1 + random.below(3) : null,
     // Of some it is the same, so that names decide.
     priorityOf: (namespace) => Math.floor((ranks.get(namespace) ?? 0) / 2),
+    isPerson,
   };
 }
 
@@ -128,8 +132,8 @@ function showWork(work: Work): string {
   return `${work.kind} ${work.pair.map(nameOf).join(" ")}${isForGood ? " for good" : ""}`;
 }
 
-const showClaim = ({ identifiers, source, at }: Claim): string =>
-  `${source} of ${at} ${identifiers.map(nameOf).join(" ")}`;
+const showClaim = ({ identifiers, source, at, scoped }: Claim): string =>
+  `${scoped === true ? "scoped " : ""}${source} of ${at} ${identifiers.map(nameOf).join(" ")}`;
 
 const showRules = ({ limits, sharedIdentifierLimit, priorityOf }: Rules): string =>
   JSON.stringify({

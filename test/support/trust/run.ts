@@ -105,7 +105,8 @@ async function runOperation(bench: Bench, operation: Operation): Promise<void> {
 }
 
 const evidenceOf = (source: Source, at: number): Evidence => ({ source, keyId: KEY, at });
-const assertionOf = ({ identifiers, source, at }: Claim): Assertion => ({
+const assertionOf = ({ identifiers, source, at, scoped = false }: Claim): Assertion => ({
+  scoped,
   identifiers,
   evidence: evidenceOf(source, at),
 });
