@@ -1,11 +1,11 @@
 import { createQuarantine } from "../commands/quarantine.js";
 import type { Services } from "../commands/services.js";
+import { AppError } from "../core/errors.js";
 import { createWaiting, type Waiting } from "../commands/waiting.js";
 import { createAuthenticator, type Authenticator } from "../gateway/access/authenticate.js";
 import { createFailedLogins } from "../gateway/access/failed-logins.js";
 import { createItemLimit } from "../gateway/access/item-limit.js";
 import { createLimiter } from "../gateway/access/rate-limit.js";
-import { AppError } from "../core/errors.js";
 import { createByteBudget } from "../gateway/body/budget.js";
 import { createBytesInFlight } from "../gateway/http/bytes-in-flight.js";
 import type { MetricsPage } from "../gateway/http/pages.js";
@@ -14,6 +14,7 @@ import type { Stopping } from "../gateway/http/stopping.js";
 import { createWorkspaceTurns } from "../gateway/http/workspace-turns.js";
 import type { Route } from "../gateway/route.js";
 import { createRoutes } from "../gateway/routes.js";
+import { createSdkDoor } from "../gateway/sdk/door.js";
 import { createCursors } from "../gateway/shapes/page.js";
 import type { Parts } from "./parts.js";
 
@@ -66,11 +67,23 @@ export async function stagesOf(
     bytesInFlight: createBytesInFlight(),
     enterTurn: createWorkspaceTurns(),
     cursors: createCursors(await backends.catalog.secret()),
+    sdkDoor: createSdkDoor({
+      authenticator,
+      bodies: createByteBudget({
+        bytesMax: BODIES_BYTES_MAX,
+        ownerBytesMax: BODIES_BYTES_MAX / 2,
+        refusal: () => new AppError("unavailable", "Too many bodies are under way."),
+      }),
+      bodyBytesMax: config.SDK_BODY_BYTES_MAX,
+    }),
     stopping,
     meterOf: telemetry.meterOf,
     now,
   });
 }
+
+/** Of batches that are under way, with all their copies. */
+const BODIES_BYTES_MAX = 67_108_864;
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i;
 
@@ -88,6 +101,7 @@ export type ServiceParts = Pick<Parts, "config" | "backends" | "identity" | "val
 export const servicesOf = (
   { config, backends, identity, validator, metrics, stats }: ServiceParts,
   waiting = createWaiting(),
+  address: () => string = () => "",
 ): Services => ({
   ...backends,
   identity,
@@ -99,6 +113,7 @@ export const servicesOf = (
     perMinute: config.QUARANTINE_PER_MINUTE,
     bytesPerDay: config.QUARANTINE_BYTES_PER_DAY,
   }),
+  publicUrl: () => config.PUBLIC_URL || address(),
   limits: {
     payloadBytesMax: config.PAYLOAD_BYTES_MAX,
     depthMax: config.DEPTH_MAX,
@@ -111,7 +126,7 @@ export const servicesOf = (
 });
 
 /** The routes under `/v1`; those of the operator only where there is one. */
-export const apiRoutes = (parts: ServiceParts, waiting: Waiting): readonly Route[] =>
-  createRoutes(servicesOf(parts, waiting)).filter(
+export const apiRoutes = (parts: ServiceParts, waiting: Waiting, address: () => string): readonly Route[] =>
+  createRoutes(servicesOf(parts, waiting, address)).filter(
     ({ access }) => access.kind !== "operator" || parts.config.OPERATOR_KEY !== "",
   );

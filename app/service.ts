@@ -160,7 +160,7 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
   lifecycle.opened("probes", () => probes.close());
   telemetry.watch({
     depth: () => backends.queue.depth(),
-    oldest: () => backends.queue.oldest(),
+    ...(worker && { oldest: () => backends.queue.oldest() }),
     parts: () => probes.state().checks,
     now: parts.now,
   });
@@ -168,8 +168,9 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
   const authenticator = authenticatorOf(parts);
   const waiting = createWaiting();
   const health = healthRoutes({ readiness: probes.state });
+  let url = "";
   const app = createApp({
-    routes: config.MODE === "worker" ? health : withDocument([...apiRoutes(parts, waiting), ...health]),
+    routes: config.MODE === "worker" ? health : withDocument([...apiRoutes(parts, waiting, () => url), ...health]),
     stages: await stagesOf(parts, authenticator, shutdown),
     metrics: parts.metrics,
     metricsPage: metricsPageOf(parts, authenticator),
@@ -192,7 +193,8 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
     probes.drain();
     return drain(server, config.DRAIN_MS, shutdown);
   });
-  return urlOf(config.HOST, port);
+  url = urlOf(config.HOST, port);
+  return url;
 }
 
 /** The address that a client on this machine can use. */

@@ -24,6 +24,8 @@ export interface Services {
   readonly stats: Pick<StatsStore, "read">;
   readonly quarantine: Quarantine;
   readonly limits: Limits;
+  /** Where browsers reach this service. */
+  readonly publicUrl: () => string;
 }
 
 export interface Limits {

@@ -59,6 +59,11 @@ export const SETTINGS = Type.Object({
     description:
       "16-256 printable characters; what reads /metrics sends it as a bearer key; unset: open on loopback only",
   }),
+  PUBLIC_URL: serverUrl(
+    ["http", "https"],
+    "https://onym.example: where browsers reach this service, for the SDKs that ask; unset: the address it listens on",
+    "[^@/?#\\s]+(/[^?#\\s]*)?",
+  ),
   TRUST_PROXY: integer(0, 0, 10, "number of proxies in front of the service whose X-Forwarded-For header is trusted"),
   LOG_LEVEL: Type.String({
     default: "info",
@@ -72,6 +77,12 @@ export const SETTINGS = Type.Object({
     "largest payload of an event, bytes; far above the default a worker takes fewer messages at once",
   ),
   BODY_BYTES_MAX: integer(1_048_576, 1_024, 16_777_216, "largest body of any other request, bytes"),
+  SDK_BODY_BYTES_MAX: integer(
+    4_194_304,
+    524_288,
+    16_777_216,
+    "largest body of an SDK's request, inflated, bytes; one whose key is only in the body may have 512 KiB",
+  ),
   DEPTH_MAX: integer(64, 4, 90, "levels of nesting in a payload"),
   HEADER_BYTES_MAX: integer(16_384, 4_096, 65_536, "largest request head (request line and headers), bytes"),
   HEADERS_TIMEOUT_MS: integer(5_000, 100, 60_000, "time a client has to send the request head, milliseconds"),

@@ -27,6 +27,7 @@ export type ErrorCode =
   | "validation_failed"
   | "unknown_schema"
   | "payload_too_large"
+  | "body_too_large"
   | "invalid_schema"
   | "schema_too_expensive"
   | "idempotency_mismatch"

@@ -7,6 +7,8 @@ import type { Door } from "../core/metrics.js";
 /** Who may call. `send`: also keys that may only send: `collect` all of them, `all` those that may send all. */
 export type Access =
   | { readonly kind: "role"; readonly role: Role; readonly send?: Send }
+  /** A collect-only key, in one of the places where SDKs have it. */
+  | { readonly kind: "write_key" }
   | { readonly kind: "operator" }
   | { readonly kind: "open" };
 
@@ -93,6 +95,8 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   readonly method: "get" | "post" | "patch" | "put" | "delete";
   /** Express path, with `:name` parameters. */
   readonly path: string;
+  /** Other paths of the same. */
+  readonly also?: readonly string[];
   readonly access: Access;
   /** A browser's page of another origin may call it, with a collect-only key. */
   readonly cors?: true;
@@ -104,9 +108,9 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   readonly body?: Body;
   /**
    * `optional`: it may be absent. `event`: its bytes are passed on as they came, and the command checks them. `batch`: the same for each of
-   * its events.
+   * its events. `sdk_batch` and `sdk_item`: so do those of an SDK, which stand in `batch` or are one.
    */
-  readonly bodyIs?: "optional" | "event" | "batch";
+  readonly bodyIs?: "optional" | "event" | "batch" | "sdk_batch" | "sdk_item";
   readonly bodyDepthMax?: number;
   /** Events come in here: each refusal counts as one of an event. */
   readonly door?: Door;

@@ -16,6 +16,7 @@ import { sdkSettingRoutes } from "./routes/sdk/settings.js";
 import { undoRoutes } from "./routes/undo.js";
 import { statsRoutes } from "./routes/watch/stats.js";
 import { workspaceRoutes } from "./routes/workspaces.js";
+import { sdkRoutes } from "./sdk/routes.js";
 
 /** The hot ones first: Express tries them in this order. */
 const TABLE = [
@@ -35,6 +36,7 @@ const TABLE = [
   statsRoutes,
   keyRoutes,
   workspaceRoutes,
+  sdkRoutes,
 ];
 
 /** All of `/v1`. */

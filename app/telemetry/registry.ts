@@ -7,8 +7,8 @@ import { createCounter, createHistogram, createNamedCounter } from "./cells.js";
 export interface Watched {
   /** Messages that are not done. */
   readonly depth: () => Promise<number>;
-  /** When the oldest of them was accepted, milliseconds since 1970; null if there is none. */
-  readonly oldest: () => Promise<number | null>;
+  /** When the oldest of them was accepted, milliseconds since 1970; null if there is none. Absent where no worker looks. */
+  readonly oldest?: () => Promise<number | null>;
   /** Part -> whether it answers. */
   readonly parts: () => Readonly<Record<string, boolean>>;
   readonly now: () => number;
@@ -29,6 +29,21 @@ const REQUEST_BOUNDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 const COMMIT_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5];
 const WAIT_BOUNDS = [0.001, 0.01, 0.1, 1, 5];
 const FOLD_BOUNDS = [0.05, 0.25, 1, 5, 30, 120, 600, 3_600];
+
+const LETTER_REASONS: readonly string[] = [
+  "crashed",
+  "damaged",
+  "idempotency_mismatch",
+  "internal",
+  "invalid_json",
+  "not_an_onym_message",
+  "quarantined",
+  "rejected",
+  "unknown_message_version",
+  "unknown_schema",
+  "unknown_workspace",
+  "validation_failed",
+];
 
 /** Everything that `/metrics` shows, in a registry of its own: two services in one process, as in tests, share nothing. */
 export function createTelemetry(version: string): Telemetry {
@@ -103,6 +118,8 @@ function metricsOf(registry: Registry): Metrics {
     commitsOf.set(store, known);
     return known;
   };
+  // A rate needs a series from before its first event.
+  for (const reason of LETTER_REASONS) letters(reason, 0);
   for (const door of ["collect", "batch", "sdk"] satisfies readonly Door[]) accepted(door, 0);
 
   return {
@@ -136,10 +153,11 @@ function watchGauges(registry: Registry, { depth, oldest, parts, now }: Watched)
     });
   };
   gauge("onym_queue_messages", "Messages in the queue that are not done", depth);
-  gauge("onym_queue_oldest_seconds", "Age of the oldest message that is not done", async () => {
-    const at = await oldest();
-    return at === null ? 0 : Math.max(0, now() - at) / 1_000;
-  });
+  if (oldest !== undefined)
+    gauge("onym_queue_oldest_seconds", "Age of the oldest message that is not done", async () => {
+      const at = await oldest();
+      return at === null ? 0 : Math.max(0, now() - at) / 1_000;
+    });
   const up: Gauge = new Gauge({
     name: "onym_dependency_up",
     help: "1 if the part answers",

@@ -10,7 +10,7 @@ export interface Envelope {
   readonly sentAt: unknown;
   /** The SDK's name, where it says it only once for all items. */
   readonly library: unknown;
-  /** `writeKey` of the body and of its first item, as far as they are there. */
+  /** `writeKey` of the body and of its first item; undefined where it is not there. */
   readonly writeKeys: readonly unknown[];
 }
 
@@ -25,21 +25,23 @@ export function openEnvelope(body: Buffer, isBatch: boolean): Envelope {
   const members = isUtf8(body) ? membersOf(body, whole) : null;
   if (members === null) throw new AppError("invalid_json", "The body is not a JSON object in UTF-8.");
   const valueOf = (name: string): unknown => valueIn(body, members, name);
-  if (!isBatch)
-    return { items: [whole], sentAt: valueOf("sentAt"), library: undefined, writeKeys: present([valueOf("writeKey")]) };
+  const own = valueOf("writeKey");
+  if (!isBatch) return { items: [whole], sentAt: valueOf("sentAt"), library: undefined, writeKeys: [own] };
   const items = itemsOf(body, members);
   const first = items[0] === undefined ? null : membersOf(body, items[0]);
   return {
     items,
     sentAt: valueOf("sentAt"),
     library: libraryIn(valueOf("context")),
-    writeKeys: present([valueOf("writeKey"), first === null ? undefined : valueIn(body, first, "writeKey")]),
+    writeKeys: first === null ? [own] : [own, valueIn(body, first, "writeKey")],
   };
 }
 
-/** What most SDKs send for "none". */
-const present = (values: readonly unknown[]): readonly unknown[] =>
-  values.filter((value) => value !== undefined && value !== null && value !== "");
+/** `writeKey` of a body whose items nobody can read. */
+export function writeKeysIn(body: Buffer): readonly unknown[] {
+  const members = isUtf8(body) ? membersOf(body, trimmed(body)) : null;
+  return members === null ? [] : [valueIn(body, members, "writeKey")];
+}
 
 function itemsOf(body: Buffer, members: readonly MemberSpan[]): readonly Span[] {
   const batch = members.filter(({ name }) => name === "batch");

@@ -10,18 +10,20 @@ export const sdkSchemaId = (type: SdkType): SchemaId => `${RESERVED_PREFIX}${typ
 
 /** SDKs also write null for "none". */
 const OBJECT = { type: ["object", "null"] };
+const TRAITS = { ...OBJECT, "x-traits": true };
 const SHAPES: Readonly<Record<SdkType, Readonly<Record<string, object>>>> = {
   track: { event: { type: "string" }, properties: OBJECT },
   page: { name: { type: ["string", "null"] }, properties: OBJECT },
   screen: { name: { type: ["string", "null"] }, properties: OBJECT },
-  identify: { traits: { ...OBJECT, "x-traits": true } },
+  // RudderStack's browser and Python SDKs send them in the context alone.
+  identify: { traits: TRAITS, context: { ...OBJECT, properties: { traits: TRAITS } } },
   group: { groupId: { type: ["string", "number", "null"] }, traits: OBJECT },
   alias: {},
 };
 
 const BUILT_IN: ReadonlyMap<string, SchemaVersion> = new Map(
   SDK_TYPES.map((type) => {
-    const schema = JSON.stringify({ type: "object", properties: { ...SHAPES[type], context: OBJECT } });
+    const schema = JSON.stringify({ type: "object", properties: { context: OBJECT, ...SHAPES[type] } });
     const version: SchemaVersion = {
       // Of no workspace, so that what is compiled of it serves all.
       workspace: "" as WorkspaceId,

@@ -11,8 +11,8 @@ import type { FailedLogins } from "./failed-logins.js";
 import { addressOf } from "./rate-limit.js";
 
 /** One answer for every way in which a key can be wrong, so that nobody learns anything by trying. */
-const unauthenticated = (): AppError =>
-  new AppError("unauthenticated", "Send a valid key: Authorization: Bearer <API_KEY>.");
+const unauthenticated = (detail = "Send a valid key: Authorization: Bearer <API_KEY>."): AppError =>
+  new AppError("unauthenticated", detail);
 
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
 const bearerOf = (request: Request): string | null => {
@@ -61,6 +61,8 @@ interface Right {
 export interface Authenticator {
   /** The key of the request; throws `unauthenticated`, or `rate_limited` after too many wrong secrets for it from its address. */
   key(request: Request, response: Response): Promise<KeyRecord>;
+  /** The same for a key that stood elsewhere; null: nowhere. `detail` says where it is to stand. */
+  secret(request: Request, response: Response, given: string | null, detail: string): Promise<KeyRecord>;
   /** Throws unless the request carries the operator key, as `key` does. */
   operator(request: Request, response: Response): Promise<void>;
   /** The same for the key that reads the metrics. */
@@ -93,9 +95,26 @@ export function createAuthenticator(deps: {
     rights.set(given, { record, senders: known?.senders ?? createSenders() });
     return record;
   };
-  const refuse = async (request: Request, response: Response, login: string): Promise<never> => {
+  const refuse = async (request: Request, response: Response, login: string, detail?: string): Promise<never> => {
     await failures.count(request, response, login);
-    throw unauthenticated();
+    throw unauthenticated(detail);
+  };
+  const requireKey = async (
+    request: Request,
+    response: Response,
+    given: string | null,
+    detail?: string,
+  ): Promise<KeyRecord> => {
+    const address = addressOf(request);
+    const known = given === null ? undefined : rights.get(given);
+    const keyId = known?.record.keyId ?? (given === null ? null : keyIdOf(given));
+    const login = `${address} ${keyId ?? NOTHING}`;
+    const at = now();
+    if (known?.senders.has(address, at) !== true) await failures.requireFew(request, response, login);
+    const record = given === null || keyId === null ? null : await find(given, keyId);
+    if (record === null || isExpired(record, at)) return refuse(request, response, login, detail);
+    rights.get(given!)?.senders.note(address, at);
+    return record;
   };
   /** A secret of this process's settings. */
   const requireSecret = (name: string, secret: string): Authenticator["operator"] => {
@@ -113,19 +132,8 @@ export function createAuthenticator(deps: {
   };
 
   return {
-    key: async (request, response) => {
-      const given = bearerOf(request);
-      const address = addressOf(request);
-      const known = given === null ? undefined : rights.get(given);
-      const keyId = known?.record.keyId ?? (given === null ? null : keyIdOf(given));
-      const login = `${address} ${keyId ?? NOTHING}`;
-      const at = now();
-      if (known?.senders.has(address, at) !== true) await failures.requireFew(request, response, login);
-      const record = given === null || keyId === null ? null : await find(given, keyId);
-      if (record === null || isExpired(record, at)) return refuse(request, response, login);
-      rights.get(given!)?.senders.note(address, at);
-      return record;
-    },
+    key: (request, response) => requireKey(request, response, bearerOf(request)),
+    secret: requireKey,
     operator: requireSecret(OPERATOR, deps.operatorKey),
     metrics: requireSecret(METRICS, deps.metricsKey),
   };

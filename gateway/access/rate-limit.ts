@@ -65,5 +65,15 @@ export function createLimiter(windows: RateWindows, { name, perMinute: usual = 0
   };
 }
 
+/** Of connections whose requests name no proxy: asking anew at each request costs more than all else that its key needs. */
+const addresses = new WeakMap<Request["socket"], string>();
+
 /** An IPv6 client owns a whole /56, so it counts as one. */
-export const addressOf = (request: Request): string => ipKeyGenerator(request.ip ?? "unknown");
+export function addressOf(request: Request): string {
+  if (request.headers["x-forwarded-for"] !== undefined) return ipKeyGenerator(request.ip ?? "unknown");
+  const known = addresses.get(request.socket);
+  if (known !== undefined) return known;
+  const address = ipKeyGenerator(request.ip ?? "unknown");
+  addresses.set(request.socket, address);
+  return address;
+}

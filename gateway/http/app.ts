@@ -1,4 +1,11 @@
-import express, { type Express, type NextFunction, type Request, type Response } from "express";
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from "express";
 import { AppError } from "../../core/errors.js";
 import type { Log } from "../../core/log.js";
 import type { Metrics } from "../../core/metrics.js";
@@ -27,15 +34,20 @@ export function createApp({ routes, stages, metrics, metricsPage, log, trustProx
   app.set("query parser", "simple");
   app.set("trust proxy", trustProxy);
   const router = express.Router({ caseSensitive: true, strict: true });
-  for (const [path, rows] of byPath(routes)) {
+  for (const [path, all] of byPath(routes)) {
+    const [dialect, rows] = partition(all, ({ access }) => access.kind === "write_key");
+    const isShared = dialect.length > 0 && rows.length > 0;
     const place = router.route(path);
-    if (rows.some(({ cors }) => cors === true)) place.options(answerPreflight);
-    for (const row of rows) place[row.method](...stages(row));
-    place.all((_request: Request, _response: Response) => {
-      throw notAllowed(rows);
+    if (all.some(({ cors }) => cors === true)) place.options(answerPreflight);
+    for (const row of dialect) place[row.method](...(isShared ? [unlessBearer] : []), ...stages(row));
+    const own = isShared ? router.route(path) : place;
+    for (const row of rows) own[row.method](...stages(row));
+    own.all((_request: Request, _response: Response) => {
+      throw notAllowed(all);
     });
   }
   app.use(router);
+  app.use(sloppyPaths(routes, router));
   app.use(pageRouter({ metrics: metricsPage, hasDocument: routes.some(({ path }) => path === "/openapi.json") }));
   app.use(() => {
     throw new AppError("not_found", "There is no such route.");
@@ -60,12 +72,37 @@ function countRefusal(metrics: Pick<Metrics, "rejected">, response: Response, er
 
 function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
   const paths = new Map<string, Route[]>();
-  for (const route of routes) paths.set(route.path, [...(paths.get(route.path) ?? []), route]);
+  for (const route of routes)
+    for (const path of [route.path, ...(route.also ?? [])]) paths.set(path, [...(paths.get(path) ?? []), route]);
   return paths;
 }
 
+const partition = <T>(all: readonly T[], isFirst: (one: T) => boolean): readonly [readonly T[], readonly T[]] => [
+  all.filter(isFirst),
+  all.filter((one) => !isFirst(one)),
+];
+
+/** Of two calls with one path, a bearer key means ours: SDKs have another place for theirs. */
+const unlessBearer: RequestHandler = ({ headers: { authorization = "basic " } }, _response, next) =>
+  next(/^basic /i.test(authorization) ? undefined : "route");
+
+/** Some SDKs join a host that ends in a slash with a path that begins with one, or end the path in one. */
+function sloppyPaths(routes: readonly Route[], router: Router): RequestHandler {
+  const paths = routes
+    .filter(({ access }) => access.kind === "write_key")
+    .flatMap(({ path, also = [] }) => [path, ...also].map((one) => new RegExp(`^${one.replace(/:\w+/, "[^/]+")}$`)));
+  return (request, response, next) => {
+    const [path = "", ...query] = request.url.split(/(?=\?)/);
+    const plain = path.replace(/\/{2,}/g, "/").replace(/\/$/, "");
+    if (plain === path || !paths.some((one) => one.test(plain))) return next();
+    request.url = plain + query.join("");
+    router(request, response, next);
+  };
+}
+
 function notAllowed(rows: readonly Route[]): AppError {
-  const methods = rows.flatMap(({ method }) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()]));
+  const each = rows.flatMap(({ method }) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()]));
+  const methods = [...new Set(each)];
   return new AppError("method_not_allowed", `Allowed here: ${methods.join(", ")}.`, {
     headers: { Allow: methods.join(", ") },
   });

@@ -30,6 +30,7 @@ const KINDS: Readonly<Record<ErrorCode, Kind>> = {
   merge_refused: { status: 409, title: "The merge is refused" },
   still_joined: { status: 409, title: "Other links still hold the two together" },
   precondition_failed: { status: 412, title: "It has changed meanwhile (If-Match)" },
+  body_too_large: { status: 413, title: "The body is too large" },
   unsupported_media_type: {
     status: 415,
     title: "Unsupported media type",

@@ -1,5 +1,5 @@
 import type { Request, Response } from "express";
-import { AppError, type ErrorItem } from "../../core/errors.js";
+import { AppError, isUnavailable, type ErrorItem } from "../../core/errors.js";
 import { describeError, type Log } from "../../core/log.js";
 import type { Context } from "../route.js";
 import { problemOf } from "./error-response.js";
@@ -11,7 +11,8 @@ const told = new WeakSet<Log>();
 
 /** Answers a failure and logs it: one line, without anything that the client sent. A shutdown is expected, and is one line for all. */
 export function refuse(log: Log, request: Request, response: Response, error: unknown, route: string | null): void {
-  const problem = problemOf(error);
+  const { refusal } = (response.locals ?? {}) as Refusing;
+  const problem = problemOf(refusal === undefined ? error : refusal(error));
   sendProblem(request, response, problem);
   if (error === SHUTTING_DOWN) {
     if (!told.has(log)) log.info({}, "requests are refused: this process is shutting down");
@@ -26,8 +27,15 @@ export function refuse(log: Log, request: Request, response: Response, error: un
     code: problem.code,
     ...about(response, error),
   };
-  if (problem.status >= 500) log.error({ ...fields, cause: describeError(causeOf(error)) }, "request failed");
+  // The answer may say it otherwise: a failure of ours is one all the same.
+  if (problem.status >= 500 || isUnavailable(error))
+    log.error({ ...fields, cause: describeError(causeOf(error)) }, "request failed");
   else log.info(fields, "request refused");
+}
+
+/** A route whose clients know other statuses than ours says in `response.locals` how a failure is told to them. */
+export interface Refusing {
+  refusal?: (error: unknown) => AppError;
 }
 
 /** Whose request it was, and what of it failed: ids of ours and names of fields, never a value. */

@@ -5,7 +5,9 @@ import type { WorkspaceId } from "../../core/ids.js";
 import { authorize, type Authenticator } from "../access/authenticate.js";
 import { COUNT_NOTHING, type ItemLimit } from "../access/item-limit.js";
 import type { Limiter } from "../access/rate-limit.js";
-import type { Page, Context, Route } from "../route.js";
+import type { Access, Page, Context, Route } from "../route.js";
+import type { SdkDoor } from "../sdk/door.js";
+import { inDialect } from "../sdk/refusal.js";
 import type { Cursors } from "../shapes/page.js";
 import { readBatch, type Batch } from "../body/batch.js";
 import type { ByteBudget } from "../body/budget.js";
@@ -13,6 +15,7 @@ import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.j
 import { openToPages, requireOrigin } from "./cors.js";
 import type { BytesInFlight } from "./bytes-in-flight.js";
 import type { MeteredResponse, RouteMeter, Served } from "./meter.js";
+import type { Refusing } from "./refuse.js";
 import { sendReply } from "./respond.js";
 import { SHUTTING_DOWN, type Stopping } from "./stopping.js";
 import { isLarge, type EnterTurn } from "./workspace-turns.js";
@@ -30,6 +33,7 @@ export interface StageDeps {
   readonly bytesInFlight: BytesInFlight;
   readonly enterTurn: EnterTurn;
   readonly cursors: Cursors;
+  readonly sdkDoor: SdkDoor;
   readonly stopping: Stopping;
   /** How the answers of a route are counted. */
   readonly meterOf: (method: string, path: string) => RouteMeter;
@@ -42,15 +46,23 @@ export type Stages = (route: Route) => readonly RequestHandler[];
 /** Every request goes through these stages in order: who is it, what may it do, how often; then the body, then the work. */
 export const createStages = (deps: StageDeps): Stages => {
   const { checkHead, limits } = sharedStages(deps);
-  return (route) => [
-    begin(deps, route),
-    checkHead,
-    identifyCaller(deps, route),
-    readParameters(deps, route),
-    ...(route.inlineLimited === undefined ? [] : [limits(route.inlineLimited)]),
-    ...(route.body === undefined ? [] : [route.bodyIs === "batch" ? takeBatch(deps) : takeBody(deps, route)]),
-    answer(deps, route),
-  ];
+  return (route) =>
+    route.access.kind === "write_key"
+      ? [refuseInDialect, begin(deps, route), checkHead, takeFromSdk(deps, route), answer(deps, route)]
+      : [
+          begin(deps, route),
+          checkHead,
+          identifyCaller(deps, route),
+          readParameters(deps, route),
+          ...(route.inlineLimited === undefined ? [] : [limits(route.inlineLimited)]),
+          ...(route.body === undefined ? [] : [route.bodyIs === "batch" ? takeBatch(deps) : takeBody(deps, route)]),
+          answer(deps, route),
+        ];
+};
+
+const refuseInDialect: RequestHandler = (_request, response, next) => {
+  (response.locals as Refusing).refusal = inDialect;
+  next();
 };
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -127,24 +139,49 @@ const sharedStages = (deps: StageDeps) => ({
 });
 
 const identifyCaller =
-  ({ authenticator, itemLimit, enterTurn }: StageDeps, { access }: Route): RequestHandler =>
+  (deps: StageDeps, { access }: Route): RequestHandler =>
   async (request, response, next) => {
-    const context = contextOf(response);
-    if (access.kind === "operator") await authenticator.operator(request, response);
+    if (access.kind === "operator") await deps.authenticator.operator(request, response);
     if (access.kind === "role") {
-      const key = await authenticator.key(request, response);
-      context.key = key;
-      context.keyId = key.keyId;
-      context.sender = key.sender;
-      context.send = key.send;
-      context.workspace = key.workspace;
-      requireOrigin(request, response, key);
-      authorize(key, access);
-      if (key.perMinute !== null && access.send !== undefined)
-        context.countItems = await itemLimit.admit(request, response, key);
-      enterTurn({ workspace: key.workspace, now: context.now, bytes: 0 }, next);
+      const key = await deps.authenticator.key(request, response);
+      await admit(deps, request, response, key, access);
+      const { workspace, now } = contextOf(response);
+      deps.enterTurn({ workspace, now, bytes: 0 }, next);
     } else next();
   };
+
+/** The key's owner is the caller of the request. Throws what the key may not. */
+async function admit(
+  { itemLimit }: StageDeps,
+  request: Request,
+  response: Response,
+  key: KeyRecord,
+  access: Extract<Access, { kind: "role" }>,
+): Promise<void> {
+  const context = contextOf(response);
+  context.key = key;
+  context.keyId = key.keyId;
+  context.sender = key.sender;
+  context.send = key.send;
+  context.workspace = key.workspace;
+  requireOrigin(request, response, key);
+  authorize(key, access);
+  if (key.perMinute !== null && access.send !== undefined)
+    context.countItems = await itemLimit.admit(request, response, key);
+}
+
+/** What an SDK sends is read before anybody knows whose it is. */
+function takeFromSdk(deps: StageDeps, route: Route): RequestHandler {
+  const access = { kind: "role", role: "editor", send: "collect" } as const;
+  const take = deps.sdkDoor(route, (request, response, key) => admit(deps, request, response, key, access));
+  return async (request, response, next) => {
+    const taken = await take(request, response);
+    const context = contextOf(response);
+    context.params = request.params;
+    context.body = taken;
+    deps.enterTurn({ workspace: context.workspace, now: context.now, bytes: taken.bytes.length }, next);
+  };
+}
 
 function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
   const readParams = paramsReader(route.params ?? {});

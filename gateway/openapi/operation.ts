@@ -18,7 +18,7 @@ export function operationOf(row: Route, links: ReadonlyMap<number, Json>): Json 
     operationId,
     tags: [tag],
     summary,
-    description: [row.description, needs(access)].filter((part) => part !== undefined).join("\n\n"),
+    description: [row.description, alsoAt(row), needs(access)].filter((part) => part !== undefined).join("\n\n"),
     security: SECURITY[access.kind],
     "x-role": access.kind === "role" ? access.role : undefined,
     parameters: parameters.length === 0 ? undefined : parameters,
@@ -31,17 +31,27 @@ export function operationOf(row: Route, links: ReadonlyMap<number, Json>): Json 
 
 const SECURITY: Readonly<Record<Access["kind"], readonly Json[]>> = {
   role: [{ apiKey: [] }],
+  write_key: [{ writeKey: [] }],
   operator: [{ operatorKey: [] }],
   open: [],
 };
 
 export const SECURITY_SCHEMES = {
   apiKey: { type: "http", scheme: "bearer", description: "A key of a workspace: `onym_...`." },
+  writeKey: {
+    type: "http",
+    scheme: "basic",
+    description: "A collect-only key as the user name, without a password. SDKs also send it in other places.",
+  },
   operatorKey: { type: "http", scheme: "bearer", description: "The setting `OPERATOR_KEY` of the installation." },
 };
 
+const alsoAt = ({ also = [] }: Route): string | undefined =>
+  also.length === 0 ? undefined : `Also at ${also.map((path) => `\`${path}\``).join(", ")}.`;
+
 function needs(access: Access): string {
   if (access.kind === "open") return "Needs no key.";
+  if (access.kind === "write_key") return 'Needs a **collect-only key** (`send: "collect"`).';
   if (access.kind === "operator") return "Needs the **operator key**.";
   const { role, send } = access;
   const others = {

@@ -8,6 +8,7 @@ import type { ProfileId } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Context, type Reply, type Route } from "../route.js";
 import { DEVICE, EMAIL, USER } from "../shapes/examples.js";
+import { SDK_REFUSALS } from "../shapes/answers.js";
 import { FLAG, IDENTIFIER, nullable, record, UUID } from "../shapes/fields.js";
 import { DROPPED_IDENTIFIER, REF, RULE, showRef } from "../shapes/records.js";
 
@@ -31,6 +32,8 @@ export function identifyRoutes(services: Services): readonly Route[] {
     access: { kind: "role", role: "editor", send: "all" },
     query: { dry_run: FLAG },
   } as const;
+  /** SDKs send other bodies to these two paths, so whoever sends no key at all is taken for one of them. */
+  const shared = SDK_REFUSALS;
   return [
     route({
       ...row,
@@ -41,7 +44,7 @@ export function identifyRoutes(services: Services): readonly Route[] {
       description: "With `dry_run=true` nothing is written, and the answer shows the profiles before and after.",
       example: { body: { identifiers: [EMAIL, USER] } },
       body: record({ identifiers: Type.Array(IDENTIFIER, { minItems: 1, maxItems: identifiersMax }) }),
-      responses: { 200: record(LINKED) },
+      responses: { ...shared, 200: record(LINKED) },
       handle: async (context) => {
         const dryRun = mayDryRun(context);
         return showLinked(await identify(services, context, context.body.identifiers, { dryRun }), dryRun);
@@ -57,6 +60,7 @@ export function identifyRoutes(services: Services): readonly Route[] {
       example: { body: { anonymous: DEVICE, known: USER } },
       body: record({ anonymous: IDENTIFIER, known: IDENTIFIER }),
       responses: {
+        ...shared,
         200: record(LINKED),
         409: problemSchema(409, {
           rule: nullable(RULE),

@@ -1,12 +1,20 @@
-import type { TSchema } from "typebox";
+import { Type, type TSchema } from "typebox";
 import { problemSchema } from "../http/error-response.js";
 import type { Responses, Route } from "../route.js";
 
 /** Answers of every route: a wrong parameter or header, a request that is too slow or cannot be met, and failures of ours. */
 const ALWAYS = [400, 406, 408, 417, 431, 500, 503];
 
+/** Those of routes for SDKs, which need a `message` too; what never comes to a route has none. */
+const SDK_STATUSES = [400, 401, 403, 404, 406, 408, 413, 415, 417, 429, 431, 500];
+
+export const SDK_REFUSALS: Responses = Object.fromEntries(
+  SDK_STATUSES.map((status) => [status, problemSchema(status, { message: Type.Optional(Type.String()) })]),
+);
+
 /** Every status that the route can answer, with the schema of its body. */
 export function answersOf({ access, params, body, responses }: Route): Responses {
+  if (access.kind === "write_key") return { ...SDK_REFUSALS, ...responses };
   const statuses = [
     ...ALWAYS,
     // 429: too many failed authentications.

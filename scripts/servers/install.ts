@@ -23,7 +23,7 @@ export function requireProgram(name: string, packages: string, folders: readonly
   throw new Error(`${name} is missing; on Debian or Ubuntu: apt-get install -y --no-install-recommends ${packages}`);
 }
 
-/** The folder of what `build` made out of these files of the source folder, made once for each content of theirs. */
+/** The folder of what `build` made out of these files of the source folder, made once for each content of theirs; a file elsewhere has a whole path. */
 export async function installed(
   title: string,
   files: readonly string[],
@@ -31,7 +31,7 @@ export async function installed(
   build: (folder: string) => Promise<void>,
 ): Promise<string> {
   const hash = createHash("sha256");
-  for (const file of files) hash.update(readFileSync(path.join(SOURCE, file)));
+  for (const file of files) hash.update(readFileSync(path.resolve(SOURCE, file)));
   const folder = path.join(installFolder(), `${title}-${hash.digest("hex").slice(0, 12)}`);
   if (existsSync(folder)) return folder;
   // One at a time: two Mavens at once can spoil each other's downloads.
@@ -56,7 +56,7 @@ function removeTorn(): void {
 /** The jars that a pom names, into a folder. */
 export async function copyJars(pom: string, folder: string): Promise<void> {
   const goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", `-DoutputDirectory=${folder}`];
-  const file = `--file=${path.join(SOURCE, pom)}`;
+  const file = `--file=${path.resolve(SOURCE, pom)}`;
   await run(requireProgram("mvn", JAVA_PACKAGES), ["--batch-mode", "--quiet", file, ...goal]);
 }
 

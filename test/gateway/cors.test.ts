@@ -10,8 +10,8 @@ const ALLOW_ORIGIN = "access-control-allow-origin";
 
 /** The table needs no ports until a route is called. */
 const ROUTES = createRoutes({ limits: { identifiersMax: 20 } } as unknown as Services);
-const PATHS = [...new Set(ROUTES.map(({ path }) => path))];
-const FOR_PAGES = new Set(ROUTES.filter(({ cors }) => cors === true).map(({ path }) => path));
+const PATHS = [...new Set(ROUTES.flatMap(({ path, also = [] }) => [path, ...also]))];
+const FOR_PAGES = new Set(ROUTES.filter(({ cors }) => cors === true).flatMap(({ path, also = [] }) => [path, ...also]));
 const targetOf = (path: string): string => path.replaceAll(/:\w+/g, "x");
 
 /** The headers about origins, of what a page could read. */

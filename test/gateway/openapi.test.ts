@@ -49,8 +49,12 @@ function lacks(rows: readonly Route[]): readonly string[] {
   });
 }
 
+const basic = (key: string): string => `Basic ${Buffer.from(`${key}:`).toString("base64")}`;
+
 describe("GET /openapi.json", () => {
   const app = useApp();
+  const sendAsSdk = ({ method, body }: Operation, target: string, key: string) =>
+    app().send(method, target.replace("onym_...", key), { body, headers: { Authorization: basic(key) } });
   let document: Json;
   before(async () => {
     document = (await app().send("GET", "/openapi.json")).body;
@@ -73,7 +77,7 @@ describe("GET /openapi.json", () => {
       assert.ok(tags.has(listAt(operation, "tags")[0]), operationId);
       assert.match(
         String(operation["description"]),
-        /Needs (a key of role \*\*|the \*\*operator key|no key)/,
+        /Needs (a key of role \*\*|a \*\*collect-only key|the \*\*operator key|no key)/,
         operationId,
       );
       assert.equal(security === "apiKey", role !== null, operationId);
@@ -82,7 +86,9 @@ describe("GET /openapi.json", () => {
         statuses.some((status) => status < 300),
         operationId,
       );
-      for (const status of [400, 500, 503, ...(security === null ? [] : [401, 429])])
+      // SDKs are never told 503.
+      const always = security === "writeKey" ? [400, 413, 500] : [400, 500, 503];
+      for (const status of [...always, ...(security === null ? [] : [401, 429])])
         assert.ok(statuses.includes(status), `${operationId}: ${status}`);
     }
   });
@@ -104,8 +110,10 @@ describe("GET /openapi.json", () => {
       if (security === "operatorKey") return OPERATOR_KEY;
       return security === null ? null : workspace.key(role as Caller);
     };
-    const walk = createWalk(document, async ({ operation: { method, body, ...operation }, target }) =>
-      app().send(method, target, { key: await keyFor(operation), body }),
+    const walk = createWalk(document, async ({ operation, target }) =>
+      operation.security === "writeKey"
+        ? sendAsSdk(operation, target, await workspace.key("collect"))
+        : app().send(operation.method, target, { key: await keyFor(operation), body: operation.body }),
     );
     assert.equal(walk.operations.length, ROWS.length);
     for (const { operationId } of walk.operations) {

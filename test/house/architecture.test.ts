@@ -39,12 +39,13 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     neo4j: ["", "rules", "scheduling"],
   },
   gateway: {
-    "": ["body", "routes", "shapes"],
+    "": ["body", "routes", "sdk", "shapes"],
     access: ["", "http", "shapes"],
     body: [],
-    http: ["", "access", "body", "shapes"],
+    http: ["", "access", "body", "sdk", "shapes"],
     openapi: ["", "shapes"],
     routes: ["", "access", "body", "http", "shapes"],
+    sdk: ["", "access", "body", "http", "shapes"],
     shapes: ["", "http"],
   },
 };

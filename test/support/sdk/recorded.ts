@@ -8,6 +8,7 @@ const FOLDER = fileURLToPath(new URL("../../../../../shared/data/sdk-requests/",
 export interface Recorded {
   readonly method: string;
   readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
   readonly content_encoding?: string;

@@ -1,0 +1,29 @@
+import type { Request, Response } from "express";
+import { AppError, tooLarge } from "../../core/errors.js";
+import type { HeldBytes } from "../body/budget.js";
+import { inflate, isGzip } from "../body/inflate.js";
+import { readBody } from "../body/read.js";
+
+/**
+ * The body as text. SDKs send JSON under other media types, and compressed with or without a header that says so, so only its bytes
+ * count. Throws `payload_too_large` beyond the limit, as it comes or inflated.
+ */
+export async function readSdkBody(
+  request: Request,
+  response: Response,
+  bytesMax: number,
+  held: HeldBytes,
+): Promise<Buffer> {
+  const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
+  if (encoding !== "gzip" && encoding !== "identity")
+    throw new AppError("unsupported_media_type", "Content-Encoding must be gzip or identity.");
+  if (Number(request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge("", bytesMax);
+  const took = (bytes: number): void => held.add(bytes);
+  const sent = await readBody(request, response, { bytesMax, toldMax: bytesMax, path: "" }, took);
+  if (encoding !== "gzip" && !isGzip(sent)) return sent;
+  const inflated = await inflate(sent, { bytesMax, took });
+  held.add(-sent.length);
+  if (inflated.kind === "too_large") throw tooLarge("", bytesMax);
+  if (inflated.kind === "broken") throw new AppError("invalid_json", "The body is no gzip.");
+  return inflated.bytes;
+}
