@@ -12,7 +12,7 @@ import { SDK_REFUSALS } from "../shapes/answers.js";
 import { FLAG, IDENTIFIER, nullable, record, UUID } from "../shapes/fields.js";
 import { DROPPED_IDENTIFIER, REF, RULE, showRef } from "../shapes/records.js";
 
-const LINKED = {
+export const LINKED = {
   /** Null when a dry run would make a new profile. */
   profile_id: nullable(UUID),
   outcome: Type.Enum(["created", "linked", "merged", "unchanged", "partial"]),

@@ -28,7 +28,7 @@ const LOOKUP_MAX = 100;
 const PAGE_BYTES_MAX = 2 * 1_048_576;
 
 const SCALAR = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
-const PROFILE = {
+export const PROFILE = {
   profile_id: UUID,
   identifiers: Type.Array(SHOWN_IDENTIFIER),
   traits: Type.Record(Type.String(), Type.Union([SCALAR, Type.Array(SCALAR)])),
