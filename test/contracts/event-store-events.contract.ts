@@ -30,6 +30,7 @@ export const eventSentences: Contract<EventStore> = {
     const event = anEvent({
       fingerprint: "f".repeat(64),
       folds: false,
+      scoped: true,
       identifiers: [],
       dropped: [{ identifier: { namespace: "email", value: "null" }, rule: "blocked" }],
     });

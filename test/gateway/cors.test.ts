@@ -40,8 +40,11 @@ describe("A page of another origin", () => {
       headers: { ...(origin !== null && { Origin: origin }), ...headers },
     });
 
+  const batch = (key: string | null, origin: string, body: unknown) =>
+    app().send("POST", "/v1/collect/batch", { key, body, headers: { Origin: origin } });
+
   it("may ask for every route that is for pages, without a key, and is told what it may send there", async () => {
-    assert.ok(FOR_PAGES.has("/v1/collect"));
+    assert.ok(FOR_PAGES.has("/v1/collect") && FOR_PAGES.has("/v1/collect/batch"));
     for (const path of FOR_PAGES) {
       const asked = {
         Origin: SHOP,
@@ -84,6 +87,7 @@ describe("A page of another origin", () => {
       const answer = await collect(key, origin);
       assert.deepEqual([answer.status, shared(answer)], [202, OPEN]);
     }
+    assert.deepEqual(shared(await batch(key, SHOP, { events: [event] })), OPEN);
     assert.deepEqual(shared(await collect(key, null)), {}, "who is no page is told nothing about origins");
   });
 
@@ -120,6 +124,9 @@ describe("A page of another origin", () => {
       [406, () => collect(open, SHOP, event, { Accept: "text/html" }), OPEN],
       [422, () => collect(own, SHOP, submission("none", {})), FOR_SHOP],
       [422, () => collect(own, SHOP, large), FOR_SHOP],
+      [422, () => batch(own, SHOP, { events: [] }), FOR_SHOP],
+      [401, () => batch(null, SHOP, { events: [event] }), OPEN],
+      [403, () => batch(own, THIEF, { events: [event] }), { ...OPEN, vary: "Origin" }],
     ];
     for (const [status, refusal, headers] of refusals) {
       const answer = await refusal();

@@ -109,6 +109,15 @@ const CALLS: readonly ((draw: () => Item, random: Random) => Call)[] = [
       },
     };
   },
+  (draw, random) => {
+    const items = Array.from({ length: 1 + random.below(4) }, draw);
+    return {
+      shows: `batch ${items.map((item) => item.join(" ")).join(", then ")}`,
+      items,
+      make: ({ post, schemaId }) =>
+        post("/v1/collect/batch", { events: items.map((item) => submission(schemaId, payloadOf(item))) }, 202),
+    };
+  },
   (draw) => {
     const identifiers = draw().map(identifierOf);
     return { shows: "identify", items: [], make: ({ post }) => post("/v1/identify", { identifiers }, 403) };
