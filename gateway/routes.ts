@@ -16,6 +16,7 @@ import { sdkSettingRoutes } from "./routes/sdk/settings.js";
 import { undoRoutes } from "./routes/undo.js";
 import { statsRoutes } from "./routes/watch/stats.js";
 import { workspaceRoutes } from "./routes/workspaces.js";
+import { importRoutes } from "./sdk/import.js";
 import { sdkRoutes } from "./sdk/routes.js";
 
 /** The hot ones first: Express tries them in this order. */
@@ -37,6 +38,7 @@ const TABLE = [
   keyRoutes,
   workspaceRoutes,
   sdkRoutes,
+  importRoutes,
 ];
 
 /** All of `/v1`. */

@@ -19,6 +19,8 @@ export interface SdkSent {
   readonly envelope: Envelope;
   /** Of items that do not say it. */
   readonly type: SdkType | null;
+  /** Its items came long ago, and say when. */
+  readonly isArchive?: true;
 }
 
 export interface SdkRejection {
@@ -37,7 +39,7 @@ export interface SdkAcceptance {
   readonly rejected: readonly SdkRejection[];
 }
 
-type AcceptServices = ItemServices & Pick<Services, "queue" | "metrics" | "quarantine">;
+export type AcceptServices = ItemServices & Pick<Services, "queue" | "metrics" | "quarantine">;
 
 /** Many items are judged without holding the event loop longer than this, milliseconds. */
 const TURN_MS = 5;
@@ -86,13 +88,13 @@ export const createAcceptItems =
 const optionsOf = (
   { limits }: AcceptServices,
   { workspace, sender, now }: Caller,
-  { type }: SdkSent,
+  { type, isArchive }: SdkSent,
   switches: Parameters<typeof mapItems>[2]["switches"],
 ) => ({
   workspace,
   sender,
   now,
-  receivedAt: now,
+  receivedAt: isArchive === true ? ("in_item" as const) : now,
   itemBytesMax: limits.payloadBytesMax,
   depthMax: limits.depthMax,
   switches,

@@ -23,8 +23,11 @@ const SKEW_MS_MIN = 60_000;
 export interface Received {
   /** Milliseconds since 1970, by our clock. */
   readonly now: number;
-  /** When the request came, to compare `sentAt` with: `now`, or what an archive says; null: clocks are not corrected. */
-  readonly receivedAt: number | null;
+  /**
+   * When the request came, to compare `sentAt` with. `in_item`: as each item of an archive says; of one that does not, clocks are not
+   * corrected.
+   */
+  readonly receivedAt: number | "in_item";
 }
 
 /** When it happened, or the problem that nobody can say. */
@@ -38,7 +41,8 @@ export function timeOf(
   if (!isGiven(given)) return instantOf(now);
   const claimed = typeof given === "string" ? parseAnyOffset(given) : null;
   if (claimed === null) return { path, message: "must be an ISO 8601 date-time with Z or an offset, of 1970 to 9999" };
-  const corrected = shift(claimed, receivedAt === null ? 0 : skewOf(item, envelope, claimed, receivedAt));
+  const came = receivedAt === "in_item" ? msIn(memberOf(item, "receivedAt")) : receivedAt;
+  const corrected = shift(claimed, came === null ? 0 : skewOf(item, envelope, claimed, came));
   if (corrected === null) return { path, message: "is outside of the years 1970 to 9999 by the sender's clock" };
   return isFarAhead(corrected, now) ? { path, message: "must not be more than 24 hours ahead" } : corrected;
 }
@@ -62,4 +66,8 @@ function skewOf(
   return Math.abs(skew) > SKEW_MS_MIN ? skew : 0;
 }
 
+function msIn(value: unknown): number | null {
+  const instant = instantIn(value);
+  return instant === null ? null : msOf(instant);
+}
 const instantIn = (value: unknown): Instant | null => (typeof value === "string" ? parseAnyOffset(value) : null);

@@ -55,10 +55,15 @@ export const createStages = (deps: StageDeps): Stages => {
           identifyCaller(deps, route),
           readParameters(deps, route),
           ...(route.inlineLimited === undefined ? [] : [limits(route.inlineLimited)]),
-          ...(route.body === undefined ? [] : [route.bodyIs === "batch" ? takeBatch(deps) : takeBody(deps, route)]),
+          ...(route.body === undefined ? [] : [readerOf(deps, route)]),
           answer(deps, route),
         ];
 };
+
+function readerOf(deps: StageDeps, route: Route): RequestHandler {
+  if (route.bodyIs === "batch") return takeBatch(deps);
+  return route.bodyIs === "sdk_batch" ? takeSdkBatch(deps) : takeBody(deps, route);
+}
 
 const refuseInDialect: RequestHandler = (_request, response, next) => {
   (response.locals as Refusing).refusal = inDialect;
@@ -173,7 +178,7 @@ async function admit(
 /** What an SDK sends is read before anybody knows whose it is. */
 function takeFromSdk(deps: StageDeps, route: Route): RequestHandler {
   const access = { kind: "role", role: "editor", send: "collect" } as const;
-  const take = deps.sdkDoor(route, (request, response, key) => admit(deps, request, response, key, access));
+  const take = deps.sdkDoor.dialect(route, (request, response, key) => admit(deps, request, response, key, access));
   return async (request, response, next) => {
     const taken = await take(request, response);
     const context = contextOf(response);
@@ -182,6 +187,17 @@ function takeFromSdk(deps: StageDeps, route: Route): RequestHandler {
     deps.enterTurn({ workspace: context.workspace, now: context.now, bytes: taken.bytes.length }, next);
   };
 }
+
+/** The messages of an SDK, with a key of ours. */
+const takeSdkBatch =
+  (deps: StageDeps): RequestHandler =>
+  async (request, response, next) => {
+    const context = contextOf(response);
+    const { workspace, now } = context;
+    const taken = await deps.sdkDoor.batch(request, response, workspace);
+    context.body = taken;
+    deps.enterTurn({ workspace, now, bytes: taken.bytes.length }, next);
+  };
 
 function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
   const readParams = paramsReader(route.params ?? {});

@@ -1,6 +1,7 @@
 import type { Request, Response } from "express";
 import type { KeyRecord } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
+import type { WorkspaceId } from "../../core/ids.js";
 import { openEnvelope, writeKeysIn, type Envelope } from "../../core/sdk/envelope.js";
 import type { Authenticator } from "../access/authenticate.js";
 import { addressOf } from "../access/rate-limit.js";
@@ -34,11 +35,15 @@ export interface SdkRequest {
 /** Makes the key's owner the caller of the request; throws what the key may not. */
 export type Admit = (request: Request, response: Response, key: KeyRecord) => Promise<void>;
 
-/** Reads the requests of a route in the dialect of SDKs: who sends it, which only its body may say, and what it holds. */
-export type SdkDoor = (
-  route: Pick<Route, "body" | "bodyIs">,
-  admit: Admit,
-) => (request: Request, response: Response) => Promise<SdkRequest>;
+export interface SdkDoor {
+  /** Reads the requests of a route in the dialect of SDKs: who sends it, which only its body may say, and what it holds. */
+  dialect(
+    route: Pick<Route, "body" | "bodyIs">,
+    admit: Admit,
+  ): (request: Request, response: Response) => Promise<SdkRequest>;
+  /** Reads a batch in the form of SDKs that a key of ours sends; its `writeKey` is not looked at. */
+  batch(request: Request, response: Response, workspace: WorkspaceId): Promise<SdkRequest>;
+}
 
 export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDeps): SdkDoor {
   const keyless = createByteBudget({
@@ -52,7 +57,19 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
     return key;
   };
 
-  return ({ body, bodyIs }, admit) => {
+  const readOf = async (
+    request: Request,
+    response: Response,
+    workspace: WorkspaceId,
+    isBatch: boolean,
+  ): Promise<Opened> => {
+    const held = hold(response, bodies.open(workspace));
+    const opened = await open(request, response, { limit: bodyBytesMax, held, isBatch });
+    held.add(opened.bytes.length);
+    return opened;
+  };
+
+  const dialect: SdkDoor["dialect"] = ({ body, bodyIs }, admit) => {
     const isBatch = bodyIs === "sdk_batch";
     /** The key is known before anything is read. */
     const readKnown = async (
@@ -64,9 +81,7 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
       const key = await keyOf(request, response, writeKey);
       await admit(request, response, key);
       if (body === undefined) return { bytes: NOTHING, envelope: null, writeKey: writeKey ?? "" };
-      const held = hold(response, bodies.open(key.workspace));
-      const opened = await open(request, response, { limit: bodyBytesMax, held, isBatch });
-      held.add(opened.bytes.length);
+      const opened = await readOf(request, response, key.workspace, isBatch);
       agreed([...inHead, ...keysInBody(opened.writeKeys)]);
       return readable(opened, writeKey);
     };
@@ -90,6 +105,10 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
         ? readUnknown(request, response)
         : readKnown(request, response, inHead, writeKey);
     };
+  };
+  return {
+    dialect,
+    batch: async (request, response, workspace) => readable(await readOf(request, response, workspace, true), null),
   };
 }
 

@@ -19,9 +19,9 @@ const MESSAGE = Type.Object(
   },
   { description: "a message as the SDKs send it" },
 );
-const BATCH = Type.Object({ batch: Type.Array(MESSAGE) });
+export const BATCH = Type.Object({ batch: Type.Array(MESSAGE) });
 
-const ACCEPTED = record({
+export const ACCEPTED = record({
   success: Type.Literal(true),
   accepted: Type.Integer(),
   duplicates: Type.Integer(),
@@ -185,7 +185,7 @@ const WRITE_KEY = "onym_...";
 const SHOWN_MAX = 20;
 const MESSAGE_ID_CHARACTERS_MAX = 255;
 
-const showAccepted = ({ accepted, duplicates, quarantined, rejected }: SdkAcceptance): Reply =>
+export const showAccepted = ({ accepted, duplicates, quarantined, rejected }: SdkAcceptance): Reply =>
   reply(200, {
     success: true,
     accepted,

@@ -62,6 +62,7 @@ const DECLARED: Readonly<Record<string, Declared>> = {
   "POST /v1/i": "write_key",
   "POST /v1/group": "write_key",
   "POST /v1/a": "write_key",
+  "POST /v1/import": "admin",
   "POST /v1/m": "open",
   "GET /v1/projects/:key/settings": "write_key",
   "GET /sourceConfig": "write_key",
