@@ -35,7 +35,7 @@ export const authenticatorOf = ({ config, now, backends }: Parts): Authenticator
 
 /** What every request of this process goes through. */
 export async function stagesOf(
-  { config, now, backends, telemetry }: Parts,
+  { config, now, backends, telemetry, tracing }: Parts,
   authenticator: Authenticator,
   stopping: Stopping,
 ): Promise<Stages> {
@@ -78,6 +78,7 @@ export async function stagesOf(
     }),
     stopping,
     meterOf: telemetry.meterOf,
+    traced: tracing.traced,
     now,
   });
 }

@@ -7,6 +7,7 @@ import type { Validator } from "../core/schema/validation/validator.js";
 import type { Backends } from "./backends.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { Telemetry } from "./telemetry/registry.js";
+import type { Tracing } from "./telemetry/tracing.js";
 
 /** What the halves of the service, gateway and worker, are built from. */
 export interface Parts {
@@ -18,6 +19,7 @@ export interface Parts {
   readonly validator: Validator;
   readonly lifecycle: Lifecycle;
   readonly telemetry: Telemetry;
+  readonly tracing: Tracing;
   /** Those of the process, and the statistics of workspaces with them. */
   readonly metrics: Metrics;
   readonly stats: Pick<StatsStore, "read">;

@@ -27,6 +27,7 @@ import { startProbes } from "./readiness.js";
 import { measureBackends, measureIdentity, timedCommit } from "./telemetry/measured.js";
 import { createRecorder, withStats } from "./telemetry/recorder.js";
 import { createTelemetry } from "./telemetry/registry.js";
+import { openTracing } from "./telemetry/tracing.js";
 import { VERSION } from "./telemetry/version.js";
 import { startWorker } from "./worker.js";
 
@@ -58,7 +59,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const telemetry = createTelemetry(VERSION);
     const { metrics: measured } = telemetry;
     const opened = await openBackends(config, log, lifecycle, timedCommit(measured, options.commit));
-    const backends = measureBackends(options.wrap?.(opened) ?? opened, config, measured);
+    const tracing = openTracing(VERSION);
+    const backends = tracing.backends(measureBackends(options.wrap?.(opened) ?? opened, config, measured));
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
     lifecycle.opened("validator", () => validator.close());
     const clock = await startClock({
@@ -67,7 +69,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       isShared: config.MONGODB_URL !== "",
       lifecycle,
     });
-    const identity = measureIdentity(identityOf(options, backends, clock, measured), measured);
+    const identity = tracing.identity(measureIdentity(identityOf(options, backends, clock, measured), measured));
     const { metrics, stats } = recordStats({ log, now: clock.now, backends, lifecycle }, measured);
     const parts: Parts = {
       config,
@@ -78,6 +80,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       validator,
       lifecycle,
       telemetry,
+      tracing,
       metrics,
       stats,
     };

@@ -27,6 +27,8 @@ interface Header {
   readonly key: KeyId;
   readonly fp: string | null;
   readonly notes?: EventNotes;
+  /** The trace that it belongs to; always last. */
+  readonly tp?: string;
 }
 
 const pair = ({ namespace, value }: Identifier): readonly [string, string] => [namespace, value];
@@ -72,6 +74,22 @@ export const EVENT_ID_BYTES = EVENT_ID_AT + 36;
 
 /** Of a message of ours, without parsing it; of any other some text. */
 export const eventIdIn = (message: Buffer): string => message.toString("latin1", EVENT_ID_AT, EVENT_ID_BYTES);
+
+/** The message of ours with the trace that it belongs to, a W3C `traceparent`, in its header. */
+export function withTraceparent(message: Buffer, traceparent: string): Buffer {
+  const end = message.indexOf(LF) - 1;
+  return Buffer.concat([message.subarray(0, end), Buffer.from(`,"tp":"${traceparent}"`), message.subarray(end)]);
+}
+
+const TRACEPARENT_AT_END = /,"tp":"([0-9a-f-]{55})"\}$/;
+const TRACEPARENT_END_BYTES = 64;
+
+/** Of a message of ours, without parsing it; null if it has none. */
+export function traceparentIn(message: Buffer): string | null {
+  const end = message.indexOf(LF);
+  const last = message.toString("latin1", Math.max(0, end - TRACEPARENT_END_BYTES), Math.max(0, end));
+  return TRACEPARENT_AT_END.exec(last)?.[1] ?? null;
+}
 
 export type Decoded =
   | { readonly kind: "event"; readonly event: EventRecord }

@@ -1,5 +1,6 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Door } from "../../core/metrics.js";
+import type { Route } from "../route.js";
 
 /** Counts the answers of one route. */
 export interface RouteMeter {
@@ -38,3 +39,10 @@ export function metered(Base: ResponseClass, nowhere: Served): ResponseClass {
 
 export const NO_METER: RouteMeter = { answered: () => {} };
 export const UNCOUNTED: Served = { meter: NO_METER, door: null };
+
+/** Runs the work of a route as a span of the trace that the request's headers name. */
+export type Traced = <T>(
+  route: Pick<Route, "operationId" | "path">,
+  headers: IncomingHttpHeaders,
+  work: () => Promise<T>,
+) => Promise<T>;

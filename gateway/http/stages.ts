@@ -5,7 +5,7 @@ import type { WorkspaceId } from "../../core/ids.js";
 import { authorize, type Authenticator } from "../access/authenticate.js";
 import { COUNT_NOTHING, type ItemLimit } from "../access/item-limit.js";
 import type { Limiter } from "../access/rate-limit.js";
-import type { Access, Page, Context, Route } from "../route.js";
+import type { Access, Page, Context, Reply, Route } from "../route.js";
 import type { SdkDoor } from "../sdk/door.js";
 import { inDialect } from "../sdk/refusal.js";
 import type { Cursors } from "../shapes/page.js";
@@ -14,7 +14,7 @@ import type { ByteBudget } from "../body/budget.js";
 import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.js";
 import { openToPages, requireOrigin } from "./cors.js";
 import type { BytesInFlight } from "./bytes-in-flight.js";
-import type { MeteredResponse, RouteMeter, Served } from "./meter.js";
+import type { MeteredResponse, RouteMeter, Served, Traced } from "./meter.js";
 import type { Refusing } from "./refuse.js";
 import { sendReply } from "./respond.js";
 import { SHUTTING_DOWN, type Stopping } from "./stopping.js";
@@ -35,6 +35,8 @@ export interface StageDeps {
   readonly cursors: Cursors;
   readonly sdkDoor: SdkDoor;
   readonly stopping: Stopping;
+  /** Null: nobody traces. */
+  readonly traced: Traced | null;
   /** How the answers of a route are counted. */
   readonly meterOf: (method: string, path: string) => RouteMeter;
   readonly now: () => number;
@@ -253,17 +255,19 @@ const takeBatch =
     next();
   };
 
-const answer =
-  ({ bytesInFlight }: StageDeps, { handle, method, isRead }: Route): RequestHandler =>
-  async (_request, response) => {
+function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHandler {
+  const { method, isRead } = route;
+  const handle = (request: Request, context: Context): Promise<Reply> =>
+    traced === null ? route.handle(context) : traced(route, request.headers, () => route.handle(context));
+  return async (request, response) => {
     const context = contextOf(response);
     // What the others answer is small.
-    if (method !== "get" && isRead !== true) return sendReply(response, await handle(context));
+    if (method !== "get" && isRead !== true) return sendReply(response, await handle(request, context));
     const share = bytesInFlight.open(context.workspace);
     context.takeBytes = share.take;
     response.once("close", share.leave);
     try {
-      const reply = await handle(context);
+      const reply = await handle(request, context);
       share.settle(Buffer.byteLength(reply.json));
       sendReply(response, reply);
     } finally {
@@ -272,6 +276,7 @@ const answer =
       else response.once("close", share.release);
     }
   };
+}
 
 const SINGLE_HEADERS = new Set(["host", "authorization", "idempotency-key", "content-type", "content-encoding"]);
 const SINGLE_LENGTHS = new Set([...SINGLE_HEADERS].map((name) => name.length));

@@ -63,6 +63,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   helmet: ["gateway/http/pages.ts"],
   express: ["gateway/", "scripts/bench/"],
   "prom-client": ["app/telemetry/"],
+  "@opentelemetry/api": ["app/telemetry/"],
   "express-rate-limit": ["gateway/"],
   libsql: ["store/embedded/", "scripts/bench/", "scripts/servers/exclusive.ts"],
   pino: ["app/logger.ts"],
