@@ -5,7 +5,8 @@ import { bounded } from "../../core/errors.js";
 import { SDK_TYPES, type SdkType } from "../../core/sdk/item.js";
 import { ERROR_ITEM } from "../http/error-response.js";
 import { reply, route, type Context, type Reply, type Route } from "../route.js";
-import { EMAIL } from "../shapes/examples.js";
+import { SDK_REFUSALS } from "../shapes/answers.js";
+import { EMAIL, WRITE_KEY_SHOWN } from "../shapes/examples.js";
 import { nullable, record } from "../shapes/fields.js";
 import { RUDDER_SOURCE_CONFIG, rudderSourceConfig, SEGMENT_SETTINGS, segmentSettings, warningsOf } from "./browser.js";
 import type { SdkRequest } from "./door.js";
@@ -103,7 +104,7 @@ export function sdkRoutes(services: Services): readonly Route[] {
     method: "post" as const,
     query,
     door: "sdk" as const,
-    responses: { 200: ACCEPTED },
+    responses: { ...SDK_REFUSALS, 200: ACCEPTED },
     handle: async (context: Context): Promise<Reply> => {
       const { bytes, envelope } = context.body as SdkRequest;
       await context.countItems(envelope!.items.length - 1);
@@ -155,9 +156,9 @@ export function sdkRoutes(services: Services): readonly Route[] {
       path: "/v1/projects/:key/settings",
       operationId: "getSegmentSettings",
       summary: "What Segment's browser SDK asks for first: where to send to",
-      example: { params: { key: WRITE_KEY } },
+      example: { params: { key: WRITE_KEY_SHOWN } },
       params: { key: Type.String() },
-      responses: { 200: SEGMENT_SETTINGS },
+      responses: { ...SDK_REFUSALS, 200: SEGMENT_SETTINGS },
       handle: async ({ workspace, params }) =>
         reply(200, segmentSettings(params.key, services.publicUrl(), await warningsOf(services, workspace))),
     }),
@@ -169,7 +170,7 @@ export function sdkRoutes(services: Services): readonly Route[] {
       summary: "What RudderStack's browser SDK asks for first",
       example: {},
       query,
-      responses: { 200: RUDDER_SOURCE_CONFIG },
+      responses: { ...SDK_REFUSALS, 200: RUDDER_SOURCE_CONFIG },
       handle: async ({ workspace, keyId, body }) => {
         const { writeKey } = body as SdkRequest;
         return reply(200, rudderSourceConfig(keyId, writeKey, await warningsOf(services, workspace)));
@@ -177,9 +178,6 @@ export function sdkRoutes(services: Services): readonly Route[] {
     }),
   ];
 }
-
-/** Stands in the reference for a collect-only key. */
-const WRITE_KEY = "onym_...";
 
 /** So many of them are told; all are counted. */
 const SHOWN_MAX = 20;

@@ -14,7 +14,8 @@ export const SDK_REFUSALS: Responses = Object.fromEntries(
 
 /** Every status that the route can answer, with the schema of its body. */
 export function answersOf({ access, params, body, responses }: Route): Responses {
-  if (access.kind === "write_key") return { ...SDK_REFUSALS, ...responses };
+  // Each of them has its own form of every refusal in its row.
+  if (access.kind === "write_key") return responses;
   const statuses = [
     ...ALWAYS,
     // 429: too many failed authentications.

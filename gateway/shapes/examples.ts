@@ -25,3 +25,6 @@ export const answered = (operationId: string, pointer: string, shown: string = S
   pointer,
   shown,
 });
+
+/** Stands in the reference for a collect-only key. */
+export const WRITE_KEY_SHOWN = "onym_...";

@@ -3,6 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Json } from "../../gateway/openapi/operation.js";
 import { documentOf } from "../../gateway/openapi/document.js";
 import { route, reply, type Route } from "../../gateway/route.js";
+import { WRITE_KEY_SHOWN } from "../../gateway/shapes/examples.js";
 import { createWalk, operationsOf, type Operation } from "../../scripts/fuzz/walk.js";
 import { at, listAt, OPERATOR_KEY, useApp, type Caller } from "../support/service/app.js";
 import { ROWS } from "../support/service/check-answer.js";
@@ -54,7 +55,7 @@ const basic = (key: string): string => `Basic ${Buffer.from(`${key}:`).toString(
 describe("GET /openapi.json", () => {
   const app = useApp();
   const sendAsSdk = ({ method, body }: Operation, target: string, key: string) =>
-    app().send(method, target.replace("onym_...", key), { body, headers: { Authorization: basic(key) } });
+    app().send(method, target.replace(WRITE_KEY_SHOWN, key), { body, headers: { Authorization: basic(key) } });
   let document: Json;
   before(async () => {
     document = (await app().send("GET", "/openapi.json")).body;

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import { listAt, textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
+import { basic, sendSdk, track, type SdkSending } from "../../support/sdk/client.js";
+
+const MIB = 1_048_576;
+const filled = (bytes: number): string => "x".repeat(bytes);
+
+describe("A request of an SDK", () => {
+  const app = useApp();
+  let workspace: TestWorkspace;
+  let key: string;
+  before(async () => {
+    workspace = await app().workspace();
+    key = await workspace.key("collect");
+  });
+  const batch = (items: readonly unknown[], sending: SdkSending = {}) =>
+    sendSdk(app(), "/v1/batch", { key, body: { batch: items }, ...sending });
+
+  it("is taken on every path of theirs, with a slash too many and parameters that nobody knows", async () => {
+    const batches = [
+      "/v1/batch",
+      "/v1/b",
+      "/v1/import",
+      "/v1/import/",
+      "//v1/batch",
+      "/v1//b/?retry=1",
+      "/beacon/v1/batch",
+    ];
+    for (const target of batches) {
+      const answer = await sendSdk(app(), target, { key, body: { batch: [track()] } });
+      assert.deepEqual([answer.status, answer.body["accepted"]], [200, 1], target);
+    }
+    const calls = ["track", "identify", "page", "group", "alias", "screen"];
+    for (const call of calls)
+      for (const target of [`/v1/${call}`, `/v1/${call[0]!}`, `//v1/${call}/?v=1`]) {
+        const body = { userId: "u-1", previousId: "a-1", event: "e", groupId: "g" };
+        const answer = await sendSdk(app(), target, { key, body });
+        assert.deepEqual([answer.status, answer.body["accepted"]], [200, 1], target);
+      }
+  });
+
+  it("tells of Segment's browser SDK itself, without a key, and nothing is read", async () => {
+    const answer = await sendSdk(app(), "/v1/m", { body: { series: [{ type: "Counter" }] } });
+    assert.deepEqual([answer.status, answer.body], [200, { success: true }]);
+  });
+
+  it("leaves our own paths as strict as they were", async () => {
+    for (const target of ["/v1/collect/", "//v1/collect", "/v1//schemas", "/v1/nothing/"])
+      assert.equal(
+        (await app().send("POST", target, { key: await workspace.key("owner"), body: {} })).status,
+        404,
+        target,
+      );
+    assert.equal((await app().send("GET", "/v1/batch", { headers: { Authorization: basic(key) } })).status, 405);
+  });
+
+  it("may be of any media type, and gzipped with or without a header that says so", async () => {
+    for (const type of [
+      "application/json",
+      "application/json;charset=UTF-8",
+      "text/plain",
+      "application/x-www-form-urlencoded",
+    ])
+      for (const gzip of [false, true])
+        assert.equal((await batch([track()], { headers: { "Content-Type": type }, gzip })).status, 200, type);
+    const body = gzipSync(JSON.stringify({ writeKey: key, batch: [track()] }));
+    assert.equal((await sendSdk(app(), "/v1/b", { body })).status, 200);
+  });
+
+  const refused: readonly (readonly [string, SdkSending, number, RegExp])[] = [
+    ["a gzip that is none", { body: "{}", headers: { "Content-Encoding": "gzip" } }, 400, /no gzip/],
+    ["half a gzip", { body: gzipSync("{}").subarray(0, 15) }, 400, /no gzip/],
+    ["another encoding", { body: "{}", headers: { "Content-Encoding": "br" } }, 415, /gzip or identity/],
+    ["no body", { body: "" }, 400, /not a JSON object/],
+    ["no JSON", { body: '{"batch":[{"a":1,}]}' }, 400, /batch\.0 is not valid JSON/],
+    ["no batch", { body: {} }, 400, /batch: is required/],
+    ["a batch that is no array", { body: { batch: "x" } }, 400, /batch: must be an array/],
+    ["2,501 items", { body: { batch: Array(2_501).fill(track()) } }, 413, /at most 2500 items/],
+    ["a body that is too large", { body: { batch: [], t: filled(4 * MIB) } }, 413, /at most 4194304 bytes/],
+    [
+      "a body that is too large once inflated",
+      { body: { batch: [], t: filled(4 * MIB) }, gzip: true },
+      413,
+      /at most 4194304 bytes/,
+    ],
+    ["a gzip bomb", { body: Buffer.alloc(64 * MIB), gzip: true }, 413, /at most 4194304 bytes/],
+  ];
+  for (const [name, sending, status, message] of refused)
+    it(`is refused as a whole, with code and message: ${name}`, async () => {
+      const answer = await sendSdk(app(), "/v1/batch", { key, ...sending });
+      assert.equal(answer.status, status, answer.text);
+      assert.match(textAt(answer.body, "message"), message);
+      assert.equal(answer.body["message"], answer.body["detail"]);
+      assert.ok(textAt(answer.body, "code").length > 0);
+      assert.equal(answer.headers["content-type"], "application/problem+json; charset=utf-8");
+    });
+
+  it("may have 512 KiB if its key is only in the body, also inflated", async () => {
+    const small = { writeKey: key, batch: [track()], t: filled(400_000) };
+    const large = { writeKey: key, batch: [track()], t: filled(600_000) };
+    for (const gzip of [false, true]) {
+      assert.equal((await sendSdk(app(), "/v1/b", { body: small, gzip })).status, 200);
+      assert.equal((await sendSdk(app(), "/v1/b", { body: large, gzip })).status, 413);
+      assert.equal((await sendSdk(app(), "/v1/b", { key, body: large, gzip })).status, 200);
+    }
+  });
+
+  it("keeps what is right in it: each wrong item is named, and stands in quarantine", async () => {
+    const wrong = [
+      5,
+      { type: "click", messageId: "m-click" },
+      track({ userId: {} }),
+      track({ timestamp: new Date(Date.now() + 365 * 86_400_000), channel: "server" }),
+      track({ properties: { t: filled(257 * 1_024) }, messageId: "m-large" }),
+    ];
+    const answer = await batch([...wrong, track({ messageId: filled(10_000) }), { type: "page", userId: "u-1" }]);
+    const { success, accepted, duplicates, quarantined } = answer.body;
+    assert.deepEqual([answer.status, success, accepted, duplicates, quarantined], [200, true, 2, 0, 5]);
+    const rejected = listAt(answer.body, "rejected").map((one) => [
+      textAt(one, "index"),
+      textAt(one, "message_id"),
+      textAt(one, "errors.0.path"),
+    ]);
+    assert.deepEqual(
+      rejected.map(([index, , path]) => [index, path]),
+      [
+        ["0", ""],
+        ["1", "type"],
+        ["2", "userId"],
+        ["3", "timestamp"],
+        ["4", ""],
+      ],
+    );
+    assert.deepEqual([rejected[1]?.[1], rejected[4]?.[1]], ["m-click", "m-large"]);
+    assert.ok(!answer.text.includes("onym_"));
+  });
+
+  it("names the first twenty wrong items and counts all", async () => {
+    const answer = await batch(
+      Array.from({ length: 30 }, (_, index) => ({ type: "click", messageId: `m-${index}-${filled(300)}` })),
+    );
+    assert.deepEqual([answer.body["quarantined"], listAt(answer.body, "rejected").length], [30, 20]);
+    assert.equal(textAt(answer.body, "rejected.0.message_id").length, 255);
+  });
+
+  it("is answered alike however it ends: 200 has members, a refusal has code and message", async () => {
+    const answers: readonly Answer[] = [
+      await batch([]),
+      await batch([track()]),
+      await sendSdk(app(), "/v1/p", { key, body: { userId: "u" } }),
+    ];
+    for (const { status, body } of answers) assert.deepEqual([status, body["success"]], [200, true]);
+  });
+});
+
+describe("The limits of an SDK's bodies", () => {
+  const app = useApp({ SDK_BODY_BYTES_MAX: "524288", PAYLOAD_BYTES_MAX: "4096", DEPTH_MAX: "4" });
+
+  it("are settings", async () => {
+    const key = await (await app().workspace()).key("collect");
+    const send = (body: unknown) => sendSdk(app(), "/v1/batch", { key, body });
+    assert.equal((await send({ batch: [], t: filled(524_288) })).status, 413);
+    const answer = await send({
+      batch: [
+        track({ t: filled(4_096) }),
+        track({ a: { b: { c: { d: { e: 1 } } } } }),
+        track({ a: { b: { c: { d: 1 } } } }),
+      ],
+    });
+    const paths = listAt(answer.body, "rejected").map((one) => textAt(one, "errors.0.path"));
+    assert.deepEqual(paths, ["", "a.b.c.d"]);
+  });
+});
