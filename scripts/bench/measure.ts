@@ -30,12 +30,14 @@ async function run(workload: Workload, child: Child, seconds: number, begin: () 
     await begin();
     return child.ask("loop", { rowBytes: workload.rowBytes, inFlight: CONNECTIONS, seconds });
   }
-  const supply = await workload.requests(child);
+  const { requests, operationsPerRequest: each = 1 } = workload;
+  const supply = await requests(child);
   let startedAt = 0;
-  const result = await runLoad({ port: child.port, connections: CONNECTIONS, seconds }, supply, async () => {
+  const load = await runLoad({ port: child.port, connections: CONNECTIONS, seconds }, supply, async () => {
     await begin();
     startedAt = performance.now();
   });
+  const result = { ...load, operations: each * load.operations };
   if (workload.drains !== true) return result;
   while ((await child.ask("depth")) > 0) await sleep(POLL_MS);
   return { ...result, seconds: (performance.now() - startedAt) / 1_000 };

@@ -15,6 +15,8 @@ export type Workload = {
   | {
       /** Called before each window: makes what the window needs, and answers its requests. */
       readonly requests: (child: Child) => Promise<Supply>;
+      /** One if it is left out. */
+      readonly operationsPerRequest?: number;
       /** The window ends when the queue is empty. */
       readonly drains?: boolean;
     }
@@ -26,22 +28,26 @@ const SMALL = 300;
 const SIZES = [SMALL, 2_048] as const;
 const KNOWN_PEOPLE = 10_000;
 const REPEATED_PAIRS = 1_000;
+const EVENTS_PER_BATCH = 100;
 const MERGES_PER_WINDOW = 4_000;
 
 const label = (bytes: number): string => (bytes === SMALL ? "300 B" : "2 KB");
 const tuned = (bytes: number): string => `tuned Express echo, ${label(bytes)}`;
+const collected = (bytes: number): string => `collect until 202, ${label(bytes)}`;
 const published = (bytes: number): string => `raw publish and confirm, ${label(bytes)}`;
 
 /** Fresh each run: numbers of people and identifiers go on from window to window. */
 export const createWorkloads = (): readonly Workload[] => [
   ...SIZES.flatMap(yardsticks),
   ...SIZES.flatMap(collects),
+  ...SIZES.map(batches("pausedService")),
   ...identifies({ target: "service", compares: "cpu", baseline: tuned(SMALL) }),
 ];
 
 /** The gateway on RabbitMQ, MongoDB and Neo4j, beside what the broker alone takes with as many in flight. */
 export const createServerWorkloads = (): readonly Workload[] => [
   ...SIZES.flatMap(serverCollects),
+  ...SIZES.map(batches("serverGateway")),
   ...identifies({ target: "serverGateway", compares: "cpu" }),
 ];
 
@@ -58,7 +64,7 @@ function yardsticks(bytes: number): readonly Workload[] {
 function collects(bytes: number): readonly Workload[] {
   const http = { requests: collectRequests(bytes), baseline: tuned(bytes), compares: "cpu" } as const;
   return [
-    { ...http, name: `collect until 202, ${label(bytes)}`, target: "pausedService", budget: 3 },
+    { ...http, name: collected(bytes), target: "pausedService", budget: 3 },
     { ...http, name: `collect until folded, ${label(bytes)}`, target: "service", drains: true, budget: 8 },
   ];
 }
@@ -69,21 +75,46 @@ function serverCollects(bytes: number): readonly Workload[] {
     { name: published(bytes), target: "publishLoop", rowBytes: bytes, compares: "rate" },
     { ...beside, name: `collect without HTTP, ${label(bytes)}`, rowBytes: bytes, budget: 0.6 },
     // The client, the gateway and the broker share the machine here, so the ratio says most about how many cores it has.
-    { ...beside, name: `collect until 202, ${label(bytes)}`, requests: collectRequests(bytes) },
+    { ...beside, name: collected(bytes), requests: collectRequests(bytes) },
   ];
 }
 
-/** One event in ten is of somebody new, the others of the people seen last. */
-function collectRequests(bytes: number): (child: Child) => Promise<Supply> {
-  let sent = 0;
-  return async ({ key }) => {
-    const body = collectBodies(bytes, new Date().toISOString());
-    return () => {
-      const newest = Math.floor(sent / 10);
-      const person = sent % 10 === 0 ? newest : Math.max(0, newest - ((sent * 7_919) % KNOWN_PEOPLE));
-      sent++;
-      return post("/v1/collect", key, body(person));
+/** What each event of a batch costs, beside one that is sent alone. */
+function batches(target: TargetName): (bytes: number) => Workload {
+  return (bytes) => {
+    const next = events(bytes);
+    const batch = (): string => `{"events":[${Array.from({ length: EVENTS_PER_BATCH }, next).join(",")}]}`;
+    return {
+      name: `batch of ${EVENTS_PER_BATCH} until the 202, per event, ${label(bytes)}`,
+      target,
+      compares: "cpu",
+      baseline: collected(bytes),
+      budget: 0.8,
+      operationsPerRequest: EVENTS_PER_BATCH,
+      requests:
+        async ({ key }) =>
+        () =>
+          post("/v1/collect/batch", key, batch()),
     };
+  };
+}
+
+function collectRequests(bytes: number): (child: Child) => Promise<Supply> {
+  const next = events(bytes);
+  return async ({ key }) =>
+    () =>
+      post("/v1/collect", key, next());
+}
+
+/** One in ten is of somebody new, the others of the people seen last. */
+function events(bytes: number): () => string {
+  const body = collectBodies(bytes, new Date().toISOString());
+  let sent = 0;
+  return () => {
+    const newest = Math.floor(sent / 10);
+    const person = sent % 10 === 0 ? newest : Math.max(0, newest - ((sent * 7_919) % KNOWN_PEOPLE));
+    sent++;
+    return body(person);
   };
 }
 
