@@ -37,13 +37,18 @@ const browserCalls = ({ name }: Sdk): readonly Call[] => [
   { type: "alias", userId: USER.value },
 ];
 
-/** Sends every kind of call about one person to a workspace that knows nobody. Says what is not as it should be then. */
-export async function checkPerson(
-  service: Service,
-  sdk: Sdk,
-  program: Program,
-  options: object = {},
-): Promise<readonly string[]> {
+/** Sends every kind of call in each form that the SDK has for it. Says what is not as it should be then. */
+export async function checkCalls(service: Service, sdk: Sdk, program: Program): Promise<readonly string[]> {
+  const wrong: string[] = [];
+  for (const options of sdk.wires) {
+    const found = await checkPerson(service, sdk, program, options);
+    wrong.push(...found.map((what) => `with ${JSON.stringify(options)}: ${what}`));
+  }
+  return wrong;
+}
+
+/** One person in a workspace that knows nobody. */
+async function checkPerson(service: Service, sdk: Sdk, program: Program, options: object): Promise<readonly string[]> {
   const { client, url } = service;
   const { owner, writeKey } = await service.openWorkspace(sdk.name);
   const isBrowser = sdk.language === "browser";

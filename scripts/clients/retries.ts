@@ -12,7 +12,7 @@ export interface RetryDeps {
   readonly service: Service;
   readonly writeKey: string;
   readonly refusals: Refusals;
-  /** Whether the SDKs keep their defaults and their long waits are waited out. */
+  /** Whether the SDKs keep their own long waits, and these are waited out. */
   readonly isWhole: boolean;
 }
 
@@ -85,7 +85,11 @@ async function probe(sdk: Sdk, program: Program, row: Row, deps: RetryDeps): Pro
     if (row.answer !== null) relay.refuse(row.answer, row.times);
     // A browser of Segment's is sent to the service by its settings; here it has to go through the relay.
     const direct = { integrations: { "Segment.io": { apiHost: `127.0.0.1:${relay.port}/v1`, protocol: "http" } } };
-    const options = { ...(deps.isWhole ? {} : sdk.hasty), ...(sdk.name === "segment-browser" ? direct : {}) };
+    const options = {
+      ...sdk.hasty,
+      ...(deps.isWhole ? {} : sdk.quick),
+      ...(sdk.name === "segment-browser" ? direct : {}),
+    };
     const client = startClient(program, { url: relay.url, key: deps.writeKey, options });
     const visitor = sdk.language === "browser" ? {} : { anonymousId: "anon-1" };
     client.call({ type: "track", event: "Viewed", properties: {}, ...visitor });

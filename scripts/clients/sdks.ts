@@ -14,42 +14,73 @@ export interface Sdk {
   readonly language: "node" | "python" | "go" | "java" | "browser";
   /** What the program loads, where one program serves several SDKs. */
   readonly loads: string;
-  /** Options of the SDK under which it gives up soon. */
+  /** Options that change what goes over the wire: each kind of call is sent with each of these. */
+  readonly wires: readonly object[];
+  /** Options under which it gives up within a minute, or in a quick run within seconds. */
   readonly hasty: object;
+  readonly quick: object;
   /** Attempts at a request that is refused with 400, 401 or 413. */
   readonly attemptsAtRefused: number;
   readonly patience: Patience;
 }
 
-const GO = { attemptsAtRefused: 10, patience: { kind: "gives up", attempts: 10 }, hasty: { retryMs: 50 } } as const;
-const JAVA = { attemptsAtRefused: 1, patience: { kind: "own", seconds: [15] }, hasty: {} } as const;
-const TOLD = { attemptsAtRefused: 1, patience: { kind: "told" } } as const;
+const COMMON = {
+  loads: "",
+  wires: [{}],
+  hasty: {},
+  quick: {},
+  attemptsAtRefused: 1,
+  patience: { kind: "told" },
+} as const;
+const GO = {
+  ...COMMON,
+  language: "go",
+  quick: { retryMs: 50 },
+  attemptsAtRefused: 10,
+  patience: { kind: "gives up", attempts: 10 },
+} as const;
+const JAVA = { ...COMMON, language: "java", patience: { kind: "own", seconds: [15] } } as const;
+const BATCHING = { "Segment.io": { deliveryStrategy: { strategy: "batching", config: { size: 10, timeout: 300 } } } };
+const BEACON = { useBeacon: true, beaconQueueOptions: { flushQueueInterval: 300 } };
 
+/** Those that take longest stand first. */
 export const SDKS: readonly Sdk[] = [
-  { name: "segment-node", language: "node", loads: "", hasty: { maxRetries: 3 }, ...TOLD },
-  { name: "segment-python", language: "python", loads: "segment.analytics.client", hasty: { maxRetries: 3 }, ...TOLD },
-  { name: "segment-go", language: "go", loads: "", ...GO },
-  { name: "segment-java", language: "java", loads: "", ...JAVA },
-  { name: "segment-browser", language: "browser", loads: "segment", hasty: {}, ...TOLD },
-  { name: "rudder-node", language: "node", loads: "", hasty: { retryCount: 3 }, ...TOLD },
   {
+    ...COMMON,
+    name: "rudder-browser",
+    language: "browser",
+    loads: "rudder",
+    wires: [{}, BEACON],
+    patience: { kind: "own", seconds: [2, 4, 8] },
+  },
+  {
+    ...COMMON,
+    name: "segment-browser",
+    language: "browser",
+    loads: "segment",
+    wires: [{}, { integrations: BATCHING }],
+  },
+  { ...JAVA, name: "segment-java" },
+  { ...JAVA, name: "rudder-java" },
+  {
+    ...COMMON,
+    name: "segment-python",
+    language: "python",
+    loads: "segment.analytics.client",
+    wires: [{}, { gzip: true }],
+  },
+  {
+    ...COMMON,
     name: "rudder-python",
     language: "python",
     loads: "rudderstack.analytics.client",
     hasty: { maxRetries: 3 },
-    attemptsAtRefused: 1,
     patience: { kind: "gives up", attempts: 4 },
   },
-  { name: "rudder-go", language: "go", loads: "", ...GO },
-  { name: "rudder-java", language: "java", loads: "", ...JAVA },
-  {
-    name: "rudder-browser",
-    language: "browser",
-    loads: "rudder",
-    hasty: {},
-    attemptsAtRefused: 1,
-    patience: { kind: "own", seconds: [2, 4, 8] },
-  },
+  { ...COMMON, name: "segment-node", language: "node" },
+  { ...COMMON, name: "rudder-node", language: "node", wires: [{}, { gzip: false }] },
+  { ...GO, name: "segment-go" },
+  { ...GO, name: "rudder-go" },
 ];
 
 export const sdkOf = (name: string): Sdk => {
