@@ -26,6 +26,7 @@ export const strangeLetter = (message: Buffer, reason: string, at: number): Dead
   at,
   message,
   killsEvent: false,
+  replay: null,
 });
 
 /** The same Idempotency-Key came with another body: this copy becomes a dead letter, and the stored event stays as it is. */
@@ -37,6 +38,7 @@ export const mismatchLetter = ({ delivery, event }: Item, at: number): DeadLette
   at,
   message: delivery.message,
   killsEvent: false,
+  replay: null,
 });
 
 /** What acceptance keeps as a dead letter. It never was an event, so it touches none. */
@@ -48,6 +50,7 @@ export const verdictLetter = ({ delivery, event }: Item, { reason }: Verdict, at
   at,
   message: delivery.message,
   killsEvent: false,
+  replay: null,
 });
 
 /** An event that cannot be finished. An event that is not folded is finished once it is stored, so its stored copy does not become dead. */
@@ -59,6 +62,7 @@ export const eventLetter = ({ delivery, event }: Item, reason: string, at: numbe
   at,
   message: delivery.message,
   killsEvent: isFolding(event),
+  replay: null,
 });
 
 /** A short code, because an error's text can quote personal data. */

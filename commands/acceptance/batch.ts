@@ -45,7 +45,7 @@ type Item =
   | { readonly kind: "sound"; readonly candidate: Kept; readonly examined: Examined }
   | { readonly kind: "settled"; readonly event: EventRecord };
 
-const KEY_MEMBER = "idempotency_key";
+export const KEY_MEMBER = "idempotency_key";
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 
 export function createAcceptBatch(

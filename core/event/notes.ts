@@ -20,8 +20,8 @@ export type Origin =
     }
   /** An item that can be no event, as it was sent; or what is left of it. */
   | { readonly kind: "unfit"; readonly type: string | null; readonly messageId: string | null }
-  /** The body of a `collect`. */
-  | { readonly kind: "collect" };
+  /** The body of a `collect`, or an item of its batch. */
+  | { readonly kind: "collect" | "batch" };
 
 /** It is not an event: it is kept as a dead letter, with what is wrong with it. */
 export interface Verdict {
@@ -85,7 +85,7 @@ function isVerdict(value: unknown): boolean {
 
 function isOrigin(value: unknown): boolean {
   const { kind, type, name, messageId, identifiers, previous } = read<Extract<Origin, { kind: "item" }>>(value);
-  if ((kind as Origin["kind"]) === "collect") return true;
+  if ((kind as Origin["kind"]) === "collect" || (kind as Origin["kind"]) === "batch") return true;
   if ((kind as Origin["kind"]) === "unfit") return isTextOrNull(type) && isTextOrNull(messageId);
   return (
     kind === "item" && isText(type) && [name, messageId, previous].every(isTextOrNull) && isListOf(identifiers, isNamed)

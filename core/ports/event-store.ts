@@ -22,6 +22,16 @@ export interface TimelinePage {
   readonly before: TimelinePosition | null;
 }
 
+/**
+ * What the last replay of a dead letter did. `accepted`: it is an event now; `refused`: it is still none; `queued`: its message is in the
+ * queue again as it was; `died_again`: and then it died again.
+ */
+export interface Replay {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly outcome: "accepted" | "refused" | "queued" | "died_again";
+}
+
 export interface DeadLetter {
   readonly deadLetterId: DeadLetterId;
   /** Null when the message names no workspace, or a wrong one: then no client sees it. */
@@ -34,6 +44,8 @@ export interface DeadLetter {
   readonly message: Buffer;
   /** Whether the stored event with this id becomes dead; false for a mismatch, which does not concern the stored event. */
   readonly killsEvent: boolean;
+  /** Null until it was replayed. */
+  readonly replay: Replay | null;
 }
 
 export interface DeadLetterPage {
@@ -69,8 +81,14 @@ export interface EventStore extends Port {
   timeline(workspace: WorkspaceId, facets: readonly Uid[], page: TimelinePage): Promise<readonly StoredEvent[]>;
   /** Number of folded events of these facets. */
   count(workspace: WorkspaceId, facets: readonly Uid[]): Promise<number>;
-  /** Keeps a dead letter, once per id; the stored event becomes `dead` with the reason if `killsEvent`, unless it is folded. */
+  /**
+   * Keeps a dead letter, once per id; the stored event becomes `dead` with the reason if `killsEvent`, unless it is folded. One that was
+   * queued again stands as it comes now, as `died_again`: it must not look as if it were on its way.
+   */
   bury(letter: DeadLetter): Promise<void>;
   /** Dead letters of the workspace, newest first. */
   deadLetters(workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]>;
+  findDeadLetter(workspace: WorkspaceId, deadLetterId: DeadLetterId): Promise<DeadLetter | null>;
+  /** Notes what the last replay did, durably; nothing where there is no such letter. */
+  noteReplay(workspace: WorkspaceId, deadLetterId: DeadLetterId, replay: Replay | null): Promise<void>;
 }

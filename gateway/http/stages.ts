@@ -8,7 +8,7 @@ import type { Limiter } from "../access/rate-limit.js";
 import type { Access, Page, Context, Reply, Route } from "../route.js";
 import type { SdkDoor } from "../sdk/door.js";
 import { inDialect } from "../sdk/refusal.js";
-import type { Cursors } from "../shapes/page.js";
+import { pageIn, type Cursors } from "../shapes/page.js";
 import { readBatch, type Batch } from "../body/batch.js";
 import type { ByteBudget } from "../body/budget.js";
 import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.js";
@@ -212,10 +212,10 @@ function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
     context.params = request.params;
     context.query = query;
     if (isList) {
-      const { limit, cursor, ...filter } = query as { readonly limit: number; readonly cursor?: string };
+      const { asked, filter } = pageIn(query);
       // Bound to the id in the request: the position stays valid when the profile merges.
       const list = JSON.stringify([route.path, request.params, filter]);
-      context.page = cursors.page(context.workspace, list, { limit, cursor });
+      context.page = cursors.page(context.workspace, list, asked);
     }
     if (route.bodyIs === "event" || route.bodyIs === "batch") context.idempotencyKey = readIdempotencyKey(request);
     context.ifMatch = request.headers["if-match"] ?? null;

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import { createAcceptBatch, type ItemResult } from "../../commands/acceptance/batch.js";
 import { createAcceptEvent } from "../../commands/acceptance/accept.js";
 import { createIdempotency, type Idempotency } from "../../commands/acceptance/idempotency.js";
+import { keepRejects, type Rejected } from "../../commands/acceptance/keep-rejects.js";
 import { checkEvent } from "../../commands/acceptance/check.js";
 import type { Services } from "../../commands/services.js";
 import { inPortions } from "../../commands/acceptance/portions.js";
@@ -55,7 +56,13 @@ export function collectRoutes(services: Services): readonly Route[] {
           const errors = await checkEvent(services, context, context.bytes);
           return reply(200, { status: errors.length === 0 ? "pass" : "fail", errors: bounded(errors) });
         }
-        return reply(202, { event_id: await acceptEvent(context, context), status: "accepted" });
+        try {
+          return reply(202, { event_id: await acceptEvent(context, context), status: "accepted" });
+        } catch (error) {
+          const { bytes, idempotencyKey } = context;
+          await keepRejects(services, context, "collect", [{ bytes, idempotencyKey, error }]);
+          throw error;
+        }
       },
     }),
     batchRoute(services, remember),
@@ -120,6 +127,7 @@ function batchRoute(services: Services, remember: Idempotency): Route {
       for (const result of results)
         if (result.kind === "rejected")
           services.metrics.rejected(result.error.code, context, result.error.schemaId ?? null);
+      await keepRejects(services, context, "batch", rejectsIn(results, batch.items, idempotencyKey));
       const shown = shownResults(results);
       const rejected = results.filter(({ kind }) => kind === "rejected").length;
       if (rejected > 0 && context.query.atomic) throw notStored(results, shown);
@@ -127,6 +135,17 @@ function batchRoute(services: Services, remember: Idempotency): Route {
     },
   });
 }
+
+const rejectsIn = (
+  results: readonly ItemResult[],
+  items: readonly Buffer[],
+  idempotencyKey: string | null,
+): readonly Rejected[] =>
+  results.flatMap((result, index) =>
+    result.kind === "rejected"
+      ? [{ bytes: items[index]!, idempotencyKey: idempotencyKey && `${idempotencyKey}/${index}`, error: result.error }]
+      : [],
+  );
 
 async function checkBatch(services: Services, { batch, countChecks, ...caller }: Context): Promise<readonly unknown[]> {
   const { items } = batch;

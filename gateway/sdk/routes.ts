@@ -94,6 +94,9 @@ const exampleOf = (type: SdkType) => ({
   ...CALLS[type].example,
 });
 
+/** It goes into quarantine. */
+const AHEAD = { ...exampleOf("track"), messageId: "m-ahead", timestamp: "2999-01-31T12:00:00Z" };
+
 /** Success is 200 with an object that has members, and nothing else: one SDK sends a batch again after 202, another after an empty body. */
 export function sdkRoutes(services: Services): readonly Route[] {
   const acceptItems = createAcceptItems(services);
@@ -120,7 +123,7 @@ export function sdkRoutes(services: Services): readonly Route[] {
       summary: "An SDK sends messages together",
       description:
         "What Segment's and RudderStack's SDKs send, unchanged. A 200 means that all is on disk; an item that is wrong does not hold up the others, and `rejected` names the first 20 of them.",
-      example: { body: { batch: [exampleOf("identify"), exampleOf("track")], sentAt: SENT_AT } },
+      example: { body: { batch: [exampleOf("identify"), exampleOf("track"), AHEAD], sentAt: SENT_AT } },
       body: BATCH,
       bodyIs: "sdk_batch",
     }),

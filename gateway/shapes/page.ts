@@ -62,6 +62,18 @@ export function createCursors(secret: Buffer): Cursors {
   };
 }
 
+interface Asked {
+  readonly limit: number;
+  readonly cursor?: string;
+  readonly wait?: number;
+}
+
+/** Which page a query asks for, and of which list. How long the client waits for it says neither. */
+export function pageIn(query: unknown) {
+  const { limit, cursor, wait: _, ...filter } = query as Asked;
+  return { asked: { limit, cursor }, filter };
+}
+
 /** `rows` was asked with one more than the limit, which tells whether there is a next page. */
 export function pageOf<Row>(
   rows: readonly Row[],

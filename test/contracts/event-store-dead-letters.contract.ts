@@ -113,6 +113,56 @@ export const deadLetterSentences: Contract<EventStore> = {
     assert.deepEqual(await port.deadLetters("" as WorkspaceId, ALL), []);
   },
 
+  "finds one dead letter, notes what its last replay did, and takes the note back": async ({ port, reopen }) => {
+    const letter = aDeadLetter();
+    const [workspace, id] = [letter.workspace!, letter.deadLetterId];
+    assert.equal(await port.findDeadLetter(workspace, id), null);
+    await port.noteReplay(workspace, id, { at: 1, outcome: "queued" });
+    assert.equal(await port.findDeadLetter(workspace, id), null);
+    await port.bury(letter);
+    assert.deepEqual(await port.findDeadLetter(workspace, id), letter);
+    for (const outcome of ["accepted", "refused", "queued"] as const) {
+      const replay = { at: 1_772_359_200_001, outcome };
+      await port.noteReplay(workspace, id, replay);
+      assert.deepEqual(await port.findDeadLetter(workspace, id), { ...letter, replay });
+      assert.deepEqual(await port.deadLetters(workspace, ALL), [{ ...letter, replay }]);
+    }
+    await port.noteReplay(workspace, id, null);
+    assert.deepEqual(await (await reopen()).findDeadLetter(workspace, id), letter);
+  },
+
+  "lets a dead letter that was queued again stand as it comes the next time, once": async ({ port }) => {
+    const letter = aDeadLetter({ at: 10 });
+    const [workspace, id] = [letter.workspace!, letter.deadLetterId];
+    const other = aDeadLetter({ workspace, at: 20 });
+    for (const one of [letter, other]) await port.bury(one);
+    for (const outcome of ["accepted", "refused"] as const) {
+      await port.noteReplay(workspace, id, { at: 15, outcome });
+      await port.bury({ ...letter, reason: "later", at: 30 });
+      assert.deepEqual(await port.findDeadLetter(workspace, id), { ...letter, replay: { at: 15, outcome } });
+    }
+    await port.noteReplay(workspace, id, { at: 15, outcome: "queued" });
+    const message = Buffer.from("again");
+    const again = { ...letter, reason: "crashed", at: 30, message, killsEvent: false };
+    await port.bury(again);
+    await port.bury({ ...again, reason: "later", at: 40 });
+    const stands: DeadLetter = { ...again, replay: { at: 15, outcome: "died_again" } };
+    assert.deepEqual(await port.findDeadLetter(workspace, id), stands);
+    assert.deepEqual(await port.deadLetters(workspace, ALL), [stands, other], "it is the newest now");
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, reason: "crashed" }), [stands]);
+  },
+
+  "findDeadLetter and noteReplay keep workspaces apart": async ({ port }) => {
+    const [a, b] = [aDeadLetter(), aDeadLetter()];
+    for (const one of [a, b]) await port.bury(one);
+    assert.equal(await port.findDeadLetter(b.workspace!, a.deadLetterId), null);
+    await port.noteReplay(b.workspace!, a.deadLetterId, { at: 1, outcome: "queued" });
+    assert.deepEqual(await port.findDeadLetter(a.workspace!, a.deadLetterId), a);
+    const nobodys = aDeadLetter({ workspace: null });
+    await port.bury(nobodys);
+    assert.equal(await port.findDeadLetter("null" as WorkspaceId, nobodys.deadLetterId), null);
+  },
+
   "bury and deadLetters keep workspaces apart": async ({ port }) => {
     const eventId = anEvent().eventId;
     const [a, b] = [anEvent({ eventId }), anEvent({ eventId })];

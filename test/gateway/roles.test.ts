@@ -48,6 +48,8 @@ const DECLARED: Readonly<Record<string, Declared>> = {
   "GET /v1/sdk/plan": "viewer",
   "PUT /v1/sdk/plan": "admin",
   "GET /v1/dead-letters": "admin",
+  "GET /v1/dead-letters/:id": "admin",
+  "POST /v1/dead-letters/replay": "admin",
   "POST /v1/keys": "owner",
   "GET /v1/keys": "owner",
   "DELETE /v1/keys/:id": "owner",

@@ -77,6 +77,7 @@ export const aDeadLetter = (changes: Partial<DeadLetter> = {}): DeadLetter => ({
   at: 1_772_359_200_000,
   message: Buffer.from([0, 1, 2, 255]),
   killsEvent: true,
+  replay: null,
   ...changes,
 });
 

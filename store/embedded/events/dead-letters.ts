@@ -1,8 +1,10 @@
 import type { Database } from "../../../core/database.js";
 import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
-import type { DeadLetter, DeadLetterPage, EventStore } from "../../../core/ports/event-store.js";
+import type { DeadLetter, DeadLetterPage, EventStore, Replay } from "../../../core/ports/event-store.js";
 import type { Session } from "../session.js";
 import { createOwnKeys } from "../uuid.js";
+
+type DeadLetterMethods = Pick<EventStore, "bury" | "deadLetters" | "findDeadLetter" | "noteReplay">;
 
 type Row = readonly [
   id: DeadLetterId,
@@ -12,14 +14,19 @@ type Row = readonly [
   killsEvent: number,
   reason: Buffer,
   message: Buffer,
+  replayedAt: number | null,
+  outcome: Replay["outcome"] | null,
 ];
 
 /** Newest first: by time, and within one millisecond by id. */
-export function createDeadLetters(database: Database, session: Session): Pick<EventStore, "bury" | "deadLetters"> {
+export function createDeadLetters(database: Database, session: Session): DeadLetterMethods {
   const insert = database.prepare(
     `INSERT INTO dead_letters (id, ws, event_id, at, kills_event, reason, message) VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO NOTHING`,
+     ON CONFLICT (id) DO UPDATE SET at = excluded.at, kills_event = excluded.kills_event, reason = excluded.reason,
+       message = excluded.message, outcome = 'died_again' WHERE dead_letters.outcome = 'queued'`,
   );
+  const find = database.prepare(`${SELECT} WHERE id = ? AND ws = ?`);
+  const note = database.prepare("UPDATE dead_letters SET replayed_at = ?, outcome = ? WHERE id = ? AND ws = ?");
   const kill = database.prepare("UPDATE events SET reason = ? WHERE id = ?");
 
   const bury = async (letter: DeadLetter): Promise<void> => {
@@ -49,18 +56,31 @@ export function createDeadLetters(database: Database, session: Session): Pick<Ev
     return rows.map((row) => toLetter(row as Row));
   };
 
-  return { bury, deadLetters };
+  return {
+    bury,
+    deadLetters,
+    findDeadLetter: async (workspace, deadLetterId) => {
+      const row = await session.read(() => find.get([deadLetterId, workspace]));
+      return row === undefined ? null : toLetter(row as Row);
+    },
+    noteReplay: (workspace, deadLetterId, replay) =>
+      session.write(() => void note.run([replay?.at ?? null, replay?.outcome ?? null, deadLetterId, workspace])),
+  };
 }
 
-const SELECT = "SELECT id, ws, event_id, at, kills_event, reason, message FROM dead_letters";
+const SELECT = "SELECT id, ws, event_id, at, kills_event, reason, message, replayed_at, outcome FROM dead_letters";
 const BEFORE = "(at, id) < (SELECT at, id FROM dead_letters WHERE id = ? AND ws = ?)";
 
-const toLetter = ([deadLetterId, workspace, eventId, at, killsEvent, reason, message]: Row): DeadLetter => ({
-  deadLetterId,
-  workspace,
-  eventId,
-  reason: reason.toString(),
-  at,
-  message,
-  killsEvent: killsEvent === 1,
-});
+function toLetter(row: Row): DeadLetter {
+  const [deadLetterId, workspace, eventId, at, killsEvent, reason, message, replayedAt, outcome] = row;
+  return {
+    deadLetterId,
+    workspace,
+    eventId,
+    reason: reason.toString(),
+    at,
+    message,
+    killsEvent: killsEvent === 1,
+    replay: replayedAt === null || outcome === null ? null : { at: replayedAt, outcome },
+  };
+}

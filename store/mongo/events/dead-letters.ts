@@ -1,6 +1,6 @@
 import type { Collection, IndexDescription } from "mongodb";
 import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
-import type { DeadLetter, DeadLetterPage, EventStore } from "../../../core/ports/event-store.js";
+import type { DeadLetter, DeadLetterPage, EventStore, Replay } from "../../../core/ports/event-store.js";
 import type { EventDocument } from "./documents.js";
 import { isDuplicateKey } from "../failure.js";
 import { ownId } from "../own-id.js";
@@ -17,6 +17,7 @@ export interface DeadLetterDocument {
   readonly position: string;
   readonly killsEvent: boolean;
   readonly message: Buffer;
+  readonly replay: Replay | null;
 }
 
 /** One for each way that `deadLetters` is asked, newest first. */
@@ -36,7 +37,7 @@ export function createDeadLetters(
     readonly letters: Collection<DeadLetterDocument>;
   },
   session: Session,
-): Pick<EventStore, "bury" | "deadLetters"> {
+): Pick<EventStore, "bury" | "deadLetters" | "findDeadLetter" | "noteReplay"> {
   const { events, letters } = collections;
 
   const keep = async (letter: DeadLetter): Promise<void> => {
@@ -44,6 +45,9 @@ export function createDeadLetters(
       await session.call(() => letters.insertOne(toDocument(letter)));
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
+      const { _id, at, position, killsEvent, reason, message } = toDocument(letter);
+      const again = { at, position, killsEvent, reason, message, "replay.outcome": "died_again" } as const;
+      await session.call(() => letters.updateOne({ _id, "replay.outcome": "queued" }, { $set: again }));
     }
   };
 
@@ -76,7 +80,18 @@ export function createDeadLetters(
     return found.map(toLetter);
   };
 
-  return { bury, deadLetters };
+  return {
+    bury,
+    deadLetters,
+    findDeadLetter: async (workspace, deadLetterId) => {
+      const found = await session.call(() => letters.findOne({ _id: deadLetterId, ws: workspace }));
+      return found === null ? null : toLetter(found);
+    },
+    noteReplay: async (workspace, deadLetterId, replay) =>
+      void (await session.call(() =>
+        letters.updateOne({ _id: deadLetterId, ws: workspace }, { $set: { replay: replay && { ...replay } } }),
+      )),
+  };
 }
 
 const toDocument = (letter: DeadLetter): DeadLetterDocument => ({
@@ -88,9 +103,10 @@ const toDocument = (letter: DeadLetter): DeadLetterDocument => ({
   position: positionOf(letter),
   killsEvent: letter.killsEvent,
   message: letter.message,
+  replay: letter.replay,
 });
 
-const toLetter = ({ _id, ws, eventId, reason, at, killsEvent, message }: DeadLetterDocument): DeadLetter => ({
+const toLetter = ({ _id, ws, eventId, reason, at, killsEvent, message, replay }: DeadLetterDocument): DeadLetter => ({
   deadLetterId: _id,
   workspace: ws,
   eventId,
@@ -98,4 +114,5 @@ const toLetter = ({ _id, ws, eventId, reason, at, killsEvent, message }: DeadLet
   at,
   message,
   killsEvent,
+  replay,
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
+import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 
 const DEFAULTS = {
   unplanned: "accept",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { at, listAt, textAt, until, useApp, type TestWorkspace } from "../support/service/app.js";
-import { openSdkDoor } from "../support/service/sdk.js";
+import { at, listAt, textAt, until, useApp, type TestWorkspace } from "../../support/service/app.js";
+import { openSdkDoor } from "../../support/service/sdk.js";
 
 const ORDER = {
   type: "object",

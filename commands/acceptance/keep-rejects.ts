@@ -1,0 +1,79 @@
+import { AppError, type ErrorCode } from "../../core/errors.js";
+import type { EventRecord } from "../../core/event/event.js";
+import { encodeMessage } from "../../core/event/message.js";
+import { parseTimestamp } from "../../core/event/time.js";
+import { eventIdFor, isSchemaId, newId, type EventId, type SchemaId } from "../../core/ids.js";
+import { quarantined } from "../sdk/quarantined.js";
+import type { Caller, Services } from "../services.js";
+
+/** What a refusal says about the event itself, and a sender may mend. */
+const KEPT: ReadonlySet<ErrorCode> = new Set([
+  "validation_failed",
+  "unknown_schema",
+  "payload_too_large",
+  "schema_too_expensive",
+]);
+
+const UNKNOWN = "unknown" as SchemaId;
+
+/** One event that a door refused. */
+export interface Rejected {
+  readonly bytes: Buffer;
+  /** Of the request; an item of a batch may have its own. */
+  readonly idempotencyKey: string | null;
+  readonly error: unknown;
+}
+
+type KeepServices = Pick<Services, "catalog" | "queue" | "quarantine" | "limits" | "metrics">;
+
+/**
+ * Keeps what was refused beside what is quarantined, if the workspace wants that and has room, so that a failing sender can be found. Never
+ * rejects: the refusal is the answer, whatever becomes of this.
+ */
+export async function keepRejects(
+  services: KeepServices,
+  caller: Caller,
+  door: "collect" | "batch",
+  rejects: readonly Rejected[],
+): Promise<void> {
+  const { catalog, queue, quarantine, metrics } = services;
+  const own = rejects.filter(({ error }) => error instanceof AppError && KEPT.has(error.code));
+  if (own.length === 0) return;
+  try {
+    if (!(await catalog.sdk(caller.workspace)).settings.keepRejects) return;
+    const records = own.map((one) => recordOf(services, caller, door, one));
+    const kept = records.filter(({ payload }) => quarantine.takes(caller.workspace, caller.now, payload.length));
+    for (const n of records.keys()) metrics.quarantined(n < kept.length ? "rejected" : "not_kept", caller, null);
+    await queue.publishAll(kept.map(encodeMessage));
+  } catch {
+    // The sender has its answer, and the metrics of the queue or the catalog tell that it is away.
+  }
+}
+
+function recordOf(
+  { limits }: KeepServices,
+  caller: Caller,
+  door: "collect" | "batch",
+  { bytes, idempotencyKey, error }: Rejected,
+): EventRecord {
+  const isLarge = bytes.length > limits.payloadBytesMax + ENVELOPE_BYTES;
+  const body = isLarge ? Buffer.from(JSON.stringify({ bytes: bytes.length })) : bytes;
+  const { key, ...envelope } = envelopeOf(bytes);
+  const name = (door === "batch" ? key : null) ?? idempotencyKey;
+  const eventId = name === null ? newId<EventId>() : eventIdFor(caller.workspace, caller.sender, name);
+  const { errors = [{ path: "", message: (error as AppError).message }] } = error as AppError;
+  const what = { ...envelope, eventId, fingerprint: null, errors, origin: { kind: door }, bytes: body };
+  return quarantined(caller, { ...what, reason: "rejected" });
+}
+const ENVELOPE_BYTES = 4_096;
+
+/** What of the envelope can be read, for whoever looks for it. */
+function envelopeOf(body: Buffer) {
+  const given = JSON.parse(body.toString("utf8")) as Readonly<Record<string, unknown>> | null;
+  const { schema_id: schemaId, timestamp, idempotency_key: key } = given ?? {};
+  return {
+    schemaId: typeof schemaId === "string" && isSchemaId(schemaId) ? (schemaId as SchemaId) : UNKNOWN,
+    timestamp: typeof timestamp === "string" && parseTimestamp(timestamp) !== null ? timestamp : null,
+    key: typeof key === "string" ? key : null,
+  };
+}

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { at, listAt, submission, textAt, useApp, type Answer, type TestWorkspace } from "../support/service/app.js";
+
+const STRICT = {
+  type: "object",
+  properties: { properties: { type: "object", properties: { total: { type: "number" } } } },
+};
+const LOOSE = {
+  type: "object",
+  properties: {
+    properties: {
+      type: "object",
+      properties: { total: { type: ["number", "string"] }, city: { type: "string", "x-trait": { name: "city" } } },
+    },
+  },
+};
+
+describe("Dead letters", () => {
+  const app = useApp();
+  let workspace: TestWorkspace;
+  let writeKey: string;
+  beforeEach(async () => {
+    workspace = await app().workspace();
+    const made = await workspace.send("POST", "/v1/keys", { role: "editor", send: "collect" });
+    assert.equal(made.status, 201, made.text);
+    writeKey = textAt(made.body, "key");
+  });
+
+  const batch = async (...items: readonly object[]): Promise<Answer> => {
+    const answer = await app().send("POST", "/v1/batch", { body: { batch: items, writeKey } });
+    assert.equal(answer.status, 200, answer.text);
+    return answer;
+  };
+  const track = (properties: object, changes: object = {}) => ({
+    type: "track",
+    event: "Order Completed",
+    userId: "u-1",
+    messageId: randomUUID(),
+    properties,
+    ...changes,
+  });
+  const letters = async (query = ""): Promise<readonly unknown[]> => {
+    const { body, status, text } = await workspace.send("GET", `/v1/dead-letters?wait=10${query}`);
+    assert.equal(status, 200, text);
+    return listAt(body, "dead_letters");
+  };
+  const letter = async (id: string) => (await workspace.send("GET", `/v1/dead-letters/${id}`)).body;
+  const replay = async (...ids: readonly string[]): Promise<readonly unknown[]> => {
+    const { body, status, text } = await workspace.send("POST", "/v1/dead-letters/replay", { ids });
+    assert.equal(status, 200, text);
+    return listAt(body, "results");
+  };
+  const plan = async (schema: object): Promise<string> => {
+    const schemaId = await workspace.schema(schema);
+    const events = { "Order Completed": { schema_id: schemaId, violations: "quarantine" } };
+    assert.equal((await workspace.send("PUT", "/v1/sdk/plan", { events })).status, 200);
+    return schemaId;
+  };
+
+  it("show what was quarantined, whole: what is wrong with it, who sent it, and its payload", async () => {
+    await plan(STRICT);
+    const item = track({ total: "12" });
+    await batch(item);
+    const [listed] = await letters("&reason=quarantined");
+    const whole = await letter(textAt(listed, "dead_letter_id"));
+    const { errors, payload, schema_id, key_id, received_at, timestamp, ...rest } = whole;
+    assert.deepEqual(rest, listed);
+    assert.deepEqual(errors, [{ path: "properties.total", message: "must be number" }]);
+    assert.deepEqual(payload, { event: item.event, properties: item.properties });
+    assert.deepEqual([schema_id, rest["reason"], rest["outcome"]], ["sdk.track", "quarantined", null]);
+    assert.equal(key_id, writeKey.split("_")[1]);
+    assert.ok(typeof received_at === "string" && typeof timestamp === "string");
+    assert.doesNotMatch(JSON.stringify(whole), new RegExp(writeKey));
+    const other = await app().workspace();
+    const foreign = `/v1/dead-letters/${textAt(listed, "dead_letter_id")}`;
+    assert.equal((await other.send("GET", foreign)).status, 404);
+    assert.equal((await workspace.as("editor", "GET", foreign)).status, 403);
+  });
+
+  it("are judged again by the schema of now: refused while it refuses, and one event once it accepts", async () => {
+    await plan(STRICT);
+    const item = track({ total: "12", city: "Kiel" }, { timestamp: "2026-01-31T12:00:00.5+01:00" });
+    await batch(item);
+    const id = textAt((await letters())[0], "dead_letter_id");
+    const eventId = textAt((await letters())[0], "event_id");
+    const before = await letter(id);
+    const errors = [{ path: "properties.total", message: "must be number" }];
+    assert.deepEqual(await replay(id), [{ dead_letter_id: id, outcome: "refused", event_id: eventId, errors }]);
+    assert.equal((await letter(id))["outcome"], "refused");
+    const schemaId = await plan(LOOSE);
+    for (const _ of [1, 2]) {
+      assert.deepEqual(await replay(id), [{ dead_letter_id: id, outcome: "accepted", event_id: eventId, errors: [] }]);
+      const { body } = await workspace.settled(eventId);
+      assert.deepEqual(
+        [body["schema_id"], body["received_at"], body["timestamp"], body["violations"]],
+        [schemaId, before["received_at"], "2026-01-31T11:00:00.500Z", []],
+      );
+      assert.deepEqual(at(body, "payload.properties"), item.properties);
+    }
+    const stands = await letter(id);
+    assert.equal(stands["outcome"], "accepted");
+    assert.ok(String(stands["replayed_at"]) > String(stands["at"]));
+    const { body: event } = await workspace.settled(eventId);
+    const { body } = await workspace.send("GET", `/v1/profiles/${textAt(event, "profile_id")}`);
+    assert.deepEqual([at(body, "traits.city"), at(body, "event_count")], ["Kiel", 1], JSON.stringify(body));
+    await batch(item);
+    assert.equal((await letters()).length, 1, "its sender may send it again as well");
+  });
+
+  it("that no schema makes an event of stay refused, and an id that nothing has is not found", async () => {
+    await batch({ type: "sale", messageId: "m-1", userId: "u-1" });
+    const id = textAt((await letters())[0], "dead_letter_id");
+    const none = randomUUID();
+    const results = await replay(id, none, id);
+    assert.deepEqual(
+      results.map((one) => textAt(one, "outcome")),
+      ["refused", "not_found", "refused"],
+    );
+    assert.equal(textAt(listAt(results[0], "errors")[0], "path"), "type");
+    const other = await app().workspace();
+    const foreign = await other.send("POST", "/v1/dead-letters/replay", { ids: [id] });
+    assert.equal(textAt(listAt(foreign.body, "results")[0], "outcome"), "not_found");
+    for (const ids of [[], ["x"], Array(101).fill(id), "all"])
+      assert.equal((await workspace.send("POST", "/v1/dead-letters/replay", { ids })).status, 422);
+    assert.equal((await workspace.as("editor", "POST", "/v1/dead-letters/replay", { ids: [id] })).status, 403);
+  });
+
+  it("that died as events are queued again as they were; one that dies again says so and is not lost", async () => {
+    const schemaId = await workspace.schema();
+    const key = randomUUID();
+    const send = (email: string) => workspace.collect(schemaId, { email }, { "Idempotency-Key": key });
+    const sent = await send("ada@example.com");
+    await workspace.settled(sent.body["event_id"]);
+    // The other body is a mismatch already at the door, so it comes as another gateway would have queued it.
+    const { events, queue } = app().service.backends;
+    const stored = (await events.find(workspace.id as never, sent.body["event_id"] as never))!;
+    const { encodeMessage } = await import("../../core/event/message.js");
+    await queue.publish(encodeMessage({ ...stored, fingerprint: "another" }));
+    const [first] = await letters("&reason=idempotency_mismatch");
+    const id = textAt(first, "dead_letter_id");
+    assert.equal(textAt((await replay(id))[0], "outcome"), "queued");
+    const deadline = Date.now() + 15_000;
+    while ((await letter(id))["outcome"] !== "died_again" && Date.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    const again = await letter(id);
+    assert.equal(again["outcome"], "died_again");
+    assert.ok(String(again["at"]) >= String(again["replayed_at"]));
+    assert.equal((await letters()).length, 1);
+  });
+
+  it("hold what collect refuses where the workspace wants it, and the refusal is the same", async () => {
+    const schemaId = await workspace.schema();
+    const refused = await workspace.collect(schemaId, { email: 7 });
+    assert.equal((await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true })).status, 200);
+    const kept = await workspace.collect(schemaId, { email: 7 });
+    const shown = ({ status, body }: Answer) => [status, { ...body, request_id: "" }];
+    assert.deepEqual(shown(kept), shown(refused));
+    assert.equal((await workspace.inline(schemaId, { email: 7 })).status, 200, "a check keeps nothing");
+    const [one, ...more] = await letters("&reason=rejected");
+    assert.deepEqual(more, []);
+    const whole = await letter(textAt(one, "dead_letter_id"));
+    assert.deepEqual(whole["errors"], kept.body["errors"]);
+    assert.deepEqual([whole["schema_id"], at(whole, "payload.payload")], [schemaId, { email: 7 }]);
+    const { body } = await workspace.send("GET", `/v1/events/${textAt(one, "event_id")}`);
+    assert.deepEqual([body["status"], body["reason"]], ["dead", "rejected"]);
+  });
+
+  it("hold rejects that a replay accepts once their schema is there", async () => {
+    await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+    const sent = await workspace.send("POST", "/v1/collect", submission("late", { email: "ada@example.com" }), {
+      "Idempotency-Key": "k-1",
+    });
+    assert.deepEqual([sent.status, sent.body["code"]], [422, "unknown_schema"]);
+    const id = textAt((await letters())[0], "dead_letter_id");
+    assert.equal(textAt((await replay(id))[0], "outcome"), "refused");
+    const schema = { type: "object", properties: { email: { type: "string", "x-identity": { namespace: "email" } } } };
+    assert.equal((await workspace.send("POST", "/v1/schemas", { schema, schema_id: "late" })).status, 201);
+    await workspace.send("POST", "/v1/datasets", { name: "d", schema_id: "late", unified_profile: true });
+    const [result] = await replay(id);
+    assert.equal(textAt(result, "outcome"), "accepted");
+    const { body } = await workspace.settled(textAt(result, "event_id"));
+    assert.deepEqual(body["payload"], { email: "ada@example.com" });
+  });
+
+  it("hold each item that a batch rejects, under its own key, and a replay reads it as an item", async () => {
+    await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+    const item = { ...submission("late", { city: "Kiel" }), idempotency_key: "k-3" };
+    const good = submission(await workspace.schema(), { email: "ada@example.com" });
+    const answer = await workspace.send("POST", "/v1/collect/batch", { events: [item, good, submission("late", {})] });
+    assert.deepEqual([answer.status, answer.body["rejected"]], [207, 2]);
+    let kept = await letters("&reason=rejected");
+    for (let tries = 0; kept.length < 2 && tries < 500; tries += 1) kept = await letters("&reason=rejected");
+    assert.equal(kept.length, 2);
+    await workspace.send("POST", "/v1/schemas", { schema: { type: "object" }, schema_id: "late" });
+    const results = await replay(...kept.map((one) => textAt(one, "dead_letter_id")));
+    assert.deepEqual(
+      results.map((one) => textAt(one, "outcome")),
+      ["accepted", "accepted"],
+    );
+    const again = await workspace.send("POST", "/v1/collect/batch", { events: [item] });
+    const eventId = textAt(listAt(again.body, "results")[0], "event_id");
+    assert.ok(
+      results.some((one) => textAt(one, "event_id") === eventId),
+      "one event, whoever sends it",
+    );
+    await workspace.settled(eventId, "stored");
+    const { body } = await workspace.send("GET", "/v1/dead-letters?reason=idempotency_mismatch");
+    assert.deepEqual(body["dead_letters"], []);
+  });
+
+  it("do not stand in the way of the same Idempotency-Key, sent right", async () => {
+    await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+    const schemaId = await workspace.schema();
+    const headers = { "Idempotency-Key": "k-2" };
+    assert.equal((await workspace.collect(schemaId, { email: 7 }, headers)).status, 422);
+    const good = await workspace.collect(schemaId, { email: "ada@example.com" }, headers);
+    assert.equal(good.status, 202, good.text);
+    await workspace.settled(good.body["event_id"]);
+    assert.equal((await letters()).length, 1);
+  });
+});
