@@ -39,6 +39,16 @@ export async function stagesOf(
   authenticator: Authenticator,
   stopping: Stopping,
 ): Promise<Stages> {
+  const batchBytes = createByteBudget({
+    bytesMax: 64 * MIB,
+    ownerBytesMax: 48 * MIB,
+    refusal: (isOwn) =>
+      new AppError(
+        isOwn ? "rate_limited" : "unavailable",
+        isOwn ? "Too many batches of this workspace are in flight." : "Too many batches are in flight.",
+        { headers: { "Retry-After": "2" } },
+      ),
+  });
   return createStages({
     authenticator,
     itemLimit: createItemLimit(backends.windows()),
@@ -54,26 +64,13 @@ export async function stagesOf(
     },
     bodyLimit: { bytesMax: config.BODY_BYTES_MAX, toldMax: config.BODY_BYTES_MAX, path: "" },
     batchLimit: { bytesMax: BATCH_BYTES_MAX, toldMax: BATCH_BYTES_MAX, path: "" },
-    batchBytes: createByteBudget({
-      bytesMax: 64 * MIB,
-      ownerBytesMax: 48 * MIB,
-      refusal: (isOwn) =>
-        new AppError(
-          isOwn ? "rate_limited" : "unavailable",
-          isOwn ? "Too many batches of this workspace are in flight." : "Too many batches are in flight.",
-          { headers: { "Retry-After": "2" } },
-        ),
-    }),
+    batchBytes,
     bytesInFlight: createBytesInFlight(),
     enterTurn: createWorkspaceTurns(),
     cursors: createCursors(await backends.catalog.secret()),
     sdkDoor: createSdkDoor({
       authenticator,
-      bodies: createByteBudget({
-        bytesMax: BODIES_BYTES_MAX,
-        ownerBytesMax: BODIES_BYTES_MAX / 2,
-        refusal: () => new AppError("unavailable", "Too many bodies are under way."),
-      }),
+      bodies: batchBytes,
       bodyBytesMax: config.SDK_BODY_BYTES_MAX,
     }),
     stopping,
@@ -82,9 +79,6 @@ export async function stagesOf(
     now,
   });
 }
-
-/** Of batches that are under way, with all their copies. */
-const BODIES_BYTES_MAX = 67_108_864;
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i;
 

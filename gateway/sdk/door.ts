@@ -49,7 +49,7 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
   const keyless = createByteBudget({
     bytesMax: KEYLESS_BYTES_MAX,
     ownerBytesMax: KEYLESS_ADDRESS_BYTES_MAX,
-    refusal: () => new AppError("rate_limited", KEYLESS_FULL),
+    refusal: () => new AppError("rate_limited", KEYLESS_FULL, { headers: { "Retry-After": "2" } }),
   });
   const keyOf = async (request: Request, response: Response, given: string | null): Promise<KeyRecord> => {
     const key = await authenticator.secret(request, response, given, NO_KEY);

@@ -3,6 +3,7 @@ import { createImportItems } from "../../commands/sdk/import-items.js";
 import type { Services } from "../../commands/services.js";
 import type { KeyId } from "../../core/ids.js";
 import { route, type Route } from "../route.js";
+import { SDK_REFUSALS } from "../shapes/answers.js";
 import type { SdkRequest } from "./door.js";
 import { ACCEPTED, BATCH, showAccepted } from "./routes.js";
 
@@ -38,7 +39,7 @@ export function importRoutes(services: Services): readonly Route[] {
       body: BATCH,
       bodyIs: "sdk_batch",
       door: "sdk",
-      responses: { 200: ACCEPTED },
+      responses: { ...SDK_REFUSALS, 200: ACCEPTED },
       handle: async (context) => {
         const { bytes, envelope } = context.body as unknown as SdkRequest;
         const sent = { bytes, envelope: envelope!, sender: (context.query.sender ?? null) as KeyId | null };

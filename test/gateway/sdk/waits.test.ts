@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { AppError } from "../../../core/errors.js";
+import {
+  startApp,
+  textAt,
+  until,
+  useApp,
+  type Answer,
+  type App,
+  type TestWorkspace,
+} from "../../support/service/app.js";
+import { bodyOf, headerOf, openRaw, statusOf } from "../../support/service/raw.js";
+import { basic, sendSdk, track } from "../../support/sdk/client.js";
+
+const SHOP = "https://shop.example";
+const filled = (bytes: number): string => "x".repeat(bytes);
+
+/** SDKs wait after 429, and hardly any of them after 503. */
+function assertWait(answer: Answer): void {
+  assert.deepEqual([answer.status, answer.body["code"]], [429, "rate_limited"], answer.text);
+  assert.ok(Number(answer.headers["retry-after"]) > 0, "how long to wait");
+  assert.equal(answer.body["message"], answer.body["detail"]);
+}
+
+describe("Bodies of SDKs whose key is not in the head", () => {
+  const app = useApp({ HEADERS_TIMEOUT_MS: "1000", BODY_TIMEOUT_MS: "3000" });
+
+  /** A body that has begun and does not end. */
+  const begin = async (path: string, bytes: number) => {
+    const raw = await openRaw(app().url);
+    raw.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 500000\r\n\r\n{"t":"${filled(bytes)}`);
+    return raw;
+  };
+
+  it("are bounded for an address while they are under way; a key in the head helps, and so does waiting", async () => {
+    const key = await (await app().workspace()).key("collect");
+    const body = { writeKey: key, batch: [track()], t: filled(300_000) };
+    assert.equal((await sendSdk(app(), "/v1/b", { body })).status, 200);
+    const open = await Promise.all([begin("/v1/b", 480_000), begin("/v1/import/", 480_000)]);
+    let refused = await sendSdk(app(), "/v1/b", { body });
+    // What was written may not have been read yet.
+    for (let tries = 0; refused.status === 200 && tries < 50; tries += 1)
+      refused = await sendSdk(app(), "/v1/b", { body });
+    assertWait(refused);
+    assert.equal((await sendSdk(app(), "/v1/b", { key, body })).status, 200);
+    const answers = await Promise.all(open.map((raw) => raw.ended()));
+    assert.deepEqual(answers.map(statusOf), [408, 408], "half a body and then nothing");
+    for (const raw of open) raw.close();
+    const later = await until(
+      () => sendSdk(app(), "/v1/b", { body }),
+      ({ status }) => status === 200,
+    );
+    assert.equal(later.status, 200);
+  });
+});
+
+describe("An SDK is told to wait, never 503", () => {
+  let isAway = false;
+  let app: App;
+  let workspace: TestWorkspace;
+  before(async () => {
+    const wrap = (backends: App["service"]["backends"]) => {
+      const { queue } = backends;
+      const publishAll: typeof queue.publishAll = (messages) =>
+        isAway ? Promise.reject(new AppError("unavailable", "The queue is away.")) : queue.publishAll(messages);
+      return { ...backends, queue: { ...queue, publishAll } };
+    };
+    app = await startApp({ DRAIN_MS: "500" }, { wrap });
+    workspace = await app.workspace();
+  });
+  after(() => app.close());
+  const makeKey = async (body: object): Promise<string> =>
+    textAt((await workspace.send("POST", "/v1/keys", { role: "editor", send: "collect", ...body })).body, "key");
+
+  it("while the queue is away; what it sends again is one event", async () => {
+    const key = await makeKey({});
+    const body = { batch: [track()] };
+    isAway = true;
+    const failed = await sendSdk(app, "/v1/batch", { key, body });
+    isAway = false;
+    assertWait(failed);
+    const record = app.records.find((line) => line.includes(textAt(failed.body, "request_id"))) ?? "";
+    assert.match(record, /request failed/, "the log calls it a failure all the same");
+    assert.equal((await sendSdk(app, "/v1/batch", { key, body })).body["accepted"], 1);
+  });
+
+  it("once its key has sent all that it may in a minute; each item counts", async () => {
+    const key = await makeKey({ per_minute: 3 });
+    const send = (items: number) =>
+      sendSdk(app, "/v1/batch", { key, body: { batch: Array.from({ length: items }, () => track()) } });
+    assert.equal((await send(2)).status, 200);
+    assert.equal((await send(2)).status, 200, "while anything is left");
+    assertWait(await send(1));
+  });
+
+  it("and a page of another origin may read that it is refused", async () => {
+    const key = await makeKey({ origins: [SHOP] });
+    const from = (origin: string, sending: object) =>
+      sendSdk(app, "/v1/t", { body: track(), headers: { Origin: origin }, ...sending });
+    const good = await from(SHOP, { key });
+    assert.deepEqual([good.status, good.headers["access-control-allow-origin"]], [200, SHOP]);
+    for (const sending of [{ key }, { body: track({ writeKey: key }) }]) {
+      const other = await from("https://other.example", sending);
+      assert.deepEqual([other.status, other.headers["access-control-allow-origin"]], [403, "*"]);
+      assert.equal(typeof other.body["message"], "string");
+    }
+    const none = await from(SHOP, {});
+    assert.deepEqual([none.status, none.headers["access-control-allow-origin"]], [401, "*"]);
+  });
+
+  it("while the process is shutting down", async () => {
+    const key = await makeKey({});
+    const raw = await openRaw(app.url);
+    raw.write("GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n");
+    await raw.waitFor('"status":"ready"');
+    const closing = app.service.close();
+    raw.write(`POST /v1/batch HTTP/1.1\r\nHost: a\r\nAuthorization: ${basic(key)}\r\nContent-Length: 2\r\n\r\n{}`);
+    const answer = await raw.ended();
+    raw.close();
+    await closing;
+    const last = answer.slice(answer.lastIndexOf("HTTP/1.1"));
+    assert.deepEqual([statusOf(last), headerOf(last, "Connection")], [429, "close"]);
+    assert.ok(Number(headerOf(last, "Retry-After")) > 0);
+    assert.equal(bodyOf(last)["code"], "rate_limited");
+  });
+});
