@@ -44,7 +44,11 @@ export function createLimiter(windows: RateWindows, { name, perMinute: usual = 0
     legacyHeaders: false,
     store: storeOf(windows),
     keyGenerator: (request) => `${name}:${asked.get(request)?.key ?? ""}`,
-    handler: (_request, _response, next) => next(new AppError("rate_limited", detail)),
+    handler: (_request, response, next) => {
+      // In the error too: whoever tells it in another form keeps it.
+      const retryAfter = String(response.getHeader("Retry-After"));
+      next(new AppError("rate_limited", detail, { headers: { "Retry-After": retryAfter } }));
+    },
     // Our windows always answer; the library's own start-up checks would only write to the console.
     validate: false,
   });

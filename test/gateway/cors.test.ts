@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Services } from "../../commands/services.js";
 import { createRoutes } from "../../gateway/routes.js";
+import { sendSdk, track } from "../support/sdk/client.js";
 import { submission, textAt, useApp, type Answer, type TestWorkspace } from "../support/service/app.js";
 import { exchange, headerOf, statusOf } from "../support/service/raw.js";
 
@@ -44,7 +45,8 @@ describe("A page of another origin", () => {
     app().send("POST", "/v1/collect/batch", { key, body, headers: { Origin: origin } });
 
   it("may ask for every route that is for pages, without a key, and is told what it may send there", async () => {
-    assert.ok(FOR_PAGES.has("/v1/collect") && FOR_PAGES.has("/v1/collect/batch"));
+    for (const path of ["/v1/collect", "/v1/collect/batch", "/v1/t", "/v1/batch", "/beacon/v1/batch", "/sourceConfig"])
+      assert.ok(FOR_PAGES.has(path), path);
     for (const path of FOR_PAGES) {
       const asked = {
         Origin: SHOP,
@@ -65,7 +67,7 @@ describe("A page of another origin", () => {
   });
 
   it("learns nothing about any other route: it is not for pages", async () => {
-    for (const path of PATHS.filter((one) => !FOR_PAGES.has(one))) {
+    for (const path of [...PATHS].filter((one) => !FOR_PAGES.has(one))) {
       const answer = await ask(targetOf(path), { Origin: SHOP, "Access-Control-Request-Method": "GET" });
       assert.ok([404, 405].includes(answer.status), `${path}: ${answer.status}`);
       assert.deepEqual(shared(answer), {}, path);
@@ -168,5 +170,37 @@ describe("A page of another origin", () => {
     assert.equal(headerOf(one, "Access-Control-Allow-Credentials"), null);
     const two = await exchange(app().url, `${head}Origin: ${SHOP}\r\nOrigin: ${THIEF}\r\n${rest}`);
     assert.equal(statusOf(two), 403);
+  });
+
+  it("sends with an SDK as with its own requests, wherever the key stands, and reads each answer and refusal", async () => {
+    const [open, own] = [await makeKey({ send: "collect" }), await makeKey({ send: "collect", origins: [SHOP] })];
+    const [other, spent] = [await makeKey({ send: "all" }), await makeKey({ send: "collect", per_minute: 1 })];
+    const sdk = (target: string, key: string | null, origin: string, body: unknown = track()) =>
+      sendSdk(app(), target, { key, body, headers: { Origin: origin } });
+    const get = (target: string, origin: string) => app().send("GET", target, { headers: { Origin: origin } });
+    const inBody = (writeKey: string) => ({ writeKey, batch: [track()] });
+    const REFUSED = { ...OPEN, vary: "Origin" };
+    await sdk("/v1/t", spent, SHOP);
+    const calls: readonly (readonly [number, () => Promise<Answer>, object])[] = [
+      [200, () => sdk("/v1/t", open, THIEF), OPEN],
+      [200, () => sdk("/v1/identify", own, SHOP, track({ type: "identify" })), FOR_SHOP],
+      [200, () => sdk("/v1/batch", null, SHOP, inBody(own)), FOR_SHOP],
+      [200, () => sdk(`/beacon/v1/batch?writeKey=${own}`, null, SHOP, { batch: [track()] }), FOR_SHOP],
+      [200, () => get(`/v1/projects/${own}/settings`, SHOP), FOR_SHOP],
+      [200, () => get(`/sourceConfig?writeKey=${own}`, SHOP), FOR_SHOP],
+      [403, () => sdk("/v1/t", own, THIEF), REFUSED],
+      [403, () => sdk("/v1/batch", null, THIEF, inBody(own)), REFUSED],
+      [403, () => get(`/v1/projects/${own}/settings`, THIEF), REFUSED],
+      [401, () => sdk("/v1/t", null, SHOP), OPEN],
+      [401, () => sdk("/v1/t", other, SHOP), OPEN],
+      [400, () => sdk("/v1/t", own, SHOP, "{"), FOR_SHOP],
+      [413, () => sdk("/v1/batch", own, SHOP, "x".repeat(4 * 1_048_576 + 1)), FOR_SHOP],
+      [429, () => sdk("/v1/t", spent, SHOP), OPEN],
+    ];
+    for (const [status, call, headers] of calls) {
+      const answer = await call();
+      assert.deepEqual([answer.status, shared(answer)], [status, headers], answer.text);
+      if (status === 429) assert.ok(Number(answer.headers["retry-after"]) > 5, "until the minute ends");
+    }
   });
 });

@@ -67,7 +67,12 @@ describe("The limit of items", () => {
     const setHeader = (name: string, value: unknown) => headers.set(name.toLowerCase(), value);
     return {
       request: { headers: {} } as Request,
-      response: { headersSent: false, setHeader, append: setHeader } as unknown as Response,
+      response: {
+        headersSent: false,
+        setHeader,
+        append: setHeader,
+        getHeader: (name: string) => headers.get(name.toLowerCase()),
+      } as unknown as Response,
     };
   };
   const admit = (limit: ReturnType<typeof createItemLimit>, key: ReturnType<typeof aKey>) => {
