@@ -21,8 +21,18 @@ export interface Telemetry {
   /** In the format of Prometheus. */
   readonly read: () => Promise<{ readonly type: string; readonly text: string }>;
   readonly watch: (watched: Watched) => void;
-  /** Ends what the measuring itself keeps running. */
-  readonly close: () => void;
+}
+
+/** Looking at the event loop wakes the process so often, milliseconds; by default every 10. */
+const LOOP_LOOK_MS = 50;
+let processRegistry: Registry | null = null;
+
+/** Of the process, however many services run in it; watched only once somebody reads, for that costs a little for ever. */
+function ofProcess(): Registry {
+  if (processRegistry !== null) return processRegistry;
+  processRegistry = new Registry();
+  collectDefaultMetrics({ register: processRegistry, eventLoopMonitoringPrecision: LOOP_LOOK_MS });
+  return processRegistry;
 }
 
 const REQUEST_BOUNDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
@@ -58,8 +68,10 @@ export function createTelemetry(version: string): Telemetry {
     metrics: metricsOf(registry),
     meterOf: createMeters(registry),
     watch: (watched) => watchGauges(registry, watched),
-    read: async () => ({ type: registry.contentType, text: await registry.metrics() }),
-    close: () => registry.clear(),
+    read: async () => ({
+      type: registry.contentType,
+      text: `${await registry.metrics()}\n${await ofProcess().metrics()}`,
+    }),
   };
 }
 
@@ -167,5 +179,4 @@ function watchGauges(registry: Registry, { depth, oldest, parts, now }: Watched)
       for (const [part, isUp] of Object.entries(parts())) up.set({ part }, isUp ? 1 : 0);
     },
   });
-  collectDefaultMetrics({ register: registry });
 }

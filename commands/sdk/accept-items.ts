@@ -62,7 +62,6 @@ export const createAcceptItems =
       const isKept = services.quarantine.takes(caller.workspace, caller.now, record.payload.length);
       if (isKept) kept.push(record);
       rejected.push({ index, messageId, errors, ...(!isKept && { kept: false }) });
-      metrics.quarantined(isKept ? "quarantined" : "not_kept", caller, null);
     };
     let turnBegan = performance.now();
     for (const one of each) {
@@ -80,6 +79,8 @@ export const createAcceptItems =
     }
     await queue.publishAll([...events, ...kept].map(encodeMessage));
     for (const { schemaId } of events) metrics.accepted("sdk", caller, schemaId);
+    for (const { kept: isKept = true } of rejected)
+      metrics.quarantined(isKept ? "quarantined" : "not_kept", caller, null);
     const duplicates = mapped.length - each.length;
     if (duplicates > 0) metrics.sdkDuplicates(duplicates);
     return { accepted: events.length, duplicates, quarantined: rejected.length, rejected };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../core/errors.js";
 import { eventually } from "../support/eventually.js";
-import { startApp, textAt, useApp, type App } from "../support/service/app.js";
+import { at, startApp, textAt, useApp, type App } from "../support/service/app.js";
 
 const read = async (app: App, key?: string): Promise<{ readonly status: number; readonly text: string }> => {
   const headers = key === undefined ? {} : { Authorization: `Bearer ${key}` };
@@ -94,6 +94,30 @@ describe("GET /metrics", () => {
         refused: 1,
       });
       assert.match(text, /^onym_store_commit_seconds_count\{store="(?:sqlite|rabbitmq)"\} [1-9]/m);
+    } finally {
+      await app.close();
+    }
+  });
+
+  it("counts what SDKs send: accepted, repeated and in quarantine", async () => {
+    const app = await startApp();
+    try {
+      const workspace = await app.workspace();
+      const made = await workspace.send("POST", "/v1/keys", { role: "editor", send: "collect" });
+      const basic = Buffer.from(`${textAt(made.body, "key")}:`).toString("base64");
+      const track = { type: "track", event: "Tried", userId: "u-1", messageId: "m-1" };
+      const body = { batch: [track, track, { type: "no such type", messageId: "m-2" }] };
+      const sent = await app.send("POST", "/v1/batch", { headers: { Authorization: `Basic ${basic}` }, body });
+      assert.equal(sent.status, 200);
+      const { text } = await read(app);
+      const values = {
+        accepted: valueOf(text, 'onym_events_accepted_total{source="sdk"}'),
+        quarantined: valueOf(text, 'onym_events_quarantined_total{reason="quarantined"}'),
+        repeated: valueOf(text, "onym_sdk_duplicates_total"),
+      };
+      assert.deepEqual(values, { accepted: 1, quarantined: 1, repeated: 1 });
+      const { body: stats } = await workspace.as("viewer", "GET", "/v1/stats");
+      assert.deepEqual([at(stats, "accepted"), at(stats, "quarantined")], [1, 1]);
     } finally {
       await app.close();
     }
