@@ -32,14 +32,14 @@ export function documentOf(rows: readonly Route[]): Json {
   };
 }
 
-/** The refusals that are the same on every route. */
+/** The refusals that many routes share. */
 function refusalsOf(rows: readonly Route[]): Json {
-  const found = new Map<number, TSchema | null>();
-  for (const row of rows)
-    for (const [status, schema] of Object.entries(answersOf(row)))
-      if (!(status in row.responses)) found.set(Number(status), schema);
-  const byStatus = [...found].toSorted(([a], [b]) => a - b);
-  return Object.fromEntries(byStatus.map(([status, schema]) => [refusalName(status), answerOf(status, schema)]));
+  const found = rows.flatMap((row) =>
+    Object.entries(answersOf(row))
+      .filter(([status]) => !(status in row.responses))
+      .map(([status, schema]) => [refusalName(row, Number(status)), answerOf(Number(status), schema)] as const),
+  );
+  return Object.fromEntries(found);
 }
 
 /** From an answer to the operations whose example takes an id out of it. */

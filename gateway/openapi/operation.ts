@@ -31,7 +31,8 @@ export function operationOf(row: Route, links: ReadonlyMap<number, Json>): Json 
 
 const SECURITY: Readonly<Record<Access["kind"], readonly Json[]>> = {
   role: [{ apiKey: [] }],
-  write_key: [{ writeKey: [] }],
+  // Or nothing in the head: SDKs also send it in the query, the body or the path.
+  write_key: [{ writeKey: [] }, {}],
   operator: [{ operatorKey: [] }],
   open: [],
 };
@@ -94,7 +95,7 @@ const requiredOf = (properties: TProperties): readonly string[] =>
   (Type.Object(properties) as { readonly required?: readonly string[] }).required ?? [];
 
 const headerParameters = ({ bodyIs, responses }: Route): readonly Json[] => [
-  ...(bodyIs === "event" ? [IDEMPOTENCY_KEY] : []),
+  ...(bodyIs === "event" || bodyIs === "batch" ? [IDEMPOTENCY_KEY] : []),
   // Only what can be changed under a condition can fail it.
   ...(412 in responses ? [IF_MATCH] : []),
 ];
@@ -102,7 +103,7 @@ const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",
   in: "header",
   required: false,
-  description: "A retry with the same key and body gets the same event, which is stored once.",
+  description: "A retry with the same key and body gets the same events, which are stored once.",
   schema: { type: "string", pattern: "^[\\x20-\\x7e]{1,255}$" },
 };
 const IF_MATCH = {
@@ -129,14 +130,17 @@ function requestBodyOf({ body, bodyIs, example }: Route): Json | undefined {
 
 function responsesOf(row: Route, links: ReadonlyMap<number, Json>): Json {
   const answers = Object.entries(answersOf(row)).map(([status, schema]): readonly [string, Json] => {
-    if (!(status in row.responses)) return [status, { $ref: `#/components/responses/${refusalName(Number(status))}` }];
+    if (!(status in row.responses))
+      return [status, { $ref: `#/components/responses/${refusalName(row, Number(status))}` }];
     const link = links.get(Number(status));
     return [status, { ...answerOf(Number(status), schema), ...(link && { links: link }) }];
   });
   return Object.fromEntries(answers);
 }
 
-export const refusalName = (status: number): string => (STATUS_CODES[status] ?? "").replaceAll(/[^A-Za-z]/g, "");
+/** The refusals of routes for SDKs have a form of their own. */
+export const refusalName = ({ access }: Pick<Route, "access">, status: number): string =>
+  `${access.kind === "write_key" ? "Sdk" : ""}${(STATUS_CODES[status] ?? "").replaceAll(/[^A-Za-z]/g, "")}`;
 
 /** An answer of a route, or one that many routes give. */
 export function answerOf(status: number, schema: TSchema | null): Json {

@@ -115,8 +115,8 @@ const CHECKS = `[checks]
 # A body that has the right form may still name what is not there.
 positive_data_acceptance.enabled = false
 [[operations]]
-# A check of an event answers 200 with what is wrong with it.
-include-operation-id = "collect"
+# A check of events answers 200 with what is wrong with them.
+include-operation-id = ["collect", "collectBatch"]
 checks.negative_data_rejection.enabled = false
 [[operations]]
 # A message of an SDK that is wrong does not hold up the others: 200 tells it. Its key may stand in other places than the head.

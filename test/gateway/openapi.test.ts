@@ -5,6 +5,7 @@ import { documentOf } from "../../gateway/openapi/document.js";
 import { route, reply, type Route } from "../../gateway/route.js";
 import { WRITE_KEY_SHOWN } from "../../gateway/shapes/examples.js";
 import { createWalk, operationsOf, type Operation } from "../../scripts/fuzz/walk.js";
+import { answersOf } from "../../gateway/shapes/answers.js";
 import { at, listAt, OPERATOR_KEY, useApp, type Caller } from "../support/service/app.js";
 import { ROWS } from "../support/service/check-answer.js";
 
@@ -103,6 +104,21 @@ describe("GET /openapi.json", () => {
     assert.ok(references.has("#/components/responses/Unauthorized"));
     for (const reference of references)
       assert.ok(at(document, reference.slice(2).replaceAll("/", ".")) !== undefined, reference);
+  });
+
+  it("gives every answer of every row its own schema", () => {
+    for (const row of ROWS) {
+      const path = row.path.replaceAll(/:(\w+)/g, "{$1}");
+      const { responses } = ((document["paths"] as Json)[path] as Json)[row.method] as { readonly responses: Json };
+      for (const [status, schema] of Object.entries(answersOf(row))) {
+        const given = responses[status] as Json;
+        const reference = given["$ref"] as string | undefined;
+        const answer = reference === undefined ? given : at(document, reference.slice(2).replaceAll("/", "."));
+        const [content] = Object.values((at(answer, "content") ?? {}) as Json);
+        const expected = schema === null ? undefined : (JSON.parse(JSON.stringify(schema)) as unknown);
+        assert.deepEqual(at(content, "schema"), expected, `${row.operationId} ${status}`);
+      }
+    }
   });
 
   it("has an example of every operation that is answered 2xx, called in an order with nothing but the least key", async () => {
