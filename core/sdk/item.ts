@@ -13,7 +13,7 @@ export interface SdkAlias {
   readonly known: Identifier;
 }
 
-/** One message of an SDK, as an event. */
+/** One call of an SDK, as an event. */
 export interface SdkItem {
   /** Its place in the request. */
   readonly index: number;
@@ -23,7 +23,7 @@ export interface SdkItem {
   /** As sent, for the answer; null where there is none. */
   readonly messageId: string | null;
   readonly eventId: EventId;
-  /** Of what does not change when the SDK sends the message again. */
+  /** Of what does not change when the SDK sends it again. */
   readonly fingerprint: string;
   /** With `Z`, corrected for a wrong clock of the sender. */
   readonly timestamp: string;

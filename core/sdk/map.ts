@@ -26,7 +26,7 @@ const READ: ReadonlySet<string> = new Set(["type", "messageId", "userId", "anony
 /** An SDK makes them anew when it sends an item again. */
 const CHANGING: ReadonlySet<string> = new Set(["sentAt", "_metadata", "integrations", "writeKey"]);
 
-/** From the messages of an SDK to events. Throws `invalid_json` when an item is no JSON: then the body is none. */
+/** From the calls of an SDK to events. Throws `invalid_json` when an item is no JSON: then the body is none. */
 export const mapItems = (body: Buffer, envelope: Envelope, options: MapOptions): readonly Mapped[] =>
   envelope.items.map(({ start, end }, index) => mapItem(body.subarray(start, end), index, envelope, options));
 

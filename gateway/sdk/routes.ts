@@ -18,7 +18,7 @@ const MESSAGE = Type.Object(
     userId: Type.Optional(nullable(Type.String())),
     anonymousId: Type.Optional(nullable(Type.String())),
   },
-  { description: "a message as the SDKs send it" },
+  { description: "a call as the SDKs send it" },
 );
 export const BATCH = Type.Object({ batch: Type.Array(MESSAGE) });
 
@@ -120,7 +120,7 @@ export function sdkRoutes(services: Services): readonly Route[] {
       path: "/v1/batch",
       also: ["/v1/b", "/v1/import", "/beacon/v1/batch"],
       operationId: "sendSdkBatch",
-      summary: "An SDK sends messages together",
+      summary: "An SDK sends calls together",
       description:
         "What Segment's and RudderStack's SDKs send, unchanged. A 200 means that all is on disk; an item that is wrong does not hold up the others, and `rejected` names the first 20 of them.",
       example: { body: { batch: [exampleOf("identify"), exampleOf("track"), AHEAD], sentAt: SENT_AT } },

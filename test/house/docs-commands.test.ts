@@ -103,6 +103,17 @@ describe("The commands of the pages", () => {
     assert.deepEqual([at(sender, "role"), at(sender, "send")], ["editor", "collect"]);
   });
 
+  it("work in sdk.md: the key may stand in a web page", async () => {
+    const [sender] = await answersOf("sdk.md");
+    assert.deepEqual([at(sender, "send"), at(sender, "origins")], ["collect", ["https://shop.example"]]);
+    const page = await pageOf("sdk.md");
+    const call = /```text\n(curl [^`]*)```/.exec(page)?.[1] ?? assert.fail("the page shows a call");
+    const { stdout } = await promisify(execFile)("sh", ["-ec", call.replace(PRINTED, url)], {
+      env: { ...process.env, ONYM_WRITE_KEY: String(at(sender, "key")) },
+    });
+    assert.ok(page.includes(stdout), stdout);
+  });
+
   it("work in api.md", async () => {
     assert.equal((await answersOf("api.md")).length, 3);
   });

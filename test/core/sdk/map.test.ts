@@ -13,7 +13,7 @@ const track = (more: object = {}) => ({
 const ALL = { switches: { phone: true, deviceId: true, advertisingId: true } };
 const GO = { channel: "server", context: { library: { name: "analytics-go" } } };
 
-describe("An SDK's message as an event: who", () => {
+describe("An SDK's call as an event: who", () => {
   const cases: readonly (readonly [string, object, readonly string[]])[] = [
     ["both ids", track({ anonymousId: "a-1" }), ["user_id:u-1", "anonymous_id:a-1"]],
     ["a number as text", track({ userId: 42 }), ["user_id:42"]],
@@ -106,7 +106,7 @@ describe("An SDK's message as an event: who", () => {
   });
 });
 
-describe("An SDK's message as an event: its id", () => {
+describe("An SDK's call as an event: its id", () => {
   const idOf = (messageId: unknown, options = {}) => mapOne(track({ messageId }), options).eventId;
 
   it("is the same for the same message of the same sender, and only then", () => {
@@ -141,7 +141,7 @@ describe("An SDK's message as an event: its id", () => {
   });
 });
 
-describe("An SDK's message as an event: its payload", () => {
+describe("An SDK's call as an event: its payload", () => {
   it("is the bytes as sent, without what the mapping read and without the key", () => {
     const sent =
       '{ "type":"track", "userId":"u-1","properties" : {"total": 1.50, "n":1e2,"t":"\\u00e4"} ,"writeKey":"secret","x" :[ 1 ] }';
@@ -165,7 +165,7 @@ describe("An SDK's message as an event: its payload", () => {
   });
 });
 
-describe("An SDK's message that is no event", () => {
+describe("An SDK's call that is no event", () => {
   const TYPES = "must be one of track, page, screen, identify, group, alias";
   const ID = "must be a string or a number";
   const cases: readonly (readonly [string, unknown, readonly (readonly [string, string])[]])[] = [

@@ -32,7 +32,7 @@ describe("A time with any offset", () => {
   });
 });
 
-describe("When an SDK's message happened", () => {
+describe("When an SDK's call happened", () => {
   const timeOf = (item: object, around: object = {}, options: object = {}): string =>
     mapOne({ type: "track", ...item }, options, around).timestamp;
 
