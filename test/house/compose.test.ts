@@ -140,7 +140,7 @@ describe("docker-compose.yml: passwords", () => {
   });
 
   it("stops when a secret is missing, and says what to do", () => {
-    assert.equal(secrets.length, 5);
+    assert.equal(secrets.length, 6);
     for (const [text, name, kind, words] of references)
       if (secrets.includes(name!)) assert.deepEqual([kind, words], ["?", "run npm run make-env first"], text);
     for (const name of secrets) assert.equal(example[name], "", `${name} is empty in .env.example`);
@@ -231,7 +231,7 @@ describe("npm run make-env", () => {
   const fresh = Object.keys(example).filter((name) => example[name] === "");
 
   it("makes each secret anew, long, and safe in a URL", () => {
-    assert.equal(fresh.length, 5);
+    assert.equal(fresh.length, 6);
     for (const name of fresh) assert.match(filled[name] ?? "", /^[0-9a-f]{64}$/, name);
     assert.equal(new Set(fresh.map((name) => filled[name])).size, fresh.length);
     assert.notEqual(parseEnv(fillIn(textOf(".env.example")))["OPERATOR_KEY"], filled["OPERATOR_KEY"]);
