@@ -54,9 +54,12 @@ async function countBroken(rows: readonly Row[], width: number): Promise<number>
 const summary = (counters: Counters, seed: number): string =>
   [...Object.entries(counters), ["seed", seed]].map(([name, value]) => `${name}=${value}`).join(" ");
 
-const feltLine = ({ interrupted, refused, victims, atPoint }: Felt): string => {
+const feltLine = ({ interrupted, refused, victims, atPoint, unanswered }: Felt): string => {
   const kills = [...victims].map(([victim, times]) => `${victim} ${times}`).toSorted();
-  return `kills: ${kills.join(", ")}, of these ${atPoint} between two steps; ${interrupted} requests interrupted, ${refused} refused`;
+  return (
+    `kills: ${kills.join(", ")}, of these ${atPoint} between two steps; ${interrupted} requests interrupted, ${refused} refused; ` +
+    `atomic batches without an answer: ${unanswered.whole} there as a whole, ${unanswered.none} not at all`
+  );
 };
 
 /** True when every promise was kept and the kills were felt. */

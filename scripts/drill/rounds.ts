@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { checkBatches } from "./check/batches.js";
 import { checkAll } from "./check/checks.js";
 import { describeKill, type Doom } from "./crash/dooms.js";
 import { andThen } from "../shared/async.js";
@@ -48,12 +49,14 @@ async function runOn(target: Target, { scene, seed, history, progress }: RoundsO
   const entries = history.entries();
   progress(`the queue is empty; checking ${entries.length} operations`);
   const { client } = await target.running();
-  const ok = await checkAll({ client, sites, findings, width: scene.checksAtATime }, history);
+  const deps = { client, sites, findings, width: scene.checksAtATime };
+  const ok = await checkAll(deps, history);
+  const unanswered = await checkBatches(deps, history);
   const [attempted, acknowledged, kills] = [entries.length, acknowledgedIn(history), scene.rounds.flat().length];
   return {
     counters: { attempted, acknowledged, ok, ...findings.counts(), recovered, kills },
     /** What the kills did before anybody looked for damage. */
-    felt: { interrupted, refused, victims, atPoint },
+    felt: { interrupted, refused, victims, atPoint, unanswered },
     examples: findings.examples(),
   };
 }

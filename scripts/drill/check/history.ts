@@ -1,6 +1,7 @@
 import { createWriteStream, writeFileSync } from "node:fs";
 import path from "node:path";
 import { openScratch } from "../../shared/scratch.js";
+import type { BatchOperation } from "../load/batch.js";
 import type { Operation } from "../load/operation.js";
 
 /** What a client knows of one operation. */
@@ -30,6 +31,7 @@ export function openHistory() {
   const stream = createWriteStream(file);
   const entries = new Map<number, Entry>();
   const profileIds = new Map<string, number>();
+  const atomic: BatchOperation[] = [];
   const write = (what: string, operation: Operation, fields: object): void =>
     void stream.write(`${JSON.stringify({ at: performance.now(), what, id: operation.id, ...fields })}\n`);
   /** Writes what is not written. */
@@ -42,6 +44,12 @@ export function openHistory() {
       if (!entries.has(operation.id))
         entries.set(operation.id, { operation, result: "unknown", eventId: null, profileId: null });
     },
+    /** Before its events are invoked. */
+    batched: (batch: BatchOperation): void => {
+      if (batch.isAtomic) atomic.push(batch);
+    },
+    unansweredAtomic: (): readonly BatchOperation[] =>
+      atomic.filter(({ events }) => entries.get(events[0]!.id)!.result === "unknown"),
     /** Answers the event id of an earlier acknowledgement, or null. */
     acknowledged: (operation: Operation, answered: Answered): string | null => {
       write("acknowledged", operation, answered);

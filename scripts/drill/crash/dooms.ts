@@ -24,7 +24,7 @@ const ROUND_MS_MAX = 900;
 const CALLS_MAX = 120;
 /** The worker takes many messages in one call. */
 const WORKER_CALLS_MAX = 15;
-const GATEWAY_STEPS: readonly Step[] = ["publish", "link"];
+const GATEWAY_STEPS: readonly Step[] = ["publish", "publishAll", "link"];
 const WORKER_STEPS: readonly Step[] = ["take", "insert", "link", "fold", "mark", "settle"];
 
 const anyMoment = (random: Random): Blow => ({
@@ -36,7 +36,7 @@ const anyMoment = (random: Random): Blow => ({
 export function planEmbedded(random: Random, kills: number): readonly Round[] {
   const plan = (): Doom => {
     if (random.once(2)) return { victim: "service", ...anyMoment(random) };
-    const step = random.pick(["publish", ...WORKER_STEPS] as const);
+    const step = random.pick(["publish", "publishAll", ...WORKER_STEPS] as const);
     const call = 1 + random.below(step === "publish" ? CALLS_MAX : WORKER_CALLS_MAX);
     const kill = { kind: "step", step, moment: random.pick(EMBEDDED_MOMENTS), call } as const;
     return { victim: "service", kill, withinMs: ROUND_MS_MAX };

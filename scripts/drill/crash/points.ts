@@ -2,7 +2,7 @@ import type { Backends } from "../../../app/backends.js";
 import type { EventId } from "../../../core/ids.js";
 
 /** The steps of a message and of an identify, each a call of a port. `take`: the worker has it; `settle`: it says what became of it. */
-const STEPS = ["publish", "take", "insert", "link", "fold", "mark", "bury", "settle"] as const;
+const STEPS = ["publish", "publishAll", "take", "insert", "link", "fold", "mark", "bury", "settle"] as const;
 export type Step = (typeof STEPS)[number];
 
 /** Before the step; all written and no COMMIT yet; COMMIT returned and nobody told; after the step. */
@@ -59,7 +59,7 @@ export function createKiller(die: () => void) {
       queue: {
         ...queue,
         publish: (message) => around("publish", () => queue.publish(message)),
-        publishAll: (messages) => around("publish", () => queue.publishAll(messages)),
+        publishAll: (messages) => around("publishAll", () => queue.publishAll(messages)),
         consume: (batchMax, handler) =>
           queue.consume(batchMax, async (batch) => {
             enter("take")();

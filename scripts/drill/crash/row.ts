@@ -27,7 +27,8 @@ export async function runCrashRow(row: CrashRow, openGround: () => Promise<Groun
     if (row.remains) await requireRemains(stage, row.remains);
     await act.withService(ground, async (play) => {
       if (row.sends === "identify") return act.retryIdentify(play.client, stage);
-      if (row.clientSaw === "reset") await act.retryEvent(play.client, stage);
+      if (row.sends === "batch") await act.retryBatch(play.client, stage);
+      else if (row.clientSaw === "reset") await act.retryEvent(play.client, stage);
       return act.requireFoldedOnce(play, stage);
     });
   };
@@ -35,6 +36,7 @@ export async function runCrashRow(row: CrashRow, openGround: () => Promise<Groun
 }
 
 const DYING_MS = 5_000;
+const REQUESTS = { event: act.theEvent, batch: act.theBatch, identify: act.theIdentify } as const;
 
 /** Kills at the row's point. Null when the client got no answer. */
 async function crash(stage: Stage, row: CrashRow): Promise<Answer | null> {
@@ -45,7 +47,7 @@ async function crash(stage: Stage, row: CrashRow): Promise<Answer | null> {
   const gateway = mode === "worker" ? await begin(stage, "gateway", null) : doomed;
   const client = openClient(gateway.url, 1);
   try {
-    const request = row.sends === "event" ? act.theEvent(stage) : act.theIdentify(stage);
+    const request = REQUESTS[row.sends](stage);
     const answer = await client.send(request).catch(() => null);
     if (kill === null) doomed.kill();
     const ending = await Promise.race([doomed.ended, sleep(DYING_MS, null, { ref: false })]);

@@ -63,6 +63,21 @@ export const theEventId = ({ site }: Stage): EventId => eventIdFor(site.workspac
 export const theEvent = ({ site }: Stage): Request =>
   collect(site, IDEMPOTENCY_KEY, "2026-01-02T00:00:00Z", { op: 2, email, cookies: [cookie], city: "Oslo", score: 9 });
 
+const others = [3, 4].map((op) => ({ schema_id: FOLDING, timestamp: "2026-01-03T00:00:00Z", payload: { op } }));
+
+/** The event and two of nobody. */
+export const theBatch = (stage: Stage): Request => ({
+  method: "POST",
+  path: "/v1/collect/batch?atomic=true",
+  key: stage.site.key,
+  body: {
+    events: [
+      { ...(theEvent(stage).body as object), idempotency_key: IDEMPOTENCY_KEY },
+      ...others.map((other) => ({ ...other, idempotency_key: `other ${other.payload.op}` })),
+    ],
+  },
+});
+
 export const theIdentify = ({ site: { key } }: Stage): Request => ({
   method: "POST",
   path: "/v1/identify",
@@ -82,6 +97,18 @@ const collect = ({ key }: Site, idempotencyKey: string, timestamp: string, paylo
 export async function retryEvent(client: Client, stage: Stage): Promise<void> {
   const { event_id } = await untilAnswer<{ readonly event_id: string }>(client, stage, 202, theEvent(stage));
   assert.equal(event_id, theEventId(stage));
+}
+
+/** The client tries the batch again until it is accepted. */
+export async function retryBatch(client: Client, stage: Stage): Promise<void> {
+  const { results } = await untilAnswer<{ readonly results: readonly { readonly event_id: string }[] }>(
+    client,
+    stage,
+    202,
+    theBatch(stage),
+  );
+  assert.equal(results[0]!.event_id, theEventId(stage));
+  for (const { event_id: eventId } of results) await untilSettled(client, stage, eventId, ["stored", "folded"]);
 }
 
 /** The client tries the identify again: it must name the one profile that holds both identifiers. */
@@ -143,11 +170,20 @@ async function requireProfile(client: Client, stage: Stage): Promise<Profile> {
   return found.profiles[0]!;
 }
 
-const untilFolded = (client: Client, { ground, site: { key } }: Stage, eventId: string): Promise<void> =>
+const untilFolded = (client: Client, stage: Stage, eventId: string): Promise<void> =>
+  untilSettled(client, stage, eventId, ["folded"]);
+
+const untilSettled = (
+  client: Client,
+  { ground, site: { key } }: Stage,
+  eventId: string,
+  wanted: readonly string[],
+): Promise<void> =>
   eventually(
     async () => {
       const request = { method: "GET", path: `/v1/events/${eventId}`, key } as const;
-      assert.equal((await requireAnswer<Shown>(client, 200, request)).status, "folded");
+      const { status } = await requireAnswer<Shown>(client, 200, request);
+      assert.ok(wanted.includes(status), status);
     },
     ground.settleMs,
     POLL_MS,

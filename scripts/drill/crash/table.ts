@@ -2,14 +2,14 @@ import type { Moment, Step } from "./points.js";
 
 /** What is found in the store of the dead process, before anybody goes on with it. */
 export interface Remains {
-  readonly queued: 0 | 1;
+  readonly queued: number;
   readonly event: "none" | "stored" | "folded";
 }
 
-/** One kill of the crash table. `identify` rows send an identify, the others an event. */
+/** One kill of the crash table. `batch` rows send the event in an atomic batch of three. */
 export interface CrashRow {
   readonly title: string;
-  readonly sends: "event" | "identify";
+  readonly sends: "event" | "batch" | "identify";
   /** Of the process that is killed. */
   readonly mode: "all" | "gateway" | "worker";
   /** Null: killed from outside, once the client has its answer. */
@@ -42,6 +42,14 @@ const accepted = (title: string, at: CrashRow["at"], remains: Remains | null): C
   remains,
 });
 
+const batch = (title: string, at: CrashRow["at"], remains: Remains): CrashRow => ({
+  ...base,
+  title: `killed ${title} of an atomic batch: all of it is queued or nothing, and a retry makes each event exactly one`,
+  sends: "batch",
+  at,
+  remains,
+});
+
 const identify = (title: string, at: CrashRow["at"]): CrashRow => ({
   ...base,
   title: `killed ${title} of an identify: a retry answers the one profile`,
@@ -55,6 +63,9 @@ export const CRASH_TABLE: readonly CrashRow[] = [
   lost("before the publish", ["publish", "before"], NOTHING),
   lost("in the publish, before its commit", ["publish", "uncommitted"], NOTHING),
   lost("between the publish's commit and the 202", ["publish", "committed"], QUEUED),
+  batch("before the publish", ["publishAll", "before"], NOTHING),
+  batch("in the publish, before its commit,", ["publishAll", "uncommitted"], NOTHING),
+  batch("between the publish's commit and the 202", ["publishAll", "committed"], { queued: 3, event: "none" }),
   accepted("right after the 202", null, null),
   accepted("when the worker has taken the message", ["take", "before"], QUEUED),
   accepted("in the insert, before its commit", ["insert", "uncommitted"], QUEUED),
@@ -81,9 +92,12 @@ export const CRASH_TABLE: readonly CrashRow[] = [
 export const SERVERS_TABLE: readonly CrashRow[] = CRASH_TABLE.map((row) => {
   const [step, moment] = row.at ?? [null, null];
   // Over a broker the worker may have a message before the 202 is on its way, so they are processes of their own.
-  const mode = step === "publish" ? "gateway" : step !== null && row.sends === "event" ? "worker" : row.mode;
+  const isPublish = step === "publish" || step === "publishAll";
+  const mode = isPublish ? "gateway" : step !== null && row.sends === "event" ? "worker" : row.mode;
   if (step === null || moment === "before") return { ...row, mode, remains: step === "fold" ? null : row.remains };
   if (moment === "uncommitted") return { ...row, mode, at: [step, "during"], remains: null };
   // The mark is written beside the fold, and here each for itself.
-  return { ...row, mode, at: [step, "after"], remains: step === "fold" ? null : row.remains };
+  // A broker counts a list that nobody took as one.
+  const isUnclear = step === "fold" || row.sends === "batch";
+  return { ...row, mode, at: [step, "after"], remains: isUnclear ? null : row.remains };
 });

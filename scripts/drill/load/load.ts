@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { bodyOf, type Answer, type Request } from "../../shared/client.js";
 import type { Findings } from "../check/findings.js";
 import type { History } from "../check/history.js";
-import type { Operation, Plan } from "./operation.js";
+import { typeOf, type BatchOperation } from "./batch.js";
+import type { EventOperation, Operation, Plan, Sending } from "./operation.js";
 import type { Site } from "../process/site.js";
 import type { Pace } from "./pace.js";
 import type { Running } from "../process/slot.js";
@@ -31,23 +32,24 @@ export function startLoad(deps: LoadDeps, clients: number) {
   /** Requests that got no answer, and that were answered 503. */
   let [interrupted, refused] = [0, 0];
 
-  const attempt = async ({ client, wasKilled }: Running, operation: Operation): Promise<void> => {
-    history.invoked(operation);
+  const attempt = async ({ client, wasKilled }: Running, sending: Sending): Promise<void> => {
+    const operations = operationsOf(sending);
+    if (sending.kind === "batch") history.batched(sending);
+    for (const operation of operations) history.invoked(operation);
     try {
-      const answer = await client.send(requestOf(deps.sites, operation));
-      const what = settle(deps, operation, answer);
+      const answer = await client.send(requestOf(deps.sites, sending));
+      const what = sending.kind === "batch" ? settleBatch(deps, sending, answer) : settle(deps, sending, answer);
       if (what === "away") {
         refused += 1;
         await sleep(AWAY_MS);
       }
-      if (what === "away" || (what === "first" && operation.kind === "event" && operation.isSentTwice))
-        work.retry(operation);
+      if (what === "away" || (what === "first" && sending.kind !== "link" && sending.isSentTwice)) work.retry(sending);
     } catch (error) {
       interrupted += 1;
-      history.unknown(operation, String(error));
+      for (const operation of operations) history.unknown(operation, String(error));
       if (!(await wasKilled()))
-        findings.unexpected(`operation ${operation.id}: ${String(error)}, and nobody was killed`);
-      work.retry(operation);
+        findings.unexpected(`operation ${operations[0]!.id}: ${String(error)}, and nobody was killed`);
+      work.retry(sending);
     }
   };
   const runClient = async (sendsLinks: boolean): Promise<void> => {
@@ -72,26 +74,27 @@ export function startLoad(deps: LoadDeps, clients: number) {
 }
 
 function createWork({ plan, pace }: Pick<LoadDeps, "plan" | "pace">) {
-  const again: Operation[] = [];
-  const links: Operation[] = [];
+  const again: Sending[] = [];
+  const links: Sending[] = [];
   let isFinishing = false;
-  const planned = (sendsLinks: boolean): Operation => {
+  const planned = (sendsLinks: boolean): Sending => {
     for (;;) {
       const operation = plan();
-      if (sendsLinks || operation.kind === "event") return operation;
+      if (sendsLinks || operation.kind !== "link") return operation;
       if (links.length < LINKS_WAITING_MAX) links.push(operation);
     }
   };
   return {
-    next: (sendsLinks: boolean): Operation | "later" | "finished" => {
+    next: (sendsLinks: boolean): Sending | "later" | "finished" => {
       const waiting = again.shift() ?? (sendsLinks && !isFinishing ? links.shift() : undefined);
       if (waiting !== undefined) return waiting;
       if (isFinishing) return "finished";
       return pace.take() ? planned(sendsLinks) : "later";
     },
     /** Keyed events only: nobody can say what a second try of the others would do. */
-    retry: (operation: Operation): void => {
-      if (operation.kind === "event" && operation.idempotencyKey !== null) again.push(operation);
+    retry: (sending: Sending): void => {
+      const isKeyed = sending.kind === "batch" ? !sending.isAtomic : keyOf(sending) !== null;
+      if (isKeyed) again.push(sending);
     },
     finish: (): void => {
       isFinishing = true;
@@ -99,15 +102,22 @@ function createWork({ plan, pace }: Pick<LoadDeps, "plan" | "pace">) {
   };
 }
 
-function requestOf(sites: readonly Site[], operation: Operation): Request {
-  const { path, body, site } = operation;
-  const idempotencyKey = operation.kind === "event" ? operation.idempotencyKey : null;
+const operationsOf = (sending: Sending): readonly Operation[] =>
+  sending.kind === "batch" ? sending.events : [sending];
+const keyOf = (sending: Sending): string | null => (sending.kind === "link" ? null : sending.idempotencyKey);
+
+function requestOf(sites: readonly Site[], sending: Sending): Request {
+  const { path, body, site } = sending;
+  const idempotencyKey = keyOf(sending);
   return {
     method: "POST",
     path,
     key: sites[site]!.key,
     body,
-    ...(idempotencyKey !== null && { headers: { "Idempotency-Key": idempotencyKey } }),
+    headers: {
+      ...(sending.kind === "batch" && { "Content-Type": typeOf(sending) }),
+      ...(idempotencyKey !== null && { "Idempotency-Key": idempotencyKey }),
+    },
   };
 }
 
@@ -121,18 +131,49 @@ interface LinkBody {
   readonly merged_profile_ids: readonly string[];
 }
 
+interface BatchBody {
+  readonly results: readonly EventBody[];
+}
+
+type Settled = "first" | "repeated" | "away" | "wrong";
+
+const isAway = ({ status, headers }: Answer): boolean => status === 503 && headers["retry-after"] !== undefined;
+
+/** All events of a batch are sound, so all must be accepted. */
+function settleBatch({ history, findings }: LoadDeps, { events, path }: BatchOperation, answer: Answer): Settled {
+  if (isAway(answer)) {
+    for (const event of events) history.unknown(event, "503");
+    return "away";
+  }
+  const results = answer.status === 202 ? bodyOf<BatchBody>(answer).results : [];
+  if (results.length !== events.length) {
+    findings.unexpected(`operation ${events[0]!.id}: ${path} answered ${answer.status} ${answer.text.slice(0, 300)}`);
+    return "wrong";
+  }
+  const settled = events.map((event, index) => accept({ history, findings }, event, results[index]!, answer.status));
+  return settled.includes("repeated") ? "repeated" : "first";
+}
+
+function accept(
+  { history, findings }: Pick<LoadDeps, "history" | "findings">,
+  event: EventOperation,
+  { event_id: eventId }: EventBody,
+  status: number,
+): Settled {
+  const earlier = history.acknowledged(event, { status, eventId });
+  if (earlier !== null && earlier !== eventId)
+    findings.duplicated(`operation ${event.id}: one key answered ${earlier} and then ${eventId}`);
+  return earlier === null ? "first" : "repeated";
+}
+
 /** Keeps what was answered. `away`: a 503, which says nothing about what happened. */
-function settle(
-  { history, findings }: LoadDeps,
-  operation: Operation,
-  answer: Answer,
-): "first" | "repeated" | "away" | "wrong" {
+function settle({ history, findings }: LoadDeps, operation: Operation, answer: Answer): Settled {
   const { status } = answer;
   const wrong = (): "wrong" => {
     findings.unexpected(`operation ${operation.id}: ${operation.path} answered ${status} ${answer.text.slice(0, 300)}`);
     return "wrong";
   };
-  if (status === 503 && answer.headers["retry-after"] !== undefined) {
+  if (isAway(answer)) {
     history.unknown(operation, "503");
     return "away";
   }
@@ -144,8 +185,5 @@ function settle(
   }
   const body = status === 202 ? bodyOf<EventBody>(answer) : null;
   if (body?.status !== "accepted") return wrong();
-  const earlier = history.acknowledged(operation, { status, eventId: body.event_id });
-  if (earlier !== null && earlier !== body.event_id)
-    findings.duplicated(`operation ${operation.id}: one key answered ${earlier} and then ${body.event_id}`);
-  return earlier === null ? "first" : "repeated";
+  return accept({ history, findings }, operation, body, status);
 }

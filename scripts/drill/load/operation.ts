@@ -1,5 +1,6 @@
 import type { Random } from "../../shared/random.js";
 import { FOLDING, STORED } from "../process/site.js";
+import { batchOf, type BatchOperation } from "./batch.js";
 
 export interface Identifier {
   readonly namespace: string;
@@ -42,8 +43,11 @@ interface LinkOperation extends Sendable {
 
 export type Operation = EventOperation | LinkOperation;
 
-/** The next operation of an endless plan: the same seed gives the same operations. */
-export type Plan = () => Operation;
+/** One request: an operation, or several events. */
+export type Sending = Operation | BatchOperation;
+
+/** The next request of an endless plan: the same seed gives the same requests. */
+export type Plan = () => Sending;
 
 /** One identifier in so many for each operation of a person is somebody else's: few persons merge, however much each does. */
 const OWN_PER_OPERATION = 13;
@@ -61,13 +65,14 @@ interface Draw {
 /** So many operations for each new person. */
 export function createPlan(random: Random, sites: number, operationsPerPerson: number): Plan {
   let id = 0;
+  const next = (site: number): Draw => ({ random, id: (id += 1), site, operationsPerPerson });
   return () => {
-    id += 1;
-    const draw = { random, id, site: random.below(sites), operationsPerPerson };
+    const site = random.below(sites);
     const kind = random.below(100);
-    if (kind < 15) return identify(draw);
-    if (kind < 25) return alias(draw);
-    return event(draw);
+    if (kind < 15) return identify(next(site));
+    if (kind < 25) return alias(next(site));
+    if (kind < 29) return batchOf(random, site, () => event(next(site)));
+    return event(next(site));
   };
 }
 
