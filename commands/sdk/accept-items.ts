@@ -41,8 +41,22 @@ export interface SdkAcceptance {
 
 export type AcceptServices = ItemServices & Pick<Services, "queue" | "metrics" | "quarantine">;
 
-/** Many items are judged without holding the event loop longer than this, milliseconds. */
+/** Many items are read and judged without holding the event loop longer than this, milliseconds. */
 const TURN_MS = 5;
+
+/** To be called after each item: waits for the next turn of the event loop once this one took long. */
+function createPause(): () => Promise<void> | undefined {
+  let turnBegan = performance.now();
+  return () => {
+    if (performance.now() - turnBegan <= TURN_MS) return undefined;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        turnBegan = performance.now();
+        resolve();
+      });
+    });
+  };
+}
 
 /** Answers once all that is to be kept is queued, in one durable step: events, and what goes into quarantine. */
 export const createAcceptItems =
@@ -50,7 +64,12 @@ export const createAcceptItems =
   async (caller: Caller, sent: SdkSent): Promise<SdkAcceptance> => {
     const { metrics, queue, catalog } = services;
     const sdk = await catalog.sdk(caller.workspace);
-    const mapped = mapItems(sent.bytes, sent.envelope, optionsOf(services, caller, sent, sdk.settings));
+    const pause = createPause();
+    const mapped: Mapped[] = [];
+    for (const one of mapItems(sent.bytes, sent.envelope, optionsOf(services, caller, sent, sdk.settings))) {
+      mapped.push(one);
+      await pause();
+    }
     const each = firstOfEach(mapped);
     const sides = await createSides(services, caller, each);
     const events: EventRecord[] = [];
@@ -63,12 +82,8 @@ export const createAcceptItems =
       if (isKept) kept.push(record);
       rejected.push({ index, messageId, errors, ...(!isKept && { kept: false }) });
     };
-    let turnBegan = performance.now();
     for (const one of each) {
-      if (performance.now() - turnBegan > TURN_MS) {
-        await new Promise((resolve) => setImmediate(resolve));
-        turnBegan = performance.now();
-      }
+      await pause();
       if (one.kind === "unfit") reject(one, one.errors);
       else
         try {

@@ -72,6 +72,19 @@ export function withoutMembers(
   return Buffer.concat(parts);
 }
 
+const NODE_BYTES = 64;
+const VALUE_BYTES = 24;
+
+/** About what the values of the text take of the memory once they are read: many empty objects take twenty times their text. */
+export function readBytes(body: Buffer): number {
+  let bytes = body.length;
+  for (const byte of body) {
+    if (byte === COMMA) bytes += VALUE_BYTES;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) bytes += NODE_BYTES;
+  }
+  return bytes;
+}
+
 /** Without the space around it. */
 export function trimmed(body: Buffer): Span {
   let end = body.length;

@@ -26,9 +26,14 @@ const READ: ReadonlySet<string> = new Set(["type", "messageId", "userId", "anony
 /** An SDK makes them anew when it sends an item again. */
 const CHANGING: ReadonlySet<string> = new Set(["sentAt", "_metadata", "integrations", "writeKey"]);
 
-/** From the calls of an SDK to events. Throws `invalid_json` when an item is no JSON: then the body is none. */
-export const mapItems = (body: Buffer, envelope: Envelope, options: MapOptions): readonly Mapped[] =>
-  envelope.items.map(({ start, end }, index) => mapItem(body.subarray(start, end), index, envelope, options));
+/**
+ * From the calls of an SDK to events, one at a time, because many of them take long. Throws `invalid_json` when an item is no JSON: then
+ * the body is none.
+ */
+export function* mapItems(body: Buffer, envelope: Envelope, options: MapOptions): Generator<Mapped, void> {
+  for (const [index, { start, end }] of envelope.items.entries())
+    yield mapItem(body.subarray(start, end), index, envelope, options);
+}
 
 function mapItem(sent: Buffer, index: number, envelope: Envelope, options: MapOptions): Mapped {
   const found = membersOf(sent, { start: 0, end: sent.length });

@@ -2,6 +2,7 @@ import type { Request, Response } from "express";
 import type { KeyRecord } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
+import { readBytes } from "../../core/json/spans.js";
 import { openEnvelope, writeKeysIn, type Envelope } from "../../core/sdk/envelope.js";
 import type { Authenticator } from "../access/authenticate.js";
 import { addressOf } from "../access/rate-limit.js";
@@ -65,7 +66,7 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
   ): Promise<Opened> => {
     const held = hold(response, bodies.open(workspace));
     const opened = await open(request, response, { limit: bodyBytesMax, held, isBatch });
-    held.add(opened.bytes.length);
+    held.add(copyBytes(opened.bytes));
     return opened;
   };
 
@@ -94,7 +95,7 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
       if (writeKey === null && "error" in opened) throw unauthenticated(`${NO_KEY} And: ${opened.error.message}`);
       const key = await keyOf(request, response, writeKey);
       held.release();
-      hold(response, bodies.open(key.workspace)).add(2 * opened.bytes.length);
+      hold(response, bodies.open(key.workspace)).add(opened.bytes.length + copyBytes(opened.bytes));
       await admit(request, response, key);
       return readable(opened, writeKey);
     };
@@ -113,9 +114,15 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
 }
 
 function hold(response: Response, held: HeldBytes): HeldBytes {
-  response.once("close", () => held.release());
+  // A client that left meanwhile is never told of again.
+  if (response.destroyed) held.release();
+  else response.once("close", () => held.release());
   return held;
 }
+
+/** Of what is read from the body. One of extreme form counts as half of what all may have, so that it comes in at all. */
+const copyBytes = (body: Buffer): number => Math.min(readBytes(body), COPY_BYTES_MAX);
+const COPY_BYTES_MAX = 32 * MIB;
 
 function readable(opened: Opened, writeKey: string | null): SdkRequest {
   if ("error" in opened) throw opened.error;

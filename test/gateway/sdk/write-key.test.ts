@@ -33,8 +33,8 @@ describe("The key of an SDK's request", () => {
     });
 
     it(`is refused in ${place} if it is none`, async () => {
-      for (const wrong of ["nonsense", `${key.slice(0, -1)}x`, OPERATOR_KEY])
-        assert.equal((await send(wrong)).status, 401);
+      const other = `${key.slice(0, -1)}${key.endsWith("x") ? "y" : "x"}`;
+      for (const wrong of ["nonsense", other, OPERATOR_KEY]) assert.equal((await send(wrong)).status, 401);
     });
   }
 

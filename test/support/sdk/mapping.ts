@@ -16,8 +16,9 @@ export const MAP_OPTIONS: MapOptions = {
   type: null,
 };
 
-export const mapBytes = (body: Buffer, isBatch: boolean, options: Partial<MapOptions> = {}): readonly Mapped[] =>
-  mapItems(body, openEnvelope(body, isBatch), { ...MAP_OPTIONS, ...options });
+export const mapBytes = (body: Buffer, isBatch: boolean, options: Partial<MapOptions> = {}): readonly Mapped[] => [
+  ...mapItems(body, openEnvelope(body, isBatch), { ...MAP_OPTIONS, ...options }),
+];
 
 /** Text stands for an item as it is sent. */
 export const mapBatch = (items: readonly unknown[], options: Partial<MapOptions> = {}, around: object = {}) => {
