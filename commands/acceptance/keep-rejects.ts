@@ -43,8 +43,8 @@ export async function keepRejects(
     if (!(await catalog.sdk(caller.workspace)).settings.keepRejects) return;
     const records = own.map((one) => recordOf(services, caller, door, one));
     const kept = records.filter(({ payload }) => quarantine.takes(caller.workspace, caller.now, payload.length));
-    for (const n of records.keys()) metrics.quarantined(n < kept.length ? "rejected" : "not_kept", caller, null);
     await queue.publishAll(kept.map(encodeMessage));
+    for (const n of records.keys()) metrics.quarantined(n < kept.length ? "rejected" : "not_kept", caller, null);
   } catch {
     // The sender has its answer, and the metrics of the queue or the catalog tell that it is away.
   }

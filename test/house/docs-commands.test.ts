@@ -91,6 +91,15 @@ describe("The commands of the pages", () => {
     assert.equal(at(answers.at(-1), "version"), 2);
   });
 
+  it("work in plan.md: the event is planned, the policies are set, and nothing is in quarantine yet", async () => {
+    const [schema, dataset, plan, settings, letters] = await answersOf("plan.md");
+    assert.equal(at(dataset, "schema_id"), at(schema, "schema_id"));
+    const planned = { schema_id: "order-completed", unplanned: null, violations: "quarantine" };
+    assert.deepEqual(at(plan, "events.Order Completed"), planned);
+    assert.deepEqual([at(settings, "unplanned"), at(settings, "keep_rejects")], ["mark", true]);
+    assert.deepEqual(at(letters, "dead_letters"), []);
+  });
+
   it("work in README.md: both settings are made", async () => {
     const [limited, settings] = await answersOf("../README.md");
     assert.equal(at(limited, "limit"), 1);
