@@ -4,14 +4,15 @@ import { fileURLToPath } from "node:url";
 import { copyJars, installed, JAVA_PACKAGES, requireProgram, run, type Progress } from "../servers/install.js";
 import type { Sdk } from "./sdks.js";
 
-const SOURCE = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../../scripts/clients/sdk");
+/** How a program is built is part of what it is. */
+const RECIPE = fileURLToPath(import.meta.url);
+const SOURCE = path.resolve(path.dirname(RECIPE), "../../../scripts/clients/sdk");
 
 /** How a program is started; what it is to do follows as one more argument. */
 export interface Program {
   readonly file: string;
   readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** Of what the program needs beside the service. */
+  /** What the program is to know beside the service. */
   readonly extra: object;
 }
 
@@ -35,6 +36,8 @@ const npm = async (folder: string): Promise<void> =>
     `--prefix=${folder}`,
   ]);
 
+const pythonOf = (folder: string): string => path.join(folder, "venv", "bin", "python");
+
 const LANGUAGES: Readonly<Record<Sdk["language"], Language>> = {
   node: {
     files: ({ name }) => inFolder(name, ["package-lock.json", "package.json", "client.mjs"]),
@@ -42,7 +45,7 @@ const LANGUAGES: Readonly<Record<Sdk["language"], Language>> = {
     program: (_sdk, folder) => ({
       file: process.execPath,
       args: [path.join(folder, "client.mjs")],
-      env: {},
+
       extra: {},
     }),
   },
@@ -52,21 +55,21 @@ const LANGUAGES: Readonly<Record<Sdk["language"], Language>> = {
     program: ({ loads }, folder) => ({
       file: process.execPath,
       args: [path.join(folder, "client.mjs")],
-      env: {},
+
       extra: { sdk: loads, browser: requireProgram("chromium", "chromium") },
     }),
   },
   python: {
     files: ({ name }) => [...inFolder(name, ["requirements.txt"]), ...inFolder("python", ["client.py"])],
     build: async (folder) => {
+      await run(requireProgram("python3", "python3-venv"), ["-m", "venv", path.join(folder, "venv")]);
       const requirements = ["--require-hashes", "--requirement", path.join(folder, "requirements.txt")];
-      const flags = ["--quiet", "--disable-pip-version-check", "--no-compile", "--target", path.join(folder, "site")];
-      await run(requireProgram("python3", "python3-pip"), ["-m", "pip", "install", ...flags, ...requirements]);
+      const flags = ["--quiet", "--disable-pip-version-check", "--no-compile"];
+      await run(pythonOf(folder), ["-m", "pip", "install", ...flags, ...requirements]);
     },
     program: ({ loads }, folder) => ({
-      file: requireProgram("python3", "python3-pip"),
+      file: pythonOf(folder),
       args: [path.join(folder, "client.py"), loads],
-      env: { PYTHONPATH: path.join(folder, "site") },
       extra: {},
     }),
   },
@@ -76,7 +79,7 @@ const LANGUAGES: Readonly<Record<Sdk["language"], Language>> = {
       const inside = `cd "$0" && exec "$1" build -mod=readonly -o client .`;
       await run("sh", ["-c", inside, folder, requireProgram("go", "golang-go")]);
     },
-    program: (_sdk, folder) => ({ file: path.join(folder, "client"), args: [], env: {}, extra: {} }),
+    program: (_sdk, folder) => ({ file: path.join(folder, "client"), args: [], extra: {} }),
   },
   java: {
     files: ({ name }) => inFolder(name, ["pom.xml", "Client.java"]),
@@ -88,7 +91,7 @@ const LANGUAGES: Readonly<Record<Sdk["language"], Language>> = {
     program: (_sdk, folder) => ({
       file: requireProgram("java", JAVA_PACKAGES),
       args: ["-Xmx256m", "-cp", `${path.join(folder, "jars", "*")}:${folder}`, "Client"],
-      env: {},
+
       extra: {},
     }),
   },
@@ -99,7 +102,7 @@ export async function install(sdk: Sdk, progress: Progress): Promise<Program> {
   const { files, build, program } = LANGUAGES[sdk.language];
   const sources = files(sdk).map((file) => path.join(SOURCE, file));
   const title = sdk.language === "browser" ? "browser" : sdk.name;
-  const folder = await installed(`client-${title}`, sources, progress, async (unfinished) => {
+  const folder = await installed(`client-${title}`, [RECIPE, ...sources], progress, async (unfinished) => {
     for (const source of sources) cpSync(source, path.join(unfinished, path.basename(source)));
     await build(unfinished);
   });

@@ -12,7 +12,8 @@ const EMAIL = { namespace: "email", value: "ada@example.com" };
 const TRAITS = { email: "Ada@Example.com", phone: "+4915123456789", plan: "pro" };
 /** The company's address is nobody's. */
 const COMPANY = { name: "Acme", email: "info@acme.example" };
-const FOLDED_MS = 20_000;
+/** Also for a page that starts beside much else. */
+const FOLDED_MS = 60_000;
 
 /** Every kind of call of a server's SDK about one person: first as a visitor, then by name. */
 const SERVER_CALLS: readonly Call[] = [

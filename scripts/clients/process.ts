@@ -47,9 +47,9 @@ export interface ClientOptions {
 
 const FINISH_MS = 180_000;
 
-export function startClient({ file, args, env, extra }: Program, { url, key, options = {} }: ClientOptions): Client {
+export function startClient({ file, args, extra }: Program, { url, key, options = {} }: ClientOptions): Client {
   const child = spawn(file, [...args, JSON.stringify({ url, key, options, ...extra })], {
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
     stdio: ["pipe", "pipe", "pipe"],
   });
   let [output, log] = ["", ""];
