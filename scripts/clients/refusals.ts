@@ -25,13 +25,18 @@ export async function provokeRefusals({ client, url }: Service, writeKey: string
     if (answer.status === status) return answer;
     throw new Error(`${answer.status} instead of ${status}: ${answer.text}`);
   };
+  const limited = async (): Promise<Answer> => {
+    const answer = await refused(429, send(null, `{"batch":["${"x".repeat(HELD.sent)}"]}`));
+    if (Number(answer.headers["retry-after"]) > 0) return answer;
+    throw new Error(`429 with Retry-After: ${answer.headers["retry-after"]}`);
+  };
   const held = await holdBodies(url);
   try {
     return {
       "400": await refused(400, send(writeKey, "{")),
       "401": await refused(401, send(`${writeKey}x`, `{"batch":[]}`)),
       "413": await refused(413, send(writeKey, `{"batch":["${"x".repeat(TOO_LARGE)}"]}`)),
-      "429": await eventually(() => refused(429, send(null, `{"batch":["${"x".repeat(HELD.sent)}"]}`)), HELD_MS),
+      "429": await eventually(limited, HELD_MS),
     };
   } finally {
     for (const socket of held) socket.destroy();
