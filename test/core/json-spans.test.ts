@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { elementsOf, membersOf, readBytes, trimmed, withoutMembers } from "../../core/json/spans.js";
 
 const whole = (body: Buffer) => trimmed(body);
@@ -18,7 +18,10 @@ describe("The parts of an array or object", () => {
         );
         const object = Buffer.from(JSON.stringify(members, null, 2));
         const spans = membersOf(object, whole(object)) ?? assert.fail("it is an object");
-        const read = spans.map(({ name, start, end }) => [name, JSON.parse(object.toString("utf8", start, end))]);
+        const read = spans.map(({ name, start, end }) => [
+          name,
+          JSON.parse(object.toString("utf8", start, end)) as unknown,
+        ]);
         assert.deepEqual(read, Object.entries(JSON.parse(object.toString()) as object));
       }),
     );

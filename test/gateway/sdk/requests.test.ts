@@ -40,6 +40,14 @@ describe("A request of an SDK", () => {
       }
   });
 
+  it("is asked for by a browser before, on each of these paths", async () => {
+    for (const path of ["//v1/t", "/v1/import/", "/v1//identify/?v=1", "/sourceConfig/?p=npm"]) {
+      const headers = { Origin: "https://shop.example", "Access-Control-Request-Method": "POST" };
+      const { status, headers: answered } = await app().send("OPTIONS", path, { headers });
+      assert.deepEqual([status, answered["access-control-allow-origin"]], [204, "*"], path);
+    }
+  });
+
   it("tells of Segment's browser SDK itself, without a key, and nothing is read", async () => {
     const answer = await sendSdk(app(), "/v1/m", { body: { series: [{ type: "Counter" }] } });
     assert.deepEqual([answer.status, answer.body], [200, { success: true }]);

@@ -54,7 +54,7 @@ export function checkAnswer(method: string, target: string, { status, contentTyp
   // Two rows may share a path: then the key's place decides which one answers.
   const rows = ROUTES.filter(({ method, pattern }) => method === asked && (pattern.test(path) || pattern.test(plain)));
   if (method === "OPTIONS" && status === 204) {
-    const isForPages = ROUTES.some((route) => route.cors && route.pattern.test(path));
+    const isForPages = ROUTES.some(({ cors, pattern }) => cors && (pattern.test(path) || pattern.test(plain)));
     return assert.ok(isForPages && text === "", `${method} ${path}: a preflight of a route that is not for pages`);
   }
   // A worker has none of the routes of a gateway.
