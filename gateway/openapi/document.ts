@@ -37,7 +37,7 @@ function refusalsOf(rows: readonly Route[]): Json {
   const found = rows.flatMap((row) =>
     Object.entries(answersOf(row))
       .filter(([status]) => !(status in row.responses))
-      .map(([status, schema]) => [refusalName(row, Number(status)), answerOf(Number(status), schema)] as const),
+      .map(([status, schema]) => [refusalName(Number(status)), answerOf(Number(status), schema)] as const),
   );
   return Object.fromEntries(found);
 }

@@ -130,17 +130,14 @@ function requestBodyOf({ body, bodyIs, example }: Route): Json | undefined {
 
 function responsesOf(row: Route, links: ReadonlyMap<number, Json>): Json {
   const answers = Object.entries(answersOf(row)).map(([status, schema]): readonly [string, Json] => {
-    if (!(status in row.responses))
-      return [status, { $ref: `#/components/responses/${refusalName(row, Number(status))}` }];
+    if (!(status in row.responses)) return [status, { $ref: `#/components/responses/${refusalName(Number(status))}` }];
     const link = links.get(Number(status));
     return [status, { ...answerOf(Number(status), schema), ...(link && { links: link }) }];
   });
   return Object.fromEntries(answers);
 }
 
-/** The refusals of routes for SDKs have a form of their own. */
-export const refusalName = ({ access }: Pick<Route, "access">, status: number): string =>
-  `${access.kind === "write_key" ? "Sdk" : ""}${(STATUS_CODES[status] ?? "").replaceAll(/[^A-Za-z]/g, "")}`;
+export const refusalName = (status: number): string => (STATUS_CODES[status] ?? "").replaceAll(/[^A-Za-z]/g, "");
 
 /** An answer of a route, or one that many routes give. */
 export function answerOf(status: number, schema: TSchema | null): Json {
