@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { Merge, Namespace } from "../core/catalog/catalog.js";
+import type { Namespace } from "../core/catalog/catalog.js";
+import type { TraitName } from "../core/catalog/decide.js";
 import type { SdkCatalog } from "../core/catalog/sdk.js";
 import { isUnavailable } from "../core/errors.js";
 import { blockedBytes, readBlocked } from "../core/identity/namespaces.js";
@@ -148,7 +149,7 @@ function createCaches(store: CatalogStore, options: CacheOptions) {
     }),
     traits: createCache({
       ...rest,
-      sizes: { max: TRAITS_KEPT, of: (merges: ReadonlyMap<string, Merge>) => merges.size + 1 },
+      sizes: { max: TRAITS_KEPT, of: (names: ReadonlyMap<string, TraitName>) => names.size + 1 },
       nameOf: (id: WorkspaceId) => id,
       load: ([id]) => store.traits(id),
     }),

@@ -108,7 +108,8 @@ export function createProcessBatch(
     // No client can see a dead letter without a workspace, so the operator must.
     const fields = { workspace, eventId, reason };
     if (workspace === null) deps.log.error(fields, "a message became a dead letter");
-    else deps.log.warn(fields, "a message became a dead letter");
+    // What a sender sent wrong is its workspace's business, and there may be much of it.
+    else deps.log[isJudged(reason) ? "info" : "warn"](fields, "a message became a dead letter");
     return DONE;
   };
 
@@ -119,6 +120,8 @@ export function createProcessBatch(
 
   return processBatch;
 }
+
+const isJudged = (reason: string): boolean => reason === "quarantined" || reason === "rejected";
 
 const verdictOf = ({ notes }: EventRecord): Verdict | null => notes?.verdict ?? null;
 

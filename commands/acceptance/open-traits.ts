@@ -1,3 +1,4 @@
+import type { TraitName } from "../../core/catalog/decide.js";
 import type { ErrorItem } from "../../core/errors.js";
 import { shortened, type EventNotes } from "../../core/event/notes.js";
 import type { Extract } from "../../core/schema/extract.js";
@@ -16,14 +17,16 @@ export async function leaveTraitsOut(
   { workspace, send }: Pick<Caller, "workspace" | "send">,
   { traits, leftOut }: Pick<Extract, "traits" | "leftOut">,
 ): Promise<Pick<EventNotes, "violations" | "unfolded"> | null> {
-  const merges = await catalog.traits(workspace);
+  const standing = await catalog.traits(workspace);
   const open = traits.filter((trait) => trait.open);
-  const added = [...new Set(open.map(({ name }) => name))].filter((name) => !merges.has(name));
+  const added = [...new Set(open.map(({ name }) => name))].filter((name) => !standing.has(name));
   const mayAdd =
     added.length > 0 && (send !== "collect" || (await catalog.sdk(workspace)).settings.collectOnlyAddsTraits);
-  const known = new Set(mayAdd ? await catalog.registerTraits(workspace, added, traitsMax) : []);
+  // A workspace that is full stays so: its events need not ask the catalog each time.
+  const isFull = ownOf(standing) >= traitsMax;
+  const known = new Set(mayAdd && !isFull ? await catalog.registerTraits(workspace, added, traitsMax) : []);
   const refusalOf = (name: string): string | null => {
-    const merge = merges.get(name);
+    const merge = standing.get(name)?.merge;
     if (merge === "latest" || known.has(name)) return null;
     if (merge !== undefined) return `is not a trait here: ${name} has the merge ${merge} in this workspace`;
     if (!mayAdd) return `is not a trait: a collect-only key may not add the name ${name}`;
@@ -35,4 +38,13 @@ export async function leaveTraitsOut(
   });
   if (refused.length === 0 && leftOut.length === 0) return null;
   return { violations: shortened([...leftOut, ...refused]), unfolded: refused.map(({ path }) => path) };
+}
+
+const counts = new WeakMap<ReadonlyMap<string, TraitName>, number>();
+
+/** How many of the names have registered themselves; the same map is counted once. */
+function ownOf(names: ReadonlyMap<string, TraitName>): number {
+  const known = counts.get(names) ?? [...names.values()].filter(({ registeredItself }) => registeredItself).length;
+  counts.set(names, known);
+  return known;
 }

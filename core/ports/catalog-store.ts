@@ -3,12 +3,11 @@ import type {
   DatasetChange,
   IdentitySettings,
   KeyRecord,
-  Merge,
   Namespace,
   SchemaVersion,
   Workspace,
 } from "../catalog/catalog.js";
-import type { PutSchemaResult } from "../catalog/decide.js";
+import type { PutSchemaResult, TraitName } from "../catalog/decide.js";
 import type { SdkCatalog } from "../catalog/sdk.js";
 import type { DatasetId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
 import type { Page, Port } from "./port.js";
@@ -92,8 +91,8 @@ export interface CatalogStore extends Port {
    * and what it threw is thrown.
    */
   changeSdk(workspace: WorkspaceId, change: (current: SdkCatalog) => SdkCatalog): Promise<SdkCatalog>;
-  /** The merge of each trait's name that the workspace has. */
-  traits(workspace: WorkspaceId): Promise<ReadonlyMap<string, Merge>>;
+  /** Each trait's name that the workspace has. */
+  traits(workspace: WorkspaceId): Promise<ReadonlyMap<string, TraitName>>;
   /**
    * Adds those names that are new, as `latest`, in order, until `max` have registered themselves. Answers those of the given names that
    * are `latest` then.

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Merge } from "../../core/catalog/catalog.js";
+import type { TraitName } from "../../core/catalog/decide.js";
 import { DEFAULT_SDK_CATALOG, type PlannedEvent, type SdkCatalog } from "../../core/catalog/sdk.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
@@ -15,7 +15,11 @@ const planned = (name: string, changes: Partial<PlannedEvent> = {}): PlannedEven
   ...changes,
 });
 const withPlan = (...plan: readonly PlannedEvent[]): SdkCatalog => ({ ...DEFAULT_SDK_CATALOG, plan });
-const sorted = (merges: ReadonlyMap<string, Merge>): unknown => [...merges].toSorted(([a], [b]) => (a < b ? -1 : 1));
+/** By name; a star: it registered itself. */
+const sorted = (names: ReadonlyMap<string, TraitName>): unknown =>
+  [...names]
+    .map(([name, { merge, registeredItself }]) => [name, `${merge}${registeredItself ? "*" : ""}`] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 export const sdkSentences: Contract<CatalogStore> = {
   "answers what a workspace set for SDKs and its plan, and the defaults before": async ({ port, reopen }) => {
@@ -86,8 +90,8 @@ export const sdkSentences: Contract<CatalogStore> = {
     assert.deepEqual(await port.registerTraits(workspace, given, 2), ["plan", "city", "seats"]);
     const merges = [
       ["city", "latest"],
-      ["plan", "latest"],
-      ["seats", "latest"],
+      ["plan", "latest*"],
+      ["seats", "latest*"],
       ["visits", "max"],
     ];
     assert.deepEqual(sorted(await port.traits(workspace)), merges);
@@ -127,9 +131,9 @@ export const sdkSentences: Contract<CatalogStore> = {
     assert.deepEqual(await port.registerTraits(b, ["plan"], 1), ["plan"]);
     assert.deepEqual(await port.registerTraits(a, ["own"], 1), ["own"], "the other's name does not count");
     assert.deepEqual(sorted(await port.traits(a)), [
-      ["own", "latest"],
+      ["own", "latest*"],
       ["plan", "max"],
     ]);
-    assert.deepEqual(sorted(await port.traits(b)), [["plan", "latest"]]);
+    assert.deepEqual(sorted(await port.traits(b)), [["plan", "latest*"]]);
   },
 };

@@ -108,6 +108,18 @@ describe("Dead letters", () => {
     assert.equal((await letters()).length, 1, "its sender may send it again as well");
   });
 
+  it("link no more by a replay than the key that sent them could", async () => {
+    await plan(STRICT);
+    const item = track({ total: "12", other: "u-2" });
+    await batch(item);
+    await letters();
+    const other = { type: "string", "x-identity": { namespace: "user_id" } };
+    await plan({ type: "object", properties: { properties: { type: "object", properties: { other } } } });
+    const [result] = await replay(textAt((await letters())[0], "dead_letter_id"));
+    const { body } = await workspace.settled(textAt(result, "event_id"));
+    assert.deepEqual(body["dropped"], [{ identifier: { namespace: "user_id", value: "u-2" }, rule: "scope" }]);
+  });
+
   it("that no schema makes an event of stay refused, and an id that nothing has is not found", async () => {
     await batch({ type: "sale", messageId: "m-1", userId: "u-1" });
     const id = textAt((await letters())[0], "dead_letter_id");

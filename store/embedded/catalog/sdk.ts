@@ -28,8 +28,7 @@ export function createSdk(database: Database, session: Session): Methods {
         put.run([workspace, JSON.stringify(changed)]);
         return changed;
       }),
-    traits: (workspace) =>
-      session.read(() => new Map([...traitsOf(workspace)].map(([name, { merge }]) => [name, merge] as const))),
+    traits: (workspace) => session.read(() => traitsOf(workspace)),
     registerTraits: (workspace, given, max) =>
       session.write(() => {
         const standing = traitsOf(workspace);

@@ -30,7 +30,7 @@ export const createSdk = ({
     }),
   traits: async (workspace) => {
     const found = await session.call(() => catalog.findOne({ _id: workspace }, { projection: { traits: 1 } }));
-    return new Map((found?.traits ?? []).map(({ name, merge }) => [name, merge]));
+    return new Map((found?.traits ?? []).map((row) => [row.name, toTrait(row)]));
   },
   registerTraits: (workspace, given, max) =>
     change(workspace, {
