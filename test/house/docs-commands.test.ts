@@ -100,8 +100,10 @@ describe("The commands of the pages", () => {
     assert.deepEqual(at(letters, "dead_letters"), []);
   });
 
-  it("work in README.md: both settings are made", async () => {
-    const [limited, settings] = await answersOf("../README.md");
+  it("work in README.md: a key for SDKs, and the settings, are made", async () => {
+    const [key, sdk, limited, settings] = await answersOf("../README.md");
+    assert.equal(at(key, "send"), "collect");
+    assert.equal(at(sdk, "collect_only_adds_traits"), true);
     assert.equal(at(limited, "limit"), 1);
     assert.equal(at(settings, "shared_identifier_limit"), 5);
   });
