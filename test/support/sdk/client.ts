@@ -49,7 +49,9 @@ export async function profileOf(
   return profilesIn(answer.body)[0] ?? null;
 }
 
-const profilesIn = (body: Answer["body"]): readonly Answer["body"][] => body["profiles"] as readonly Answer["body"][];
+/** None while a busy server does not answer in time: then it is asked again. */
+const profilesIn = (body: Answer["body"]): readonly Answer["body"][] =>
+  (body["profiles"] ?? []) as readonly Answer["body"][];
 const countOf = (body: Answer["body"]): number => Number(profilesIn(body)[0]?.["event_count"] ?? 0);
 
 /** `namespace:value` of each, sorted. */
