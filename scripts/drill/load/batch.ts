@@ -1,5 +1,5 @@
 import type { Random } from "../../shared/random.js";
-import type { EventOperation } from "./operation.js";
+import type { EventOperation } from "./event-operation.js";
 
 /** Several events of one site in one request. */
 export interface BatchOperation {
