@@ -9,6 +9,8 @@ FROM manifest AS build
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY app app
+COPY cli cli
+COPY client client
 COPY commands commands
 COPY core core
 COPY gateway gateway

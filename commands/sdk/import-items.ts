@@ -7,11 +7,11 @@ import { createAcceptItems, type AcceptServices, type SdkAcceptance } from "./ac
 export interface SdkArchive {
   readonly bytes: Buffer;
   readonly envelope: Envelope;
-  /** The key whose messages these are: those that came with it before are the same events. Null: the caller's. */
+  /** The key whose calls these are: those that came with it before are the same events. Null: the caller's. */
   readonly sender: KeyId | null;
 }
 
-/** Accepts messages that were sent long ago, maybe here. */
+/** Accepts calls that were sent long ago, maybe here. */
 export function createImportItems(services: AcceptServices) {
   const acceptItems = createAcceptItems(services);
   return async (caller: Caller, { sender, ...sent }: SdkArchive): Promise<SdkAcceptance> => {

@@ -14,11 +14,11 @@ export function importRoutes(services: Services): readonly Route[] {
     route({
       method: "post",
       path: "/v1/import",
-      operationId: "importSdkMessages",
+      operationId: "importSdkCalls",
       tag: "SDKs",
-      summary: "Import messages that SDKs sent before",
+      summary: "Import calls that SDKs sent before",
       description:
-        "Messages of an archive, as they were sent. The `receivedAt` of each corrects the sender's clock; without it the time is taken as claimed. `sender` is the id of the key that sent them here before: those that came with it are not stored again. Without it, those that this key imports again are not.",
+        "Calls of an archive, as they were sent. The `receivedAt` of each corrects the sender's clock; without it the time is taken as claimed. `sender` is the id of the key that sent them here before: those that came with it are not stored again. Without it, those that this key imports again are not.",
       example: {
         body: {
           batch: [

@@ -14,7 +14,7 @@ describe("POST /v1/import with a key of ours", () => {
   const load = (items: readonly object[], query = "") =>
     workspace.as("admin", "POST", `/v1/import${query}`, { batch: items });
 
-  it("stores each message once, however often it is imported", async () => {
+  it("stores each call once, however often it is imported", async () => {
     const items = [track({ userId: "u-i1" }), track({ userId: "u-i1" })];
     for (const _ of [1, 2]) {
       const answer = await load(items);
@@ -52,7 +52,7 @@ describe("POST /v1/import with a key of ours", () => {
     }
   });
 
-  it("corrects a wrong clock by the time at which each message came", async () => {
+  it("corrects a wrong clock by the time at which each call came", async () => {
     const at3 = { userId: "u-i3", originalTimestamp: ago(101), sentAt: ago(101), timestamp: ago(1) };
     const claimed = { ...at3, sentAt: new Date(Date.parse(at3.sentAt) + 5_000).toISOString() };
     await load([track({ ...claimed, receivedAt: ago(100) }), track({ ...claimed, event: "Unknown" })]);
@@ -67,7 +67,7 @@ describe("POST /v1/import with a key of ours", () => {
     );
   });
 
-  it("links all that a message says, because no page sends with such a key", async () => {
+  it("links all that a call says, because no page sends with such a key", async () => {
     await load([track({ userId: "u-i4", context: { externalIds: [{ type: "customer_id", id: "c-i4" }] } })]);
     const profile = await profileOf(workspace, ["user_id", "u-i4"], 1);
     assert.deepEqual(identifiersOf(profile), ["customer_id:c-i4", "user_id:u-i4"]);

@@ -1,0 +1,45 @@
+import { read, type Command } from "../command.js";
+import { EXIT, usage } from "../fail.js";
+import { identifierIn, type Identifier } from "../options.js";
+import { showIdentifier } from "../show.js";
+
+interface Link {
+  readonly from: Identifier;
+  readonly to: Identifier;
+  readonly source: string;
+  readonly event_id: string | null;
+  readonly change_id: string;
+  readonly at: string;
+}
+
+interface Explained {
+  readonly connected: boolean;
+  readonly profile_id: string | null;
+  readonly path: readonly Link[] | null;
+}
+
+export const explain: Command = {
+  name: "explain",
+  summary: "tells why two identifiers are one person",
+  help: `onym explain NAMESPACE:VALUE NAMESPACE:VALUE [options]
+Shows the shortest path between the two, with the evidence of each link. Exit code 1 if they are not one person.
+`,
+  options: {},
+  run: async ({ positionals, http, print }) => {
+    const [from, to, ...more] = positionals.map(identifierIn);
+    if (from === undefined || to === undefined || more.length > 0) throw usage("name two identifiers");
+    const explained = await read<Explained>(http(), "/v1/identity/explain", { from, to });
+    await print(explained, showExplained(explained, from, to));
+    return explained.connected ? EXIT.done : EXIT.refused;
+  },
+};
+
+function showExplained({ connected, profile_id: id, path }: Explained, from: Identifier, to: Identifier): string {
+  if (!connected) return `${showIdentifier(from)} and ${showIdentifier(to)} are not connected`;
+  return [`profile ${id}`, ...(path ?? []).map((link) => `  ${showLink(link)}`)].join("\n");
+}
+
+function showLink({ from, to, source, event_id: event, change_id: change, at }: Link): string {
+  const evidence = event === null ? source : `event ${event}`;
+  return `${showIdentifier(from)} -- ${showIdentifier(to)}: ${evidence}, ${at}, change ${change}`;
+}

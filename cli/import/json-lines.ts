@@ -1,0 +1,34 @@
+import { isUtf8 } from "node:buffer";
+import { foundOf, type Converted, type Found } from "./item.js";
+import { linesOf } from "./lines.js";
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+export type Convert = (object: JsonObject, text: string) => Converted;
+
+/** An object on each line. */
+export async function* fromJsonLines(
+  file: string,
+  chunks: AsyncIterable<Uint8Array>,
+  convert: Convert,
+): AsyncGenerator<Found> {
+  for await (const { number, bytes } of linesOf(chunks))
+    yield* foundOf(`${file}:${number}`, convertLine(bytes, convert));
+}
+
+function convertLine(bytes: Buffer, convert: Convert): Converted {
+  if (!isUtf8(bytes)) return { problem: "is not UTF-8" };
+  const text = bytes.toString("utf8");
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? convert(value, text) : { problem: "is not a JSON object" };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { problem: "is not valid JSON" };
+    throw error;
+  }
+}
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const textOf = (value: unknown): string | null =>
+  typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : null;

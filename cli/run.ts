@@ -1,0 +1,65 @@
+import { parseArgs } from "node:util";
+import type { Command } from "./command.js";
+import { doctor } from "./commands/doctor.js";
+import { explain } from "./commands/explain.js";
+import { importCommand } from "./commands/import.js";
+import { keys } from "./commands/keys.js";
+import { lookup } from "./commands/lookup.js";
+import { schemas } from "./commands/schemas.js";
+import { send } from "./commands/send.js";
+import { tail } from "./commands/tail.js";
+import { undo } from "./commands/undo.js";
+import { connect, findService } from "./connection.js";
+import { EXIT, failureOf, usage, type Exit } from "./fail.js";
+import { COMMON, COMMON_HELP, flagIn } from "./options.js";
+import type { World } from "./world.js";
+
+const COMMANDS: readonly Command[] = [send, tail, lookup, explain, undo, schemas, keys, importCommand, doctor];
+
+const OVERVIEW = `onym COMMAND [options]
+
+${COMMANDS.map(({ name, summary }) => `  ${name.padEnd(9)} ${summary}`).join("\n")}
+
+  onym COMMAND --help  tells more
+${COMMON_HELP}
+Exit codes: 0 done; 1 refused, or something is wrong; 2 wrong command; 3 the service does not answer; 4 the key.
+`;
+
+/** Answers the exit code. */
+export async function run(args: readonly string[], world: World): Promise<Exit> {
+  const [name = "--help", ...rest] = args;
+  if (name === "--help" || name === "-h" || name === "help") {
+    await world.out(OVERVIEW);
+    return EXIT.done;
+  }
+  const command = COMMANDS.find((one) => one.name === name);
+  let url = "the service";
+  try {
+    if (command === undefined) throw usage(`there is no command ${JSON.stringify(name)}; onym --help lists them`);
+    const { values, positionals } = parseArgs({
+      args: rest,
+      options: { ...COMMON, ...command.options },
+      allowPositionals: true,
+    });
+    if (flagIn(values, "help")) {
+      await world.out(`${command.help}${COMMON_HELP}`);
+      return EXIT.done;
+    }
+    const service = findService(values, world);
+    url = service.url;
+    const isJson = flagIn(values, "json");
+    return await command.run({
+      positionals,
+      values,
+      world,
+      service,
+      http: (retryMs) => connect(service, retryMs),
+      print: (value, text) => world.out(`${isJson ? JSON.stringify(value) : text}\n`),
+    });
+  } catch (error) {
+    const { message, exit } = failureOf(error, url);
+    const hint = exit === EXIT.usage && command !== undefined ? ` (onym ${name} --help tells more)` : "";
+    world.err(`onym: ${message}${hint}\n`);
+    return exit;
+  }
+}

@@ -1,0 +1,23 @@
+import type { Identifier } from "./options.js";
+
+/** What is printed may hold anything that a sender sent: it must not steer the terminal. */
+export const plain = (text: string): string =>
+  text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (one) => `\\u${one.codePointAt(0)!.toString(16).padStart(4, "0")}`);
+
+export const showIdentifier = ({ namespace, value }: Identifier): string => plain(`${namespace}:${value}`);
+
+export const count = (many: number, what: string): string =>
+  `${many.toLocaleString("en-US")} ${what}${many === 1 ? "" : "s"}`;
+
+/** Columns as wide as their widest cell. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]!.length))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { useFolder } from "../support/cli.js";
+import { blocksOf, pageOf } from "../support/house/docs-page.js";
+import { archived } from "../support/sdk/archive.js";
+import { SIGNUP_SCHEMA, useApp } from "../support/service/app.js";
+
+const MAIN = fileURLToPath(new URL("../../cli/main.js", import.meta.url));
+
+describe("docs/cli.md", () => {
+  const app = useApp();
+  const folder = useFolder();
+  before(() => {
+    mkdirSync(path.join(folder.path(), "examples"));
+    folder.file("examples/signup.json", JSON.stringify(SIGNUP_SCHEMA));
+    const messages = Array.from(archived(10), (message) => JSON.stringify(message));
+    folder.file("archive.jsonl.gz", gzipSync(messages.join("\n")));
+    folder.file("people.csv", "id,mail,city\n7,p7@example.com,London\n");
+    folder.file("signups.csv", "at,mail,cookie\n2026-01-31T12:00:00Z,p8@example.com,c-8\n");
+  });
+
+  it("has commands that work, from top to bottom", async () => {
+    const workspace = await app().workspace();
+    await workspace.send("PUT", "/v1/namespaces/user_id", { limit: 1 });
+    const env = { PATH: process.env["PATH"], ONYM_URL: app().url, ONYM_KEY: await workspace.key("owner") };
+    const commands = blocksOf(await pageOf("cli.md"))
+      .filter(({ language }) => language === "sh")
+      .flatMap(({ text }) => text.trim().split("\n"));
+    assert.equal(commands.length, 14);
+    const program = `'${process.execPath}' '${MAIN}'`;
+    const outputs: string[] = [];
+    for (const command of commands) {
+      // An event of a schema without a dataset is in no profile.
+      if (command.includes(" send "))
+        await workspace.send("POST", "/v1/datasets", { name: "d", schema_id: "signup", unified_profile: true });
+      const { stdout } = await promisify(execFile)("sh", ["-ec", command.replace("npx onym", program)], {
+        cwd: folder.path(),
+        env,
+      });
+      outputs.push(stdout);
+    }
+    const outputOf = (part: string): string => outputs[commands.findIndex((command) => command.includes(part))]!;
+    assert.ok(outputOf(" lookup ").includes("email:ada@example.com"));
+    assert.match(outputOf(" explain "), / -- .*: event /);
+    assert.match(outputOf("--dry-run"), /^would be: unlinked/);
+    assert.ok(outputOf("segment archive.jsonl.gz --yes").startsWith("10 items sent: 10 accepted"));
+    assert.equal(outputOf("people.csv"), "1 item sent: 1 accepted\n");
+    assert.equal(outputOf("signups.csv"), "1 item sent: 1 accepted\n");
+  });
+
+  it("lists every command", async () => {
+    const page = await pageOf("cli.md");
+    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, "--help"]);
+    const commands = [...stdout.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name!);
+    assert.equal(commands.length, 9);
+    for (const name of commands) assert.match(page, new RegExp(`^\\| \`${name}\` `, "m"));
+  });
+});

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { closedPort, onym, useFolder } from "../support/cli.js";
+import { useApp } from "../support/service/app.js";
+
+const MAIN = fileURLToPath(new URL("../../cli/main.js", import.meta.url));
+const COMMANDS = ["send", "tail", "lookup", "explain", "undo", "schemas", "keys", "import", "doctor"];
+const KEY = "onym_AbCdEfGhIj_wrong";
+
+describe("The command line", () => {
+  const app = useApp();
+  const folder = useFolder();
+
+  it("lists its commands, and tells of each how it is called", async () => {
+    const { out, exit } = await onym([]);
+    assert.equal(exit, 0);
+    for (const name of COMMANDS) {
+      assert.match(out, new RegExp(`^  ${name} +\\S`, "m"));
+      const help = await onym([name, "--help"]);
+      assert.equal(help.exit, 0, help.err);
+      assert.ok(help.out.startsWith(`onym ${name}`), help.out);
+      assert.ok(help.out.includes("--json") && help.out.split("\n").every((line) => line.length <= 120), name);
+    }
+  });
+
+  const wrong: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+    [["smile"], /there is no command "smile"/],
+    [["lookup"], /name 1 to 100 identifiers/],
+    [["lookup", "email"], /"email" must be NAMESPACE:VALUE/],
+    [["lookup", "email:a@example.com", "--wait", "11"], /--wait: must be a whole number from 0 to 10/],
+    [["lookup", "--loud"], /Unknown option '--loud'/],
+    [["lookup", "--wait"], /--wait <value>' argument missing/],
+    [["explain", "email:a@example.com"], /name two identifiers/],
+    [["send"], /name a schema/],
+    [["send", "signup", "--check"], /need one payload/],
+    [["undo"], /name a change/],
+    [["undo", "email:a@example.com", "--forbid"], /--forbid: needs two identifiers/],
+    [["tail", "events"], /must be changes, dead-letters, or events/],
+    [["keys", "burn"], /"burn" must be one of list, create, rotate, delete/],
+    [["keys", "rotate"], /name one key id/],
+    [["schemas"], /must be one of push, pull, diff/],
+    [["import", "xml", "a"], /name one of segment, rudder, posthog, csv/],
+    [["import", "segment"], /name a file/],
+    [["import", "segment", "-"], /say --yes or --dry-run/],
+    [["import", "segment", "a", "--schema", "s"], /--schema: is for csv/],
+    [["import", "csv", "a"], /name a --schema, or at least one --identifier/],
+    [["import", "csv", "a", "--identifier", "email"], /must be COLUMN=NAME/],
+    [["import", "csv", "a", "--schema", "s"], /--timestamp COLUMN: is needed/],
+    [["doctor", "--url", "ftp://onym.example"], /--url: ftp:.* is not an http or https URL/],
+  ];
+  for (const [args, says] of wrong)
+    it(`refuses "${args.join(" ")}" in one line, with exit code 2`, async () => {
+      const { exit, out, err } = await onym(args, { url: app().url, key: KEY });
+      assert.deepEqual([exit, out], [2, ""], err);
+      assert.match(err, says);
+      assert.match(err, /^onym: [^\n]+\n$/);
+    });
+
+  it("has an exit code for each way to fail", async () => {
+    const args = ["lookup", "email:a@example.com"];
+    const closed = await closedPort();
+    const exits = {
+      noKey: await onym(args, { url: app().url }),
+      wrongKey: await onym(args, { url: app().url, key: KEY }),
+      away: await onym(["lookup", "email:a@example.com"], { url: closed, key: KEY }),
+      noFile: await onym([...args, "--key-file", "/nowhere"], { url: app().url }),
+    };
+    assert.deepEqual(
+      Object.values(exits).map(({ exit }) => exit),
+      [4, 4, 3, 1],
+    );
+    for (const { err } of Object.values(exits)) assert.match(err, /^onym: [^\n]+\n$/);
+    assert.match(exits.away.err, /127\.0\.0\.1:\d+ does not answer \(ECONNREFUSED\)/);
+  });
+
+  it("finds the key in the order of its places, and warns of one in the process list", async () => {
+    const workspace = await app().workspace();
+    const right = await workspace.key("viewer");
+    const file = folder.file("key", `${right}\n`);
+    const args = ["lookup", "email:a@example.com"];
+    const known = /no profile/;
+    const inFile = await onym([...args, "--key-file", file, "--key", KEY], { url: app().url, key: KEY });
+    assert.match(inFile.out, known);
+    assert.equal(inFile.err, "");
+    const asArgument = await onym([...args, "--key", right], { url: app().url, key: KEY });
+    assert.match(asArgument.out, known);
+    assert.match(asArgument.err, /^onym: --key: others on this machine can read it/);
+    folder.file("owner-key", right);
+    const env = { DATA_DIR: folder.path() };
+    assert.match((await onym(args, { url: app().url, env })).out, known);
+    assert.equal((await onym(args, { url: app().url, key: KEY, env })).exit, 4, "ONYM_KEY comes first");
+    const elsewhere = await onym([...args, "--url", "http://onym.invalid"], { env });
+    assert.match(elsewhere.err, /no key/, "the key of this machine's service is for no other");
+  });
+
+  it("never prints what could steer a terminal", async () => {
+    const workspace = await app().workspace();
+    const schemaId = await workspace.schema();
+    const sent = await workspace.collect(schemaId, { email: "esc@example.com", cookie: "c-\u001b]0;owned\u0007" });
+    await workspace.settled(sent.body["event_id"]);
+    const key = await workspace.key("viewer");
+    const { out } = await onym(["lookup", "email:esc@example.com"], { url: app().url, key });
+    assert.ok(out.includes(String.raw`c-\u001b]0;owned\u0007`), out);
+  });
+
+  it("runs as a program, and ends quietly when nobody reads on", async () => {
+    const workspace = await app().workspace();
+    for (let n = 0; n < 3; n += 1)
+      await workspace.send("POST", "/v1/identify", { identifiers: [{ namespace: "user_id", value: `u-${n}` }] });
+    const env = { PATH: process.env["PATH"], ONYM_URL: app().url, ONYM_KEY: await workspace.key("viewer") };
+    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, "tail", "--once", "--json"], { env });
+    assert.equal(stdout.trim().split("\n").length, 3);
+    const program = spawn(process.execPath, [MAIN, "tail"], { env, stdio: ["ignore", "pipe", "pipe"] });
+    let err = "";
+    program.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+    program.stdout.once("data", () => program.stdout.destroy());
+    await workspace.send("POST", "/v1/identify", { identifiers: [{ namespace: "user_id", value: "u-3" }] });
+    const again = setInterval(
+      () =>
+        void workspace.send("POST", "/v1/identify", {
+          identifiers: [{ namespace: "user_id", value: crypto.randomUUID() }],
+        }),
+      300,
+    );
+    const code = await new Promise((resolve) => program.once("close", resolve));
+    clearInterval(again);
+    assert.deepEqual([code, err], [0, ""]);
+  });
+});
