@@ -29,6 +29,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     event: ["", "json"],
     identity: ["", "catalog", "event"],
     profile: ["", "catalog", "event"],
+    rule: ["", "event", "profile"],
     schema: ["", "json", "catalog", "profile"],
     ports: ["", "catalog", "event", "identity", "profile"],
     sdk: ["", "json", "catalog", "event", "identity"],

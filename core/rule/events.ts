@@ -1,0 +1,74 @@
+import type { Instant } from "../event/event.js";
+import type { SchemaId } from "../ids.js";
+import { addDecimals } from "./decimal.js";
+import type { EventsOf } from "./judge.js";
+import type { Tally } from "./rule.js";
+import { checkOf, type Value } from "./test.js";
+
+/** An event as a tally looks at it. */
+export interface SeenEvent {
+  readonly schemaId: SchemaId;
+  readonly effectiveTs: Instant;
+  /** As parsed. */
+  readonly payload: unknown;
+}
+
+interface Row {
+  readonly position: Instant;
+  readonly amount: number | null;
+}
+
+/** Answers from the events themselves, newest first. */
+export function eventsIn(events: readonly SeenEvent[]): EventsOf {
+  const counted = new Map<Tally, readonly Row[]>();
+  const rowsOf = (tally: Tally): readonly Row[] => {
+    let rows = counted.get(tally);
+    if (rows === undefined) {
+      const holds = whereOf(tally);
+      const amountOf = (payload: unknown) => (tally.sum === null ? null : valueAt(payload, tally.sum));
+      rows = events.filter(holds).map(({ effectiveTs, payload }) => {
+        const amount = amountOf(payload);
+        return { position: effectiveTs, amount: typeof amount === "number" ? amount : null };
+      });
+      counted.set(tally, rows);
+    }
+    return rows;
+  };
+  return {
+    nthNewest: (tally, n) => rowsOf(tally)[n - 1]?.position ?? null,
+    sumSince: (tally, since) => {
+      const rows = rowsOf(tally).filter(({ position }) => since === null || position > since);
+      const amounts = rows.flatMap(({ amount }) => (amount === null ? [] : [amount]));
+      return { sum: addDecimals(amounts), oldest: rows.at(-1)?.position ?? null };
+    },
+  };
+}
+
+/** Whether the tally counts the event. */
+export function whereOf({ schemaId, where }: Tally): (event: SeenEvent) => boolean {
+  const checks = where.flatMap(({ path, test }) => ("offset" in test ? [] : [{ path, check: checkOf(test) }]));
+  return (event) =>
+    (schemaId === null || event.schemaId === schemaId) &&
+    checks.every(({ path, check }) => check(valueAt(event.payload, path)));
+}
+
+/**
+ * What stands at the path, as MongoDB finds it: through a list, the values of all its objects, with null for those that have none.
+ * Undefined if nothing stands there.
+ */
+export function valueAt(payload: unknown, path: readonly string[]): Value {
+  let here = payload;
+  for (const [depth, name] of path.entries()) {
+    if (Array.isArray(here)) return through(here, path.slice(depth));
+    if (typeof here !== "object" || here === null || !Object.hasOwn(here, name)) return undefined;
+    here = (here as Readonly<Record<string, unknown>>)[name];
+  }
+  return here as Value;
+}
+
+function through(list: readonly unknown[], path: readonly string[]): Value {
+  const objects = list.filter((one) => typeof one === "object" && one !== null && !Array.isArray(one));
+  const found = objects.map((one) => valueAt(one, path));
+  if (found.every((value) => value === undefined)) return undefined;
+  return found.flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : [value ?? null]));
+}

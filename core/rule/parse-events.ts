@@ -1,0 +1,57 @@
+import type { SchemaId } from "../ids.js";
+import { isObject, parseTests, parseWithin, type Problems } from "./parse-tests.js";
+import type { PathTest, Rule } from "./rule.js";
+import type { Parsing, SchemaWords } from "./vocabulary.js";
+
+const MEMBERS = ["schema_id", "where", "at_least", "within", "sum", "is"];
+const AT_LEAST_MAX = 100;
+const NUMBER = { is: "sum" } as const;
+const PAYLOAD = { is: "payload" } as const;
+
+/** Null where it is so wrong that nothing can be said of it. */
+export function parseEvents(given: unknown, path: string, { vocabulary, problems }: Parsing): Rule | null {
+  if (!isObject(given)) {
+    problems.add(path, "must be an object");
+    return null;
+  }
+  for (const key of Object.keys(given))
+    if (!MEMBERS.includes(key)) problems.add(`${path}.${key}`, `is not known; there are ${MEMBERS.join(", ")}`);
+  const { schema_id: schemaId = null, where = {}, at_least: atLeast = 1, sum, is } = given;
+  const words = typeof schemaId === "string" ? vocabulary.schema(schemaId) : null;
+  if (schemaId !== null && words === null) problems.add(`${path}.schema_id`, "is not a schema of this workspace");
+  const tests = parseWhere(where, `${path}.where`, words, problems);
+  const within = given["within"] === undefined ? null : parseWithin(given["within"], `${path}.within`, problems);
+  const sumPath = sum === undefined ? null : parsePath(sum, `${path}.sum`, words, problems);
+  const tally = { schemaId: schemaId as SchemaId | null, where: tests, sum: sumPath };
+  if (sum === undefined && is === undefined) {
+    if (Number.isInteger(atLeast) && Number(atLeast) >= 1 && Number(atLeast) <= AT_LEAST_MAX)
+      return { kind: "count", tally, atLeast: Number(atLeast), within };
+    problems.add(`${path}.at_least`, `must be a whole number from 1 to ${AT_LEAST_MAX}`);
+    return null;
+  }
+  if (sum === undefined) problems.add(`${path}.sum`, "is missing: is compares it");
+  if (is === undefined) problems.add(`${path}.is`, "is missing: it says what the sum is compared with");
+  if (given["at_least"] !== undefined) problems.add(`${path}.at_least`, "does not go with sum");
+  return { kind: "sum", tally, tests: is === undefined ? [] : parseTests(is, `${path}.is`, NUMBER, problems), within };
+}
+
+function parseWhere(given: unknown, path: string, words: SchemaWords | null, problems: Problems): readonly PathTest[] {
+  if (!isObject(given)) {
+    problems.add(path, "must be an object");
+    return [];
+  }
+  return Object.keys(given).flatMap((name) => {
+    const at = `${path}.${name}`;
+    if (name.startsWith("$")) problems.add(at, "is not an operator here");
+    const names = name.startsWith("$") ? null : parsePath(name, at, words, problems);
+    return names === null ? [] : parseTests(given[name], at, PAYLOAD, problems).map((test) => ({ path: names, test }));
+  });
+}
+
+function parsePath(given: unknown, path: string, words: SchemaWords | null, problems: Problems) {
+  const names = typeof given === "string" ? given.split(".") : [];
+  if (words === null) problems.add(path, "needs the schema_id of a schema that declares it");
+  else if (names.length === 0 || !words.declares(names)) problems.add(path, "no version of the schema declares this");
+  else return names;
+  return null;
+}

@@ -1,0 +1,93 @@
+import { bounded, type ErrorItem } from "../errors.js";
+import { TIMED, type Field, type Rule } from "./rule.js";
+import { parseEvents } from "./parse-events.js";
+import { isObject, parseTests, type Kind, type Problems } from "./parse-tests.js";
+import type { Parsing, Vocabulary } from "./vocabulary.js";
+
+export const CONDITIONS_MAX = 50;
+export const DEPTH_MAX = 8;
+
+export type Parsed = { readonly rule: Rule } | { readonly errors: readonly ErrorItem[] };
+
+/** `path` is where the rule stands in the request. */
+export function parseRule(given: unknown, path: string, vocabulary: Vocabulary): Parsed {
+  const errors: ErrorItem[] = [];
+  let conditions = 0;
+  const problems: Problems = {
+    add: (at, message) => void errors.push({ path: at, message }),
+    count: (at) => {
+      conditions += 1;
+      // Once, however many there are.
+      if (conditions === CONDITIONS_MAX + 1)
+        errors.push({ path: at, message: `a rule has at most ${CONDITIONS_MAX} conditions` });
+      return conditions <= CONDITIONS_MAX;
+    },
+  };
+  const rule = parsePart(given, path, { vocabulary, problems }, 1);
+  return errors.length > 0 ? { errors: bounded(errors) } : { rule };
+}
+
+const NEVER: Rule = { kind: "or", parts: [] };
+
+function parsePart(given: unknown, path: string, parsing: Parsing, depth: number): Rule {
+  const { problems } = parsing;
+  if (depth > DEPTH_MAX) return wrong(problems, path, `a rule is at most ${DEPTH_MAX} deep`);
+  if (!isObject(given)) return wrong(problems, path, "must be an object");
+  const parts = Object.keys(given).map((key) => parseMember(key, given[key], `${path}.${key}`, parsing, depth));
+  return parts.length === 1 ? parts[0]! : { kind: "and", parts };
+}
+
+function wrong(problems: Problems, path: string, message: string): Rule {
+  problems.add(path, message);
+  return NEVER;
+}
+
+function parseMember(key: string, value: unknown, path: string, parsing: Parsing, depth: number): Rule {
+  const { problems } = parsing;
+  switch (key) {
+    case "$and":
+    case "$or": {
+      if (!Array.isArray(value) || value.length === 0)
+        return wrong(problems, path, "must be a list of at least one rule");
+      const parts = value.map((one, i) => parsePart(one, `${path}.${i}`, parsing, depth + 1));
+      return { kind: key === "$and" ? "and" : "or", parts };
+    }
+    case "$not":
+      return { kind: "not", part: parsePart(value, path, parsing, depth + 1) };
+    case "$events":
+      return problems.count(path) ? (parseEvents(value, path, parsing) ?? NEVER) : NEVER;
+    case "$audience":
+      return wrong(problems, path, "is not known");
+    default:
+      return parseField(key, value, path, parsing);
+  }
+}
+
+function parseField(key: string, value: unknown, path: string, { vocabulary, problems }: Parsing): Rule {
+  const found = fieldOf(key, vocabulary);
+  if (typeof found === "string") return wrong(problems, path, found);
+  const { field, kind } = found;
+  const tests = parseTests(value, path, kind, problems);
+  const parts = tests.map((test): Rule => ({ kind: "field", field, test }));
+  return parts.length === 1 ? parts[0]! : { kind: "and", parts };
+}
+
+/** The field with what its values are; else what is wrong with the name. */
+function fieldOf(key: string, vocabulary: Vocabulary): { readonly field: Field; readonly kind: Kind } | string {
+  if (key.startsWith("$")) return "is not an operator here";
+  const dot = key.indexOf(".");
+  const [room, name] = dot < 0 ? [key, ""] : [key.slice(0, dot), key.slice(dot + 1)];
+  if (dot > 0 && room === "traits")
+    return vocabulary.isTrait(name)
+      ? { field: { kind: "trait", name }, kind: { is: "any" } }
+      : "is not a trait of this workspace";
+  if (dot > 0 && room === "identifiers") {
+    const words = vocabulary.namespace(name);
+    if (words === null) return "is not a namespace of this workspace";
+    return { field: { kind: "identifier", name }, kind: { is: "text", normalize: (text) => words.normalize(text) } };
+  }
+  const timed = TIMED.find((one) => one === key);
+  if (timed !== undefined) return { field: { kind: timed }, kind: { is: "instant" } };
+  if (key === "event_count") return { field: { kind: key }, kind: { is: "number" } };
+  return "is not a field; there are traits.<name>, identifiers.<namespace>, first_seen, last_seen and event_count";
+}

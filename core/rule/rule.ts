@@ -1,0 +1,53 @@
+import type { SchemaId } from "../ids.js";
+import type { Scalar } from "../profile/facet.js";
+
+/** What a condition looks at. */
+export type Field =
+  | { readonly kind: "trait"; readonly name: string }
+  | { readonly kind: "identifier"; readonly name: string }
+  | { readonly kind: (typeof TIMED)[number] }
+  | { readonly kind: "event_count" };
+
+/** Fields that are instants. */
+export const TIMED = ["first_seen", "last_seen"] as const;
+
+export type Order = "$gt" | "$gte" | "$lt" | "$lte";
+
+/** One operator of a condition. `offset`: against the instant so many milliseconds after now. */
+export type Test =
+  | { readonly op: "$eq" | "$ne"; readonly value: Scalar }
+  | { readonly op: "$in" | "$nin"; readonly values: readonly Scalar[] }
+  | { readonly op: Order; readonly value: string | number | boolean }
+  | { readonly op: Order; readonly offset: number }
+  | { readonly op: "$exists"; readonly value: boolean }
+  | { readonly op: "$starts" | "$ends" | "$contains"; readonly value: string };
+
+/** Names in the objects of a payload, from the outside in. */
+export interface PathTest {
+  readonly path: readonly string[];
+  readonly test: Test;
+}
+
+/** Which events of a profile count. It says nothing about the time, so whether an event counts never changes. */
+export interface Tally {
+  /** Null: of any schema. */
+  readonly schemaId: SchemaId | null;
+  readonly where: readonly PathTest[];
+  /** Of the number to add up; null: only counted. */
+  readonly sum: readonly string[] | null;
+}
+
+export type Rule =
+  | { readonly kind: "and" | "or"; readonly parts: readonly Rule[] }
+  | { readonly kind: "not"; readonly part: Rule }
+  | { readonly kind: "field"; readonly field: Field; readonly test: Test }
+  /** At least so many of the tally's events are younger than `within` milliseconds; null: ever. */
+  | { readonly kind: "count"; readonly tally: Tally; readonly atLeast: number; readonly within: number | null }
+  | { readonly kind: "sum"; readonly tally: Tally; readonly tests: readonly Test[]; readonly within: number | null };
+
+/** The event conditions of the rule. */
+export function talliesOf(rule: Rule): readonly Tally[] {
+  if (rule.kind === "field") return [];
+  if (rule.kind === "not") return talliesOf(rule.part);
+  return "parts" in rule ? rule.parts.flatMap(talliesOf) : [rule.tally];
+}

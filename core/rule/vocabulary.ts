@@ -1,0 +1,25 @@
+import type { Problems } from "./parse-tests.js";
+
+/** The names that a rule of the workspace may use. */
+export interface Vocabulary {
+  isTrait(name: string): boolean;
+  /** Null: there is no such namespace. */
+  namespace(name: string): NamespaceWords | null;
+  /** Null: there is no such schema. */
+  schema(schemaId: string): SchemaWords | null;
+}
+
+export interface NamespaceWords {
+  /** As it is stored. */
+  normalize(value: string): string;
+}
+
+export interface SchemaWords {
+  /** Whether any version has a place for it. */
+  declares(path: readonly string[]): boolean;
+}
+
+export interface Parsing {
+  readonly vocabulary: Vocabulary;
+  readonly problems: Problems;
+}

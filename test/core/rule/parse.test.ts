@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import type { SchemaId } from "../../../core/ids.js";
+import { compareTexts } from "../../../core/rule/test.js";
+import { declares, errorsOf, ruleOf, subjectOf } from "./rules.js";
+
+const nested = (depth: number): object => (depth === 1 ? { event_count: 1 } : { $not: nested(depth - 1) });
+const MANY = Array.from({ length: 51 }, () => ({ event_count: 1 }));
+
+/** The rule, and each problem with its path. */
+const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
+  [7, "rule: must be an object"],
+  [{ $and: [] }, "rule.$and: must be a list of at least one rule"],
+  [{ $or: { a: 1 } }, "rule.$or: must be a list of at least one rule"],
+  [{ $and: [{}, { "traits.city": { $gtx: 1 } }] }, "rule.$and.1.traits.city.$gtx: is not an operator here"],
+  [{ $where: "1" }, "rule.$where: is not an operator here"],
+  [{ $audience: "x" }, "rule.$audience: is not known"],
+  [{ "traits.town": 1 }, "rule.traits.town: is not a trait of this workspace"],
+  [{ "traits.": 1 }, "rule.traits.: is not a trait of this workspace"],
+  [{ "identifiers.mail": "a" }, "rule.identifiers.mail: is not a namespace of this workspace"],
+  [
+    { age: 1 },
+    "rule.age: is not a field; there are traits.<name>, identifiers.<namespace>, first_seen, last_seen and event_count",
+  ],
+  [{ "traits.a": {} }, "rule.traits.a: must have an operator"],
+  [{ "traits.a": { $gt: null } }, "rule.traits.a.$gt: null has no order"],
+  [{ first_seen: { $lte: null } }, "rule.first_seen.$lte: null has no order"],
+  [{ "traits.a": [1] }, "rule.traits.a: must be text, a number, a boolean or null"],
+  [{ "traits.a": { $in: 1 } }, "rule.traits.a.$in: must be a list of at most 1000 values"],
+  [{ "traits.a": { $in: [1, [2]] } }, "rule.traits.a.$in.1: must be text, a number, a boolean or null"],
+  [{ "traits.a": { $exists: 1 } }, "rule.traits.a.$exists: must be true or false"],
+  [{ "traits.a": { $starts: 1 } }, "rule.traits.a.$starts: must be text"],
+  [{ last_seen: { $starts: "2026" } }, "rule.last_seen.$starts: is not an operator here"],
+  [{ last_seen: "yesterday" }, "rule.last_seen: must be a timestamp like 2026-01-31T12:00:00Z"],
+  [{ event_count: { $gte: "3" } }, "rule.event_count.$gte: must be a number"],
+  [{ event_count: { $gte: { $now: "-1d" } } }, "rule.event_count.$gte: must be text, a number or a boolean"],
+  [
+    { last_seen: { $lt: { $now: "-3651d" } } },
+    'rule.last_seen.$lt: must be a value, or {"$now": "-7d"}: a number of minutes, hours or days (m, h, d), at most 3650d',
+  ],
+  [{ "identifiers.email": 7 }, "rule.identifiers.email: must be text"],
+  [{ $events: 1 }, "rule.$events: must be an object"],
+  [{ $events: { schema_id: "ordr" } }, "rule.$events.schema_id: is not a schema of this workspace"],
+  [
+    { $events: { schema_id: "order", where: { totl: 1 } } },
+    "rule.$events.where.totl: no version of the schema declares this",
+  ],
+  [{ $events: { where: { total: 1 } } }, "rule.$events.where.total: needs the schema_id of a schema that declares it"],
+  [{ $events: { schema_id: "order", where: { $or: [] } } }, "rule.$events.where.$or: is not an operator here"],
+  [
+    { $events: { schema_id: "order", where: { total: { $gt: { $now: "-1d" } } } } },
+    "rule.$events.where.total.$gt: must be text, a number or a boolean",
+  ],
+  [{ $events: { at_least: 101 } }, "rule.$events.at_least: must be a whole number from 1 to 100"],
+  [{ $events: { at_least: 1.5 } }, "rule.$events.at_least: must be a whole number from 1 to 100"],
+  [
+    { $events: { within: "0d" } },
+    "rule.$events.within: must be a number of minutes, hours or days (m, h, d), at most 3650d",
+  ],
+  [
+    { $events: { schema_id: "order", sum: "total" } },
+    "rule.$events.is: is missing: it says what the sum is compared with",
+  ],
+  [{ $events: { is: 1 } }, "rule.$events.sum: is missing: is compares it"],
+  [
+    { $events: { schema_id: "order", sum: "total", is: 1, at_least: 2 } },
+    "rule.$events.at_least: does not go with sum",
+  ],
+  [
+    { $events: { often: 2 } },
+    "rule.$events.often: is not known; there are schema_id, where, at_least, within, sum, is",
+  ],
+  [{ $and: MANY }, "rule.$and.50.event_count: a rule has at most 50 conditions"],
+  [nested(9), "rule.$not.$not.$not.$not.$not.$not.$not.$not: a rule is at most 8 deep"],
+  [
+    { "traits.town": 1, event_count: "x" },
+    "rule.traits.town: is not a trait of this workspace",
+    "rule.event_count: must be a number",
+  ],
+];
+
+describe("a rule", () => {
+  for (const [rule, ...errors] of WRONG)
+    it(`is refused: ${errors.join("; ")}`, () => assert.deepEqual(errorsOf(rule), errors));
+
+  it("may have 50 conditions and be 8 deep, and none at all holds for everybody", () => {
+    assert.deepEqual([errorsOf({ $and: MANY.slice(1) }), errorsOf(nested(8)), errorsOf({})], [[], [], []]);
+    assert.deepEqual(ruleOf({})(subjectOf({}), 0), { is: true, until: Infinity });
+  });
+
+  it("compares identifiers as they are stored, and instants whatever their digits", () => {
+    const profile = subjectOf({ identifiers: { email: ["ada@example.com"] }, last_seen: "2026-01-01T00:00:00.500Z" });
+    assert.equal(ruleOf({ "identifiers.email": "Ada@Example.com" })(profile, 0).is, true);
+    assert.equal(ruleOf({ "identifiers.email": { $in: ["x", "ADA@example.com"] } })(profile, 0).is, true);
+    assert.equal(ruleOf({ last_seen: "2026-01-01T00:00:00.5Z" })(profile, 0).is, true);
+  });
+
+  it("adds up exactly, and counts what `where` holds for", () => {
+    const order = (payload: object) => ({
+      schemaId: "order" as SchemaId,
+      effectiveTs: "2026-01-01T00:00:00.000000000Z",
+      payload,
+    });
+    const profile = subjectOf({}, [
+      order({ total: 0.1, currency: "EUR", items: [{ sku: "a" }, {}] }),
+      order({ total: 0.2, currency: null, free: { any: 1e21 } }),
+      order({ total: "0.3", items: [{ sku: "b" }] }),
+    ]);
+    const holds = (condition: object) => ruleOf({ $events: { schema_id: "order", ...condition } })(profile, 0).is;
+    assert.equal(holds({ sum: "total", is: 0.3 }), true);
+    assert.equal(holds({ sum: "free.any", is: 1e21 }), true);
+    assert.equal(holds({ sum: "total", is: { $gt: 0.3 } }), false);
+    assert.deepEqual([holds({ at_least: 3 }), holds({ at_least: 4 })], [true, false]);
+    assert.deepEqual(
+      [holds({ where: { currency: null }, at_least: 2 }), holds({ where: { currency: null }, at_least: 3 })],
+      [true, false],
+    );
+    assert.deepEqual(
+      [holds({ where: { "items.sku": "b" } }), holds({ where: { "items.sku": { $in: ["c"] } } })],
+      [true, false],
+    );
+    assert.equal(holds({ where: { "items.sku": { $exists: true } }, at_least: 2 }), true);
+  });
+
+  it("orders text as UTF-8 does", () => {
+    const texts = ["", "a", "ab", "b", "é", "\uD7FF", "\uE000", "\uFFFF", "\u{10000}", "\u{10FFFF}"];
+    for (const [i, a] of texts.entries())
+      for (const [j, b] of texts.entries()) assert.equal(Math.sign(compareTexts(a, b)), Math.sign(i - j), `${i} ${j}`);
+  });
+
+  it("may name what a version of the schema has a place for", () => {
+    for (const path of ["total", "items", "items.sku", "free", "free.any.thing"])
+      assert.ok(declares(path.split(".")), path);
+    for (const path of ["totl", "items.skus", "total.x", "items.0", ""]) assert.ok(!declares(path.split(".")), path);
+  });
+});

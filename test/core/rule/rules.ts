@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { parseTimestamp } from "../../../core/event/time.js";
+import { eventsIn, type SeenEvent } from "../../../core/rule/events.js";
+import { compileRule, type Judge, type Subject } from "../../../core/rule/judge.js";
+import { parseRule } from "../../../core/rule/parse.js";
+import type { Vocabulary } from "../../../core/rule/vocabulary.js";
+import type { Scalar } from "../../../core/profile/facet.js";
+import { createDeclares } from "../../../core/schema/declares.js";
+
+export const declares = createDeclares({
+  type: "object",
+  properties: {
+    total: { type: "number" },
+    currency: { type: ["string", "null"] },
+    items: { type: "array", items: { $ref: "#/$defs/item" } },
+    free: { type: "object" },
+  },
+  $defs: { item: { properties: { sku: { type: "string" } } } },
+});
+
+/** Traits a-d and city, schema `order`. */
+export const VOCABULARY: Vocabulary = {
+  isTrait: (name) => ["a", "b", "c", "d", "city"].includes(name),
+  namespace: (name) =>
+    name === "email"
+      ? { normalize: (value) => value.toLowerCase() }
+      : name === "x.y"
+        ? { normalize: (value) => value }
+        : null,
+  schema: (schemaId) => (schemaId === "order" ? { declares } : null),
+};
+
+export function ruleOf(given: unknown): Judge {
+  const parsed = parseRule(given, "rule", VOCABULARY);
+  assert.ok("rule" in parsed, JSON.stringify(parsed));
+  return compileRule(parsed.rule);
+}
+
+export const errorsOf = (given: unknown) => {
+  const parsed = parseRule(given, "rule", VOCABULARY);
+  return "errors" in parsed ? parsed.errors.map(({ path, message }) => `${path}: ${message}`) : [];
+};
+
+/** A profile as the API shows it. */
+export interface Shown {
+  readonly traits?: Readonly<Record<string, Scalar | readonly Scalar[]>>;
+  readonly identifiers?: Readonly<Record<string, readonly string[]>>;
+  readonly first_seen?: string | null;
+  readonly last_seen?: string | null;
+  readonly event_count?: number;
+}
+
+const instant = (text: string | null | undefined) => (text ? parseTimestamp(text) : null);
+
+export const subjectOf = (shown: Shown, events: readonly SeenEvent[] | null = []): Subject => ({
+  trait: (name) => shown.traits?.[name],
+  identifiers: (namespace) => shown.identifiers?.[namespace],
+  firstSeen: instant(shown.first_seen),
+  lastSeen: instant(shown.last_seen),
+  eventCount: shown.event_count ?? null,
+  events: events === null ? null : eventsIn(events),
+});
