@@ -83,8 +83,8 @@ async function checkPerson(service: Service, sdk: Sdk, program: Program, options
 const browserSays = ({ problems, elsewhere }: Report): readonly string[] =>
   difference("the browser", { problems, elsewhere }, { problems: [], elsewhere: [] });
 
-const sdkSays = ({ delivered, failed }: Report, calls: number): readonly string[] =>
-  difference("the SDK's own count", { delivered, failed }, { delivered: calls, failed: 0 });
+const sdkSays = ({ delivered, gaveUp }: Report, calls: number): readonly string[] =>
+  difference("the SDK's own count", { delivered, gaveUp }, { delivered: calls, gaveUp: [] });
 
 const namesOf = (identifiers: readonly Identifier[]): readonly string[] =>
   identifiers.map(({ namespace, value }) => `${namespace}:${value}`).toSorted();

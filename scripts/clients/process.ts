@@ -17,10 +17,11 @@ export interface Call {
   readonly traits?: Readonly<Record<string, unknown>>;
 }
 
-/** What a program says at its end: how many calls the SDK says it delivered or gave up, or what a browser met. */
+/** What a program says at its end: what the SDK says it delivered or gave up, or what a browser met. */
 export interface Report {
   readonly delivered?: number;
-  readonly failed?: number;
+  /** The `messageId` of each. */
+  readonly gaveUp?: readonly string[];
   /** Of a browser's visitor. */
   readonly anonymousId?: string;
   /** What the browser's console shows as an error. */

@@ -9,12 +9,11 @@ import sys
 module = sys.argv[1]
 start = json.loads(sys.argv[2])
 logging.disable(logging.CRITICAL)
-failed = 0
+gave_up = []
 
 
 def on_error(_error, batch):
-    global failed
-    failed += len(batch)
+    gave_up.extend(item["messageId"] for item in batch)
 
 
 def arguments(call):
@@ -31,4 +30,4 @@ for line in sys.stdin:
     getattr(client, call.pop("type"))(**arguments(call))
     calls += 1
 client.shutdown()
-print(json.dumps({"delivered": calls - failed, "failed": failed}))
+print(json.dumps({"delivered": calls - len(gave_up), "gaveUp": gave_up}))

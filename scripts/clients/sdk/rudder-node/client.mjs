@@ -12,13 +12,14 @@ const analytics = new Analytics(key, {
   ...options,
 });
 const settled = [];
-let [delivered, failed] = [0, 0];
+const gaveUp = [];
+let delivered = 0;
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { type, ...call } = JSON.parse(line);
   settled.push(
     new Promise((resolve) => {
-      analytics[type](call, (error) => resolve(error ? (failed += 1) : (delivered += 1)));
+      analytics[type](call, (error) => resolve(error ? gaveUp.push(call.messageId) : (delivered += 1)));
     }),
   );
 }
@@ -26,5 +27,5 @@ for await (const line of createInterface({ input: process.stdin })) {
 const flushing = setInterval(() => void analytics.flush(), 50);
 await Promise.all(settled);
 clearInterval(flushing);
-console.log(JSON.stringify({ delivered, failed }));
+console.log(JSON.stringify({ delivered, gaveUp }));
 process.exit();

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/segmentio/analytics-go/v3"
@@ -20,12 +20,34 @@ type start struct {
 	}
 }
 
-// Counts what became of the messages.
-type counter struct{ delivered, failed atomic.Int64 }
+// What became of the messages.
+type outcome struct {
+	sync.Mutex
+	delivered int
+	gaveUp    []string
+}
 
-func (c *counter) Success(analytics.Message) { c.delivered.Add(1) }
+func (o *outcome) Success(analytics.Message) {
+	o.Lock()
+	o.delivered++
+	o.Unlock()
+}
 
-func (c *counter) Failure(analytics.Message, error) { c.failed.Add(1) }
+func (o *outcome) Failure(message analytics.Message, _ error) {
+	written, err := json.Marshal(message)
+	check(err)
+	var id struct{ MessageId string }
+	check(json.Unmarshal(written, &id))
+	o.Lock()
+	o.gaveUp = append(o.gaveUp, id.MessageId)
+	o.Unlock()
+}
+
+func (o *outcome) settled() int {
+	o.Lock()
+	defer o.Unlock()
+	return o.delivered + len(o.gaveUp)
+}
 
 // The fields of the SDK's messages carry the names of its wire.
 func read[T analytics.Message](line []byte) analytics.Message {
@@ -58,15 +80,15 @@ func (quiet) Errorf(string, ...interface{}) {}
 func main() {
 	var from start
 	check(json.Unmarshal([]byte(os.Args[1]), &from))
-	count := &counter{}
-	config := analytics.Config{Endpoint: from.Url, Interval: 200 * time.Millisecond, Callback: count, Logger: quiet{}}
+	out := &outcome{gaveUp: []string{}}
+	config := analytics.Config{Endpoint: from.Url, Interval: 200 * time.Millisecond, Callback: out, Logger: quiet{}}
 	if from.Options.RetryMs > 0 {
 		config.RetryAfter = func(int) time.Duration { return time.Duration(from.Options.RetryMs) * time.Millisecond }
 	}
 	client, err := analytics.NewWithConfig(from.Key, config)
 	check(err)
 
-	var calls int64
+	calls := 0
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		var kind struct{ Type string }
@@ -75,9 +97,11 @@ func main() {
 		check(client.Enqueue(readers[kind.Type](lines.Bytes())))
 	}
 	// A client that is closed tries nothing again.
-	for count.delivered.Load()+count.failed.Load() < calls {
+	for out.settled() < calls {
 		time.Sleep(20 * time.Millisecond)
 	}
-	fmt.Printf("{\"delivered\":%d,\"failed\":%d}\n", count.delivered.Load(), count.failed.Load())
+	report, err := json.Marshal(map[string]any{"delivered": out.delivered, "gaveUp": out.gaveUp})
+	check(err)
+	fmt.Println(string(report))
 	client.Close()
 }

@@ -12,7 +12,9 @@ import com.segment.analytics.messages.ScreenMessage;
 import com.segment.analytics.messages.TrackMessage;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -58,7 +60,7 @@ public class Client {
   public static void main(String[] args) throws Exception {
     JsonObject start = JSON.fromJson(args[0], JsonObject.class);
     AtomicInteger delivered = new AtomicInteger();
-    AtomicInteger failed = new AtomicInteger();
+    List<String> gaveUp = new CopyOnWriteArrayList<>();
     Callback callback =
         new Callback() {
           @Override
@@ -68,7 +70,7 @@ public class Client {
 
           @Override
           public void failure(Message message, Throwable error) {
-            failed.incrementAndGet();
+            gaveUp.add(message.messageId());
           }
         };
     Analytics analytics =
@@ -85,8 +87,8 @@ public class Client {
     }
     analytics.flush();
     // A shutdown leaves what waits for its next try.
-    while (delivered.get() + failed.get() < calls) Thread.sleep(20);
-    System.out.printf("{\"delivered\":%d,\"failed\":%d}%n", delivered.get(), failed.get());
+    while (delivered.get() + gaveUp.size() < calls) Thread.sleep(20);
+    System.out.println(JSON.toJson(Map.of("delivered", delivered.get(), "gaveUp", gaveUp)));
     System.exit(0);
   }
 }
