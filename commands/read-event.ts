@@ -1,8 +1,8 @@
 import type { StoredEvent } from "../core/event/event.js";
 import { decodeMessage } from "../core/event/message.js";
-import type { EventId, WorkspaceId } from "../core/ids.js";
-import type { DeadLetter } from "../core/ports/event-store.js";
-import type { Services } from "./services.js";
+import type { EventId, ProfileId, Uid, WorkspaceId } from "../core/ids.js";
+import type { Arrival, ArrivalsPage, DeadLetter } from "../core/ports/event-store.js";
+import type { Services, TakeBytes } from "./services.js";
 
 /** The stored event, else one that became a dead letter before it was stored; null when there is neither yet. */
 export async function findEvent(
@@ -31,6 +31,40 @@ function isJson(bytes: Buffer): boolean {
   } catch {
     return false;
   }
+}
+
+/** A page of large events ends early: one answer of many megabytes would delay all others. */
+export const PAGE_BYTES_MAX = 2 * 1_048_576;
+const LOOKS_MAX = 10_000;
+
+/** An event, and the profile that it stands in now. */
+export interface PlacedEvent {
+  readonly event: StoredEvent;
+  readonly profileId: ProfileId | null;
+}
+
+/** Events of the workspace as they were received. A page may be short or empty although there are more. */
+export async function listEvents(
+  { events, identity, limits }: Pick<Services, "events" | "identity" | "limits">,
+  workspace: WorkspaceId,
+  page: Omit<ArrivalsPage, "bytesMax" | "looksMax">,
+  takeBytes: TakeBytes,
+): Promise<{ readonly placed: readonly PlacedEvent[]; readonly next: Arrival | null }> {
+  // With the event that does not fit any more.
+  await takeBytes(PAGE_BYTES_MAX + limits.payloadBytesMax);
+  const found = await events.arrivals(workspace, { ...page, bytesMax: PAGE_BYTES_MAX, looksMax: LOOKS_MAX });
+  const facets = found.events.map((event) => (event.status === "folded" ? event.facet : null));
+  const profiles = new Map<Uid, ProfileId | null>();
+  await Promise.all(
+    [...new Set(facets)].map(async (uid) => {
+      if (uid !== null) profiles.set(uid, (await identity.resolve(workspace, uid))?.profileId ?? null);
+    }),
+  );
+  const placed = found.events.map((event, n) => {
+    const facet = facets[n] ?? null;
+    return { event, profileId: facet === null ? null : (profiles.get(facet) ?? null) };
+  });
+  return { placed, next: found.next };
 }
 
 /** Nothing more will happen to it: it is folded, dead, or stored for good. */

@@ -1,5 +1,5 @@
-import type { DroppedIdentifier, EventRecord, Instant, StoredEvent } from "../event/event.js";
-import type { DeadLetterId, EventId, ProfileId, Uid, WorkspaceId } from "../ids.js";
+import type { DroppedIdentifier, EventRecord, EventStatus, Instant, StoredEvent } from "../event/event.js";
+import type { DeadLetterId, EventId, KeyId, ProfileId, SchemaId, Uid, WorkspaceId } from "../ids.js";
 import type { Port } from "./port.js";
 
 export interface FoldMark {
@@ -20,6 +20,41 @@ export interface TimelinePage {
   /** Of payloads. */
   readonly bytesMax: number;
   readonly before: TimelinePosition | null;
+}
+
+/** Position among all events of a workspace. */
+export interface Arrival {
+  /** Milliseconds since 1970. */
+  readonly receivedAt: number;
+  readonly eventId: EventId;
+}
+
+/** Null takes all. */
+export interface EventFilter {
+  readonly schemaId: SchemaId | null;
+  readonly keyId: KeyId | null;
+  readonly status: EventStatus | null;
+  /** Received then or later, milliseconds since 1970. */
+  readonly since: number | null;
+  /** Received before. */
+  readonly until: number | null;
+}
+
+export interface ArrivalsPage {
+  readonly filter: EventFilter;
+  readonly order: "newest" | "oldest";
+  readonly after: Arrival | null;
+  readonly limit: number;
+  /** Of payloads. */
+  readonly bytesMax: number;
+  /** So many events are looked at for those that the filter takes. */
+  readonly looksMax: number;
+}
+
+export interface Arrivals {
+  readonly events: readonly StoredEvent[];
+  /** Where to go on; null at the end. */
+  readonly next: Arrival | null;
 }
 
 /**
@@ -79,6 +114,11 @@ export interface EventStore extends Port {
    * ends with the one whose payload takes it over `bytesMax`. Not many more are read than it has.
    */
   timeline(workspace: WorkspaceId, facets: readonly Uid[], page: TimelinePage): Promise<readonly StoredEvent[]>;
+  /**
+   * Events of the workspace that the filter takes, by (received_at, event id), behind the position. The list ends before the event that
+   * would take it over `bytesMax`, but not before its first, and where `looksMax` events were looked at: it may be empty and go on.
+   */
+  arrivals(workspace: WorkspaceId, page: ArrivalsPage): Promise<Arrivals>;
   /** Number of folded events of these facets. */
   count(workspace: WorkspaceId, facets: readonly Uid[]): Promise<number>;
   /**

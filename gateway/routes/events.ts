@@ -1,21 +1,24 @@
 import { isUtf8 } from "node:buffer";
 import { Type } from "typebox";
-import { findEvent, isSettled, whyOnlyStored } from "../../commands/read-event.js";
+import { findEvent, isSettled, listEvents, whyOnlyStored } from "../../commands/read-event.js";
 import type { Services } from "../../commands/services.js";
-import { AppError } from "../../core/errors.js";
+import { AppError, invalidParameter } from "../../core/errors.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { violationsOf } from "../../core/event/notes.js";
-import { showTime } from "../../core/event/time.js";
-import type { EventId, ProfileId } from "../../core/ids.js";
+import { firstMsFrom, parseTimestamp, showTime } from "../../core/event/time.js";
+import type { EventId, KeyId, ProfileId, SchemaId } from "../../core/ids.js";
 import { ERROR_ITEM } from "../http/error-response.js";
 import { route, type Route } from "../route.js";
-import { answered } from "../shapes/examples.js";
-import { idOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
+import { answered, SCHEMA_ID } from "../shapes/examples.js";
+import { idOf, INSTANT, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
+import { NEXT_CURSOR, PAGE } from "../shapes/page.js";
 import { DROPPED_IDENTIFIER } from "../shapes/records.js";
+
+const STATUS = Type.Enum(["stored", "folded", "dead"]);
 
 export const EVENT = record({
   event_id: UUID,
-  status: Type.Enum(["stored", "folded", "dead"]),
+  status: STATUS,
   schema_id: Type.String(),
   schema_version: Type.Integer({ minimum: 0 }),
   timestamp: Type.String(),
@@ -29,12 +32,55 @@ export const EVENT = record({
 });
 
 const END = Buffer.from("}");
+const EVENTS = Buffer.from('{"events":[');
+const COMMA = Buffer.from(",");
 
 const EVENT_NAME = "event, or it is not stored yet";
 
 const isFinished = (event: StoredEvent | null): boolean => event !== null && isSettled(event);
 
 export const eventRoutes = (services: Services): readonly Route[] => [
+  route({
+    method: "get",
+    path: "/v1/events",
+    operationId: "listEvents",
+    tag: "Read",
+    summary: "The events of the workspace, by when they were received",
+    description:
+      "`since` and later, before `until`. With `schema_id`, `status` or `key_id` a page may be short or empty although there are more: go on while `next_cursor` is not null.",
+    example: { after: ["collect"], query: { schema_id: SCHEMA_ID, limit: 10 } },
+    access: { kind: "role", role: "viewer" },
+    query: {
+      ...PAGE,
+      schema_id: Type.Optional(Type.String()),
+      status: Type.Optional(STATUS),
+      key_id: Type.Optional(Type.String()),
+      since: Type.Optional(INSTANT),
+      until: Type.Optional(INSTANT),
+      order: Type.Enum(["newest", "oldest"], { default: "newest" }),
+    },
+    responses: { 200: record({ events: Type.Array(EVENT), next_cursor: NEXT_CURSOR }) },
+    handle: async ({ workspace, query, page: { limit, after, cursorOf }, takeBytes }) => {
+      const filter = {
+        schemaId: (query.schema_id ?? null) as SchemaId | null,
+        keyId: (query.key_id ?? null) as KeyId | null,
+        status: query.status ?? null,
+        since: msOf("since", query.since),
+        until: msOf("until", query.until),
+      };
+      const { order } = query;
+      const position = after === null ? null : { receivedAt: Number(after[0]), eventId: after[1] as EventId };
+      const { placed, next } = await listEvents(
+        services,
+        workspace,
+        { filter, order, after: position, limit },
+        takeBytes,
+      );
+      const shown = placed.map(({ event, profileId }) => showEvent(event, profileId));
+      const next_cursor = next && cursorOf([String(next.receivedAt), next.eventId]);
+      return { status: 200, json: showEvents(shown, { next_cursor }) };
+    },
+  }),
   route({
     method: "get",
     path: "/v1/events/:id",
@@ -59,6 +105,21 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     },
   }),
 ];
+
+function msOf(name: string, time: string | undefined): number | null {
+  if (time === undefined) return null;
+  const instant = parseTimestamp(time);
+  if (instant === null) throw invalidParameter(name, "must be a time that exists");
+  return firstMsFrom(instant);
+}
+
+/** The answer with these events, each JSON text, and its other members. */
+export const showEvents = (events: readonly Buffer[], others: object): Buffer =>
+  Buffer.concat([
+    EVENTS,
+    ...events.flatMap((event) => [COMMA, event]).slice(1),
+    Buffer.from(`],${JSON.stringify(others).slice(1)}`),
+  ]);
 
 /** JSON text with the payload exactly as it was sent, as bytes: as texts, large events would be copied several times. */
 export function showEvent(event: StoredEvent, profileId: ProfileId | null): Buffer {

@@ -9,6 +9,7 @@ import {
   waitUntilFolded,
   type Profile,
 } from "../../commands/read-profile.js";
+import { PAGE_BYTES_MAX } from "../../commands/read-event.js";
 import type { Services } from "../../commands/services.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { showInstant } from "../../core/event/time.js";
@@ -19,13 +20,9 @@ import { answered, EMAIL } from "../shapes/examples.js";
 import { IDENTIFIER, idOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
 import { list, NEXT_CURSOR, PAGE, pageOf } from "../shapes/page.js";
 import { SHOWN_IDENTIFIER } from "../shapes/records.js";
-import { EVENT, showEvent } from "./events.js";
+import { EVENT, showEvent, showEvents } from "./events.js";
 
-const EVENTS = Buffer.from('{"events":[');
-const COMMA = Buffer.from(",");
 const LOOKUP_MAX = 100;
-/** A page of large events ends early: one answer of many megabytes would delay all others. */
-const PAGE_BYTES_MAX = 2 * 1_048_576;
 
 const SCALAR = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 export const PROFILE = {
@@ -114,9 +111,8 @@ export function profileRoutes(services: Services): readonly Route[] {
         const { items, next_cursor } = pageOf(rows, Math.min(limit, countFitting(rows)), ({ effectiveTs, eventId }) =>
           cursorOf([effectiveTs, eventId]),
         );
-        const shown = items.flatMap((event) => [COMMA, showEvent(event, profileId)]).slice(1);
-        const tail = JSON.stringify({ next_cursor, ...(isPartial && { partial: true }) }).slice(1);
-        return { status: 200, json: Buffer.concat([EVENTS, ...shown, Buffer.from(`],${tail}`)]) };
+        const shown = items.map((event) => showEvent(event, profileId));
+        return { status: 200, json: showEvents(shown, { next_cursor, ...(isPartial && { partial: true }) }) };
       },
     }),
     list({

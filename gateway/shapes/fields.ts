@@ -21,6 +21,12 @@ export const TIME = Type.String({ pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d
 export const idOf = (name: string) => Type.String({ pattern: UUID_PATTERN, title: name });
 export const nameOf = (name: string) => Type.String({ title: name });
 
+/** In a query: an instant; which of them exist, its route says. */
+export const INSTANT = Type.String({
+  pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$`,
+  title: "time such as 2026-01-24T09:00:00Z",
+});
+
 /** A flag in a query: true or false; absent is false. */
 export const FLAG = Type.Boolean({ default: false });
 

@@ -44,7 +44,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 9,
+  format: 10,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
@@ -59,10 +59,14 @@ export const STORE_TABLES: Tables = {
     seq INTEGER PRIMARY KEY,
     id BLOB NOT NULL UNIQUE,
     effective_ts TEXT NOT NULL,
+    arrival BLOB NOT NULL,
+    schema_id TEXT NOT NULL,
+    key_id TEXT NOT NULL,
     crc INTEGER NOT NULL,
     reason BLOB,
     message BLOB NOT NULL
   );
+  CREATE INDEX events_arrival ON events (arrival, schema_id, key_id);
   CREATE TABLE folds (
     seq INTEGER PRIMARY KEY,
     facet BLOB NOT NULL,

@@ -1,5 +1,6 @@
 import type { EventStore } from "../../core/ports/event-store.js";
 import type { Contract } from "../support/contract.js";
+import { arrivalSentences } from "./event-store-arrivals.contract.js";
 import { deadLetterSentences } from "./event-store-dead-letters.contract.js";
 import { eventSentences } from "./event-store-events.contract.js";
 import { timelineSentences } from "./event-store-timeline.contract.js";
@@ -7,5 +8,6 @@ import { timelineSentences } from "./event-store-timeline.contract.js";
 export const eventStoreContract: Contract<EventStore> = {
   ...eventSentences,
   ...timelineSentences,
+  ...arrivalSentences,
   ...deadLetterSentences,
 };

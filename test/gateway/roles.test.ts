@@ -18,6 +18,7 @@ const DECLARED: Readonly<Record<string, Declared>> = {
   "GET /v1/profiles/:id/identifiers": "viewer",
   "GET /v1/profiles/:id/graph": "viewer",
   "GET /v1/profiles/:id/history": "viewer",
+  "GET /v1/events": "viewer",
   "GET /v1/events/:id": "viewer",
   "POST /v1/identity/explain": "viewer",
   "GET /v1/identity/shared-identifiers": "viewer",

@@ -126,7 +126,7 @@ describe("The commands of the pages", () => {
   });
 
   it("work in api.md", async () => {
-    assert.equal((await answersOf("api.md")).length, 3);
+    assert.equal((await answersOf("api.md")).length, 4);
   });
 });
 

@@ -88,7 +88,20 @@ describe("events in MongoDB", () => {
       await events.markFolded(event.workspace, [aMark(event)], noFold);
       await events.bury(aDeadLetter({ workspace: event.workspace, eventId: event.eventId }));
       const kept = await mongo.db.collection("events").findOne();
-      const names = ["_id", "crc", "dropped", "facet", "folded", "message", "position", "profileId", "reason"];
+      const names = [
+        "_id",
+        "arrival",
+        "crc",
+        "dropped",
+        "facet",
+        "folded",
+        "keyId",
+        "message",
+        "position",
+        "profileId",
+        "reason",
+        "schemaId",
+      ];
       assert.deepEqual(Object.keys(kept!).toSorted(), names);
       for (const [name, value] of Object.entries(kept!))
         assert.ok(name === "message" || ["string", "number", "boolean"].includes(typeof value) || value === null, name);
@@ -101,7 +114,7 @@ describe("events in MongoDB", () => {
       await Promise.all(opened.map((mongo) => createMongoProfileStore({ mongo })));
       const indexesOf = async (name: string): Promise<readonly string[]> =>
         (await opened[0]!.db.collection(name).indexes()).map((index) => String(index.name)).toSorted();
-      assert.deepEqual(await indexesOf("events"), ["_id_", "timeline"]);
+      assert.deepEqual(await indexesOf("events"), ["_id_", "arrival", "timeline"]);
       assert.deepEqual(await indexesOf("deadLetters"), ["_id_", "newest", "ofEvent", "ofReason"]);
       assert.deepEqual(await indexesOf("facets"), ["_id_", "guard"]);
       assert.equal(await opened[0]!.db.collection("facets").countDocuments(), 1, "one guard");

@@ -3,6 +3,7 @@ import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
 import { isUuid, type EventId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
 import { droppedToJson, fromRow, justStored, type EventRow } from "../../stored-event.js";
+import { createArrivals } from "./arrivals.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { SELECT_EVENT, toEventRow, toRow } from "./rows.js";
 import { prepareRows } from "../rows.js";
@@ -21,8 +22,9 @@ export function createEmbeddedEventStore({ database }: { readonly database: Data
   const session = createSession(database);
   const insertAll = prepareRows(
     database,
-    4,
-    (values) => `INSERT INTO events (id, effective_ts, crc, message) VALUES ${values} ON CONFLICT (id) DO NOTHING`,
+    7,
+    (values) =>
+      `INSERT INTO events (id, effective_ts, arrival, schema_id, key_id, crc, message) VALUES ${values} ON CONFLICT (id) DO NOTHING`,
   );
   const markAll = prepareRows(
     database,
@@ -93,6 +95,7 @@ export function createEmbeddedEventStore({ database }: { readonly database: Data
     find,
     markFolded,
     ...createTimeline(database, session),
+    ...createArrivals(database, session),
     ...createDeadLetters(database, session),
     ready: session.ready,
     close: session.close,

@@ -4,6 +4,7 @@ import type { EventRecord } from "../../../core/event/event.js";
 import { encodeMessage } from "../../../core/event/message.js";
 import type { Uid } from "../../../core/ids.js";
 import type { EventRow } from "../../stored-event.js";
+import { arrivalTime } from "../../arrivals.js";
 import { readUuid } from "../uuid.js";
 
 type Row = readonly [
@@ -26,10 +27,20 @@ export function toEventRow(row: readonly unknown[]): EventRow {
   const uid = readUuid<Uid>(facet.subarray(UUID_BYTES));
   return [message, crc, reason, { facet: uid, profileId: readUuid(profileId), dropped, isDone: true }];
 }
-const UUID_BYTES = 16;
+export const UUID_BYTES = 16;
 
-/** The parameters of an insert: id, effective_ts, crc, message. */
+/** The parameters of an insert: id, effective_ts, arrival, schema_id, key_id, crc, message. */
 export function toRow(key: Buffer, event: EventRecord): readonly SqlValue[] {
   const message = encodeMessage(event);
-  return [key, event.effectiveTs, crc32(message), message];
+  return [key, event.effectiveTs, arrivalKey(key, event), event.schemaId, event.keyId, crc32(message), message];
 }
+
+/** Workspace, received_at and event id in one: comparing it compares them in turn. `key`: of the event. */
+function arrivalKey(key: Buffer, { receivedAt }: EventRecord): Buffer {
+  const arrival = Buffer.allocUnsafe(key.length + TIME_BYTES);
+  key.copy(arrival, 0, 0, UUID_BYTES);
+  arrival.writeUIntBE(arrivalTime(receivedAt), UUID_BYTES, TIME_BYTES);
+  key.copy(arrival, UUID_BYTES + TIME_BYTES, UUID_BYTES);
+  return arrival;
+}
+export const TIME_BYTES = 6;

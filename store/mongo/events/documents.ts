@@ -1,10 +1,11 @@
 import { crc32 } from "node:zlib";
 import { AppError } from "../../../core/errors.js";
 import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
-import type { EventId, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
+import type { EventId, KeyId, ProfileId, SchemaId, Uid, WorkspaceId } from "../../../core/ids.js";
 import { encodeMessage } from "../../../core/event/message.js";
 import type { TimelinePosition } from "../../../core/ports/event-store.js";
 import { idIn, ownId } from "../own-id.js";
+import { arrivalText } from "../../arrivals.js";
 import { fromRow } from "../../stored-event.js";
 
 /**
@@ -16,6 +17,10 @@ export interface EventDocument {
   readonly _id: string;
   /** effective_ts and event id as one text. The first has a fixed length, so comparing the texts compares both in turn. */
   readonly position: string;
+  /** Workspace, received_at and event id as one text: see `arrivalText`. */
+  readonly arrival: string;
+  readonly schemaId: SchemaId;
+  readonly keyId: KeyId;
   /** Of `message`. */
   readonly crc: number;
   /** Envelope and payload as they travel through the queue. */
@@ -40,7 +45,15 @@ export const eventIdIn = (position: string): EventId => position.slice(INSTANT_L
 
 export function toDocument(workspace: WorkspaceId, event: EventRecord): EventDocument {
   const message = encodeMessage(event);
-  return { _id: ownId(workspace, event.eventId), position: positionOf(event), crc: crc32(message), message };
+  return {
+    _id: ownId(workspace, event.eventId),
+    position: positionOf(event),
+    arrival: ownId(workspace, arrivalText(event)),
+    schemaId: event.schemaId,
+    keyId: event.keyId,
+    crc: crc32(message),
+    message,
+  };
 }
 
 /** Throws `damaged` when the checksum does not hold or the document is not the one that was asked for. */

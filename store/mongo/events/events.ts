@@ -5,6 +5,7 @@ import type { EventId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { EventStore, FoldMark } from "../../../core/ports/event-store.js";
 import { droppedToJson, justStored } from "../../stored-event.js";
 import { idIn, ownId } from "../own-id.js";
+import { ARRIVAL_INDEXES, createArrivals } from "./arrivals.js";
 import { batchesOf, slicesOf } from "./batches.js";
 import { createDeadLetters, DEAD_LETTER_INDEXES, type DeadLetterDocument } from "./dead-letters.js";
 import { fromDocument, STORED, toDocument, type EventDocument } from "./documents.js";
@@ -18,12 +19,13 @@ export async function createMongoEventStore({ mongo }: { readonly mongo: Mongo }
   const session = createSession(mongo);
   const events = mongo.db.collection<EventDocument>("events");
   const letters = mongo.db.collection<DeadLetterDocument>("deadLetters");
-  await session.call(() => events.createIndexes([...TIMELINE_INDEXES]));
+  await session.call(() => events.createIndexes([...TIMELINE_INDEXES, ...ARRIVAL_INDEXES]));
   await session.call(() => letters.createIndexes([...DEAD_LETTER_INDEXES]));
   return {
     ...createInsert(events, session),
     ...createMarks(events, session),
     ...createTimeline(events, session),
+    ...createArrivals(events, session),
     ...createDeadLetters({ events, letters }, session),
     ready: session.ready,
     close: session.close,

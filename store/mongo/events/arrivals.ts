@@ -1,0 +1,57 @@
+import type { Collection, IndexDescription } from "mongodb";
+import type { WorkspaceId } from "../../../core/ids.js";
+import type { EventStore } from "../../../core/ports/event-store.js";
+import { readArrival, readArrivals, type Seen } from "../../arrivals.js";
+import { idIn, ownId } from "../own-id.js";
+import type { Session } from "../session.js";
+import { fromDocument, STORED, type EventDocument } from "./documents.js";
+
+export const ARRIVAL_INDEXES: readonly IndexDescription[] = [
+  // What a filter asks of each event, except its status.
+  { name: "arrival", key: { arrival: -1, schemaId: 1, keyId: 1 } },
+];
+
+const LOOKED_AT = { _id: 0, arrival: 1, schemaId: 1, keyId: 1 } as const;
+const WITH_STATUS = { ...LOOKED_AT, folded: 1, reason: 1 } as const;
+
+type Looked = Pick<EventDocument, "arrival" | "schemaId" | "keyId" | "folded" | "reason">;
+
+/** All events of a workspace, by their arrival. */
+export function createArrivals(events: Collection<EventDocument>, session: Session): Pick<EventStore, "arrivals"> {
+  return {
+    arrivals: async (workspace, page) => {
+      session.requireOpen();
+      const options = {
+        projection: page.filter.status === null ? LOOKED_AT : WITH_STATUS,
+        sort: { arrival: page.order === "newest" ? -1 : 1 },
+      } as const;
+      return readArrivals<string>(page, {
+        look: async ({ lower, upper }, limit) => {
+          const range = { arrival: { $gt: ownId(workspace, lower), $lt: ownId(workspace, upper) } };
+          const found = await session.call(() =>
+            events.find<Looked>(range, { ...options, limit, batchSize: limit }).toArray(),
+          );
+          return found.map((one) => toSeen(workspace, one));
+        },
+        read: async (ids) => {
+          const found = await session.call(() =>
+            events.find({ _id: { $in: [...ids] } }, { projection: STORED }).toArray(),
+          );
+          const byId = new Map(
+            found.map((one) => {
+              const event = fromDocument(workspace, one);
+              return [ownId(workspace, event.eventId), event];
+            }),
+          );
+          return ids.map((id) => byId.get(id) ?? null);
+        },
+      });
+    },
+  };
+}
+
+function toSeen(workspace: WorkspaceId, { arrival, schemaId, keyId, folded, reason }: Looked): Seen<string> {
+  const { receivedAt, eventId } = readArrival(idIn(arrival));
+  const status = folded ? "folded" : reason === undefined ? "stored" : "dead";
+  return { key: ownId(workspace, eventId), receivedAt, eventId, schemaId, keyId, status };
+}
