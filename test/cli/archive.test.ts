@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
-import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { json, onym, useFolder, type Ran } from "../support/cli.js";
 import { SCALE } from "../support/random.js";
-import { archived, CALLS_EACH } from "../support/sdk/archive.js";
-import { at, listAt, useApp, type TestWorkspace } from "../support/service/app.js";
+import { archived, CALLS_EACH, eventCountsOf } from "../support/sdk/archive.js";
+import { at, useApp, type TestWorkspace } from "../support/service/app.js";
 
 /** 100,000 with SCALE=8. */
 const CALLS = 12_500 * SCALE;
 const PEOPLE = CALLS / CALLS_EACH;
-const LOOKUP_MAX = 100;
 
 describe(`Importing a Segment archive of ${CALLS} calls`, function () {
   this.timeout(60_000 * (1 + 4 * SCALE));
@@ -30,39 +28,20 @@ describe(`Importing a Segment archive of ${CALLS} calls`, function () {
 
   const importAll = (isTerminal = false): Promise<Ran> =>
     onym(["import", "segment", file, "--yes", "--json"], { url: app().url, key, isTerminal });
-  /** Events of each person's profile, once nothing waits in the queue. */
-  const eventCounts = async (): Promise<readonly number[]> => {
-    const deadline = Date.now() + 30_000 * (1 + 4 * SCALE);
-    for (;;) {
-      const metrics = await (await fetch(`${app().url}/metrics`)).text();
-      if (/^onym_queue_messages(?:\{[^}]*\})? 0$/m.test(metrics)) break;
-      assert.ok(Date.now() < deadline, "the queue never got empty");
-      await sleep(100);
-    }
-    const counts: number[] = [];
-    for (let first = 0; first < PEOPLE; first += LOOKUP_MAX) {
-      const identifiers = Array.from({ length: Math.min(LOOKUP_MAX, PEOPLE - first) }, (_, n) => ({
-        namespace: "user_id",
-        value: `u-${first + n}`,
-      }));
-      const { body } = await workspace.send("POST", "/v1/profiles/lookup?wait=10", { identifiers });
-      for (const profile of listAt(body, "profiles")) counts.push(Number(at(profile, "event_count")));
-    }
-    return counts;
-  };
-  const everyEventOnce = Array.from({ length: PEOPLE }, () => CALLS_EACH);
+  const everyEventOnce = async (): Promise<void> =>
+    assert.deepEqual([...(await eventCountsOf(app(), workspace, PEOPLE))], [[CALLS_EACH, PEOPLE]]);
 
   it("stores each call, into the profile of its person", async () => {
     const ran = await importAll();
     const expected = { sent: CALLS, accepted: CALLS, duplicates: 0, rejected: 0, unreadable: 0 };
     assert.deepEqual([ran.exit, json(ran), ran.err], [0, expected, ""]);
-    assert.deepEqual(await eventCounts(), everyEventOnce);
+    await everyEventOnce();
   });
 
   it("a second time stores nothing, and shows a bar that comes to the end", async () => {
     const ran = await importAll(true);
     assert.deepEqual([ran.exit, at(json(ran), "accepted")], [0, CALLS]);
-    assert.deepEqual(await eventCounts(), everyEventOnce);
+    await everyEventOnce();
     assert.match(ran.err, /\[=+ *\] +\d+% {2}[\d,]+ items, [\d,]+\/s/);
     assert.ok(ran.err.includes("[========================] 100%"), ran.err.slice(-200));
   });

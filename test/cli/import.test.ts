@@ -90,7 +90,8 @@ describe("onym import", () => {
     const listed = await workspace.send("GET", "/v1/keys");
     const admin = listAt(listed.body, "keys").find((one) => at(one, "role") === "admin");
     const owner = await workspace.key("owner");
-    await run(["segment", file, "--yes", "--sender", textAt(admin, "key_id")], { key: owner });
+    const again = await run(["segment", file, "--yes", "--sender", textAt(admin, "key_id")], { key: owner });
+    assert.equal(again.exit, 0, again.err);
     await run(["segment", folder.file("sender-2.jsonl", lines({ ...message, messageId: "m-t" })), "--yes"]);
     assert.equal((await profile("user_id", "u-sender", 2))?.["event_count"], 2);
     const wrong = await run(["segment", file, "--yes", "--sender", "nobody"]);
@@ -161,13 +162,18 @@ describe("onym import", () => {
     const file = folder.file(
       "posthog.jsonl",
       lines(
-        event("p-1", "$pageview", "ph-anon", { $is_identified: false, $device_id: "ph-anon" }),
+        event("p-1", "$pageview", "ph-anon", { $is_identified: false, $device_id: "ph-device" }),
         event("p-2", "$identify", "ph-user", {
           $is_identified: true,
           $anon_distinct_id: "ph-anon",
           $set: { email: "ph@example.com" },
         }),
-        event("p-3", "ordered", "ph-user", { $is_identified: true, $set: { plan: "pro" }, total: 5 }),
+        event("p-3", "ordered", "ph-user", {
+          $is_identified: true,
+          $device_id: "ph-user",
+          $set: { plan: "pro" },
+          total: 5,
+        }),
         event("p-4", "$create_alias", "ph-user", { alias: "ph-old" }),
       ),
     );

@@ -15,7 +15,7 @@ export interface Running {
   readonly url?: string;
   readonly key?: string | null;
   readonly env?: Readonly<Record<string, string>>;
-  readonly stdin?: string | Uint8Array;
+  readonly stdin?: string | Uint8Array | AsyncIterable<string>;
   /** What a person answers; null: nobody is there. */
   readonly answer?: boolean | null;
   readonly isTerminal?: boolean;
@@ -33,7 +33,7 @@ export async function onym(args: readonly string[], running: Running = {}): Prom
       ...(key !== null && { ONYM_KEY: key }),
       ...env,
     },
-    stdin: only(stdin),
+    stdin: typeof stdin === "string" || stdin instanceof Uint8Array ? only(stdin) : stdin,
     out: async (text) => void (out += text),
     err: (text) => void (err += text),
     showsProgress: isTerminal,

@@ -30,9 +30,11 @@ describe("POST /v1/import with a key of ours", () => {
     const key = await workspace.key("collect");
     await sendSdk(app(), "/v1/batch", { key, body: { batch: [item] } });
     const { body } = await workspace.send("GET", "/v1/keys");
-    const sender = (body["keys"] as readonly object[]).find((one) => at(one, "send") === "collect");
+    const first = (body["keys"] as readonly object[]).find((one) => at(one, "send") === "collect");
+    const rotated = await workspace.send("POST", `/v1/keys/${textAt(first, "key_id")}/rotate`);
     const archived = { ...item, receivedAt: ago(0) };
-    await load([archived], `?sender=${textAt(sender, "key_id")}`);
+    const answer = await load([archived], `?sender=${textAt(rotated.body, "key_id")}`);
+    assert.equal(answer.body["accepted"], 1, answer.text);
     await load([track({ userId: "u-i2" })]);
     assert.equal((await profileOf(workspace, ["user_id", "u-i2"], 2))?.["event_count"], 2);
     await load([archived]);

@@ -1,4 +1,7 @@
+import assert from "node:assert/strict";
 import { hash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { at, listAt, type App, type TestWorkspace } from "../service/app.js";
 
 const BEGAN = Date.UTC(2025, 0, 1);
 /** Of each person. */
@@ -38,4 +41,36 @@ function callOf(person: number, step: number): Readonly<Record<string, unknown>>
   const userId = `u-${person}`;
   if (step === 1) return { type: "identify", userId, traits: { email: `${userId}@example.com`, plan: "pro" } };
   return { type: "track", userId, event: "Order Completed", properties: { total: step, currency: "EUR" } };
+}
+
+const LOOKUP_MAX = 100;
+
+const DRAIN_MS = 600_000;
+
+/** How many people have how many events in their profile, once nothing waits in the queue. */
+export async function eventCountsOf(
+  { url }: Pick<App, "url">,
+  workspace: TestWorkspace,
+  people: number,
+): Promise<ReadonlyMap<number, number>> {
+  const deadline = Date.now() + DRAIN_MS;
+  for (;;) {
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    if (/^onym_queue_messages(?:\{[^}]*\})? 0$/m.test(metrics)) break;
+    assert.ok(Date.now() < deadline, "the queue never got empty");
+    await sleep(100);
+  }
+  const counts = new Map<number, number>();
+  for (let first = 0; first < people; first += LOOKUP_MAX) {
+    const identifiers = Array.from({ length: Math.min(LOOKUP_MAX, people - first) }, (_, n) => ({
+      namespace: "user_id",
+      value: `u-${first + n}`,
+    }));
+    const { body } = await workspace.send("POST", "/v1/profiles/lookup", { identifiers });
+    for (const profile of listAt(body, "profiles")) {
+      const events = Number(at(profile, "event_count"));
+      counts.set(events, (counts.get(events) ?? 0) + 1);
+    }
+  }
+  return counts;
 }
