@@ -3,12 +3,17 @@ import type { Http } from "../../client/http.js";
 import type { LookedUp } from "../../client/client.js";
 import { pages, read, type Command } from "../command.js";
 import { CliError, EXIT, usage } from "../fail.js";
-import { flagIn, identifierIn, wholeIn, type Identifier } from "../options.js";
+import { flagIn, identifierIn, textIn, wholeIn, type Identifier } from "../options.js";
 import { plain, showIdentifier } from "../show.js";
 
 const POLL_MS = 1_000;
-/** Items of one look at a list: more than that happened since the last one are not waited for. */
+/** New items of one look at a list: when more came, the older ones of them are not shown. */
 const LOOK_MAX = 1_000;
+/** Items in a row that were shown before: behind them is nothing new. What waited for the worker may come behind a newer one. */
+const SEEN_IN_ROW = 50;
+/** What is behind these at the beginning is too old to be shown. */
+const BEGIN = 4 * SEEN_IN_ROW;
+const REMEMBERED_MAX = 20_000;
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -21,57 +26,66 @@ interface Feed {
 
 export const tail: Command = {
   name: "tail",
-  summary: "follows changes, dead letters, or the events of one person",
-  help: `onym tail [changes]                 who is linked to whom, as it happens
-onym tail dead-letters              events that could not be processed
+  summary: "follows events, changes or dead letters",
+  help: `onym tail [events]                  events, as they are stored
 onym tail events NAMESPACE:VALUE    events of one profile
+onym tail changes                   who is linked to whom, and why
+onym tail dead-letters              events that could not be processed
 Ends with Ctrl-C.
 
+  --schema ID      only events of this schema
   --last N         begins with the last N, 0 to 1000 (10)
   --once           shows these and ends
 `,
-  options: { last: { type: "string", default: "10" }, once: { type: "boolean" } },
+  options: {
+    last: { type: "string", default: "10" },
+    once: { type: "boolean" },
+    schema: { type: "string" },
+  },
   run: async ({ positionals, values, http, print }) => {
     const api = http(Infinity);
-    const feed = await feedOf(api, positionals);
-    let left = wholeIn(values, "last", { min: 0, max: LOOK_MAX })!;
-    const isOnce = flagIn(values, "once");
-    let newest: string | null = null;
-    for (;;) {
-      const items = await since(api, feed, newest, newest === null ? Math.max(left, 1) : LOOK_MAX);
-      newest = (items[0]?.[feed.id] as string | undefined) ?? newest ?? "";
-      for (const item of items.slice(0, left).toReversed()) await print(item, feed.show(item));
-      if (isOnce) return EXIT.done;
-      left = LOOK_MAX;
+    const feed = await feedOf(api, positionals, textIn(values, "schema"));
+    const last = wholeIn(values, "last", { min: 0, max: LOOK_MAX })!;
+    const seen = new Set<unknown>();
+    const first = await unseen(api, feed, seen, Math.max(last, BEGIN));
+    for (const item of first.slice(0, last).toReversed()) await print(item, feed.show(item));
+    while (!flagIn(values, "once")) {
       await sleep(POLL_MS);
+      const items = await unseen(api, feed, seen, LOOK_MAX);
+      for (const item of items.toReversed()) await print(item, feed.show(item));
     }
+    return EXIT.done;
   },
 };
 
-/** What is newer than the item of that id, newest first. */
-async function since(
-  http: Http,
-  { path, name, id }: Feed,
-  newest: string | null,
-  max: number,
-): Promise<readonly Item[]> {
+/** What is in the list and was not shown, newest first. */
+async function unseen(http: Http, { path, name, id }: Feed, seen: Set<unknown>, max: number): Promise<readonly Item[]> {
   const items: Item[] = [];
+  let inRow = 0;
   for await (const item of pages<Item>(http, path, name)) {
-    if (item[id] === newest || items.length >= max) break;
-    items.push(item);
+    const isSeen = seen.has(item[id]);
+    inRow = isSeen ? inRow + 1 : 0;
+    if (!isSeen) items.push(item);
+    if (inRow === SEEN_IN_ROW || items.length === max) break;
+  }
+  for (const item of items.toReversed()) seen.add(item[id]);
+  for (const old of seen) {
+    if (seen.size <= REMEMBERED_MAX) break;
+    seen.delete(old);
   }
   return items;
 }
 
-async function feedOf(http: Http, [what = "changes", identifier, ...more]: readonly string[]): Promise<Feed> {
-  if (what === "events" && identifier !== undefined && more.length === 0) {
-    const given = identifierIn(identifier);
-    const path = `/v1/profiles/${await profileOf(http, given)}/events`;
-    return { path, name: "events", id: "event_id", show: showEvent };
-  }
-  if (identifier !== undefined || !Object.hasOwn(FEEDS, what))
-    throw usage("tail: must be changes, dead-letters, or events NAMESPACE:VALUE");
-  return FEEDS[what as keyof typeof FEEDS];
+async function feedOf(http: Http, positionals: readonly string[], schema: string | null): Promise<Feed> {
+  const [what = "events", identifier, ...more] = positionals;
+  if (more.length > 0 || !Object.hasOwn(FEEDS, what) || (identifier !== undefined && what !== "events"))
+    throw usage("tail: must be events, changes, dead-letters, or events NAMESPACE:VALUE");
+  if (schema !== null && (what !== "events" || identifier !== undefined))
+    throw usage("--schema: is for tail events without an identifier");
+  const feed: Feed = FEEDS[what as keyof typeof FEEDS];
+  if (schema !== null) return { ...feed, path: `${feed.path}?schema_id=${encodeURIComponent(schema)}` };
+  if (identifier === undefined) return feed;
+  return { ...feed, path: `/v1/profiles/${await profileOf(http, identifierIn(identifier))}/events` };
 }
 
 async function profileOf(http: Http, identifier: Identifier): Promise<string> {
@@ -93,6 +107,7 @@ const showDeadLetter = ({ at, dead_letter_id: id, event_id: event, reason }: Ite
   `${String(at)} ${String(id)} ${plain(String(reason))} event ${event as string}`;
 
 const FEEDS = {
+  events: { path: "/v1/events", name: "events", id: "event_id", show: showEvent },
   changes: { path: "/v1/changes", name: "changes", id: "change_id", show: showChange },
   "dead-letters": { path: "/v1/dead-letters", name: "dead_letters", id: "dead_letter_id", show: showDeadLetter },
 } as const satisfies Readonly<Record<string, Feed>>;

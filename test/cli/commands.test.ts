@@ -122,7 +122,7 @@ describe("onym on the command line", () => {
     const other = await app().workspace();
     for (let n = 0; n < 105; n += 1)
       await other.send("POST", "/v1/identify", { identifiers: [{ namespace: "user_id", value: `u-${n}` }] });
-    const ran = await run(["tail", "--once", "--last", "102", "--json"], { key: await other.key("viewer") });
+    const ran = await run(["tail", "changes", "--once", "--last", "102", "--json"], { key: await other.key("viewer") });
     const values = jsonLines(ran).map((change) => textAt(change, "identifiers.0.value"));
     assert.deepEqual(
       values,
@@ -135,6 +135,13 @@ describe("onym on the command line", () => {
     await workspace.settled(sent.body["event_id"]);
     const ran = await run(["tail", "events", "email:tail@example.com", "--once"]);
     assert.ok(ran.out.includes(textAt(sent.body, "event_id")), ran.err);
+    const ofSchema = await run(["tail", "--schema", schemaId, "--last", "1", "--once", "--json"]);
+    assert.deepEqual(
+      jsonLines(ofSchema).map((event) => at(event, "event_id")),
+      [sent.body["event_id"]],
+      ofSchema.err,
+    );
+    assert.equal((await run(["tail", "--schema", "other", "--once"])).out, "");
     assert.equal((await run(["tail", "dead-letters", "--once"])).exit, 0);
   });
 

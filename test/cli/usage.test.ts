@@ -3,6 +3,7 @@ import { execFile, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { closedPort, onym, useFolder } from "../support/cli.js";
+import { eventually } from "../support/eventually.js";
 import { useApp } from "../support/service/app.js";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.js", import.meta.url));
@@ -37,7 +38,9 @@ describe("The command line", () => {
     [["send", "signup", "--check"], /need one payload/],
     [["undo"], /name a change/],
     [["undo", "email:a@example.com", "--forbid"], /--forbid: needs two identifiers/],
-    [["tail", "events"], /must be changes, dead-letters, or events/],
+    [["tail", "weather"], /must be events, changes, dead-letters, or events/],
+    [["tail", "changes", "email:a@example.com"], /must be events, changes/],
+    [["tail", "changes", "--schema", "s"], /--schema: is for tail events/],
     [["keys", "burn"], /"burn" must be one of list, create, rotate, delete/],
     [["keys", "rotate"], /name one key id/],
     [["schemas"], /must be one of push, pull, diff/],
@@ -105,14 +108,48 @@ describe("The command line", () => {
     assert.ok(out.includes(String.raw`c-\u001b]0;owned\u0007`), out);
   });
 
+  it("follows events, and shows each of them once", async () => {
+    const workspace = await app().workspace();
+    const schemaId = await workspace.schema();
+    const sent: unknown[] = [];
+    const sendOne = async (n: number): Promise<void> => {
+      const { body } = await workspace.collect(schemaId, { email: `f${n}@example.com` });
+      await workspace.settled(body["event_id"]);
+      sent.push(body["event_id"]);
+    };
+    await sendOne(0);
+    await sendOne(1);
+    const env = { PATH: process.env["PATH"], ONYM_URL: app().url, ONYM_KEY: await workspace.key("viewer") };
+    const program = spawn(process.execPath, [MAIN, "tail", "--last", "1", "--json"], { env });
+    let out = "";
+    program.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+    const shown = (): readonly unknown[] =>
+      out
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => (JSON.parse(line) as { readonly event_id: string }).event_id);
+    try {
+      await eventually("the last event is shown", () => shown().length === 1);
+      for (const n of [2, 3, 4]) await sendOne(n);
+      await eventually("a new event is shown", () => shown().includes(sent[4]));
+      await sendOne(5);
+      await eventually("another is shown", () => shown().includes(sent[5]));
+      assert.deepEqual(shown(), sent.slice(1));
+    } finally {
+      program.kill();
+    }
+  });
+
   it("runs as a program, and ends quietly when nobody reads on", async () => {
     const workspace = await app().workspace();
     for (let n = 0; n < 3; n += 1)
       await workspace.send("POST", "/v1/identify", { identifiers: [{ namespace: "user_id", value: `u-${n}` }] });
     const env = { PATH: process.env["PATH"], ONYM_URL: app().url, ONYM_KEY: await workspace.key("viewer") };
-    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, "tail", "--once", "--json"], { env });
+    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, "tail", "changes", "--once", "--json"], {
+      env,
+    });
     assert.equal(stdout.trim().split("\n").length, 3);
-    const program = spawn(process.execPath, [MAIN, "tail"], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const program = spawn(process.execPath, [MAIN, "tail", "changes"], { env, stdio: ["ignore", "pipe", "pipe"] });
     let err = "";
     program.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
     program.stdout.once("data", () => program.stdout.destroy());
