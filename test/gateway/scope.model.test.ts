@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Identifier } from "../../core/event/event.js";
-import { createRandom, SEED, tell, type Random } from "../support/random.js";
+import { createRandom, SCALE, SEED, tell, type Random } from "../support/random.js";
 import { sendSdk } from "../support/sdk/client.js";
 import { listAt, submission, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
-const SEQUENCES = 1_000;
+/** 1,000 with SCALE=8. */
+const SEQUENCES = 125 * SCALE;
 const AT_ONCE = 20;
 const CALLS_MAX = 8;
 

@@ -111,12 +111,12 @@ describe("The embedded store", () => {
 
   it("frees the folder when its opening fails, and names both formats of data that it does not know", async () => {
     const store = await open();
-    store.database.prepare("UPDATE formats SET format = 9").run([]);
+    store.database.prepare("UPDATE formats SET format = 99").run([]);
     await store.close();
     const isOneLine = (error: Error): boolean => {
       assert.match(
         error.message,
-        /^DATA_DIR: the data there has format 9 \(store\), and this build knows format \d+ alone$/,
+        /^DATA_DIR: the data there has format 99 \(store\), and this build knows format \d+ alone$/,
       );
       return error instanceof ConfigError;
     };

@@ -61,6 +61,7 @@ describe("A dead letter", () => {
         at: 1_767_225_700_000,
         message: delivered(copy).message.toString(),
         killsEvent: false,
+        replay: null,
       },
     );
     assert.deepEqual(endState(bench.ports.state).marks, [idOf(1), idOf(2)]);
