@@ -154,7 +154,9 @@ async function sendAll(context: Context, source: Source, target: Target): Promis
     throw new CliError(exit, `stopped after ${count(summary.sent, "item")}: ${message}; ${again}`, { cause: error });
   }
   progress.clear();
-  if (told > REASONS_MAX) world.err(`onym: and ${count(told - REASONS_MAX, "more problem")}\n`);
+  // The service names only the first of each batch.
+  const untold = summary.rejected + summary.unreadable - Math.min(told, REASONS_MAX);
+  if (untold > 0) world.err(`onym: and ${count(untold, "more problem")}\n`);
   await context.print(summary, showSummary(summary));
   return summary.rejected + summary.unreadable === 0 ? EXIT.done : EXIT.refused;
 }

@@ -10,7 +10,7 @@ const CALLS = 2_500 * SCALE;
 const PEOPLE = CALLS / CALLS_EACH;
 
 describe(`Importing a Segment archive of ${CALLS} calls`, function () {
-  this.timeout(60_000 * (1 + 4 * SCALE));
+  this.timeout(60_000 * (1 + SCALE));
   const app = useApp({});
   const folder = useFolder();
   let workspace: TestWorkspace;

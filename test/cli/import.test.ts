@@ -63,6 +63,15 @@ describe("onym import", () => {
       assert.ok(ran.err.includes(`mixed.jsonl:${line}: ${message}`), ran.err);
   });
 
+  it("counts all that was refused, and names the first twenty", async () => {
+    const bad = (n: number) => ({ type: "jump", messageId: `m-${n}`, userId: "u-bad" });
+    const file = folder.file("bad.jsonl", lines(...Array.from({ length: 30 }, (_, n) => bad(n))));
+    const ran = await run(["segment", file, "--yes"]);
+    assert.deepEqual([ran.exit, ran.out], [1, "30 items sent: 0 accepted, 30 refused\n"]);
+    assert.equal(ran.err.match(/bad\.jsonl:\d+: type/g)?.length, 20);
+    assert.match(ran.err, /^onym: and 10 more problems$/m);
+  });
+
   it("gives a call without an id one that is the same the next time", async () => {
     const file = folder.file(
       "no-id.jsonl",
