@@ -12,6 +12,7 @@ import { openEmbedded, type EmbeddedOptions } from "../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
 import { createEmbeddedQueue } from "../store/embedded/queue/queue.js";
 import { createTables } from "../store/embedded/schema.js";
+import { listenForBackups } from "./backup-socket.js";
 import type { Lifecycle } from "./lifecycle.js";
 
 /** The ports on the one SQLite file; each is made only if it is asked for. */
@@ -33,6 +34,7 @@ export async function openEmbeddedPorts(deps: {
   const store = await openEmbedded({ dataDir, checkpointMs, onError, ...(commit && { commit }) });
   lifecycle.opened("store", () => store.close());
   const { database } = store;
+  await listenForBackups({ dataDir, copyTo: (file) => database.copyTo(file), lifecycle, onError });
   return {
     queue: () => createEmbeddedQueue({ database, lengthMax, onError }),
     stores: () => ({

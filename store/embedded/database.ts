@@ -3,6 +3,7 @@ import Libsql from "libsql";
 import type { Database } from "../../core/database.js";
 import { AppError } from "../../core/errors.js";
 import { failureOf } from "./failure.js";
+import { createBackups, type Backups } from "./file/backup.js";
 import { createCheckpoint, type Checkpoint } from "./file/checkpoint.js";
 import { createFile } from "./file/create.js";
 import { own, release } from "./file/own.js";
@@ -20,8 +21,12 @@ export interface DatabaseOptions {
   readonly commit?: (commit: () => void) => void;
 }
 
+export interface OwnDatabase extends Database {
+  readonly copyTo: Backups["copyTo"];
+}
+
 /** Opens or creates the file. Throws when SQLite does not take a setting that durability rests on. */
-export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOptions): Database {
+export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOptions): OwnDatabase {
   if (!existsSync(file)) createFile(file);
   const db = new Libsql(file);
   setPragmas(db);
@@ -73,8 +78,20 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
     if (!told.has(page)) onError("the embedded store is damaged", new Error(`page ${page} of ${file} is damaged`));
     told.add(page);
   };
+  const backups = createBackups({
+    descriptor: checkpoint.descriptor,
+    checkpoint: () => {
+      health.requireWritable();
+      try {
+        return checkpoint.run();
+      } catch (error) {
+        throw health.failed(error);
+      }
+    },
+    watch: (wrote) => checkpoint.watch(wrote),
+  });
   const timer = setInterval(() => {
-    if (!health.writable()) return;
+    if (!health.writable() || backups.isHolding()) return;
     attempt(() => {
       checkpoint.run();
       checkpoint.checkNext(tell);
@@ -94,7 +111,11 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
       group.write(() => void db.pragma(`user_version = ${OPEN}`)).catch(() => {});
       throw health.noRoom();
     },
+    copyTo: (file) => backups.copyTo(file),
     close: async () => {
+      // It reads from a descriptor that is closed below.
+      const stopping = backups.stop();
+      if (stopping !== null) await stopping;
       if (health.closed()) return;
       reads.flush();
       group.flush();

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import Libsql from "libsql";
 import { ConfigError } from "../../core/config.js";
 import type { Database } from "../../core/database.js";
-import { openDatabase, type DatabaseOptions } from "./database.js";
+import { openDatabase, type DatabaseOptions, type OwnDatabase } from "./database.js";
 import { failureOf, isBusy } from "./failure.js";
 import { buryPages, damagedPages, readHead } from "./file/check.js";
 import { describeDamage } from "./file/damage.js";
@@ -18,7 +18,7 @@ export interface EmbeddedOptions extends Omit<DatabaseOptions, "file"> {
 }
 
 export interface EmbeddedStore {
-  readonly database: Database;
+  readonly database: OwnDatabase;
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function openEmbedded({ dataDir, ...options }: EmbeddedOptions): Pr
   makeFolder(dataDir);
   const [file, lockFile] = [join(dataDir, "onym.db"), join(dataDir, "lock.db")];
   const unlock = begin(dataDir, file, lockFile);
-  let database: Database | null = null;
+  let database: OwnDatabase | null = null;
   try {
     const damaged = checkFiles(file);
     database = openDatabase({ file, ...options });

@@ -112,6 +112,8 @@ async function makeSource(root: string, name: "closed" | "killed" | "killed, all
   } else {
     child.kill();
     await child.ended;
+    // What is left of a killed process; a folder with a socket is not copied.
+    rmSync(path.join(folder, "backup.sock"), { force: true });
   }
   return { name, folder, truth };
 }

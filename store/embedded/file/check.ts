@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
-import { isWhole, offsetOf, PAGE_BYTES, PAGE_COUNT_AT, tombstone } from "./page.js";
+import { isWhole, offsetOf, PAGE_BYTES, PAGE_COUNT_AT, tombstone, VERSION_AT } from "./page.js";
 
 export const PAGES_AT_ONCE = 256;
 
@@ -21,7 +21,7 @@ export function readHead(file: string): { readonly version: number; readonly res
   try {
     const head = Buffer.alloc(100);
     readSync(descriptor, head, 0, head.length, 0);
-    return { version: head.readUInt32BE(60), reserved: head[20]! };
+    return { version: head.readUInt32BE(VERSION_AT), reserved: head[20]! };
   } finally {
     closeSync(descriptor);
   }

@@ -7,8 +7,15 @@ import { FRAME_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, LOG_BYTES } from "./writ
 const FRAMES_AT_ONCE = 64;
 
 export interface Checkpoint {
-  /** Copies the log into the file and gives the pages their checksums, all on disk once it returns. */
-  run(): void;
+  /**
+   * Copies the log into the file and gives the pages their checksums, all on disk once it returns. Answers whether all of the log is
+   * in the file.
+   */
+  run(): boolean;
+  /** Is told each page that `run` writes, from now on; null ends it. */
+  watch(wrote: ((page: number) => void) | null): void;
+  /** Of the file. */
+  readonly descriptor: number;
   /** Checks the next pages of the file, in turns of one megabyte; `found` is told each damaged one. Right behind `run`. */
   checkNext(found: (page: number) => void): void;
   /** Behind the close of the database: closing a descriptor takes this process's locks off the file. */
@@ -28,6 +35,8 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
   const first = Buffer.alloc(PAGE_BYTES);
   let sealed = { log: "", frames: 0 };
 
+  let watcher: ((page: number) => void) | null = null;
+
   const seal = (from: number, to: number): void => {
     const done = new Set<number>();
     // Backwards: the last frame of a page is the one that is in the file.
@@ -39,6 +48,7 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
         const number = chunk.readUInt32BE(at);
         if (done.has(number)) continue;
         done.add(number);
+        watcher?.(number);
         const page = chunk.subarray(at + FRAME_HEADER_BYTES, at + FRAME_BYTES);
         page.writeUInt32BE(checksumOf(page, number), CHECKSUM_AT);
         writeSync(data, page, CHECKSUM_AT, PAGE_BYTES - CHECKSUM_AT, offsetOf(number) + CHECKSUM_AT);
@@ -65,13 +75,18 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
         readonly checkpointed: number;
       }[];
       const { log: frames, checkpointed } = row!;
-      if (frames <= 0 || checkpointed < frames) return;
+      if (frames <= 0 || checkpointed < frames) return frames === 0;
       readSync(log, header, 0, HEADER_BYTES, 0);
       const name = header.toString("latin1", 16, 24);
       const from = sealed.log === name ? sealed.frames : 0;
       if (from < frames) seal(from, frames);
       sealed = { log: name, frames };
+      return true;
     },
+    watch: (wrote) => {
+      watcher = wrote;
+    },
+    descriptor: data,
     close: () => {
       closeSync(log);
       closeSync(data);

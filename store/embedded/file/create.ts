@@ -43,7 +43,7 @@ function writeSynced(file: string, bytes: Buffer): void {
   }
 }
 
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   const descriptor = openSync(folder, "r");
   try {
     fsyncSync(descriptor);

@@ -9,6 +9,10 @@ export const CHECKSUM_AT = PAGE_BYTES - 4;
 export const OPEN = 1;
 /** Where the first page says how many there are. */
 export const PAGE_COUNT_AT = 28;
+/** Where it has the file's version. */
+export const VERSION_AT = 60;
+/** SQLite locks bytes of this one, and never uses it (https://www.sqlite.org/fileformat2.html#the_lock_byte_page). */
+const LOCK_PAGE = 0x40000000 / PAGE_BYTES + 1;
 
 /** The number of the page goes in, so that a page which stands in another's place is wrong too. */
 export const checksumOf = (page: Buffer, number: number): number => crc32(page.subarray(0, CHECKSUM_AT), number);
@@ -31,6 +35,7 @@ const TOMBSTONE = "Onym found this page damaged";
 
 /** Whether a page is whole: its checksum holds, and it is no tombstone. */
 export function isWhole(page: Buffer, number: number): boolean {
+  if (number === LOCK_PAGE) return true;
   if (page.readUInt32BE(CHECKSUM_AT) !== checksumOf(page, number)) return false;
   return page[4] !== TOMBSTONE.charCodeAt(0) || page.toString("latin1", 4, 4 + TOMBSTONE.length) !== TOMBSTONE;
 }

@@ -1,0 +1,180 @@
+import { existsSync, read as readWithCallback } from "node:fs";
+import { open, rename, rm, type FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+import { AppError } from "../../../core/errors.js";
+import { PAGES_AT_ONCE } from "./check.js";
+import { syncFolder } from "./create.js";
+import { checksumOf, CHECKSUM_AT, isWhole, offsetOf, PAGE_BYTES, PAGE_COUNT_AT, VERSION_AT } from "./page.js";
+
+const readAt = promisify(readWithCallback);
+
+/** So many pages are copied while no checkpoint writes: a moment, in which the log grows a little. */
+const LAST_PAGES = 2_048;
+/** A file that changes faster than it is copied is held longer. */
+const ROUNDS_MAX = 8;
+/** One sync of a large file at the end would hold up every commit. */
+const SYNC_BYTES = 16 * 1_048_576;
+
+/** The file of an open store. Only the checkpoint writes to it. */
+export interface Source {
+  /** Of the file; a second one may not be closed, because that would take the locks of this process off the file. */
+  readonly descriptor: number;
+  /** Brings all that is committed into the file; false if something is left. */
+  readonly checkpoint: () => boolean;
+  /** Is told each page that a checkpoint writes, from now on; null ends it. */
+  readonly watch: (wrote: ((page: number) => void) | null) => void;
+}
+
+export interface Copied {
+  readonly pages: number;
+  /** Those that were damaged in the file are so in the copy. */
+  readonly damaged: readonly number[];
+}
+
+export interface Backups {
+  /**
+   * Copies the open store into a file that is not there yet; it has all that was committed before the call. The copy is whole or not
+   * there at all. Rejects with `unavailable` when the store closes meanwhile.
+   */
+  copyTo(file: string): Promise<Copied>;
+  /** No checkpoint may write now. */
+  isHolding(): boolean;
+  /** Null when none is being made. */
+  stop(): Promise<void> | null;
+}
+
+/** Copies the pages while the store works, then again those that changed meanwhile, the last of them while none can change. */
+export function createBackups(source: Source): Backups {
+  let [running, stopped, held]: [Promise<unknown> | null, boolean, boolean] = [null, false, false];
+
+  const requireOn = (): void => {
+    if (stopped) throw new AppError("unavailable", "The store is closed.");
+  };
+
+  const requireCheckpoint = (): void => {
+    if (!source.checkpoint()) throw new AppError("unavailable", "The log could not be written into the file.");
+  };
+
+  const copyPages = async (target: FileHandle, pages: readonly number[]): Promise<void> => {
+    const chunk = Buffer.alloc(PAGES_AT_ONCE * PAGE_BYTES);
+    let unsynced = 0;
+    for (const [first, count] of runsOf(pages)) {
+      requireOn();
+      const { bytesRead } = await readAt(source.descriptor, chunk, 0, count * PAGE_BYTES, offsetOf(first));
+      await target.write(chunk, 0, bytesRead, offsetOf(first));
+      unsynced += bytesRead;
+      if (unsynced < SYNC_BYTES) continue;
+      await target.datasync();
+      unsynced = 0;
+    }
+    await target.datasync();
+  };
+
+  const copyAll = async (target: FileHandle): Promise<void> => {
+    requireCheckpoint();
+    const changed = new Set<number>();
+    source.watch((page) => changed.add(page));
+    try {
+      const count = await pageCountOf((page) => readAt(source.descriptor, page, 0, PAGE_BYTES, 0));
+      await copyPages(target, allUpTo(count));
+      for (let round = 1; changed.size > LAST_PAGES && round < ROUNDS_MAX; round += 1) {
+        const some = takeAll(changed);
+        await copyPages(target, some);
+      }
+      requireOn();
+      requireCheckpoint();
+      held = true;
+      await copyPages(target, takeAll(changed));
+    } finally {
+      held = false;
+      source.watch(null);
+    }
+  };
+
+  const copy = async (file: string): Promise<Copied> => {
+    if (existsSync(file)) throw new AppError("conflict", `${file} is there already.`);
+    const draft = `${file}.part`;
+    try {
+      const target = await open(draft, "w+", 0o600);
+      try {
+        await copyAll(target);
+        const copied = await finish(target, requireOn);
+        await rename(draft, file);
+        syncFolder(dirname(file));
+        return copied;
+      } finally {
+        await target.close();
+      }
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw error;
+    }
+  };
+
+  return {
+    copyTo: async (file) => {
+      requireOn();
+      if (running !== null) throw new AppError("conflict", "A backup is being made already.");
+      const made = copy(file);
+      running = made;
+      try {
+        return await made;
+      } finally {
+        running = null;
+      }
+    },
+    isHolding: () => held,
+    stop: () => {
+      stopped = true;
+      return running && running.then(nothing, nothing);
+    },
+  };
+}
+
+const nothing = (): void => {};
+
+/** As a store that was closed leaves it: its log is empty, so it needs none. Reads it all once more. */
+async function finish(target: FileHandle, requireOn: () => void): Promise<Copied> {
+  const head = Buffer.alloc(PAGE_BYTES);
+  const pages = await pageCountOf(() => target.read(head, 0, PAGE_BYTES, 0), head);
+  head.writeUInt32BE(0, VERSION_AT);
+  head.writeUInt32BE(checksumOf(head, 1), CHECKSUM_AT);
+  await target.write(head, 0, PAGE_BYTES, 0);
+  await target.truncate(pages * PAGE_BYTES);
+  await target.sync();
+  const damaged: number[] = [];
+  const chunk = Buffer.alloc(PAGES_AT_ONCE * PAGE_BYTES);
+  for (const [first, count] of runsOf(allUpTo(pages))) {
+    requireOn();
+    await target.read(chunk, 0, count * PAGE_BYTES, offsetOf(first));
+    for (let next = 0; next < count; next += 1)
+      if (!isWhole(chunk.subarray(next * PAGE_BYTES, (next + 1) * PAGE_BYTES), first + next))
+        damaged.push(first + next);
+  }
+  return { pages, damaged };
+}
+
+/** What the first page says; a store whose first page is damaged is never open. */
+async function pageCountOf(readHead: (page: Buffer) => Promise<unknown>, page = Buffer.alloc(PAGE_BYTES)) {
+  await readHead(page);
+  return page.readUInt32BE(PAGE_COUNT_AT);
+}
+
+const allUpTo = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n + 1);
+
+function takeAll(pages: Set<number>): readonly number[] {
+  const all = [...pages].toSorted((a, b) => a - b);
+  pages.clear();
+  return all;
+}
+
+/** Pages that stand side by side, as many as are copied at once. */
+export function* runsOf(pages: readonly number[]): Generator<readonly [first: number, count: number], void, undefined> {
+  for (let at = 0; at < pages.length;) {
+    let count = 1;
+    while (count < PAGES_AT_ONCE && pages[at + count] === pages[at]! + count) count += 1;
+    yield [pages[at]!, count];
+    at += count;
+  }
+}
