@@ -46,7 +46,7 @@ const FACETS_PER_READ = 500;
 const MEMBER_BYTES = 256;
 /** Taken for each profile before its facets are read; most need far less. */
 const PROFILE_BYTES = 4_096;
-const ANSWER_BYTES_MAX = 8 * 1_048_576;
+export const ANSWER_BYTES_MAX = 8 * 1_048_576;
 
 /** What one answer may still read of the profiles that it has not read yet; each of them may have an equal part of it. */
 export interface Allowance {

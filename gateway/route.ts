@@ -32,7 +32,7 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> exte
   readonly bytes: Buffer;
   /** The bytes of one of the body's members, as sent. */
   readonly raw: (name: string) => Buffer;
-  /** Of a route whose query has `PAGE`. */
+  /** Of a route whose query has `PAGE`, or its body `PAGE_IN_BODY`. */
   readonly page: Page;
   /** Of a route whose body is a batch. */
   readonly batch: Batch;

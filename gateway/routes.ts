@@ -10,6 +10,7 @@ import { identityRoutes } from "./routes/identity.js";
 import { keyRoutes } from "./routes/keys.js";
 import { namespaceRoutes } from "./routes/namespaces.js";
 import { profileGraphRoutes } from "./routes/profile-graph.js";
+import { profileListRoutes } from "./routes/profile-lists.js";
 import { profileRoutes } from "./routes/profiles.js";
 import { schemaRoutes } from "./routes/schemas.js";
 import { sdkSettingRoutes } from "./routes/sdk/settings.js";
@@ -23,6 +24,7 @@ import { sdkRoutes } from "./sdk/routes.js";
 const TABLE = [
   collectRoutes,
   identifyRoutes,
+  profileListRoutes,
   profileRoutes,
   profileGraphRoutes,
   eventRoutes,

@@ -170,6 +170,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       within(async (call) =>
         sharedIdentifiers.marked(workspace, await graph.members(workspace, profileId, page), call),
       ),
+    walk: (workspace, page) => within(() => graph.walk(workspace, page)),
     links: (workspace, profileId, page) => within(() => graph.links(workspace, profileId, page)),
     explain: (workspace, from, to) => withinLong((call) => explain(workspace, from, to, call)),
     unlink: (workspace, asked, evidence, { dryRun = false } = {}) => unlink(workspace, asked, evidence, dryRun),

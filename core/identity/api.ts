@@ -14,6 +14,8 @@ import type {
   ProfileRef,
   UndoOutcome,
   AssertResult,
+  WalkedProfile,
+  WalkPage,
 } from "./model.js";
 
 export interface PathLink {
@@ -72,6 +74,11 @@ export interface Identity {
   resolve(workspace: WorkspaceId, profileId: ProfileId): Promise<ProfileRef | null>;
   /** Never creates: the profile of each identifier, null where it is unknown. */
   lookup(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly (FoundIdentifier | null)[]>;
+  /**
+   * Live profiles by id (age), after `after`, with the members of those that have no more than `membersMax`: a walk over all of them
+   * meets each that keeps its id exactly once.
+   */
+  walk(workspace: WorkspaceId, page: WalkPage): Promise<readonly WalkedProfile[]>;
   /** Members by uid (age), after `after`; follows retired ids. Empty for an unknown profile. */
   members(workspace: WorkspaceId, profileId: ProfileId, page: MemberPage): Promise<readonly Member[]>;
   /** Active links between members, by (from, to); follows retired ids. Empty for an unknown profile. */

@@ -286,6 +286,19 @@ export interface LinkState {
   readonly isActive: boolean;
 }
 
+/** A profile, met on a walk over all of them. */
+export interface WalkedProfile extends ProfileRef {
+  /** All of them, by uid; null: there are more than the page shows, or they are being moved. */
+  readonly members: readonly Pick<Member, "uid" | "identifier">[] | null;
+}
+
+export interface WalkPage {
+  readonly limit: number;
+  readonly after: ProfileId | null;
+  /** Of a profile with more of them none is shown. */
+  readonly membersMax: number;
+}
+
 export interface MemberPage {
   readonly limit: number;
   readonly after: Uid | null;

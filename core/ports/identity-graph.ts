@@ -12,6 +12,8 @@ import type {
   ReadSet,
   Repeat,
   Snapshot,
+  WalkedProfile,
+  WalkPage,
 } from "../identity/model.js";
 import type { Decide, Turn } from "../identity/step.js";
 import type { Page, Port } from "./port.js";
@@ -48,6 +50,11 @@ export interface GraphTransactions {
 export interface ProfileReads {
   /** The live profile that the uid of any identifier names. */
   resolve(workspace: WorkspaceId, profileId: ProfileId): Promise<ProfileRef | null>;
+  /**
+   * Live profiles by id, after `page.after`, each with its members if it has no more than `page.membersMax`. Pages that go on from one
+   * another answer a profile that keeps its id meanwhile exactly once.
+   */
+  walk(workspace: WorkspaceId, page: WalkPage): Promise<readonly WalkedProfile[]>;
   /** Members of the profile by uid, after `page.after`; follows retired ids. */
   members(workspace: WorkspaceId, profileId: ProfileId, page: MemberPage): Promise<readonly Member[]>;
   /** Active links between members by (from, to), as they were asserted, after `page.after`; follows retired ids. */

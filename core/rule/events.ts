@@ -13,39 +13,35 @@ export interface SeenEvent {
   readonly payload: unknown;
 }
 
-interface Row {
+/** An event that a tally counts. */
+export interface Row {
   readonly position: Instant;
+  /** Null if the event has no such number. */
   readonly amount: number | null;
 }
 
-/** Answers from the events themselves, newest first. */
-export function eventsIn(events: readonly SeenEvent[]): EventsOf {
-  const counted = new Map<Tally, readonly Row[]>();
-  const rowsOf = (tally: Tally): readonly Row[] => {
-    let rows = counted.get(tally);
-    if (rows === undefined) {
-      const holds = whereOf(tally);
-      const amountOf = (payload: unknown) => (tally.sum === null ? null : valueAt(payload, tally.sum));
-      rows = events.filter(holds).map(({ effectiveTs, payload }) => {
-        const amount = amountOf(payload);
-        return { position: effectiveTs, amount: typeof amount === "number" ? amount : null };
-      });
-      counted.set(tally, rows);
-    }
-    return rows;
-  };
-  return {
-    nthNewest: (tally, n) => rowsOf(tally)[n - 1]?.position ?? null,
-    sumSince: (tally, since) => {
-      const rows = rowsOf(tally).filter(({ position }) => since === null || position > since);
-      const amounts = rows.flatMap(({ amount }) => (amount === null ? [] : [amount]));
-      return { sum: addDecimals(amounts), oldest: rows.at(-1)?.position ?? null };
-    },
+/** Null for an event that the tally does not count. */
+export function rowOf(tally: Tally): (event: SeenEvent) => Row | null {
+  const holds = whereOf(tally);
+  return (event) => {
+    if (!holds(event)) return null;
+    const amount = tally.sum === null ? null : valueAt(event.payload, tally.sum);
+    return { position: event.effectiveTs, amount: typeof amount === "number" ? amount : null };
   };
 }
 
+/** Answers from the rows of each tally, newest first. */
+export const eventsOf = (rowsOf: (tally: Tally) => readonly Row[]): EventsOf => ({
+  nthNewest: (tally, n) => rowsOf(tally)[n - 1]?.position ?? null,
+  sumSince: (tally, since) => {
+    const rows = rowsOf(tally).filter(({ position }) => since === null || position > since);
+    const amounts = rows.flatMap(({ amount }) => (amount === null ? [] : [amount]));
+    return { sum: addDecimals(amounts), oldest: rows.at(-1)?.position ?? null };
+  },
+});
+
 /** Whether the tally counts the event. */
-export function whereOf({ schemaId, where }: Tally): (event: SeenEvent) => boolean {
+function whereOf({ schemaId, where }: Tally): (event: SeenEvent) => boolean {
   const checks = where.flatMap(({ path, test }) => ("offset" in test ? [] : [{ path, check: checkOf(test) }]));
   return (event) =>
     (schemaId === null || event.schemaId === schemaId) &&

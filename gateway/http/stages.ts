@@ -8,7 +8,7 @@ import type { Limiter } from "../access/rate-limit.js";
 import type { Access, Page, Context, Reply, Route } from "../route.js";
 import type { SdkDoor } from "../sdk/door.js";
 import { inDialect } from "../sdk/refusal.js";
-import { pageIn, type Cursors } from "../shapes/page.js";
+import { isPaged, pageOfRequest, type Cursors } from "../shapes/page.js";
 import { readBatch, type Batch } from "../body/batch.js";
 import type { ByteBudget } from "../body/budget.js";
 import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.js";
@@ -212,10 +212,8 @@ function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
     context.params = request.params;
     context.query = query;
     if (isList) {
-      const { asked, filter } = pageIn(query);
       // Bound to the id in the request: the position stays valid when the profile merges.
-      const list = JSON.stringify([route.path, request.params, filter]);
-      context.page = cursors.page(context.workspace, list, asked);
+      context.page = pageOfRequest(cursors, context, route, query);
     }
     if (route.bodyIs === "event" || route.bodyIs === "batch") context.idempotencyKey = readIdempotencyKey(request);
     context.ifMatch = request.headers["if-match"] ?? null;
@@ -226,6 +224,7 @@ function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
 function takeBody(deps: StageDeps, route: Route): RequestHandler {
   const limit = route.bodyIs === "event" ? deps.eventLimit : deps.bodyLimit;
   const read = route.bodyIs === "event" ? null : bodyReader(route);
+  const isList = isPaged(route.body);
   return async (request, response, next) => {
     if (route.bodyIs !== "optional" || hasBody(request)) {
       checkBodyHead(request, limit);
@@ -236,6 +235,7 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
         await new Promise<void>((resolve) => deps.enterTurn({ workspace, now, bytes: bytes.length }, resolve));
       context.bytes = bytes;
       if (read !== null && (route.bodyIs !== "optional" || bytes.length > 0)) Object.assign(context, read(bytes));
+      if (isList) context.page = pageOfRequest(deps.cursors, context, route, context.body);
     }
     next();
   };

@@ -135,7 +135,7 @@ export function profileRoutes(services: Services): readonly Route[] {
   ];
 }
 
-const showProfile = ({ profileId, identifiers, sharedIdentifiers, facet, eventCount, isPartial }: Profile) => ({
+export const showProfile = ({ profileId, identifiers, sharedIdentifiers, facet, eventCount, isPartial }: Profile) => ({
   profile_id: profileId,
   identifiers,
   traits: showTraits(facet),

@@ -14,9 +14,10 @@ import {
 } from "../route.js";
 import { nullable, record } from "./fields.js";
 
+const LIMIT = 50;
 /** The query of every list. */
 export const PAGE = {
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: LIMIT }),
   cursor: Type.Optional(Type.String()),
 };
 export const NEXT_CURSOR = nullable(Type.String());
@@ -63,16 +64,28 @@ export function createCursors(secret: Buffer): Cursors {
 }
 
 interface Asked {
-  readonly limit: number;
+  readonly limit?: number;
   readonly cursor?: string;
   readonly wait?: number;
 }
 
-/** Which page a query asks for, and of which list. How long the client waits for it says neither. */
-export function pageIn(query: unknown) {
-  const { limit, cursor, wait: _, ...filter } = query as Asked;
-  return { asked: { limit, cursor }, filter };
+/** In a body. Absent members stay absent there. */
+export const PAGE_IN_BODY = { limit: Type.Optional(PAGE.limit), cursor: PAGE.cursor };
+
+/** The page that a query or a body asks for, of a list that the rest of it names. How long the client waits for it says neither. */
+export function pageOfRequest(
+  cursors: Cursors,
+  { workspace, params }: Pick<Context, "workspace" | "params">,
+  { path }: Pick<Route, "path">,
+  given: unknown,
+): Page {
+  const { limit = LIMIT, cursor, wait: _, ...filter } = given as Asked;
+  return cursors.page(workspace, JSON.stringify([path, params, filter]), { limit, cursor });
 }
+
+/** Whether a body has `PAGE_IN_BODY`. */
+export const isPaged = (body: TSchema | undefined): boolean =>
+  (body as Partial<TObject>)?.properties?.["cursor"] !== undefined;
 
 /** `rows` was asked with one more than the limit, which tells whether there is a next page. */
 export function pageOf<Row>(

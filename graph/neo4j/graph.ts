@@ -50,6 +50,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Id
     repeats: (workspace, sets) => whileOpen(() => repeats(workspace, sets)),
     update: (...asked) => whileOpen(() => update(...asked)),
     resolve: (workspace, profileId) => whileOpen(() => resolve(workspace, profileId)),
+    walk: (workspace, page) => whileOpen(() => reads.walk(workspace, page)),
     members: (workspace, profileId, page) => whileOpen(() => reads.members(workspace, profileId, page)),
     links: (workspace, profileId, page) => whileOpen(() => reads.links(workspace, profileId, page)),
     history: (workspace, profileId, page) => whileOpen(() => reads.history(workspace, profileId, page)),

@@ -8,6 +8,7 @@ import {
   type Member,
   type PairKey,
   type Source,
+  type WalkedProfile,
   pairKey,
 } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
@@ -27,6 +28,7 @@ import {
   PAGE_OF_MEMBERS,
   LOCATION,
   UNLINKED_BY,
+  WALK,
   WHOLE_HISTORY,
   WHOLE_LINKS,
   WHOLE_MEMBERS,
@@ -48,7 +50,7 @@ interface Question {
   readonly isOfMembers: boolean;
 }
 
-type ProfileReads = Pick<IdentityGraph, "members" | "links" | "history">;
+type ProfileReads = Pick<IdentityGraph, "walk" | "members" | "links" | "history">;
 
 /** Reading all members costs less than a second round trip. */
 const WHOLE_MAX = 1_000;
@@ -57,6 +59,11 @@ const SURELY_MAX = 100;
 
 export function createProfileReads(client: Client): ProfileReads {
   return {
+    // In a moment in which nobody writes: a merge takes a profile from one node to another, and would be missed half way.
+    walk: async (ws, { limit, after, membersMax }) => {
+      const q = { limit: whole(limit), after: after ?? "", membersMax: whole(membersMax) };
+      return pageOf(await readLocked(client, ws, WALK, q)).map((row) => walkedOf(row as WalkedRow));
+    },
     members: async (workspace, profileId, { limit, after }) => {
       const q = { limit: whole(limit), after: after ?? "" };
       const wholeMax = after === null ? Math.max(limit, WHOLE_MAX) : WHOLE_MAX;
@@ -170,6 +177,15 @@ const memberOf = ([uid, namespace, value, isShared]: MemberRow): Member => ({
   uid,
   identifier: { namespace, value },
   isShared,
+});
+
+type WalkedRow = readonly [profileId: ProfileId, size: number, members: readonly Row[]];
+
+/** None stand for those that were not read: a profile has at least one. */
+const walkedOf = ([profileId, size, members]: WalkedRow): WalkedProfile => ({
+  profileId,
+  size,
+  members: members.length === 0 ? null : membersOf(members).map(({ uid, identifier }) => ({ uid, identifier })),
 });
 
 type LinkRow = readonly [from: Uid, to: Uid, changeId: ChangeId, source: Source, keyId: KeyId, at: number];

@@ -6,15 +6,18 @@ export type Read = <T>(work: () => T) => Promise<T>;
 
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A long page, read in turns: `part` answers at most `most` of those that come after the last one found. */
+/**
+ * A long page, read in turns: `part` answers at most `most` of those that come after the last one found. Each takes up to so many rows.
+ */
 export async function inTurns<T>(
   read: Read,
   limit: number,
   part: (last: T | undefined, most: number) => readonly T[],
+  rowsOfEach = 1,
 ): Promise<readonly T[]> {
   const all: T[] = [];
   while (all.length < limit) {
-    const most = Math.min(limit - all.length, ROWS_PER_TURN);
+    const most = Math.min(limit - all.length, Math.max(1, Math.floor(ROWS_PER_TURN / rowsOfEach)));
     const found = await read(() => part(all.at(-1), most));
     all.push(...found);
     if (found.length < most) break;

@@ -1,7 +1,7 @@
 import type { Database, Statement } from "../../core/database.js";
 import { identifierOf } from "../../core/event/event.js";
 import type { ForbiddenPairId, KeyId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
-import type { ForbiddenPair, Member, ProfileRef } from "../../core/identity/model.js";
+import type { ForbiddenPair, Member, ProfileRef, WalkedProfile } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { changeIdOf, keyOf } from "./encoding.js";
 import { type Read, eachInTurns, inTurns } from "./pages.js";
@@ -27,10 +27,13 @@ export function prepareFindProfile(database: Database): FindProfile {
 export function createProfileReads(
   database: Database,
   read: Read,
-): Pick<IdentityGraph, "resolve" | "members" | "sharedIdentifiers" | "hasIdentifiers"> {
+): Pick<IdentityGraph, "resolve" | "walk" | "members" | "sharedIdentifiers" | "hasIdentifiers"> {
   const findProfile = prepareFindProfile(database);
   const membersOf = database.prepare(
     "SELECT uid, key, shared FROM identifiers WHERE component = ? AND uid > ? ORDER BY uid LIMIT ?",
+  );
+  const profilesAfter = database.prepare(
+    "SELECT id, profile_id, size FROM components WHERE ws = ? AND profile_id > ? ORDER BY profile_id LIMIT ?",
   );
   const sharedIdentifiers = database.prepare(
     "SELECT uid, key, shared FROM identifiers WHERE shared = ? AND uid > ? ORDER BY uid LIMIT ?",
@@ -43,6 +46,20 @@ export function createProfileReads(
         const profile = findProfile(workspace, uid);
         return profile === null ? null : { profileId: profile.profileId, size: profile.size };
       }),
+    walk: (workspace, { limit, after, membersMax }) =>
+      inTurns(
+        read,
+        limit,
+        (last: WalkedProfile | undefined, most) => {
+          const rows = profilesAfter.all([workspace, last?.profileId ?? after ?? "", most]) as readonly ProfileRow[];
+          return rows.map(([component, profileId, size]) => ({
+            profileId,
+            size,
+            members: size > membersMax ? null : readMembers(membersOf, component, null, size).map(withoutMark),
+          }));
+        },
+        1 + membersMax,
+      ),
     members: (workspace, profileId, { limit, after }) =>
       inTurns(read, limit, (last: Member | undefined, most) => {
         const profile = findProfile(workspace, profileId);
@@ -60,6 +77,10 @@ export function createProfileReads(
       }),
   };
 }
+
+type ProfileRow = readonly [component: number, ProfileId, size: number];
+
+const withoutMark = ({ uid, identifier }: Member): Pick<Member, "uid" | "identifier"> => ({ uid, identifier });
 
 type MemberRow = readonly [uid: Uid, key: Buffer, shared: WorkspaceId | null];
 

@@ -4,7 +4,8 @@ import type { Tables } from "../../core/database.js";
  * The graph's tables. Keys are BLOBs, since they hold what clients chose; uids and ids are ours and plain text. Of a key, the
  * namespace begins behind the 36 characters of the workspace and a colon. Rows name each other by small integers, so that a merge
  * writes few bytes; changes have their ids, 16 bytes in the order of age, and their evidence beside the record, because pages of links
- * show it for each. `identifiers_of_component` finds members by age and what a merge relabels. `shared` is the workspace of an
+ * show it for each. `components_by_id` is what a walk over all profiles
+ * follows, and `identifiers_of_component` finds members by age and what a merge relabels. `shared` is the workspace of an
  * identifier beyond the shared identifier limit, so that few entries list them. A link stands once, the smaller row first; `forward`
  * says whether it was asserted that way round, and `by_change` is null while it stands as `change` asserted it. `links_reverse` finds
  * the neighbours on the other side: paths and splits search both ways. `change_subjects` says whom a change is about, so that a page
@@ -12,7 +13,7 @@ import type { Tables } from "../../core/database.js";
  */
 export const GRAPH_TABLES: Tables = {
   part: "graph",
-  format: 3,
+  format: 4,
   sql: `
   CREATE TABLE components (
     id INTEGER PRIMARY KEY,
@@ -23,6 +24,7 @@ export const GRAPH_TABLES: Tables = {
     counts TEXT NOT NULL,
     forbidden TEXT
   );
+  CREATE INDEX components_by_id ON components (ws, profile_id);
   CREATE TABLE identifiers (
     id INTEGER PRIMARY KEY,
     key BLOB NOT NULL UNIQUE,

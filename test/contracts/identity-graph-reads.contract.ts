@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
-import { newId, type ProfileId, type Uid } from "../../core/ids.js";
-import { pairKey, type Member } from "../../core/identity/model.js";
+import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import { pairKey, type Member, type WalkedProfile } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity/fixtures.js";
@@ -12,6 +12,7 @@ import {
   cat,
   hostileValues,
   idOf,
+  inPages,
   NOTHING,
   standing,
   valuesOf,
@@ -128,6 +129,72 @@ export const identityGraphProfiles: Contract<IdentityGraph> = {
     assert.equal(await port.resolve(one, idOfOther), null);
     assert.equal((await port.resolve(one, idOfOne))!.size, 2);
     assert.equal((await port.resolve(other, idOfOther))!.size, 1);
+  },
+
+  "walk meets the live profiles by id, in pages, with the members of the small ones": async ({ port }) => {
+    const workspace = aWorkspace();
+    for (const letter of ["e", "b", "d", "a", "c", "f"]) await step(port, workspace, anAssertion(letter));
+    await step(port, workspace, anAssertion("a", "b"), anAssertion("c", "f", "d"));
+    const walked = await inPages(2, 3, (last: WalkedProfile | undefined) =>
+      port.walk(workspace, { limit: 2, after: last?.profileId ?? null, membersMax: 2 }),
+    );
+    const wanted = await Promise.all(
+      ["e", "b", "d"].map(async (letter) => {
+        const profileId = await idOf(port, workspace, anIdentifier(letter));
+        const members = await port.members(workspace, profileId, ALL);
+        const shown = members.map(({ uid, identifier }) => ({ uid, identifier }));
+        return { profileId, size: members.length, members: members.length > 2 ? null : shown };
+      }),
+    );
+    assert.deepEqual(walked, wanted);
+    assert.deepEqual(
+      walked.map(({ size }) => size),
+      [1, 2, 3],
+    );
+  },
+
+  "walk meets a profile once that keeps its id, whatever is linked and taken apart between its pages": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    const ids = new Map<string, ProfileId>();
+    for (const letter of ["a", "b", "c", "d", "e", "f", "g"])
+      ids.set(letter, await idOf(port, workspace, anIdentifier(letter)));
+    const between = [
+      ["a", "c"],
+      ["g", "d"],
+      ["b", "new"],
+    ];
+    const met = await inPages(1, 6, async (last: WalkedProfile | undefined) => {
+      const pair = between.shift();
+      if (last !== undefined && pair !== undefined) await step(port, workspace, anAssertion(...pair));
+      return port.walk(workspace, { limit: 1, after: last?.profileId ?? null, membersMax: 9 });
+    });
+    const found = new Set(met.map(({ profileId }) => profileId));
+    assert.equal(met.length, found.size);
+    for (const letter of ["a", "b", "d", "e", "f"]) assert.ok(found.has(ids.get(letter)!), letter);
+  },
+
+  "walk goes on beyond what one turn reads": async ({ port }) => {
+    const workspace = aWorkspace();
+    const values = Array.from({ length: 250 }, (_, n) => `v${n}`);
+    await step(port, workspace, ...values.map((value) => anAssertion(value)));
+    const walked = await port.walk(workspace, { limit: 240, after: null, membersMax: 20 });
+    assert.deepEqual(
+      walked.map(({ members }) => members![0]!.identifier.value).toSorted(),
+      values.slice(0, 240).toSorted(),
+    );
+  },
+
+  "walk keeps workspaces apart": async ({ port }) => {
+    const [one, other] = [aWorkspace(), aWorkspace()];
+    const mine = [await idOf(port, one, ann), await idOf(port, one, bob)];
+    const theirs = await idOf(port, other, ann);
+    const idsOf = async (workspace: WorkspaceId) =>
+      (await port.walk(workspace, { limit: 9, after: null, membersMax: 1 })).map(({ profileId }) => profileId);
+    assert.deepEqual(await idsOf(one), mine);
+    assert.deepEqual(await idsOf(other), [theirs]);
+    assert.deepEqual(await idsOf(aWorkspace()), []);
   },
 
   "members come by uid, in pages, each once": async ({ port }) => {

@@ -49,6 +49,24 @@ export const WHOLE_MEMBERS = whole(`
   LIMIT toInteger($q.limit)
   RETURN collect(${MEMBER}) AS found`);
 
+export const WALK = `CYPHER replan=skip
+MATCH (p:Profile) USING INDEX SEEK p:Profile(ws, id)
+WHERE p.ws = $q.ws AND p.id > $q.after
+WITH p
+ORDER BY p.ws, p.id
+LIMIT toInteger($q.limit)
+CALL (p) {
+  WITH p
+  WHERE p.size <= $q.membersMax AND p.annexed IS NULL
+  MATCH (m:Identifier)-[:OF]->(p)
+  WITH m
+  ORDER BY m.uid
+  RETURN collect(${MEMBER}) AS members
+}
+WITH p, members
+ORDER BY p.id
+RETURN collect([p.id, p.size, members]) AS found`;
+
 export const PAGE_OF_MEMBERS = indexed(
   "o.uid > $q.after",
   `WITH m, o

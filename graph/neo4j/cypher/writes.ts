@@ -44,6 +44,7 @@ export const SCHEMA: readonly string[] = [
   "CREATE CONSTRAINT onym_linked_key IF NOT EXISTS FOR ()-[l:LINKED]-() REQUIRE l.key IS UNIQUE",
   "CREATE CONSTRAINT onym_forbidden_pair_id IF NOT EXISTS FOR ()-[n:FORBIDDEN]-() REQUIRE n.id IS UNIQUE",
   "CREATE INDEX onym_members IF NOT EXISTS FOR ()-[o:OF]-() ON (o.hub, o.uid)",
+  "CREATE INDEX onym_profiles IF NOT EXISTS FOR (p:Profile) ON (p.ws, p.id)",
   "CREATE INDEX onym_forbidden_pairs IF NOT EXISTS FOR ()-[n:FORBIDDEN]-() ON (n.ws, n.id)",
   "CREATE INDEX onym_changes IF NOT EXISTS FOR (c:Change) ON (c.ws, c.outcome, c.id)",
   "CREATE INDEX onym_shared_identifiers IF NOT EXISTS FOR (c:SharedIdentifier) ON (c.ws, c.uid)",

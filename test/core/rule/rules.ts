@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parseTimestamp } from "../../../core/event/time.js";
-import { eventsIn, type SeenEvent } from "../../../core/rule/events.js";
+import { eventsOf, rowOf, type SeenEvent } from "../../../core/rule/events.js";
 import { compileRule, type Judge, type Subject } from "../../../core/rule/judge.js";
 import { parseRule } from "../../../core/rule/parse.js";
 import type { Vocabulary } from "../../../core/rule/vocabulary.js";
@@ -58,5 +58,5 @@ export const subjectOf = (shown: Shown, events: readonly SeenEvent[] | null = []
   firstSeen: instant(shown.first_seen),
   lastSeen: instant(shown.last_seen),
   eventCount: shown.event_count ?? null,
-  events: events === null ? null : eventsIn(events),
+  events: events === null ? null : eventsOf((tally) => events.map(rowOf(tally)).filter((row) => row !== null)),
 });

@@ -76,6 +76,18 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
         const { profileId: live, size } = state.components.get(location.component)!;
         return { profileId: live, size };
       }),
+    walk: (workspace, { after, limit, membersMax }) =>
+      open(() => {
+        const own = [...state.identifiers.values()].filter((location) => location.workspace === workspace);
+        const ids = [
+          ...new Set(own.map(({ uid }) => state.components.get(find(workspace, uid)!.component)!.profileId)),
+        ].toSorted();
+        const all = ids.map((profileId) => {
+          const members = membersOf(workspace, profileId).map(({ uid, identifier }) => ({ uid, identifier }));
+          return { profileId, size: members.length, members: members.length > membersMax ? null : members };
+        });
+        return pageOf(all, ({ profileId }) => profileId, after, limit);
+      }),
     members: (workspace, profileId, { after, limit }) =>
       open(() => pageOf(membersOf(workspace, profileId).map(memberOf), ({ uid }) => uid, after, limit)),
     sharedIdentifiers: (workspace, { after, limit }) =>

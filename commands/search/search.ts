@@ -1,0 +1,83 @@
+import { mismatch } from "../../core/errors.js";
+import type { ProfileId, WorkspaceId } from "../../core/ids.js";
+import { identifiersIn } from "../../core/rule/find.js";
+import { compileRule } from "../../core/rule/judge.js";
+import { parseRule } from "../../core/rule/parse.js";
+import { talliesOf, type Rule } from "../../core/rule/rule.js";
+import { memberUids, type Profile } from "../read-profile.js";
+import type { Services, TakeBytes } from "../services.js";
+import { EVENT_BYTES_PER_READ, readEvents } from "./events.js";
+import { readIfLive, type ListServices, type ProfileList } from "./list.js";
+import { openRoom } from "./room.js";
+import { subjectOf } from "./subject.js";
+import { readVocabulary } from "./vocabulary.js";
+import { createBudget, walk } from "./walk.js";
+
+export interface Found extends ProfileList {
+  readonly lookedAt: number;
+  /** A profile has more events than were looked at. */
+  readonly isPartial: boolean;
+}
+
+interface Asked {
+  readonly rule: unknown;
+  readonly limit: number;
+  readonly after: ProfileId | null;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+type SearchServices = ListServices & Pick<Services, "catalog">;
+
+/**
+ * The profiles that the rule holds for, by id. Each is judged by what the answer shows of it; the many others by their facets alone,
+ * read together.
+ */
+export async function searchProfiles(
+  services: SearchServices,
+  workspace: WorkspaceId,
+  { rule: given, limit, after, now }: Asked,
+  takeBytes: TakeBytes,
+): Promise<Found> {
+  const parsed = parseRule(given, "rule", await readVocabulary(services, workspace, given));
+  if ("errors" in parsed) throw mismatch(parsed.errors);
+  const { rule } = parsed;
+  const judge = compileRule(rule);
+  const tallies = talliesOf(rule);
+  const eventBytes = tallies.length === 0 ? 0 : EVENT_BYTES_PER_READ + services.limits.payloadBytesMax;
+  const room = await openRoom(services, takeBytes, limit, eventBytes);
+  let isPartial = false;
+  const holdsFor = async (profile: Profile): Promise<boolean> => {
+    const { is } = judge(subjectOf(profile, null), now);
+    if (is !== null) return is;
+    const { uids } = await memberUids(services, workspace, profile.profileId);
+    const read = await readEvents(services, workspace, uids, tallies);
+    isPartial ||= read.isPartial;
+    return judge(subjectOf(profile, read.events), now).is === true;
+  };
+  const budget = createBudget();
+  const profiles: Profile[] = [];
+  let last = after;
+  for await (const { profileId, seen } of walk(services, workspace, after, await idsOf(services, workspace, rule))) {
+    if (profiles.length === limit || room.isFull() || budget.isSpent())
+      return { profiles, next: last, lookedAt: budget.lookedAt(), isPartial };
+    budget.spend();
+    last = profileId;
+    if (seen !== null && judge(subjectOf(seen, null), now).is === false) continue;
+    const profile = await readIfLive(services, workspace, profileId, room, holdsFor);
+    if (profile !== null) profiles.push(profile);
+  }
+  return { profiles, next: null, lookedAt: budget.lookedAt(), isPartial };
+}
+
+/** Of the profiles that have an identifier which the rule asks for; null if it asks for none. */
+async function idsOf(
+  { identity }: Pick<Services, "identity">,
+  workspace: WorkspaceId,
+  rule: Rule,
+): Promise<readonly ProfileId[] | null> {
+  const identifiers = identifiersIn(rule);
+  if (identifiers === null) return null;
+  const found = await identity.lookup(workspace, identifiers);
+  return found.flatMap((ref) => (ref === null ? [] : [ref.profileId]));
+}

@@ -1,0 +1,81 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Identifier } from "../../core/event/event.js";
+import type { WalkedProfile } from "../../core/identity/model.js";
+import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { StoredFacet } from "../../core/ports/profile-store.js";
+import type { Facet } from "../../core/profile/facet.js";
+import { emptyFacet, joinFacets } from "../../core/profile/fold.js";
+import type { Services } from "../services.js";
+
+export type WalkServices = Pick<Services, "identity" | "profiles">;
+
+/** A profile that a walk has come to. */
+export interface Met {
+  readonly profileId: ProfileId;
+  /** What was read of it with many others at once; null for a larger one, which has to be read alone. */
+  readonly seen: Seen | null;
+}
+
+export interface Seen {
+  readonly identifiers: readonly Identifier[];
+  readonly facet: Facet;
+  readonly eventCount: null;
+}
+
+const PROFILES_PER_READ = 100;
+/** Few have more identifiers. */
+const MEMBERS_MAX = 20;
+
+/** All profiles after this one, by id; or those of these ids. */
+export async function* walk(
+  services: WalkServices,
+  workspace: WorkspaceId,
+  after: ProfileId | null,
+  ids: readonly ProfileId[] | null = null,
+): AsyncGenerator<Met, void> {
+  if (ids !== null) {
+    for (const profileId of [...new Set(ids)].toSorted())
+      if (after === null || profileId > after) yield { profileId, seen: null };
+    return;
+  }
+  for (let last = after; ;) {
+    const page = { limit: PROFILES_PER_READ, after: last, membersMax: MEMBERS_MAX };
+    const found = await services.identity.walk(workspace, page);
+    yield* await withFacets(services, workspace, found);
+    if (found.length < PROFILES_PER_READ) return;
+    last = found.at(-1)!.profileId;
+    // The embedded store answers at once, and a long walk in one turn of the event loop would hold up everybody.
+    await nextTurn();
+  }
+}
+
+async function withFacets(
+  { profiles }: WalkServices,
+  workspace: WorkspaceId,
+  found: readonly WalkedProfile[],
+): Promise<readonly Met[]> {
+  const uids = found.flatMap(({ members }) => (members ?? []).map(({ uid }) => uid));
+  const facets = uids.length === 0 ? new Map<Uid, StoredFacet>() : await profiles.find(workspace, uids);
+  return found.map(({ profileId, members }) => {
+    if (members === null) return { profileId, seen: null };
+    const facet = members.reduce((joined: Facet, { uid }) => {
+      const stored = facets.get(uid);
+      return stored === undefined ? joined : joinFacets(joined, stored.facet);
+    }, emptyFacet);
+    return { profileId, seen: { identifiers: members.map(({ identifier }) => identifier), facet, eventCount: null } };
+  });
+}
+
+const LOOKED_AT_MAX = 5_000;
+const WORK_MS = 250;
+
+/** What one call may look at. At least one profile, so that each call comes further. */
+export function createBudget() {
+  const end = performance.now() + WORK_MS;
+  let lookedAt = 0;
+  return {
+    spend: () => void (lookedAt += 1),
+    isSpent: () => lookedAt >= LOOKED_AT_MAX || (lookedAt > 0 && performance.now() >= end),
+    lookedAt: () => lookedAt,
+  };
+}
