@@ -56,10 +56,10 @@ export function createBackups(source: Source): Backups {
     if (!source.checkpoint()) throw new AppError("unavailable", "The log could not be written into the file.");
   };
 
-  const copyPages = async (target: FileHandle, pages: readonly number[]): Promise<void> => {
+  const copyPages = async (target: FileHandle, runs: Iterable<Run>): Promise<void> => {
     const chunk = Buffer.alloc(PAGES_AT_ONCE * PAGE_BYTES);
     let unsynced = 0;
-    for (const [first, count] of runsOf(pages)) {
+    for (const [first, count] of runs) {
       requireOn();
       const { bytesRead } = await readAt(source.descriptor, chunk, 0, count * PAGE_BYTES, offsetOf(first));
       await target.write(chunk, 0, bytesRead, offsetOf(first));
@@ -77,15 +77,15 @@ export function createBackups(source: Source): Backups {
     source.watch((page) => changed.add(page));
     try {
       const count = await pageCountOf((page) => readAt(source.descriptor, page, 0, PAGE_BYTES, 0));
-      await copyPages(target, allUpTo(count));
+      await copyPages(target, runsUpTo(count));
       for (let round = 1; changed.size > LAST_PAGES && round < ROUNDS_MAX; round += 1) {
-        const some = takeAll(changed);
-        await copyPages(target, some);
+        const runs = takeRuns(changed);
+        await copyPages(target, runs);
       }
       requireOn();
       requireCheckpoint();
       held = true;
-      await copyPages(target, takeAll(changed));
+      await copyPages(target, takeRuns(changed));
     } finally {
       held = false;
       source.watch(null);
@@ -145,7 +145,7 @@ async function finish(target: FileHandle, requireOn: () => void): Promise<Copied
   await target.sync();
   const damaged: number[] = [];
   const chunk = Buffer.alloc(PAGES_AT_ONCE * PAGE_BYTES);
-  for (const [first, count] of runsOf(allUpTo(pages))) {
+  for (const [first, count] of runsUpTo(pages)) {
     requireOn();
     await target.read(chunk, 0, count * PAGE_BYTES, offsetOf(first));
     for (let next = 0; next < count; next += 1)
@@ -161,16 +161,21 @@ async function pageCountOf(readHead: (page: Buffer) => Promise<unknown>, page = 
   return page.readUInt32BE(PAGE_COUNT_AT);
 }
 
-const allUpTo = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n + 1);
+/** Pages that stand side by side, at most as many as are copied at once. */
+type Run = readonly [first: number, count: number];
 
-function takeAll(pages: Set<number>): readonly number[] {
-  const all = [...pages].toSorted((a, b) => a - b);
-  pages.clear();
-  return all;
+function* runsUpTo(last: number): Generator<Run, void, undefined> {
+  for (let first = 1; first <= last; first += PAGES_AT_ONCE) yield [first, Math.min(PAGES_AT_ONCE, last - first + 1)];
 }
 
-/** Pages that stand side by side, as many as are copied at once. */
-export function* runsOf(pages: readonly number[]): Generator<readonly [first: number, count: number], void, undefined> {
+/** Empties the set. */
+function takeRuns(changed: Set<number>): Iterable<Run> {
+  const pages = [...changed].toSorted((a, b) => a - b);
+  changed.clear();
+  return runsOf(pages);
+}
+
+function* runsOf(pages: readonly number[]): Generator<Run, void, undefined> {
   for (let at = 0; at < pages.length;) {
     let count = 1;
     while (count < PAGES_AT_ONCE && pages[at + count] === pages[at]! + count) count += 1;
