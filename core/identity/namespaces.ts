@@ -25,6 +25,7 @@ export const BUILT_IN_NAMESPACES: readonly Namespace[] = [
   builtIn("email", 500, "person", "email"),
   builtIn("phone", 400, "person", "phone"),
   builtIn("device_id", 300, "device", "none"),
+  builtIn("advertising_id", 250, "device", "none"),
   builtIn("anonymous_id", 200, "device", "none"),
   builtIn("cookie_id", 100, "device", "none"),
 ];

@@ -32,7 +32,7 @@ const own = (changes: Partial<Namespace>): Namespace => ({
 });
 
 describe("The rules of namespaces", () => {
-  it("know seven built-in names, whose priority falls in the documented order", () => {
+  it("know eight built-in names, whose priority falls in the documented order", () => {
     const byPriority = BUILT_IN_NAMESPACES.toSorted((a, b) => b.priority - a.priority).map(({ name }) => name);
     assert.deepEqual(byPriority, [
       "user_id",
@@ -40,11 +40,12 @@ describe("The rules of namespaces", () => {
       "email",
       "phone",
       "device_id",
+      "advertising_id",
       "anonymous_id",
       "cookie_id",
     ]);
     const devices = BUILT_IN_NAMESPACES.filter(({ kind }) => kind === "device").map(({ name }) => name);
-    assert.deepEqual(devices.toSorted(), ["anonymous_id", "cookie_id", "device_id"]);
+    assert.deepEqual(devices.toSorted(), ["advertising_id", "anonymous_id", "cookie_id", "device_id"]);
   });
 
   it("set no limit unless the workspace does", () => {

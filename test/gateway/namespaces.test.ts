@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
-const BUILT_IN = ["anonymous_id", "cookie_id", "customer_id", "device_id", "email", "phone", "user_id"];
+const BUILT_IN = [
+  "advertising_id",
+  "anonymous_id",
+  "cookie_id",
+  "customer_id",
+  "device_id",
+  "email",
+  "phone",
+  "user_id",
+];
 
 const names = (body: unknown) => listAt(body, "namespaces").map((one) => textAt(one, "name"));
 
