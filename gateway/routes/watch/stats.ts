@@ -47,7 +47,12 @@ export const statsRoutes = (services: Services): readonly Route[] => [
         quarantined,
         rejected,
         senders: senders.slice(0, SENDERS_MAX).map(showSender),
-        minutes: minutes.map(({ minute, ...tally }) => ({ at: timeOf(minute), ...tally })),
+        minutes: minutes.map((one) => ({
+          at: timeOf(one.minute),
+          accepted: one.accepted,
+          quarantined: one.quarantined,
+          rejected: one.rejected,
+        })),
       });
     },
   }),
