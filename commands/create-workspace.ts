@@ -1,6 +1,7 @@
 import { mintKey } from "../core/catalog/api-key.js";
 import type { KeyRecord, Workspace } from "../core/catalog/catalog.js";
 import { newId } from "../core/ids.js";
+import { OWNER_KEY } from "./rotate-key.js";
 import type { Services } from "./services.js";
 
 /** Answers the owner key, which cannot be read again. */
@@ -12,16 +13,11 @@ export async function createWorkspace(
   const workspace: Workspace = { workspaceId: newId(), name, createdAt: now };
   const { key, keyId, hash } = mintKey();
   const owner: KeyRecord = {
+    ...OWNER_KEY,
     keyId,
     workspace: workspace.workspaceId,
-    role: "owner",
-    send: null,
-    origins: null,
-    perMinute: null,
-    name: "owner",
     hash,
     createdAt: now,
-    expiresAt: null,
     successor: null,
     sender: keyId,
   };

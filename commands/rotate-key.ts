@@ -22,6 +22,16 @@ export interface GivenKey {
   readonly expiresAt: string | null;
 }
 
+/** What a new owner key is, wherever one is made. */
+export const OWNER_KEY = {
+  role: "owner",
+  send: null,
+  origins: null,
+  perMinute: null,
+  name: "owner",
+  expiresAt: null,
+} as const satisfies GivenKey;
+
 export async function createKey(
   { catalog }: Pick<Services, "catalog">,
   { workspace, now }: Pick<Caller, "workspace" | "now">,

@@ -1,4 +1,4 @@
-import { createKey } from "../../commands/rotate-key.js";
+import { createKey, OWNER_KEY } from "../../commands/rotate-key.js";
 import { ConfigError, type Config } from "../../core/config.js";
 import type { Workspace } from "../../core/catalog/catalog.js";
 import type { WorkspaceId } from "../../core/ids.js";
@@ -27,15 +27,7 @@ async function makeOwnerKey(config: Config, wanted: string | undefined): Promise
   try {
     const catalog = createEmbeddedCatalog({ database: store.database });
     const { workspaceId: workspace } = await choose(catalog, wanted);
-    const given = {
-      role: "owner",
-      send: null,
-      origins: null,
-      perMinute: null,
-      name: "owner",
-      expiresAt: null,
-    } as const;
-    const { key } = await createKey({ catalog }, { workspace, now: Date.now() }, given);
+    const { key } = await createKey({ catalog }, { workspace, now: Date.now() }, OWNER_KEY);
     const shown = keyLine(shownKey(key, dataDir, process.stdout.isTTY));
     process.stdout.write(`workspace: ${workspace}\n${shown}\nThe keys that were there still work.\n`);
   } finally {

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { createKey, revokeKey, rotateKey } from "../../commands/rotate-key.js";
+import { createKey, OWNER_KEY, revokeKey, rotateKey } from "../../commands/rotate-key.js";
 import type { Services } from "../../commands/services.js";
 import { ORIGINS_MAX } from "../../core/catalog/origin.js";
 import { ROLES, SENDS, type KeyRecord } from "../../core/catalog/catalog.js";
@@ -82,15 +82,7 @@ export function keyRoutes(services: Services): readonly Route[] {
       handle: async ({ params: { id }, now }) => {
         const workspace = await services.catalog.findWorkspace(id as WorkspaceId);
         if (workspace === null) throw new AppError("not_found", "There is no such workspace.");
-        const given = {
-          role: "owner",
-          send: null,
-          origins: null,
-          perMinute: null,
-          name: "owner",
-          expiresAt: null,
-        } as const;
-        const { record: made, key } = await createKey(services, { workspace: workspace.workspaceId, now }, given);
+        const { record: made, key } = await createKey(services, { workspace: workspace.workspaceId, now }, OWNER_KEY);
         return reply(201, { ...show(made), key });
       },
     }),
