@@ -1,3 +1,4 @@
+import type { TimeOf } from "../core/clock.js";
 import type { Config } from "../core/config.js";
 import type { Identity } from "../core/identity/api.js";
 import type { Log } from "../core/log.js";
@@ -13,7 +14,7 @@ import type { Tracing } from "./telemetry/tracing.js";
 export interface Parts {
   readonly config: Config;
   readonly log: Log;
-  readonly now: () => number;
+  readonly now: TimeOf;
   readonly backends: Backends;
   readonly identity: Identity;
   readonly validator: Validator;

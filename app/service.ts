@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.js";
+import { aheadOf, type Clock } from "../core/clock.js";
 import { ConfigError, type Config } from "../core/config.js";
 import type { Identity } from "../core/identity/api.js";
 import { rulesOf } from "../core/identity/rules.js";
@@ -39,6 +39,8 @@ export interface ServiceOptions {
   /** Replaces COMMIT of the embedded store in fault tests. */
   readonly commit?: (commit: () => void) => void;
   readonly now?: () => number;
+  /** How far the time of a workspace is ahead of `now`, milliseconds; tests let days go by in one. */
+  readonly ahead?: (workspace: WorkspaceId) => number;
 }
 
 export interface Service {
@@ -63,12 +65,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const backends = tracing.backends(measureBackends(options.wrap?.(opened) ?? opened, config, measured));
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
     lifecycle.opened("validator", () => validator.close());
-    const clock = await startClock({
+    const installation = await startClock({
       catalog: backends.catalog,
       machine: now,
       isShared: config.MONGODB_URL !== "",
       lifecycle,
     });
+    const clock = options.ahead === undefined ? installation : aheadOf(installation, options.ahead);
     const identity = tracing.identity(measureIdentity(identityOf(options, backends, clock, measured), measured));
     const { metrics, stats } = recordStats({ log, now: clock.now, backends, lifecycle }, measured);
     const parts: Parts = {

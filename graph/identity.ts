@@ -1,3 +1,4 @@
+import type { TimeOf } from "../core/clock.js";
 import { isUnavailable } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { Identity, UnlinkRequest } from "../core/identity/api.js";
@@ -40,7 +41,7 @@ export interface IdentityDeps {
   readonly newUid?: (key: IdentifierKey) => Uid;
   readonly newChangeId?: () => ChangeId;
   /** Of an undo: what is asserted later has a later time. */
-  readonly now?: () => number;
+  readonly now?: TimeOf;
 }
 
 /** A step stops the whole process on the embedded graph for 15 ms, and others of the workspace on Neo4j for 60. */

@@ -49,7 +49,7 @@ export async function completeEvents(
       gains.map((gain, n) => ({ uid: facets[n]!, gain })),
     ),
   );
-  const at = deps.now();
+  const at = deps.now(workspace);
   for (const { status, receivedAt } of events) if (status !== "folded") deps.metrics.folded(at - receivedAt);
 }
 
@@ -77,7 +77,7 @@ async function buryMismatches(
 ): Promise<void> {
   for (const [index, item] of items.entries())
     if (item.event.fingerprint !== stored[index]!.fingerprint && item.event.notes?.countsMismatch !== true)
-      await events.bury(mismatchLetter(item, now()));
+      await events.bury(mismatchLetter(item, now(item.event.workspace)));
 }
 
 /** Each event once, as it is stored. Marked ones too: the mark may have been written without the fold. */

@@ -1,4 +1,5 @@
 import type { SchemaVersion } from "../core/catalog/catalog.js";
+import type { TimeOf } from "../core/clock.js";
 import type { Contribution } from "../core/profile/facet.js";
 import type { Identity } from "../core/identity/api.js";
 import type { Log } from "../core/log.js";
@@ -23,6 +24,5 @@ export interface WorkerDeps {
   readonly triesMax: number;
   /** Crashes on one message after which it becomes a dead letter. */
   readonly crashesMax: number;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly now: TimeOf;
 }

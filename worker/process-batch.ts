@@ -79,7 +79,7 @@ export function createProcessBatch(
     setAll(results, sound, DONE);
     await settleBy(results, fatal, (item) => parkEvent(item, "crashed"));
     await settleBy(results, judged, (item) =>
-      park(item.delivery, verdictLetter(item, verdictOf(item.event)!, deps.now())),
+      park(item.delivery, verdictLetter(item, verdictOf(item.event)!, deps.now(workspace))),
     );
   };
 
@@ -93,7 +93,7 @@ export function createProcessBatch(
   };
 
   const parkEvent = (item: Item, reason: string): Promise<Result> =>
-    park(item.delivery, eventLetter(item, reason, deps.now()));
+    park(item.delivery, eventLetter(item, reason, deps.now(item.event.workspace)));
 
   /** Done only once the letter is kept: a message is never dropped. */
   const park = async (delivery: Delivery, letter: DeadLetter): Promise<Result> => {

@@ -1,5 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { KeyRecord } from "../../core/catalog/catalog.js";
+import type { TimeOf } from "../../core/clock.js";
 import { AppError, invalidParameter } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { authorize, type Authenticator } from "../access/authenticate.js";
@@ -39,7 +40,7 @@ export interface StageDeps {
   readonly traced: Traced | null;
   /** How the answers of a route are counted. */
   readonly meterOf: (method: string, path: string) => RouteMeter;
-  readonly now: () => number;
+  readonly now: TimeOf;
 }
 
 /** The middleware of one route. */
@@ -159,18 +160,16 @@ const identifyCaller =
 
 /** The key's owner is the caller of the request. Throws what the key may not. */
 async function admit(
-  { itemLimit }: StageDeps,
+  { itemLimit, now }: StageDeps,
   request: Request,
   response: Response,
   key: KeyRecord,
   access: Extract<Access, { kind: "role" }>,
 ): Promise<void> {
   const context = contextOf(response);
-  context.key = key;
-  context.keyId = key.keyId;
-  context.sender = key.sender;
-  context.send = key.send;
-  context.workspace = key.workspace;
+  const { keyId, sender, send, workspace } = key;
+  const caller = { key, keyId, sender, send, workspace, now: now(workspace) } satisfies Partial<Context>;
+  Object.assign(context, caller);
   requireOrigin(request, response, key);
   authorize(key, access);
   if (key.perMinute !== null && access.send !== undefined)

@@ -1,3 +1,4 @@
+import type { TimeOf } from "../../core/clock.js";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { UnlinkRequest } from "../../core/identity/api.js";
 import type { Evidence, Rules } from "../../core/identity/model.js";
@@ -8,7 +9,7 @@ import { readSetWith } from "../rules/read-set.js";
 export interface TakeBackDeps {
   readonly graph: Pick<GraphTransactions, "read">;
   readonly rulesOf: (workspace: WorkspaceId) => Promise<Rules>;
-  readonly now: () => number;
+  readonly now: TimeOf;
   /** With a deadline of its own: whoever asked for it may go before it is done. */
   readonly unlink: (
     workspace: WorkspaceId,
@@ -35,7 +36,7 @@ export function createTakeBack({ graph, rulesOf, now, unlink }: TakeBackDeps) {
     const { identifiers } = await graph.read(workspace, readSetWith({ keys: [key], pairs: [] }, rules));
     // The limit may have been raised since.
     if ((identifiers.get(key)?.seenWith.length ?? 0) <= (rules.sharedIdentifierLimit ?? Infinity)) return;
-    await unlink(workspace, { identifier }, { source: "shared_identifier", keyId, at: now() }, false);
+    await unlink(workspace, { identifier }, { source: "shared_identifier", keyId, at: now(workspace) }, false);
   };
 
   const all = async (workspace: WorkspaceId, found: readonly Shared[]): Promise<void> => {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { TimeOf } from "../../core/clock.js";
 import { AppError } from "../../core/errors.js";
 import type { UndoResult } from "../../core/identity/api.js";
 import type { ChangeId, WorkspaceId } from "../../core/ids.js";
@@ -33,7 +34,7 @@ export interface WriteDeps {
   readonly onProgress: (progress: Progress) => void;
   readonly newChangeId: () => ChangeId;
   /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly now: TimeOf;
 }
 
 export interface UndoCall {
@@ -121,7 +122,7 @@ async function writeStep(
     ...recordOf(decision, record),
     evidence: call.evidence,
     changeId: newChangeId(),
-    at: Math.max(call.evidence.at, now()),
+    at: Math.max(call.evidence.at, now(workspace)),
   });
   const { ending, change } = await graph.update<{ readonly ending: StepPlan; readonly change: Change }>(
     workspace,

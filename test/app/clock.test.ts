@@ -81,6 +81,22 @@ describe("A clock that is set back by an hour", () => {
     });
   });
 
+  it("of one workspace may be ahead: its events and undos have its time, those of another one have not", async () => {
+    const ahead = new Map<string, number>();
+    await withApp({}, { ahead: (workspace) => ahead.get(workspace) ?? 0 }, async (app) => {
+      const [shifted, other] = [await app.workspace(), await app.workspace()];
+      ahead.set(shifted.id, 3 * 24 * HOUR_MS);
+      const isAhead = async (workspace: TestWorkspace): Promise<readonly boolean[]> => {
+        const schemaId = await workspace.schema();
+        await unlinked(workspace);
+        const received = String(await linkedAgain(workspace, schemaId));
+        const { body } = await workspace.send("GET", "/v1/changes?outcome=unlinked");
+        return [received, textAt(body, "changes.0.at")].map((at) => Date.parse(at) > Date.now() + HOUR_MS);
+      };
+      assert.deepEqual([await isAhead(shifted), await isAhead(other)], [[true, true], [false, false]]);
+    });
+  });
+
   // The embedded store has one process.
   if (SERVERS !== null)
     it("of one process among several is not followed: what it takes after an undo of another one links again", async () => {
