@@ -5,6 +5,7 @@ import { parseTimestamp } from "../../core/event/time.js";
 import { eventIdFor, isSchemaId, newId, type EventId, type SchemaId } from "../../core/ids.js";
 import { quarantined } from "../sdk/quarantined.js";
 import type { Caller, Services } from "../services.js";
+import { namedIn } from "./named-in.js";
 
 /** What a refusal says about the event itself, and a sender may mend. */
 const KEPT: ReadonlySet<ErrorCode> = new Set([
@@ -24,7 +25,7 @@ export interface Rejected {
   readonly error: unknown;
 }
 
-type KeepServices = Pick<Services, "catalog" | "queue" | "quarantine" | "limits" | "metrics">;
+type KeepServices = Pick<Services, "catalog" | "queue" | "quarantine" | "limits" | "metrics" | "validator">;
 
 /**
  * Keeps what was refused beside what is quarantined, if the workspace wants that and has room, so that a failing sender can be found. Never
@@ -41,7 +42,7 @@ export async function keepRejects(
   if (own.length === 0) return;
   try {
     if (!(await catalog.sdk(caller.workspace)).settings.keepRejects) return;
-    const records = own.map((one) => recordOf(services, caller, door, one));
+    const records = await Promise.all(own.map((one) => recordOf(services, caller, door, one)));
     const kept = records.filter(({ payload }) => quarantine.takes(caller.workspace, caller.now, payload.length));
     await queue.publishAll(kept.map(encodeMessage));
     for (const n of records.keys()) metrics.quarantined(n < kept.length ? "rejected" : "not_kept", caller, null);
@@ -50,19 +51,22 @@ export async function keepRejects(
   }
 }
 
-function recordOf(
-  { limits }: KeepServices,
+async function recordOf(
+  services: KeepServices,
   caller: Caller,
   door: "collect" | "batch",
   { bytes, idempotencyKey, error }: Rejected,
-): EventRecord {
-  const isLarge = bytes.length > limits.payloadBytesMax + ENVELOPE_BYTES;
+): Promise<EventRecord> {
+  const isLarge = bytes.length > services.limits.payloadBytesMax + ENVELOPE_BYTES;
   const body = isLarge ? Buffer.from(JSON.stringify({ bytes: bytes.length })) : bytes;
-  const { key, ...envelope } = envelopeOf(bytes);
+  const { key, payload, ...envelope } = envelopeOf(bytes);
+  // Of a large one nothing is kept that could name anybody.
+  const refused = { schemaId: envelope.schemaId, payload: isLarge ? null : payload, named: [] };
+  const identifiers = await namedIn(services, caller.workspace, refused);
   const name = (door === "batch" ? key : null) ?? idempotencyKey;
   const eventId = name === null ? newId<EventId>() : eventIdFor(caller.workspace, caller.sender, name);
   const { errors = [{ path: "", message: (error as AppError).message }] } = error as AppError;
-  const what = { ...envelope, eventId, fingerprint: null, errors, origin: { kind: door }, bytes: body };
+  const what = { ...envelope, eventId, fingerprint: null, errors, origin: { kind: door }, identifiers, bytes: body };
   return quarantined(caller, { ...what, reason: "rejected" });
 }
 const ENVELOPE_BYTES = 4_096;
@@ -70,10 +74,11 @@ const ENVELOPE_BYTES = 4_096;
 /** What of the envelope can be read, for whoever looks for it. */
 function envelopeOf(body: Buffer) {
   const given = JSON.parse(body.toString("utf8")) as Readonly<Record<string, unknown>> | null;
-  const { schema_id: schemaId, timestamp, idempotency_key: key } = given ?? {};
+  const { schema_id: schemaId, timestamp, idempotency_key: key, payload } = given ?? {};
   return {
     schemaId: typeof schemaId === "string" && isSchemaId(schemaId) ? (schemaId as SchemaId) : UNKNOWN,
     timestamp: typeof timestamp === "string" && parseTimestamp(timestamp) !== null ? timestamp : null,
     key: typeof key === "string" ? key : null,
+    payload,
   };
 }

@@ -2,13 +2,16 @@ import { hash } from "node:crypto";
 import type { ErrorItem } from "../../core/errors.js";
 import type { EventRecord } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
+import { plannedEvent, type SdkCatalog } from "../../core/catalog/sdk.js";
 import { admit, namespaceTable, type NamespaceTable } from "../../core/identity/namespaces.js";
 import { aliasWithinScope } from "../../core/identity/scope.js";
 import type { EventId, SchemaId } from "../../core/ids.js";
 import type { Envelope } from "../../core/sdk/envelope.js";
 import { SDK_TYPES, type Mapped, type SdkItem, type SdkType } from "../../core/sdk/item.js";
+import { namedInUnfit } from "../../core/sdk/identifiers.js";
 import { mapItems } from "../../core/sdk/map.js";
 import { sdkSchemaId } from "../../core/sdk/schemas.js";
+import { namedIn, type Refused } from "../acceptance/named-in.js";
 import type { Caller, Services } from "../services.js";
 import { errorsOfItem, judgeItem, type ItemServices, type Sides } from "./judge-item.js";
 import { quarantined, type Quarantined } from "./quarantined.js";
@@ -75,21 +78,22 @@ export const createAcceptItems =
     const events: EventRecord[] = [];
     const kept: EventRecord[] = [];
     const rejected: SdkRejection[] = [];
-    const reject = (one: Mapped, errors: readonly ErrorItem[]): void => {
+    const reject = async (one: Mapped, errors: readonly ErrorItem[]): Promise<void> => {
       const { index, messageId } = one.kind === "item" ? one.item : one;
-      const record = quarantined(caller, toQuarantine(one, errors));
+      const identifiers = await namedIn(services, caller.workspace, toRefused(sdk, one));
+      const record = quarantined(caller, { ...toQuarantine(one, errors), identifiers });
       const isKept = services.quarantine.takes(caller.workspace, caller.now, record.payload.length);
       if (isKept) kept.push(record);
       rejected.push({ index, messageId, errors, ...(!isKept && { kept: false }) });
     };
     for (const one of each) {
       await pause();
-      if (one.kind === "unfit") reject(one, one.errors);
+      if (one.kind === "unfit") await reject(one, one.errors);
       else
         try {
           events.push(await judgeItem(services, caller, sdk, one.item, sides(one.item)));
         } catch (error) {
-          reject(one, errorsOfItem(error));
+          await reject(one, errorsOfItem(error));
         }
     }
     await queue.publishAll([...events, ...kept].map(encodeMessage));
@@ -127,7 +131,7 @@ function firstOfEach(mapped: readonly Mapped[]): readonly Mapped[] {
 const UNKNOWN_TYPE = "sdk.unknown" as SchemaId;
 const isType = (type: string | null): type is SdkType => (SDK_TYPES as readonly (string | null)[]).includes(type);
 
-function toQuarantine(mapped: Mapped, errors: readonly ErrorItem[]): Quarantined {
+function toQuarantine(mapped: Mapped, errors: readonly ErrorItem[]): Omit<Quarantined, "identifiers"> {
   const reason = "quarantined";
   if (mapped.kind === "unfit") {
     const { eventId, type, messageId, bytes } = mapped;
@@ -140,6 +144,17 @@ function toQuarantine(mapped: Mapped, errors: readonly ErrorItem[]): Quarantined
   const previous = alias?.previous ?? null;
   const origin = { kind: "item", type, name, messageId, identifiers, previous } as const;
   return { eventId, fingerprint, schemaId: sdkSchemaId(type), timestamp, reason, errors, origin, bytes };
+}
+
+/** As far as it can be read. Nobody knows what the previous id of an alias is: it may be either. */
+function toRefused({ plan, settings }: SdkCatalog, mapped: Mapped): Refused {
+  if (mapped.kind === "unfit") return { schemaId: null, payload: null, named: namedInUnfit(mapped.bytes, settings) };
+  const { type, name, payload, identifiers, alias } = mapped.item;
+  const planned = type === "track" && name !== null ? plannedEvent(plan, name) : null;
+  const previous = ["user_id", "anonymous_id"].flatMap((namespace) =>
+    alias === null ? [] : [{ path: "previousId", namespace, value: alias.previous }],
+  );
+  return { schemaId: planned?.schemaId ?? null, payload, named: [...identifiers, ...previous] };
 }
 
 /**

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import type { ErrorItem } from "../../core/errors.js";
-import type { EventRecord } from "../../core/event/event.js";
+import type { EventRecord, Identifier } from "../../core/event/event.js";
 import { shortened, type Origin, type Verdict } from "../../core/event/notes.js";
-import { effectiveTs, instantOf, showTime } from "../../core/event/time.js";
+import { effectiveTs, instantOf, parseTimestamp, showTime } from "../../core/event/time.js";
 import type { EventId, SchemaId } from "../../core/ids.js";
 import type { Caller } from "../services.js";
 
@@ -15,13 +15,15 @@ export interface Quarantined {
   readonly reason: Verdict["reason"];
   readonly errors: readonly ErrorItem[];
   readonly origin: Origin;
+  /** Whom it names, as far as that can be read. */
+  readonly identifiers: readonly Identifier[];
   readonly bytes: Buffer;
 }
 
 /** A message like any other, with a verdict: it is as durable as an event, and the worker makes it a dead letter. */
 export const quarantined = (
   { workspace, keyId, send, now }: Pick<Caller, "workspace" | "keyId" | "send" | "now">,
-  { eventId, fingerprint, schemaId, timestamp, reason, errors, origin, bytes }: Quarantined,
+  { eventId, fingerprint, schemaId, timestamp, reason, errors, origin, identifiers, bytes }: Quarantined,
 ): EventRecord => ({
   workspace,
   eventId,
@@ -30,9 +32,9 @@ export const quarantined = (
   schemaVersion: 0,
   timestamp: timestamp ?? showTime(now),
   receivedAt: now,
-  effectiveTs: effectiveTs(instantOf(now), now),
+  effectiveTs: effectiveTs((timestamp && parseTimestamp(timestamp)) ?? instantOf(now), now),
   folds: false,
-  identifiers: [],
+  identifiers,
   dropped: [],
   scoped: send === "collect",
   keyId,

@@ -1,6 +1,6 @@
 import { NAMESPACE_NAME, type GivenIdentifier } from "../identity/namespaces.js";
 import { memberOf } from "./envelope.js";
-import type { SdkIdentifierSwitches, SdkType } from "./item.js";
+import { SDK_TYPES, type SdkIdentifierSwitches, type SdkType } from "./item.js";
 
 /** Text, or a number as text. Null: absent, which SDKs also write as "" and null. Undefined: it can be no id. */
 export function idText(value: unknown): string | null | undefined {
@@ -47,6 +47,32 @@ export function identifiersOf(
     }
   }
   return given;
+}
+
+/** Whom an item names that can be no event, wherever one of any type could name somebody. What is no object names nobody. */
+export function namedInUnfit(bytes: Buffer, switches: SdkIdentifierSwitches): readonly GivenIdentifier[] {
+  const item = readObject(bytes);
+  if (item === null) return [];
+  const texts = (name: string) => idText(memberOf(item, name)) ?? null;
+  const ids = { userId: texts("userId"), anonymousId: texts("anonymousId") };
+  const previous = texts("previousId");
+  return [
+    ...SDK_TYPES.flatMap((type) => identifiersOf(item, type, ids, switches)),
+    ...(previous === null ? [] : ["user_id", "anonymous_id"]).map((namespace) => ({
+      path: "previousId",
+      namespace,
+      value: previous!,
+    })),
+  ];
+}
+
+function readObject(bytes: Buffer): object | null {
+  try {
+    const value = JSON.parse(bytes.toString("utf8")) as unknown;
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /** RudderStack's client for Go makes up a new one for each call: a person would gain one identifier an event, for ever. */
