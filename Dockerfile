@@ -15,6 +15,7 @@ COPY commands commands
 COPY core core
 COPY gateway gateway
 COPY graph graph
+COPY keeper keeper
 COPY store store
 COPY worker worker
 RUN node_modules/.bin/tsc -p tsconfig.build.json

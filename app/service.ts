@@ -14,6 +14,7 @@ import { healthRoutes } from "../gateway/routes/watch/health.js";
 import { createServer } from "../gateway/http/server.js";
 import { createShutdown } from "../gateway/http/stopping.js";
 import { createIdentity } from "../graph/identity.js";
+import type { Keeper } from "../keeper/keeper.js";
 import type { Worker } from "../worker/worker.js";
 import { openBackends, type Backends } from "./backends.js";
 import { startClock } from "./clock.js";
@@ -21,6 +22,7 @@ import { firstStart } from "./start/first-start.js";
 import { apiRoutes, authenticatorOf, metricsPageOf, stagesOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
 import { drain, listen } from "./listen.js";
+import { startKeeper } from "./keeper.js";
 import { createProgressLog } from "./logger.js";
 import type { Parts } from "./parts.js";
 import { startProbes } from "./readiness.js";
@@ -49,6 +51,8 @@ export interface Service {
   readonly ownerKey: string | null;
   readonly backends: Backends;
   readonly identity: Identity;
+  /** Null in a gateway. */
+  readonly keeper: Keeper | null;
   /** Drains: running requests are answered, and accepted events stay queued. */
   close(): Promise<void>;
 }
@@ -88,12 +92,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       stats,
     };
     const worker = config.MODE === "gateway" ? null : startWorker(parts);
+    const keeper = config.MODE === "gateway" ? null : startKeeper(parts, now);
     await requireWayIn(parts);
-    const url = await startServer(parts, worker);
+    const url = await startServer(parts, worker, keeper);
     // The last part of the start: if the start failed afterwards, nobody would see the key. On a shared catalog two processes would each
     // create a workspace, so there the operator key creates the first one.
     const ownerKey = config.MONGODB_URL === "" ? await firstStart(backends.catalog, clock.now()) : null;
-    return { url, ownerKey, backends, identity, close: () => lifecycle.close() };
+    return { url, ownerKey, backends, identity, keeper, close: () => lifecycle.close() };
   } catch (error) {
     await lifecycle.close();
     throw error;
@@ -153,7 +158,7 @@ async function requireWayIn({ config, backends }: Parts): Promise<void> {
 }
 
 /** Every process answers the health routes; only a gateway answers the others. */
-async function startServer(parts: Parts, worker: Worker | null): Promise<string> {
+async function startServer(parts: Parts, worker: Worker | null, keeper: Keeper | null): Promise<string> {
   const { config, log, backends, lifecycle, telemetry } = parts;
   const asked = {
     queue: () => backends.queue.ready(),
@@ -168,6 +173,7 @@ async function startServer(parts: Parts, worker: Worker | null): Promise<string>
     depth: () => backends.queue.depth(),
     ...(worker && { oldest: () => backends.queue.oldest() }),
     parts: () => probes.state().checks,
+    ...(keeper && { lags: () => keeper.lags() }),
     now: parts.now,
   });
   const shutdown = createShutdown();

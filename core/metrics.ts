@@ -34,6 +34,8 @@ export interface Metrics {
   identityWaited(ms: number): void;
   /** A write took so long until it was durable. */
   committed(store: TimedStore, ms: number): void;
+  /** The keeper did a piece of a task, or failed at it. */
+  keeperRan(task: string, isFailed: boolean): void;
 }
 
 /** For whoever has nobody to tell. */
@@ -47,4 +49,5 @@ export const NO_METRICS: Metrics = {
   identityChanged: () => {},
   identityWaited: () => {},
   committed: () => {},
+  keeperRan: () => {},
 };

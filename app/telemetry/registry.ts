@@ -11,6 +11,8 @@ export interface Watched {
   readonly oldest?: () => Promise<number | null>;
   /** Part -> whether it answers. */
   readonly parts: () => Readonly<Record<string, boolean>>;
+  /** Task of the keeper -> for how long it has been behind, milliseconds. Absent where no keeper runs. */
+  readonly lags?: () => ReadonlyMap<string, number>;
   readonly now: () => number;
 }
 
@@ -130,6 +132,8 @@ function metricsOf(registry: Registry): Metrics {
     commitsOf.set(store, known);
     return known;
   };
+  const keeperRuns = named("onym_keeper_runs_total", "Pieces of its tasks that the keeper did", "task");
+  const keeperFailures = named("onym_keeper_failures_total", "Pieces at which it failed", "task");
   // A rate needs a series from before its first event.
   for (const reason of LETTER_REASONS) letters(reason, 0);
   for (const door of ["collect", "batch", "sdk"] satisfies readonly Door[]) accepted(door, 0);
@@ -146,10 +150,14 @@ function metricsOf(registry: Registry): Metrics {
     identityChanged: (outcome) => changes(outcome),
     identityWaited: (ms) => waits(ms / 1_000),
     committed: (store, ms) => commitOf(store)(ms / 1_000),
+    keeperRan: (task, isFailed) => {
+      keeperRuns(task, isFailed ? 0 : 1);
+      keeperFailures(task, isFailed ? 1 : 0);
+    },
   };
 }
 
-function watchGauges(registry: Registry, { depth, oldest, parts, now }: Watched): void {
+function watchGauges(registry: Registry, { depth, oldest, parts, lags, now }: Watched): void {
   const gauge = (name: string, help: string, read: () => Promise<number>): void => {
     const one: Gauge = new Gauge({
       name,
@@ -177,6 +185,16 @@ function watchGauges(registry: Registry, { depth, oldest, parts, now }: Watched)
     registers: [registry],
     collect: () => {
       for (const [part, isUp] of Object.entries(parts())) up.set({ part }, isUp ? 1 : 0);
+    },
+  });
+  if (lags === undefined) return;
+  const lag: Gauge = new Gauge({
+    name: "onym_keeper_lag_seconds",
+    help: "For how long a task of the keeper has had more to do than it did",
+    labelNames: ["task"],
+    registers: [registry],
+    collect: () => {
+      for (const [task, ms] of lags()) lag.set({ task }, ms / 1_000);
     },
   });
 }

@@ -83,6 +83,9 @@ describe("What reads the metrics", () => {
       onym_http_requests_total: "COUNTER",
       onym_identity_changes_total: "COUNTER",
       onym_identity_queue_wait_seconds: "HISTOGRAM",
+      onym_keeper_failures_total: "COUNTER",
+      onym_keeper_lag_seconds: "GAUGE",
+      onym_keeper_runs_total: "COUNTER",
       onym_queue_messages: "GAUGE",
       onym_queue_oldest_seconds: "GAUGE",
       onym_sdk_duplicates_total: "COUNTER",
@@ -101,7 +104,7 @@ describe("What reads the metrics", () => {
       [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name, type]) => seriesOf(name!, type!)),
     );
     const labels = new Set([...text.matchAll(/([a-z_]+)="/g)].map(([, label]) => label));
-    const counted = ["code", "reason", "outcome", "store"];
+    const counted = ["code", "reason", "outcome", "store", "task"];
     const queries = [...dashboardQueries(), ...alertRules().map((rule) => textAt(rule, "expr"))];
     assert.ok(queries.length > 20);
     for (const query of queries) {
@@ -119,9 +122,9 @@ describe("What reads the metrics", () => {
     assert.equal(read("sum by (rate(b[5m])").hasError, true);
   });
 
-  it("there are five alerts, and the page tells what to do at each", () => {
+  it("there are six alerts, and the page tells what to do at each", () => {
     const rules = alertRules();
-    assert.equal(rules.length, 5);
+    assert.equal(rules.length, 6);
     const headings = new Set(
       textOf("docs/operations.md")
         .match(/^#+ .*$/gm)!

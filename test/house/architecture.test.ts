@@ -12,13 +12,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   commands: ["core", "commands"],
   gateway: ["core", "commands", "gateway"],
   worker: ["core", "commands", "worker"],
+  keeper: ["core", "commands", "keeper"],
   // Runs elsewhere, so it knows nothing but HTTP.
   client: ["client"],
   // Talks to the service over HTTP alone; the pure rules tell it beforehand what the service would do.
   cli: ["core", "client", "cli"],
-  app: ["core", "graph", "store", "commands", "gateway", "worker", "app"],
-  scripts: ["core", "graph", "store", "commands", "gateway", "worker", "app", "scripts"],
-  test: ["core", "graph", "store", "commands", "gateway", "worker", "app", "client", "cli", "scripts", "test"],
+  app: ["core", "graph", "store", "commands", "gateway", "worker", "keeper", "app"],
+  scripts: ["core", "graph", "store", "commands", "gateway", "worker", "keeper", "app", "scripts"],
+  test: ["core", "graph", "store", "commands", "gateway", "worker", "keeper", "app", "client", "cli", "scripts", "test"],
 };
 /** Inside a folder: room -> the other rooms of it that it may import; "" is what stands in no room. */
 const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {

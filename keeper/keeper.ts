@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isUnavailable } from "../core/errors.js";
+import { describeError, type Log } from "../core/log.js";
+import type { Metrics } from "../core/metrics.js";
+import type { Task, TaskName } from "./task.js";
+
+/** The background runner of a process. */
+export interface Keeper {
+  start(): void;
+  /** Resolves when each task has found, after this call, that nothing is left for it to do now; or when the keeper is closed. */
+  rest(): Promise<void>;
+  /** Task -> for how long it has had more to do than it did, milliseconds. */
+  lags(): ReadonlyMap<TaskName, number>;
+  /** Begins no piece any more, and resolves when the one under way has ended. */
+  close(): Promise<void>;
+}
+
+export interface KeeperDeps {
+  readonly tasks: readonly Task[];
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "keeperRan">;
+  /** Milliseconds since 1970; it may go back. */
+  readonly now: () => number;
+}
+
+/** After a piece it rests so many times as long as that took: what it does is at most a quarter of the loop's time. */
+const REST = 3;
+/** The clock may have jumped: it is looked at so often. */
+const LOOK_MS = 1_000;
+const FAILED_MS_MIN = 1_000;
+const FAILED_MS_MAX = 60_000;
+
+interface State {
+  readonly task: Task;
+  dueAt: number;
+  /** When it was last told that. */
+  askedAt: number;
+  failures: number;
+  /** Since when it has had more to do, or has failed; null while it has not. */
+  behindSince: number | null;
+  /** Who waits until it finds nothing to do. */
+  waiting: (() => void)[];
+}
+
+/** Does a piece of one task at a time, the longest due first. A task that fails waits, longer each time, and holds up no other. */
+export function createKeeper({ tasks, log, metrics, now }: KeeperDeps): Keeper {
+  const states = tasks.map((task): State => {
+    return { task, dueAt: -Infinity, askedAt: -Infinity, failures: 0, behindSince: null, waiting: [] };
+  });
+  const closing = new AbortController();
+  let looking = new AbortController();
+  let running: Promise<void> | null = null;
+
+  const run = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      const at = now();
+      const due = states.filter((state) => isDue(state, at)).toSorted((a, b) => a.dueAt - b.dueAt)[0];
+      if (due !== undefined) {
+        const beganAt = performance.now();
+        await doPiece(due);
+        await pause((performance.now() - beganAt) * REST, closing.signal);
+      } else {
+        const nextAt = Math.min(...states.map(({ dueAt }) => dueAt));
+        looking = new AbortController();
+        await pause(Math.min(LOOK_MS, nextAt - at), AbortSignal.any([looking.signal, closing.signal]));
+      }
+    }
+  };
+
+  const doPiece = async (state: State): Promise<void> => {
+    const { task } = state;
+    // Those that come while it works ask for a piece of their own.
+    const waiting = state.waiting;
+    state.waiting = [];
+    let inMs: number;
+    try {
+      inMs = await task.step();
+      state.failures = 0;
+      metrics.keeperRan(task.name, false);
+    } catch (error) {
+      inMs = fail(state, error);
+      metrics.keeperRan(task.name, true);
+    }
+    const isBehind = inMs === 0 || state.failures > 0;
+    state.behindSince = isBehind ? (state.behindSince ?? performance.now()) : null;
+    if (isBehind) state.waiting.unshift(...waiting);
+    else for (const resolve of waiting) resolve();
+    state.askedAt = now();
+    const isWanted = state.waiting.length > 0 && state.failures === 0;
+    state.dueAt = state.askedAt + (isWanted ? 0 : inMs);
+  };
+
+  const fail = (state: State, error: unknown): number => {
+    const delayMs = Math.min(FAILED_MS_MIN * 2 ** state.failures, FAILED_MS_MAX);
+    state.failures += 1;
+    const fields = { task: state.task.name, failures: state.failures, delayMs, ...describeError(error) };
+    if (isUnavailable(error)) log.warn(fields, "a task of the keeper waits for a dependency");
+    else log.error(fields, "a task of the keeper failed");
+    return delayMs;
+  };
+
+  return {
+    start: () => {
+      running ??= run();
+    },
+    rest: async () => {
+      const rested = states.map((state) => {
+        state.dueAt = -Infinity;
+        return new Promise<void>((resolve) => state.waiting.push(resolve));
+      });
+      looking.abort();
+      await Promise.all(rested);
+    },
+    lags: () => {
+      const at = performance.now();
+      return new Map(
+        states.map(({ task, behindSince }) => [task.name, behindSince === null ? 0 : at - behindSince] as const),
+      );
+    },
+    close: async () => {
+      closing.abort();
+      await running;
+      for (const { waiting } of states) for (const resolve of waiting) resolve();
+    },
+  };
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal, ref: false }).catch(() => {});
+
+/** A clock that was set back makes everything due: else a task would wait for as long as that. */
+const isDue = ({ dueAt, askedAt }: State, at: number): boolean => at >= dueAt || at < askedAt;

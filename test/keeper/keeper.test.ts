@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { AppError } from "../../core/errors.js";
+import { createKeeper, type Keeper } from "../../keeper/keeper.js";
+import type { Task } from "../../keeper/task.js";
+import { eventually } from "../support/eventually.js";
+
+interface Told {
+  readonly lines: string[];
+  readonly ran: string[];
+}
+
+const DAY_MS = 86_400_000;
+
+describe("the keeper", () => {
+  let open: Keeper | null = null;
+  afterEach(() => open?.close());
+
+  const start = (tasks: readonly Task[], now: () => number = Date.now): Told => {
+    const [lines, ran]: [string[], string[]] = [[], []];
+    const tell = (level: string) => (fields: object, message: string) =>
+      void lines.push(JSON.stringify({ level, ...fields, message }));
+    const log = { info: tell("info"), warn: tell("warn"), error: tell("error") };
+    const keeperRan = (task: string, isFailed: boolean): void => void ran.push(isFailed ? `${task}!` : task);
+    open = createKeeper({ tasks, log, metrics: { keeperRan }, now });
+    open.start();
+    return { lines, ran };
+  };
+
+  it("does one piece at a time, and rests between two for three times as long", async () => {
+    const pieces: { readonly begin: number; end: number }[] = [];
+    const piece = async (left: { now: number }): Promise<number> => {
+      const one = { begin: performance.now(), end: Infinity };
+      pieces.push(one);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      one.end = performance.now();
+      return (left.now -= 1) > 0 ? 0 : DAY_MS;
+    };
+    const [a, b] = [{ now: 2 }, { now: 2 }];
+    start([
+      { name: "retention", step: () => piece(a) },
+      { name: "backfill", step: () => piece(b) },
+    ]);
+    await open!.rest();
+    assert.deepEqual([a.now, b.now, pieces.length], [0, 0, 4]);
+    // A timer counts whole milliseconds.
+    for (const [n, { begin, end }] of pieces.slice(0, -1).entries())
+      assert.ok(pieces[n + 1]!.begin - end > 3 * (end - begin) - 2);
+  });
+
+  it("a task that fails waits, is told of without a value, and holds up no other", async () => {
+    let [fails, done] = [0, 0];
+    const { lines, ran } = start([
+      { name: "retention", step: () => Promise.reject(++fails > 1 ? new Error("ada@example.com") : away()) },
+      { name: "backfill", step: async () => ((done += 1) < 5 ? 0 : DAY_MS) },
+    ]);
+    await eventually("done is 5", () => done === 5);
+    assert.equal(fails, 1);
+    assert.ok(open!.lags().get("retention")! > 0);
+    assert.equal(open!.lags().get("backfill"), 0);
+    await eventually("fails is 2", () => fails === 2);
+    assert.deepEqual(
+      ran.filter((name) => name.startsWith("retention")),
+      ["retention!", "retention!"],
+    );
+    const levels = lines.map((line) => (JSON.parse(line) as { readonly level: string }).level);
+    assert.deepEqual(levels, ["warn", "error"]);
+    assert.ok(lines.every((line) => line.includes('"retention"') && !line.includes("ada")));
+  });
+
+  it("comes back when the clock says so, also when it jumps, forward or back", async () => {
+    let [now, done] = [2 * DAY_MS, 0];
+    start([{ name: "retention", step: async () => ((done += 1), DAY_MS) }], () => now);
+    await eventually("done is 1", () => done === 1);
+    now += 2 * DAY_MS;
+    await eventually("done is 2", () => done === 2);
+    now = 0;
+    await eventually("done is 3", () => done === 3);
+  });
+
+  it("rest waits for a piece that began after the call", async () => {
+    let release = (): void => {};
+    let [begun, ended] = [0, 0];
+    const step = async (): Promise<number> => {
+      begun += 1;
+      if (begun === 1) await new Promise<void>((resolve) => (release = resolve));
+      ended += 1;
+      return DAY_MS;
+    };
+    start([{ name: "retention", step }]);
+    await eventually("begun is 1", () => begun === 1);
+    const rested = open!.rest();
+    release();
+    await rested;
+    assert.equal(ended, 2);
+  });
+
+  it("closes when the piece under way has ended, and begins none after it", async () => {
+    let release = (): void => {};
+    let [begun, ended] = [0, 0];
+    const step = async (): Promise<number> => {
+      begun += 1;
+      await new Promise<void>((resolve) => (release = resolve));
+      ended += 1;
+      return 0;
+    };
+    start([{ name: "retention", step }]);
+    await eventually("begun is 1", () => begun === 1);
+    const closed = open!.close();
+    release();
+    await closed;
+    assert.deepEqual([begun, ended], [1, 1]);
+  });
+});
+
+const away = (): AppError => new AppError("unavailable", "Away.");
