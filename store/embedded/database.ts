@@ -23,6 +23,8 @@ export interface DatabaseOptions {
 
 export interface OwnDatabase extends Database {
   readonly copyTo: Backups["copyTo"];
+  /** Once it answers true, nothing that was deleted before stands in the file or its log. False: a backup needs the log just now. */
+  readonly purge: () => Promise<boolean>;
 }
 
 /** Opens or creates the file. Throws when SQLite does not take a setting that durability rests on. */
@@ -112,6 +114,15 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
       throw health.noRoom();
     },
     copyTo: (file) => backups.copyTo(file),
+    purge: async () => {
+      health.requireWritable();
+      if (backups.isHolding()) return false;
+      try {
+        return checkpoint.empty();
+      } catch (error) {
+        throw health.failed(error);
+      }
+    },
     close: async () => {
       // It reads from a descriptor that is closed below.
       const stopping = backups.stop();
@@ -230,6 +241,7 @@ function setPragmas(db: Libsql.Database): void {
   db.pragma("synchronous = FULL"); // fsync at every commit: a 202 is a promise
   db.pragma("wal_autocheckpoint = 0"); // from a timer instead: a commit must not pay for it
   db.pragma("foreign_keys = ON");
+  db.pragma("secure_delete = ON"); // what is deleted or written over becomes zeros: a person who is erased leaves no bytes
   db.pragma(`cache_size = ${CACHED_PAGES}`);
   db.pragma("temp_store = MEMORY");
   const is = (name: string, wanted: unknown): void => {
@@ -238,4 +250,5 @@ function setPragmas(db: Libsql.Database): void {
   };
   is("journal_mode", "wal");
   is("synchronous", 2);
+  is("secure_delete", 1);
 }

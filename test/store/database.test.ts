@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { rm, stat } from "node:fs/promises";
+import { cp, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Database } from "../../core/database.js";
 import { AppError } from "../../core/errors.js";
-import { openDatabase } from "../../store/embedded/database.js";
+import { openDatabase, type OwnDatabase } from "../../store/embedded/database.js";
+import { readHead } from "../../store/embedded/file/check.js";
+import { OPEN } from "../../store/embedded/file/page.js";
+import { requireWholeLog } from "../../store/embedded/file/write-ahead-log.js";
 import { temporaryFolder } from "../support/backends.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";
 
@@ -17,14 +19,14 @@ const mine = new Error("mine");
 
 describe("The embedded database", () => {
   let folder: string;
-  let database: Database;
+  let database: OwnDatabase;
   let commits: number;
   let errors: string[];
   /** Stands in for the disk: called instead of COMMIT, with what COMMIT would do. */
   let disk: (commit: () => void) => void;
-  const open = (): Database => {
+  const open = (at = folder): OwnDatabase => {
     const opened = openDatabase({
-      file: join(folder, "test.db"),
+      file: join(at, "test.db"),
       checkpointMs: 1_000,
       onError: (message) => errors.push(message),
       commit: (commit) => disk(commit),
@@ -59,6 +61,35 @@ describe("The embedded database", () => {
       (name) => database.prepare(`PRAGMA ${name}`).get([])?.[0],
     );
     assert.deepEqual(settings, ["wal", 2, 0, 1, 0]);
+  });
+
+  it("leaves no byte of what was deleted or written over, in the file or the log, once it is purged", async () => {
+    const gone = (n: number) => `gone ${n} `.repeat(n % 7 === 0 ? 2_000 : 20);
+    const stays = (n: number) => `stays ${n} `.repeat(20);
+    for (let id = 0; id < 400; id += 1) await insert(id, Buffer.from(id % 2 === 0 ? gone(id) : stays(id)));
+    const [remove, change] = [
+      database.prepare("DELETE FROM rows WHERE id = ?"),
+      database.prepare("UPDATE rows SET body = ? WHERE id = ?"),
+    ];
+    for (let id = 0; id < 400; id += 2)
+      await database.write(() => void (id % 4 === 0 ? remove.run([id]) : change.run([Buffer.from(stays(id)), id])));
+    const bytes = async () =>
+      Buffer.concat(await Promise.all(["", "-wal"].map((end) => readFile(join(folder, `test.db${end}`)))));
+    assert.ok((await bytes()).includes("gone "), "the log still has it");
+    assert.equal(await database.purge(), true);
+    const left = await bytes();
+    assert.deepEqual([left.includes("gone "), left.includes("stays 1 ")], [false, true]);
+
+    // As after a kill: the files as they stand, and what was committed behind the purge.
+    await insert(1_000);
+    const killed = await temporaryFolder();
+    await cp(folder, killed, { recursive: true });
+    const file = join(killed, "test.db");
+    requireWholeLog(`${file}-wal`, readHead(file).version === OPEN);
+    const again = open(killed);
+    assert.deepEqual(again.prepare("SELECT count(*) FROM rows").get([]), [ids().length]);
+    await again.close();
+    await rm(killed, { recursive: true });
   });
 
   it("commits all writes of one turn together", async () => {

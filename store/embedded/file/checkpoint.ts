@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import type Libsql from "libsql";
 import { checkPages, PAGES_AT_ONCE } from "./check.js";
-import { checksumOf, CHECKSUM_AT, isWhole, offsetOf, PAGE_BYTES, PAGE_COUNT_AT } from "./page.js";
+import { checksumOf, CHECKSUM_AT, isWhole, offsetOf, OPEN, PAGE_BYTES, PAGE_COUNT_AT } from "./page.js";
 import { FRAME_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, LOG_BYTES } from "./write-ahead-log.js";
 
 const FRAMES_AT_ONCE = 64;
@@ -12,6 +12,8 @@ export interface Checkpoint {
    * in the file.
    */
   run(): boolean;
+  /** Makes the log empty: what stood in it is on the disk in the file alone. False where something of it is not there yet. */
+  empty(): boolean;
   /** Is told each page that `run` writes, from now on; null ends it. */
   watch(wrote: ((page: number) => void) | null): void;
   /** Of the file. */
@@ -28,8 +30,11 @@ export interface Checkpoint {
  */
 export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint {
   const [data, log] = [openSync(file, "r+"), openSync(`${file}-wal`, "r+")];
-  // A crash cannot make the log shorter than this, so a log that is shorter was cut.
-  if (fstatSync(log).size < LOG_BYTES) ftruncateSync(log, LOG_BYTES);
+  /** A crash cannot make the log shorter than this, so a log that is shorter was cut. */
+  const lengthen = (): void => {
+    if (fstatSync(log).size < LOG_BYTES) ftruncateSync(log, LOG_BYTES);
+  };
+  lengthen();
   const header = Buffer.alloc(HEADER_BYTES);
   const chunk = Buffer.alloc(FRAMES_AT_ONCE * FRAME_BYTES);
   const first = Buffer.alloc(PAGE_BYTES);
@@ -57,6 +62,21 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
     fdatasyncSync(data);
   };
 
+  const run = (): boolean => {
+    const [row] = db.pragma("wal_checkpoint(PASSIVE)") as readonly {
+      readonly log: number;
+      readonly checkpointed: number;
+    }[];
+    const { log: frames, checkpointed } = row!;
+    if (frames <= 0 || checkpointed < frames) return frames === 0;
+    readSync(log, header, 0, HEADER_BYTES, 0);
+    const name = header.toString("latin1", 16, 24);
+    const from = sealed.log === name ? sealed.frames : 0;
+    if (from < frames) seal(from, frames);
+    sealed = { log: name, frames };
+    return true;
+  };
+
   let next = 1;
 
   return {
@@ -69,20 +89,19 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
       checkPages(data, next, end, found);
       next = end + 1;
     },
-    run: () => {
-      const [row] = db.pragma("wal_checkpoint(PASSIVE)") as readonly {
-        readonly log: number;
-        readonly checkpointed: number;
-      }[];
-      const { log: frames, checkpointed } = row!;
-      if (frames <= 0 || checkpointed < frames) return frames === 0;
-      readSync(log, header, 0, HEADER_BYTES, 0);
-      const name = header.toString("latin1", 16, 24);
-      const from = sealed.log === name ? sealed.frames : 0;
-      if (from < frames) seal(from, frames);
-      sealed = { log: name, frames };
-      return true;
+    empty: () => {
+      if (!run()) return false;
+      // A crash in between leaves a file that says that it was closed, and then the log may be short.
+      db.pragma("user_version = 0");
+      const isThere = run();
+      if (isThere) {
+        db.pragma("wal_checkpoint(TRUNCATE)");
+        lengthen();
+      }
+      db.pragma(`user_version = ${OPEN}`);
+      return run() && isThere;
     },
+    run,
     watch: (wrote) => {
       watcher = wrote;
     },
