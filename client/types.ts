@@ -29,7 +29,16 @@ export interface Checked {
   readonly errors: readonly ErrorItem[];
 }
 
-export type Rule = "blocked" | "invalid" | "limit" | "forbidden_pair" | "shared_identifier" | "unlinked" | "scope";
+export type Rule =
+  | "blocked"
+  | "invalid"
+  | "limit"
+  | "forbidden_pair"
+  | "shared_identifier"
+  | "unlinked"
+  | "scope"
+  | "erased"
+  | "suppressed";
 
 export interface Linked {
   /** Null when a dry run would make a new profile. */

@@ -13,6 +13,9 @@ export type ChangeId = Branded<"ChangeId">;
 export type DeadLetterId = Branded<"DeadLetterId">;
 /** Names a forbidden pair of identifiers. */
 export type ForbiddenPairId = Branded<"ForbiddenPairId">;
+export type ErasureId = Branded<"ErasureId">;
+/** Names an identifier without telling it: see `core/identity/erasure.ts`. */
+export type Tomb = Branded<"Tomb">;
 /** Names one identifier for ever. The smallest uid of a component is the id of its profile. */
 export type Uid = Branded<"Uid">;
 export type ProfileId = Uid;

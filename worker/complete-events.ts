@@ -2,6 +2,7 @@ import { AppError } from "../core/errors.js";
 import { isFolding, type StoredEvent } from "../core/event/event.js";
 import type { Facet } from "../core/profile/facet.js";
 import { facetOf } from "../core/profile/fold.js";
+import { msOf } from "../core/event/time.js";
 import type { Assertion } from "../core/identity/model.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
 import type { FoldMark } from "../core/ports/event-store.js";
@@ -103,8 +104,9 @@ function parsePayload(payload: Buffer): unknown {
 }
 
 /** The order that the gateway decided is kept, so that the facet's identifier always comes first. */
-const assertionOf = ({ eventId, identifiers, scoped, keyId, receivedAt }: StoredEvent): Assertion => ({
+const assertionOf = ({ eventId, identifiers, scoped, keyId, receivedAt, effectiveTs }: StoredEvent): Assertion => ({
   identifiers,
   scoped,
+  effectiveAt: msOf(effectiveTs),
   evidence: { source: eventId, keyId, at: receivedAt },
 });

@@ -10,9 +10,18 @@ export interface Identifier {
 /**
  * `blocked`: a value that stands for nobody. `limit`: more values of a namespace than one profile may have. `forbidden_pair`: a forbidden
  * pair. `shared_identifier`: an identifier that too many people share. `unlinked`: it was unlinked after the assertion was made. `scope`:
- * a collect-only key may not link it.
+ * a collect-only key may not link it. `erased`: it was erased after the event. `suppressed`: it was erased for the future too.
  */
-export type DropRule = "blocked" | "invalid" | "limit" | "forbidden_pair" | "shared_identifier" | "unlinked" | "scope";
+export type DropRule =
+  | "blocked"
+  | "invalid"
+  | "limit"
+  | "forbidden_pair"
+  | "shared_identifier"
+  | "unlinked"
+  | "scope"
+  | "erased"
+  | "suppressed";
 
 /** An identifier that was sent and not linked, with the rule that said so. */
 export interface DroppedIdentifier {

@@ -24,6 +24,9 @@ export const instantOf = (ms: number): Instant => `${new Date(ms).toISOString().
 export const showInstant = (instant: Instant): string =>
   instant.endsWith("000000Z") ? `${instant.slice(0, 23)}Z` : `${instant.slice(0, -1).replace(/0+$/, "")}Z`;
 
+/** The millisecond since 1970 that it is in. */
+export const msOf = (instant: Instant): number => Date.parse(`${instant.slice(0, 23)}Z`);
+
 /** The first millisecond since 1970 that is not before it. */
 export const firstMsFrom = (instant: Instant): number =>
   Date.parse(`${instant.slice(0, 23)}Z`) + (instant.endsWith("000000Z") ? 0 : 1);

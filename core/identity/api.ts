@@ -3,20 +3,17 @@ import type { ChangeId, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../
 import type {
   Assertion,
   Change,
-  ChangePage,
   DroppedLink,
   Evidence,
   Link,
-  LinkPage,
   Member,
-  MemberPage,
   ForbiddenPair,
   ProfileRef,
   UndoOutcome,
   AssertResult,
   WalkedProfile,
-  WalkPage,
 } from "./model.js";
+import type { ChangePage, LinkPage, MemberPage, WalkPage } from "./pages.js";
 
 export interface PathLink {
   readonly from: Identifier;

@@ -1,5 +1,7 @@
 import type { ChangeId, EventId, IdentifierKey, KeyId, ForbiddenPairId, ProfileId, Uid } from "../ids.js";
 import type { DroppedIdentifier, DropRule, Identifier } from "../event/event.js";
+import type { ChangedDrop, ChangedIdentifier } from "./names.js";
+import type { Tombstone } from "./tombstone.js";
 
 /** The request that asserted it, the rule that unlinked a shared identifier, or the id of the event. */
 export type Source = "identify" | "alias" | "unlink" | "revert" | "allow" | "shared_identifier" | EventId;
@@ -22,6 +24,8 @@ export interface Assertion {
   readonly evidence: Evidence;
   /** By a collect-only key: it gives no profile a second value of a person's namespace. */
   readonly scoped?: boolean;
+  /** Of an event: when it happened, milliseconds since 1970. Without it, at the time of the evidence. */
+  readonly effectiveAt?: number;
 }
 
 /** The rules of a workspace for its profiles. */
@@ -43,7 +47,10 @@ export interface DroppedLink {
   readonly rule: DropRule;
 }
 
-/** `partial`: a rule dropped identifiers. `refused`: a rule forbids the alias, and nothing changed. */
+/**
+ * `partial`: a rule dropped identifiers. `refused`: nothing changed, because a rule forbids the alias, the event is of somebody who was
+ * erased, or all identifiers are suppressed.
+ */
 export type Outcome = (typeof ASSERT_OUTCOMES)[number];
 const ASSERT_OUTCOMES = ["created", "linked", "merged", "unchanged", "partial", "refused"] as const;
 /** `forbidden`: the pair was already apart and may no longer be joined. `allowed`: it may be joined again. */
@@ -77,8 +84,13 @@ export interface AssertResult {
   readonly facet: Uid | null;
   /** Null when there is no record, because nothing changed and nothing worth knowing was dropped. */
   readonly changeId: ChangeId | null;
-  /** The rule that refuses an alias; then `before` are the profiles of both sides, as far as they are known. */
+  /**
+   * The rule that refuses it; of an alias `before` are then the profiles of both sides, as far as they are known. `erased` and
+   * `suppressed` leave no record.
+   */
   readonly rule: DropRule | null;
+  /** What refuses it by `erased` or `suppressed`; else null. */
+  readonly refusedBy: Tombstone | null;
   /** The profiles concerned, before and after, by id. */
   readonly before: readonly ProfileRef[];
   readonly after: readonly ProfileRef[];
@@ -121,10 +133,15 @@ export interface SeenIdentifier {
   readonly component: Component;
   /** When it was last unlinked, milliseconds since 1970; older assertions do not count. Null: never. */
   readonly unlinkedAt: number | null;
-  /** Values of limited namespaces that it was seen with: those linked to it now, and those that a rule kept apart from it. */
-  readonly seenWith: readonly IdentifierKey[];
+  /**
+   * Values of limited namespaces that it was seen with: those linked to it now, and those that a rule kept apart from it. Keys of the
+   * read set as they are, all others as `HiddenKey`.
+   */
+  readonly seenWith: readonly (IdentifierKey | HiddenKey)[];
   /** It is marked as a shared identifier. */
   readonly isShared: boolean;
+  /** It was erased before and came back; absent otherwise. */
+  readonly isReturned?: true;
 }
 
 export interface SeenComponent extends Summary, ProfileRef {
@@ -132,7 +149,10 @@ export interface SeenComponent extends Summary, ProfileRef {
   readonly rev: number;
 }
 
-/** What the graph holds of a read set. What does not exist is absent. */
+/** A key that is only to be counted and compared: nobody can read the value from it. */
+export type HiddenKey = string & { readonly hidden: unique symbol };
+
+/** What the graph holds of a read set. What does not exist, or was erased, is absent. */
 export interface Snapshot {
   readonly identifiers: ReadonlyMap<IdentifierKey, SeenIdentifier>;
   readonly components: ReadonlyMap<Component, SeenComponent>;
@@ -140,6 +160,8 @@ export interface Snapshot {
   readonly linked: ReadonlySet<PairKey>;
   /** The pairs of the read set whose link was removed. */
   readonly removed: ReadonlyMap<PairKey, RemovedLink>;
+  /** Of those keys that were erased at any time, also if they came back. Only if the read set asks for what the rules need. */
+  readonly tombstones: ReadonlyMap<IdentifierKey, Tombstone>;
 }
 
 export interface RemovedLink {
@@ -160,6 +182,8 @@ export interface CreatePlan {
   readonly uid: Uid;
   /** Position in `Plan.components`. */
   readonly component: number;
+  /** It was erased before; absent otherwise. */
+  readonly isReturned?: true;
 }
 
 export interface LinkPlan {
@@ -209,7 +233,7 @@ export interface UnlinkedPlan {
 /** Values of limited namespaces that a rule kept apart from the identifier; added to those already stored. */
 export interface SeenWithPlan {
   readonly key: IdentifierKey;
-  readonly seenWith: readonly IdentifierKey[];
+  readonly seenWith: readonly (IdentifierKey | HiddenKey)[];
   /** It is now a shared identifier. */
   readonly isShared: boolean;
 }
@@ -232,13 +256,13 @@ export interface Change {
   readonly at: number;
   readonly evidence: Evidence;
   /** The identifiers of the request, including those that were dropped. */
-  readonly identifiers: readonly Identifier[];
+  readonly identifiers: readonly ChangedIdentifier[];
   readonly outcome: Outcome | UndoOutcome;
   /** Ids of the profiles concerned, before and after; sorted. `before` is empty when everything was new. */
   readonly before: readonly ProfileId[];
   readonly after: readonly ProfileId[];
   /** Of a revert: links that a rule kept removed, 1,000 at most. */
-  readonly dropped: readonly (DroppedIdentifier | DroppedLink)[];
+  readonly dropped: readonly ChangedDrop[];
   /** Of a refusal. */
   readonly rule: DropRule | null;
   /** The change that a revert undoes. */
@@ -290,27 +314,4 @@ export interface LinkState {
 export interface WalkedProfile extends ProfileRef {
   /** All of them, by uid; null: there are more than the page shows, or they are being moved. */
   readonly members: readonly Pick<Member, "uid" | "identifier">[] | null;
-}
-
-export interface WalkPage {
-  readonly limit: number;
-  readonly after: ProfileId | null;
-  /** Of a profile with more of them none is shown. */
-  readonly membersMax: number;
-}
-
-export interface MemberPage {
-  readonly limit: number;
-  readonly after: Uid | null;
-}
-
-export interface LinkPage {
-  readonly limit: number;
-  readonly after: { readonly from: Uid; readonly to: Uid } | null;
-}
-
-export interface ChangePage {
-  readonly limit: number;
-  /** Older than this one. */
-  readonly before: ChangeId | null;
 }

@@ -1,20 +1,27 @@
-import type { ChangeId, ForbiddenPairId, IdentifierKey, ProfileId, WorkspaceId } from "../ids.js";
+import type {
+  Buried,
+  Erasure,
+  ErasureAdvance,
+  ErasurePreview,
+  ErasureRequest,
+  ErasureResult,
+  ErasureTarget,
+} from "../identity/erasure.js";
+import type { Tombstone } from "../identity/tombstone.js";
+import type { ChangeId, ErasureId, ForbiddenPairId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../ids.js";
 import type {
   Change,
-  ChangePage,
   ForbiddenPair,
   Link,
-  LinkPage,
   LinkState,
   Member,
-  MemberPage,
   ProfileRef,
   ReadSet,
   Repeat,
   Snapshot,
   WalkedProfile,
-  WalkPage,
 } from "../identity/model.js";
+import type { ChangePage, LinkPage, MemberPage, WalkPage } from "../identity/pages.js";
 import type { Decide, Turn } from "../identity/step.js";
 import type { Page, Port } from "./port.js";
 
@@ -92,6 +99,58 @@ export interface ForbiddenPairs {
   /** Forbidden pairs by id. */
   forbiddenPairs(workspace: WorkspaceId, page: Page<ForbiddenPairId>): Promise<readonly ForbiddenPair[]>;
 }
+
+/** Erasing people, and what is left of them. */
+export type Erasures = {
+  /** What would go; null when a profile id names nobody and never did. Throws `conflict` when the identifiers are in several profiles. */
+  previewErasure(workspace: WorkspaceId, target: ErasureTarget): Promise<ErasurePreview | null>;
+  /**
+   * One atomic step: the profile is gone for every read but those of this part, by any of its identifiers and ids, with its links and
+   * forbidden pairs. Each of its identifiers, and each given one that is in no profile, has a tombstone from then on. Other profiles
+   * stay as they are. An identifier that is seen again gets a new uid. Nothing changes unless it answers `erased`.
+   *
+   * What would go is asked for again with nothing new in it: `repeated`. The same with `suppress`, where that is new, is a new erasure.
+   */
+  erase(workspace: WorkspaceId, request: ErasureRequest): Promise<ErasureResult>;
+  /**
+   * Takes away at most about `max` more of what is left of it: links, and names in the records of changes. Repeating it is safe, also at
+   * once by several processes. Answers the record; once `isGone`, nothing is left but tombstones. Null if there is no such erasure.
+   */
+  continueErasure(workspace: WorkspaceId, erasureId: ErasureId, max: number): Promise<Erasure | null>;
+  /** The record, or null. */
+  findErasure(workspace: WorkspaceId, erasureId: ErasureId): Promise<Erasure | null>;
+  /** Records by id, newest first, older than `before`. */
+  erasures(
+    workspace: WorkspaceId,
+    page: { readonly limit: number; readonly before: ErasureId | null },
+  ): Promise<readonly Erasure[]>;
+  /** Those of all workspaces without `completedAt`, oldest first, after `after`. */
+  openErasures(page: Page<ErasureId>): Promise<readonly Erasure[]>;
+  /** Replaces what others noted, if the record's `rev` is still this one; the record after it, or null if not. */
+  advanceErasure(
+    workspace: WorkspaceId,
+    erasureId: ErasureId,
+    rev: number,
+    advance: ErasureAdvance,
+  ): Promise<Erasure | null>;
+  /** Adds to `late`. `rev` stays. */
+  countLate(workspace: WorkspaceId, erasureId: ErasureId, events: number, at: number): Promise<void>;
+  /** Ends its suppression; the first time counts. The record after it, or null if there is none. */
+  readmit(workspace: WorkspaceId, erasureId: ErasureId, at: number): Promise<Erasure | null>;
+  /** Whether anybody was ever erased: a cheap read, never cached. */
+  hasErasures(workspace: WorkspaceId): Promise<boolean>;
+  /** The tombstones of those keys that have one, as they are at the moment. */
+  tombstones(workspace: WorkspaceId, keys: readonly IdentifierKey[]): Promise<ReadonlyMap<IdentifierKey, Tombstone>>;
+  /** Those of these that name an identifier that is in a profile. */
+  livingUids(workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlySet<Uid>>;
+  /** What it buried, by tomb, after `after`: all of it once `isGone`. */
+  buried(workspace: WorkspaceId, erasureId: ErasureId, page: Page<Buried["tomb"]>): Promise<readonly Buried[]>;
+  /**
+   * Writes the record and tombstones of an erasure that a restored store lacks; what stands already stays. It takes nobody out of a
+   * profile.
+   */
+  restoreErasure(workspace: WorkspaceId, erasure: Erasure, buried: readonly Buried[]): Promise<void>;
+};
 
 /** All of it: what a backend implements. A user of the port asks only for the part it needs. */
 export interface IdentityGraph extends Port, GraphTransactions, ProfileReads, ChangeLog, ForbiddenPairs {}

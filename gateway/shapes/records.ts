@@ -23,11 +23,23 @@ export const RULE = Type.Enum(
     shared_identifier: true,
     unlinked: true,
     scope: true,
+    erased: true,
+    suppressed: true,
   }),
 );
 
 export const DROPPED_IDENTIFIER = record({ identifier: SHOWN_IDENTIFIER, rule: RULE });
 export const DROPPED_LINK = record({ from: SHOWN_IDENTIFIER, to: SHOWN_IDENTIFIER, rule: RULE });
+
+/** In a record of a change: of an identifier that was erased only the namespace is left. */
+const CHANGED_IDENTIFIER = Type.Union([
+  SHOWN_IDENTIFIER,
+  record({ namespace: Type.String(), erased: Type.Literal(true) }),
+]);
+const CHANGED_DROP = Type.Union([
+  record({ identifier: CHANGED_IDENTIFIER, rule: RULE }),
+  record({ from: CHANGED_IDENTIFIER, to: CHANGED_IDENTIFIER, rule: RULE }),
+]);
 
 export const REF = record({ profile_id: UUID, size: Type.Integer({ minimum: 1 }) });
 export const showRef = ({ profileId, size }: ProfileRef) => ({ profile_id: profileId, size });
@@ -60,10 +72,10 @@ export const CHANGE = record({
   outcome: Type.Enum(OUTCOMES),
   ...SOURCE,
   key_id: Type.String(),
-  identifiers: Type.Array(SHOWN_IDENTIFIER),
+  identifiers: Type.Array(CHANGED_IDENTIFIER),
   before: Type.Array(UUID),
   after: Type.Array(UUID),
-  dropped: Type.Array(Type.Union([DROPPED_IDENTIFIER, DROPPED_LINK])),
+  dropped: Type.Array(CHANGED_DROP),
   rule: Type.Optional(RULE),
   reverts: Type.Optional(UUID),
 });

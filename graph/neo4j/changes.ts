@@ -1,13 +1,15 @@
-import { identifierKey, type DropRule, type Identifier } from "../../core/event/event.js";
+import { identifierKey, type DropRule } from "../../core/event/event.js";
+import { isNamed } from "../../core/identity/names.js";
 import type { ChangeId, IdentifierKey, KeyId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Change, Evidence, Source } from "../../core/identity/model.js";
+import type { ChangedIdentifier } from "../../core/identity/names.js";
 import { subjectsOf } from "../rules/subjects.js";
 import { whole, type Row } from "./client.js";
 
 /** The record, and those of its identifiers that the step has read. */
 export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: IdentifierKey) => Uid | undefined) {
   const { changeId, at, evidence, identifiers, outcome, before, after, dropped, rule, reverts } = change;
-  const named = identifiers.flatMap((identifier) => uidOf(identifierKey(ws, identifier)) ?? []);
+  const named = identifiers.filter(isNamed).flatMap((identifier) => uidOf(identifierKey(ws, identifier)) ?? []);
   return {
     id: changeId,
     at: whole(at),
@@ -31,11 +33,14 @@ export const sourceOf = ({ source }: Evidence) =>
 
 const NAMED: ReadonlySet<string> = new Set(["identify", "alias", "unlink", "revert", "allow", "shared_identifier"]);
 
-/** Readable, and injective: no namespace holds a colon, and no rule a space. */
-const nameOf = ({ namespace, value }: Identifier): string => `${namespace}:${value}`;
+/** Readable, and injective: no namespace holds a colon, and no rule a space. One that was erased has no colon. */
+const nameOf = (one: ChangedIdentifier): string =>
+  isNamed(one) ? `${one.namespace}:${one.value}` : `${one.namespace}${ERASED}`;
+const ERASED = " (erased)";
 
-function named(name: string): Identifier {
+function named(name: string): ChangedIdentifier {
   const colon = name.indexOf(":");
+  if (colon === -1) return { namespace: name.slice(0, -ERASED.length), erased: true };
   return { namespace: name.slice(0, colon), value: name.slice(colon + 1) };
 }
 

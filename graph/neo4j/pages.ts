@@ -35,6 +35,7 @@ import {
 } from "./cypher/reads.js";
 import { withOneRetry } from "./failure.js";
 import { identifierKey } from "../../core/event/event.js";
+import { isNamed } from "../../core/identity/names.js";
 import { linkKey } from "./snapshot.js";
 
 /** A page of what a profile holds. */
@@ -235,9 +236,9 @@ export function createRecords(client: Client): Records {
 
 /** A change of several identifiers has its links among them, one of a single identifier has them around it. */
 function traceOf(ws: WorkspaceId, { changeId: change, identifiers }: Change): readonly [string, Parameters] {
-  const keys = identifiers.map((identifier) => identifierKey(ws, identifier));
-  return keys.length === 1
-    ? [LINKS_OF_ONE, { ws, change, key: keys[0] }]
+  const keys = identifiers.filter(isNamed).map((identifier) => identifierKey(ws, identifier));
+  return identifiers.length === 1
+    ? [LINKS_OF_ONE, { ws, change, key: keys[0] ?? "" }]
     : [LINKS_OF_PAIRS, { ws, change, pairs: pairsOf(keys).map(linkKey) }];
 }
 

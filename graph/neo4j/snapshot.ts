@@ -11,6 +11,7 @@ import {
   type SeenIdentifier,
   type ReadSet,
 } from "../../core/identity/model.js";
+import { EMPTY_SNAPSHOT } from "../rules/working-state.js";
 import { whole, type Parameters, type Row } from "./client.js";
 
 /** What a statement looks at, by position. */
@@ -62,7 +63,8 @@ export function snapshotOf({ keys, pairs }: Lookups, { found, linked }: FoundRow
     identifiers.set(keys[position]!, { uid, component: profileId, isShared, ...NO_MARKS });
     components.set(profileId, { profileId, size, ...NO_SUMMARY });
   }
-  return { identifiers, components, linked: new Set(linked.map((position) => pairs[position]!)), removed: new Map() };
+  const stands = linked.map((position) => pairs[position]!);
+  return { ...EMPTY_SNAPSHOT, identifiers, components, linked: new Set(stands) };
 }
 
 /** Neo4j indexes up to 8 KB; two long keys are more. No pair key begins with a letter. */
@@ -114,7 +116,7 @@ export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId,
   const { linked, removed } = linksOf(lookups, links);
   const identifiers = identifiersOf(lookups, found, new Map(seenWith), rules);
   const annexed = found.flatMap(([profileId, , , , , isAnnexed]) => (isAnnexed && profileId !== null ? profileId : []));
-  return { snapshot: { identifiers, components, linked, removed }, annexed: new Set(annexed) };
+  return { snapshot: { identifiers, components, linked, removed, tombstones: new Map() }, annexed: new Set(annexed) };
 }
 
 function componentsOf(found: readonly RulesRow[]): ReadonlyMap<ProfileId, SeenComponent> {

@@ -24,6 +24,7 @@ import {
   type WorkingState,
   type WorkingComponent,
 } from "./working-state.js";
+import { leftOf } from "./erased.js";
 import { isRepeat } from "./repeats.js";
 import { isStale, select, selectFacetAlone, type Selection } from "./select.js";
 import {
@@ -73,6 +74,7 @@ export function unchanged(profile: Omit<Repeat, "isShared">): AssertResult {
     facet,
     changeId: null,
     rule: null,
+    refusedBy: null,
     before: refs,
     after: refs,
   };
@@ -83,7 +85,16 @@ interface Applied {
   readonly stillLinked: readonly Identifier[];
 }
 
+/** What erasures leave of it is applied; what they take is answered, and stands in no record. */
 function apply(working: WorkingState, request: Request, rules: Rules): Applied {
+  const left = leftOf(working, request, rules);
+  if (left.kind === "refused") return { result: left.result, stillLinked: [] };
+  const applied = applyLeft(working, left.request, rules);
+  if (left.lost.length === 0) return applied;
+  return { ...applied, result: { ...applied.result, dropped: [...left.lost, ...applied.result.dropped] } };
+}
+
+function applyLeft(working: WorkingState, request: Request, rules: Rules): Applied {
   const known = workingComponentOf(working, request.keys[0]!);
   // Whatever the rules say now: existing links stay.
   const isInside = (key: IdentifierKey): boolean => workingComponentOf(working, key) === known;
@@ -136,6 +147,7 @@ function keep(working: WorkingState, request: Request, { kept, dropped }: Select
     facet: facetOf(working, request, kept),
     changeId: isRecorded ? request.changeId : null,
     rule: null,
+    refusedBy: null,
     before,
     after: [refOf(group)],
   };
@@ -160,6 +172,7 @@ function refuse(working: WorkingState, request: Request, dropped: readonly Dropp
     facet: null,
     changeId,
     rule,
+    refusedBy: null,
     before: refs,
     after: refs,
   };

@@ -1,7 +1,8 @@
 import { AppError } from "../../core/errors.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { Uid, WorkspaceId } from "../../core/ids.js";
-import type { Member, MemberPage, Rules } from "../../core/identity/model.js";
+import type { Member, Rules } from "../../core/identity/model.js";
+import type { MemberPage } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { readSetWith } from "./read-set.js";
 

@@ -21,6 +21,8 @@ export function repeatIn({ identifiers, components, linked }: Snapshot, keys: re
   if (first === undefined || profile === undefined) return null;
   const isInside = (key: IdentifierKey): boolean => identifiers.get(key)?.component === first.component;
   if (!isRepeat(keys, isInside, (pair) => linked.has(pair))) return null;
+  // Whether an event that names one of these is older than its erasure is decided in a step.
+  if (keys.some((key) => identifiers.get(key)!.isReturned === true)) return null;
   const isShared = keys.some((key) => identifiers.get(key)!.isShared);
   return { profileId: profile.profileId, size: profile.size, facet: first.uid, isShared };
 }

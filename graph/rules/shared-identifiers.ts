@@ -1,7 +1,7 @@
 import type { Identifier } from "../../core/event/event.js";
 import type { IdentifierKey } from "../../core/ids.js";
 import { pairKey, type Rules } from "../../core/identity/model.js";
-import { workingComponentOf, isLinked, type WorkingState } from "./working-state.js";
+import { workingComponentOf, isLinked, type SeenWith, type WorkingState } from "./working-state.js";
 import type { Request } from "./read-set.js";
 
 /** Positions of the identifiers that were seen with too many values of limited namespaces. */
@@ -78,7 +78,7 @@ const isHeld = (working: WorkingState, key: IdentifierKey): boolean =>
 export const isHeldThoughShared = (working: WorkingState, key: IdentifierKey): boolean =>
   (working.seenWithPlans.get(key) ?? working.snapshot.identifiers.get(key))?.isShared === true && isHeld(working, key);
 
-const seenWithOf = ({ snapshot, seenWith }: WorkingState, key: IdentifierKey): Set<IdentifierKey> =>
+const seenWithOf = ({ snapshot, seenWith }: WorkingState, key: IdentifierKey): SeenWith =>
   seenWith.get(key) ?? new Set(snapshot.identifiers.get(key)?.seenWith);
 
 const limitedOthers = (

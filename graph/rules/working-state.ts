@@ -5,6 +5,7 @@ import {
   type Change,
   type Component,
   type ComponentPlan,
+  type HiddenKey,
   type LinkPlan,
   type PairKey,
   type Snapshot,
@@ -33,6 +34,8 @@ interface Create {
   readonly group: WorkingComponent;
 }
 
+export type SeenWith = Set<IdentifierKey | HiddenKey>;
+
 /** What a step will write, while it is being decided: each request sees the effect of those before it. */
 export interface WorkingState {
   readonly snapshot: Snapshot;
@@ -42,7 +45,7 @@ export interface WorkingState {
   readonly links: LinkPlan[];
   readonly changes: Change[];
   /** What identifiers were seen with since the snapshot was taken. */
-  readonly seenWith: Map<IdentifierKey, Set<IdentifierKey>>;
+  readonly seenWith: Map<IdentifierKey, SeenWith>;
   readonly seenWithPlans: Map<IdentifierKey, SeenWithPlan>;
 }
 
@@ -155,6 +158,7 @@ export const EMPTY_SNAPSHOT: Snapshot = {
   components: new Map(),
   linked: new Set(),
   removed: new Map(),
+  tombstones: new Map(),
 };
 
 export const EMPTY_PLAN: Plan = {
@@ -180,12 +184,10 @@ export function planOf(working: WorkingState): Plan | null {
   return {
     ...EMPTY_PLAN,
     components: componentPlans(working),
-    creates: creates.map(({ key, identifier, uid, group }) => ({
-      key,
-      identifier,
-      uid,
-      component: positions.get(endOf(group))!,
-    })),
+    creates: creates.map(({ key, identifier, uid, group }) => {
+      const create = { key, identifier, uid, component: positions.get(endOf(group))! };
+      return working.snapshot.tombstones.has(key) ? Object.assign(create, { isReturned: true as const }) : create;
+    }),
     links: working.links,
     changes: working.changes,
     seenWith: [...working.seenWithPlans.values()],

@@ -1,12 +1,14 @@
 import type { Database } from "../../core/database.js";
 import type { ChangeId, KeyId, WorkspaceId } from "../../core/ids.js";
 import { OUTCOMES, type Change, type Plan, type Source } from "../../core/identity/model.js";
+import { isNamed } from "../../core/identity/names.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { prepareInsert } from "./insert.js";
 import { bytesBefore, changeBytes, changeIdOf } from "./encoding.js";
 import { inTurns, type Read } from "./pages.js";
 
-type Named = readonly [namespace: string, value: string];
+/** Without a value: it was erased. */
+type Named = readonly [namespace: string, value?: string];
 
 /** The part of a record that has no column of its own: short, because each step writes one, and without fields that are mostly empty. */
 interface ChangeRecord {
@@ -22,7 +24,7 @@ interface ChangeRecord {
 
 const recordOf = ({ at, evidence, identifiers, before, after, dropped, rule, reverts }: Change): Buffer => {
   const record: ChangeRecord = {
-    identifiers: identifiers.map(({ namespace, value }): Named => [namespace, value]),
+    identifiers: identifiers.map((one): Named => (isNamed(one) ? [one.namespace, one.value] : [one.namespace])),
     ...(before.length > 0 && { before }),
     after,
     ...(dropped.length > 0 && { dropped }),
@@ -63,7 +65,9 @@ const changeOf = ([id, outcome, source, keyId, at, blob]: ChangeRow): Change => 
     changeId: changeIdOf(id.toString("hex")),
     at: record.at ?? at,
     evidence: { source, keyId, at },
-    identifiers: record.identifiers.map(([namespace, value]) => ({ namespace, value })),
+    identifiers: record.identifiers.map(([namespace, value]) =>
+      value === undefined ? { namespace, erased: true } : { namespace, value },
+    ),
     outcome,
     before: record.before ?? [],
     after: record.after,

@@ -54,6 +54,6 @@ export const forbiddenText = ({ forbidden }: Summary): string | null =>
 export const forbiddenOf = (text: string | null): Summary["forbidden"] =>
   text === null ? [] : (JSON.parse(text) as Summary["forbidden"]);
 
-export const seenWithBlob = (keys: Iterable<IdentifierKey>): Buffer => Buffer.from(JSON.stringify([...keys]));
+export const seenWithBlob = (keys: Iterable<string>): Buffer => Buffer.from(JSON.stringify([...keys]));
 export const seenWithOf = (blob: Buffer | null): readonly IdentifierKey[] =>
   blob === null ? [] : (JSON.parse(blob.toString()) as readonly IdentifierKey[]);

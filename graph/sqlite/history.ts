@@ -1,6 +1,7 @@
 import type { Database, SqlValue } from "../../core/database.js";
 import type { ChangeId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
-import type { Change, ChangePage } from "../../core/identity/model.js";
+import type { Change } from "../../core/identity/model.js";
+import type { ChangePage } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { subjectsOf } from "../rules/subjects.js";
 import { prepareFindChange } from "./changes.js";

@@ -6,6 +6,7 @@ import { prepareFindProfile } from "./profiles.js";
 import { changeBytes, changeIdOf, keyBlob, keyOf, keyPrefix } from "./encoding.js";
 import { ROWS_PER_TURN, type Read, nextTurn } from "./pages.js";
 import { identifierKey } from "../../core/event/event.js";
+import { isNamed } from "../../core/identity/names.js";
 
 /** How far a reader came: through all members up to `from`; with `to` set, of that one only to the links up to it. */
 interface Place {
@@ -164,7 +165,7 @@ export function createChangeTraces(
   const incident = createIncident(database, read);
 
   const endsOf = (workspace: WorkspaceId, { identifiers }: Change): readonly End[] =>
-    identifiers.flatMap((identifier) => {
+    identifiers.filter(isNamed).flatMap((identifier) => {
       const key = identifierKey(workspace, identifier);
       const row = findRow.get([keyBlob(key)])?.[0] as number | undefined;
       return row === undefined ? [] : { key, row };

@@ -94,6 +94,7 @@ const emptySnapshot = (): RowSnapshot => ({
   components: new Map(),
   linked: new Set(),
   removed: new Map(),
+  tombstones: new Map(),
 });
 
 type Row = readonly unknown[];

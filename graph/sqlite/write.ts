@@ -1,6 +1,7 @@
 import type { Database } from "../../core/database.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
+import { isNamed } from "../../core/identity/names.js";
 import type { Plan } from "../../core/identity/model.js";
 import { prepareChangeWriter } from "./changes.js";
 import { prepareComponentWriter } from "./components.js";
@@ -41,7 +42,7 @@ export function preparePlanWriter(database: Database) {
     raiseRevs(workspace, plan, locations, written);
     writeMarks(workspace, plan, locations, changes);
     writeSubjects(plan.changes, ({ identifiers }) =>
-      identifiers.flatMap((one) => locations.find(identifierKey(workspace, one)) ?? []),
+      identifiers.filter(isNamed).flatMap((one) => locations.find(identifierKey(workspace, one)) ?? []),
     );
   };
 }

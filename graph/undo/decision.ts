@@ -1,4 +1,3 @@
-import type { Identifier } from "../../core/event/event.js";
 import type { UndoResult } from "../../core/identity/api.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid } from "../../core/ids.js";
 import type { Change, KeyPair, Plan, ProfileRef, Rules, Snapshot } from "../../core/identity/model.js";
@@ -98,7 +97,7 @@ export type StepPlan =
 
 /** The change record without its id, its time and its evidence. */
 export interface UndoRecord {
-  readonly identifiers: readonly Identifier[];
+  readonly identifiers: Change["identifiers"];
   readonly reverts: ChangeId | null;
 }
 

@@ -102,7 +102,7 @@ export async function lookInTurns(
     }
     await nextTurn();
   }
-  return { identifiers, components, linked: new Set(), removed: new Map() };
+  return { identifiers, components, linked: new Set(), tombstones: new Map(), removed: new Map() };
 }
 
 /** A profile as it was read, after the snapshot. */

@@ -1,6 +1,7 @@
 import { AppError } from "../../core/errors.js";
 import { identifierKey, identifierOf, type DropRule } from "../../core/event/event.js";
 import type { PathLink, UndoResult } from "../../core/identity/api.js";
+import { isNamed } from "../../core/identity/names.js";
 import type { ChangeId, IdentifierKey } from "../../core/ids.js";
 import {
   pairKey,
@@ -65,7 +66,7 @@ export async function prepareRevert(reading: Reading, changeId: ChangeId): Promi
   const { graph, workspace, memory } = reading;
   const reverted = await graph.findChange(workspace, changeId);
   if (reverted === null) throw new AppError("not_found", "There is no such change.");
-  const all = reverted.identifiers.map((identifier) => identifierKey(workspace, identifier));
+  const all = reverted.identifiers.filter(isNamed).map((identifier) => identifierKey(workspace, identifier));
   const earlier = await graph.linksOfChange(workspace, reverted);
   memory.take(earlier.length * CHANGED_LINK_BYTES);
   const snapshot = await lookInTurns(reading, [...new Set([...all, ...earlier.flatMap(({ pair }) => pair)])]);
@@ -100,8 +101,9 @@ async function unlinkOf({ graph, workspace }: Reading, reverted: Change): Promis
   let root: Change | null = reverted;
   while (root !== null && root.reverts !== null) root = await graph.findChange(workspace, root.reverts);
   const isUnlink = root?.evidence.source === "unlink" || root?.evidence.source === "shared_identifier";
-  if (root?.identifiers.length !== 1 || !isUnlink) return null;
-  const key = identifierKey(workspace, root.identifiers[0]!);
+  const [only] = root?.identifiers ?? [];
+  if (root?.identifiers.length !== 1 || !isUnlink || !isNamed(only!)) return null;
+  const key = identifierKey(workspace, only);
   return { key, isLast: await graph.isUnlinkedBy(workspace, key, reverted.changeId) };
 }
 

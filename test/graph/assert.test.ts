@@ -33,6 +33,7 @@ const seeing = (components: Readonly<Record<string, Component>>, ...links: reado
   ),
   linked: new Set(links.map(pair)),
   removed: new Map(),
+  tombstones: new Map(),
 });
 const location = (letter: string, component: Component) => ({
   uid: uid(letter),
@@ -77,6 +78,7 @@ describe("The identity rules", () => {
         facet: uid("b"),
         changeId: planned(decision).changes[0]!.changeId,
         rule: null,
+        refusedBy: null,
         before: [],
         after: [refOf("ab")],
       });
@@ -131,6 +133,7 @@ describe("The identity rules", () => {
         facet: uid("c"),
         changeId: null,
         rule: null,
+        refusedBy: null,
         before: [refOf("abc")],
         after: [refOf("abc")],
       });

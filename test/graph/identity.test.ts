@@ -50,6 +50,7 @@ describe("Identity", () => {
       facet: again.facet,
       changeId: null,
       rule: null,
+      refusedBy: null,
       before: [{ profileId: created.profileId, size: 2 }],
       after: [{ profileId: created.profileId, size: 2 }],
     });

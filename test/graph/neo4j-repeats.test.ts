@@ -52,6 +52,7 @@ function aServer(held: ReadonlyMap<string, Repeat>, twice: ReadonlySet<string> =
         components: new Map([[component, profile]]),
         linked: new Set(),
         removed: new Map(),
+        tombstones: new Map(),
       };
     },
   });

@@ -7,6 +7,7 @@ import { createGraphBuilder, type ComponentGraph } from "../../graph/undo/compon
 import { removalSteps } from "../../graph/undo/removal.js";
 import { splitWithout } from "../../graph/undo/split.js";
 import { NO_RULES } from "../../graph/rules/assert.js";
+import { EMPTY_SNAPSHOT } from "../../graph/rules/working-state.js";
 import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
 import { aChange } from "../support/identity/plans.js";
 
@@ -79,7 +80,7 @@ function mostLooks(size: number, workspace: WorkspaceId, border: Border | null):
     };
     const seen = (uid: Uid): SeenIdentifier => ({ uid, component: 1, unlinkedAt: null, seenWith: [], isShared: false });
     const identifiers = new Map<IdentifierKey, SeenIdentifier>(step.keys.map((one) => [one, seen(members[0]!.uid)]));
-    const now = { identifiers, components: new Map([[1, component]]), linked: new Set<never>(), removed: new Map() };
+    const now = { ...EMPTY_SNAPSHOT, identifiers, components: new Map([[1, component]]) };
     looks.count = 0;
     const planned = step.plan({ now, border, change: aChange(), rules: NO_RULES });
     most = Math.max(most, looks.count);

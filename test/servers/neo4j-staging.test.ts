@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import neo4j from "neo4j-driver";
 import type { KeyId, ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { Evidence, Member, MemberPage } from "../../core/identity/model.js";
+import type { Evidence, Member } from "../../core/identity/model.js";
+import type { MemberPage } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
 import { BRING_OVER, STAGE } from "../../graph/neo4j/cypher/staging.js";

@@ -102,6 +102,7 @@ export function snapshotOf({
         .filter((pair) => !gone.has(pair)),
     ),
     removed: gone,
+    tombstones: new Map(),
   };
 }
 

@@ -59,7 +59,7 @@ function check(row: Row, rules: Rules): void {
   assert.deepEqual((plan ?? EMPTY_PLAN).seenWith.map(showTouch), row.seenWith ?? []);
 }
 
-const nameAt = (key: IdentifierKey): string => nameOf(identifierOf(key));
+const nameAt = (key: SeenWithPlan["seenWith"][number]): string => nameOf(identifierOf(key as IdentifierKey));
 const showTouch = ({ key, seenWith, isShared }: SeenWithPlan): string =>
   `${nameAt(key)} +${seenWith.map(nameAt).join(" ")}${isShared ? " shared_identifier" : ""}`;
 

@@ -92,7 +92,7 @@ async function readInSteps(state: MemoryState, want: ReadSet, pause: () => Promi
     for (const one of seen.linked) linked.add(one);
     for (const [one, at] of seen.removed) removed.set(one, at);
   }
-  return { identifiers, components, linked, removed };
+  return { identifiers, components, linked, removed, tombstones: new Map() };
 }
 
 /** Runs tasks that pause, one step at a time, in an order that the seed alone decides. */

@@ -1,6 +1,7 @@
 import { AppError } from "../../../core/errors.js";
 import { identifierKey } from "../../../core/event/event.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
+import { isNamed } from "../../../core/identity/names.js";
 import type { Change, Member, ReadSet } from "../../../core/identity/model.js";
 import { atOnce } from "../../../core/identity/step.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
@@ -220,7 +221,7 @@ function createRecordReads(state: MemoryState, open: Open): RecordReads {
         const uids = new Set(members.map(({ uid }) => uid));
         const keys = new Set(members.map(({ identifier }) => identifierKey(workspace, identifier)));
         const isAbout = (change: Change): boolean =>
-          change.identifiers.some((one) => keys.has(identifierKey(workspace, one))) ||
+          change.identifiers.filter(isNamed).some((one) => keys.has(identifierKey(workspace, one))) ||
           subjectsOf(change).some((uid) => uids.has(uid));
         return newest(workspace, isAbout, page);
       }),

@@ -154,6 +154,7 @@ function link(state: MemoryState, workspace: WorkspaceId, assertion: Assertion):
     facet: state.uids.get(keys[0]!)!,
     changeId: null,
     rule: null,
+    refusedBy: null,
     before: refs,
     after: refs,
   };

@@ -23,7 +23,7 @@ export interface MemorySeat {
   readonly workspace: WorkspaceId;
   component: number;
   unlinked: { readonly at: number; readonly by: ChangeId } | null;
-  seenWith: readonly IdentifierKey[];
+  seenWith: SeenIdentifier["seenWith"];
   isShared: boolean;
 }
 
@@ -74,7 +74,7 @@ export function lookAt(state: MemoryState, { keys, pairs, rules }: ReadSet): Sna
     if (link.removedAt === null) linked.add(pairKey(a, b));
     else if (rules !== undefined) removed.set(pairKey(a, b), { at: link.removedAt, by: link.by });
   }
-  return { identifiers, components, linked, removed };
+  return { identifiers, components, linked, removed, tombstones: new Map() };
 }
 
 export function borderOf(state: MemoryState, sets: readonly (readonly IdentifierKey[])[]): Border {
@@ -119,7 +119,7 @@ export function seenOf(state: MemoryState, key: IdentifierKey, rules: ReadSet["r
   };
 }
 
-const namespaceOf = (key: IdentifierKey): string => key.split(":")[1]!;
+const namespaceOf = (key: string): string => key.split(":")[1]!;
 
 const neighboursOf = ({ links }: MemoryState, key: IdentifierKey): readonly IdentifierKey[] =>
   [...links.values()]

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import type { Identity } from "../../../core/identity/api.js";
 import type { ProfileId, WorkspaceId } from "../../../core/ids.js";
+import type { Identifier } from "../../../core/event/event.js";
 import type { Change, ProfileRef } from "../../../core/identity/model.js";
+import type { ChangedIdentifier } from "../../../core/identity/names.js";
 import { isShared } from "./assertions.js";
 import {
   historyOf,
@@ -97,12 +99,15 @@ const withoutStanding = (change: ModelChange): ModelChange => ({ ...change, stan
 
 const showDropped = (one: Change["dropped"][number]): string =>
   "identifier" in one
-    ? `${nameOf(one.identifier)} ${one.rule}`
-    : `${pairName([nameOf(one.from), nameOf(one.to)])} ${one.rule}`;
+    ? `${nameIn(one.identifier)} ${one.rule}`
+    : `${pairName([nameIn(one.from), nameIn(one.to)])} ${one.rule}`;
+
+/** Nobody is erased in a program. */
+const nameIn = (one: ChangedIdentifier) => nameOf(one as Identifier);
 
 const showChange = (change: Change): ModelChange => ({
   changeId: change.changeId,
-  names: change.identifiers.map(nameOf),
+  names: change.identifiers.map(nameIn),
   standing: [],
   outcome: change.outcome,
   before: change.before,

@@ -155,9 +155,11 @@ async function notedOf({ graph, workspace }: Bench, name: Name): Promise<readonl
     IDENTIFIERS.find((one) => nameOf(one) === name)!,
   );
   const limited = [...new Set(IDENTIFIERS.map(({ namespace }) => namespace))];
-  const want = { keys: [key], pairs: [], rules: { limited, seenWithMax: IDENTIFIERS.length } };
+  // Of those that are not asked for it would show no names.
+  const keys = IDENTIFIERS.map((one) => identifierKey(workspace, one));
+  const want = { keys, pairs: [], rules: { limited, seenWithMax: IDENTIFIERS.length } };
   const { identifiers } = await graph.read(workspace, want);
-  return identifiers.get(key)!.seenWith.map((one) => nameOf(identifierOf(one)));
+  return identifiers.get(key)!.seenWith.map((one) => nameOf(identifierOf(one as typeof key)));
 }
 
 const isKnown = ({ changes }: TrustState, id: ChangeId): boolean => changes.some(({ changeId }) => changeId === id);
@@ -180,7 +182,8 @@ function compareVerdict(
   { isRecorded, kept, ...expected }: ExpectedVerdict,
   dryRun: boolean,
 ): void {
-  const { changeId, dropped, facet, ...rest } = result;
+  const { changeId, dropped, facet, refusedBy, ...rest } = result;
+  assert.equal(refusedBy, null, "nobody is erased in a program");
   const named = dropped.map(({ identifier, rule }) => `${nameOf(identifier)} ${rule}`).toSorted();
   const profileId = dryRun && expected.before.length === 0 ? null : expected.profileId;
   assert.deepEqual({ ...rest, dropped: named }, { ...expected, profileId });

@@ -1,0 +1,82 @@
+import type { Identifier } from "../event/event.js";
+import type { ErasureId, KeyId, ProfileId, Tomb, Uid, WorkspaceId } from "../ids.js";
+
+/** The profile that the uid of any of its identifiers names, or those of identifiers; these may be unknown, and are erased for the future too. */
+export type ErasureTarget = { readonly profileId: ProfileId } | { readonly identifiers: readonly Identifier[] };
+
+export interface ErasureRequest {
+  readonly target: ErasureTarget;
+  readonly keyId: KeyId;
+  /** Milliseconds since 1970. An event that was received or happened at or before this time brings nothing back. */
+  readonly erasedAt: number;
+  /** What comes later brings nothing back either, until `readmit`. */
+  readonly suppress: boolean;
+  /** What a preview said; null: whatever it is by now. */
+  readonly revision: string | null;
+}
+
+/** What would go. */
+export interface ErasurePreview {
+  /** Null when no identifier is in a profile. */
+  readonly profileId: ProfileId | null;
+  /** Identifiers by namespace, those that are in no profile included. */
+  readonly identifiers: ReadonlyMap<string, number>;
+  /** Another text whenever the profile may have changed. */
+  readonly revision: string;
+  /** It is erased already. */
+  readonly erasure: Erasure | null;
+}
+
+/** What became of a request. */
+export type ErasureResult =
+  | { readonly kind: "erased"; readonly erasure: Erasure }
+  /** It was erased before, and nothing of it came back: the record of then. */
+  | { readonly kind: "repeated"; readonly erasure: Erasure }
+  | { readonly kind: "unknown" }
+  /** The revision is not the one that was given. */
+  | { readonly kind: "changed" }
+  /** The identifiers are in several profiles: whoever asks must say which. By id. */
+  | { readonly kind: "several"; readonly profileIds: readonly ProfileId[] };
+
+/** The record of an erasure. It holds no personal value. */
+export interface Erasure {
+  readonly workspace: WorkspaceId;
+  readonly erasureId: ErasureId;
+  readonly erasedAt: number;
+  readonly keyId: KeyId;
+  /** As it was then; null when the identifiers were in no profile. */
+  readonly profileId: ProfileId | null;
+  /** By namespace. */
+  readonly identifiers: ReadonlyMap<string, number>;
+  readonly suppress: boolean;
+  /** When the suppression ended. */
+  readonly readmittedAt: number | null;
+  /** Links and changes that the graph has removed or redacted up to now. */
+  readonly links: number;
+  readonly changes: number;
+  /** Nothing of it is left in the graph but tombstones. */
+  readonly isGone: boolean;
+  /** Higher after each `advanceErasure`. */
+  readonly rev: number;
+  /** What others removed, by their own names for it. */
+  readonly removed: Readonly<Record<string, number>>;
+  /** How far others are; theirs alone to read. */
+  readonly cursor: string | null;
+  /** Events that came too late and were refused. */
+  readonly late: { readonly events: number; readonly lastAt: number | null };
+  readonly completedAt: number | null;
+}
+
+/** What whoever erases in other stores writes into the record. */
+export interface ErasureAdvance {
+  readonly removed: Erasure["removed"];
+  readonly cursor: string | null;
+  readonly completedAt: number | null;
+}
+
+/** One that a restored store lacks. */
+export interface Buried {
+  readonly tomb: Tomb;
+  /** Null when it was in no profile. */
+  readonly uid: Uid | null;
+}
