@@ -67,7 +67,7 @@ export async function listEvents(
   return { placed, next: found.next };
 }
 
-/** Nothing more will happen to it: it is folded, dead, or stored for good. */
+/** Nothing more will happen to it: it is folded, dead, dropped, or stored for good. */
 export const isSettled = (event: StoredEvent): boolean => event.status !== "stored" || whyOnlyStored(event) !== null;
 
 /** Why an event is finished although it is only stored; null if its fold is still to come. */

@@ -28,6 +28,8 @@ export interface Metrics {
   /** An event stands in its profile, so long after it was received. */
   folded(delayMs: number): void;
   deadLetter(reason: string): void;
+  /** Stored events lost what they said. */
+  dropped(reason: string, events: number): void;
   /** An assertion or an undo had this outcome. */
   identityChanged(outcome: string): void;
   /** An assertion or an undo waited so long for its step. */
@@ -46,6 +48,7 @@ export const NO_METRICS: Metrics = {
   sdkDuplicates: () => {},
   folded: () => {},
   deadLetter: () => {},
+  dropped: () => {},
   identityChanged: () => {},
   identityWaited: () => {},
   committed: () => {},

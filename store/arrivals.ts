@@ -30,7 +30,7 @@ const LATEST = 2 ** 48 - 2;
 const HEX_DIGITS = 12;
 export const arrivalTime = (receivedAt: number): number => Math.min(Math.max(receivedAt, 0), LATEST);
 
-const timeText = (receivedAt: number): string => arrivalTime(receivedAt).toString(16).padStart(HEX_DIGITS, "0");
+export const timeText = (receivedAt: number): string => arrivalTime(receivedAt).toString(16).padStart(HEX_DIGITS, "0");
 /** Time and event id as one text: the first has a fixed length, so comparing the texts compares both in turn. */
 export const arrivalText = ({ receivedAt, eventId }: Arrival): string => timeText(receivedAt) + eventId;
 export const readArrival = (text: string): Arrival => ({

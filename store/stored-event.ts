@@ -1,11 +1,23 @@
 import { crc32 } from "node:zlib";
 import { AppError } from "../core/errors.js";
-import type { DroppedIdentifier, EventRecord, StoredEvent } from "../core/event/event.js";
+import {
+  isFolding,
+  type DroppedIdentifier,
+  type DropReason,
+  type EventRecord,
+  type StoredEvent,
+} from "../core/event/event.js";
 import type { ProfileId, Uid, WorkspaceId } from "../core/ids.js";
 import { decodeMessage } from "../core/event/message.js";
 
 /** What every backend keeps of an event: envelope and payload as they travel, under one checksum, and what became of it. */
-export type EventRow = readonly [message: Buffer, crc: number, reason: Buffer | null, fold: StoredFold | null];
+export type EventRow = readonly [
+  message: Buffer,
+  crc: number,
+  reason: Buffer | null,
+  fold: StoredFold | null,
+  gone: DropReason | null,
+];
 
 /** What stands of an event's fold: where it goes, and whether it has come there. */
 export interface StoredFold {
@@ -18,11 +30,12 @@ export interface StoredFold {
 
 /** Throws `damaged` when the checksum does not hold or the row is not the one that was asked for. */
 export function fromRow(workspace: WorkspaceId, row: EventRow): StoredEvent {
-  const [message, crc, reason, fold] = row;
+  const [message, crc, reason, fold, gone] = row;
   const decoded = crc32(message) === crc ? decodeMessage(message) : null;
   if (decoded?.kind !== "event" || decoded.event.workspace !== workspace)
     throw new AppError("damaged", "The stored event is damaged.");
   const { event } = decoded;
+  if (gone !== null) return { ...event, facet: null, profileIdThen: null, status: "dropped", reason: gone };
   const { facet = null, profileId: profileIdThen = null, dropped = null, isDone = false } = fold ?? {};
   const stored = { ...event, dropped: addDropped(event.dropped, dropped), facet, profileIdThen };
   if (isDone) return { ...stored, status: "folded", reason: null };
@@ -52,6 +65,31 @@ export const justStored = (event: EventRecord): StoredEvent => ({
   status: "stored",
   reason: null,
 });
+
+/** What is known of an event without its message. */
+export type Outline = Pick<EventRecord, "workspace" | "eventId" | "schemaId" | "keyId" | "receivedAt">;
+
+/** What is left of a dropped event. `head`: of its message, without the payload; null if that is damaged. */
+export const emptied = (outline: Outline, head: EventRecord | null): EventRecord => ({
+  ...outline,
+  schemaVersion: head?.schemaVersion ?? 0,
+  timestamp: "",
+  effectiveTs: "",
+  folds: false,
+  identifiers: [],
+  dropped: [],
+  scoped: false,
+  fingerprint: head?.fingerprint ?? null,
+  notes: null,
+  payload: NOTHING,
+});
+const NOTHING = Buffer.from("null");
+
+/** Whether nothing more happens to an event by itself. One whose message is damaged never folds. */
+export const isAtRest = (
+  head: EventRecord | null,
+  { isFolded, isPinned, isDead }: { readonly isFolded: boolean; readonly isPinned: boolean; readonly isDead: boolean },
+): boolean => isFolded || (!isPinned && (isDead || head === null || !isFolding(head)));
 
 export const droppedToJson = (dropped: readonly DroppedIdentifier[]): string | null =>
   dropped.length === 0 ? null : JSON.stringify(dropped);

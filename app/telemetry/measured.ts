@@ -48,12 +48,17 @@ export function measureBackends(
     await events.bury(letter);
     metrics.deadLetter(letter.reason);
   };
+  const drop: Backends["events"]["drop"] = async (workspace, eventIds, reason) => {
+    const dropped = await events.drop(workspace, eventIds, reason);
+    metrics.dropped(reason, dropped);
+    return dropped;
+  };
   return {
     ...backends,
     ...(RABBITMQ_URL !== "" && { queue: telling(backends.queue, ["publish", "publishAll"], committed("rabbitmq")) }),
     ...(MONGODB_URL !== "" && { profiles: telling(backends.profiles, ["save"], committed("mongodb")) }),
     ...(NEO4J_URL !== "" && { graph: telling(backends.graph, ["update"], committed("neo4j")) }),
-    events: { ...(MONGODB_URL === "" ? events : telling(events, ["insert"], committed("mongodb"))), bury },
+    events: { ...(MONGODB_URL === "" ? events : telling(events, ["insert"], committed("mongodb"))), bury, drop },
   };
 }
 

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { DropReason } from "../../core/event/event.js";
 import type { Door, Metrics, TimedStore } from "../../core/metrics.js";
 import type { RouteMeter } from "../../gateway/http/meter.js";
 import { createCounter, createHistogram, createNamedCounter } from "./cells.js";
@@ -114,6 +115,7 @@ function metricsOf(registry: Registry): Metrics {
     help: "Repeats within one request of an SDK",
   })({});
   const letters = named("onym_dead_letters_total", "Messages that became dead letters", "reason");
+  const dropped = named("onym_events_dropped_total", "Stored events that lost what they said", "reason");
   const changes = named("onym_identity_changes_total", "Assertions and undos, by what came of them", "outcome");
   const folds = timed(
     "onym_event_fold_delay_seconds",
@@ -136,6 +138,7 @@ function metricsOf(registry: Registry): Metrics {
   const keeperFailures = named("onym_keeper_failures_total", "Pieces at which it failed", "task");
   // A rate needs a series from before its first event.
   for (const reason of LETTER_REASONS) letters(reason, 0);
+  for (const reason of ["erased", "expired"] satisfies readonly DropReason[]) dropped(reason, 0);
   for (const door of ["collect", "batch", "sdk"] satisfies readonly Door[]) accepted(door, 0);
 
   return {
@@ -147,6 +150,7 @@ function metricsOf(registry: Registry): Metrics {
     },
     folded: (delayMs) => folds(delayMs / 1_000),
     deadLetter: (reason) => letters(reason),
+    dropped: (reason, events) => dropped(reason, events),
     identityChanged: (outcome) => changes(outcome),
     identityWaited: (ms) => waits(ms / 1_000),
     committed: (store, ms) => commitOf(store)(ms / 1_000),

@@ -94,8 +94,8 @@ async function profileOf(http: Http, identifier: Identifier): Promise<string> {
   return profiles[0].profile_id;
 }
 
-const showEvent = ({ timestamp, event_id: id, schema_id: schema, status, payload }: Item): string =>
-  `${String(timestamp)} ${String(id)} ${String(schema)} ${String(status)} ${plain(JSON.stringify(payload))}`;
+const showEvent = ({ timestamp, received_at: at, event_id: id, schema_id: schema, status, payload }: Item): string =>
+  `${String(timestamp ?? at)} ${String(id)} ${String(schema)} ${String(status)} ${plain(JSON.stringify(payload))}`;
 
 const showChange = ({ at, change_id: id, outcome, source, event_id: event, identifiers }: Item): string => {
   const from = event === null ? String(source) : `event ${event as string}`;

@@ -63,7 +63,12 @@ export interface EventRecord {
   readonly payload: Buffer;
 }
 
-export type EventStatus = "stored" | "folded" | "dead";
+/** `dropped`: what it said is gone, and its id is all that is left of it. */
+export const EVENT_STATUSES = ["stored", "folded", "dead", "dropped"] as const;
+export type EventStatus = (typeof EVENT_STATUSES)[number];
+
+/** Why an event was dropped: the person was erased, or its retention was over. */
+export type DropReason = "erased" | "expired";
 
 /** An event as the store holds it. */
 export interface StoredEvent extends EventRecord {
@@ -72,7 +77,7 @@ export interface StoredEvent extends EventRecord {
   readonly facet: Uid | null;
   /** The profile at the moment when it was linked; null as long as `facet` is. */
   readonly profileIdThen: ProfileId | null;
-  /** Why it is dead, else null. */
+  /** Why it is dead, or its `DropReason`; else null. */
   readonly reason: string | null;
 }
 

@@ -1,4 +1,4 @@
-import type { DroppedIdentifier, EventRecord, EventStatus, Instant, StoredEvent } from "../event/event.js";
+import type { DroppedIdentifier, DropReason, EventRecord, EventStatus, Instant, StoredEvent } from "../event/event.js";
 import type { DeadLetterId, EventId, KeyId, ProfileId, SchemaId, Uid, WorkspaceId } from "../ids.js";
 import type { Port } from "./port.js";
 
@@ -57,6 +57,17 @@ export interface Arrivals {
   readonly next: Arrival | null;
 }
 
+export interface SchemaPage {
+  readonly after: Arrival | null;
+  /** Received before, milliseconds since 1970. */
+  readonly until: number;
+  readonly limit: number;
+}
+
+export interface SchemaArrival extends Arrival {
+  readonly isFolded: boolean;
+}
+
 /**
  * What the last replay of a dead letter did. `accepted`: it is an event now; `refused`: it is still none; `queued`: its message is in the
  * queue again as it was; `died_again`: and then it died again.
@@ -102,7 +113,8 @@ export interface EventStore extends Port {
   find(workspace: WorkspaceId, eventId: EventId): Promise<StoredEvent | null>;
   /**
    * Marks events as folded; from then on they count and stand in the timeline. `fold` is called once, with the facet of each mark, in
-   * order: the one that its event was given first, by whatever call, and however that call ended. A repeat keeps the first mark.
+   * order: the one that its event was given first, by whatever call, and however that call ended. A repeat keeps the first mark. Rejects
+   * with `unavailable`, and folds nothing, when one of the events was dropped.
    */
   markFolded(
     workspace: WorkspaceId,
@@ -119,11 +131,21 @@ export interface EventStore extends Port {
    * would take it over `bytesMax`, but not before its first, and where `looksMax` events were looked at: it may be empty and go on.
    */
   arrivals(workspace: WorkspaceId, page: ArrivalsPage): Promise<Arrivals>;
+  /** Events of the schema that are not dropped, by (received_at, event id), behind the position. */
+  ofSchema(workspace: WorkspaceId, schemaId: SchemaId, page: SchemaPage): Promise<readonly SchemaArrival[]>;
+  /**
+   * Takes away what these events say, durably: payload, identifiers, timestamp, place in the timeline, and their dead letters. What is left
+   * says whose they were, their ids, schemas, keys, `received_at` and fingerprints, and the first reason; it is `dropped`, and never folds or
+   * dies. As `expired`, one whose fold is still to come is left alone. An id that is not stored loses its dead letters. Answers how many
+   * events this call dropped.
+   */
+  drop(workspace: WorkspaceId, eventIds: readonly EventId[], reason: DropReason): Promise<number>;
   /** Number of folded events of these facets. */
   count(workspace: WorkspaceId, facets: readonly Uid[]): Promise<number>;
   /**
    * Keeps a dead letter, once per id; the stored event becomes `dead` with the reason if `killsEvent`, unless it is folded. One that was
-   * queued again stands as it comes now, as `died_again`: it must not look as if it were on its way.
+   * queued again stands as it comes now, as `died_again`: it must not look as if it were on its way. A letter that
+   * would kill a dropped event is not kept.
    */
   bury(letter: DeadLetter): Promise<void>;
   /** Dead letters of the workspace, newest first. */

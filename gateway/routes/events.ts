@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { findEvent, isSettled, listEvents, whyOnlyStored } from "../../commands/read-event.js";
 import type { Services } from "../../commands/services.js";
 import { AppError, invalidParameter } from "../../core/errors.js";
-import type { StoredEvent } from "../../core/event/event.js";
+import { EVENT_STATUSES, type StoredEvent } from "../../core/event/event.js";
 import { violationsOf } from "../../core/event/notes.js";
 import { firstMsFrom, parseTimestamp, showTime } from "../../core/event/time.js";
 import type { EventId, KeyId, ProfileId, SchemaId } from "../../core/ids.js";
@@ -14,14 +14,14 @@ import { idOf, INSTANT, nullable, record, TIME, UUID, WAIT } from "../shapes/fie
 import { NEXT_CURSOR, PAGE } from "../shapes/page.js";
 import { DROPPED_IDENTIFIER } from "../shapes/records.js";
 
-const STATUS = Type.Enum(["stored", "folded", "dead"]);
+const STATUS = Type.Enum([...EVENT_STATUSES]);
 
 export const EVENT = record({
   event_id: UUID,
   status: STATUS,
   schema_id: Type.String(),
   schema_version: Type.Integer({ minimum: 0 }),
-  timestamp: Type.String(),
+  timestamp: nullable(Type.String()),
   received_at: TIME,
   profile_id: nullable(UUID),
   profile_id_then: nullable(UUID),
@@ -87,7 +87,8 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     operationId: "getEvent",
     tag: "Read",
     summary: "One event and what became of it",
-    description: "`wait` waits up to so many seconds until the event is folded, is dead, or will not be folded.",
+    description:
+      "`wait` waits up to so many seconds until the event is folded, dead or dropped, or will not be folded. Of a dropped event only the id, the schema, `received_at` and the reason are left: `erased` or `expired`.",
     example: { params: { id: answered("collect", "/event_id") }, query: { wait: 5 } },
     access: { kind: "role", role: "viewer" },
     params: { id: idOf(EVENT_NAME) },
@@ -128,7 +129,7 @@ export function showEvent(event: StoredEvent, profileId: ProfileId | null): Buff
     status: event.status,
     schema_id: event.schemaId,
     schema_version: event.schemaVersion,
-    timestamp: event.timestamp,
+    timestamp: event.status === "dropped" ? null : event.timestamp,
     received_at: showTime(event.receivedAt),
     profile_id: profileId,
     profile_id_then: event.profileIdThen,

@@ -44,7 +44,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 10,
+  format: 11,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
@@ -64,8 +64,10 @@ export const STORE_TABLES: Tables = {
     key_id TEXT NOT NULL,
     crc INTEGER NOT NULL,
     reason BLOB,
+    gone TEXT,
     message BLOB NOT NULL
   );
+  CREATE INDEX events_of_schema ON events (schema_id, arrival) WHERE gone IS NULL;
   CREATE INDEX events_arrival ON events (arrival, schema_id, key_id);
   CREATE TABLE folds (
     seq INTEGER PRIMARY KEY,

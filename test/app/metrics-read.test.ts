@@ -79,6 +79,7 @@ describe("What reads the metrics", () => {
       onym_dependency_up: "GAUGE",
       onym_event_fold_delay_seconds: "HISTOGRAM",
       onym_events_accepted_total: "COUNTER",
+      onym_events_dropped_total: "COUNTER",
       onym_http_request_duration_seconds: "HISTOGRAM",
       onym_http_requests_total: "COUNTER",
       onym_identity_changes_total: "COUNTER",

@@ -1,25 +1,25 @@
 import type { Database } from "../../../core/database.js";
 import type { EventStatus } from "../../../core/event/event.js";
 import type { KeyId, SchemaId } from "../../../core/ids.js";
-import type { EventStore } from "../../../core/ports/event-store.js";
-import { readArrivals, type Range, type Seen } from "../../arrivals.js";
+import type { Arrival, EventStore } from "../../../core/ports/event-store.js";
+import { arrivalText, readArrivals, timeText, type Range, type Seen } from "../../arrivals.js";
 import { fromRow } from "../../stored-event.js";
 import { nextTurn, type Session } from "../session.js";
 import { readUuid, uuidBytes } from "../uuid.js";
-import { SELECT_EVENT, TIME_BYTES, toEventRow, UUID_BYTES } from "./rows.js";
+import { receivedAtIn, SELECT_EVENT, TIME_BYTES, toEventRow, UUID_BYTES } from "./rows.js";
 
 type Row = readonly [seq: number, arrival: Buffer, schemaId: SchemaId, keyId: KeyId, status: EventStatus | null];
 
 /** In the index alone, as long as no status is asked for. */
 const STATUS = {
   none: "NULL FROM events",
-  asked: `CASE WHEN folds.seq IS NOT NULL THEN 'folded' WHEN reason IS NOT NULL THEN 'dead' ELSE 'stored' END
+  asked: `CASE WHEN gone IS NOT NULL THEN 'dropped' WHEN folds.seq IS NOT NULL THEN 'folded' WHEN reason IS NOT NULL THEN 'dead' ELSE 'stored' END
     FROM events LEFT JOIN folds USING (seq)`,
 };
 const ORDER = { newest: "DESC", oldest: "ASC" };
 
 /** All events of a workspace, by their arrival. */
-export function createArrivals(database: Database, session: Session): Pick<EventStore, "arrivals"> {
+export function createArrivals(database: Database, session: Session): Pick<EventStore, "arrivals" | "ofSchema"> {
   const prepare = (status: keyof typeof STATUS, order: keyof typeof ORDER) =>
     database.prepare(
       `SELECT events.seq, arrival, schema_id, key_id, ${STATUS[status]}
@@ -31,7 +31,22 @@ export function createArrivals(database: Database, session: Session): Pick<Event
   };
   const event = database.prepare(`${SELECT_EVENT} WHERE events.seq = ?`);
 
+  const ofSchema = database.prepare(
+    `SELECT arrival, folds.seq IS NOT NULL FROM events LEFT JOIN folds USING (seq)
+     WHERE schema_id = ? AND gone IS NULL AND arrival > ? AND arrival < ? ORDER BY arrival LIMIT ?`,
+  );
+
   return {
+    ofSchema: async (workspace, schemaId, { after, until, limit }) => {
+      const prefix = uuidBytes(workspace);
+      const bound = (text: string) => Buffer.concat([prefix, uuidBytes(text)]);
+      const bounds = [bound(after === null ? "" : arrivalText(after)), bound(timeText(until))];
+      const rows = await session.read(() => ofSchema.all([schemaId, ...bounds, limit]));
+      return rows.map(([bytes, isFolded]) => {
+        const { receivedAt, eventId } = positionIn(bytes as Buffer);
+        return { receivedAt, eventId, isFolded: isFolded === 1 };
+      });
+    },
     arrivals: async (workspace, page) => {
       session.requireOpen();
       const prefix = uuidBytes(workspace);
@@ -59,9 +74,13 @@ export function createArrivals(database: Database, session: Session): Pick<Event
 
 const toSeen = ([key, arrival, schemaId, keyId, status]: Row): Seen<number> => ({
   key,
-  receivedAt: arrival.readUIntBE(UUID_BYTES, TIME_BYTES),
-  eventId: readUuid(arrival.subarray(UUID_BYTES + TIME_BYTES)),
+  ...positionIn(arrival),
   schemaId,
   keyId,
   status,
+});
+
+const positionIn = (arrival: Buffer): Arrival => ({
+  receivedAt: receivedAtIn(arrival),
+  eventId: readUuid(arrival.subarray(UUID_BYTES + TIME_BYTES)),
 });

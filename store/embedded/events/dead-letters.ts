@@ -27,12 +27,14 @@ export function createDeadLetters(database: Database, session: Session): DeadLet
   );
   const find = database.prepare(`${SELECT} WHERE id = ? AND ws = ?`);
   const note = database.prepare("UPDATE dead_letters SET replayed_at = ?, outcome = ? WHERE id = ? AND ws = ?");
+  const isGone = database.prepare("SELECT 1 FROM events WHERE id = ? AND gone IS NOT NULL");
   const kill = database.prepare("UPDATE events SET reason = ? WHERE id = ?");
 
   const bury = async (letter: DeadLetter): Promise<void> => {
     const { deadLetterId, workspace, eventId, at, killsEvent, message } = letter;
     const reason = Buffer.from(letter.reason);
     await session.write(() => {
+      if (killsEvent && workspace && eventId && isGone.get([createOwnKeys(workspace)(eventId)]) !== undefined) return;
       insert.run([deadLetterId, workspace, eventId, at, Number(killsEvent), reason, message]);
       // A folded event ignores its reason: once it is folded it counts as folded, whatever came first.
       if (killsEvent && workspace && eventId) kill.run([reason, createOwnKeys(workspace)(eventId)]);

@@ -1,10 +1,12 @@
 import type { Database } from "../../../core/database.js";
-import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
+import { AppError } from "../../../core/errors.js";
+import type { DropReason, EventRecord, StoredEvent } from "../../../core/event/event.js";
 import { isUuid, type EventId, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import type { EventStore } from "../../../core/ports/event-store.js";
+import type { EventStore, FoldMark } from "../../../core/ports/event-store.js";
 import { droppedToJson, fromRow, justStored, type EventRow } from "../../stored-event.js";
 import { createArrivals } from "./arrivals.js";
 import { createDeadLetters } from "./dead-letters.js";
+import { createDrop } from "./drop.js";
 import { SELECT_EVENT, toEventRow, toRow } from "./rows.js";
 import { prepareRows } from "../rows.js";
 import { createSession } from "../session.js";
@@ -14,8 +16,10 @@ import { createTimeline } from "./timeline.js";
 /** effective_ts and event id in one: comparing it compares them in turn, because the first has a fixed length. */
 const POSITION = "CAST(events.effective_ts || substr(events.id, 17) AS BLOB)";
 
+type Standing = readonly [facet: Buffer | null, gone: DropReason | null];
+
 /**
- * Events are written once and never changed. What the fold adds is in a narrow table of its own, so that a mark does not rewrite the page
+ * Events are written once and never changed, until they are dropped. What the fold adds is in a narrow table of its own, so that a mark does not rewrite the page
  * of the payload.
  */
 export function createEmbeddedEventStore({ database }: { readonly database: Database }): EventStore {
@@ -33,15 +37,15 @@ export function createEmbeddedEventStore({ database }: { readonly database: Data
       `INSERT INTO folds (seq, facet, position, profile_id, dropped)
        SELECT events.seq, mark.column2, ${POSITION}, mark.column3, mark.column4
        FROM (VALUES ${values}) AS mark CROSS JOIN events ON events.id = mark.column1
-       WHERE true ON CONFLICT (seq) DO NOTHING`,
+       WHERE events.gone IS NULL ON CONFLICT (seq) DO NOTHING`,
   );
   const select = database.prepare(`${SELECT_EVENT} WHERE events.id = ?`);
   const row = (key: Buffer): EventRow | undefined => {
     const found = select.get([key]);
     return found && toEventRow(found);
   };
-  const facet = database.prepare(
-    "SELECT substr(folds.facet, 17) FROM events JOIN folds USING (seq) WHERE events.id = ?",
+  const standing = database.prepare(
+    "SELECT substr(folds.facet, 17), gone FROM events LEFT JOIN folds USING (seq) WHERE events.id = ?",
   );
   /** Of events whose marks are not committed yet. */
   const pinned = new Map<string, Uid>();
@@ -60,24 +64,22 @@ export function createEmbeddedEventStore({ database }: { readonly database: Data
     return found ? fromRow(workspace, found) : null;
   };
 
-  /** The facet that an event was given first: from now on also to those that ask before its mark is committed. */
-  const pin = (key: Buffer, given: Uid): Uid => {
-    const name = key.toString("latin1");
-    const standing = pinned.get(name) ?? facet.get([key])?.[0];
-    const uid =
-      standing === undefined
-        ? given
-        : typeof standing === "string"
-          ? (standing as Uid)
-          : readUuid<Uid>(standing as Buffer);
-    pinned.set(name, uid);
-    return uid;
+  /** The facets that the events were given first: from now on also to those that ask before the marks are committed. */
+  const pinAll = (keys: readonly Buffer[], marks: readonly FoldMark[]): readonly Uid[] => {
+    const found = keys.map((key) => (standing.get([key]) ?? [null, null]) as Standing);
+    if (found.some(([, gone]) => gone !== null)) throw new AppError("unavailable", "An event was dropped meanwhile.");
+    return found.map(([facet], n) => {
+      const name = keys[n]!.toString("latin1");
+      const uid = pinned.get(name) ?? (facet === null ? marks[n]!.facet : readUuid<Uid>(facet));
+      pinned.set(name, uid);
+      return uid;
+    });
   };
 
   const markFolded: EventStore["markFolded"] = async (workspace, marks, fold) => {
     const keyOf = createOwnKeys(workspace);
     const keys = marks.map(({ eventId }) => keyOf(eventId));
-    const facets = await session.read(() => marks.map((mark, n) => pin(keys[n]!, mark.facet)));
+    const facets = await session.read(() => pinAll(keys, marks));
     const rows = marks.map(({ profileIdThen, dropped }, n) => [
       keys[n]!,
       keyOf(facets[n]!),
@@ -97,6 +99,7 @@ export function createEmbeddedEventStore({ database }: { readonly database: Data
     ...createTimeline(database, session),
     ...createArrivals(database, session),
     ...createDeadLetters(database, session),
+    ...createDrop(database, session),
     ready: session.ready,
     close: session.close,
   };

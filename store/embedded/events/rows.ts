@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { SqlValue } from "../../../core/database.js";
-import type { EventRecord } from "../../../core/event/event.js";
+import type { DropReason, EventRecord } from "../../../core/event/event.js";
 import { encodeMessage } from "../../../core/event/message.js";
 import type { Uid } from "../../../core/ids.js";
 import type { EventRow } from "../../stored-event.js";
@@ -14,18 +14,19 @@ type Row = readonly [
   facet: Buffer | null,
   profileId: Buffer | null,
   dropped: string | null,
+  gone: DropReason | null,
 ];
 
 /** The columns of a `Row`. */
-export const SELECT_EVENT = `SELECT events.message, events.crc, events.reason, folds.facet, folds.profile_id, folds.dropped
+export const SELECT_EVENT = `SELECT events.message, events.crc, events.reason, folds.facet, folds.profile_id, folds.dropped, events.gone
   FROM events LEFT JOIN folds USING (seq)`;
 
 export function toEventRow(row: readonly unknown[]): EventRow {
-  const [message, crc, reason, facet, profileId, dropped] = row as Row;
-  if (facet === null || profileId === null) return [message, crc, reason, null];
+  const [message, crc, reason, facet, profileId, dropped, gone] = row as Row;
+  if (facet === null || profileId === null) return [message, crc, reason, null, gone];
   // Behind the workspace's.
   const uid = readUuid<Uid>(facet.subarray(UUID_BYTES));
-  return [message, crc, reason, { facet: uid, profileId: readUuid(profileId), dropped, isDone: true }];
+  return [message, crc, reason, { facet: uid, profileId: readUuid(profileId), dropped, isDone: true }, gone];
 }
 export const UUID_BYTES = 16;
 
@@ -44,3 +45,4 @@ function arrivalKey(key: Buffer, { receivedAt }: EventRecord): Buffer {
   return arrival;
 }
 export const TIME_BYTES = 6;
+export const receivedAtIn = (arrival: Buffer): number => arrival.readUIntBE(UUID_BYTES, TIME_BYTES);

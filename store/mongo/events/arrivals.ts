@@ -1,24 +1,45 @@
 import type { Collection, IndexDescription } from "mongodb";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
-import { readArrival, readArrivals, type Seen } from "../../arrivals.js";
+import { arrivalText, readArrival, readArrivals, timeText, type Seen } from "../../arrivals.js";
 import { idIn, ownId } from "../own-id.js";
 import type { Session } from "../session.js";
-import { fromDocument, STORED, type EventDocument } from "./documents.js";
+import { fromDocument, schemaKey, STORED, type EventDocument } from "./documents.js";
 
 export const ARRIVAL_INDEXES: readonly IndexDescription[] = [
   // What a filter asks of each event, except its status.
   { name: "arrival", key: { arrival: -1, schemaId: 1, keyId: 1 } },
+  // Those that are dropped have no entry.
+  { name: "ofSchema", key: { ofSchema: 1 }, partialFilterExpression: { ofSchema: { $exists: true } } },
 ];
 
 const LOOKED_AT = { _id: 0, arrival: 1, schemaId: 1, keyId: 1 } as const;
-const WITH_STATUS = { ...LOOKED_AT, folded: 1, reason: 1 } as const;
+const WITH_STATUS = { ...LOOKED_AT, folded: 1, reason: 1, gone: 1 } as const;
 
-type Looked = Pick<EventDocument, "arrival" | "schemaId" | "keyId" | "folded" | "reason">;
+type Looked = Pick<EventDocument, "arrival" | "schemaId" | "keyId" | "folded" | "reason" | "gone">;
 
 /** All events of a workspace, by their arrival. */
-export function createArrivals(events: Collection<EventDocument>, session: Session): Pick<EventStore, "arrivals"> {
+export function createArrivals(
+  events: Collection<EventDocument>,
+  session: Session,
+): Pick<EventStore, "arrivals" | "ofSchema"> {
   return {
+    ofSchema: async (workspace, schemaId, { after, until, limit }) => {
+      const own = schemaKey(workspace, schemaId);
+      const range = { $gt: own + (after === null ? "" : arrivalText(after)), $lt: own + timeText(until) };
+      const found = await session.call(() =>
+        events
+          .find<Pick<Required<EventDocument>, "ofSchema"> & Pick<EventDocument, "folded">>(
+            { ofSchema: range },
+            { projection: { _id: 0, ofSchema: 1, folded: 1 }, sort: { ofSchema: 1 }, limit, batchSize: limit },
+          )
+          .toArray(),
+      );
+      return found.map(({ ofSchema, folded }) => {
+        const { receivedAt, eventId } = readArrival(ofSchema.slice(own.length));
+        return { receivedAt, eventId, isFolded: folded === true };
+      });
+    },
     arrivals: async (workspace, page) => {
       session.requireOpen();
       const options = {
@@ -50,8 +71,8 @@ export function createArrivals(events: Collection<EventDocument>, session: Sessi
   };
 }
 
-function toSeen(workspace: WorkspaceId, { arrival, schemaId, keyId, folded, reason }: Looked): Seen<string> {
+function toSeen(workspace: WorkspaceId, { arrival, schemaId, keyId, folded, reason, gone }: Looked): Seen<string> {
   const { receivedAt, eventId } = readArrival(idIn(arrival));
-  const status = folded ? "folded" : reason === undefined ? "stored" : "dead";
+  const status = gone ? "dropped" : folded ? "folded" : reason === undefined ? "stored" : "dead";
   return { key: ownId(workspace, eventId), receivedAt, eventId, schemaId, keyId, status };
 }

@@ -56,7 +56,11 @@ export function createDeadLetters(
     await keep(letter);
     if (!killsEvent || workspace === null || eventId === null) return;
     // Also when the dead letter was already there: the process that kept it may have died before this. A folded event stays folded.
-    await session.call(() => events.updateOne({ _id: ownId(workspace, eventId) }, { $set: { reason } }));
+    const own = { _id: ownId(workspace, eventId) };
+    const { matchedCount } = await session.call(() => events.updateOne({ ...own, gone: null }, { $set: { reason } }));
+    // Its letters went before this one came.
+    if (matchedCount === 0 && (await session.call(() => events.findOne(own, { projection: { _id: 1 } }))) !== null)
+      await session.call(() => letters.deleteMany({ ws: workspace, eventId }));
   };
 
   /** Null when there is no such letter here. */

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { AppError } from "../../../core/errors.js";
-import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
+import type { DropReason, EventRecord, StoredEvent } from "../../../core/event/event.js";
 import type { EventId, KeyId, ProfileId, SchemaId, Uid, WorkspaceId } from "../../../core/ids.js";
 import { encodeMessage } from "../../../core/event/message.js";
 import type { TimelinePosition } from "../../../core/ports/event-store.js";
@@ -21,6 +21,8 @@ export interface EventDocument {
   readonly arrival: string;
   readonly schemaId: SchemaId;
   readonly keyId: KeyId;
+  /** Workspace, schema, received_at and event id as one text; absent once it is dropped. */
+  readonly ofSchema?: string;
   /** Of `message`. */
   readonly crc: number;
   /** Envelope and payload as they travel through the queue. */
@@ -33,15 +35,29 @@ export interface EventDocument {
   readonly folded?: true;
   /** Why it is dead; says nothing once it is folded. */
   readonly reason?: string;
+  /** Why it is dropped. Then `folded` says whether it was, and nothing else of the fold is left. */
+  readonly gone?: DropReason | null;
 }
 
 /** All of a document that `fromDocument` needs. */
-export const STORED = { crc: 1, message: 1, facet: 1, profileId: 1, dropped: 1, folded: 1, reason: 1 } as const;
+export const STORED = {
+  crc: 1,
+  message: 1,
+  facet: 1,
+  profileId: 1,
+  dropped: 1,
+  folded: 1,
+  reason: 1,
+  gone: 1,
+} as const;
 
 const INSTANT_LENGTH = "1970-01-01T00:00:00.000000000Z".length;
 
 export const positionOf = ({ effectiveTs, eventId }: TimelinePosition): string => effectiveTs + eventId;
 export const eventIdIn = (position: string): EventId => position.slice(INSTANT_LENGTH) as EventId;
+
+/** What `ofSchema` begins with: a schema's id holds no colon. */
+export const schemaKey = (workspace: WorkspaceId, schemaId: SchemaId): string => ownId(workspace, `${schemaId}:`);
 
 export function toDocument(workspace: WorkspaceId, event: EventRecord): EventDocument {
   const message = encodeMessage(event);
@@ -51,6 +67,7 @@ export function toDocument(workspace: WorkspaceId, event: EventRecord): EventDoc
     arrival: ownId(workspace, arrivalText(event)),
     schemaId: event.schemaId,
     keyId: event.keyId,
+    ofSchema: schemaKey(workspace, event.schemaId) + arrivalText(event),
     crc: crc32(message),
     message,
   };
@@ -58,12 +75,13 @@ export function toDocument(workspace: WorkspaceId, event: EventRecord): EventDoc
 
 /** Throws `damaged` when the checksum does not hold or the document is not the one that was asked for. */
 export function fromDocument(workspace: WorkspaceId, document: EventDocument): StoredEvent {
-  const { _id, message, crc, reason, facet, profileId, dropped = null, folded = false } = document;
+  const { _id, message, crc, reason, facet, profileId, dropped = null, folded = false, gone = null } = document;
   const event = fromRow(workspace, [
     message,
     crc,
     reason === undefined ? null : Buffer.from(reason),
     facet && profileId ? { facet: idIn<Uid>(facet), profileId, dropped, isDone: folded } : null,
+    gone,
   ]);
   if (ownId(workspace, event.eventId) !== _id) throw new AppError("damaged", "The stored event is damaged.");
   return event;

@@ -7,6 +7,7 @@ import { droppedToJson, justStored } from "../../stored-event.js";
 import { idIn, ownId } from "../own-id.js";
 import { ARRIVAL_INDEXES, createArrivals } from "./arrivals.js";
 import { batchesOf, slicesOf } from "./batches.js";
+import { createDrop } from "./drop.js";
 import { createDeadLetters, DEAD_LETTER_INDEXES, type DeadLetterDocument } from "./dead-letters.js";
 import { fromDocument, STORED, toDocument, type EventDocument } from "./documents.js";
 import { duplicatesOf } from "../failure.js";
@@ -27,6 +28,7 @@ export async function createMongoEventStore({ mongo }: { readonly mongo: Mongo }
     ...createTimeline(events, session),
     ...createArrivals(events, session),
     ...createDeadLetters({ events, letters }, session),
+    ...createDrop({ events, letters }, session),
     ready: session.ready,
     close: session.close,
   };
@@ -91,8 +93,9 @@ function createMarks(events: Collection<EventDocument>, session: Session): Pick<
     const updates = marks.map((mark) => toUpdate(workspace, mark));
     const { matchedCount } = await session.call(() => events.bulkWrite(updates, { ordered: false }));
     if (matchedCount === marks.length) return facets;
-    const projection = { facet: 1 };
+    const projection = { facet: 1, gone: 1 };
     const found = await session.call(() => events.find(ofEvents(workspace, marks), { projection }).toArray());
+    if (found.some(({ gone }) => gone)) throw new AppError("unavailable", "An event was dropped meanwhile.");
     for (const { _id, facet } of found) if (facet) facets.set(idIn(_id), idIn(facet));
     return facets;
   };
@@ -125,5 +128,7 @@ function toUpdate(workspace: WorkspaceId, mark: FoldMark): AnyBulkWriteOperation
   const { eventId, facet, profileIdThen, dropped } = mark;
   const pinned = { facet: ownId(workspace, facet), profileId: profileIdThen, dropped: droppedToJson(dropped) };
   // Null also matches an absent field: only the first mark finds its event.
-  return { updateOne: { filter: { _id: ownId(workspace, eventId), facet: null }, update: { $set: pinned } } };
+  return {
+    updateOne: { filter: { _id: ownId(workspace, eventId), facet: null, gone: null }, update: { $set: pinned } },
+  };
 }
