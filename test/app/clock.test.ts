@@ -93,7 +93,13 @@ describe("A clock that is set back by an hour", () => {
         const { body } = await workspace.send("GET", "/v1/changes?outcome=unlinked");
         return [received, textAt(body, "changes.0.at")].map((at) => Date.parse(at) > Date.now() + HOUR_MS);
       };
-      assert.deepEqual([await isAhead(shifted), await isAhead(other)], [[true, true], [false, false]]);
+      assert.deepEqual(
+        [await isAhead(shifted), await isAhead(other)],
+        [
+          [true, true],
+          [false, false],
+        ],
+      );
     });
   });
 

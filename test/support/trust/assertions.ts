@@ -266,3 +266,12 @@ function leave(state: TrustState, names: readonly Name[], expected: ExpectedVerd
     reverts: null,
   });
 }
+
+/** In the profile of now: without the ids that name another again. */
+export function afterwards(state: TrustState, expected: ExpectedVerdict): ExpectedVerdict {
+  if (expected.profileId === null) return expected;
+  const profileId = idOf(state, expected.kept[0]!);
+  const names = new Map([...state.seen].map((name) => [state.uidOf(name), name]));
+  const isMerged = (id: ProfileId) => id !== profileId && idOf(state, names.get(id)!) === profileId;
+  return { ...expected, profileId, mergedProfileIds: expected.mergedProfileIds.filter(isMerged) };
+}

@@ -1,8 +1,9 @@
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createRandom, SEED } from "../random.js";
+import { shrink } from "../shrink.js";
 import { drawProgram, showProgram, type Program } from "./program.js";
 import { runProgram } from "./run.js";
-import { shrink } from "./shrink.js";
+import { simplerOf } from "./simpler.js";
 
 /** Programs that run beside each other, each in its own workspace: they share transactions and round trips, which makes them fast. */
 const AT_ONCE = 16;
@@ -55,7 +56,7 @@ async function explained(
     (await errorOf(graph, seed, program, linksPerStep)) !== null;
   if (!(await fails(drawn)))
     return new Error(`seed ${seed}, but not when it runs alone: ${String(error)}`, { cause: error });
-  const smallest = await shrink(drawn, fails);
+  const smallest = await shrink(drawn, fails, simplerOf);
   const cause = await errorOf(graph, seed, smallest, linksPerStep);
   return new Error(`seed ${seed}: the smallest program is\n${showProgram(smallest)}\n${String(cause)}`, { cause });
 }

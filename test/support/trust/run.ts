@@ -2,15 +2,7 @@ import assert from "node:assert/strict";
 import { AppError } from "../../../core/errors.js";
 import { identifierKey, identifierOf, type Identifier } from "../../../core/event/event.js";
 import type { Identity, PathLink, UndoResult } from "../../../core/identity/api.js";
-import {
-  forbiddenPairIdFor,
-  newId,
-  type ChangeId,
-  type KeyId,
-  type ProfileId,
-  type Uid,
-  type WorkspaceId,
-} from "../../../core/ids.js";
+import { forbiddenPairIdFor, newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import {
   pairKey,
   type Assertion,
@@ -21,19 +13,9 @@ import {
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
 import { NO_RULES } from "../../../graph/rules/assert.js";
-import { claim, takeBack, type Claim, type ExpectedVerdict } from "./assertions.js";
+import { afterwards, claim, takeBack, type Claim, type ExpectedVerdict } from "./assertions.js";
 import { checkAll } from "./checks.js";
-import {
-  copyOf,
-  createTrustState,
-  distance,
-  idOf,
-  isLinked,
-  nameOf,
-  pairName,
-  type Name,
-  type TrustState,
-} from "./model.js";
+import { copyOf, createTrustState, distance, isLinked, nameOf, pairName, type Name, type TrustState } from "./model.js";
 import { IDENTIFIERS, type IdentifierPair, type Operation, type Program } from "./program.js";
 import { allow, revert, unlinkIdentifier, unlinkPair, type Expected, type Moment } from "./undo.js";
 import { shuffled, type Random } from "../random.js";
@@ -163,15 +145,6 @@ async function notedOf({ graph, workspace }: Bench, name: Name): Promise<readonl
 }
 
 const isKnown = ({ changes }: TrustState, id: ChangeId): boolean => changes.some(({ changeId }) => changeId === id);
-
-/** In the profile of now: without the ids that name another again. */
-function afterwards(state: TrustState, expected: ExpectedVerdict): ExpectedVerdict {
-  if (expected.profileId === null) return expected;
-  const profileId = idOf(state, expected.kept[0]!);
-  const names = new Map([...state.seen].map((name) => [state.uidOf(name), name]));
-  const isMerged = (id: ProfileId) => id !== profileId && idOf(state, names.get(id)!) === profileId;
-  return { ...expected, profileId, mergedProfileIds: expected.mergedProfileIds.filter(isMerged) };
-}
 
 const UNTOLD = "not told" as ChangeId;
 

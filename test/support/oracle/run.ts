@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import type { Random } from "../random.js";
+import { shuffled } from "../random.js";
+import { listAt } from "../service/app.js";
+import { membersOf, nameOf } from "../trust/model.js";
+import { ask, openBench, type Bench, type Counts, type Place } from "./bench.js";
+import { checkAll } from "./checks.js";
+import { drawRule } from "./draw-rule.js";
+import { alias, identify, part, permit, takeBack, unlink } from "./identity.js";
+import type { Program, Step, StepOf } from "./program.js";
+import { again, clash, send, wrong, type Done } from "./send.js";
+import { setRules } from "./truth.js";
+
+const nothing = (apply: Done["apply"] = () => undefined): Done => ({ eventIds: [], apply });
+
+/** What each step does; it is compared and becomes true when it is applied. */
+const STEPS: { readonly [Kind in Step["kind"]]: (bench: Bench, step: StepOf<Kind>) => Promise<Done> } = {
+  send,
+  again,
+  clash,
+  wrong,
+  identify,
+  alias,
+  unlink,
+  part,
+  allow: permit,
+  revert: takeBack,
+  rules: setIdentityRules,
+  block,
+  clock: async ({ place, workspace, truth, counts }, { minutes }) => {
+    truth.ahead += minutes * 60_000;
+    place.ahead.set(workspace.id, truth.ahead);
+    counts.add("clock", `${Math.round(minutes / 1_440)} days`);
+    return nothing();
+  },
+  look,
+  search: async (bench, { rule }) => {
+    await checkAll(bench, [rule]);
+    return nothing();
+  },
+};
+
+/** Steps that may run beside each other where order does not matter. */
+const TOGETHER: ReadonlySet<Step["kind"]> = new Set(["send", "again", "clash", "wrong", "identify", "alias"]);
+
+/** Runs the program in a workspace of its own. Throws where the service differs from the truth. */
+export async function runProgram(
+  place: Place,
+  { mode, steps }: Program,
+  random: Random,
+  counts: Counts,
+): Promise<void> {
+  const bench = await openBench(place, mode, random, counts);
+  for (const group of mode === "in_turn" ? steps.map((step) => [step]) : groupsOf(steps, random)) {
+    const running = group.map((step) => named(step, () => perform(bench, step)));
+    const done = await Promise.all(running);
+    await settle(
+      bench,
+      done.flatMap(({ eventIds }) => eventIds),
+    );
+    // As the program has them.
+    const inOrder = group
+      .map((step, i) => ({ step, apply: done[i]!.apply }))
+      .toSorted((a, b) => a.step.number - b.step.number);
+    for (const { step, apply } of inOrder) {
+      bench.truth.time += 1;
+      await named(step, async () => apply());
+    }
+  }
+  await named({ kind: "end" }, () => checkAll(bench, [drawRule(random), drawRule(random)]));
+}
+
+const perform = (bench: Bench, step: Step): Promise<Done> => STEPS[step.kind](bench, step as never);
+
+async function named<T>(step: { readonly kind: string; readonly number?: number }, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new Error(`${step.number ?? ""} ${step.kind}: ${String(error)}`, { cause: error });
+  }
+}
+
+/** Runs of steps that may go together, each shuffled. */
+function groupsOf(steps: readonly Step[], random: Random): readonly (readonly Step[])[] {
+  const groups: Step[][] = [];
+  for (const step of steps) {
+    const last = groups.at(-1);
+    if (last !== undefined && TOGETHER.has(step.kind) && TOGETHER.has(last[0]!.kind)) last.push(step);
+    else groups.push([step]);
+  }
+  return groups.map((group) => shuffled(group, random));
+}
+
+/** Waits until nothing more becomes of the events. */
+async function settle(bench: Bench, eventIds: readonly string[]): Promise<void> {
+  for (const eventId of new Set(eventIds)) {
+    const { body } = await ask(bench, 200, "GET", `/v1/events/${eventId}?wait=10`);
+    const isSettled = body["status"] !== "stored" || body["reason"] !== null;
+    assert.ok(isSettled, `event ${eventId} does not settle`);
+  }
+}
+
+async function setIdentityRules(bench: Bench, { rules }: StepOf<"rules">): Promise<Done> {
+  const settings = { shared_identifier_limit: rules.shared };
+  await ask(bench, 200, "PUT", "/v1/identity/settings", settings);
+  for (const name of ["user_id", "email", "device_id", "cookie_id"]) {
+    const limit = rules.limits[name] ?? null;
+    const priority = rules.priorities[name] ?? PRIORITIES[name];
+    await ask(bench, 200, "PUT", `/v1/namespaces/${name}`, { limit, priority });
+  }
+  bench.counts.add("rules", rules.shared === null ? "limits" : "limits and shared identifiers");
+  return nothing(() => setRules(bench.truth, rules));
+}
+const PRIORITIES: Readonly<Record<string, number>> = { user_id: 700, email: 500, device_id: 300, cookie_id: 100 };
+
+async function block(bench: Bench, { who }: StepOf<"block">): Promise<Done> {
+  const { blocked } = bench.truth;
+  const all = [...blocked, nameOf(who)].filter((name) => name.startsWith(`${who.namespace}:`));
+  const values = [...new Set(all)].map((name) => name.slice(who.namespace.length + 1));
+  await ask(bench, 200, "PUT", `/v1/namespaces/${who.namespace}`, { blocked: values });
+  bench.counts.add("block", "blocked");
+  return nothing(() => void blocked.add(nameOf(who)));
+}
+
+/** Who is one person, at any time. */
+async function look(bench: Bench, { who }: StepOf<"look">): Promise<Done> {
+  const { trust } = bench.truth;
+  const { body } = await ask(bench, 200, "POST", "/v1/profiles/lookup", { identifiers: who });
+  const shown = listAt(body, "profiles").map((profile) =>
+    (listAt(profile, "identifiers") as typeof who).map(nameOf).toSorted().join(" "),
+  );
+  const known = who.map(nameOf).filter((name) => trust.seen.has(name));
+  const wanted = new Set(known.map((name) => [...membersOf(trust, name)].toSorted().join(" ")));
+  assert.deepEqual(shown.toSorted(), [...wanted].toSorted());
+  assert.equal(listAt(body, "unknown").length, who.length - known.length);
+  bench.counts.add("look", known.length === 0 ? "unknown" : "found");
+  return nothing();
+}

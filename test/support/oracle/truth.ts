@@ -1,0 +1,189 @@
+import type { Identifier } from "../../../core/event/event.js";
+import type { ChangeId, Uid } from "../../../core/ids.js";
+import { BUILT_IN_NAMESPACES } from "../../../core/identity/namespaces.js";
+import { NO_RULES } from "../../../graph/rules/violation.js";
+import { afterwards, claim, takeBack, type Claim, type ExpectedVerdict } from "../trust/assertions.js";
+import {
+  copyOf,
+  createTrustState,
+  identifierOfName,
+  membersOf,
+  nameOf,
+  type Name,
+  type TrustState,
+} from "../trust/model.js";
+import { traitsOf, type Said } from "./profile.js";
+import type { IdentityRules } from "./program.js";
+
+/** An accepted event. */
+export interface TrueEvent extends Omit<Said, "receivedAt"> {
+  readonly schemaId: string;
+  /** The request that was accepted, byte by byte; null: it has no Idempotency-Key. */
+  readonly sent: { readonly key: string; readonly body: string } | null;
+  /** Those that are left, by priority; the first that is not shared is its facet's. */
+  readonly identifiers: readonly Name[];
+  readonly dropped: readonly string[];
+  /** Null: it is stored and never folds. */
+  readonly facet: Name | null;
+  readonly reason: "not_unified" | "no_identifier" | null;
+  /** The first request began then, and was answered before the second, by the clock of the workspace. */
+  readonly between: readonly [number, number];
+}
+
+/** All that was accepted, and the links, rules and undos as a model keeps them that computes everything anew. */
+export interface Truth {
+  readonly trust: TrustState;
+  readonly events: Map<string, TrueEvent>;
+  readonly blocked: Set<Name>;
+  /** One more with each step: what is compared is only what came before. */
+  time: number;
+  /** How far the clock of the workspace is ahead, milliseconds. */
+  ahead: number;
+  /** So many changes were recorded. */
+  changes: number;
+  /** So many identifiers were given a place in the order of uids. */
+  uids: number;
+  readonly orderOf: Map<Name, number>;
+}
+
+export function createTruth(): Truth {
+  const orderOf = new Map<Name, number>();
+  const uidOf = (name: Name): Uid => `uid ${String(orderOf.get(name) ?? 0).padStart(6, "0")}` as Uid;
+  return {
+    trust: createTrustState(uidOf, { ...NO_RULES, priorityOf: builtInPriority, isPerson }),
+    events: new Map(),
+    blocked: new Set(),
+    time: 0,
+    ahead: 0,
+    changes: 0,
+    uids: 0,
+    orderOf,
+  };
+}
+
+export const nowOf = ({ ahead }: Truth): number => Date.now() + ahead;
+
+const builtInPriority = (name: string): number => BUILT_IN_NAMESPACES.find((one) => one.name === name)?.priority ?? 0;
+const isPerson = (name: string): boolean => name === "user_id" || name === "email";
+
+export function setRules({ trust }: Truth, { limits, shared, priorities }: IdentityRules): void {
+  trust.rules = {
+    limits: new Map(Object.entries(limits)),
+    sharedIdentifierLimit: shared,
+    priorityOf: (namespace) => priorities[namespace] ?? builtInPriority(namespace),
+    isPerson,
+  };
+}
+
+export interface Admitted {
+  readonly names: readonly Name[];
+  /** `namespace:value rule` as it was written. */
+  readonly dropped: readonly string[];
+}
+
+/** Which identifiers are left of those that somebody wrote, by priority. */
+export function admitted({ blocked, trust }: Truth, who: readonly Identifier[]): Admitted {
+  const dropped = who.flatMap((one) => {
+    const rule = ruleAgainst(blocked, one);
+    return rule === null ? [] : [`${nameOf(one)} ${rule}`];
+  });
+  const names = [...new Set(who.filter((one) => ruleAgainst(blocked, one) === null).map(nameOf))];
+  const { priorityOf } = trust.rules;
+  const rank = (name: Name): number => priorityOf(identifierOfName(name).namespace);
+  return { names: names.toSorted((a, b) => rank(b) - rank(a) || (a < b ? -1 : 1)), dropped };
+}
+
+function ruleAgainst(blocked: ReadonlySet<Name>, one: Identifier): "blocked" | "invalid" | null {
+  if (one.value === "null" || blocked.has(nameOf(one))) return "blocked";
+  return one.namespace === "email" && !one.value.includes("@") ? "invalid" : null;
+}
+
+export type Asked = Omit<Claim, "identifiers" | "at"> & { readonly names: readonly Name[] };
+
+const claimOf = ({ names, source, scoped }: Asked, at: number): Claim => ({
+  identifiers: names.map(identifierOfName),
+  source,
+  at,
+  ...(scoped !== undefined && { scoped }),
+});
+
+/** Uids are given in the order in which identifiers are seen first. */
+function order(truth: Truth, names: readonly Name[]): void {
+  const { trust, orderOf } = truth;
+  for (const name of names) if (!trust.seen.has(name)) orderOf.set(name, (truth.uids += 1));
+}
+
+const nextChange = (truth: Truth): ChangeId => `change ${(truth.changes += 1)}` as ChangeId;
+
+/** What is answered, and what then stands. */
+export function assertion(truth: Truth, asked: Asked): ExpectedVerdict {
+  const { trust, time } = truth;
+  order(truth, asked.names);
+  const expected = claim(trust, claimOf(asked, time), nextChange(truth));
+  const notes = new Map([...trust.judged].map(([name, sentWith]) => [name, notedOf(trust, name, sentWith)]));
+  const taken = takeBack(trust, {
+    changeIdOf: () => nextChange(truth),
+    notedOf: (name) => notes.get(name)!,
+    at: time,
+  });
+  return taken.length === 0 ? expected : afterwards(trust, expected);
+}
+
+const notedOf = ({ seenWith }: TrustState, name: Name, sentWith: ReadonlySet<Name>): readonly Name[] => [
+  ...new Set([...(seenWith.get(name) ?? []), ...sentWith]),
+];
+
+/** The answer to a dry run. */
+export function trial(truth: Truth, asked: Asked): ExpectedVerdict {
+  order(truth, asked.names);
+  return claim(copyOf(truth.trust), claimOf(asked, truth.time), "none" as ChangeId);
+}
+
+/** Accepts an event; the worker links and folds it before anything else happens. */
+export function acceptEvent(
+  truth: Truth,
+  eventId: string,
+  event: Omit<TrueEvent, "identifiers" | "dropped" | "facet" | "reason" | "eventId"> & {
+    readonly who: readonly Identifier[];
+    readonly folds: boolean;
+  },
+): void {
+  if (truth.events.has(eventId)) return;
+  const { who, folds, ...rest } = event;
+  const { names, dropped } = admitted(truth, who);
+  const reason = folds ? (names.length === 0 ? "no_identifier" : null) : "not_unified";
+  const stored = { ...rest, eventId, identifiers: names, dropped };
+  if (reason !== null) truth.events.set(eventId, { ...stored, facet: null, reason });
+  else {
+    const expected = assertion(truth, { names, source: eventId as Asked["source"] });
+    const facet = expected.kept[0]!;
+    truth.events.set(eventId, { ...stored, facet, dropped: [...dropped, ...expected.dropped], reason });
+  }
+}
+
+/** The profiles that stand, each as its members. */
+export function componentsOf({ trust }: Truth): readonly (readonly Name[])[] {
+  const told = new Set<Name>();
+  return [...trust.seen].flatMap((name) => {
+    if (told.has(name)) return [];
+    const members = [...membersOf(trust, name)];
+    for (const member of members) told.add(member);
+    return [members];
+  });
+}
+
+export const eventsOf = ({ events }: Truth, members: readonly Name[]): readonly TrueEvent[] =>
+  [...events.values()].filter(({ facet }) => facet !== null && members.includes(facet));
+
+/** When the service says that it received the event. */
+export type ReceivedAt = (eventId: string) => number;
+
+export const saidBy = (event: TrueEvent, receivedAt: ReceivedAt): Said => ({
+  ...event,
+  receivedAt: receivedAt(event.eventId),
+});
+
+export const profileOf = (truth: Truth, members: readonly Name[], receivedAt: ReceivedAt) => {
+  const events = eventsOf(truth, members).map((event) => saidBy(event, receivedAt));
+  return { ...traitsOf(events), event_count: events.length };
+};
