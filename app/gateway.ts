@@ -11,6 +11,7 @@ import { createBytesInFlight } from "../gateway/http/bytes-in-flight.js";
 import type { MetricsPage } from "../gateway/http/pages.js";
 import { createStages, type Stages } from "../gateway/http/stages.js";
 import type { Stopping } from "../gateway/http/stopping.js";
+import { createSlots } from "../gateway/stream/slots.js";
 import { createWorkspaceTurns } from "../gateway/http/workspace-turns.js";
 import type { Route } from "../gateway/route.js";
 import { createRoutes } from "../gateway/routes.js";
@@ -35,7 +36,7 @@ export const authenticatorOf = ({ config, now, backends }: Parts): Authenticator
 
 /** What every request of this process goes through. */
 export async function stagesOf(
-  { config, now, backends, telemetry, tracing }: Parts,
+  { config, log, now, backends, metrics, telemetry, tracing }: Parts,
   authenticator: Authenticator,
   stopping: Stopping,
 ): Promise<Stages> {
@@ -66,6 +67,7 @@ export async function stagesOf(
     batchLimit: { bytesMax: BATCH_BYTES_MAX, toldMax: BATCH_BYTES_MAX, path: "" },
     batchBytes,
     bytesInFlight: createBytesInFlight(),
+    takeSlot: createSlots(),
     enterTurn: createWorkspaceTurns(),
     cursors: createCursors(await backends.catalog.secret()),
     sdkDoor: createSdkDoor({
@@ -76,6 +78,8 @@ export async function stagesOf(
     stopping,
     meterOf: telemetry.meterOf,
     traced: tracing.traced,
+    metrics,
+    log,
     now,
   });
 }

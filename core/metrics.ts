@@ -34,6 +34,8 @@ export interface Metrics {
   identityChanged(outcome: string): void;
   /** An assertion or an undo waited so long for its step. */
   identityWaited(ms: number): void;
+  /** An export ended like this, after so many lines. */
+  exported(outcome: string, lines: number): void;
   /** A write took so long until it was durable. */
   committed(store: TimedStore, ms: number): void;
   /** The keeper did a piece of a task, or failed at it. */
@@ -51,6 +53,7 @@ export const NO_METRICS: Metrics = {
   dropped: () => {},
   identityChanged: () => {},
   identityWaited: () => {},
+  exported: () => {},
   committed: () => {},
   keeperRan: () => {},
 };

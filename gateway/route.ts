@@ -32,7 +32,7 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> exte
   readonly bytes: Buffer;
   /** The bytes of one of the body's members, as sent. */
   readonly raw: (name: string) => Buffer;
-  /** Of a route whose query has `PAGE`, or its body `PAGE_IN_BODY`. */
+  /** Of a route whose query has `PAGE`, or its body `PAGE_IN_BODY`, or that answers lines. */
   readonly page: Page;
   /** Of a route whose body is a batch. */
   readonly batch: Batch;
@@ -50,6 +50,14 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/**
+ * An answer of any length, made as the client takes it: JSON texts, each sent as a line, a part of them at a time. What `parts` throws
+ * after the first part breaks the connection.
+ */
+export interface Lines {
+  readonly parts: AsyncIterable<readonly (string | Buffer)[]>;
+}
+
 /** Status -> the schema of the answer's body; null: it has none. */
 export type Responses = Readonly<Record<number, TSchema | null>>;
 
@@ -60,6 +68,7 @@ export const TAGS = {
   Identity: "Who is who, why, and how to undo it.",
   Schemas: "Schemas and datasets: what events look like, and which of them make profiles.",
   SDKs: "What SDKs of others send, and how it is taken.",
+  Export: "All of a workspace's data, in lines.",
   Manage: "Keys, workspaces and dead letters.",
   Operate: "For the machine that runs the process, and for tools.",
 } as const;
@@ -116,6 +125,8 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   readonly door?: Door;
   /** Its answer may be large although it is no `get`: it takes its bytes as those do. */
   readonly isRead?: true;
+  /** It answers `Lines`; the schema of its 200 is that of one line. Its query has `AFTER`. */
+  readonly answersLines?: true;
   /** The route's successful answers and its own refusals; `gateway/shapes/answers.ts` adds those of all routes. */
   readonly responses: Responses;
 }
@@ -128,12 +139,14 @@ export interface Row<Params extends TProperties, Query extends TProperties, Body
 > {
   /** Counts against the inline limit before the body is read. */
   readonly inlineLimited?: (query: Static<TObject<Query>>) => boolean;
-  readonly handle: (context: Context<Static<TObject<Params>>, Static<TObject<Query>>, Static<Body>>) => Promise<Reply>;
+  readonly handle: (
+    context: Context<Static<TObject<Params>>, Static<TObject<Query>>, Static<Body>>,
+  ) => Promise<Reply | Lines>;
 }
 
 export interface Route extends RowBase<TProperties, TProperties, TSchema> {
   readonly inlineLimited?: (query: unknown) => boolean;
-  readonly handle: (context: Context) => Promise<Reply>;
+  readonly handle: (context: Context) => Promise<Reply | Lines>;
 }
 
 /** The handler sees the types of the row's schemas; the stages guarantee them. */

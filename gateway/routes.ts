@@ -2,6 +2,7 @@ import type { Services } from "../commands/services.js";
 import type { Route } from "./route.js";
 import { changeRoutes } from "./routes/changes.js";
 import { collectRoutes } from "./routes/collect.js";
+import { exportRoutes } from "./routes/data/exports.js";
 import { datasetRoutes } from "./routes/datasets.js";
 import { deadLetterRoutes } from "./routes/dead-letters.js";
 import { eventRoutes } from "./routes/events.js";
@@ -35,6 +36,7 @@ const TABLE = [
   datasetRoutes,
   namespaceRoutes,
   sdkSettingRoutes,
+  exportRoutes,
   deadLetterRoutes,
   statsRoutes,
   keyRoutes,

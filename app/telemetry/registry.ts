@@ -127,6 +127,8 @@ function metricsOf(registry: Registry): Metrics {
     "Until the step of an assertion or undo begins",
     WAIT_BOUNDS,
   )({});
+  const exports = named("onym_exports_total", "Exports that ended, by how", "outcome");
+  const exportLines = createCounter(registry, { name: "onym_export_lines_total", help: "Lines that exports sent" })({});
   const commits = timed("onym_store_commit_seconds", "Until a write is durable", COMMIT_BOUNDS);
   const commitsOf = new Map<TimedStore, ReturnType<typeof commits>>();
   const commitOf = (store: TimedStore): ReturnType<typeof commits> => {
@@ -153,6 +155,10 @@ function metricsOf(registry: Registry): Metrics {
     dropped: (reason, events) => dropped(reason, events),
     identityChanged: (outcome) => changes(outcome),
     identityWaited: (ms) => waits(ms / 1_000),
+    exported: (outcome, lines) => {
+      exports(outcome);
+      exportLines.value += lines;
+    },
     committed: (store, ms) => commitOf(store)(ms / 1_000),
     keeperRan: (task, isFailed) => {
       keeperRuns(task, isFailed ? 0 : 1);

@@ -313,5 +313,5 @@ export interface LinkState {
 /** A profile, met on a walk over all of them. */
 export interface WalkedProfile extends ProfileRef {
   /** All of them, by uid; null: there are more than the page shows, or they are being moved. */
-  readonly members: readonly Pick<Member, "uid" | "identifier">[] | null;
+  readonly members: readonly Member[] | null;
 }

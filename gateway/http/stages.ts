@@ -1,28 +1,27 @@
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { KeyRecord } from "../../core/catalog/catalog.js";
-import type { TimeOf } from "../../core/clock.js";
 import { AppError, invalidParameter } from "../../core/errors.js";
-import type { WorkspaceId } from "../../core/ids.js";
 import { authorize, type Authenticator } from "../access/authenticate.js";
-import { COUNT_NOTHING, type ItemLimit } from "../access/item-limit.js";
+import { beginning, contextOf } from "../access/context.js";
+import type { ItemLimit } from "../access/item-limit.js";
 import type { Limiter } from "../access/rate-limit.js";
-import type { Access, Page, Context, Reply, Route } from "../route.js";
+import type { Access, Context, Reply, Route } from "../route.js";
 import type { SdkDoor } from "../sdk/door.js";
 import { inDialect } from "../sdk/refusal.js";
-import { isPaged, pageOfRequest, type Cursors } from "../shapes/page.js";
-import { readBatch, type Batch } from "../body/batch.js";
+import { isPaged, linesOfRequest, pageOfRequest, type Cursors } from "../shapes/page.js";
+import { answerLines, type LineDeps } from "../stream/answer.js";
+import { readBatch } from "../body/batch.js";
 import type { ByteBudget } from "../body/budget.js";
 import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.js";
 import { openToPages, requireOrigin } from "./cors.js";
-import type { BytesInFlight } from "./bytes-in-flight.js";
-import type { MeteredResponse, RouteMeter, Served, Traced } from "./meter.js";
+import type { MeteredResponse, RouteMeter, Served } from "./meter.js";
 import type { Refusing } from "./refuse.js";
 import { sendReply } from "./respond.js";
-import { SHUTTING_DOWN, type Stopping } from "./stopping.js";
-import { isLarge, type EnterTurn } from "./workspace-turns.js";
+import { SHUTTING_DOWN } from "./stopping.js";
+import { isLarge } from "./workspace-turns.js";
 import { bodyReader, paramsReader, queryReader } from "./validate.js";
 
-export interface StageDeps {
+export interface StageDeps extends LineDeps {
   readonly authenticator: Authenticator;
   readonly inlineLimit: Limiter;
   readonly itemLimit: ItemLimit;
@@ -31,16 +30,10 @@ export interface StageDeps {
   readonly batchLimit: BodyLimit;
   /** Of batches in flight, by workspace. */
   readonly batchBytes: ByteBudget;
-  readonly bytesInFlight: BytesInFlight;
-  readonly enterTurn: EnterTurn;
   readonly cursors: Cursors;
   readonly sdkDoor: SdkDoor;
-  readonly stopping: Stopping;
-  /** Null: nobody traces. */
-  readonly traced: Traced | null;
   /** How the answers of a route are counted. */
   readonly meterOf: (method: string, path: string) => RouteMeter;
-  readonly now: TimeOf;
 }
 
 /** The middleware of one route. */
@@ -48,18 +41,23 @@ export type Stages = (route: Route) => readonly RequestHandler[];
 
 /** Every request goes through these stages in order: who is it, what may it do, how often; then the body, then the work. */
 export const createStages = (deps: StageDeps): Stages => {
-  const { checkHead, limits } = sharedStages(deps);
+  const shared = sharedStages(deps);
+  const { limits } = shared;
+  const [checkHead, checkHeadOfLines] = [
+    shared.checkHead("application/json"),
+    shared.checkHead("application/x-ndjson"),
+  ];
   return (route) =>
     route.access.kind === "write_key"
       ? [refuseInDialect, begin(deps, route), checkHead, takeFromSdk(deps, route), answer(deps, route)]
       : [
           begin(deps, route),
-          checkHead,
+          route.answersLines === true ? checkHeadOfLines : checkHead,
           identifyCaller(deps, route),
           readParameters(deps, route),
           ...(route.inlineLimited === undefined ? [] : [limits(route.inlineLimited)]),
           ...(route.body === undefined ? [] : [readerOf(deps, route)]),
-          answer(deps, route),
+          route.answersLines === true ? answerLines(deps, route) : answer(deps, route),
         ];
 };
 
@@ -72,39 +70,6 @@ const refuseInDialect: RequestHandler = (_request, response, next) => {
   (response.locals as Refusing).refusal = inDialect;
   next();
 };
-
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
-
-/** The handler's context; each stage adds a part of it. */
-export const contextOf = (response: Response): Writable<Context> => response.locals["context"] as Writable<Context>;
-
-const NO_BODY = Buffer.alloc(0);
-/** Routes without a key never read it: `access` and the handler are in the same row. */
-const NO_KEY = { keyId: "", workspace: "" as WorkspaceId } as KeyRecord;
-const NO_BYTES = async (): Promise<void> => {};
-const NO_BATCH: Batch = { items: [], isOneText: true };
-const NO_PAGE: Page = { limit: 0, after: null, cursorOf: () => "" };
-
-const beginning = (now: number): Context => ({
-  workspace: NO_KEY.workspace,
-  keyId: NO_KEY.keyId,
-  sender: NO_KEY.keyId,
-  send: null,
-  key: NO_KEY,
-  countItems: COUNT_NOTHING,
-  now,
-  params: NO_KEY,
-  query: NO_KEY,
-  takeBytes: NO_BYTES,
-  page: NO_PAGE,
-  body: undefined,
-  bytes: NO_BODY,
-  raw: () => NO_BODY,
-  batch: NO_BATCH,
-  countChecks: COUNT_NOTHING,
-  idempotencyKey: null,
-  ifMatch: null,
-});
 
 function begin({ meterOf, stopping }: StageDeps, route: Route): RequestHandler {
   const { method, path, access, cors, door, inlineLimited } = route;
@@ -127,12 +92,14 @@ function begin({ meterOf, stopping }: StageDeps, route: Route): RequestHandler {
 }
 
 const sharedStages = (deps: StageDeps) => ({
-  checkHead: (request: Request, response: Response, next: NextFunction): void => {
-    response.locals["context"] = beginning(deps.now());
-    requireSingleHeaders(request);
-    requireJsonAccepted(request);
-    next();
-  },
+  checkHead:
+    (type: string) =>
+    (request: Request, response: Response, next: NextFunction): void => {
+      response.locals["context"] = beginning(deps.now());
+      requireSingleHeaders(request);
+      requireAccepted(request, type);
+      next();
+    },
   limits:
     (isLimited: NonNullable<Route["inlineLimited"]>): RequestHandler =>
     async (request, response, next) => {
@@ -214,6 +181,7 @@ function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
       // Bound to the id in the request: the position stays valid when the profile merges.
       context.page = pageOfRequest(cursors, context, route, query);
     }
+    if (route.answersLines === true) context.page = linesOfRequest(cursors, context, route, query);
     if (route.bodyIs === "event" || route.bodyIs === "batch") context.idempotencyKey = readIdempotencyKey(request);
     context.ifMatch = request.headers["if-match"] ?? null;
     next();
@@ -256,8 +224,9 @@ const takeBatch =
 
 function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHandler {
   const { method, isRead } = route;
+  const work = route.handle as (context: Context) => Promise<Reply>;
   const handle = (request: Request, context: Context): Promise<Reply> =>
-    traced === null ? route.handle(context) : traced(route, request.headers, () => route.handle(context));
+    traced === null ? work(context) : traced(route, request.headers, () => work(context));
   return async (request, response) => {
     const context = contextOf(response);
     // What the others answer is small.
@@ -299,11 +268,11 @@ function requireSingleHeaders(request: Request): void {
     throw new AppError("bad_request", "The header host is missing.");
 }
 
-function requireJsonAccepted(request: Request): void {
+function requireAccepted(request: Request, type: string): void {
   const accept = request.headers.accept;
-  if (accept === undefined || accept === "*/*" || accept === "application/json") return;
-  if (request.accepts(["application/json", "application/problem+json"]) === false)
-    throw new AppError("not_acceptable", "Accept must allow application/json.");
+  if (accept === undefined || accept === "*/*" || accept === type) return;
+  if (request.accepts([type, "application/json", "application/problem+json"]) === false)
+    throw new AppError("not_acceptable", `Accept must allow ${type}.`);
 }
 
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;

@@ -110,6 +110,10 @@ function keepPaused({ socket, behind }: Line): void {
 const takenOf = ({ socket, headersSent }: ServerResponse): number =>
   socket === null || !headersSent ? -1 : socket.bytesWritten - socket.writableLength;
 
+/** The client took all that there is so far of an answer that is made as it is taken. */
+const waitsForUs = ({ socket, writableEnded }: ServerResponse): boolean =>
+  !writableEnded && socket?.writableLength === 0;
+
 type Busy = Line & { readonly response: ServerResponse };
 
 /** One timer for all connections. */
@@ -122,7 +126,7 @@ function watchStalled(stalledMs: number) {
     const busy = underWay();
     for (const line of busy) {
       const taken = takenOf(line.response);
-      if (taken < 0 || taken !== line.taken) [line.taken, line.since] = [taken, now];
+      if (taken < 0 || taken !== line.taken || waitsForUs(line.response)) [line.taken, line.since] = [taken, now];
       else if (now - line.since >= stalledMs) line.response.destroy();
     }
     timer = busy.length === 0 ? null : again();

@@ -132,7 +132,8 @@ function responsesOf(row: Route, links: ReadonlyMap<number, Json>): Json {
   const answers = Object.entries(answersOf(row)).map(([status, schema]): readonly [string, Json] => {
     if (!(status in row.responses)) return [status, { $ref: `#/components/responses/${refusalName(Number(status))}` }];
     const link = links.get(Number(status));
-    return [status, { ...answerOf(Number(status), schema), ...(link && { links: link }) }];
+    const answer = row.answersLines === true ? linesOf(Number(status), schema!) : answerOf(Number(status), schema);
+    return [status, { ...answer, ...(link && { links: link }) }];
   });
   return Object.fromEntries(answers);
 }
@@ -150,6 +151,12 @@ export function answerOf(status: number, schema: TSchema | null): Json {
     content: { [codes === null ? "application/json" : "application/problem+json"]: { schema } },
   });
 }
+
+/** OpenAPI 3.1 has no word for the schema of a line, so each is said to be all of the body. */
+const linesOf = (status: number, schema: TSchema): Json => ({
+  description: `${STATUS_CODES[status] ?? ""}: an object on each line`,
+  content: { "application/x-ndjson": { schema } },
+});
 
 /** The codes of a problem; null for another body. */
 function codesOf(schema: TSchema): readonly string[] | null {

@@ -14,7 +14,7 @@ import { idOf, INSTANT, nullable, record, TIME, UUID, WAIT } from "../shapes/fie
 import { NEXT_CURSOR, PAGE } from "../shapes/page.js";
 import { DROPPED_IDENTIFIER } from "../shapes/records.js";
 
-const STATUS = Type.Enum([...EVENT_STATUSES]);
+export const STATUS = Type.Enum([...EVENT_STATUSES]);
 
 export const EVENT = record({
   event_id: UUID,

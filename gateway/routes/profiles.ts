@@ -147,7 +147,7 @@ export const showProfile = ({ profileId, identifiers, sharedIdentifiers, facet, 
   ...(isPartial && { partial: true }),
 });
 
-function showTraits({ traits }: Facet): Readonly<Record<string, Scalar | readonly Scalar[]>> {
+export function showTraits({ traits }: Facet): Readonly<Record<string, Scalar | readonly Scalar[]>> {
   // Without a prototype, so that a trait of any name is just data.
   const shown = Object.create(null) as Record<string, Scalar | readonly Scalar[]>;
   for (const name of [...traits.keys()].toSorted()) shown[name] = showTrait(traits.get(name)!);

@@ -29,6 +29,8 @@ export interface Cursors {
     workspace: WorkspaceId,
     list: string,
     asked: { readonly limit: number; readonly cursor?: string | undefined },
+    /** The parameter that holds the cursor. */
+    name?: string,
   ): Page;
 }
 
@@ -40,7 +42,7 @@ export function createCursors(secret: Buffer): Cursors {
       .update(JSON.stringify(["cursor", workspace, list, position]))
       .digest()
       .subarray(0, SIGNATURE_BYTES);
-  const read = (workspace: string, list: string, cursor: string): readonly string[] => {
+  const read = (workspace: string, list: string, cursor: string, name: string): readonly string[] => {
     const bytes = Buffer.from(cursor, "base64url");
     const text = bytes.toString("utf8", SIGNATURE_BYTES);
     const signature = bytes.subarray(0, SIGNATURE_BYTES);
@@ -49,12 +51,12 @@ export function createCursors(secret: Buffer): Cursors {
     if (isWhole && timingSafeEqual(signature, sign(workspace, list, text)))
       return JSON.parse(text) as readonly string[];
     const message = "is not a cursor of this list";
-    throw new AppError("invalid_cursor", `cursor: ${message}.`, { errors: [{ path: "cursor", message }] });
+    throw new AppError("invalid_cursor", `${name}: ${message}.`, { errors: [{ path: name, message }] });
   };
   return {
-    page: (workspace, list, { limit, cursor }) => ({
+    page: (workspace, list, { limit, cursor }, name = "cursor") => ({
       limit,
-      after: cursor === undefined ? null : read(workspace, list, cursor),
+      after: cursor === undefined ? null : read(workspace, list, cursor, name),
       cursorOf: (position) => {
         const text = JSON.stringify(position);
         return Buffer.concat([sign(workspace, list, text), Buffer.from(text)]).toString("base64url");
@@ -82,6 +84,17 @@ export function pageOfRequest(
   const { limit = LIMIT, cursor, wait: _, ...filter } = given as Asked;
   return cursors.page(workspace, JSON.stringify([path, params, filter]), { limit, cursor });
 }
+
+/** The query of every route that answers lines. */
+export const AFTER = { after: Type.Optional(Type.String()) };
+
+/** Where the lines that a query asks for begin. */
+export const linesOfRequest = (
+  cursors: Cursors,
+  { workspace }: Pick<Context, "workspace">,
+  { path }: Pick<Route, "path">,
+  { after }: { readonly after?: string },
+): Page => cursors.page(workspace, JSON.stringify([path]), { limit: 0, cursor: after }, "after");
 
 /** Whether a body has `PAGE_IN_BODY`. */
 export const isPaged = (body: TSchema | undefined): boolean =>

@@ -186,7 +186,7 @@ type WalkedRow = readonly [profileId: ProfileId, size: number, members: readonly
 const walkedOf = ([profileId, size, members]: WalkedRow): WalkedProfile => ({
   profileId,
   size,
-  members: members.length === 0 ? null : membersOf(members).map(({ uid, identifier }) => ({ uid, identifier })),
+  members: members.length === 0 ? null : membersOf(members),
 });
 
 type LinkRow = readonly [from: Uid, to: Uid, changeId: ChangeId, source: Source, keyId: KeyId, at: number];

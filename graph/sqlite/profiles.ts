@@ -55,7 +55,7 @@ export function createProfileReads(
           return rows.map(([component, profileId, size]) => ({
             profileId,
             size,
-            members: size > membersMax ? null : readMembers(membersOf, component, null, size).map(withoutMark),
+            members: size > membersMax ? null : readMembers(membersOf, component, null, size),
           }));
         },
         1 + membersMax,
@@ -79,8 +79,6 @@ export function createProfileReads(
 }
 
 type ProfileRow = readonly [component: number, ProfileId, size: number];
-
-const withoutMark = ({ uid, identifier }: Member): Pick<Member, "uid" | "identifier"> => ({ uid, identifier });
 
 type MemberRow = readonly [uid: Uid, key: Buffer, shared: WorkspaceId | null];
 

@@ -142,8 +142,7 @@ export const identityGraphProfiles: Contract<IdentityGraph> = {
       ["e", "b", "d"].map(async (letter) => {
         const profileId = await idOf(port, workspace, anIdentifier(letter));
         const members = await port.members(workspace, profileId, ALL);
-        const shown = members.map(({ uid, identifier }) => ({ uid, identifier }));
-        return { profileId, size: members.length, members: members.length > 2 ? null : shown };
+        return { profileId, size: members.length, members: members.length > 2 ? null : members };
       }),
     );
     assert.deepEqual(walked, wanted);

@@ -4,7 +4,7 @@ import type { Explanation } from "../../core/identity/api.js";
 import type { Uid } from "../../core/ids.js";
 import type { Services } from "../../commands/services.js";
 import { identityRoutes } from "../../gateway/routes/identity.js";
-import type { Context } from "../../gateway/route.js";
+import type { Context, Reply } from "../../gateway/route.js";
 import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 import { device, id, identityCalls, user, type IdentityCalls, type Named } from "../support/identity/calls.js";
 
@@ -147,11 +147,11 @@ describe("An explanation of a profile with more links than are searched", () => 
     } as unknown as Services;
     const route = identityRoutes(deps).find(({ path }) => path === "/v1/identity/explain")!;
     const body = { from: ada, to: phone };
-    const { json } = await route.handle({
+    const { json } = (await route.handle({
       workspace: randomUUID(),
       body,
       takeBytes: async () => {},
-    } as unknown as Context);
+    } as unknown as Context)) as Reply;
     const { profileId } = explanation;
     assert.deepEqual(JSON.parse(String(json)), {
       connected: true,

@@ -19,7 +19,20 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: ["core", "client", "cli"],
   app: ["core", "graph", "store", "commands", "gateway", "worker", "keeper", "app"],
   scripts: ["core", "graph", "store", "commands", "gateway", "worker", "keeper", "app", "scripts"],
-  test: ["core", "graph", "store", "commands", "gateway", "worker", "keeper", "app", "client", "cli", "scripts", "test"],
+  test: [
+    "core",
+    "graph",
+    "store",
+    "commands",
+    "gateway",
+    "worker",
+    "keeper",
+    "app",
+    "client",
+    "cli",
+    "scripts",
+    "test",
+  ],
 };
 /** Inside a folder: room -> the other rooms of it that it may import; "" is what stands in no room. */
 const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
@@ -51,13 +64,14 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   },
   gateway: {
     "": ["body", "routes", "sdk", "shapes"],
-    access: ["", "http", "shapes"],
+    access: ["", "body", "http", "shapes"],
     body: [],
-    http: ["", "access", "body", "sdk", "shapes"],
+    http: ["", "access", "body", "sdk", "shapes", "stream"],
     openapi: ["", "shapes"],
     routes: ["", "access", "body", "http", "shapes"],
     sdk: ["", "access", "body", "http", "shapes"],
     shapes: ["", "http"],
+    stream: ["", "access", "http"],
   },
 };
 /** Package -> the only places that may name it (tests may name all). */

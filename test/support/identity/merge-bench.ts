@@ -10,7 +10,7 @@ import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { ProfileStore } from "../../../core/ports/profile-store.js";
 import type { Services } from "../../../commands/services.js";
 import { profileRoutes } from "../../../gateway/routes/profiles.js";
-import type { Context } from "../../../gateway/route.js";
+import type { Context, Reply } from "../../../gateway/route.js";
 import { createIdentity } from "../../../graph/identity.js";
 import { createSqliteGraph } from "../../../graph/sqlite/graph.js";
 import { GRAPH_TABLES } from "../../../graph/sqlite/schema.js";
@@ -84,11 +84,11 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
     },
     /** As clients read it, by the id of one identifier; ids are told by names, since those of two workspaces differ. */
     show: async (name: string): Promise<unknown> => {
-      const { json } = await handle({
+      const { json } = (await handle({
         workspace,
         params: { id: uidOf(name) },
         takeBytes: async () => {},
-      } as unknown as Context);
+      } as unknown as Context)) as Reply;
       return JSON.parse(String(json).replaceAll(base, "uid "));
     },
     /** All that stands of links and records. */

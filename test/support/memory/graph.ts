@@ -84,7 +84,7 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
           ...new Set(own.map(({ uid }) => state.components.get(find(workspace, uid)!.component)!.profileId)),
         ].toSorted();
         const all = ids.map((profileId) => {
-          const members = membersOf(workspace, profileId).map(({ uid, identifier }) => ({ uid, identifier }));
+          const members = membersOf(workspace, profileId).map(memberOf);
           return { profileId, size: members.length, members: members.length > membersMax ? null : members };
         });
         return pageOf(all, ({ profileId }) => profileId, after, limit);

@@ -60,7 +60,7 @@ export function send(url: string, method: string, target: string, sending: Sendi
         const { statusCode: status = 0, headers: answered } = response;
         try {
           checkAnswer(method, target, { status, contentType: answered["content-type"], text });
-          const isJson = /json/.test(answered["content-type"] ?? "") && text !== "";
+          const isJson = /[/+]json/.test(answered["content-type"] ?? "") && text !== "";
           resolve({ status, headers: answered, text, body: (isJson ? JSON.parse(text) : {}) as Answer["body"] });
         } catch (error) {
           reject(error);

@@ -18,6 +18,7 @@ export const ROWS = withDocument([
 const ROUTES = ROWS.map((route) => ({
   method: route.method.toUpperCase(),
   cors: route.cors === true,
+  answersLines: route.answersLines === true,
   pattern: new RegExp(`^(?:${[route.path, ...(route.also ?? [])].join("|").replaceAll(/:\w+/g, "[^/]+")})$`),
   // Without an operator key those routes do not exist.
   answers: {
@@ -66,11 +67,29 @@ export function checkAnswer(method: string, target: string, { status, contentTyp
   assert.ok(schema !== undefined, `${what} is not in the row of the route: ${text.slice(0, 500)}`);
   if (method === "HEAD") return assert.equal(text, "", what);
   if (schema === null) return assert.deepEqual([text, contentType], ["", undefined], what);
+  if (rows.some(({ answersLines }) => answersLines) && status === 200)
+    return checkLines(schema, text, contentType, what);
   assert.equal(contentType, `application/${isProblem(schema) ? "problem+json" : "json"}; charset=utf-8`, what);
   const validate = compile(schema);
   const body: unknown = JSON.parse(text);
   if (validate(body) || schemas.some((other) => other !== null && compile(other)(body))) return;
   assert.fail(`${what} is not as its row says: ${ajv.errorsText(validate.errors)} ${text.slice(0, 1_000)}`);
+}
+
+/** Each line is as the row says; so is the last one, which stands there once. */
+function checkLines(schema: TSchema, text: string, contentType: string | undefined, what: string): void {
+  assert.equal(contentType, "application/x-ndjson; charset=utf-8", what);
+  assert.ok(text.endsWith("\n"), what);
+  const validate = compile(schema);
+  const lines = text.slice(0, -1).split("\n");
+  for (const [n, line] of lines.entries()) {
+    const one = JSON.parse(line) as { readonly type: string };
+    assert.ok(
+      validate(one),
+      `${what} is not as its row says: ${ajv.errorsText(validate.errors)} ${line.slice(0, 500)}`,
+    );
+    assert.equal(one.type === "end", n === lines.length - 1, what);
+  }
 }
 
 const isProblem = (schema: TSchema): boolean =>

@@ -1,0 +1,101 @@
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import type { Request, Response } from "express";
+import { SECURITY_HEADERS } from "../http/respond.js";
+import type { Lines } from "../route.js";
+
+/** So that a slow reader is seen to take a part now and then, and is not cut as one that stalls. */
+const SLICE_BYTES = 65_536;
+
+/**
+ * `complete`: the client has all. `stopped`: this process shuts down, and the last line says that there is more. `cut`: the client is
+ * gone, or took nothing for too long. `failed`: the connection was broken, because there is no other way to say so in the middle.
+ */
+export type Outcome = "complete" | "stopped" | "cut" | "failed";
+
+export interface Sent {
+  readonly outcome: Outcome;
+  /** Without the last one. */
+  readonly lines: number;
+  /** Of lines, before they are compressed. */
+  readonly bytes: number;
+  /** Why it failed. */
+  readonly cause?: unknown;
+}
+
+export interface Sending {
+  readonly request: Request;
+  readonly response: Response;
+  readonly lines: Lines;
+  /** Waits for the next turn of the workspace, after so many bytes. */
+  readonly turn: (bytes: number) => Promise<void>;
+  readonly isStopping: () => boolean;
+}
+
+/**
+ * Sends the lines as the client takes them, gzip if it takes that: no more than one part is made ahead. The last line says whether it
+ * is complete, and how many came before it. Throws what goes wrong before the first part is there: that can still be answered.
+ */
+export async function sendLines({ request, response, lines, turn, isStopping }: Sending): Promise<Sent> {
+  const parts = lines.parts[Symbol.asyncIterator]();
+  const sent = { lines: 0, bytes: 0 };
+  const failures: unknown[] = [];
+  let next = await parts.next();
+  let isComplete = false;
+
+  async function* content(): AsyncGenerator<Buffer> {
+    try {
+      for (; next.done !== true && !isStopping(); next = await parts.next()) {
+        const part = bytesOf(next.value);
+        sent.lines += next.value.length;
+        sent.bytes += part.length;
+        for (let from = 0; from < part.length; from += SLICE_BYTES) yield part.subarray(from, from + SLICE_BYTES);
+        await turn(part.length);
+      }
+      isComplete = next.done === true;
+      yield Buffer.from(`${JSON.stringify(lastLine(isComplete, sent.lines))}\n`);
+    } catch (error) {
+      failures.push(error);
+      throw error;
+    } finally {
+      await parts.return?.();
+    }
+  }
+
+  const isGzip = request.acceptsEncodings(["gzip", "identity"]) === "gzip";
+  if (!response.destroyed) response.writeHead(200, headOf(isGzip));
+  if (request.method === "HEAD") {
+    await parts.return?.();
+    response.end();
+    return { ...sent, outcome: "complete" };
+  }
+  try {
+    // Whatever fails destroys all of them, so that the client sees a transfer that broke, and never a clean end.
+    await (isGzip ? pipeline(content, createGzip(), response) : pipeline(content, response));
+    return { ...sent, outcome: isComplete ? "complete" : "stopped" };
+  } catch {
+    await parts.return?.();
+    return failures.length === 0 ? { ...sent, outcome: "cut" } : { ...sent, outcome: "failed", cause: failures[0] };
+  }
+}
+
+const lastLine = (complete: boolean, lines: number) => ({
+  type: "end",
+  complete,
+  lines,
+  ...(!complete && { reason: "shutting_down" }),
+});
+
+const headOf = (isGzip: boolean): string[] => [
+  "Content-Type",
+  "application/x-ndjson; charset=utf-8",
+  ...Object.entries(SECURITY_HEADERS).flat(),
+  "Vary",
+  "Accept-Encoding",
+  ...(isGzip ? ["Content-Encoding", "gzip"] : []),
+];
+
+const LINE_FEED = Buffer.from("\n");
+
+const bytesOf = (lines: readonly (string | Buffer)[]): Buffer =>
+  Buffer.concat(lines.flatMap((line) => [typeof line === "string" ? Buffer.from(line) : line, LINE_FEED]));
