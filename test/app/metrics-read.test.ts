@@ -5,7 +5,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parser } from "@prometheus-io/lezer-promql";
 import { parse as parseYaml } from "yaml";
-import { SCALE } from "../support/random.js";
+import { runsOf } from "../support/random.js";
 import { at, listAt, startApp, textAt, type App, type TestWorkspace } from "../support/service/app.js";
 
 interface Family {
@@ -20,10 +20,10 @@ const parsePrometheus = createRequire(import.meta.url)("parse-prometheus-text-fo
 ) => readonly Family[];
 
 /** 10,000 with SCALE=8. */
-const THROWN = 1_250 * SCALE;
+const THROWN = runsOf(1_250);
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
 const textOf = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
-const metricsOf = async (app: App): Promise<string> => (await fetch(`${app.url}/metrics`)).text();
+const metricsOf = async (app: App): Promise<string> => (await app.send("GET", "/metrics")).text;
 
 /** What a query asks for, by Prometheus' own grammar. */
 interface Asked {

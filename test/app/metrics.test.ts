@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../core/errors.js";
 import { eventually } from "../support/eventually.js";
-import { at, startApp, textAt, useApp, type App } from "../support/service/app.js";
+import { at, startApp, textAt, useApp, type Answer, type App } from "../support/service/app.js";
 
-const read = async (app: App, key?: string): Promise<{ readonly status: number; readonly text: string }> => {
-  const headers = key === undefined ? {} : { Authorization: `Bearer ${key}` };
-  const answer = await fetch(`${app.url}/metrics`, { headers });
-  return { status: answer.status, text: await answer.text() };
-};
+const read = (app: App, key: string | null = null): Promise<Answer> => app.send("GET", "/metrics", { key });
 
 /** Of one series; 0 where there is none. */
 const valueOf = (text: string, series: string): number =>

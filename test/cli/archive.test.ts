@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { json, onym, useFolder, type Ran } from "../support/cli.js";
-import { SCALE } from "../support/random.js";
+import { runsOf, SCALE } from "../support/random.js";
 import { archived, CALLS_EACH, eventCountsOf } from "../support/sdk/archive.js";
 import { at, useApp, type TestWorkspace } from "../support/service/app.js";
 
 /** 100,000 with SCALE=40. */
-const CALLS = 2_500 * SCALE;
+const CALLS = runsOf(2_500);
 const PEOPLE = CALLS / CALLS_EACH;
 
 describe(`Importing a Segment archive of ${CALLS} calls`, function () {

@@ -11,11 +11,11 @@ import {
   type Ports,
   type SmallEvent,
 } from "../support/identity/merge-bench.js";
-import { createRandom, SCALE, SEED, shuffled, type Random } from "../support/random.js";
+import { createRandom, runsOf, SCALE, SEED, shuffled, type Random } from "../support/random.js";
 import { inGroups } from "../support/service/traffic.js";
 import { nameOf, pairName, pairsOf } from "../support/trust/model.js";
 
-const HISTORIES = 25 * SCALE;
+const HISTORIES = runsOf(25);
 /** Beside each other, each in workspaces of its own: they share transactions. */
 const AT_ONCE = 8;
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Identifier } from "../../core/event/event.js";
-import { createRandom, SCALE, SEED, tell, type Random } from "../support/random.js";
+import { createRandom, runsOf, SEED, tell, type Random } from "../support/random.js";
 import { sendSdk } from "../support/sdk/client.js";
 import { createOracle, namespaceOf, ORDER, PERSONS, type Item } from "../support/sdk/scope-oracle.js";
 import { listAt, submission, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
 /** 1,000 with SCALE=8. */
-const SEQUENCES = 125 * SCALE;
+const SEQUENCES = runsOf(125);
 const AT_ONCE = 20;
 const CALLS_MAX = 8;
 

@@ -23,7 +23,7 @@ import {
   type Partition,
 } from "../support/identity/model.js";
 import { applyPlan, createMemoryGraph, createMemoryState, lookAt, type MemoryState } from "../support/memory/graph.js";
-import { createRandom, SCALE, SEED, shuffled, type Random } from "../support/random.js";
+import { createRandom, runsOf, SEED, shuffled, type Random } from "../support/random.js";
 import { createScheduler, createWeakGraph } from "../support/identity/weak-graph.js";
 
 const workspace = newId<WorkspaceId>();
@@ -75,10 +75,10 @@ const inBatches = (assertions: readonly Assertion[], random: Random): readonly (
   return batches;
 };
 
-const SCHEDULES = 1_500 * SCALE;
-const ORDERS = 400 * SCALE;
-const INTERLEAVINGS = 200 * SCALE;
-const STORED = 60 * SCALE;
+const SCHEDULES = runsOf(1_500);
+const ORDERS = runsOf(400);
+const INTERLEAVINGS = runsOf(200);
+const STORED = runsOf(60);
 
 const isRefined = (coarse: Partition, fine: Partition): boolean =>
   fine.every((set) => coarse.some((larger) => set.every((value) => larger.includes(value))));

@@ -6,10 +6,10 @@ import type { Database } from "../../core/database.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { openGraphDatabase } from "../support/identity/fixtures.js";
-import { SCALE, SEED } from "../support/random.js";
+import { runsOf, SCALE, SEED } from "../support/random.js";
 import { checkPrograms } from "../support/trust/programs.js";
 
-const PROGRAMS = 250 * SCALE;
+const PROGRAMS = runsOf(250);
 /** So few that most undos of half the programs take several steps. */
 const LINKS_PER_STEP = [Infinity, Infinity, 1, 2];
 

@@ -1,5 +1,6 @@
 import type { RootHookObject } from "mocha";
-import { closeSharedApp } from "./service/app.js";
+import { closeSharedApp, removeShared } from "./service/app.js";
 
 /** What mocha runs around everything; `.mocharc.json` names this file. */
 export const mochaHooks: RootHookObject = { afterAll: closeSharedApp };
+export const mochaGlobalTeardown = removeShared;

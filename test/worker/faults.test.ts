@@ -3,7 +3,7 @@ import type { EventRecord } from "../../core/event/event.js";
 import { deadLetterIdFor } from "../../core/ids.js";
 import type { Delivery } from "../../core/ports/event-queue.js";
 import type { MemoryPorts } from "../support/memory/ports.js";
-import { createRandom, SCALE, SEED, shuffled, type Random } from "../support/random.js";
+import { createRandom, runsOf, SEED, shuffled, type Random } from "../support/random.js";
 import {
   anEvent,
   away,
@@ -212,7 +212,7 @@ const mismatchesOf = (published: readonly EventRecord[], { ports }: Bench): read
   return [...new Set(letters)].toSorted();
 };
 
-const LIVES = 300 * SCALE;
+const LIVES = runsOf(300);
 
 describe("A simulated worker", () => {
   it(`ends with what its stored events say, in ${LIVES} random lives of 50 operations (seeds from ${SEED})`, async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -193,8 +193,12 @@ const memoryLog = (records: string[]): Log => {
 export type Settings = Readonly<Record<string, string>>;
 
 /** A whole service on a free port with a store of its own. */
-export async function startApp(settings: Settings = {}, options: Partial<ServiceOptions> = {}): Promise<App> {
-  const folder = await mkdtemp(path.join(tmpdir(), "onym-"));
+export async function startApp(
+  settings: Settings = {},
+  options: Partial<ServiceOptions> = {},
+  prefix = "onym-",
+): Promise<App> {
+  const folder = await mkdtemp(path.join(tmpdir(), prefix));
   const records: string[] = [];
   // A folder of the test's own outlives this service, and so do the places that go with it.
   const kept = settings["DATA_DIR"];
@@ -225,19 +229,37 @@ export async function startApp(settings: Settings = {}, options: Partial<Service
       agentOf(service.url).destroy();
       agents.delete(service.url);
       await service.close();
-      // The drivers take their time to load, so only where they are used.
-      if (SERVERS !== null && kept === undefined) await (await import("../house/places.js")).dropPlaces(places);
-      await rm(folder, { recursive: true, force: true });
+      if (kept === undefined) await remove(folder);
+      else await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
+async function remove(folder: string): Promise<void> {
+  // The drivers take their time to load, so only where they are used.
+  if (SERVERS !== null) await (await import("../house/places.js")).dropPlaces(placesOf(folder));
+  await rm(folder, { recursive: true, force: true });
+}
+
 let shared: App | null = null;
-/** For `hooks.ts`: after all files of one process or, in parallel, after each file. */
+
+/** In parallel, mocha ends each of its processes by itself, and `removeShared` clears up behind them. */
+const isParallel = process.env["MOCHA_WORKER_ID"] !== undefined;
+const sharedPrefix = (run: number): string => `onym-run-${run}-`;
+
+/** For `hooks.ts`: what runs after all files of one process runs after each file in parallel, where the service stays for the next one. */
 export async function closeSharedApp(): Promise<void> {
+  if (isParallel) return;
   const closing = shared;
   shared = null;
   await closing?.close();
+}
+
+/** What the shared services of this run's processes left behind. */
+export async function removeShared(): Promise<void> {
+  const names = await readdir(tmpdir());
+  for (const name of names.filter((one) => one.startsWith(sharedPrefix(process.pid))))
+    await remove(path.join(tmpdir(), name));
 }
 
 /**
@@ -247,7 +269,10 @@ export async function closeSharedApp(): Promise<void> {
 export function useApp(settings: Settings | null = null, options: Partial<ServiceOptions> = {}): () => App {
   let app: App | null = null;
   before(async () => {
-    app = settings === null ? (shared ??= await startApp()) : await startApp(settings, options);
+    app =
+      settings === null
+        ? (shared ??= await startApp({}, {}, sharedPrefix(process.ppid)))
+        : await startApp(settings, options);
   });
   after(async () => {
     if (app !== shared) await app?.close();
