@@ -1,0 +1,133 @@
+import { Type, type TSchema } from "typebox";
+import { exportCatalog } from "../../../commands/exports/catalog.js";
+import { exportEvents } from "../../../commands/exports/events.js";
+import { exportChanges, exportLinks, type LinkPlace, type LinkRecord } from "../../../commands/exports/links.js";
+import { exportProfiles, type ProfilePlace } from "../../../commands/exports/profiles.js";
+import type { Services } from "../../../commands/services.js";
+import type { ChangeId, EventId, ForbiddenPairId, ProfileId, Uid } from "../../../core/ids.js";
+import { route, type Context, type Route } from "../../route.js";
+import { AFTER } from "../../shapes/page.js";
+import { CATALOG_LINE, showCatalogLine } from "./catalog-lines.js";
+import {
+  CHANGE_LINE,
+  END,
+  EVENT_LINE,
+  LINK_LINE,
+  PROFILE_LINE,
+  showChangeLine,
+  showEventLine,
+  showLinkLine,
+  showProfileLine,
+} from "./lines.js";
+
+type Position = readonly string[];
+
+interface Export<Record> {
+  readonly name: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly line: TSchema;
+  readonly read: (context: Context, after: Position | null) => AsyncIterable<readonly Record[]>;
+  readonly position: (one: Record) => Position;
+  readonly show: (one: Record, position: string) => string | Buffer;
+}
+
+const ABOUT =
+  "NDJSON: one object on each line. The last line has `type: end` and says whether the export is `complete`: " +
+  "without it, it is not, whatever else came. Go on with `?after=` the `position` of the last line that you have. ";
+
+const exportRoute = <Record>({ name, line, read, position, show, description, ...described }: Export<Record>): Route =>
+  route({
+    ...described,
+    method: "get",
+    path: `/v1/exports/${name}`,
+    tag: "Export",
+    description: ABOUT + description,
+    example: { after: ["collect", "identify"] },
+    access: { kind: "role", role: "admin" },
+    query: AFTER,
+    answersLines: true,
+    responses: { 200: Type.Union([line, END]) },
+    handle: async (context) => {
+      const { after, cursorOf } = context.page;
+      const parts = async function* () {
+        for await (const part of read(context, after)) yield part.map((one) => show(one, cursorOf(position(one))));
+      };
+      return { parts: parts() };
+    },
+  });
+
+/** Data out, in lines. */
+export const exportRoutes = (services: Services): readonly Route[] => [
+  exportRoute({
+    name: "catalog",
+    operationId: "exportCatalog",
+    summary: "What the workspace set and registered",
+    description: "Settings, namespaces, schemas, traits and datasets, without keys. It always begins anew.",
+    line: CATALOG_LINE,
+    read: ({ workspace }) => exportCatalog(services, workspace),
+    position: () => [],
+    show: showCatalogLine,
+  }),
+  exportRoute({
+    name: "profiles",
+    operationId: "exportProfiles",
+    summary: "All profiles, by age",
+    description:
+      "A profile that keeps its id meanwhile comes exactly once. One with more than 100 identifiers stands on several lines, " +
+      "each with `partial: true` and what the identifiers on it say.",
+    line: PROFILE_LINE,
+    read: ({ workspace }, after) => exportProfiles(services, workspace, profilePlaceOf(after)),
+    position: ({ profileId, last }) => (last === null ? [profileId] : [profileId, last]),
+    show: showProfileLine,
+  }),
+  exportRoute({
+    name: "events",
+    operationId: "exportEvents",
+    summary: "All events, as they were received, oldest first",
+    description: "`facet` is the `uid` of the identifier that an event is about.",
+    line: EVENT_LINE,
+    read: ({ workspace }, after) =>
+      exportEvents(
+        services,
+        workspace,
+        after === null ? null : { receivedAt: Number(after[0]), eventId: after[1] as EventId },
+      ),
+    position: ({ receivedAt, eventId }) => [String(receivedAt), eventId],
+    show: showEventLine,
+  }),
+  exportRoute({
+    name: "links",
+    operationId: "exportLinks",
+    summary: "All links between identifiers, with their evidence, then the forbidden pairs",
+    description: "`from` and `to` are `uid`s of identifiers. The links of a profile that keeps its id are complete.",
+    line: LINK_LINE,
+    read: ({ workspace }, after) => exportLinks(services, workspace, linkPlaceOf(after)),
+    position: positionOfLink,
+    show: showLinkLine,
+  }),
+  exportRoute({
+    name: "changes",
+    operationId: "exportChanges",
+    summary: "The records of all changes, newest first",
+    description: "",
+    line: CHANGE_LINE,
+    read: ({ workspace }, after) => exportChanges(services, workspace, (after?.[0] ?? null) as ChangeId | null),
+    position: ({ changeId }) => [changeId],
+    show: showChangeLine,
+  }),
+];
+
+const profilePlaceOf = (after: Position | null): ProfilePlace | null =>
+  after === null ? null : { profileId: after[0] as ProfileId, uid: (after[1] ?? null) as Uid | null };
+
+const positionOfLink = (one: LinkRecord): Position =>
+  one.kind === "link" ? [one.link.profileId, one.link.from, one.link.to] : [one.pair.forbiddenPairId];
+
+function linkPlaceOf(after: Position | null): LinkPlace | null {
+  if (after === null) return null;
+  const [id, from, to] = after;
+  if (from === undefined) return { kind: "forbidden_pair", forbiddenPairId: id as ForbiddenPairId };
+  return { kind: "link", profileId: id as ProfileId, from: from as Uid, to: to as Uid };
+}

@@ -1,0 +1,160 @@
+import { isUtf8 } from "node:buffer";
+import { Type } from "typebox";
+import type { LinkRecord } from "../../../commands/exports/links.js";
+import type { ExportedMember, ExportedProfile } from "../../../commands/exports/profiles.js";
+import type { StoredEvent } from "../../../core/event/event.js";
+import { showInstant, showTime } from "../../../core/event/time.js";
+import type { Change, ForbiddenPair } from "../../../core/identity/model.js";
+import { facetToJson } from "../../../core/profile/facet-json.js";
+import { nullable, record, TIME, UUID } from "../../shapes/fields.js";
+import { ASSERTED, CHANGE, DROPPED_IDENTIFIER, showAsserted, showChange, SHOWN_IDENTIFIER } from "../../shapes/records.js";
+import { STATUS } from "../events.js";
+import { PROFILE, showTraits } from "../profiles.js";
+
+/** The lines of exports. An import reads them again, so each holds all that is needed to make the same record anew. */
+
+/** Opaque: with `?after=` it, an export goes on behind the line. */
+export const POSITION = { position: Type.String() };
+
+/** The last line. Without it the export is not complete, whatever else came. */
+export const END = record({
+  type: Type.Literal("end"),
+  complete: Type.Boolean(),
+  lines: Type.Integer({ minimum: 0 }),
+  reason: Type.Optional(Type.Literal("shutting_down")),
+});
+
+/** Text that we wrote, for an import; it says nothing to anybody else. */
+const OPAQUE = Type.Unknown();
+
+export const PROFILE_LINE = record({
+  type: Type.Literal("profile"),
+  ...POSITION,
+  profile_id: UUID,
+  traits: PROFILE.traits,
+  first_seen: PROFILE.first_seen,
+  last_seen: PROFILE.last_seen,
+  identifiers: Type.Array(
+    record({
+      uid: UUID,
+      namespace: Type.String(),
+      value: Type.String(),
+      shared: Type.Optional(Type.Literal(true)),
+      facet: Type.Optional(OPAQUE),
+    }),
+  ),
+  partial: Type.Optional(Type.Literal(true)),
+});
+
+export function showProfileLine({ profileId, members, facet, isPartial }: ExportedProfile, position: string): string {
+  const shown = {
+    type: "profile",
+    position,
+    profile_id: profileId,
+    traits: showTraits(facet),
+    first_seen: facet.firstSeen === null ? null : showInstant(facet.firstSeen),
+    last_seen: facet.lastSeen === null ? null : showInstant(facet.lastSeen),
+  };
+  const identifiers = members.map(showMember).join(",");
+  return `${JSON.stringify(shown).slice(0, -1)},"identifiers":[${identifiers}]${isPartial ? ',"partial":true' : ""}}`;
+}
+
+function showMember({ uid, identifier: { namespace, value }, isShared, facet }: ExportedMember): string {
+  const shown = JSON.stringify({ uid, namespace, value, ...(isShared && { shared: true }) });
+  return facet === null ? shown : `${shown.slice(0, -1)},"facet":${facetToJson(facet)}}`;
+}
+
+export const EVENT_LINE = record({
+  type: Type.Literal("event"),
+  ...POSITION,
+  event_id: UUID,
+  status: STATUS,
+  schema_id: Type.String(),
+  schema_version: Type.Integer({ minimum: 0 }),
+  timestamp: nullable(Type.String()),
+  received_at: TIME,
+  profile_id_then: nullable(UUID),
+  dropped: Type.Array(DROPPED_IDENTIFIER),
+  reason: nullable(Type.String()),
+  effective_ts: nullable(Type.String()),
+  folds: Type.Boolean(),
+  identifiers: Type.Array(SHOWN_IDENTIFIER),
+  scoped: Type.Optional(Type.Literal(true)),
+  key_id: Type.String(),
+  fingerprint: nullable(Type.String()),
+  facet: nullable(UUID),
+  notes: Type.Optional(OPAQUE),
+  payload: Type.Unknown(),
+});
+
+/** The payload as it was sent, but on one line. */
+export function showEventLine(event: StoredEvent, position: string): Buffer {
+  const shown = {
+    type: "event",
+    position,
+    event_id: event.eventId,
+    status: event.status,
+    schema_id: event.schemaId,
+    schema_version: event.schemaVersion,
+    timestamp: event.status === "dropped" ? null : event.timestamp,
+    received_at: showTime(event.receivedAt),
+    profile_id_then: event.profileIdThen,
+    dropped: event.dropped,
+    reason: event.reason,
+    effective_ts: event.status === "dropped" ? null : event.effectiveTs,
+    folds: event.folds,
+    identifiers: event.identifiers,
+    ...(event.scoped && { scoped: true }),
+    key_id: event.keyId,
+    fingerprint: event.fingerprint,
+    facet: event.facet,
+    ...(event.notes !== null && { notes: event.notes }),
+  };
+  const head = Buffer.from(`${JSON.stringify(shown).slice(0, -1)},"payload":`);
+  return Buffer.concat([head, onOneLine(event.payload), Buffer.from("}")]);
+}
+
+const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20];
+
+/** In JSON a line break stands only between tokens, where a blank means the same. */
+function onOneLine(json: Buffer): Buffer {
+  const text = isUtf8(json) ? json : Buffer.from(json.toString("utf8"));
+  if (!text.includes(LF) && !text.includes(CR)) return text;
+  return Buffer.from(text.map((byte) => (byte === LF || byte === CR ? SPACE : byte)));
+}
+
+const FORBIDDEN_PAIR_LINE = record({
+  type: Type.Literal("forbidden_pair"),
+  ...POSITION,
+  from: SHOWN_IDENTIFIER,
+  to: SHOWN_IDENTIFIER,
+  change_id: UUID,
+  key_id: Type.String(),
+  at: TIME,
+});
+
+export const LINK_LINE = Type.Union([
+  record({ type: Type.Literal("link"), ...POSITION, profile_id: UUID, from: UUID, to: UUID, ...ASSERTED }),
+  FORBIDDEN_PAIR_LINE,
+]);
+
+export function showLinkLine(one: LinkRecord, position: string): string {
+  if (one.kind === "forbidden_pair") return showForbiddenPair(one.pair, position);
+  const { profileId, from, to, ...asserted } = one.link;
+  return JSON.stringify({ type: "link", position, profile_id: profileId, from, to, ...showAsserted(asserted) });
+}
+
+const showForbiddenPair = ({ from, to, changeId, keyId, at }: ForbiddenPair, position: string): string =>
+  JSON.stringify({
+    type: "forbidden_pair",
+    position,
+    from,
+    to,
+    change_id: changeId,
+    key_id: keyId,
+    at: showTime(at),
+  });
+
+export const CHANGE_LINE = record({ type: Type.Literal("change"), ...POSITION, ...CHANGE.properties });
+export const showChangeLine = (change: Change, position: string): string =>
+  JSON.stringify({ type: "change", position, ...showChange(change) });
