@@ -26,6 +26,8 @@ export interface Backends {
   /** Each limit has a table of its own, so that what fills one takes nothing from another. */
   readonly windows: () => RateWindows;
   readonly stats: StatsStore;
+  /** Once it answers true, no file of this process holds what was deleted before; false: not just now. */
+  readonly purge: () => Promise<boolean>;
 }
 
 /** What a message has beside its payload: identifiers, times, ids. */
@@ -62,6 +64,7 @@ export async function openBackends(
     ...stores,
     queue,
     graph,
+    purge: async () => embedded === null || (await embedded.purge()),
     catalog: cacheCatalog(stores.catalog, { ttlMs, staleMs, isShared: MONGODB_URL !== "" }),
   };
 }
@@ -104,7 +107,7 @@ async function openStores({ config, lifecycle, onError, embedded }: Opening): Pr
   };
   const stores =
     url === ""
-      ? { ...embedded!.stores(), windows: () => createMemoryWindows(), stats: createMemoryStats() }
+      ? { ...(await embedded!.stores()), windows: () => createMemoryWindows(), stats: createMemoryStats() }
       : await open();
   for (const port of ["events", "profiles", "catalog"] as const) lifecycle.opened(port, () => stores[port].close());
   return stores;

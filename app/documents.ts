@@ -1,5 +1,6 @@
 import { ConfigError } from "../core/config.js";
 import { isUnavailable } from "../core/errors.js";
+import { createTombOf } from "../core/identity/tombstone.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
@@ -31,10 +32,12 @@ export async function openDocuments(deps: {
   const { url, onError, lifecycle } = deps;
   const mongo = await openMongo({ url, onError });
   lifecycle.opened("mongo", () => mongo.close());
-  const [events, profiles, catalog, shared, stats] = await Promise.all([
-    createMongoEventStore({ mongo }),
+  const [[catalog, events], profiles, shared, stats] = await Promise.all([
+    createMongoCatalog({ mongo }).then(async (catalog) => {
+      const tombOf = createTombOf(await catalog.secret());
+      return [catalog, await createMongoEventStore({ mongo, tombOf })] as const;
+    }),
     createMongoProfileStore({ mongo }),
-    createMongoCatalog({ mongo }),
     createMongoRateWindows({ mongo }),
     createMongoStats({ mongo }),
   ]).catch((error: unknown) => {

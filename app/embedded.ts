@@ -1,4 +1,5 @@
 import type { Config } from "../core/config.js";
+import { createTombOf } from "../core/identity/tombstone.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
@@ -18,9 +19,11 @@ import type { Lifecycle } from "./lifecycle.js";
 /** The ports on the one SQLite file; each is made only if it is asked for. */
 export interface EmbeddedPorts {
   queue(): EventQueue;
-  stores(): { readonly events: EventStore; readonly profiles: ProfileStore; readonly catalog: CatalogStore };
+  stores(): Promise<{ readonly events: EventStore; readonly profiles: ProfileStore; readonly catalog: CatalogStore }>;
   graph(): IdentityGraph;
   holdsWorkspaces(): boolean;
+  /** False: not just now. */
+  purge(): Promise<boolean>;
 }
 
 export async function openEmbeddedPorts(deps: {
@@ -37,15 +40,19 @@ export async function openEmbeddedPorts(deps: {
   await listenForBackups({ dataDir, copyTo: (file) => database.copyTo(file), lifecycle, onError });
   return {
     queue: () => createEmbeddedQueue({ database, lengthMax, onError }),
-    stores: () => ({
-      events: createEmbeddedEventStore({ database }),
-      profiles: createEmbeddedProfileStore({ database }),
-      catalog: createEmbeddedCatalog({ database }),
-    }),
+    stores: async () => {
+      const catalog = createEmbeddedCatalog({ database });
+      return {
+        catalog,
+        events: createEmbeddedEventStore({ database, tombOf: createTombOf(await catalog.secret()) }),
+        profiles: createEmbeddedProfileStore({ database }),
+      };
+    },
     graph: () => {
       createTables(database, GRAPH_TABLES);
       return createSqliteGraph({ database });
     },
     holdsWorkspaces: () => database.prepare("SELECT id FROM workspaces LIMIT 1").get([]) !== undefined,
+    purge: () => database.purge(),
   };
 }

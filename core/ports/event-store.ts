@@ -1,5 +1,5 @@
 import type { DroppedIdentifier, DropReason, EventRecord, EventStatus, Instant, StoredEvent } from "../event/event.js";
-import type { DeadLetterId, EventId, KeyId, ProfileId, SchemaId, Uid, WorkspaceId } from "../ids.js";
+import type { DeadLetterId, EventId, KeyId, ProfileId, SchemaId, Tomb, Uid, WorkspaceId } from "../ids.js";
 import type { Port } from "./port.js";
 
 export interface FoldMark {
@@ -103,6 +103,21 @@ export interface DeadLetterPage {
   readonly reason: string | null;
 }
 
+/** What names an identifier, and no facet leads to it. */
+export type Naming =
+  { readonly kind: "event"; readonly event: StoredEvent } | { readonly kind: "letter"; readonly letter: DeadLetter };
+
+export interface NamingPage {
+  readonly limit: number;
+  readonly after: string | null;
+}
+
+export interface Namings {
+  readonly found: readonly Naming[];
+  /** Where to go on; null at the end. */
+  readonly next: string | null;
+}
+
 export interface EventStore extends Port {
   /**
    * Stores each event once under (workspace, event id), durably. Answers, in order, the event that stands there now: for a
@@ -153,4 +168,13 @@ export interface EventStore extends Port {
   findDeadLetter(workspace: WorkspaceId, deadLetterId: DeadLetterId): Promise<DeadLetter | null>;
   /** Notes what the last replay did, durably; nothing where there is no such letter. */
   noteReplay(workspace: WorkspaceId, deadLetterId: DeadLetterId, replay: Replay | null): Promise<void>;
+  /** Removes dead letters, and answers how many of them were there. */
+  removeLetters(workspace: WorkspaceId, deadLetterIds: readonly DeadLetterId[]): Promise<number>;
+  /** Folded events of these facets, at most `limit`, in any order. */
+  foldedInto(workspace: WorkspaceId, facets: readonly Uid[], limit: number): Promise<readonly EventId[]>;
+  /**
+   * Stored events that were accepted as such that do not fold, and never did, and dead letters, as far as they name one of these
+   * identifiers: each once, at most `limit` behind the position. By chance one may be among them that names none.
+   */
+  naming(workspace: WorkspaceId, tombs: readonly Tomb[], page: NamingPage): Promise<Namings>;
 }

@@ -19,4 +19,6 @@ export interface ProfileStore extends Port {
   find(workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlyMap<Uid, StoredFacet>>;
   /** Saves each facet if its rev is still the expected one; answers, in order, false for each lost race. */
   save(workspace: WorkspaceId, saves: readonly FacetSave[]): Promise<readonly boolean[]>;
+  /** Removes the facets, durably; answers how many were there. A save that expects one of them loses. */
+  remove(workspace: WorkspaceId, uids: readonly Uid[]): Promise<number>;
 }

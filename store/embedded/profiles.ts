@@ -44,5 +44,11 @@ export function createEmbeddedProfileStore({ database }: { readonly database: Da
     );
   };
 
-  return { find, save, ready: session.ready, close: session.close };
+  const drop = database.prepare("DELETE FROM facets WHERE key = ?");
+  const remove = async (workspace: WorkspaceId, uids: readonly Uid[]): Promise<number> => {
+    const keyOf = createOwnKeys(workspace);
+    return session.write(() => uids.reduce((gone, uid) => gone + drop.run([keyOf(uid)]).changes, 0));
+  };
+
+  return { find, save, remove, ready: session.ready, close: session.close };
 }

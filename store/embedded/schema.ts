@@ -44,7 +44,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 11,
+  format: 12,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
@@ -92,6 +92,13 @@ export const STORE_TABLES: Tables = {
   CREATE INDEX dead_letters_age ON dead_letters (ws, at, id);
   CREATE INDEX dead_letters_reason ON dead_letters (ws, reason, at, id);
   CREATE INDEX dead_letters_event ON dead_letters (ws, event_id, at, id);
+
+  CREATE TABLE names (
+    tomb BLOB NOT NULL,
+    is_letter INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (tomb, is_letter, seq)
+  ) WITHOUT ROWID;
 
   CREATE TABLE facets (seq INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, rev INTEGER NOT NULL, facet TEXT NOT NULL);
 

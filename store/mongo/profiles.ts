@@ -28,7 +28,21 @@ export async function createMongoProfileStore({ mongo }: { readonly mongo: Mongo
   const session = createSession(mongo);
   const facets = mongo.db.collection<GuardedDocument>("facets");
   await keepGuard(facets, session);
-  return { ...createFind(facets, session), ...createSave(facets, session), ready: session.ready, close: session.close };
+  return {
+    ...createFind(facets, session),
+    ...createSave(facets, session),
+    remove: async (workspace, uids) => {
+      session.requireOpen();
+      let gone = 0;
+      for (const some of slicesOf(uids, FACETS_PER_FIND)) {
+        const filter = { _id: { $in: some.map((uid) => ownId(workspace, uid)) } };
+        gone += (await session.call(() => facets.deleteMany(filter))).deletedCount;
+      }
+      return gone;
+    },
+    ready: session.ready,
+    close: session.close,
+  };
 }
 
 /** Sparse: it holds the guard alone. Every save that finds no document to change is refused by it; see `toOperation`. */

@@ -4,6 +4,7 @@ import { arrivalSentences } from "./event-store-arrivals.contract.js";
 import { deadLetterSentences } from "./event-store-dead-letters.contract.js";
 import { dropSentences } from "./event-store-drop.contract.js";
 import { eventSentences } from "./event-store-events.contract.js";
+import { nameSentences } from "./event-store-names.contract.js";
 import { timelineSentences } from "./event-store-timeline.contract.js";
 
 export const eventStoreContract: Contract<EventStore> = {
@@ -12,4 +13,5 @@ export const eventStoreContract: Contract<EventStore> = {
   ...arrivalSentences,
   ...deadLetterSentences,
   ...dropSentences,
+  ...nameSentences,
 };

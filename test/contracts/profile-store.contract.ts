@@ -157,6 +157,31 @@ export const profileStoreContract: Contract<ProfileStore> = {
     }
   },
 
+  "removes facets, and answers how many there were": async ({ port }) => {
+    const ws = workspace();
+    const [ada, bob, nobody] = ["ada", "bob", "nobody"].map((name) => aUidOf(ws, name)) as [Uid, Uid, Uid];
+    for (const uid of [ada, bob]) await port.save(ws, [{ uid, facet: aFacet({ n: aTrait(1) }), expectedRev: 0 }]);
+    assert.equal(await port.remove(ws, [ada, nobody]), 1);
+    assert.deepEqual([...(await port.find(ws, [ada, bob])).keys()], [bob]);
+    assert.equal(await port.remove(ws, [ada]), 0);
+    const late = { uid: ada, facet: aFacet({ n: aTrait(2) }) };
+    assert.deepEqual(await port.save(ws, [{ ...late, expectedRev: 1 }]), [false], "a save that read it before loses");
+    assert.deepEqual(await port.save(ws, [{ ...late, expectedRev: 0 }]), [true]);
+  },
+
+  "remove keeps workspaces apart": async ({ port }) => {
+    const [a, b] = [workspace(), workspace()];
+    for (const ws of [a, b])
+      await port.save(ws, [{ uid: aUidOf(ws, "ada"), facet: aFacet({ in: aTrait(ws) }), expectedRev: 0 }]);
+    for (const [own, other] of [
+      [a, b],
+      [b, a],
+    ] as const) {
+      assert.equal(await port.remove(other, [aUidOf(own, "ada")]), 0);
+      assert.equal((await port.find(own, [aUidOf(own, "ada")])).size, 1);
+    }
+  },
+
   "keeps facets across close and reopen": async ({ port, reopen }) => {
     const ws = workspace();
     const uid = aUidOf(ws, "ada");

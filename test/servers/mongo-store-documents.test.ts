@@ -4,7 +4,7 @@ import { newId, type EventId, type WorkspaceId } from "../../core/ids.js";
 import type { FacetSave } from "../../core/ports/profile-store.js";
 import { createMongoEventStore } from "../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../store/mongo/profiles.js";
-import { aDeadLetter, anEvent, aUidOf, aMark, noFold } from "../support/builders.js";
+import { aDeadLetter, anEvent, aUidOf, aMark, noFold, tombOf } from "../support/builders.js";
 import { withDatabase } from "../support/servers/mongo-backend.js";
 import { serversUnderTest } from "../support/servers/servers.js";
 
@@ -21,7 +21,7 @@ describe("events in MongoDB", () => {
   it("a flipped byte is damaged, wherever it is read", () =>
     withDatabase(MONGODB_URL, async (open) => {
       const mongo = await open();
-      const events = await createMongoEventStore({ mongo });
+      const events = await createMongoEventStore({ mongo, tombOf });
       const event = anEvent();
       const { workspace, eventId } = event;
       const mark = aMark(event);
@@ -43,7 +43,7 @@ describe("events in MongoDB", () => {
   it("an event that stands under another's id is damaged", () =>
     withDatabase(MONGODB_URL, async (open) => {
       const mongo = await open();
-      const events = await createMongoEventStore({ mongo });
+      const events = await createMongoEventStore({ mongo, tombOf });
       const event = anEvent();
       await events.insert(event.workspace, [event]);
       const documents = mongo.db.collection<{ _id: string }>("events");
@@ -55,7 +55,9 @@ describe("events in MongoDB", () => {
 
   it("what two processes insert at once is stored once, and both are told the same", () =>
     withDatabase(MONGODB_URL, async (open) => {
-      const stores = await Promise.all([1, 2, 3].map(async () => createMongoEventStore({ mongo: await open() })));
+      const stores = await Promise.all(
+        [1, 2, 3].map(async () => createMongoEventStore({ mongo: await open(), tombOf })),
+      );
       const workspace = newId<WorkspaceId>();
       const ids = Array.from({ length: 100 }, () => newId<EventId>());
       const answers = await Promise.all(
@@ -71,7 +73,7 @@ describe("events in MongoDB", () => {
 
   it("many large events go in one call, and come back as duplicates in one", () =>
     withDatabase(MONGODB_URL, async (open) => {
-      const events = await createMongoEventStore({ mongo: await open() });
+      const events = await createMongoEventStore({ mongo: await open(), tombOf });
       const workspace = newId<WorkspaceId>();
       const all = Array.from({ length: 100 }, (_, n) => anEvent({ workspace, payload: Buffer.alloc(262_144, n) }));
       for (const answer of [await events.insert(workspace, all), await events.insert(workspace, all)])
@@ -81,7 +83,7 @@ describe("events in MongoDB", () => {
   it("keeps what a client chose out of the names of fields", () =>
     withDatabase(MONGODB_URL, async (open) => {
       const mongo = await open();
-      const events = await createMongoEventStore({ mongo });
+      const events = await createMongoEventStore({ mongo, tombOf });
       const payload = Buffer.from('{"$where":"x","a.b":1,"_bsontype":"ObjectID","__proto__":1,"canary":2}');
       const event = anEvent({ payload });
       await events.insert(event.workspace, [event]);
@@ -110,7 +112,7 @@ describe("events in MongoDB", () => {
   it("makes its indexes once, however many processes start together", () =>
     withDatabase(MONGODB_URL, async (open) => {
       const opened = await Promise.all([1, 2, 3, 4].map(open));
-      await Promise.all(opened.map((mongo) => createMongoEventStore({ mongo })));
+      await Promise.all(opened.map((mongo) => createMongoEventStore({ mongo, tombOf })));
       await Promise.all(opened.map((mongo) => createMongoProfileStore({ mongo })));
       const indexesOf = async (name: string): Promise<readonly string[]> =>
         (await opened[0]!.db.collection(name).indexes()).map((index) => String(index.name)).toSorted();

@@ -5,7 +5,7 @@ import type { EventStore } from "../../core/ports/event-store.js";
 import { createMongoEventStore } from "../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../store/mongo/profiles.js";
 import { openMongo, type Mongo } from "../../store/mongo/open.js";
-import { aDeadLetter, anEvent, aUidOf, aMark, noFold } from "../support/builders.js";
+import { aDeadLetter, anEvent, aUidOf, aMark, noFold, tombOf } from "../support/builders.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 import { aDatabaseUrl, dropMongo, openTestMongo } from "../support/servers/mongo-backend.js";
 import { openFakeMongo, openMongoProxy, type MongoProxy } from "../support/servers/mongo-faults.js";
@@ -23,7 +23,7 @@ async function withProxy(
   const reported: string[] = [];
   const mongo = await openMongo({ url: proxy.url, onError: (message) => reported.push(message) });
   try {
-    await use({ proxy, mongo, events: await createMongoEventStore({ mongo }), reported });
+    await use({ proxy, mongo, events: await createMongoEventStore({ mongo, tombOf }), reported });
   } finally {
     await mongo.close();
     await proxy.close();
@@ -156,7 +156,10 @@ describe("MongoDB answers that a write is not safe", () => {
       );
       const mongo = await openTestMongo(`mongodb://${fake.host}/onym`);
       try {
-        const [events, profiles] = [await createMongoEventStore({ mongo }), await createMongoProfileStore({ mongo })];
+        const [events, profiles] = [
+          await createMongoEventStore({ mongo, tombOf }),
+          await createMongoProfileStore({ mongo }),
+        ];
         isReady = true;
         const event = anEvent();
         const uid = aUidOf(event.workspace, "ada");

@@ -11,7 +11,7 @@ import { ConfigError } from "../../core/config.js";
 import { openEmbedded, type EmbeddedStore } from "../../store/embedded/open.js";
 import { createTables } from "../../store/embedded/schema.js";
 import { onError, temporaryFolder } from "../support/backends.js";
-import { anEvent, aMark, noFold } from "../support/builders.js";
+import { anEvent, aMark, noFold, tombOf } from "../support/builders.js";
 import { killChildren, startChild } from "../support/service/child.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 
@@ -177,7 +177,7 @@ describe("The embedded store", () => {
 
   it("says damaged when a bit of a stored event has flipped", async () => {
     const { database } = await open();
-    const events = createEmbeddedEventStore({ database });
+    const events = createEmbeddedEventStore({ database, tombOf });
     const event = anEvent();
     const mark = aMark(event);
     const { workspace, eventId } = event;
@@ -201,7 +201,7 @@ describe("The embedded store", () => {
 
   it("says damaged when an event of another workspace stands where one of this should", async () => {
     const { database } = await open();
-    const events = createEmbeddedEventStore({ database });
+    const events = createEmbeddedEventStore({ database, tombOf });
     const [event, foreign] = [anEvent(), anEvent()];
     await events.insert(event.workspace, [event]);
     const message = encodeMessage({ ...foreign, eventId: event.eventId });

@@ -17,6 +17,7 @@ import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
 import { createEmbeddedQueue } from "../../store/embedded/queue/queue.js";
 import { createTables } from "../../store/embedded/schema.js";
 import type { Backend } from "./contract.js";
+import { tombOf } from "./builders.js";
 import { SERVERS } from "./servers/servers.js";
 
 /** What a queue that takes no more is opened with; the contract publishes more than that. */
@@ -60,7 +61,7 @@ export const queueBackends: readonly Backend<EventQueue>[] = [
   ...(onServers?.queue ?? []),
 ];
 export const eventBackends: readonly Backend<EventStore>[] = [
-  embedded("SQLite", (database) => createEmbeddedEventStore({ database })),
+  embedded("SQLite", (database) => createEmbeddedEventStore({ database, tombOf })),
   ...(onServers?.events ?? []),
 ];
 export const profileBackends: readonly Backend<ProfileStore>[] = [

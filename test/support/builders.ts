@@ -1,6 +1,7 @@
 import { v5 } from "uuid";
 import type { Dataset, KeyRecord, Namespace, SchemaVersion, Workspace } from "../../core/catalog/catalog.js";
 import { identifierKey, type EventRecord } from "../../core/event/event.js";
+import { createTombOf } from "../../core/identity/tombstone.js";
 import {
   newId,
   type DatasetId,
@@ -30,6 +31,9 @@ export const HOSTILE_TEXTS: readonly string[] = [
   " leading and trailing ",
   "x".repeat(1_024),
 ];
+
+/** As an installation with a secret of its own. */
+export const tombOf = createTombOf(Buffer.from("the secret of the tests"));
 
 export const aKeyId = (): KeyId => newId<KeyId>().replaceAll("-", "").slice(-10) as KeyId;
 

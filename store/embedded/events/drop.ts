@@ -7,6 +7,7 @@ import type { EventStore } from "../../../core/ports/event-store.js";
 import { emptied, isAtRest } from "../../stored-event.js";
 import { nextTurn, type Session } from "../session.js";
 import { createOwnKeys } from "../uuid.js";
+import type { Names } from "./names.js";
 import { receivedAtIn } from "./rows.js";
 
 type Row = readonly [
@@ -22,7 +23,7 @@ type Row = readonly [
 /** All others wait meanwhile. */
 const DROPS_PER_TURN = 100;
 
-export function createDrop(database: Database, session: Session): Pick<EventStore, "drop"> {
+export function createDrop(database: Database, session: Session, forget: Names["forget"]): Pick<EventStore, "drop"> {
   // Up to the line feed: a payload may be large.
   const find = database.prepare(
     `SELECT seq, schema_id, key_id, arrival, substr(message, 1, instr(message, x'0a')), reason IS NOT NULL, folds.seq IS NOT NULL
@@ -32,13 +33,18 @@ export function createDrop(database: Database, session: Session): Pick<EventStor
     "UPDATE events SET effective_ts = '', reason = NULL, gone = ?, crc = ?, message = ? WHERE seq = ?",
   );
   const unfold = database.prepare("DELETE FROM folds WHERE seq = ?");
-  const unbury = database.prepare("DELETE FROM dead_letters WHERE ws = ? AND event_id = ?");
+  const letters = database.prepare(
+    "DELETE FROM dead_letters WHERE ws = ? AND event_id = ? RETURNING seq, substr(message, 1, instr(message, x'0a'))",
+  );
+  const unbury = (workspace: WorkspaceId, eventId: EventId): void => {
+    for (const [seq, head] of letters.all([workspace, eventId])) forget("letter", seq as number, head as Buffer);
+  };
 
   /** Whether it dropped it now. */
   const dropOne = (workspace: WorkspaceId, eventId: EventId, key: Buffer, reason: DropReason): boolean => {
     const row = find.get([key]) as Row | undefined;
     if (row === undefined) {
-      unbury.run([workspace, eventId]);
+      unbury(workspace, eventId);
       return false;
     }
     const [seq, schemaId, keyId, arrival, bytes, isDead, isFolded] = row;
@@ -51,7 +57,8 @@ export function createDrop(database: Database, session: Session): Pick<EventStor
     );
     empty.run([reason, crc32(left), left, seq]);
     unfold.run([seq]);
-    unbury.run([workspace, eventId]);
+    if (isFolded === 0) forget("event", seq, bytes);
+    unbury(workspace, eventId);
     return true;
   };
 

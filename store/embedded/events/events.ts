@@ -1,12 +1,14 @@
 import type { Database } from "../../../core/database.js";
 import { AppError } from "../../../core/errors.js";
 import type { DropReason, EventRecord, StoredEvent } from "../../../core/event/event.js";
+import type { TombOf } from "../../../core/identity/tombstone.js";
 import { isUuid, type EventId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import type { EventStore, FoldMark } from "../../../core/ports/event-store.js";
 import { droppedToJson, fromRow, justStored, type EventRow } from "../../stored-event.js";
 import { createArrivals } from "./arrivals.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createDrop } from "./drop.js";
+import { createNames } from "./names.js";
 import { SELECT_EVENT, toEventRow, toRow } from "./rows.js";
 import { prepareRows } from "../rows.js";
 import { createSession } from "../session.js";
@@ -22,8 +24,15 @@ type Standing = readonly [facet: Buffer | null, gone: DropReason | null];
  * Events are written once and never changed, until they are dropped. What the fold adds is in a narrow table of its own, so that a mark does not rewrite the page
  * of the payload.
  */
-export function createEmbeddedEventStore({ database }: { readonly database: Database }): EventStore {
+export function createEmbeddedEventStore({
+  database,
+  tombOf,
+}: {
+  readonly database: Database;
+  readonly tombOf: TombOf;
+}): EventStore {
   const session = createSession(database);
+  const { ofEvent, ofLetter, forget, ...names } = createNames(database, session, tombOf);
   const insertAll = prepareRows(
     database,
     7,
@@ -55,7 +64,12 @@ export function createEmbeddedEventStore({ database }: { readonly database: Data
     const keys = events.map(({ eventId }) => keyOf(eventId));
     const rows = events.map((event, index) => toRow(keys[index]!, event));
     // Only a duplicate costs a read, and it is rare.
-    const standing = await session.write(() => (insertAll(rows) === rows.length ? null : keys.map((key) => row(key)!)));
+    const keepNames = events.map(ofEvent);
+    const standing = await session.write(() => {
+      const inserted = insertAll(rows);
+      for (const keep of keepNames) keep();
+      return inserted === rows.length ? null : keys.map((key) => row(key)!);
+    });
     return standing?.map((found) => fromRow(workspace, found)) ?? events.map(justStored);
   };
 
@@ -98,8 +112,9 @@ export function createEmbeddedEventStore({ database }: { readonly database: Data
     markFolded,
     ...createTimeline(database, session),
     ...createArrivals(database, session),
-    ...createDeadLetters(database, session),
-    ...createDrop(database, session),
+    ...createDrop(database, session, forget),
+    ...createDeadLetters(database, session, ofLetter),
+    ...names,
     ready: session.ready,
     close: session.close,
   };

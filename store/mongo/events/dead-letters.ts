@@ -18,6 +18,8 @@ export interface DeadLetterDocument {
   readonly killsEvent: boolean;
   readonly message: Buffer;
   readonly replay: Replay | null;
+  /** Absent where it names nobody. */
+  readonly names?: readonly string[];
 }
 
 /** One for each way that `deadLetters` is asked, newest first. */
@@ -37,16 +39,18 @@ export function createDeadLetters(
     readonly letters: Collection<DeadLetterDocument>;
   },
   session: Session,
+  namesOf: (letter: DeadLetter) => Pick<DeadLetterDocument, "names">,
 ): Pick<EventStore, "bury" | "deadLetters" | "findDeadLetter" | "noteReplay"> {
   const { events, letters } = collections;
 
   const keep = async (letter: DeadLetter): Promise<void> => {
     try {
-      await session.call(() => letters.insertOne(toDocument(letter)));
+      await session.call(() => letters.insertOne({ ...toDocument(letter), ...namesOf(letter) }));
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
       const { _id, at, position, killsEvent, reason, message } = toDocument(letter);
-      const again = { at, position, killsEvent, reason, message, "replay.outcome": "died_again" } as const;
+      const outcome = { "replay.outcome": "died_again" } as const;
+      const again = { at, position, killsEvent, reason, message, ...outcome, ...namesOf(letter) };
       await session.call(() => letters.updateOne({ _id, "replay.outcome": "queued" }, { $set: again }));
     }
   };
@@ -110,7 +114,16 @@ const toDocument = (letter: DeadLetter): DeadLetterDocument => ({
   replay: letter.replay,
 });
 
-const toLetter = ({ _id, ws, eventId, reason, at, killsEvent, message, replay }: DeadLetterDocument): DeadLetter => ({
+export const toLetter = ({
+  _id,
+  ws,
+  eventId,
+  reason,
+  at,
+  killsEvent,
+  message,
+  replay,
+}: DeadLetterDocument): DeadLetter => ({
   deadLetterId: _id,
   workspace: ws,
   eventId,

@@ -37,6 +37,8 @@ export interface EventDocument {
   readonly reason?: string;
   /** Why it is dropped. Then `folded` says whether it was, and nothing else of the fold is left. */
   readonly gone?: DropReason | null;
+  /** Tombs of its identifiers, if it does not fold. */
+  readonly names?: readonly string[];
 }
 
 /** All of a document that `fromDocument` needs. */

@@ -1,6 +1,7 @@
 import type { AnyBulkWriteOperation, Collection } from "mongodb";
 import { AppError } from "../../../core/errors.js";
 import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
+import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { EventId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { EventStore, FoldMark } from "../../../core/ports/event-store.js";
 import { droppedToJson, justStored } from "../../stored-event.js";
@@ -10,25 +11,34 @@ import { batchesOf, slicesOf } from "./batches.js";
 import { createDrop } from "./drop.js";
 import { createDeadLetters, DEAD_LETTER_INDEXES, type DeadLetterDocument } from "./dead-letters.js";
 import { fromDocument, STORED, toDocument, type EventDocument } from "./documents.js";
+import { createNames, createNamesOf, NAME_INDEXES, type NamesOf } from "./names.js";
 import { duplicatesOf } from "../failure.js";
 import type { Mongo } from "../open.js";
 import { createSession, type Session } from "../session.js";
 import { createTimeline, TIMELINE_INDEXES } from "./timeline.js";
 
 /** Makes its indexes; two processes may do so at once. */
-export async function createMongoEventStore({ mongo }: { readonly mongo: Mongo }): Promise<EventStore> {
+export async function createMongoEventStore({
+  mongo,
+  tombOf,
+}: {
+  readonly mongo: Mongo;
+  readonly tombOf: TombOf;
+}): Promise<EventStore> {
   const session = createSession(mongo);
   const events = mongo.db.collection<EventDocument>("events");
   const letters = mongo.db.collection<DeadLetterDocument>("deadLetters");
-  await session.call(() => events.createIndexes([...TIMELINE_INDEXES, ...ARRIVAL_INDEXES]));
-  await session.call(() => letters.createIndexes([...DEAD_LETTER_INDEXES]));
+  await session.call(() => events.createIndexes([...TIMELINE_INDEXES, ...ARRIVAL_INDEXES, ...NAME_INDEXES]));
+  await session.call(() => letters.createIndexes([...DEAD_LETTER_INDEXES, ...NAME_INDEXES]));
+  const { ofEvent, ofLetter } = createNamesOf(tombOf);
   return {
-    ...createInsert(events, session),
+    ...createInsert(events, session, ofEvent),
     ...createMarks(events, session),
     ...createTimeline(events, session),
     ...createArrivals(events, session),
-    ...createDeadLetters({ events, letters }, session),
     ...createDrop({ events, letters }, session),
+    ...createDeadLetters({ events, letters }, session, ofLetter),
+    ...createNames({ events, letters }, session),
     ready: session.ready,
     close: session.close,
   };
@@ -36,13 +46,17 @@ export async function createMongoEventStore({ mongo }: { readonly mongo: Mongo }
 
 const NONE: ReadonlySet<number> = new Set();
 
-function createInsert(events: Collection<EventDocument>, session: Session): Pick<EventStore, "insert" | "find"> {
+function createInsert(
+  events: Collection<EventDocument>,
+  session: Session,
+  namesOf: NamesOf["ofEvent"],
+): Pick<EventStore, "insert" | "find"> {
   /** The positions of the events that stood there already. */
   const insertNew = (workspace: WorkspaceId, batch: readonly EventRecord[]): Promise<ReadonlySet<number>> =>
     session.call(async () => {
       try {
         await events.insertMany(
-          batch.map((event) => toDocument(workspace, event)),
+          batch.map((event) => ({ ...toDocument(workspace, event), ...namesOf(event) })),
           { ordered: false },
         );
         return NONE;

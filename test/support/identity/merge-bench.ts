@@ -20,7 +20,7 @@ import { createEmbeddedProfileStore } from "../../../store/embedded/profiles.js"
 import { createTables } from "../../../store/embedded/schema.js";
 import { completeEvents } from "../../../worker/complete-events.js";
 import type { Item } from "../../../worker/dead-letter.js";
-import { aKey, aSchema } from "../builders.js";
+import { aKey, aSchema, tombOf } from "../builders.js";
 import { nameOf } from "../trust/model.js";
 
 /** The embedded store with all that an event goes through behind the queue. */
@@ -40,7 +40,7 @@ export async function openPorts(): Promise<Ports> {
   const { database } = store;
   createTables(database, GRAPH_TABLES);
   return {
-    events: createEmbeddedEventStore({ database }),
+    events: createEmbeddedEventStore({ database, tombOf }),
     profiles: createEmbeddedProfileStore({ database }),
     graph: createSqliteGraph({ database }),
     close: async () => {

@@ -2,6 +2,7 @@ import { cacheCatalog } from "../../../store/cached-catalog.js";
 import { createMongoCatalog } from "../../../store/mongo/catalog/catalog.js";
 import { createMongoEventStore } from "../../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../../store/mongo/profiles.js";
+import { tombOf } from "../builders.js";
 import { mongoBackend } from "./mongo-backend.js";
 import { neo4jBackend } from "./neo4j-backend.js";
 import { rabbitQueueBackend } from "./rabbitmq-backend.js";
@@ -11,7 +12,7 @@ import type { ServersUnderTest } from "./servers.js";
 export function serverBackends({ RABBITMQ_URL, MONGODB_URL, ...neo4j }: ServersUnderTest) {
   return {
     queue: [rabbitQueueBackend(RABBITMQ_URL)],
-    events: [mongoBackend(MONGODB_URL, createMongoEventStore)],
+    events: [mongoBackend(MONGODB_URL, (deps) => createMongoEventStore({ ...deps, tombOf }))],
     profiles: [mongoBackend(MONGODB_URL, createMongoProfileStore)],
     catalog: [
       mongoBackend(MONGODB_URL, createMongoCatalog),
