@@ -69,8 +69,8 @@ const ALWAYS: Weighted = [
 ];
 const IN_TURN: Weighted = [
   ...ALWAYS,
-  [6, (drawing) => ({ kind: "part", pair: drawForbidden(drawing), forbid: true, dryRun: drawDryRun(drawing) })],
-  [4, (drawing) => ({ kind: "allow", of: drawing.random.below(2), pair: drawPair(drawing) })],
+  [9, (drawing) => ({ kind: "part", pair: drawForbidden(drawing), forbid: true, dryRun: drawDryRun(drawing) })],
+  [6, (drawing) => ({ kind: "allow", of: drawing.random.below(2), pair: drawPair(drawing) })],
   [9, (drawing) => ({ kind: "revert", of: drawing.random.below(5), dryRun: drawDryRun(drawing) })],
   [3, (drawing) => drawRules(drawing)],
 ];
@@ -103,7 +103,7 @@ const drawKnownPair = (drawing: Drawing): Pair =>
   drawing.pairs.length === 0 || drawing.random.below(6) === 0 ? drawPair(drawing) : drawing.random.pick(drawing.pairs);
 
 function drawForbidden(drawing: Drawing): Pair {
-  return drawing.random.below(2) === 0 ? drawKnownPair(drawing) : drawPair(drawing);
+  return drawing.random.below(4) > 0 ? drawKnownPair(drawing) : drawPair(drawing);
 }
 
 function drawWho({ random, named, pairs }: Drawing): readonly Identifier[] {
