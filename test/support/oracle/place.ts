@@ -1,0 +1,46 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { ServiceOptions } from "../../../app/service.js";
+import { dropPlaces } from "../house/places.js";
+import { startApp, type App } from "../service/app.js";
+import { placesOf } from "../servers/servers.js";
+import type { Place } from "./bench.js";
+
+/** Where programs run: services that share one store and, for each workspace, one clock. */
+export interface OpenPlace extends Place {
+  close(): Promise<void>;
+}
+
+const optionsFor = (ahead: ReadonlyMap<string, number>): Partial<ServiceOptions> => ({
+  ahead: (workspace) => ahead.get(workspace) ?? 0,
+});
+
+/** One service that does all. */
+export async function openEmbedded(options: Partial<ServiceOptions> = {}): Promise<OpenPlace> {
+  const ahead = new Map<string, number>();
+  const app = await startApp({}, { ...optionsFor(ahead), ...options });
+  return { app, ahead, close: () => app.close() };
+}
+
+/** A gateway and so many workers on the servers of this run. What one changes the others see at once. */
+export async function openOnServers(workers: number): Promise<OpenPlace> {
+  const ahead = new Map<string, number>();
+  const folder = await mkdtemp(path.join(tmpdir(), `onym-oracle-${randomUUID().slice(0, 8)}-`));
+  const settings = { DATA_DIR: folder, KEY_CACHE_MS: "0" };
+  const apps: App[] = [];
+  const close = async (): Promise<void> => {
+    for (const app of apps.toReversed()) await app.close();
+    await dropPlaces(placesOf(folder));
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    for (const MODE of ["gateway", ...Array.from({ length: workers }, () => "worker")])
+      apps.push(await startApp({ ...settings, MODE }, optionsFor(ahead)));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { app: apps[0]!, ahead, close };
+}
