@@ -195,7 +195,7 @@ async function checkSearch(bench: Bench, rest: Rest, drawn: object): Promise<voi
 }
 
 async function checkTop(bench: Bench, { profiles }: Rest, trait: string): Promise<void> {
-  const { body } = await ask(bench, 200, "POST", "/v1/profiles/top", { trait, limit: 2 });
+  const { body } = (await postPages(bench, "/v1/profiles/top", { trait, limit: 2 })).at(-1)!;
   const valueOf = ({ traits }: ShownProfile) => {
     const value = traits[trait];
     return (Array.isArray(value) ? value[0] : (value ?? null)) as string | number | null;
