@@ -38,14 +38,28 @@ interface State {
   failures: number;
   /** Since when it has had more to do, or has failed; null while it has not. */
   behindSince: number | null;
-  /** Who waits until it finds nothing to do. */
-  waiting: (() => void)[];
+  isRunning: boolean;
+  waiting: Waiting[];
+}
+
+interface Waiting {
+  readonly resolve: () => void;
+  /** So often it has still to find nothing to do: what it was in the midst of at the call does not count. */
+  ends: number;
 }
 
 /** Does a piece of one task at a time, the longest due first. A task that fails waits, longer each time, and holds up no other. */
 export function createKeeper({ tasks, log, metrics, now }: KeeperDeps): Keeper {
   const states = tasks.map((task): State => {
-    return { task, dueAt: -Infinity, askedAt: -Infinity, failures: 0, behindSince: null, waiting: [] };
+    return {
+      task,
+      dueAt: -Infinity,
+      askedAt: -Infinity,
+      failures: 0,
+      behindSince: null,
+      isRunning: false,
+      waiting: [],
+    };
   });
   const closing = new AbortController();
   let looking = new AbortController();
@@ -70,9 +84,9 @@ export function createKeeper({ tasks, log, metrics, now }: KeeperDeps): Keeper {
   const doPiece = async (state: State): Promise<void> => {
     const { task } = state;
     // Those that come while it works ask for a piece of their own.
-    const waiting = state.waiting;
-    state.waiting = [];
+    const waiting = [...state.waiting];
     let inMs: number;
+    state.isRunning = true;
     try {
       inMs = await task.step();
       state.failures = 0;
@@ -80,11 +94,13 @@ export function createKeeper({ tasks, log, metrics, now }: KeeperDeps): Keeper {
     } catch (error) {
       inMs = fail(state, error);
       metrics.keeperRan(task.name, true);
+    } finally {
+      state.isRunning = false;
     }
     const isBehind = inMs === 0 || state.failures > 0;
     state.behindSince = isBehind ? (state.behindSince ?? performance.now()) : null;
-    if (isBehind) state.waiting.unshift(...waiting);
-    else for (const resolve of waiting) resolve();
+    if (!isBehind) for (const one of waiting) if ((one.ends -= 1) === 0) one.resolve();
+    state.waiting = state.waiting.filter(({ ends }) => ends > 0);
     state.askedAt = now();
     const isWanted = state.waiting.length > 0 && state.failures === 0;
     state.dueAt = state.askedAt + (isWanted ? 0 : inMs);
@@ -106,7 +122,8 @@ export function createKeeper({ tasks, log, metrics, now }: KeeperDeps): Keeper {
     rest: async () => {
       const rested = states.map((state) => {
         state.dueAt = -Infinity;
-        return new Promise<void>((resolve) => state.waiting.push(resolve));
+        const isMidway = state.isRunning || state.behindSince !== null;
+        return new Promise<void>((resolve) => state.waiting.push({ resolve, ends: isMidway ? 2 : 1 }));
       });
       looking.abort();
       await Promise.all(rested);
@@ -120,7 +137,7 @@ export function createKeeper({ tasks, log, metrics, now }: KeeperDeps): Keeper {
     close: async () => {
       closing.abort();
       await running;
-      for (const { waiting } of states) for (const resolve of waiting) resolve();
+      for (const { waiting } of states) for (const { resolve } of waiting) resolve();
     },
   };
 }
