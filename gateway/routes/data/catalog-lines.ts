@@ -32,8 +32,9 @@ function membersOf(one: Exclude<CatalogRecord, { kind: "schema" }>): object {
     case "trait":
       return { name: one.name, merge: one.trait.merge, registered_itself: one.trait.registeredItself };
     case "dataset":
-      return showDataset(one.dataset);
+      break;
   }
+  return showDataset(one.dataset);
 }
 
 const showIdentitySettings = ({ sharedIdentifierLimit, sendingKeysAddNamespaces }: IdentitySettings) => ({

@@ -7,7 +7,14 @@ import { showInstant, showTime } from "../../../core/event/time.js";
 import type { Change, ForbiddenPair } from "../../../core/identity/model.js";
 import { facetToJson } from "../../../core/profile/facet-json.js";
 import { nullable, record, TIME, UUID } from "../../shapes/fields.js";
-import { ASSERTED, CHANGE, DROPPED_IDENTIFIER, showAsserted, showChange, SHOWN_IDENTIFIER } from "../../shapes/records.js";
+import {
+  ASSERTED,
+  CHANGE,
+  DROPPED_IDENTIFIER,
+  showAsserted,
+  showChange,
+  SHOWN_IDENTIFIER,
+} from "../../shapes/records.js";
 import { STATUS } from "../events.js";
 import { PROFILE, showTraits } from "../profiles.js";
 
