@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { cacheCatalog } from "../store/cached-catalog.js";
 import { ConfigError, type Config } from "../core/config.js";
 import { describeError, type Log } from "../core/log.js";
+import type { Copying, DocumentRows, GraphRows } from "../core/ports/copying.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
@@ -12,7 +13,7 @@ import type { StatsStore } from "../core/stats.js";
 import { createMemoryWindows } from "../gateway/access/rate-windows.js";
 import { createMemoryStats } from "../store/memory-stats.js";
 import { holdsWorkspaces } from "../store/embedded/workspaces.js";
-import { openEmbeddedPorts, type EmbeddedPorts } from "./embedded.js";
+import { openEmbeddedPorts, type CopiedGraph, type EmbeddedPorts } from "./embedded.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { Documents } from "./documents.js";
 
@@ -28,6 +29,8 @@ export interface Backends {
   readonly stats: StatsStore;
   /** Once it answers true, no file of this process holds what was deleted before; false: not just now. */
   readonly purge: () => Promise<boolean>;
+  /** What dumps and loads the stores: for exports and moves. */
+  readonly copying: { readonly graph: Copying<GraphRows>; readonly documents: Copying<DocumentRows> };
 }
 
 /** What a message has beside its payload: identifiers, times, ids. */
@@ -59,11 +62,12 @@ export async function openBackends(
   const ports = [openQueue(opening, opens), opens, openGraph(opening)] as const;
   // All at once, to save time. If one fails, the lifecycle closes those that were opened.
   await Promise.allSettled(ports);
-  const [queue, stores, graph] = await Promise.all(ports);
+  const [queue, { copying, ...stores }, graph] = await Promise.all(ports);
   return {
     ...stores,
     queue,
-    graph,
+    graph: graph.port,
+    copying: { graph: graph.copying, documents: copying },
     purge: async () => embedded === null || (await embedded.purge()),
     catalog: cacheCatalog(stores.catalog, { ttlMs, staleMs, isShared: MONGODB_URL !== "" }),
   };
@@ -113,13 +117,14 @@ async function openStores({ config, lifecycle, onError, embedded }: Opening): Pr
   return stores;
 }
 
-async function openGraph({ config, lifecycle, onError, embedded }: Opening): Promise<IdentityGraph> {
+async function openGraph({ config, lifecycle, onError, embedded }: Opening): Promise<CopiedGraph> {
   const { NEO4J_URL: url, NEO4J_USER: user, NEO4J_PASSWORD: password } = config;
-  const open = async (): Promise<IdentityGraph> => {
+  const open = async (): Promise<CopiedGraph> => {
     const { openNeo4jGraph } = await import("../graph/neo4j/graph.js");
-    return openNeo4jGraph({ url, user, password, onError });
+    const { copying, ...port } = await openNeo4jGraph({ url, user, password, onError });
+    return { port, copying };
   };
   const graph = url === "" ? embedded!.graph() : await open();
-  lifecycle.opened("graph", () => graph.close());
+  lifecycle.opened("graph", () => graph.port.close());
   return graph;
 }

@@ -1,12 +1,14 @@
 import { ConfigError } from "../core/config.js";
 import { isUnavailable } from "../core/errors.js";
 import { createTombOf } from "../core/identity/tombstone.js";
+import type { Copying, DocumentRows } from "../core/ports/copying.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
 import type { RateWindows } from "../core/rate-windows.js";
 import type { StatsStore } from "../core/stats.js";
 import { createMemoryWindows, createSharedWindows } from "../gateway/access/rate-windows.js";
+import { createMongoCopying } from "../store/mongo/copy/copy.js";
 import { createMongoCatalog } from "../store/mongo/catalog/catalog.js";
 import { createMongoEventStore } from "../store/mongo/events/events.js";
 import { openMongo } from "../store/mongo/open.js";
@@ -21,6 +23,7 @@ export interface Documents {
   readonly catalog: CatalogStore;
   readonly windows: () => RateWindows;
   readonly stats: StatsStore;
+  readonly copying: Copying<DocumentRows>;
 }
 
 /** The document ports on MongoDB, over one pool of connections. */
@@ -32,10 +35,10 @@ export async function openDocuments(deps: {
   const { url, onError, lifecycle } = deps;
   const mongo = await openMongo({ url, onError });
   lifecycle.opened("mongo", () => mongo.close());
-  const [[catalog, events], profiles, shared, stats] = await Promise.all([
+  const [[catalog, events, copying], profiles, shared, stats] = await Promise.all([
     createMongoCatalog({ mongo }).then(async (catalog) => {
       const tombOf = createTombOf(await catalog.secret());
-      return [catalog, await createMongoEventStore({ mongo, tombOf })] as const;
+      return [catalog, await createMongoEventStore({ mongo, tombOf }), createMongoCopying({ mongo, tombOf })] as const;
     }),
     createMongoProfileStore({ mongo }),
     createMongoRateWindows({ mongo }),
@@ -49,5 +52,5 @@ export async function openDocuments(deps: {
       local: createMemoryWindows(),
       onError: (error) => onError("rate limits are counted in this process alone", error),
     });
-  return { events, profiles, catalog, windows, stats };
+  return { events, profiles, catalog, windows, stats, copying };
 }

@@ -1,26 +1,33 @@
 import type { Config } from "../core/config.js";
 import { createTombOf } from "../core/identity/tombstone.js";
-import type { CatalogStore } from "../core/ports/catalog-store.js";
+import type { Copying, GraphRows } from "../core/ports/copying.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
-import type { EventStore } from "../core/ports/event-store.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
-import type { ProfileStore } from "../core/ports/profile-store.js";
+import { createSqliteGraphCopying } from "../graph/sqlite/copy/copy.js";
 import { createSqliteGraph } from "../graph/sqlite/graph.js";
 import { GRAPH_TABLES } from "../graph/sqlite/schema.js";
 import { createEmbeddedCatalog } from "../store/embedded/catalog/catalog.js";
+import { createEmbeddedCopying } from "../store/embedded/copy/copy.js";
 import { createEmbeddedEventStore } from "../store/embedded/events/events.js";
 import { openEmbedded, type EmbeddedOptions } from "../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
 import { createEmbeddedQueue } from "../store/embedded/queue/queue.js";
 import { createTables } from "../store/embedded/schema.js";
 import { listenForBackups } from "./backup-socket.js";
+import type { Documents } from "./documents.js";
 import type { Lifecycle } from "./lifecycle.js";
+
+/** The graph, and what dumps and loads it. */
+export interface CopiedGraph {
+  readonly port: IdentityGraph;
+  readonly copying: Copying<GraphRows>;
+}
 
 /** The ports on the one SQLite file; each is made only if it is asked for. */
 export interface EmbeddedPorts {
   queue(): EventQueue;
-  stores(): Promise<{ readonly events: EventStore; readonly profiles: ProfileStore; readonly catalog: CatalogStore }>;
-  graph(): IdentityGraph;
+  stores(): Promise<Pick<Documents, "events" | "profiles" | "catalog" | "copying">>;
+  graph(): CopiedGraph;
   holdsWorkspaces(): boolean;
   /** False: not just now. */
   purge(): Promise<boolean>;
@@ -42,15 +49,17 @@ export async function openEmbeddedPorts(deps: {
     queue: () => createEmbeddedQueue({ database, lengthMax, onError }),
     stores: async () => {
       const catalog = createEmbeddedCatalog({ database });
+      const tombOf = createTombOf(await catalog.secret());
       return {
         catalog,
-        events: createEmbeddedEventStore({ database, tombOf: createTombOf(await catalog.secret()) }),
+        events: createEmbeddedEventStore({ database, tombOf }),
         profiles: createEmbeddedProfileStore({ database }),
+        copying: createEmbeddedCopying({ database, tombOf }),
       };
     },
     graph: () => {
       createTables(database, GRAPH_TABLES);
-      return createSqliteGraph({ database });
+      return { port: createSqliteGraph({ database }), copying: createSqliteGraphCopying({ database }) };
     },
     holdsWorkspaces: () => database.prepare("SELECT id FROM workspaces LIMIT 1").get([]) !== undefined,
     purge: () => database.purge(),

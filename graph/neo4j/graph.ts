@@ -1,8 +1,10 @@
 import { AppError } from "../../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { ProfileRef } from "../../core/identity/model.js";
+import type { Copying, GraphRows } from "../../core/ports/copying.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createDeadline } from "../scheduling/deadline.js";
+import { createNeo4jCopying } from "./copy/copy.js";
 import { createTidying } from "./staging.js";
 import { type Client, type ClientOptions, type Row, readLocked } from "./client.js";
 import { openClient } from "./open.js";
@@ -19,7 +21,10 @@ import { PART_ROWS } from "./write.js";
  * The graph on a Neo4j server: logs in, makes constraints and indexes if they are not there. Rejects within 10 s with a
  * `ConfigError` that names `NEO4J_URL`, `NEO4J_USER` or `NEO4J_PASSWORD`.
  */
-export async function openNeo4jGraph(options: ClientOptions): Promise<IdentityGraph> {
+/** With what dumps and loads it, over the same connections. */
+export type Neo4jGraph = IdentityGraph & { readonly copying: Copying<GraphRows> };
+
+export async function openNeo4jGraph(options: ClientOptions): Promise<Neo4jGraph> {
   return createNeo4jGraph(await openClient(options));
 }
 
@@ -29,7 +34,7 @@ export interface GraphOptions extends UpdateOptions {
 }
 
 /** The graph over open connections; closing it closes them. */
-export function createNeo4jGraph(client: Client, options: GraphOptions = {}): IdentityGraph {
+export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Neo4jGraph {
   const newKeys = createNewKeyGuess(NEW_KEYS);
   const look = createLook(client);
   const read = createRead(client, look);
@@ -64,6 +69,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Id
     sharedIdentifiers: (workspace, page) => whileOpen(() => reads.sharedIdentifiers(workspace, page)),
     hasIdentifiers: (workspace, namespace) => whileOpen(() => reads.hasIdentifiers(workspace, namespace)),
     close,
+    copying: createNeo4jCopying(client),
   };
 }
 

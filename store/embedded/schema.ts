@@ -40,7 +40,8 @@ export function atOnce<T>(database: Database, work: () => T): T {
 
 /**
  * The tables of queue, events, profiles and catalog. Client-chosen text is a BLOB, because the driver cuts text at a NUL;
- * JSON that we wrote is TEXT, because it escapes the NUL and text is read in half the time.
+ * JSON that we wrote is TEXT, because it escapes the NUL and text is read in half the time. The position of an event that has a facet and
+ * is not folded is empty: only a load from another store leaves one.
  */
 export const STORE_TABLES: Tables = {
   part: "store",

@@ -103,7 +103,7 @@ LIMIT toInteger($q.limit)
 RETURN collect(${LINK}) AS found`,
 );
 
-const CHANGE = `[c.id, c.at.epochMillis, c.asked_at.epochMillis, c.outcome, coalesce(c.event, c.source), c.key_id,
+export const CHANGE = `[c.id, c.at.epochMillis, c.asked_at.epochMillis, c.outcome, coalesce(c.event, c.source), c.key_id,
   c.identifiers, c.before, c.after, c.dropped, c.rule, c.reverts]`;
 
 const NEWEST_ABOUT_MEMBER = `

@@ -201,7 +201,7 @@ const NEW_LINK = `(a)-[:LINKED {
     key: l.key, change: l.change, source: l.source, event: l.event, key_id: l.key_id, at: datetime({epochMillis: l.at})
   }]->(b)`;
 
-const NEW_CHANGE = `(change:Change {
+export const NEW_CHANGE = `(change:Change {
     id: c.id, ws: $q.ws, at: datetime({epochMillis: c.at}),
     asked_at: CASE WHEN c.asked_at IS NULL THEN null ELSE datetime({epochMillis: c.asked_at}) END,
     outcome: c.outcome, source: c.source, event: c.event, key_id: c.key_id, identifiers: c.identifiers,

@@ -13,7 +13,7 @@ type Row = readonly [seq: number, arrival: Buffer, schemaId: SchemaId, keyId: Ke
 /** In the index alone, as long as no status is asked for. */
 const STATUS = {
   none: "NULL FROM events",
-  asked: `CASE WHEN gone IS NOT NULL THEN 'dropped' WHEN folds.seq IS NOT NULL THEN 'folded' WHEN reason IS NOT NULL THEN 'dead' ELSE 'stored' END
+  asked: `CASE WHEN gone IS NOT NULL THEN 'dropped' WHEN length(folds.position) > 0 THEN 'folded' WHEN reason IS NOT NULL THEN 'dead' ELSE 'stored' END
     FROM events LEFT JOIN folds USING (seq)`,
 };
 const ORDER = { newest: "DESC", oldest: "ASC" };

@@ -17,7 +17,8 @@ type Row = readonly [
   arrival: Buffer,
   head: Buffer,
   isDead: number,
-  isFolded: number,
+  isFolded: number | null,
+  isPinned: number,
 ];
 
 /** All others wait meanwhile. */
@@ -26,7 +27,7 @@ const DROPS_PER_TURN = 100;
 export function createDrop(database: Database, session: Session, forget: Names["forget"]): Pick<EventStore, "drop"> {
   // Up to the line feed: a payload may be large.
   const find = database.prepare(
-    `SELECT seq, schema_id, key_id, arrival, substr(message, 1, instr(message, x'0a')), reason IS NOT NULL, folds.seq IS NOT NULL
+    `SELECT seq, schema_id, key_id, arrival, substr(message, 1, instr(message, x'0a')), reason IS NOT NULL, length(folds.position) > 0, folds.seq IS NOT NULL
      FROM events LEFT JOIN folds USING (seq) WHERE id = ? AND gone IS NULL`,
   );
   const empty = database.prepare(
@@ -47,17 +48,17 @@ export function createDrop(database: Database, session: Session, forget: Names["
       unbury(workspace, eventId);
       return false;
     }
-    const [seq, schemaId, keyId, arrival, bytes, isDead, isFolded] = row;
+    const [seq, schemaId, keyId, arrival, bytes, isDead, isFolded, isPinned] = row;
     const decoded = decodeMessage(bytes);
     const head: EventRecord | null = decoded.kind === "event" ? decoded.event : null;
-    const state = { isFolded: isFolded === 1, isPinned: false, isDead: isDead === 1 };
+    const state = { isFolded: isFolded === 1, isPinned: isPinned === 1, isDead: isDead === 1 };
     if (reason === "expired" && !isAtRest(head, state)) return false;
     const left = encodeMessage(
       emptied({ workspace, eventId, schemaId, keyId, receivedAt: receivedAtIn(arrival) }, head),
     );
     empty.run([reason, crc32(left), left, seq]);
     unfold.run([seq]);
-    if (isFolded === 0) forget("event", seq, bytes);
+    if (isFolded !== 1) forget("event", seq, bytes);
     unbury(workspace, eventId);
     return true;
   };

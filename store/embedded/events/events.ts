@@ -46,7 +46,7 @@ export function createEmbeddedEventStore({
       `INSERT INTO folds (seq, facet, position, profile_id, dropped)
        SELECT events.seq, mark.column2, ${POSITION}, mark.column3, mark.column4
        FROM (VALUES ${values}) AS mark CROSS JOIN events ON events.id = mark.column1
-       WHERE events.gone IS NULL ON CONFLICT (seq) DO NOTHING`,
+       WHERE events.gone IS NULL ON CONFLICT (seq) DO UPDATE SET position = excluded.position WHERE position = X''`,
   );
   const select = database.prepare(`${SELECT_EVENT} WHERE events.id = ?`);
   const row = (key: Buffer): EventRow | undefined => {

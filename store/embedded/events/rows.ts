@@ -15,18 +15,20 @@ type Row = readonly [
   profileId: Buffer | null,
   dropped: string | null,
   gone: DropReason | null,
+  isDone: number | null,
 ];
 
 /** The columns of a `Row`. */
-export const SELECT_EVENT = `SELECT events.message, events.crc, events.reason, folds.facet, folds.profile_id, folds.dropped, events.gone
+export const SELECT_EVENT = `SELECT events.message, events.crc, events.reason, folds.facet, folds.profile_id, folds.dropped, events.gone,
+  length(folds.position) > 0
   FROM events LEFT JOIN folds USING (seq)`;
 
 export function toEventRow(row: readonly unknown[]): EventRow {
-  const [message, crc, reason, facet, profileId, dropped, gone] = row as Row;
+  const [message, crc, reason, facet, profileId, dropped, gone, isDone] = row as Row;
   if (facet === null || profileId === null) return [message, crc, reason, null, gone];
   // Behind the workspace's.
   const uid = readUuid<Uid>(facet.subarray(UUID_BYTES));
-  return [message, crc, reason, { facet: uid, profileId: readUuid(profileId), dropped, isDone: true }, gone];
+  return [message, crc, reason, { facet: uid, profileId: readUuid(profileId), dropped, isDone: isDone === 1 }, gone];
 }
 export const UUID_BYTES = 16;
 
@@ -37,7 +39,7 @@ export function toRow(key: Buffer, event: EventRecord): readonly SqlValue[] {
 }
 
 /** Workspace, received_at and event id in one: comparing it compares them in turn. `key`: of the event. */
-function arrivalKey(key: Buffer, { receivedAt }: EventRecord): Buffer {
+export function arrivalKey(key: Buffer, { receivedAt }: Pick<EventRecord, "receivedAt">): Buffer {
   const arrival = Buffer.allocUnsafe(key.length + TIME_BYTES);
   key.copy(arrival, 0, 0, UUID_BYTES);
   arrival.writeUIntBE(arrivalTime(receivedAt), UUID_BYTES, TIME_BYTES);

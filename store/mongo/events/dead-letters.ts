@@ -102,7 +102,7 @@ export function createDeadLetters(
   };
 }
 
-const toDocument = (letter: DeadLetter): DeadLetterDocument => ({
+export const toDocument = (letter: DeadLetter): DeadLetterDocument => ({
   _id: letter.deadLetterId,
   ws: letter.workspace,
   eventId: letter.eventId,

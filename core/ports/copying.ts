@@ -1,0 +1,137 @@
+import type { DropReason, Identifier, Instant } from "../event/event.js";
+import type { ChangeId, EventId, ForbiddenPairId, KeyId, ProfileId, SchemaId, Uid, WorkspaceId } from "../ids.js";
+import type { Change, Evidence, ForbiddenPair } from "../identity/model.js";
+import type { DeadLetter } from "./event-store.js";
+
+export interface CopyPage {
+  readonly limit: number;
+  /** Where the page before this one ended, as it said; null: from the beginning. */
+  readonly after: string | null;
+}
+
+export interface Copied<Row> {
+  readonly rows: readonly Row[];
+  /** Where to go on; null at the end. */
+  readonly next: string | null;
+}
+
+/** All that a store holds, of all workspaces, as rows that no engine knows: what one engine dumps another one loads. */
+export interface Copying<Rows> {
+  /** In the order in which they are loaded: what a row names stands before it. */
+  readonly kinds: readonly (keyof Rows & string)[];
+  /** Rows of the kind by where they are stored; each that stands throughout is in exactly one of the pages that go on from one another. */
+  dump<K extends keyof Rows>(kind: K, page: CopyPage): Promise<Copied<Rows[K]>>;
+  /** Stores the rows as they are, durably. One that stands already stays as it stands. */
+  load<K extends keyof Rows>(kind: K, rows: readonly Rows[K][]): Promise<void>;
+}
+
+export interface ChangeRow {
+  readonly workspace: WorkspaceId;
+  readonly change: Change;
+}
+
+/** A profile, without its members: those name it. */
+export interface ProfileRow {
+  readonly workspace: WorkspaceId;
+  readonly profileId: ProfileId;
+  readonly size: number;
+  readonly rev: number;
+  /** By namespace, sorted. */
+  readonly counts: readonly (readonly [namespace: string, count: number])[];
+  readonly forbidden: readonly ForbiddenPairId[];
+}
+
+export interface IdentifierRow {
+  readonly workspace: WorkspaceId;
+  readonly uid: Uid;
+  readonly identifier: Identifier;
+  readonly profileId: ProfileId;
+  readonly unlinked: { readonly at: number; readonly by: ChangeId } | null;
+  readonly isShared: boolean;
+  /** As it is stored. */
+  readonly seenWith: readonly string[];
+}
+
+/** A link, as it was asserted last; also one that was removed. */
+export interface LinkRow {
+  readonly workspace: WorkspaceId;
+  readonly from: Uid;
+  readonly to: Uid;
+  readonly changeId: ChangeId;
+  /** Of the change. */
+  readonly evidence: Evidence;
+  /** The change that removed or restored it since. */
+  readonly by: ChangeId | null;
+  readonly removedAt: number | null;
+}
+
+export interface ForbiddenPairRow {
+  readonly workspace: WorkspaceId;
+  readonly pair: ForbiddenPair;
+}
+
+/** A change is about an identifier. */
+export interface SubjectRow {
+  readonly workspace: WorkspaceId;
+  readonly changeId: ChangeId;
+  readonly uid: Uid;
+}
+
+export interface GraphRows {
+  readonly changes: ChangeRow;
+  readonly profiles: ProfileRow;
+  readonly identifiers: IdentifierRow;
+  readonly links: LinkRow;
+  readonly forbiddenPairs: ForbiddenPairRow;
+  readonly subjects: SubjectRow;
+}
+
+export interface EventRow {
+  readonly workspace: WorkspaceId;
+  readonly eventId: EventId;
+  readonly effectiveTs: Instant;
+  readonly receivedAt: number;
+  readonly schemaId: SchemaId;
+  readonly keyId: KeyId;
+  /** As it travels through the queue. */
+  readonly message: Buffer;
+  /** Of the message. */
+  readonly crc: number;
+  /** Why it is dead, also of one that was folded since. */
+  readonly reason: string | null;
+  /** Why it was dropped: then the message holds what is left of it, and nothing stands of its fold. */
+  readonly gone: DropReason | null;
+  readonly fold: {
+    readonly facet: Uid;
+    readonly profileId: ProfileId;
+    /** JSON, or null when linking it dropped nothing. */
+    readonly dropped: string | null;
+    readonly isDone: boolean;
+  } | null;
+}
+
+export interface FacetRow {
+  readonly workspace: WorkspaceId;
+  readonly uid: Uid;
+  readonly rev: number;
+  /** What `facetToJson` wrote. */
+  readonly body: string;
+}
+
+export interface LetterRow {
+  readonly letter: DeadLetter;
+}
+
+export interface DocumentRows {
+  readonly events: EventRow;
+  readonly facets: FacetRow;
+  readonly deadLetters: LetterRow;
+}
+
+/** A message of the queue, with what became of it so far. */
+export interface MessageRow {
+  readonly message: Buffer;
+  readonly attempts: number;
+  readonly failedAt: number | null;
+  readonly crashes: number;
+}

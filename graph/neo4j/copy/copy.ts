@@ -1,0 +1,45 @@
+import { AppError } from "../../../core/errors.js";
+import type { Copied, Copying, CopyPage, GraphRows } from "../../../core/ports/copying.js";
+import type { Client, Parameters, Row } from "../client.js";
+import { inStep } from "../client.js";
+import { withOneRetry, withOneRetryLocked } from "../failure.js";
+import { loadsOf } from "./loads.js";
+import { DUMPS } from "./rows.js";
+
+export const GRAPH_KINDS = ["changes", "profiles", "identifiers", "links", "forbiddenPairs", "subjects"] as const;
+
+/** So much one statement writes; the rest follows in others. */
+const ROWS_PER_STEP = 1_000;
+/** A change may be about a thousand identifiers. */
+const CHANGES_OF_SUBJECTS = 100;
+
+/** Copies nodes and relationships. Each row is written once, so a load may be repeated. */
+export function createNeo4jCopying(client: Client): Copying<GraphRows> {
+  const write = (statement: string, q: Parameters, rows: number): Promise<void> =>
+    withOneRetryLocked(() =>
+      inStep(client, async (step) => {
+        const [found] = await step.run(statement, q);
+        if (found?.[0] !== rows) throw new AppError("conflict", "A row names what was not loaded.");
+        await step.commit();
+      }),
+    );
+  return {
+    kinds: GRAPH_KINDS,
+    dump: async <K extends keyof GraphRows>(kind: K, { limit, after }: CopyPage): Promise<Copied<GraphRows[K]>> => {
+      const { statement, read } = DUMPS[kind];
+      const most = kind === "subjects" ? Math.min(limit, CHANGES_OF_SUBJECTS) : limit;
+      const found = await withOneRetry(() => client.read(statement, { after: after ?? "", limit: most }));
+      return pageOf(found, most, read);
+    },
+    load: async (kind, rows) => {
+      for (let next = 0; next < rows.length; next += ROWS_PER_STEP)
+        for (const { statement, q, count } of await loadsOf(client, kind, rows.slice(next, next + ROWS_PER_STEP)))
+          await write(statement, q, count);
+    },
+  };
+}
+
+const pageOf = <R>(found: readonly Row[], limit: number, read: (row: Row) => readonly R[]): Copied<R> => ({
+  rows: found.flatMap(read),
+  next: found.length < limit ? null : (found.at(-1)![0] as string),
+});

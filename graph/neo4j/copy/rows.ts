@@ -1,0 +1,94 @@
+import type { GraphRows } from "../../../core/ports/copying.js";
+import type { ChangeId, ForbiddenPairId, KeyId, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
+import type { Source } from "../../../core/identity/model.js";
+import { changesOf } from "../changes.js";
+import type { Row } from "../client.js";
+import * as cypher from "../cypher/copy.js";
+
+type Dumps = {
+  readonly [K in keyof GraphRows]: { readonly statement: string; readonly read: (row: Row) => readonly GraphRows[K][] };
+};
+
+/** The first column of each row is its place. */
+export const DUMPS: Dumps = {
+  changes: {
+    statement: cypher.DUMP_CHANGES,
+    read: ([, ws, change]) => [{ workspace: ws as WorkspaceId, change: changesOf([change as Row])[0]! }],
+  },
+  profiles: {
+    statement: cypher.DUMP_PROFILES,
+    read: (row) => {
+      const [profileId, workspace, size, rev, counts, forbidden] = row as ProfileColumns;
+      const sorted = Object.entries(JSON.parse(counts) as Record<string, number>).toSorted(([a], [b]) =>
+        a < b ? -1 : 1,
+      );
+      return [{ workspace, profileId, size, rev, counts: sorted, forbidden: forbidden ?? [] }];
+    },
+  },
+  identifiers: {
+    statement: cypher.DUMP_IDENTIFIERS,
+    read: (row) => {
+      const [uid, workspace, namespace, value, profileId, at, by, isShared, seenWith] = row as IdentifierColumns;
+      const unlinked = at === null || by === null ? null : { at, by };
+      const identifier = { namespace, value };
+      return [{ workspace, uid, identifier, profileId, unlinked, isShared, seenWith: seenWith ?? [] }];
+    },
+  },
+  links: {
+    statement: cypher.DUMP_LINKS,
+    read: (row) => {
+      const [, workspace, from, to, changeId, source, keyId, at, by, removedAt] = row as LinkColumns;
+      return [{ workspace, from, to, changeId, evidence: { source, keyId, at }, by, removedAt }];
+    },
+  },
+  forbiddenPairs: {
+    statement: cypher.DUMP_FORBIDDEN_PAIRS,
+    read: (row) => {
+      const [forbiddenPairId, workspace, ...rest] = row as PairColumns;
+      const [fromNamespace, fromValue, toNamespace, toValue, changeId, keyId, at] = rest;
+      const from = { namespace: fromNamespace, value: fromValue };
+      const to = { namespace: toNamespace, value: toValue };
+      return [{ workspace, pair: { forbiddenPairId, from, to, changeId, keyId, at } }];
+    },
+  },
+  subjects: {
+    statement: cypher.DUMP_SUBJECTS,
+    read: (row) => {
+      const [changeId, workspace, uids] = row as readonly [ChangeId, WorkspaceId, readonly Uid[]];
+      return uids.map((uid) => ({ workspace, changeId, uid }));
+    },
+  },
+};
+
+type ProfileColumns = readonly [
+  id: ProfileId,
+  ws: WorkspaceId,
+  size: number,
+  rev: number,
+  counts: string,
+  forbidden: readonly ForbiddenPairId[] | null,
+];
+type IdentifierColumns = readonly [
+  uid: Uid,
+  ws: WorkspaceId,
+  namespace: string,
+  value: string,
+  profileId: ProfileId,
+  unlinkedAt: number | null,
+  unlinkedBy: ChangeId | null,
+  isShared: boolean,
+  seenWith: readonly string[] | null,
+];
+type LinkColumns = readonly [
+  key: string,
+  ws: WorkspaceId,
+  from: Uid,
+  to: Uid,
+  change: ChangeId,
+  source: Source,
+  keyId: KeyId,
+  at: number,
+  by: ChangeId | null,
+  removedAt: number | null,
+];
+type PairColumns = readonly [ForbiddenPairId, WorkspaceId, string, string, string, string, ChangeId, KeyId, number];

@@ -1,0 +1,104 @@
+/**
+ * What dumps and loads say: each reads a page by the index of a unique id, and writes only what does not stand. A dump runs while nobody
+ * writes, or is content with what each page sees.
+ */
+import { CHANGE } from "./reads.js";
+import { NEW_CHANGE } from "./writes.js";
+
+const page = (match: string, id: string, row: string): string => `CYPHER replan=skip
+${match}
+WHERE ${id} > $q.after
+WITH *
+ORDER BY ${id}
+LIMIT toInteger($q.limit)
+RETURN ${id}, ${row}`;
+
+export const DUMP_CHANGES = page("MATCH (c:Change)", "c.id", `c.ws, ${CHANGE}`);
+
+export const DUMP_PROFILES = page("MATCH (p:Profile)", "p.id", "p.ws, p.size, p.rev, p.counts, p.forbidden");
+
+/** Through a staging node too: it says of itself what its profile does. */
+export const DUMP_IDENTIFIERS = page(
+  "MATCH (i:Identifier)",
+  "i.uid",
+  `i.ws, i.ns, i.value, [(i)-[:OF]->(p) | p.id][0], i.unlinked_at.epochMillis, i.unlinked_by, i:SharedIdentifier, i.seen_with`,
+);
+
+export const DUMP_LINKS = page(
+  "MATCH (a)-[l:LINKED]->(b)",
+  "l.key",
+  `a.ws, a.uid, b.uid, l.change, coalesce(l.event, l.source), l.key_id, l.at.epochMillis, l.by, l.removed_at.epochMillis`,
+);
+
+export const DUMP_FORBIDDEN_PAIRS = page(
+  "MATCH (a)-[n:FORBIDDEN]->(b)",
+  "n.id",
+  "n.ws, a.ns, a.value, b.ns, b.value, n.change, n.key_id, n.at.epochMillis",
+);
+
+/** A page of changes, with all that each is about. */
+export const DUMP_SUBJECTS = page("MATCH (c:Change)", "c.id", "c.ws, [(c)-[:ABOUT]->(i) | i.uid]");
+
+export const LOAD_CHANGES = `CYPHER replan=skip
+UNWIND $q.changes AS c
+OPTIONAL MATCH (standing:Change {id: c.id}) USING INDEX SEEK standing:Change(id)
+WITH c
+WHERE standing IS NULL
+CREATE ${NEW_CHANGE.replace("ws: $q.ws", "ws: c.ws")}
+RETURN count(*)`;
+
+export const LOAD_PROFILES = `CYPHER replan=skip
+UNWIND $q.profiles AS f
+MERGE (p:Profile {id: f.id})
+ON CREATE SET p.ws = f.ws, p.hub = f.id, p.size = f.size, p.rev = f.rev, p.counts = f.counts, p.forbidden = f.forbidden
+RETURN count(*)`;
+
+export const LOAD_IDENTIFIERS = `CYPHER replan=skip
+UNWIND $q.identifiers AS m
+MATCH (p:Profile {id: m.profile}) USING INDEX SEEK p:Profile(id)
+MERGE (i:Identifier {key: m.key})
+ON CREATE SET i.uid = m.uid, i.ws = m.ws, i.ns = m.ns, i.value = m.value, i.seen_with = m.seen_with, i.unlinked_by = m.unlinked_by,
+  i.unlinked_at = CASE WHEN m.unlinked_at IS NULL THEN null ELSE datetime({epochMillis: m.unlinked_at}) END
+FOREACH (_ IN CASE WHEN m.is_shared THEN [1] ELSE [] END | SET i:SharedIdentifier)
+FOREACH (_ IN CASE WHEN EXISTS { (i)-[:OF]->() } THEN [] ELSE [1] END | CREATE (i)-[:OF {hub: p.hub, uid: i.uid}]->(p))
+RETURN count(*)`;
+
+export const LOAD_LINKS = `CYPHER replan=skip
+UNWIND $q.links AS l
+MATCH (a:Identifier {uid: l.from}) USING INDEX SEEK a:Identifier(uid)
+MATCH (b:Identifier {uid: l.to}) USING INDEX SEEK b:Identifier(uid)
+OPTIONAL MATCH ()-[standing:LINKED {key: l.key}]->() USING INDEX SEEK standing:LINKED(key)
+FOREACH (_ IN CASE WHEN standing IS NULL THEN [1] ELSE [] END |
+  CREATE (a)-[:LINKED {
+    key: l.key, change: l.change, source: l.source, event: l.event, key_id: l.key_id, at: datetime({epochMillis: l.at}),
+    by: l.by, removed_at: CASE WHEN l.removed_at IS NULL THEN null ELSE datetime({epochMillis: l.removed_at}) END
+  }]->(b)
+)
+RETURN count(*)`;
+
+export const LOAD_FORBIDDEN_PAIRS = `CYPHER replan=skip
+UNWIND $q.pairs AS f
+MATCH (a:Identifier {key: f.from}) USING INDEX SEEK a:Identifier(key)
+MATCH (b:Identifier {key: f.to}) USING INDEX SEEK b:Identifier(key)
+OPTIONAL MATCH ()-[standing:FORBIDDEN {id: f.id}]->() USING INDEX SEEK standing:FORBIDDEN(id)
+FOREACH (_ IN CASE WHEN standing IS NULL THEN [1] ELSE [] END |
+  CREATE (a)-[:FORBIDDEN {id: f.id, ws: f.ws, change: f.change, key_id: f.key_id, at: datetime({epochMillis: f.at})}]->(b)
+)
+RETURN count(*)`;
+
+export const LOAD_SUBJECTS = `CYPHER replan=skip
+UNWIND $q.subjects AS s
+MATCH (c:Change {id: s.change}) USING INDEX SEEK c:Change(id)
+MATCH (i:Identifier {uid: s.uid}) USING INDEX SEEK i:Identifier(uid)
+MERGE (c)-[:ABOUT]->(i)
+RETURN count(*)`;
+
+export const STANDING_CHANGES = `CYPHER replan=skip
+UNWIND $q.ids AS id
+MATCH (c:Change {id: id}) USING INDEX SEEK c:Change(id)
+RETURN c.id`;
+
+export const KEYS = `CYPHER replan=skip
+UNWIND $q.uids AS uid
+MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
+RETURN uid, i.key`;

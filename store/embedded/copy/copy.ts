@@ -1,0 +1,178 @@
+import type { Database } from "../../../core/database.js";
+import type { DropReason } from "../../../core/event/event.js";
+import { decodeMessage } from "../../../core/event/message.js";
+import type { TombOf } from "../../../core/identity/tombstone.js";
+import type { DeadLetterId, EventId, KeyId, SchemaId, Uid, WorkspaceId } from "../../../core/ids.js";
+import type { Replay } from "../../../core/ports/event-store.js";
+import type { Copied, Copying, CopyPage, DocumentRows } from "../../../core/ports/copying.js";
+import { createNames, type Names } from "../events/names.js";
+import { arrivalKey, TIME_BYTES, UUID_BYTES } from "../events/rows.js";
+import { createSession } from "../session.js";
+import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
+
+export const DOCUMENT_KINDS = ["events", "facets", "deadLetters"] as const;
+
+type Dumps = { readonly [K in keyof DocumentRows]: (page: CopyPage) => Copied<DocumentRows[K]> };
+type Loads = { readonly [K in keyof DocumentRows]: (row: DocumentRows[K]) => void };
+
+/** Copies the tables of events, facets and dead letters. */
+export function createEmbeddedCopying({
+  database,
+  tombOf,
+}: {
+  readonly database: Database;
+  readonly tombOf: TombOf;
+}): Copying<DocumentRows> {
+  const dumps = prepareDumps(database);
+  const loads = prepareLoads(database, createNames(database, createSession(database), tombOf));
+  return {
+    kinds: DOCUMENT_KINDS,
+    dump: async (kind, page) => database.read(() => dumps[kind](page)),
+    load: (kind, rows) => database.write(() => rows.forEach(loads[kind])),
+  };
+}
+
+function prepareDumps(database: Database): Dumps {
+  const events = database.prepare(
+    `SELECT e.seq, e.id, e.effective_ts, e.arrival, e.schema_id, e.key_id, e.message, e.crc, e.reason, e.gone,
+       f.facet, f.profile_id, f.dropped, length(f.position) > 0
+     FROM events e LEFT JOIN folds f USING (seq) WHERE e.seq > ? ORDER BY e.seq LIMIT ?`,
+  );
+  const facets = database.prepare("SELECT seq, key, rev, facet FROM facets WHERE seq > ? ORDER BY seq LIMIT ?");
+  const letters = database.prepare(
+    `SELECT seq, id, ws, event_id, at, kills_event, reason, message, replayed_at, outcome FROM dead_letters
+     WHERE seq > ? ORDER BY seq LIMIT ?`,
+  );
+  return {
+    events: ({ after, limit }) =>
+      copied(events.all([Number(after ?? 0), limit]), limit, (row) => {
+        const [
+          ,
+          id,
+          effectiveTs,
+          arrival,
+          schemaId,
+          keyId,
+          message,
+          crc,
+          reason,
+          gone,
+          facet,
+          profileId,
+          dropped,
+          done,
+        ] = row as EventColumns;
+        return {
+          workspace: readUuid<WorkspaceId>(id.subarray(0, UUID_BYTES)),
+          eventId: readUuid<EventId>(id.subarray(UUID_BYTES)),
+          effectiveTs,
+          receivedAt: arrival.readUIntBE(UUID_BYTES, TIME_BYTES),
+          schemaId,
+          keyId,
+          message,
+          crc,
+          reason: reason?.toString() ?? null,
+          gone,
+          fold:
+            facet === null || profileId === null
+              ? null
+              : {
+                  facet: readUuid<Uid>(facet.subarray(UUID_BYTES)),
+                  profileId: readUuid(profileId),
+                  dropped,
+                  isDone: done === 1,
+                },
+        };
+      }),
+    facets: ({ after, limit }) =>
+      copied(facets.all([Number(after ?? 0), limit]), limit, (row) => {
+        const [, key, rev, body] = row as readonly [number, Buffer, number, string];
+        const [workspace, uid] = [key.subarray(0, UUID_BYTES), key.subarray(UUID_BYTES)];
+        return { workspace: readUuid(workspace), uid: readUuid(uid), rev, body };
+      }),
+    deadLetters: ({ after, limit }) =>
+      copied(letters.all([Number(after ?? 0), limit]), limit, (row) => {
+        const [, deadLetterId, workspace, eventId, at, kills, reason, message, replayedAt, outcome] =
+          row as LetterColumns;
+        const replay = replayedAt === null || outcome === null ? null : { at: replayedAt, outcome };
+        const rest = { reason: reason.toString(), at, message, killsEvent: kills === 1, replay };
+        return { letter: { deadLetterId, workspace, eventId, ...rest } };
+      }),
+  };
+}
+
+function prepareLoads(database: Database, { ofEvent, ofLetter }: Names): Loads {
+  const addEvent = database.prepare(
+    `INSERT INTO events (id, effective_ts, arrival, schema_id, key_id, crc, reason, gone, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO NOTHING`,
+  );
+  const addFold = database.prepare(
+    `INSERT INTO folds (seq, facet, position, profile_id, dropped)
+     SELECT seq, ?, CASE ? WHEN 1 THEN CAST(effective_ts || substr(id, 17) AS BLOB) ELSE X'' END, ?, ? FROM events WHERE id = ? ON CONFLICT (seq) DO NOTHING`,
+  );
+  const addFacet = database.prepare(
+    "INSERT INTO facets (key, rev, facet) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
+  );
+  const addLetter = database.prepare(
+    `INSERT INTO dead_letters (id, ws, event_id, at, kills_event, reason, message, replayed_at, outcome)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+  );
+  return {
+    events: (row) => {
+      const keyOf = createOwnKeys(row.workspace);
+      const key = keyOf(row.eventId);
+      const reason = row.reason === null ? null : Buffer.from(row.reason);
+      const names = [row.schemaId, row.keyId, row.crc, reason, row.gone, row.message];
+      addEvent.run([key, row.effectiveTs, arrivalKey(key, row), ...names]);
+      const decoded = decodeMessage(row.message);
+      if (decoded.kind === "event") ofEvent(decoded.event)();
+      if (row.fold === null) return;
+      const { facet, profileId, dropped, isDone } = row.fold;
+      addFold.run([keyOf(facet), Number(isDone), uuidBytes(profileId), dropped, key]);
+    },
+    facets: ({ workspace, uid, rev, body }) => void addFacet.run([createOwnKeys(workspace)(uid), rev, body]),
+    deadLetters: ({ letter }) => {
+      const { deadLetterId, workspace, eventId, at, killsEvent, reason, message, replay } = letter;
+      const state = [replay?.at ?? null, replay?.outcome ?? null];
+      addLetter.run([deadLetterId, workspace, eventId, at, Number(killsEvent), Buffer.from(reason), message, ...state]);
+      ofLetter(letter)();
+    },
+  };
+}
+
+type EventColumns = readonly [
+  seq: number,
+  id: Buffer,
+  effectiveTs: string,
+  arrival: Buffer,
+  schemaId: SchemaId,
+  keyId: KeyId,
+  message: Buffer,
+  crc: number,
+  reason: Buffer | null,
+  gone: DropReason | null,
+  facet: Buffer | null,
+  profileId: Buffer | null,
+  dropped: string | null,
+  isDone: number | null,
+];
+type LetterColumns = readonly [
+  seq: number,
+  id: DeadLetterId,
+  ws: WorkspaceId | null,
+  eventId: EventId | null,
+  at: number,
+  killsEvent: number,
+  reason: Buffer,
+  message: Buffer,
+  replayedAt: number | null,
+  outcome: Replay["outcome"] | null,
+];
+
+function copied<Row>(
+  found: readonly (readonly unknown[])[],
+  limit: number,
+  read: (row: readonly unknown[]) => Row,
+): Copied<Row> {
+  return { rows: found.map(read), next: found.length < limit ? null : String(found.at(-1)![0]) };
+}

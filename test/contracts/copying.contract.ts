@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import type { EventId, WorkspaceId } from "../../core/ids.js";
+import type { Copying, DocumentRows, GraphRows } from "../../core/ports/copying.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import type { EventStore } from "../../core/ports/event-store.js";
+import type { ProfileStore } from "../../core/ports/profile-store.js";
+import { newId } from "../../core/ids.js";
+import { aDeadLetter, aMark, anEvent, aUidOf, HOSTILE_TEXTS, noFold } from "../support/builders.js";
+import type { Contract } from "../support/contract.js";
+import { aRandomGraph, dumpAll, loadAll, sorted, type Dumped } from "../support/copying/rows.js";
+
+/** The servers are shared by all tests. */
+const ofWorkspaces = <Rows>(all: Dumped<Rows>, workspaces: ReadonlySet<WorkspaceId>): Dumped<Rows> =>
+  Object.fromEntries(
+    Object.entries<readonly { readonly workspace: WorkspaceId }[]>(all as never).map(([kind, rows]) => [
+      kind,
+      rows.filter(({ workspace }) => workspaces.has(workspace)),
+    ]),
+  ) as unknown as Dumped<Rows>;
+
+const ALL = { limit: 1_000, after: null };
+
+/** What the port answers of a workspace, through every read. */
+async function answersOf(port: IdentityGraph, workspace: WorkspaceId): Promise<unknown> {
+  const profiles = await port.walk(workspace, { ...ALL, membersMax: 1_000 });
+  const each = [];
+  for (const { profileId } of profiles)
+    each.push({
+      members: await port.members(workspace, profileId, ALL),
+      links: await port.links(workspace, profileId, ALL),
+      history: await port.history(workspace, profileId, { limit: 1_000, before: null }),
+    });
+  const changes = await port.changes(workspace, null, { limit: 1_000, before: null });
+  const pairs = await port.forbiddenPairs(workspace, ALL);
+  const shared = await port.sharedIdentifiers(workspace, ALL);
+  const traces = [];
+  for (const change of changes) {
+    const links = await port.linksOfChange(workspace, change);
+    traces.push(links.map((link) => JSON.stringify({ ...link, pair: link.pair.toSorted() })).toSorted());
+  }
+  return { profiles, each, changes, pairs, shared, traces };
+}
+
+export type CopiedGraph = IdentityGraph & { readonly copying: Copying<GraphRows> };
+
+export const graphCopyingContract: Contract<CopiedGraph> = {
+  "dumps what it loaded from another engine, each row once, and answers as the other one": async ({ port, reopen }) => {
+    const source = await aRandomGraph(6);
+    const given = await dumpAll(source.copying);
+    const workspaces = new Set(given.profiles.map(({ workspace }) => workspace));
+    assert.ok(given.links.some(({ removedAt }) => removedAt !== null));
+    assert.ok(given.forbiddenPairs.length > 0);
+    assert.ok(given.identifiers.some(({ unlinked }) => unlinked !== null));
+    await loadAll(port.copying, given);
+    const standing = await reopen();
+    const dumped = ofWorkspaces(await dumpAll(standing.copying, 500), workspaces);
+    assert.deepEqual(sorted(dumped), sorted(given));
+    for (const workspace of [...workspaces].slice(0, 3))
+      assert.deepEqual(await answersOf(standing, workspace), await answersOf(source.port, workspace));
+    await source.close();
+  },
+
+  "what stands stays as it stands when it is loaded again, in any portions": async ({ port }) => {
+    const source = await aRandomGraph(3);
+    const given = await dumpAll(source.copying);
+    const workspaces = new Set(given.profiles.map(({ workspace }) => workspace));
+    for (const kind of ["changes", "profiles"] as const)
+      for (const row of given[kind].slice(0, 5)) await port.copying.load(kind, [row] as never);
+    await loadAll(port.copying, given);
+    const changed = given.profiles.map((row) => ({ ...row, rev: row.rev + 100 }));
+    await port.copying.load("profiles", changed);
+    await loadAll(port.copying, given);
+    const dumped = ofWorkspaces(await dumpAll(port.copying, 500), workspaces);
+    assert.deepEqual(sorted(dumped), sorted(given));
+    await source.close();
+  },
+
+  "refuses a row that names what was not loaded, and stores none of its portion": async ({ port }) => {
+    const source = await aRandomGraph(1);
+    const given = await dumpAll(source.copying);
+    await assert.rejects(port.copying.load("links", given.links), { code: "conflict" });
+    await port.copying.load("changes", given.changes);
+    await assert.rejects(port.copying.load("identifiers", given.identifiers), { code: "conflict" });
+    const [workspace] = given.profiles.map((row) => row.workspace);
+    const dumped = ofWorkspaces(await dumpAll(port.copying, 500), new Set([workspace!]));
+    assert.equal(dumped.identifiers.length + dumped.links.length, 0);
+    await source.close();
+  },
+};
+
+export interface CopiedDocuments {
+  readonly events: EventStore;
+  readonly profiles: ProfileStore;
+  readonly copying: Copying<DocumentRows>;
+  readonly close: () => Promise<void>;
+}
+
+/** Events of each status, facets and dead letters, of two workspaces. */
+async function fill({ events, profiles }: CopiedDocuments): Promise<void> {
+  for (const workspace of [newId<WorkspaceId>(), newId<WorkspaceId>()]) {
+    const all = HOSTILE_TEXTS.map((text, n) => {
+      const payload = Buffer.from(JSON.stringify({ text, n }));
+      return anEvent({ workspace, receivedAt: 1_772_359_200_000 + n, payload });
+    });
+    await events.insert(workspace, all);
+    await events.markFolded(
+      workspace,
+      all.slice(0, 5).map((event) => aMark(event)),
+      noFold,
+    );
+    // Killed before it folded: it has a facet and no mark.
+    await events
+      .markFolded(workspace, [aMark(all[5]!)], () => Promise.reject(new Error("killed")))
+      .catch(() => undefined);
+    const kills = { workspace, eventId: all[6]!.eventId, killsEvent: true };
+    await events.bury(aDeadLetter({ ...kills, reason: "tries_exceeded" }));
+    await events.bury(aDeadLetter({ workspace, killsEvent: false, replay: { at: 1, outcome: "queued" } }));
+    // Some name somebody and never fold, and two are gone.
+    const quiet = all.slice(7, 9).map((event) => ({ ...event, eventId: newId<EventId>(), folds: false }));
+    await events.insert(workspace, quiet);
+    const gone = [all[4]!.eventId, quiet[1]!.eventId];
+    await events.drop(workspace, gone.slice(0, 1), "expired");
+    await events.drop(workspace, gone.slice(1), "erased");
+    const facet = {
+      traits: new Map([["city", { merge: "min" as const, value: "Paris" }]]),
+      firstSeen: null,
+      lastSeen: null,
+    };
+    await profiles.save(workspace, [{ uid: aUidOf(workspace, "ada"), facet, expectedRev: 0 }]);
+  }
+  await events.bury(aDeadLetter({ workspace: null, eventId: null, killsEvent: false }));
+}
+
+export const documentCopyingContract: Contract<CopiedDocuments> = {
+  "dumps what it loaded, each row once, and the ports answer the same": async ({ port, reopen }) => {
+    await fill(port);
+    const given = await dumpAll(port.copying);
+    assert.equal(given.events.length, 2 * HOSTILE_TEXTS.length + 4);
+    assert.equal(given.deadLetters.length, 5);
+    assert.equal(given.facets.length, 2);
+    const again = await dumpAll((await reopen()).copying, 500);
+    assert.deepEqual(sorted(again), sorted(given));
+  },
+
+  "what stands stays as it stands when it is loaded": async ({ port }) => {
+    await fill(port);
+    const given = await dumpAll(port.copying);
+    await loadAll(port.copying, { ...given, facets: given.facets.map((row) => ({ ...row, rev: row.rev + 1 })) });
+    assert.deepEqual(sorted(await dumpAll(port.copying)), sorted(given));
+  },
+};
+
+export const fillDocuments = fill;

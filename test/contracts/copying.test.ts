@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import type { Copying, DocumentRows } from "../../core/ports/copying.js";
+import { copiedDocumentBackends, copiedGraphBackends } from "../support/copying/backends.js";
+import { identifierKey } from "../../core/event/event.js";
+import { anEvent, tombOf } from "../support/builders.js";
+import { runContract } from "../support/contract.js";
+import { dumpAll, loadAll, sorted } from "../support/copying/rows.js";
+import { documentCopyingContract, fillDocuments, graphCopyingContract } from "./copying.contract.js";
+
+runContract("Copying of the graph", graphCopyingContract, copiedGraphBackends);
+runContract("Copying of the documents", documentCopyingContract, copiedDocumentBackends);
+
+describe("Copying from one engine to another", () => {
+  for (const from of copiedDocumentBackends)
+    for (const to of copiedDocumentBackends)
+      it(`${from.name} to ${to.name}: every row, and what the ports answer`, async () => {
+        const places = [await from.place(), await to.place()] as const;
+        const [source, target] = [await places[0].open(), await places[1].open()];
+        try {
+          await fillDocuments(source);
+          const given = await dumpAll(source.copying);
+          await loadAll(target.copying, given);
+          assert.deepEqual(sorted(await dumpAll(target.copying, 3)), sorted(given));
+          for (const { workspace, eventId } of given.events)
+            assert.deepEqual(
+              await target.events.find(workspace, eventId),
+              await source.events.find(workspace, eventId),
+            );
+          for (const workspace of new Set(given.events.map((row) => row.workspace))) {
+            const tombs = [tombOf(identifierKey(workspace, anEvent().identifiers[0]!))];
+            const page = { limit: 100, after: null };
+            const named = async (one: typeof source) =>
+              (await one.events.naming(workspace, tombs, page)).found
+                .map((naming) => JSON.stringify(naming))
+                .toSorted();
+            assert.deepEqual(await named(target), await named(source));
+            assert.ok((await named(target)).length > 0);
+          }
+          const back: Copying<DocumentRows> = source.copying;
+          await loadAll(back, await dumpAll(target.copying));
+          assert.deepEqual(sorted(await dumpAll(back)), sorted(given));
+        } finally {
+          await Promise.all([source.close(), target.close()]);
+          await Promise.all(places.map((place) => place.drop()));
+        }
+      });
+});

@@ -1,0 +1,32 @@
+import { createSqliteGraphCopying } from "../../../graph/sqlite/copy/copy.js";
+import { createSqliteGraph } from "../../../graph/sqlite/graph.js";
+import { GRAPH_TABLES } from "../../../graph/sqlite/schema.js";
+import { createEmbeddedCopying } from "../../../store/embedded/copy/copy.js";
+import { createEmbeddedEventStore } from "../../../store/embedded/events/events.js";
+import { createEmbeddedProfileStore } from "../../../store/embedded/profiles.js";
+import { createTables } from "../../../store/embedded/schema.js";
+import type { CopiedDocuments, CopiedGraph } from "../../contracts/copying.contract.js";
+import { tombOf } from "../builders.js";
+import { embedded } from "../backends.js";
+import type { Backend } from "../contract.js";
+import { SERVERS } from "../servers/servers.js";
+
+const onServers = SERVERS === null ? null : (await import("./server-backends.js")).copiedServerBackends(SERVERS);
+
+export const copiedGraphBackends: readonly Backend<CopiedGraph>[] = [
+  embedded("SQLite", (database) => {
+    createTables(database, GRAPH_TABLES);
+    return { ...createSqliteGraph({ database }), copying: createSqliteGraphCopying({ database }) };
+  }),
+  ...(onServers?.graph ?? []),
+];
+
+export const copiedDocumentBackends: readonly Backend<CopiedDocuments>[] = [
+  embedded("SQLite", (database) => {
+    const events = createEmbeddedEventStore({ database, tombOf });
+    const profiles = createEmbeddedProfileStore({ database });
+    const close = async (): Promise<void> => void (await Promise.all([events.close(), profiles.close()]));
+    return { events, profiles, copying: createEmbeddedCopying({ database, tombOf }), close };
+  }),
+  ...(onServers?.documents ?? []),
+];

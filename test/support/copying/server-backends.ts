@@ -1,0 +1,38 @@
+import { openNeo4jGraph } from "../../../graph/neo4j/graph.js";
+import { createMongoCopying } from "../../../store/mongo/copy/copy.js";
+import { createMongoEventStore } from "../../../store/mongo/events/events.js";
+import { createMongoProfileStore } from "../../../store/mongo/profiles.js";
+import type { CopiedDocuments, CopiedGraph } from "../../contracts/copying.contract.js";
+import { tombOf } from "../builders.js";
+import type { Backend } from "../contract.js";
+import { mongoBackend } from "../servers/mongo-backend.js";
+import { throwError } from "../servers/neo4j-backend.js";
+import type { ServersUnderTest } from "../servers/servers.js";
+
+export function copiedServerBackends(servers: ServersUnderTest): {
+  readonly graph: readonly Backend<CopiedGraph>[];
+  readonly documents: readonly Backend<CopiedDocuments>[];
+} {
+  const access = { url: servers.NEO4J_URL, user: servers.NEO4J_USER, password: servers.NEO4J_PASSWORD };
+  return {
+    graph: [
+      {
+        name: "Neo4j",
+        place: async () => ({
+          open: () => openNeo4jGraph({ ...access, onError: throwError }),
+          drop: async () => undefined,
+        }),
+      },
+    ],
+    documents: [
+      mongoBackend(servers.MONGODB_URL, async ({ mongo }) => {
+        const [events, profiles] = await Promise.all([
+          createMongoEventStore({ mongo, tombOf }),
+          createMongoProfileStore({ mongo }),
+        ]);
+        const close = async (): Promise<void> => void (await Promise.all([events.close(), profiles.close()]));
+        return { events, profiles, copying: createMongoCopying({ mongo, tombOf }), close };
+      }),
+    ],
+  };
+}
