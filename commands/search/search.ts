@@ -11,7 +11,7 @@ import { readIfLive, type ListServices, type ProfileList } from "./list.js";
 import { openRoom } from "./room.js";
 import { subjectOf } from "./subject.js";
 import { readVocabulary } from "./vocabulary.js";
-import { createBudget, walk } from "./walk.js";
+import { createBudget, walk, type Seen } from "./walk.js";
 
 export interface Found extends ProfileList {
   readonly lookedAt: number;
@@ -29,6 +29,33 @@ interface Asked {
 
 type SearchServices = ListServices & Pick<Services, "catalog">;
 
+/** A rule that was read, and who may hold it: those of these ids, or all. */
+export async function openRule(services: SearchServices, workspace: WorkspaceId, given: unknown, now: number) {
+  const parsed = parseRule(given, "rule", await readVocabulary(services, workspace, given));
+  if ("errors" in parsed) throw mismatch(parsed.errors);
+  const { rule } = parsed;
+  const judge = compileRule(rule);
+  const tallies = talliesOf(rule);
+  let isPartial = false;
+  return {
+    ids: await idsOf(services, workspace, rule),
+    /** For the events that are read of one profile. */
+    eventBytes: tallies.length === 0 ? 0 : EVENT_BYTES_PER_READ + services.limits.payloadBytesMax,
+    /** Null where that is not enough to tell. */
+    holdsForSeen: (seen: Seen | null): boolean | null => (seen === null ? null : judge(subjectOf(seen, null), now).is),
+    holdsFor: async (profile: Profile): Promise<boolean> => {
+      const { is } = judge(subjectOf(profile, null), now);
+      if (is !== null) return is;
+      const { uids } = await memberUids(services, workspace, profile.profileId);
+      const read = await readEvents(services, workspace, uids, tallies);
+      isPartial ||= read.isPartial;
+      return judge(subjectOf(profile, read.events), now).is === true;
+    },
+    /** A profile has more events than were looked at. */
+    isPartial: () => isPartial,
+  };
+}
+
 /**
  * The profiles that the rule holds for, by id. Each is judged by what the answer shows of it; the many others by their facets alone,
  * read together.
@@ -39,35 +66,50 @@ export async function searchProfiles(
   { rule: given, limit, after, now }: Asked,
   takeBytes: TakeBytes,
 ): Promise<Found> {
-  const parsed = parseRule(given, "rule", await readVocabulary(services, workspace, given));
-  if ("errors" in parsed) throw mismatch(parsed.errors);
-  const { rule } = parsed;
-  const judge = compileRule(rule);
-  const tallies = talliesOf(rule);
-  const eventBytes = tallies.length === 0 ? 0 : EVENT_BYTES_PER_READ + services.limits.payloadBytesMax;
-  const room = await openRoom(services, takeBytes, limit, eventBytes);
-  let isPartial = false;
-  const holdsFor = async (profile: Profile): Promise<boolean> => {
-    const { is } = judge(subjectOf(profile, null), now);
-    if (is !== null) return is;
-    const { uids } = await memberUids(services, workspace, profile.profileId);
-    const read = await readEvents(services, workspace, uids, tallies);
-    isPartial ||= read.isPartial;
-    return judge(subjectOf(profile, read.events), now).is === true;
-  };
+  const rule = await openRule(services, workspace, given, now);
+  const room = await openRoom(services, takeBytes, limit, rule.eventBytes);
   const budget = createBudget();
   const profiles: Profile[] = [];
   let last = after;
-  for await (const { profileId, seen } of walk(services, workspace, after, await idsOf(services, workspace, rule))) {
+  for await (const { profileId, seen } of walk(services, workspace, after, rule.ids)) {
     if (profiles.length === limit || room.isFull() || budget.isSpent())
-      return { profiles, next: last, lookedAt: budget.lookedAt(), isPartial };
+      return { profiles, next: last, lookedAt: budget.lookedAt(), isPartial: rule.isPartial() };
     budget.spend();
     last = profileId;
-    if (seen !== null && judge(subjectOf(seen, null), now).is === false) continue;
-    const profile = await readIfLive(services, workspace, profileId, room, holdsFor);
+    if (rule.holdsForSeen(seen) === false) continue;
+    const profile = await readIfLive(services, workspace, profileId, room, rule.holdsFor);
     if (profile !== null) profiles.push(profile);
   }
-  return { profiles, next: null, lookedAt: budget.lookedAt(), isPartial };
+  return { profiles, next: null, lookedAt: budget.lookedAt(), isPartial: rule.isPartial() };
+}
+
+export interface Counted extends Pick<Found, "next" | "lookedAt" | "isPartial"> {
+  /** Among those that were looked at. */
+  readonly count: number;
+}
+
+/** How many profiles the rule holds for, a part at each call. Only those are read alone that their facets do not decide. */
+export async function countProfiles(
+  services: SearchServices,
+  workspace: WorkspaceId,
+  { rule: given, after, now }: Omit<Asked, "limit">,
+  takeBytes: TakeBytes,
+): Promise<Counted> {
+  const rule = await openRule(services, workspace, given, now);
+  const room = await openRoom(services, takeBytes, 1, rule.eventBytes);
+  const unkept = { forOne: room.forOne, keep: () => undefined };
+  const budget = createBudget();
+  let count = 0;
+  let last = after;
+  for await (const { profileId, seen } of walk(services, workspace, after, rule.ids)) {
+    if (budget.isSpent()) return { count, next: last, lookedAt: budget.lookedAt(), isPartial: rule.isPartial() };
+    budget.spend();
+    last = profileId;
+    const holds =
+      rule.holdsForSeen(seen) ?? (await readIfLive(services, workspace, profileId, unkept, rule.holdsFor)) !== null;
+    if (holds) count += 1;
+  }
+  return { count, next: null, lookedAt: budget.lookedAt(), isPartial: rule.isPartial() };
 }
 
 /** Of the profiles that have an identifier which the rule asks for; null if it asks for none. */

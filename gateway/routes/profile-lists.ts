@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { listProfiles } from "../../commands/search/list.js";
-import { searchProfiles } from "../../commands/search/search.js";
+import { countProfiles, searchProfiles } from "../../commands/search/search.js";
 import { topProfiles } from "../../commands/search/top.js";
 import type { Services } from "../../commands/services.js";
 import type { ProfileId } from "../../core/ids.js";
@@ -12,6 +12,7 @@ import { PROFILE, showProfile } from "./profiles.js";
 
 const LIST = { profiles: Type.Array(record(PROFILE)), next_cursor: NEXT_CURSOR };
 const LOOKED_AT = Type.Integer({ minimum: 0 });
+const WALKED = { next_cursor: NEXT_CURSOR, looked_at: LOOKED_AT, partial: Type.Optional(Type.Literal(true)) };
 
 export function profileListRoutes(services: Services): readonly Route[] {
   const access = { kind: "role", role: "viewer" } as const;
@@ -49,12 +50,36 @@ export function profileListRoutes(services: Services): readonly Route[] {
       access,
       body: record({ rule: Type.Object({}), ...PAGE_IN_BODY }),
       isRead: true,
-      responses: { 200: record({ ...LIST, looked_at: LOOKED_AT, partial: Type.Optional(Type.Literal(true)) }) },
+      responses: { 200: record({ profiles: LIST.profiles, ...WALKED }) },
       handle: async ({ workspace, now, body: { rule }, page: { limit, after, cursorOf }, takeBytes }) => {
         const asked = { rule, limit, after: (after?.[0] ?? null) as ProfileId | null, now };
         const { profiles, next, lookedAt, isPartial } = await searchProfiles(services, workspace, asked, takeBytes);
         return reply(200, {
           profiles: profiles.map(showProfile),
+          next_cursor: next === null ? null : cursorOf([next]),
+          looked_at: lookedAt,
+          ...(isPartial && { partial: true }),
+        });
+      },
+    }),
+    route({
+      method: "post",
+      path: "/v1/profiles/count",
+      operationId: "countProfiles",
+      tag: "Read",
+      summary: "How many profiles a rule holds for, or how many there are",
+      description:
+        "Looks at up to 5,000 profiles, or for a quarter of a second, and counts among these: add the counts up until `next_cursor` is null.",
+      example: { after: ["identify"], body: {} },
+      access,
+      body: record({ rule: Type.Optional(Type.Object({})), cursor: PAGE_IN_BODY.cursor }),
+      isRead: true,
+      responses: { 200: record({ count: LOOKED_AT, ...WALKED }) },
+      handle: async ({ workspace, now, body: { rule = {} }, page: { after, cursorOf }, takeBytes }) => {
+        const asked = { rule, after: (after?.[0] ?? null) as ProfileId | null, now };
+        const { count, next, lookedAt, isPartial } = await countProfiles(services, workspace, asked, takeBytes);
+        return reply(200, {
+          count,
           next_cursor: next === null ? null : cursorOf([next]),
           looked_at: lookedAt,
           ...(isPartial && { partial: true }),

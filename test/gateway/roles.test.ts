@@ -14,6 +14,7 @@ const DECLARED: Readonly<Record<string, Declared>> = {
   "POST /v1/alias": "editor",
   "POST /v1/profiles/lookup": "viewer",
   "POST /v1/profiles/search": "viewer",
+  "POST /v1/profiles/count": "viewer",
   "POST /v1/profiles/top": "viewer",
   "GET /v1/profiles": "viewer",
   "GET /v1/profiles/:id": "viewer",

@@ -152,6 +152,23 @@ describe("Search over profiles", () => {
     ]);
   });
 
+  it("counts profiles, all of them or those that a rule holds for, small and large ones", async () => {
+    const many = Array.from({ length: 15 }, (_, n) => id("cookie_id", `1-${n}`));
+    const more = Array.from({ length: 15 }, (_, n) => id("cookie_id", `2-${n}`));
+    for (const part of [many, more]) await identify(id("email", "a@example.com"), ...part);
+    const count = async (asked: object) => {
+      const answers = await all("/v1/profiles/count", asked);
+      return ["count", "looked_at"].map((name) => answers.reduce((sum, body) => sum + Number(body[name]), 0));
+    };
+    assert.deepEqual(await count({}), [6, 6]);
+    assert.deepEqual(await count({ rule: { "traits.city": "Paris" } }), [2, 6]);
+    assert.deepEqual(await count({ rule: { "identifiers.email": "b@example.com" } }), [1, 1]);
+    assert.deepEqual(await count({ rule: { $events: { where: {} } } }), [5, 6]);
+    assert.deepEqual(await problems("/v1/profiles/count", { rule: { "traits.town": 1 } }), [
+      "rule.traits.town: is not a trait of this workspace",
+    ]);
+  });
+
   it("ranks profiles by a trait, of equal ones the older first", async () => {
     await event("a", { tags: ["x", "z"] });
     await event("e", { tags: ["y"] });

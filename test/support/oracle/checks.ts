@@ -187,10 +187,17 @@ async function checkSearch(bench: Bench, rest: Rest, drawn: object): Promise<voi
     return holds(rule, { profile, events, now });
   });
   bench.counts.add("search", expected.length === 0 ? "none" : expected.length < rest.profiles.length ? "some" : "all");
+  const shown = JSON.stringify(rule);
   assert.deepEqual(
     answers.flatMap(({ body }) => listAt(body, "profiles")),
     expected,
-    `search ${JSON.stringify(rule)}`,
+    `search ${shown}`,
+  );
+  const counted = await postPages(bench, "/v1/profiles/count", { rule });
+  assert.equal(
+    counted.reduce((sum, { body }) => sum + Number(body["count"]), 0),
+    expected.length,
+    `count ${shown}`,
   );
 }
 
