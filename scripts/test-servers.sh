@@ -1,5 +1,6 @@
 #!/bin/sh
-# The same suites on real servers: `shared` only uses them, `faults` stops and kills them, one after the other. Without a word: both.
+# The same suites on real servers: `shared` only uses them, `faults` stops and kills them, one after the other, and `measured` holds what
+# they take to limits, with nothing else beside it. Without a word: all three.
 # Servers: npm run servers -- up
 name=${ONYM_SERVERS_NAME:-default}
 with() {
@@ -9,13 +10,16 @@ PATH=node_modules/.bin:$PATH
 case ${1:-all} in
 shared) with mocha --config .mocharc.servers.json ;;
 faults) with mocha --config .mocharc.faults.json ;;
+measured) with mocha --config .mocharc.measured.json ;;
 all)
-  with mocha --config .mocharc.servers.json
-  shared=$?
-  with mocha --config .mocharc.faults.json && [ "$shared" -eq 0 ]
+  failed=0
+  for suite in servers faults measured; do
+    with mocha --config ".mocharc.$suite.json" || failed=1
+  done
+  exit $failed
   ;;
 *)
-  echo "test-servers.sh: shared, faults or nothing" >&2
+  echo "test-servers.sh: shared, faults, measured or nothing" >&2
   exit 2
   ;;
 esac

@@ -6,7 +6,7 @@ import { route, reply, type Route } from "../../gateway/route.js";
 import { WRITE_KEY_SHOWN } from "../../gateway/shapes/examples.js";
 import { createWalk, operationsOf, type Operation } from "../../scripts/fuzz/walk.js";
 import { answersOf } from "../../gateway/shapes/answers.js";
-import { at, listAt, OPERATOR_KEY, useApp, type Caller } from "../support/service/app.js";
+import { at, listAt, OPERATOR_KEY, until, useApp, type Caller } from "../support/service/app.js";
 import { ROWS } from "../support/service/check-answer.js";
 
 /** Every schema of the document, with where it stands. */
@@ -133,6 +133,10 @@ describe("GET /openapi.json", () => {
         : app().send(operation.method, target, { key: await keyFor(operation), body: operation.body }),
     );
     assert.equal(walk.operations.length, ROWS.length);
+    await until(
+      () => app().send("GET", "/readyz"),
+      ({ status }) => status === 200,
+    );
     for (const { operationId } of walk.operations) {
       const { status, text } = await walk.call(operationId);
       assert.ok(status >= 200 && status < 300, `${operationId}: ${status} ${text}`);

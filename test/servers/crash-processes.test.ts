@@ -1,0 +1,9 @@
+import { runCrashRow } from "../../scripts/drill/crash/row.js";
+import { SERVERS_TABLE } from "../../scripts/drill/crash/table.js";
+import { openServers } from "../../scripts/shared/grounds.js";
+import { inLanes } from "../support/lanes.js";
+import { serversUnderTest } from "../support/servers/servers.js";
+
+describe("A process of the service on servers", () => {
+  inLanes(SERVERS_TABLE, 3, (row) => runCrashRow(row, () => openServers({ ...serversUnderTest() })));
+});

@@ -1,0 +1,23 @@
+/**
+ * One test for each row, and so many rows at a time: most of a row is waiting for a process to start. A row's own test tells how it
+ * ended.
+ */
+export function inLanes<Row extends { readonly title: string }>(
+  rows: readonly Row[],
+  lanes: number,
+  run: (row: Row) => Promise<void>,
+): void {
+  const outcomes: Promise<void>[] = [];
+
+  before(() => {
+    for (const [index, row] of rows.entries()) {
+      const start = () => run(row);
+      const outcome = (outcomes[index - lanes] ?? Promise.resolve()).then(start, start);
+      // Its own test tells; until then a failure is no accident.
+      outcome.catch(() => {});
+      outcomes.push(outcome);
+    }
+  });
+
+  for (const [index, { title }] of rows.entries()) it(title, () => outcomes[index]);
+}
