@@ -11,6 +11,7 @@ import type { ProfileStore } from "../core/ports/profile-store.js";
 import type { RateWindows } from "../core/rate-windows.js";
 import type { StatsStore } from "../core/stats.js";
 import { createMemoryWindows } from "../gateway/access/rate-windows.js";
+import type { AroundFold } from "../store/fold-by-pending.js";
 import { createMemoryStats } from "../store/memory-stats.js";
 import { holdsWorkspaces } from "../store/embedded/workspaces.js";
 import { openEmbeddedPorts, type CopiedGraph, type EmbeddedPorts } from "./embedded.js";
@@ -43,6 +44,13 @@ interface Opening {
   readonly onError: (message: string, error: unknown) => void;
   /** Null when no port uses the SQLite file. */
   readonly embedded: EmbeddedPorts | null;
+  readonly hooks: Hooks;
+}
+
+/** Where the drill and tests of faults come between the steps of a store. */
+interface Hooks {
+  readonly commit?: ((commit: () => void) => void) | undefined;
+  readonly aroundFold?: AroundFold | undefined;
 }
 
 /** Opens each port on its server if there is a URL for it, else on the one SQLite file in `DATA_DIR`. */
@@ -50,14 +58,14 @@ export async function openBackends(
   config: Config,
   log: Log,
   lifecycle: Lifecycle,
-  commit?: (commit: () => void) => void,
+  hooks: Hooks = {},
 ): Promise<Backends> {
   const onError: Opening["onError"] = (message, error) => log.error({ cause: describeError(error) }, message);
   const { RABBITMQ_URL, MONGODB_URL, NEO4J_URL, KEY_CACHE_MS: ttlMs, CATALOG_STALE_MS: staleMs } = config;
   const isEmbedded = [RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("");
-  const embedded = isEmbedded ? await openEmbeddedPorts({ config, onError, lifecycle, commit }) : null;
+  const embedded = isEmbedded ? await openEmbeddedPorts({ config, onError, lifecycle, commit: hooks.commit }) : null;
   if (MONGODB_URL !== "") await requireOwnCatalog(config.DATA_DIR, embedded);
-  const opening: Opening = { config, lifecycle, onError, embedded };
+  const opening: Opening = { config, lifecycle, onError, embedded, hooks };
   const opens = openStores(opening);
   const ports = [openQueue(opening, opens), opens, openGraph(opening)] as const;
   // All at once, to save time. If one fails, the lifecycle closes those that were opened.
@@ -103,11 +111,11 @@ async function openQueue(
   return queue;
 }
 
-async function openStores({ config, lifecycle, onError, embedded }: Opening): Promise<Documents> {
+async function openStores({ config, lifecycle, onError, embedded, hooks }: Opening): Promise<Documents> {
   const url = config.MONGODB_URL;
   const open = async (): Promise<Documents> => {
     const { openDocuments } = await import("./documents.js");
-    return openDocuments({ url, onError, lifecycle });
+    return openDocuments({ url, onError, lifecycle, aroundFold: hooks.aroundFold });
   };
   const stores =
     url === ""

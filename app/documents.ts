@@ -9,6 +9,7 @@ import type { RateWindows } from "../core/rate-windows.js";
 import type { StatsStore } from "../core/stats.js";
 import { createMemoryWindows, createSharedWindows } from "../gateway/access/rate-windows.js";
 import { createMongoCopying } from "../store/mongo/copy/copy.js";
+import type { AroundFold } from "../store/fold-by-pending.js";
 import { createMongoCatalog } from "../store/mongo/catalog/catalog.js";
 import { createMongoEventStore } from "../store/mongo/events/events.js";
 import { openMongo } from "../store/mongo/open.js";
@@ -31,14 +32,16 @@ export async function openDocuments(deps: {
   readonly url: string;
   readonly onError: (message: string, error: unknown) => void;
   readonly lifecycle: Lifecycle;
+  readonly aroundFold: AroundFold | undefined;
 }): Promise<Documents> {
-  const { url, onError, lifecycle } = deps;
+  const { url, onError, lifecycle, aroundFold } = deps;
   const mongo = await openMongo({ url, onError });
   lifecycle.opened("mongo", () => mongo.close());
   const [[catalog, events, copying], profiles, shared, stats] = await Promise.all([
     createMongoCatalog({ mongo }).then(async (catalog) => {
       const tombOf = createTombOf(await catalog.secret());
-      return [catalog, await createMongoEventStore({ mongo, tombOf }), createMongoCopying({ mongo, tombOf })] as const;
+      const events = await createMongoEventStore({ mongo, tombOf, aroundFold });
+      return [catalog, events, createMongoCopying({ mongo, tombOf })] as const;
     }),
     createMongoProfileStore({ mongo }),
     createMongoRateWindows({ mongo }),

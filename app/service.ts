@@ -22,6 +22,7 @@ import { firstStart } from "./start/first-start.js";
 import { apiRoutes, authenticatorOf, metricsPageOf, stagesOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
 import { drain, listen } from "./listen.js";
+import type { AroundFold } from "../store/fold-by-pending.js";
 import { startKeeper } from "./keeper.js";
 import { createProgressLog } from "./logger.js";
 import type { Parts } from "./parts.js";
@@ -40,6 +41,8 @@ export interface ServiceOptions {
   readonly wrap?: (backends: Backends) => Backends;
   /** Replaces COMMIT of the embedded store in fault tests. */
   readonly commit?: (commit: () => void) => void;
+  /** Comes between the steps of a fold on servers. */
+  readonly aroundFold?: AroundFold;
   readonly now?: () => number;
   /** How far the time of a workspace is ahead of `now`, milliseconds; tests let days go by in one. */
   readonly ahead?: (workspace: WorkspaceId) => number;
@@ -64,7 +67,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     const telemetry = createTelemetry(VERSION);
     const { metrics: measured } = telemetry;
-    const opened = await openBackends(config, log, lifecycle, timedCommit(measured, options.commit));
+    const opened = await openBackends(config, log, lifecycle, {
+      commit: timedCommit(measured, options.commit),
+      aroundFold: options.aroundFold,
+    });
     const tracing = openTracing(VERSION);
     const backends = tracing.backends(measureBackends(options.wrap?.(opened) ?? opened, config, measured));
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });

@@ -4,8 +4,8 @@ import type { Identifier } from "../core/event/event.js";
 import type { Member, ProfileRef } from "../core/identity/model.js";
 import { admit } from "../core/identity/namespaces.js";
 import { isUuid, type EventId, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
-import type { Facet, Scalar } from "../core/profile/facet.js";
-import { emptyFacet, joinFacets } from "../core/profile/fold.js";
+import { valueOf, type Facet, type Scalar } from "../core/profile/facet.js";
+import { emptyFacet, addFacets } from "../core/profile/fold.js";
 import { requireReadable, withoutBlocked } from "./admit-identifiers.js";
 import { isSettled } from "./read-event.js";
 import type { Services, TakeBytes } from "./services.js";
@@ -29,7 +29,6 @@ export interface Profile {
   readonly identifiers: readonly Identifier[];
   readonly sharedIdentifiers: readonly Identifier[];
   readonly facet: Facet;
-  readonly eventCount: number;
   /** Only a part of its identifiers was read, because it has too many for one answer. */
   readonly isPartial: boolean;
 }
@@ -103,7 +102,7 @@ async function readMembers(
   }
 }
 
-async function joinAll(
+async function addAll(
   { profiles }: Pick<Services, "profiles">,
   workspace: WorkspaceId,
   uids: readonly Uid[],
@@ -115,7 +114,7 @@ async function joinAll(
   for (let next = 0, some = FACETS_READ_FIRST; next < uids.length && !isPartial;) {
     const found = await profiles.find(workspace, uids.slice(next, next + some));
     for (const stored of found.values()) {
-      facet = joinFacets(facet, stored.facet);
+      facet = addFacets(facet, stored.facet);
       bytes += bytesOf(stored.facet);
     }
     next += some;
@@ -134,8 +133,9 @@ function bytesOf({ traits }: Facet): number {
   let bytes = 0;
   for (const [name, trait] of traits) {
     bytes += TRAIT_BYTES + name.length;
-    if (trait.merge !== "union") bytes += textLength(trait.value);
-    else for (const value of trait.values) bytes += textLength(value);
+    const value = valueOf(trait);
+    if (Array.isArray(value)) for (const one of value as readonly Scalar[]) bytes += textLength(one);
+    else bytes += textLength(value as Scalar);
   }
   return bytes;
 }
@@ -152,7 +152,7 @@ export async function memberUids(
 }
 
 /**
- * The members of the component and the join of their facets: always current, because a merge copies nothing. Of a large profile only a
+ * The members of the component and the sum of their facets: always current, because a merge copies nothing. Of a large profile only a
  * part is read; it always includes the identifiers that were asked for.
  */
 export async function readProfile(
@@ -169,20 +169,16 @@ export async function readProfile(
   const { members, bytes, isPartial } = await readMembers(services, workspace, profileId, most);
   await use(allowance, bytes);
   const uids = [...new Set([...asked, ...members.map(({ uid }) => uid)])];
-  const [joined, eventCount] = await Promise.all([
-    joinAll(services, workspace, uids, most.bytes - bytes),
-    services.events.count(workspace, uids),
-  ]);
-  await use(allowance, joined.bytes);
+  const all = await addAll(services, workspace, uids, most.bytes - bytes);
+  await use(allowance, all.bytes);
   allowance.profiles -= 1;
   allowance.members -= members.length;
   return {
     profileId,
     identifiers: members.map(({ identifier }) => identifier),
     sharedIdentifiers: members.filter(({ isShared }) => isShared).map(({ identifier }) => identifier),
-    facet: joined.facet,
-    eventCount,
-    isPartial: isPartial || joined.isPartial,
+    facet: all.facet,
+    isPartial: isPartial || all.isPartial,
   };
 }
 

@@ -5,19 +5,20 @@ import { facetOf } from "../core/profile/fold.js";
 import { msOf } from "../core/event/time.js";
 import type { Assertion } from "../core/identity/model.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
-import type { FoldMark } from "../core/ports/event-store.js";
+import type { Fold } from "../core/ports/event-store.js";
 import { mismatchLetter, type Item } from "./dead-letter.js";
 import type { WorkerDeps } from "./deps.js";
-import { foldFacets } from "./fold-facets.js";
 import type { RequireSchema } from "./schemas.js";
 
-export type CompleteDeps = Pick<WorkerDeps, "events" | "profiles" | "identity" | "contribute" | "metrics" | "now">;
+export type CompleteDeps = Pick<WorkerDeps, "events" | "identity" | "contribute" | "metrics" | "now">;
+
+type Place = Omit<Fold, "gain">;
 
 /** Large payloads are parsed without holding the event loop longer than this, milliseconds. */
 const TURN_MS = 5;
 
 /**
- * Takes events of one workspace through all their stages: store, link, fold, mark. When it resolves, all are finished and durable. Each
+ * Takes events of one workspace through all their stages: store, link, fold. When it resolves, all are finished and durable. Each
  * stage is idempotent, so after any interruption the whole is run again.
  */
 export async function completeEvents(
@@ -42,24 +43,21 @@ export async function completeEvents(
     await new Promise((resolve) => setImmediate(resolve));
     turnBegan = performance.now();
   }
-  const marks = await link(deps, workspace, events);
-  await deps.events.markFolded(workspace, marks, (facets) =>
-    foldFacets(
-      deps.profiles,
-      workspace,
-      gains.map((gain, n) => ({ uid: facets[n]!, gain })),
-    ),
+  const places = await link(deps, workspace, events);
+  await deps.events.fold(
+    workspace,
+    places.map((place, n) => Object.assign(place, { gain: gains[n]! })),
   );
   const at = deps.now(workspace);
   for (const { status, receivedAt } of events) if (status !== "folded") deps.metrics.folded(at - receivedAt);
 }
 
-/** A mark for each event. One that has its facet was linked before: judged by the rules of today, it would say something new. */
+/** Where each event goes. One that has its facet was linked before: judged by the rules of today, it would say something new. */
 async function link(
   { identity }: Pick<CompleteDeps, "identity">,
   workspace: WorkspaceId,
   events: readonly StoredEvent[],
-): Promise<readonly FoldMark[]> {
+): Promise<readonly Place[]> {
   const unlinked = events.filter(({ facet }) => facet === null);
   const results = unlinked.length === 0 ? [] : await identity.assertAll(workspace, unlinked.map(assertionOf));
   let next = 0;
@@ -81,7 +79,7 @@ async function buryMismatches(
       await events.bury(mismatchLetter(item, now(item.event.workspace)));
 }
 
-/** Each event once, as it is stored. Marked ones too: the mark may have been written without the fold. */
+/** Each event once, as it is stored. Folded ones too: what came after the fold may not be done. */
 function folding(stored: readonly StoredEvent[]): readonly StoredEvent[] {
   const events = new Map<EventId, StoredEvent>();
   for (const event of stored) if (isFolding(event)) events.set(event.eventId, event);

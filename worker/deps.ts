@@ -7,12 +7,10 @@ import type { Metrics } from "../core/metrics.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
-import type { ProfileStore } from "../core/ports/profile-store.js";
 
 export interface WorkerDeps {
   readonly queue: Pick<EventQueue, "consume">;
-  readonly events: Pick<EventStore, "insert" | "markFolded" | "bury">;
-  readonly profiles: Pick<ProfileStore, "find" | "save">;
+  readonly events: Pick<EventStore, "insert" | "fold" | "bury">;
   readonly catalog: Pick<CatalogStore, "findWorkspace" | "findSchema">;
   readonly identity: Pick<Identity, "assertAll">;
   /** The traits that the schema's annotations find in a payload, in document order, without those at the `unfolded` places. */

@@ -46,9 +46,9 @@ function tracingWith(tracer: Tracer): Tracing {
       queue: tracedQueue(tracer, backends.queue),
       events: {
         ...backends.events,
-        markFolded: (workspace, marks, fold) =>
-          within(tracer, "fold", { attributes: { "onym.events": marks.length } }, context.active(), () =>
-            backends.events.markFolded(workspace, marks, fold),
+        fold: (workspace, folds) =>
+          within(tracer, "fold", { attributes: { "onym.events": folds.length } }, context.active(), () =>
+            backends.events.fold(workspace, folds),
           ),
       },
     }),

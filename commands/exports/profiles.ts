@@ -2,7 +2,7 @@ import type { Member, WalkedProfile } from "../../core/identity/model.js";
 import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { StoredFacet } from "../../core/ports/profile-store.js";
 import type { Facet } from "../../core/profile/facet.js";
-import { emptyFacet, joinFacets } from "../../core/profile/fold.js";
+import { emptyFacet, addFacets } from "../../core/profile/fold.js";
 import type { Services } from "../services.js";
 
 /** An identifier of a profile, with what its own events say. */
@@ -100,7 +100,7 @@ const withFacet = (members: readonly Member[], facets: ReadonlyMap<Uid, StoredFa
   }));
 
 const joined = (members: readonly ExportedMember[]): Facet =>
-  members.reduce((all, { facet }) => (facet === null ? all : joinFacets(all, facet)), emptyFacet);
+  members.reduce((all, { facet }) => (facet === null ? all : addFacets(all, facet)), emptyFacet);
 
 /** In parts. It ends early where the profile merges into another meanwhile: then it comes with that. */
 async function* exportLarge(

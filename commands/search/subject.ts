@@ -1,20 +1,18 @@
 import type { Identifier } from "../../core/event/event.js";
 import type { EventsOf, Subject } from "../../core/rule/judge.js";
-import type { Facet } from "../../core/profile/facet.js";
+import { valueOf, type Facet } from "../../core/profile/facet.js";
 
 interface Seen {
   readonly facet: Facet;
   readonly identifiers: readonly Identifier[];
-  readonly eventCount: number | null;
 }
 
 /** A profile as a rule looks at it. */
-export function subjectOf({ facet, identifiers, eventCount }: Seen, events: EventsOf | null): Subject {
+export function subjectOf({ facet, identifiers }: Seen, events: EventsOf | null): Subject {
   return {
     trait: (name) => {
       const trait = facet.traits.get(name);
-      if (trait === undefined) return undefined;
-      return trait.merge === "union" ? trait.values : trait.value;
+      return trait === undefined ? undefined : valueOf(trait);
     },
     identifiers: (namespace) => {
       const values = identifiers.filter((one) => one.namespace === namespace).map(({ value }) => value);
@@ -22,7 +20,7 @@ export function subjectOf({ facet, identifiers, eventCount }: Seen, events: Even
     },
     firstSeen: facet.firstSeen,
     lastSeen: facet.lastSeen,
-    eventCount,
+    eventCount: facet.eventCount,
     events,
   };
 }

@@ -1,6 +1,6 @@
 import { mismatch } from "../../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { Facet, Scalar } from "../../core/profile/facet.js";
+import { valueOf, type Facet, type Scalar } from "../../core/profile/facet.js";
 import { compareScalars } from "../../core/profile/scalar.js";
 import type { Profile } from "../read-profile.js";
 import type { Services, TakeBytes } from "../services.js";
@@ -83,7 +83,8 @@ function greatest({ traits }: Facet, name: string): Scalar {
   const trait = traits.get(name);
   if (trait === undefined) return null;
   // The values of a union stand in order, the greatest first.
-  return trait.merge === "union" ? (trait.values[0] ?? null) : trait.value;
+  if (trait.merge === "union") return trait.values[0] ?? null;
+  return valueOf(trait) as Scalar;
 }
 
 const inOrder = (a: Ranked, b: Ranked): number =>

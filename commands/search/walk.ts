@@ -4,7 +4,7 @@ import type { WalkedProfile } from "../../core/identity/model.js";
 import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { StoredFacet } from "../../core/ports/profile-store.js";
 import type { Facet } from "../../core/profile/facet.js";
-import { emptyFacet, joinFacets } from "../../core/profile/fold.js";
+import { emptyFacet, addFacets } from "../../core/profile/fold.js";
 import type { Services } from "../services.js";
 
 export type WalkServices = Pick<Services, "identity" | "profiles">;
@@ -19,7 +19,6 @@ export interface Met {
 export interface Seen {
   readonly identifiers: readonly Identifier[];
   readonly facet: Facet;
-  readonly eventCount: null;
 }
 
 const PROFILES_PER_READ = 100;
@@ -58,11 +57,11 @@ async function withFacets(
   const facets = uids.length === 0 ? new Map<Uid, StoredFacet>() : await profiles.find(workspace, uids);
   return found.map(({ profileId, members }) => {
     if (members === null) return { profileId, seen: null };
-    const facet = members.reduce((joined: Facet, { uid }) => {
+    const facet = members.reduce((sum: Facet, { uid }) => {
       const stored = facets.get(uid);
-      return stored === undefined ? joined : joinFacets(joined, stored.facet);
+      return stored === undefined ? sum : addFacets(sum, stored.facet);
     }, emptyFacet);
-    return { profileId, seen: { identifiers: members.map(({ identifier }) => identifier), facet, eventCount: null } };
+    return { profileId, seen: { identifiers: members.map(({ identifier }) => identifier), facet } };
   });
 }
 

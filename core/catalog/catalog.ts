@@ -41,7 +41,7 @@ export interface KeyRecord {
 }
 
 export type Compatibility = "backward" | "none";
-export type Merge = "latest" | "first" | "min" | "max" | "union";
+export type Merge = "latest" | "first" | "min" | "max" | "union" | "sum" | "count";
 
 /** One immutable version of a client's schema. */
 export interface SchemaVersion {

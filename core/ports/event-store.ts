@@ -1,12 +1,16 @@
 import type { DroppedIdentifier, DropReason, EventRecord, EventStatus, Instant, StoredEvent } from "../event/event.js";
 import type { DeadLetterId, EventId, KeyId, ProfileId, SchemaId, Tomb, Uid, WorkspaceId } from "../ids.js";
+import type { Facet } from "../profile/facet.js";
 import type { Port } from "./port.js";
 
-export interface FoldMark {
+/** One event on its way into the facet of an identifier. */
+export interface Fold {
   readonly eventId: EventId;
   readonly facet: Uid;
   readonly profileIdThen: ProfileId;
   readonly dropped: readonly DroppedIdentifier[];
+  /** What the event alone adds to the facet. */
+  readonly gain: Facet;
 }
 
 /** Position in a timeline: events before it are older. */
@@ -127,15 +131,11 @@ export interface EventStore extends Port {
   /** The stored event, or null. Rejects with `damaged` when its checksum does not hold. */
   find(workspace: WorkspaceId, eventId: EventId): Promise<StoredEvent | null>;
   /**
-   * Marks events as folded; from then on they count and stand in the timeline. `fold` is called once, with the facet of each mark, in
-   * order: the one that its event was given first, by whatever call, and however that call ended. A repeat keeps the first mark. Rejects
-   * with `unavailable`, and folds nothing, when one of the events was dropped.
+   * Adds each stored event to a facet, once for ever, and marks it as folded: from then on it stands in the timeline. The facet is the one
+   * that the event was given first. Whatever fails or comes again, at the same time or later: the event counts once, in one facet. The
+   * profile store of the same place reads the facets. An event that was dropped adds nothing.
    */
-  markFolded(
-    workspace: WorkspaceId,
-    marks: readonly FoldMark[],
-    fold: (facets: readonly Uid[]) => Promise<void>,
-  ): Promise<void>;
+  fold(workspace: WorkspaceId, folds: readonly Fold[]): Promise<void>;
   /**
    * Folded events of these facets by (effective_ts, event id), newest first, before the position. From its second event on, the list
    * ends with the one whose payload takes it over `bytesMax`. Not many more are read than it has.
@@ -155,8 +155,6 @@ export interface EventStore extends Port {
    * events this call dropped.
    */
   drop(workspace: WorkspaceId, eventIds: readonly EventId[], reason: DropReason): Promise<number>;
-  /** Number of folded events of these facets. */
-  count(workspace: WorkspaceId, facets: readonly Uid[]): Promise<number>;
   /**
    * Keeps a dead letter, once per id; the stored event becomes `dead` with the reason if `killsEvent`, unless it is folded. One that was
    * queued again stands as it comes now, as `died_again`: it must not look as if it were on its way. A letter that

@@ -1,16 +1,14 @@
 import type { Uid, WorkspaceId } from "../ids.js";
-import type { Facet } from "../profile/facet.js";
+import type { Folded } from "../profile/fold-events.js";
 import type { Port } from "./port.js";
 
-export interface StoredFacet {
-  readonly facet: Facet;
+export interface StoredFacet extends Folded {
   /** 1 after the first save; 0 stands for "none yet". */
   readonly rev: number;
 }
 
-export interface FacetSave {
+export interface FacetSave extends Folded {
   readonly uid: Uid;
-  readonly facet: Facet;
   readonly expectedRev: number;
 }
 

@@ -1,62 +1,84 @@
 import type { Merge } from "../catalog/catalog.js";
+import { unitsOf } from "./amount.js";
 import type { Contribution, Facet, Scalar, Trait } from "./facet.js";
 import { compareScalars } from "./scalar.js";
 
 /** A bounded union keeps the greatest values, never the first to arrive: only this is a join. */
 const UNION_MAX = 100;
 
-export const emptyFacet: Facet = { traits: new Map(), firstSeen: null, lastSeen: null };
+export const emptyFacet: Facet = { traits: new Map(), firstSeen: null, lastSeen: null, eventCount: 0 };
 
-/** The facet of one event alone; it is joined to the facet of its identifier. */
+/** The facet of one event alone; it is added to the facet of its identifier. */
 export function facetOf({ eventId, effectiveTs, traits }: Contribution): Facet {
   const own = new Map<string, Trait>();
   for (const { name, merge, value } of traits) {
     const trait = traitOf(merge, value === 0 ? 0 : value, { ts: effectiveTs, eventId });
     const before = own.get(name);
     if (trait === null) continue;
-    own.set(name, before === undefined || isTimed(trait) ? trait : joinTraits(before, trait));
+    own.set(name, before === undefined || isLastOfEvent(trait) ? trait : addTraits(before, trait));
   }
-  return { traits: own, firstSeen: effectiveTs, lastSeen: effectiveTs };
+  return { traits: own, firstSeen: effectiveTs, lastSeen: effectiveTs, eventCount: 1 };
 }
 
 type Timed = Extract<Trait, { merge: "latest" | "first" }>;
-const isTimed = (trait: Trait): trait is Timed => trait.merge === "latest" || trait.merge === "first";
+/** An event counts once, however many values it has. */
+const isLastOfEvent = ({ merge }: Trait): boolean => merge === "latest" || merge === "first" || merge === "count";
 
-/** Null means that a value is absent. `latest` can keep that; `min`, `max` and `union` cannot. */
+/** Null means that a value is absent. `latest` and `first` can keep that; the others cannot. */
 function traitOf(merge: Merge, value: Scalar, when: Pick<Timed, "ts" | "eventId">): Trait | null {
   if (merge === "latest" || merge === "first") return { merge, value, ...when };
   if (value === null) return null;
-  return merge === "union" ? { merge, values: [value] } : { merge, value };
+  switch (merge) {
+    case "sum":
+      // The schema lets only numbers come here.
+      return typeof value === "number" ? { merge, units: unitsOf(value) } : null;
+    case "count":
+      return { merge, count: 1 };
+    case "union":
+      return { merge, values: [value] };
+    case "min":
+    case "max":
+      break;
+  }
+  return { merge, value };
 }
 
-/** Associative, commutative and idempotent. Answers `a` itself when `b` adds nothing. */
-export function joinFacets(a: Facet, b: Facet): Facet {
-  const traits = joinTraitMaps(a.traits, b.traits);
+/** What two sets of events come to that have no event in common. Associative and commutative. */
+export function addFacets(a: Facet, b: Facet): Facet {
+  if (a.eventCount === 0 && a.traits.size === 0) return b;
+  const traits = addTraitMaps(a.traits, b.traits);
   const firstSeen = earlier(a.firstSeen, b.firstSeen);
   const lastSeen = later(a.lastSeen, b.lastSeen);
-  if (traits === a.traits && firstSeen === a.firstSeen && lastSeen === a.lastSeen) return a;
-  return { traits, firstSeen, lastSeen };
+  return { traits, firstSeen, lastSeen, eventCount: a.eventCount + b.eventCount };
 }
 
 const earlier = (a: string | null, b: string | null): string | null => (a === null || (b !== null && b < a) ? b : a);
 const later = (a: string | null, b: string | null): string | null => (a === null || (b !== null && b > a) ? b : a);
 
-function joinTraitMaps(a: Facet["traits"], b: Facet["traits"]): Facet["traits"] {
-  let joined: Map<string, Trait> | null = null;
+function addTraitMaps(a: Facet["traits"], b: Facet["traits"]): Facet["traits"] {
+  let sum: Map<string, Trait> | null = null;
   for (const [name, trait] of b) {
     const before = a.get(name);
-    const after = before === undefined ? trait : joinTraits(before, trait);
+    const after = before === undefined ? trait : addTraits(before, trait);
     if (after === before) continue;
-    joined ??= new Map(a);
-    joined.set(name, after);
+    sum ??= new Map(a);
+    sum.set(name, after);
   }
-  return joined ?? a;
+  return sum ?? a;
 }
 
-const MERGE_ORDER: Readonly<Record<Merge, number>> = { latest: 0, first: 1, min: 2, max: 3, union: 4 };
+const MERGE_ORDER: Readonly<Record<Merge, number>> = {
+  latest: 0,
+  first: 1,
+  min: 2,
+  max: 3,
+  union: 4,
+  count: 5,
+  sum: 6,
+};
 
 /** Answers `a` itself when `b` adds nothing. A name has one merge per workspace; should it ever have two, the later of a fixed order stands. */
-function joinTraits(a: Trait, b: Trait): Trait {
+function addTraits(a: Trait, b: Trait): Trait {
   if (a.merge !== b.merge) return MERGE_ORDER[a.merge] > MERGE_ORDER[b.merge] ? a : b;
   switch (a.merge) {
     case "latest":
@@ -67,6 +89,10 @@ function joinTraits(a: Trait, b: Trait): Trait {
       return compareScalars(a.value, (b as typeof a).value) <= 0 ? a : b;
     case "max":
       return compareScalars(a.value, (b as typeof a).value) >= 0 ? a : b;
+    case "sum":
+      return { merge: "sum", units: a.units + (b as typeof a).units };
+    case "count":
+      return { merge: "count", count: a.count + (b as typeof a).count };
     case "union":
       break;
   }

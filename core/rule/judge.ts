@@ -4,13 +4,14 @@ import type { Scalar } from "../profile/facet.js";
 import type { Field, Order, Rule, Tally, Test } from "./rule.js";
 import { checkOf, compareTexts, ORDERS, type Value } from "./test.js";
 
-/** What a rule may look at. What is null was not read yet. */
+/** What a rule may look at. */
 export interface Subject {
   trait(name: string): Scalar | readonly Scalar[] | undefined;
   identifiers(namespace: string): readonly string[] | undefined;
   readonly firstSeen: Instant | null;
   readonly lastSeen: Instant | null;
-  readonly eventCount: number | null;
+  readonly eventCount: number;
+  /** Null until they are read. */
   readonly events: EventsOf | null;
 }
 
@@ -88,7 +89,7 @@ const negated =
 function fieldJudge(field: Field, test: Test): Judge {
   if (field.kind === "event_count") {
     const check = checkOf(timeless(test));
-    return ({ eventCount }) => (eventCount === null ? UNREAD : check(eventCount) ? YES : NO);
+    return ({ eventCount }) => (check(eventCount) ? YES : NO);
   }
   const read = readerOf(field);
   if ("offset" in test) return (subject, now) => judgeInstants(read(subject), test, now);

@@ -1,6 +1,7 @@
 import { hasMoreCharacters } from "../characters.js";
 import type { ErrorItem } from "../errors.js";
 import type { Merge } from "../catalog/catalog.js";
+import { AMOUNT_RULE, isAmount } from "../profile/amount.js";
 import type { Scalar } from "../profile/facet.js";
 import { TRAIT_NAME } from "./annotations.js";
 import type { SchemaObject } from "./keywords.js";
@@ -95,7 +96,7 @@ function collectScalar(plan: AnnotationPlan, value: Scalar, path: string, found:
     found.refused ??= { path, message: "is beyond the identifiers and traits that one event may hold" };
     return;
   }
-  const message = refusal(namespaces.length, plan.traits.length, value);
+  const message = refusal(namespaces.length, plan.traits, value);
   if (message !== null) {
     found.refused ??= { path, message };
     return;
@@ -106,12 +107,14 @@ function collectScalar(plan: AnnotationPlan, value: Scalar, path: string, found:
 
 const TOO_LONG = `must have at most ${TRAIT_CHARACTERS_MAX} characters to be a trait`;
 
-function refusal(identifiers: number, traits: number, value: Scalar): string | null {
+function refusal(identifiers: number, traits: AnnotationPlan["traits"], value: Scalar): string | null {
   // Beyond, writers spell one number in several ways (1e20 and 100000000000000000000), and each would be another person.
   if (identifiers > 0 && typeof value === "number" && !Number.isSafeInteger(value))
     return `must be within ±${Number.MAX_SAFE_INTEGER} to be an identifier; send it as a string`;
+  if (typeof value === "number")
+    return traits.some(({ merge }) => merge === "sum") && !isAmount(value) ? AMOUNT_RULE : null;
   // A profile keeps traits for ever, so their size is bounded where they come in.
-  return traits > 0 && isTooLong(value) ? TOO_LONG : null;
+  return traits.length > 0 && isTooLong(value) ? TOO_LONG : null;
 }
 
 const isTooLong = (value: Scalar): boolean =>

@@ -134,6 +134,8 @@ function ownAnnotations(
       throw refused(`${path}.x-identity`, "needs a type of string or integer next to it (or both; null may be added)");
     if (trait !== null && !here.some(saysScalar))
       throw refused(`${path}.x-trait`, "needs a scalar type, enum or const next to it");
+    if (trait?.merge === "sum" && !here.some(saysNumber))
+      throw refused(`${path}.x-trait`, "needs a type of number or integer next to it to be a sum (null may be added)");
     if (open && !here.some(saysObject)) throw refused(`${path}.x-traits`, "needs the type object next to it");
   }
   const namespaces = new Set(found.flatMap(({ namespace }) => namespace ?? []));
@@ -153,6 +155,8 @@ const isScalar = (value: unknown): boolean => typeof value !== "object" || value
 
 const saysTextOrInteger = (schema: SchemaObject): boolean =>
   areAll(typesOf(schema), ["string", "integer", "null"]) && !areAll(typesOf(schema), ["null"]);
+const saysNumber = (schema: SchemaObject): boolean =>
+  areAll(typesOf(schema), ["number", "integer", "null"]) && !areAll(typesOf(schema), ["null"]);
 const saysObject = (schema: SchemaObject): boolean =>
   areAll(typesOf(schema), ["object", "null"]) && !areAll(typesOf(schema), ["null"]);
 const saysScalar = (schema: SchemaObject): boolean =>

@@ -14,7 +14,7 @@ import type { Services } from "../../commands/services.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { showInstant } from "../../core/event/time.js";
 import type { EventId, Uid } from "../../core/ids.js";
-import type { Facet, Scalar, Trait } from "../../core/profile/facet.js";
+import { valueOf, type Facet, type Scalar } from "../../core/profile/facet.js";
 import { reply, route, type Route } from "../route.js";
 import { answered, EMAIL } from "../shapes/examples.js";
 import { IDENTIFIER, idOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
@@ -135,14 +135,14 @@ export function profileRoutes(services: Services): readonly Route[] {
   ];
 }
 
-export const showProfile = ({ profileId, identifiers, sharedIdentifiers, facet, eventCount, isPartial }: Profile) => ({
+export const showProfile = ({ profileId, identifiers, sharedIdentifiers, facet, isPartial }: Profile) => ({
   profile_id: profileId,
   identifiers,
   traits: showTraits(facet),
   audiences: [],
   first_seen: facet.firstSeen === null ? null : showInstant(facet.firstSeen),
   last_seen: facet.lastSeen === null ? null : showInstant(facet.lastSeen),
-  event_count: eventCount,
+  event_count: facet.eventCount,
   ...(sharedIdentifiers.length > 0 && { shared_identifiers: sharedIdentifiers }),
   ...(isPartial && { partial: true }),
 });
@@ -150,10 +150,9 @@ export const showProfile = ({ profileId, identifiers, sharedIdentifiers, facet, 
 export function showTraits({ traits }: Facet): Readonly<Record<string, Scalar | readonly Scalar[]>> {
   // Without a prototype, so that a trait of any name is just data.
   const shown = Object.create(null) as Record<string, Scalar | readonly Scalar[]>;
-  for (const name of [...traits.keys()].toSorted()) shown[name] = showTrait(traits.get(name)!);
+  for (const name of [...traits.keys()].toSorted()) shown[name] = valueOf(traits.get(name)!);
   return shown;
 }
-const showTrait = (trait: Trait): Scalar | readonly Scalar[] => (trait.merge === "union" ? trait.values : trait.value);
 
 /** How many of the rows one page takes; at least one. */
 function countFitting(rows: readonly StoredEvent[]): number {

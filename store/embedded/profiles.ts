@@ -22,7 +22,7 @@ export function createEmbeddedProfileStore({ database }: { readonly database: Da
       await session.read(() => {
         for (const uid of uids.slice(next, next + FACETS_PER_TURN)) {
           const row = select.get([keyOf(uid)]);
-          if (row) found.set(uid, { rev: row[0] as number, facet: facetFromJson(row[1] as string) });
+          if (row) found.set(uid, { rev: row[0] as number, ...facetFromJson(row[1] as string) });
         }
       });
     }
@@ -31,9 +31,9 @@ export function createEmbeddedProfileStore({ database }: { readonly database: Da
 
   const save = async (workspace: WorkspaceId, saves: readonly FacetSave[]): Promise<readonly boolean[]> => {
     const keyOf = createOwnKeys(workspace);
-    const rows = saves.map(({ uid, facet, expectedRev }) => ({
+    const rows = saves.map(({ uid, expectedRev, ...folded }) => ({
       key: keyOf(uid),
-      facet: facetToJson(facet),
+      facet: facetToJson(folded),
       expectedRev,
     }));
     return session.write(() =>

@@ -23,13 +23,24 @@ const FACETS_PER_FIND = 500;
 /** No id of a facet: those begin with a workspace. */
 const GUARD: GuardedDocument = { _id: "guard", rev: 0, body: "", isGuard: true };
 
-/** Facets, each a document of its own. Makes its index and its guard; two processes may do so at once. */
 export async function createMongoProfileStore({ mongo }: { readonly mongo: Mongo }): Promise<ProfileStore> {
   const session = createSession(mongo);
-  const facets = mongo.db.collection<GuardedDocument>("facets");
+  return { ...(await openFacets(mongo, session, "local")), ready: session.ready, close: session.close };
+}
+
+/** `majority`: what is read, no crash of a server takes back. */
+type ReadLevel = "local" | "majority";
+
+/** Facets, each a document of its own. Makes their index and their guard; two processes may do so at once. */
+export async function openFacets(
+  { db }: Pick<Mongo, "db">,
+  session: Session,
+  level: ReadLevel,
+): Promise<Pick<ProfileStore, "find" | "save" | "remove">> {
+  const facets = db.collection<GuardedDocument>("facets");
   await keepGuard(facets, session);
   return {
-    ...createFind(facets, session),
+    ...createFind(facets, session, level),
     ...createSave(facets, session),
     remove: async (workspace, uids) => {
       session.requireOpen();
@@ -40,8 +51,6 @@ export async function createMongoProfileStore({ mongo }: { readonly mongo: Mongo
       }
       return gone;
     },
-    ready: session.ready,
-    close: session.close,
   };
 }
 
@@ -55,15 +64,21 @@ async function keepGuard(facets: Collection<GuardedDocument>, session: Session):
   }
 }
 
-const createFind = (facets: Collection<GuardedDocument>, session: Session): Pick<ProfileStore, "find"> => ({
+const createFind = (
+  facets: Collection<GuardedDocument>,
+  session: Session,
+  level: ReadLevel,
+): Pick<ProfileStore, "find"> => ({
   find: async (workspace, uids) => {
     session.requireOpen();
     const found = new Map<Uid, StoredFacet>();
     const own = [...new Set(uids)].map((uid) => ownId(workspace, uid));
     for (const some of slicesOf(own, FACETS_PER_FIND)) {
       const filter = { _id: { $in: some } };
-      const documents = await session.call(() => facets.find(filter, { batchSize: FACETS_PER_FIND }).toArray());
-      for (const { _id, rev, body } of documents) found.set(idIn(_id), { rev, facet: facetFromJson(body) });
+      const documents = await session.call(() =>
+        facets.find(filter, { batchSize: FACETS_PER_FIND, readConcern: { level } }).toArray(),
+      );
+      for (const { _id, rev, body } of documents) found.set(idIn(_id), { rev, ...facetFromJson(body) });
     }
     return found;
   },
@@ -105,11 +120,11 @@ interface Save {
   readonly body: string;
 }
 
-const prepare = (workspace: WorkspaceId, { uid, facet, expectedRev }: FacetSave, index: number): Save => ({
+const prepare = (workspace: WorkspaceId, { uid, expectedRev, ...folded }: FacetSave, index: number): Save => ({
   index,
   id: ownId(workspace, uid),
   expectedRev,
-  body: facetToJson(facet),
+  body: facetToJson(folded),
 });
 
 /**

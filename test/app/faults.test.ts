@@ -36,15 +36,15 @@ function createDisk() {
 async function startPoisoned() {
   const state = { poison: "", deliveries: 0 };
   const wrap = (backends: Backends): Backends => {
-    const markFolded: Backends["events"]["markFolded"] = async (workspace, marks, fold) => {
-      if (marks.some(({ eventId }) => eventId === state.poison)) throw new AppError("validation_failed", "poison");
-      return backends.events.markFolded(workspace, marks, fold);
+    const fold: Backends["events"]["fold"] = async (workspace, folds) => {
+      if (folds.some(({ eventId }) => eventId === state.poison)) throw new AppError("validation_failed", "poison");
+      return backends.events.fold(workspace, folds);
     };
     const counted = withHandler(backends, (handler) => (batch) => {
       if (batch.some(({ message }) => message.includes(state.poison))) state.deliveries += 1;
       return handler(batch);
     });
-    return { ...counted, events: { ...backends.events, markFolded } };
+    return { ...counted, events: { ...backends.events, fold } };
   };
   const held = createHeldWorker();
   const app = await startApp({}, { wrap: (backends) => wrap(held.wrap(backends)) });

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
-import type { EventId, WorkspaceId } from "../../core/ids.js";
+import { crc32 } from "node:zlib";
+import type { EventRecord } from "../../core/event/event.js";
+import { encodeMessage } from "../../core/event/message.js";
+import type { EventId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Copying, DocumentRows, GraphRows } from "../../core/ports/copying.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { EventStore } from "../../core/ports/event-store.js";
 import type { ProfileStore } from "../../core/ports/profile-store.js";
 import { newId } from "../../core/ids.js";
-import { aDeadLetter, aMark, anEvent, aUidOf, HOSTILE_TEXTS, noFold } from "../support/builders.js";
+import { aDeadLetter, aFold, anEvent, aUidOf, HOSTILE_TEXTS } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { aRandomGraph, dumpAll, loadAll, sorted, type Dumped } from "../support/copying/rows.js";
 
@@ -96,22 +99,19 @@ export interface CopiedDocuments {
 }
 
 /** Events of each status, facets and dead letters, of two workspaces. */
-async function fill({ events, profiles }: CopiedDocuments): Promise<void> {
+async function fill({ events, profiles, copying }: CopiedDocuments): Promise<void> {
   for (const workspace of [newId<WorkspaceId>(), newId<WorkspaceId>()]) {
     const all = HOSTILE_TEXTS.map((text, n) => {
       const payload = Buffer.from(JSON.stringify({ text, n }));
       return anEvent({ workspace, receivedAt: 1_772_359_200_000 + n, payload });
     });
+    // Killed before it was marked: it has a facet.
+    await copying.load("events", [begun(all[5]!)]);
     await events.insert(workspace, all);
-    await events.markFolded(
+    await events.fold(
       workspace,
-      all.slice(0, 5).map((event) => aMark(event)),
-      noFold,
+      all.slice(0, 5).map((event) => aFold(event)),
     );
-    // Killed before it folded: it has a facet and no mark.
-    await events
-      .markFolded(workspace, [aMark(all[5]!)], () => Promise.reject(new Error("killed")))
-      .catch(() => undefined);
     const kills = { workspace, eventId: all[6]!.eventId, killsEvent: true };
     await events.bury(aDeadLetter({ ...kills, reason: "tries_exceeded" }));
     await events.bury(aDeadLetter({ workspace, killsEvent: false, replay: { at: 1, outcome: "queued" } }));
@@ -125,10 +125,18 @@ async function fill({ events, profiles }: CopiedDocuments): Promise<void> {
       traits: new Map([["city", { merge: "min" as const, value: "Paris" }]]),
       firstSeen: null,
       lastSeen: null,
+      eventCount: 1,
     };
-    await profiles.save(workspace, [{ uid: aUidOf(workspace, "ada"), facet, expectedRev: 0 }]);
+    const pending = [all[5]!.eventId];
+    await profiles.save(workspace, [{ uid: aUidOf(workspace, "ada"), facet, pending, expectedRev: 0 }]);
   }
   await events.bury(aDeadLetter({ workspace: null, eventId: null, killsEvent: false }));
+}
+
+function begun(event: EventRecord): DocumentRows["events"] {
+  const message = encodeMessage(event);
+  const fold = { facet: aUidOf(event.workspace, "ada"), profileId: newId<Uid>(), dropped: null, isDone: false };
+  return { ...event, message, crc: crc32(message), reason: null, gone: null, fold };
 }
 
 export const documentCopyingContract: Contract<CopiedDocuments> = {
@@ -137,9 +145,26 @@ export const documentCopyingContract: Contract<CopiedDocuments> = {
     const given = await dumpAll(port.copying);
     assert.equal(given.events.length, 2 * HOSTILE_TEXTS.length + 4);
     assert.equal(given.deadLetters.length, 5);
-    assert.equal(given.facets.length, 2);
+    assert.equal(given.facets.length, 4);
     const again = await dumpAll((await reopen()).copying, 500);
     assert.deepEqual(sorted(again), sorted(given));
+  },
+
+  "goes on with a fold that was begun: what is in the facet counts once, and is marked in it": async ({ port }) => {
+    const [workspace, other] = [newId<WorkspaceId>(), aUidOf(newId<WorkspaceId>(), "other")];
+    const [counted, pinned] = [anEvent({ workspace }), anEvent({ workspace })];
+    await port.copying.load("events", [begun(counted), begun(pinned)]);
+    const { gain: facet } = aFold(counted);
+    const uid = aUidOf(workspace, "ada");
+    await port.profiles.save(workspace, [{ uid, facet, pending: [counted.eventId], expectedRev: 0 }]);
+    const folds = [counted, pinned].map((event) => aFold(event, { facet: other }));
+    for (const _ of [1, 2]) await port.events.fold(workspace, folds);
+    const found = await port.profiles.find(workspace, [uid, other]);
+    assert.deepEqual(
+      [...found].map(([at, stored]) => [at, stored.facet.eventCount]),
+      [[uid, 2]],
+    );
+    for (const { eventId } of folds) assert.equal((await port.events.find(workspace, eventId))?.status, "folded");
   },
 
   "what stands stays as it stands when it is loaded": async ({ port }) => {

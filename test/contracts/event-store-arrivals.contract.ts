@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { EventRecord } from "../../core/event/event.js";
 import { newId, type EventId, type KeyId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import type { Arrival, ArrivalsPage, EventFilter, EventStore } from "../../core/ports/event-store.js";
-import { aDeadLetter, aKeyId, aMark, anEvent, noFold } from "../support/builders.js";
+import { aDeadLetter, aKeyId, aFold, anEvent } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 
 const NOW = 1_772_359_200_000;
@@ -106,10 +106,9 @@ export const arrivalSentences: Contract<EventStore> = {
         events.push(...(await receive(port, workspace, [1, 2, 3], { schemaId, keyId })));
     const marked = events.filter(({ receivedAt }) => receivedAt === NOW + 1);
     const buried = events.filter(({ receivedAt }) => receivedAt === NOW + 2);
-    await port.markFolded(
+    await port.fold(
       workspace,
-      marked.map((event) => aMark(event)),
-      noFold,
+      marked.map((event) => aFold(event)),
     );
     for (const { eventId } of buried) await port.bury(aDeadLetter({ workspace, eventId }));
     const waiting = events.filter((event) => !marked.includes(event) && !buried.includes(event));

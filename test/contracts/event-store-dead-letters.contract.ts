@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { newId, type DeadLetterId, type WorkspaceId } from "../../core/ids.js";
 import type { DeadLetter, EventStore } from "../../core/ports/event-store.js";
-import { aDeadLetter, anEvent, aMark, noFold, HOSTILE_TEXTS } from "../support/builders.js";
+import { aDeadLetter, anEvent, aFold, HOSTILE_TEXTS, counted } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 
 const ALL = { limit: 100, before: null, eventId: null, reason: null };
@@ -22,7 +22,7 @@ export const deadLetterSentences: Contract<EventStore> = {
     const event = anEvent();
     const { workspace, eventId } = event;
     await port.insert(workspace, [event]);
-    await port.markFolded(workspace, [aMark(event)], noFold);
+    await port.fold(workspace, [aFold(event)]);
     const before = await port.find(workspace, eventId);
     await port.bury(aDeadLetter({ workspace, eventId }));
     assert.deepEqual(await port.find(workspace, eventId), before);
@@ -39,13 +39,13 @@ export const deadLetterSentences: Contract<EventStore> = {
   "makes a dead event folded when it folds after all": async ({ port }) => {
     const event = anEvent();
     const { workspace, eventId } = event;
-    const mark = aMark(event);
+    const mark = aFold(event);
     await port.insert(workspace, [event]);
     await port.bury(aDeadLetter({ workspace, eventId }));
-    await port.markFolded(workspace, [mark], noFold);
+    await port.fold(workspace, [mark]);
     const found = await port.find(workspace, eventId);
     assert.deepEqual([found?.status, found?.reason], ["folded", null]);
-    assert.equal(await port.count(workspace, [mark.facet]), 1);
+    assert.equal(await counted(port, workspace, [mark.facet]), 1);
   },
 
   "keeps a dead letter once per id, as it came first": async ({ port }) => {

@@ -1,16 +1,8 @@
 import assert from "node:assert/strict";
 import type { EventRecord, StoredEvent } from "../../core/event/event.js";
-import {
-  newId,
-  type EventId,
-  type KeyId,
-  type ProfileId,
-  type SchemaId,
-  type Uid,
-  type WorkspaceId,
-} from "../../core/ids.js";
+import { newId, type EventId, type KeyId, type ProfileId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import type { EventStore } from "../../core/ports/event-store.js";
-import { aDeadLetter, anEvent, aUidOf, aMark, noFold, HOSTILE_TEXTS } from "../support/builders.js";
+import { aDeadLetter, anEvent, aUidOf, aFold, HOSTILE_TEXTS, counted } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";
 
@@ -79,9 +71,9 @@ export const eventSentences: Contract<EventStore> = {
 
   "answers for a duplicate what became of it": async ({ port }) => {
     const event = anEvent();
-    const mark = aMark(event);
+    const mark = aFold(event);
     await port.insert(event.workspace, [event]);
-    await port.markFolded(event.workspace, [mark], noFold);
+    await port.fold(event.workspace, [mark]);
     const [again] = await port.insert(event.workspace, [event]);
     assert.deepEqual(again, {
       ...asStored(event),
@@ -128,9 +120,9 @@ export const eventSentences: Contract<EventStore> = {
 
   "marks an event as folded, with the profile of that moment": async ({ port }) => {
     const event = anEvent();
-    const mark = aMark(event);
+    const mark = aFold(event);
     await port.insert(event.workspace, [event]);
-    await port.markFolded(event.workspace, [mark], noFold);
+    await port.fold(event.workspace, [mark]);
     assert.deepEqual(await port.find(event.workspace, event.eventId), {
       ...asStored(event),
       status: "folded",
@@ -146,59 +138,28 @@ export const eventSentences: Contract<EventStore> = {
     }));
     const event = anEvent({ dropped: [junk!] });
     await port.insert(event.workspace, [event]);
-    await port.markFolded(event.workspace, [aMark(event, { dropped: [junk!, extra!] })], noFold);
+    await port.fold(event.workspace, [aFold(event, { dropped: [junk!, extra!] })]);
     assert.deepEqual((await port.find(event.workspace, event.eventId))?.dropped, [junk, extra]);
   },
 
   "keeps the first mark when a mark is repeated": async ({ port }) => {
     const event = anEvent();
     const { workspace, eventId } = event;
-    const [first, second] = [aMark(event), aMark(event, { facet: aUidOf(workspace, "other") })];
+    const [first, second] = [aFold(event), aFold(event, { facet: aUidOf(workspace, "other") })];
     await port.insert(workspace, [event]);
-    await port.markFolded(workspace, [first, second], noFold);
-    await port.markFolded(workspace, [second], noFold);
+    await port.fold(workspace, [first, second]);
+    await port.fold(workspace, [second]);
     assert.equal((await port.find(workspace, eventId))?.profileIdThen, first.profileIdThen);
-    assert.equal(await port.count(workspace, [first.facet]), 1);
-    assert.equal(await port.count(workspace, [second.facet]), 0);
-  },
-
-  "folds into the facet that the event was given first, also beside a call under way": async ({ port }) => {
-    const event = anEvent();
-    const { workspace } = event;
-    const [first, second] = [aMark(event), aMark(event, { facet: aUidOf(workspace, "other") })];
-    const asked: (readonly Uid[])[] = [];
-    await port.insert(workspace, [event]);
-    await port.markFolded(workspace, [first], async (facets) => {
-      asked.push(facets);
-      await port.markFolded(workspace, [second], async (beside) => void asked.push(beside));
-    });
-    await port.markFolded(workspace, [second, second], async (facets) => void asked.push(facets));
-    const { facet } = first;
-    assert.deepEqual(asked, [[facet], [facet], [facet, facet]]);
-  },
-
-  "folds into the facet that the event was given first, also when that fold failed": async ({ port }) => {
-    const [event, other] = [anEvent(), anEvent()];
-    const { workspace } = event;
-    const own = { ...other, workspace };
-    await port.insert(workspace, [event, own]);
-    const first = aMark(event);
-    const failing = port.markFolded(workspace, [first], () => Promise.reject(new Error("the fold failed")));
-    await assert.rejects(failing, /the fold failed/);
-    const marks = [aMark(own), aMark(event, { facet: aUidOf(workspace, "other") })];
-    let asked: readonly Uid[] = [];
-    await port.markFolded(workspace, marks, async (facets) => void (asked = facets));
-    assert.deepEqual(asked, [marks[0]!.facet, first.facet]);
-    assert.equal((await port.find(workspace, event.eventId))?.facet, first.facet);
-    assert.equal(await port.count(workspace, [aUidOf(workspace, "other")]), 0);
+    assert.equal(await counted(port, workspace, [first.facet]), 1);
+    assert.equal(await counted(port, workspace, [second.facet]), 0);
   },
 
   "marks many events in one call": async ({ port }) => {
     const workspace = newWorkspace();
     const events = eventsOf(workspace, 150);
     await port.insert(workspace, events);
-    const marks = events.map((event) => aMark(event));
-    await port.markFolded(workspace, marks, noFold);
+    const marks = events.map((event) => aFold(event));
+    await port.fold(workspace, marks);
     for (const [n, { eventId }] of events.entries())
       assert.equal((await port.find(workspace, eventId))?.profileIdThen, marks[n]!.profileIdThen);
   },
@@ -217,7 +178,7 @@ export const eventSentences: Contract<EventStore> = {
     for (const event of [a, b]) assert.deepEqual(await port.find(event.workspace, event.eventId), asStored(event));
   },
 
-  "markFolded keeps workspaces apart": async ({ port }) => {
+  "fold keeps the events of workspaces apart": async ({ port }) => {
     const eventId = newId<EventId>();
     const [a, b] = [anEvent({ eventId }), anEvent({ eventId })];
     for (const event of [a, b]) await port.insert(event.workspace, [event]);
@@ -227,12 +188,12 @@ export const eventSentences: Contract<EventStore> = {
     ] as const) {
       const lone = anEvent({ workspace: one.workspace });
       await port.insert(one.workspace, [lone]);
-      await port.markFolded(other.workspace, [{ ...aMark(lone), facet: aUidOf(other.workspace, "x") }], noFold);
-      await port.markFolded(other.workspace, [aMark(lone)], noFold).catch(() => {});
+      await port.fold(other.workspace, [{ ...aFold(lone), facet: aUidOf(other.workspace, "x") }]);
+      await port.fold(other.workspace, [aFold(lone)]).catch(() => {});
       assert.equal((await port.find(one.workspace, lone.eventId))?.status, "stored");
-      assert.equal(await port.count(other.workspace, [aUidOf(other.workspace, "x")]), 0);
+      assert.equal(await counted(port, other.workspace, [aUidOf(other.workspace, "x")]), 0);
     }
-    await port.markFolded(a.workspace, [aMark(a)], noFold);
+    await port.fold(a.workspace, [aFold(a)]);
     assert.equal((await port.find(a.workspace, eventId))?.status, "folded");
     assert.equal((await port.find(b.workspace, eventId))?.status, "stored");
   },
@@ -240,16 +201,16 @@ export const eventSentences: Contract<EventStore> = {
   "keeps events, marks and dead letters across close and reopen": async ({ port, reopen }) => {
     const workspace = newWorkspace();
     const [plain, folded, dead] = eventsOf(workspace, 3) as [EventRecord, EventRecord, EventRecord];
-    const mark = aMark(folded, { profileIdThen: newId<ProfileId>() });
+    const mark = aFold(folded, { profileIdThen: newId<ProfileId>() });
     const letter = aDeadLetter({ workspace, eventId: dead.eventId });
     await port.insert(workspace, [plain, folded, dead]);
-    await port.markFolded(workspace, [mark], noFold);
+    await port.fold(workspace, [mark]);
     await port.bury(letter);
     const again = await reopen();
     assert.deepEqual(await again.find(workspace, plain.eventId), asStored(plain));
     assert.equal((await again.find(workspace, folded.eventId))?.profileIdThen, mark.profileIdThen);
     assert.equal((await again.find(workspace, dead.eventId))?.status, "dead");
-    assert.equal(await again.count(workspace, [mark.facet]), 1);
+    assert.equal(await counted(again, workspace, [mark.facet]), 1);
     const page = { limit: 10, before: null, eventId: null, reason: null };
     assert.deepEqual(await again.deadLetters(workspace, page), [letter]);
     assert.deepEqual(await again.insert(workspace, [{ ...plain, folds: false }]), [asStored(plain)]);
@@ -268,9 +229,8 @@ export const eventSentences: Contract<EventStore> = {
     await port.close();
     await rejectsAsUnavailable(() => port.insert(workspace, [event]));
     await rejectsAsUnavailable(() => port.find(workspace, eventId));
-    await rejectsAsUnavailable(() => port.markFolded(workspace, [aMark(event)], noFold));
+    await rejectsAsUnavailable(() => port.fold(workspace, [aFold(event)]));
     await rejectsAsUnavailable(() => port.timeline(workspace, [aUidOf(workspace, "x")], page));
-    await rejectsAsUnavailable(() => port.count(workspace, [aUidOf(workspace, "x")]));
     await rejectsAsUnavailable(() => port.bury(aDeadLetter()));
     await rejectsAsUnavailable(() =>
       port.deadLetters(workspace, { ...page, before: null, eventId: null, reason: null }),

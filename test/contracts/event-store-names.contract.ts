@@ -3,7 +3,7 @@ import { identifierKey, type EventRecord, type Identifier } from "../../core/eve
 import { encodeMessage } from "../../core/event/message.js";
 import { newId, type EventId, type WorkspaceId } from "../../core/ids.js";
 import type { DeadLetter, EventStore, Naming } from "../../core/ports/event-store.js";
-import { aDeadLetter, aMark, anEvent, aUidOf, noFold, tombOf } from "../support/builders.js";
+import { aDeadLetter, aFold, anEvent, aUidOf, tombOf } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 
 const email = (value: string): Identifier => ({ namespace: "email", value });
@@ -50,7 +50,7 @@ export const nameSentences: Contract<EventStore> = {
   "does not find an event that was folded after all": async ({ port }) => {
     const event = anEvent({ folds: false, identifiers: [ADA] });
     await port.insert(event.workspace, [event]);
-    await port.markFolded(event.workspace, [aMark(event)], noFold);
+    await port.fold(event.workspace, [aFold(event)]);
     assert.deepEqual(await found(port, event.workspace, ADA), []);
   },
 
@@ -101,8 +101,8 @@ export const nameSentences: Contract<EventStore> = {
     const events = Array.from({ length: 5 }, () => anEvent({ workspace }));
     const [x, y] = [aUidOf(workspace, "x"), aUidOf(workspace, "y")];
     await port.insert(workspace, [...events, anEvent({ workspace })]);
-    const marks = events.map((event, n) => aMark(event, { facet: n < 3 ? x : y }));
-    await port.markFolded(workspace, marks, noFold);
+    const marks = events.map((event, n) => aFold(event, { facet: n < 3 ? x : y }));
+    await port.fold(workspace, marks);
     const ids = events.map(({ eventId }) => eventId);
     assert.deepEqual((await port.foldedInto(workspace, [x, y], 10)).toSorted(), ids.toSorted());
     assert.deepEqual((await port.foldedInto(workspace, [x], 10)).toSorted(), ids.slice(0, 3).toSorted());
@@ -130,8 +130,8 @@ export const nameSentences: Contract<EventStore> = {
       const ids = letter?.kind === "letter" ? [letter.letter.deadLetterId] : [];
       assert.equal(await port.removeLetters(other.workspace, ids), 0);
       assert.deepEqual(await port.naming(own.workspace, tombsOf(own.workspace, ...own.identifiers), ALL), ours);
-      const mark = aMark(own);
-      await port.markFolded(own.workspace, [mark], noFold);
+      const mark = aFold(own);
+      await port.fold(own.workspace, [mark]);
       assert.deepEqual(await port.foldedInto(other.workspace, [mark.facet], 10), []);
       assert.deepEqual(await port.foldedInto(own.workspace, [mark.facet], 10), [eventId]);
     }

@@ -1,13 +1,22 @@
-import { catalogBackends, eventBackends, graphBackends, profileBackends, queueBackends } from "../support/backends.js";
+import {
+  catalogBackends,
+  eventBackends,
+  foldBackends,
+  graphBackends,
+  profileBackends,
+  queueBackends,
+} from "../support/backends.js";
 import { runContract } from "../support/contract.js";
 import { catalogStoreContract } from "./catalog-store.contract.js";
 import { eventQueueContract } from "./event-queue.contract.js";
 import { eventStoreContract } from "./event-store.contract.js";
+import { foldContract } from "./fold.contract.js";
 import { identityGraphContracts } from "./identity-graph.contract.js";
 import { profileStoreContract } from "./profile-store.contract.js";
 
 runContract("EventQueue", eventQueueContract, queueBackends);
 runContract("EventStore", eventStoreContract, eventBackends);
+runContract("EventStore.fold", foldContract, foldBackends);
 runContract("ProfileStore", profileStoreContract, profileBackends);
 runContract("CatalogStore", catalogStoreContract, catalogBackends);
 for (const [port, contract] of Object.entries(identityGraphContracts)) runContract(port, contract, graphBackends);

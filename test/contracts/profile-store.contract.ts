@@ -10,6 +10,7 @@ const aFacet = (traits: Readonly<Record<string, Trait>> = {}): Facet => ({
   traits: new Map(Object.entries(traits)),
   firstSeen: "2026-01-01T00:00:00.000000001Z",
   lastSeen: "2026-02-01T00:00:00.000000000Z",
+  eventCount: 2,
 });
 const aTrait = (value: Scalar): Trait => ({ merge: "min", value });
 const workspace = (): WorkspaceId => newId<WorkspaceId>();
@@ -20,8 +21,11 @@ export const profileStoreContract: Contract<ProfileStore> = {
   "finds only the facets that exist": async ({ port }) => {
     const ws = workspace();
     const [known, unknown] = uidsOf(ws, 2) as [Uid, Uid];
-    await port.save(ws, [{ uid: known, facet: aFacet(), expectedRev: 0 }]);
-    assert.deepEqual(await port.find(ws, [known, unknown, known]), new Map([[known, { facet: aFacet(), rev: 1 }]]));
+    await port.save(ws, [{ uid: known, facet: aFacet(), pending: [], expectedRev: 0 }]);
+    assert.deepEqual(
+      await port.find(ws, [known, unknown, known]),
+      new Map([[known, { facet: aFacet(), pending: [], rev: 1 }]]),
+    );
     assert.deepEqual(await port.find(ws, []), new Map());
     assert.deepEqual(await port.save(ws, []), []);
   },
@@ -37,12 +41,14 @@ export const profileStoreContract: Contract<ProfileStore> = {
       max: { merge: "max", value: Number.MAX_SAFE_INTEGER },
       union: { merge: "union", values: ["a", 1, true, null, 1e-300] },
       empty: { merge: "union", values: [] },
+      sum: { merge: "sum", units: -(10n ** 24n) - 1n },
+      count: { merge: "count", count: Number.MAX_SAFE_INTEGER },
     });
-    const unseen: Facet = { traits: new Map(), firstSeen: null, lastSeen: null };
+    const unseen: Facet = { traits: new Map(), firstSeen: null, lastSeen: null, eventCount: 0 };
     const other = aUidOf(ws, "unseen");
     await port.save(ws, [
-      { uid, facet, expectedRev: 0 },
-      { uid: other, facet: unseen, expectedRev: 0 },
+      { uid, facet, pending: [], expectedRev: 0 },
+      { uid: other, facet: unseen, pending: [], expectedRev: 0 },
     ]);
     const found = await port.find(ws, [uid, other]);
     assert.deepEqual(found.get(uid)?.facet, facet);
@@ -54,8 +60,8 @@ export const profileStoreContract: Contract<ProfileStore> = {
     for (const text of HOSTILE_TEXTS) {
       const uid = aUidOf(ws, text);
       const facet: Facet = { ...aFacet(), traits: new Map([[text, aTrait(text)]]) };
-      assert.deepEqual(await port.save(ws, [{ uid, facet, expectedRev: 0 }]), [true]);
-      assert.deepEqual(await port.find(ws, [uid]), new Map([[uid, { facet, rev: 1 }]]));
+      assert.deepEqual(await port.save(ws, [{ uid, facet, pending: [], expectedRev: 0 }]), [true]);
+      assert.deepEqual(await port.find(ws, [uid]), new Map([[uid, { facet, pending: [], rev: 1 }]]));
     }
     const all = await port.find(
       ws,
@@ -68,27 +74,34 @@ export const profileStoreContract: Contract<ProfileStore> = {
     const ws = workspace();
     const uid = aUidOf(ws, "ada");
     for (const rev of [0, 1, 2]) {
-      assert.deepEqual(await port.save(ws, [{ uid, facet: aFacet({ n: aTrait(rev) }), expectedRev: rev }]), [true]);
-      assert.deepEqual((await port.find(ws, [uid])).get(uid), { facet: aFacet({ n: aTrait(rev) }), rev: rev + 1 });
+      assert.deepEqual(
+        await port.save(ws, [{ uid, facet: aFacet({ n: aTrait(rev) }), pending: [], expectedRev: rev }]),
+        [true],
+      );
+      assert.deepEqual((await port.find(ws, [uid])).get(uid), {
+        facet: aFacet({ n: aTrait(rev) }),
+        pending: [],
+        rev: rev + 1,
+      });
     }
   },
 
   "answers false for a lost race, in order, and changes nothing there": async ({ port }) => {
     const ws = workspace();
     const [taken, missing, fresh] = uidsOf(ws, 3) as [Uid, Uid, Uid];
-    await port.save(ws, [{ uid: taken, facet: aFacet({ n: aTrait("kept") }), expectedRev: 0 }]);
+    await port.save(ws, [{ uid: taken, facet: aFacet({ n: aTrait("kept") }), pending: [], expectedRev: 0 }]);
     const facet = aFacet({ n: aTrait("lost") });
     const saves = [
-      { uid: taken, facet, expectedRev: 0 },
-      { uid: fresh, facet, expectedRev: 0 },
-      { uid: taken, facet, expectedRev: 2 },
-      { uid: missing, facet, expectedRev: 1 },
+      { uid: taken, facet, pending: [], expectedRev: 0 },
+      { uid: fresh, facet, pending: [], expectedRev: 0 },
+      { uid: taken, facet, pending: [], expectedRev: 2 },
+      { uid: missing, facet, pending: [], expectedRev: 1 },
     ];
     assert.deepEqual(await port.save(ws, saves), [false, true, false, false]);
     const found = await port.find(ws, [taken, missing, fresh]);
-    assert.deepEqual(found.get(taken), { facet: aFacet({ n: aTrait("kept") }), rev: 1 });
+    assert.deepEqual(found.get(taken), { facet: aFacet({ n: aTrait("kept") }), pending: [], rev: 1 });
     assert.equal(found.has(missing), false);
-    assert.deepEqual(found.get(fresh), { facet, rev: 1 });
+    assert.deepEqual(found.get(fresh), { facet, pending: [], rev: 1 });
   },
 
   "lets one of many concurrent saves of a rev win": async ({ port }) => {
@@ -96,12 +109,13 @@ export const profileStoreContract: Contract<ProfileStore> = {
     const uid = aUidOf(ws, "ada");
     for (const expectedRev of [0, 1]) {
       const race = Array.from({ length: 50 }, (_, n) =>
-        port.save(ws, [{ uid, facet: aFacet({ n: aTrait(n) }), expectedRev }]),
+        port.save(ws, [{ uid, facet: aFacet({ n: aTrait(n) }), pending: [], expectedRev }]),
       );
       const won = (await Promise.all(race)).flatMap(([saved], n) => (saved ? [n] : []));
       assert.equal(won.length, 1);
       assert.deepEqual((await port.find(ws, [uid])).get(uid), {
         facet: aFacet({ n: aTrait(won[0]!) }),
+        pending: [],
         rev: expectedRev + 1,
       });
     }
@@ -110,7 +124,7 @@ export const profileStoreContract: Contract<ProfileStore> = {
   "saves a uid that stands twice in one call once": async ({ port }) => {
     const ws = workspace();
     const uid = aUidOf(ws, "ada");
-    const saves = [1, 2].map((n) => ({ uid, facet: aFacet({ n: aTrait(n) }), expectedRev: 0 }));
+    const saves = [1, 2].map((n) => ({ uid, facet: aFacet({ n: aTrait(n) }), pending: [], expectedRev: 0 }));
     assert.equal((await port.save(ws, saves)).filter(Boolean).length, 1);
     assert.equal((await port.find(ws, [uid])).get(uid)?.rev, 1);
   },
@@ -120,7 +134,7 @@ export const profileStoreContract: Contract<ProfileStore> = {
     const uids = uidsOf(ws, 2_500);
     const saved = await port.save(
       ws,
-      uids.map((uid, n) => ({ uid, facet: aFacet({ n: aTrait(n) }), expectedRev: 0 })),
+      uids.map((uid, n) => ({ uid, facet: aFacet({ n: aTrait(n) }), pending: [], expectedRev: 0 })),
     );
     assert.ok(saved.every(Boolean));
     const found = await port.find(ws, uids);
@@ -133,13 +147,13 @@ export const profileStoreContract: Contract<ProfileStore> = {
   "find keeps workspaces apart": async ({ port }) => {
     const [a, b] = [workspace(), workspace()];
     for (const ws of [a, b])
-      await port.save(ws, [{ uid: aUidOf(ws, "ada"), facet: aFacet({ in: aTrait(ws) }), expectedRev: 0 }]);
+      await port.save(ws, [{ uid: aUidOf(ws, "ada"), facet: aFacet({ in: aTrait(ws) }), pending: [], expectedRev: 0 }]);
     for (const [own, other] of [
       [a, b],
       [b, a],
     ] as const) {
       const found = await port.find(own, [aUidOf(own, "ada"), aUidOf(other, "ada")]);
-      assert.deepEqual([...found], [[aUidOf(own, "ada"), { facet: aFacet({ in: aTrait(own) }), rev: 1 }]]);
+      assert.deepEqual([...found], [[aUidOf(own, "ada"), { facet: aFacet({ in: aTrait(own) }), pending: [], rev: 1 }]]);
     }
   },
 
@@ -150,21 +164,26 @@ export const profileStoreContract: Contract<ProfileStore> = {
       [b, a],
     ] as const) {
       const uid = aUidOf(own, "ada");
-      await port.save(own, [{ uid, facet: aFacet({ in: aTrait(own) }), expectedRev: 0 }]);
-      const foreign = { uid, facet: aFacet({ in: aTrait(other) }), expectedRev: 1 };
+      await port.save(own, [{ uid, facet: aFacet({ in: aTrait(own) }), pending: [], expectedRev: 0 }]);
+      const foreign = { uid, facet: aFacet({ in: aTrait(other) }), pending: [], expectedRev: 1 };
       await port.save(other, [foreign]).catch(() => []);
-      assert.deepEqual((await port.find(own, [uid])).get(uid), { facet: aFacet({ in: aTrait(own) }), rev: 1 });
+      assert.deepEqual((await port.find(own, [uid])).get(uid), {
+        facet: aFacet({ in: aTrait(own) }),
+        pending: [],
+        rev: 1,
+      });
     }
   },
 
   "removes facets, and answers how many there were": async ({ port }) => {
     const ws = workspace();
     const [ada, bob, nobody] = ["ada", "bob", "nobody"].map((name) => aUidOf(ws, name)) as [Uid, Uid, Uid];
-    for (const uid of [ada, bob]) await port.save(ws, [{ uid, facet: aFacet({ n: aTrait(1) }), expectedRev: 0 }]);
+    for (const uid of [ada, bob])
+      await port.save(ws, [{ uid, facet: aFacet({ n: aTrait(1) }), pending: [], expectedRev: 0 }]);
     assert.equal(await port.remove(ws, [ada, nobody]), 1);
     assert.deepEqual([...(await port.find(ws, [ada, bob])).keys()], [bob]);
     assert.equal(await port.remove(ws, [ada]), 0);
-    const late = { uid: ada, facet: aFacet({ n: aTrait(2) }) };
+    const late = { uid: ada, facet: aFacet({ n: aTrait(2) }), pending: [] };
     assert.deepEqual(await port.save(ws, [{ ...late, expectedRev: 1 }]), [false], "a save that read it before loses");
     assert.deepEqual(await port.save(ws, [{ ...late, expectedRev: 0 }]), [true]);
   },
@@ -172,7 +191,7 @@ export const profileStoreContract: Contract<ProfileStore> = {
   "remove keeps workspaces apart": async ({ port }) => {
     const [a, b] = [workspace(), workspace()];
     for (const ws of [a, b])
-      await port.save(ws, [{ uid: aUidOf(ws, "ada"), facet: aFacet({ in: aTrait(ws) }), expectedRev: 0 }]);
+      await port.save(ws, [{ uid: aUidOf(ws, "ada"), facet: aFacet({ in: aTrait(ws) }), pending: [], expectedRev: 0 }]);
     for (const [own, other] of [
       [a, b],
       [b, a],
@@ -185,10 +204,13 @@ export const profileStoreContract: Contract<ProfileStore> = {
   "keeps facets across close and reopen": async ({ port, reopen }) => {
     const ws = workspace();
     const uid = aUidOf(ws, "ada");
-    await port.save(ws, [{ uid, facet: aFacet({ n: aTrait(1) }), expectedRev: 0 }]);
-    await port.save(ws, [{ uid, facet: aFacet({ n: aTrait(2) }), expectedRev: 1 }]);
+    await port.save(ws, [{ uid, facet: aFacet({ n: aTrait(1) }), pending: [], expectedRev: 0 }]);
+    await port.save(ws, [{ uid, facet: aFacet({ n: aTrait(2) }), pending: [], expectedRev: 1 }]);
     const again = await reopen();
-    assert.deepEqual(await again.find(ws, [uid]), new Map([[uid, { facet: aFacet({ n: aTrait(2) }), rev: 2 }]]));
+    assert.deepEqual(
+      await again.find(ws, [uid]),
+      new Map([[uid, { facet: aFacet({ n: aTrait(2) }), pending: [], rev: 2 }]]),
+    );
   },
 
   "is ready while it is open, and may be closed twice": async ({ port }) => {
@@ -202,7 +224,9 @@ export const profileStoreContract: Contract<ProfileStore> = {
     await port.close();
     await rejectsAsUnavailable(() => port.find(ws, [aUidOf(ws, "ada")]));
     await rejectsAsUnavailable(() => port.find(ws, []));
-    await rejectsAsUnavailable(() => port.save(ws, [{ uid: aUidOf(ws, "ada"), facet: aFacet(), expectedRev: 0 }]));
+    await rejectsAsUnavailable(() =>
+      port.save(ws, [{ uid: aUidOf(ws, "ada"), facet: aFacet(), pending: [], expectedRev: 0 }]),
+    );
     await rejectsAsUnavailable(() => port.ready());
   },
 };

@@ -16,7 +16,7 @@ async function timed(ask: () => Promise<Answer>): Promise<Answer & { readonly ms
 
 describe("A read that waits", () => {
   let release = (): void => {};
-  /** Marks come to stand only once they are released, as with a slow store. */
+  /** Folds come to stand only once they are released, as with a slow store. */
   let released = Promise.resolve();
   const hold = (): void => {
     released = new Promise((resolve) => (release = resolve));
@@ -28,9 +28,9 @@ describe("A read that waits", () => {
         ...backends,
         events: {
           ...backends.events,
-          markFolded: async (...given) => {
+          fold: async (...given) => {
             await released;
-            return backends.events.markFolded(...given);
+            return backends.events.fold(...given);
           },
         },
       }),

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { catalogStoreContract } from "../contracts/catalog-store.contract.js";
 import { eventQueueContract } from "../contracts/event-queue.contract.js";
 import { eventStoreContract } from "../contracts/event-store.contract.js";
+import { foldContract } from "../contracts/fold.contract.js";
 import { identityGraphContracts } from "../contracts/identity-graph.contract.js";
 import { profileStoreContract } from "../contracts/profile-store.contract.js";
 import { CONTRACT } from "../support/house/contract-table.js";
@@ -47,7 +48,7 @@ function isHere(file: string): boolean {
 /** The contract of each port. */
 const CONTRACTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   EventQueue: eventQueueContract,
-  EventStore: eventStoreContract,
+  EventStore: { ...eventStoreContract, ...foldContract },
   ProfileStore: profileStoreContract,
   CatalogStore: catalogStoreContract,
   ...identityGraphContracts,

@@ -9,7 +9,7 @@ import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
 import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
 import { openEmbedded } from "../../store/embedded/open.js";
 import { onError, temporaryFolder } from "../support/backends.js";
-import { aDataset, aDeadLetter, aKey, aMark, anEvent, aWorkspace, noFold, tombOf } from "../support/builders.js";
+import { aDataset, aDeadLetter, aKey, aFold, anEvent, aWorkspace, tombOf } from "../support/builders.js";
 import { createRandom, SEED } from "../support/random.js";
 
 const DAY_MS = 86_400_000;
@@ -95,12 +95,12 @@ describe("retention", () => {
       anEvent(old),
     ] as const;
     await events.insert(workspace, [folded, dead, stored, waiting]);
-    await events.markFolded(workspace, [aMark(folded)], noFold);
+    await events.fold(workspace, [aFold(folded)]);
     await events.bury(aDeadLetter({ workspace, eventId: dead.eventId }));
     await walk(NOW);
     assert.deepEqual(await statuses([folded, dead, stored, waiting]), ["dropped", "dropped", "dropped", "stored"]);
     assert.deepEqual(await events.deadLetters(workspace, { limit: 9, before: null, eventId: null, reason: null }), []);
-    await events.markFolded(workspace, [aMark(waiting)], noFold);
+    await events.fold(workspace, [aFold(waiting)]);
     await walk(NOW);
     assert.deepEqual(await statuses([waiting]), ["dropped"]);
   });

@@ -4,7 +4,7 @@ import { newId, type EventId, type WorkspaceId } from "../../core/ids.js";
 import type { FacetSave } from "../../core/ports/profile-store.js";
 import { createMongoEventStore } from "../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../store/mongo/profiles.js";
-import { aDeadLetter, anEvent, aUidOf, aMark, noFold, tombOf } from "../support/builders.js";
+import { aDeadLetter, anEvent, aUidOf, aFold, tombOf } from "../support/builders.js";
 import { withDatabase } from "../support/servers/mongo-backend.js";
 import { serversUnderTest } from "../support/servers/servers.js";
 
@@ -14,6 +14,7 @@ const facetNamed = (name: string): FacetSave["facet"] => ({
   traits: new Map([[name, { merge: "min", value: 1 }]]),
   firstSeen: null,
   lastSeen: null,
+  eventCount: 0,
 });
 const named = (facet: FacetSave["facet"] | undefined): string | undefined => [...(facet?.traits.keys() ?? [])][0];
 
@@ -24,9 +25,9 @@ describe("events in MongoDB", () => {
       const events = await createMongoEventStore({ mongo, tombOf });
       const event = anEvent();
       const { workspace, eventId } = event;
-      const mark = aMark(event);
+      const mark = aFold(event);
       await events.insert(workspace, [event]);
-      await events.markFolded(workspace, [mark], noFold);
+      await events.fold(workspace, [mark]);
       const documents = mongo.db.collection<{ _id: string; message: Buffer }>("events");
       const stored = await documents.findOne({ _id: `${workspace}:${eventId}` });
       const message = Buffer.from(stored!.message);
@@ -87,7 +88,7 @@ describe("events in MongoDB", () => {
       const payload = Buffer.from('{"$where":"x","a.b":1,"_bsontype":"ObjectID","__proto__":1,"canary":2}');
       const event = anEvent({ payload });
       await events.insert(event.workspace, [event]);
-      await events.markFolded(event.workspace, [aMark(event)], noFold);
+      await events.fold(event.workspace, [aFold(event)]);
       await events.bury(aDeadLetter({ workspace: event.workspace, eventId: event.eventId }));
       const kept = await mongo.db.collection("events").findOne();
       const names = [
@@ -135,6 +136,7 @@ describe("facets in MongoDB", () => {
       const save = (n: number, name: string, expectedRev: number): FacetSave => ({
         uid: uids[n]!,
         facet: facetNamed(name),
+        pending: [],
         expectedRev,
       });
       const all = uids.map((_, n) => n);
@@ -169,7 +171,7 @@ describe("facets in MongoDB", () => {
             const facet = facetNamed(`process-${process}`);
             return store.save(
               workspace,
-              shuffled.map((uid) => ({ uid, facet, expectedRev: rev })),
+              shuffled.map((uid) => ({ uid, facet, pending: [], expectedRev: rev })),
             );
           }),
         );

@@ -5,7 +5,7 @@ import type { EventStore } from "../../core/ports/event-store.js";
 import { createMongoEventStore } from "../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../store/mongo/profiles.js";
 import { openMongo, type Mongo } from "../../store/mongo/open.js";
-import { aDeadLetter, anEvent, aUidOf, aMark, noFold, tombOf } from "../support/builders.js";
+import { aDeadLetter, anEvent, aUidOf, aFold, tombOf } from "../support/builders.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 import { aDatabaseUrl, dropMongo, openTestMongo } from "../support/servers/mongo-backend.js";
 import { openFakeMongo, openMongoProxy, type MongoProxy } from "../support/servers/mongo-faults.js";
@@ -48,9 +48,8 @@ async function refusesAll(mongo: Mongo, events: EventStore, limitMs: number): Pr
     () => mongo.ready(),
     () => events.insert(workspace, [event]),
     () => events.find(workspace, eventId),
-    () => events.markFolded(workspace, [aMark(event)], noFold),
+    () => events.fold(workspace, [aFold(event)]),
     () => events.timeline(workspace, profiles.uids, page),
-    () => events.count(workspace, profiles.uids),
     () => events.bury(aDeadLetter()),
     () => events.deadLetters(workspace, { ...page, eventId: null, reason: null }),
   ];
@@ -163,11 +162,11 @@ describe("MongoDB answers that a write is not safe", () => {
         isReady = true;
         const event = anEvent();
         const uid = aUidOf(event.workspace, "ada");
-        const facet = { traits: new Map(), firstSeen: null, lastSeen: null };
+        const facet = { traits: new Map(), firstSeen: null, lastSeen: null, eventCount: 0 };
         await rejectsAsUnavailable(() => events.insert(event.workspace, [event]));
-        await rejectsAsUnavailable(() => events.markFolded(event.workspace, [aMark(event)], noFold));
-        await rejectsAsUnavailable(() => profiles.save(event.workspace, [{ uid, facet, expectedRev: 0 }]));
-        await rejectsAsUnavailable(() => profiles.save(event.workspace, [{ uid, facet, expectedRev: 3 }]));
+        await rejectsAsUnavailable(() => events.fold(event.workspace, [aFold(event)]));
+        await rejectsAsUnavailable(() => profiles.save(event.workspace, [{ uid, facet, pending: [], expectedRev: 0 }]));
+        await rejectsAsUnavailable(() => profiles.save(event.workspace, [{ uid, facet, pending: [], expectedRev: 3 }]));
         if (reply["writeErrors"] === undefined || reply["writeConcernError"] !== undefined)
           await rejectsAsUnavailable(() => events.bury(aDeadLetter()));
       } finally {

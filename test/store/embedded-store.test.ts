@@ -11,7 +11,7 @@ import { ConfigError } from "../../core/config.js";
 import { openEmbedded, type EmbeddedStore } from "../../store/embedded/open.js";
 import { createTables } from "../../store/embedded/schema.js";
 import { onError, temporaryFolder } from "../support/backends.js";
-import { anEvent, aMark, noFold, tombOf } from "../support/builders.js";
+import { anEvent, aFold, tombOf } from "../support/builders.js";
 import { killChildren, startChild } from "../support/service/child.js";
 import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 
@@ -179,10 +179,10 @@ describe("The embedded store", () => {
     const { database } = await open();
     const events = createEmbeddedEventStore({ database, tombOf });
     const event = anEvent();
-    const mark = aMark(event);
+    const mark = aFold(event);
     const { workspace, eventId } = event;
     await events.insert(workspace, [event]);
-    await events.markFolded(workspace, [mark], noFold);
+    await events.fold(workspace, [mark]);
     const [message] = database.prepare("SELECT message FROM events").get([]) as [Buffer];
     for (const position of [5, message.length - 2]) {
       const flipped = Buffer.from(message);

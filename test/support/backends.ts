@@ -16,6 +16,7 @@ import { openEmbedded } from "../../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
 import { createEmbeddedQueue } from "../../store/embedded/queue/queue.js";
 import { createTables } from "../../store/embedded/schema.js";
+import { bothOf, type FoldPlace } from "../contracts/fold.contract.js";
 import type { Backend } from "./contract.js";
 import { tombOf } from "./builders.js";
 import { SERVERS } from "./servers/servers.js";
@@ -67,6 +68,12 @@ export const eventBackends: readonly Backend<EventStore>[] = [
 export const profileBackends: readonly Backend<ProfileStore>[] = [
   embedded("SQLite", (database) => createEmbeddedProfileStore({ database })),
   ...(onServers?.profiles ?? []),
+];
+export const foldBackends: readonly Backend<FoldPlace>[] = [
+  embedded("SQLite", (database) =>
+    bothOf(createEmbeddedEventStore({ database, tombOf }), createEmbeddedProfileStore({ database })),
+  ),
+  ...(onServers?.folds ?? []),
 ];
 export const catalogBackends: readonly Backend<CatalogStore>[] = [
   embedded("SQLite", (database) => createEmbeddedCatalog({ database })),

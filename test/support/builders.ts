@@ -15,7 +15,8 @@ import {
   type WorkspaceId,
 } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
-import type { DeadLetter, FoldMark } from "../../core/ports/event-store.js";
+import type { DeadLetter, EventStore, Fold } from "../../core/ports/event-store.js";
+import { facetOf } from "../../core/profile/fold.js";
 
 /** Values that some store somewhere cuts, folds, escapes or splits. */
 export const HOSTILE_TEXTS: readonly string[] = [
@@ -62,16 +63,19 @@ export const aKeyOf = (workspace: WorkspaceId, value: string, namespace = "user_
 /** The same uid for the same value: each workspace has its own. */
 export const aUidOf = (workspace: WorkspaceId, value: string): Uid => v5(value, workspace) as Uid;
 
-/** For marks whose fold is of no interest. */
-export const noFold = async (): Promise<void> => undefined;
-
-export const aMark = (event: EventRecord, changes: Partial<FoldMark> = {}): FoldMark => ({
+/** Of an event without traits. */
+export const aFold = (event: EventRecord, changes: Partial<Fold> = {}): Fold => ({
   eventId: event.eventId,
   facet: aUidOf(event.workspace, event.identifiers[0]!.value),
   profileIdThen: newId<ProfileId>(),
   dropped: [],
+  gain: facetOf({ eventId: event.eventId, effectiveTs: event.effectiveTs, traits: [] }),
   ...changes,
 });
+
+/** How many folded events these facets have. */
+export const counted = async (port: EventStore, workspace: WorkspaceId, facets: readonly Uid[]): Promise<number> =>
+  (await port.timeline(workspace, facets, { limit: 1_000, bytesMax: Infinity, before: null })).length;
 
 export const aDeadLetter = (changes: Partial<DeadLetter> = {}): DeadLetter => ({
   deadLetterId: newId<DeadLetterId>(),

@@ -8,7 +8,7 @@ import {
 } from "../../core/event/event.js";
 import type { Contribution, Facet } from "../../core/profile/facet.js";
 import { facetToJson } from "../../core/profile/facet-json.js";
-import { emptyFacet, facetOf, joinFacets } from "../../core/profile/fold.js";
+import { emptyFacet, facetOf, addFacets } from "../../core/profile/fold.js";
 import type { EventId, IdentifierKey, KeyId, SchemaId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Log } from "../../core/log.js";
 import { NO_METRICS } from "../../core/metrics.js";
@@ -27,7 +27,7 @@ const SCHEMA = "page-view" as SchemaId;
 
 export const idOf = (n: number): EventId => `00000000-0000-7000-8000-${String(n).padStart(12, "0")}` as EventId;
 
-/** An event that folds: `city` is latest, `tag` a union. A `poison` in the payload is a mistake of it, a `fault` one of the program. */
+/** An event that folds: `city` is latest and counted, `tag` a union and added up. A `poison` in the payload is a mistake of it, a `fault` one of the program. */
 export const anEvent = (
   n: number,
   { payload, ...rest }: Partial<Omit<EventRecord, "payload">> & { payload?: unknown } = {},
@@ -59,15 +59,21 @@ export const delivered = (event: EventRecord, attempts = 0, crashes = 0): Delive
   crashes,
 });
 
-const MERGES = { city: "latest", tag: "union" } as const;
+const MERGES = [
+  ["city", "city", "latest"],
+  ["tag", "tag", "union"],
+  ["tag", "total", "sum"],
+  ["city", "cities", "count"],
+] as const;
 
 function contribute(_schema: unknown, payload: unknown): Contribution["traits"] {
   const fields = payload as Readonly<Record<string, string | number | undefined>>;
   if (fields["poison"] !== undefined) throw new AppError("validation_failed", `cannot read ${fields["poison"]}`);
   if (fields["fault"] !== undefined) throw new Error(`cannot read ${fields["fault"]}`);
-  return (["city", "tag"] as const).flatMap((name) =>
-    fields[name] === undefined ? [] : [{ name, merge: MERGES[name], value: fields[name] }],
-  );
+  return MERGES.flatMap(([field, name, merge]) => {
+    const value = fields[field];
+    return value === undefined ? [] : [{ name, merge, value }];
+  });
 }
 
 export interface Bench {
@@ -166,7 +172,10 @@ export const afterRetry = (delivery: Delivery, failedAt: number): Delivery => ({
 });
 
 const facetText = (facet: Facet): string =>
-  facetToJson({ ...facet, traits: new Map([...facet.traits].toSorted(([a], [b]) => (a < b ? -1 : 1))) });
+  facetToJson({
+    facet: { ...facet, traits: new Map([...facet.traits].toSorted(([a], [b]) => (a < b ? -1 : 1))) },
+    pending: [],
+  });
 
 const sorted = (lines: Iterable<string>): readonly string[] => [...lines].toSorted();
 
@@ -188,7 +197,7 @@ export function recompute(state: MemoryState): Pick<ReturnType<typeof endState>,
   const facets = new Map<IdentifierKey, Facet>();
   for (const event of folding) {
     const key = keysOf(event)[0]!;
-    facets.set(key, joinFacets(facets.get(key) ?? emptyFacet, facetOf(contributionOf(event))));
+    facets.set(key, addFacets(facets.get(key) ?? emptyFacet, facetOf(contributionOf(event))));
   }
   return {
     facets: sorted([...facets].map(([key, facet]) => `${key} ${facetText(facet)}`)),

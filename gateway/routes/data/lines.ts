@@ -68,7 +68,7 @@ export function showProfileLine({ profileId, members, facet, isPartial }: Export
 
 function showMember({ uid, identifier: { namespace, value }, isShared, facet }: ExportedMember): string {
   const shown = JSON.stringify({ uid, namespace, value, ...(isShared && { shared: true }) });
-  return facet === null ? shown : `${shown.slice(0, -1)},"facet":${facetToJson(facet)}}`;
+  return facet === null ? shown : `${shown.slice(0, -1)},"facet":${facetToJson({ facet, pending: [] })}}`;
 }
 
 export const EVENT_LINE = record({

@@ -103,17 +103,28 @@ function checkProfile({ findings }: CheckDeps, profile: ShownProfile, timeline: 
     );
 }
 
-/** The four merges, computed in the plainest way. The timestamps are of one width and in the past, so their text is the order. */
+/** The merges, computed in the plainest way. The timestamps are of one width and in the past, so their text is the order. */
 function traitsOf(timeline: readonly TimelineEvent[]): Readonly<Record<string, unknown>> {
   const positionOf = ({ timestamp, event_id }: TimelineEvent): string => `${timestamp} ${event_id}`;
   const payloads = timeline.toSorted((a, b) => (positionOf(a) < positionOf(b) ? -1 : 1)).map(({ payload }) => payload);
   const values = <K extends keyof Payload>(name: K) => payloads.flatMap((payload) => payload[name] ?? []);
-  const [scores, floors] = [values("score"), values("floor")];
+  const [scores, floors, amounts] = [values("score"), values("floor"), values("amount")];
   const said = {
     city: values("city").at(-1),
     source: values("source")[0],
     score: scores.length > 0 ? Math.max(...scores) : undefined,
     floor: floors.length > 0 ? Math.min(...floors) : undefined,
+    ops: payloads.length,
+    spent: amounts.length > 0 ? sumOf(amounts) : undefined,
   };
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+}
+
+const DECIMALS = 6;
+
+/** Of the digits as they were sent, added up as whole numbers: no sum of doubles says what is exact. */
+function sumOf(amounts: readonly number[]): number {
+  const millionths = amounts.map((amount) => BigInt(amount.toFixed(DECIMALS).replace(".", "")));
+  const sum = millionths.reduce((all, one) => all + one, 0n);
+  return Number(`${sum}e-${DECIMALS}`);
 }

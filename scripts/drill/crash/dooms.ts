@@ -25,7 +25,9 @@ const CALLS_MAX = 120;
 /** The worker takes many messages in one call. */
 const WORKER_CALLS_MAX = 15;
 const GATEWAY_STEPS: readonly Step[] = ["publish", "publishAll", "link"];
-const WORKER_STEPS: readonly Step[] = ["take", "insert", "link", "fold", "mark", "settle"];
+const WORKER_STEPS = ["take", "insert", "link", "fold", "settle"] as const;
+/** Half of these kills come between the steps of a fold. */
+const SERVERS_WORKER_STEPS = ["take", "insert", "link", "settle", "marked", "save", "mark", "mark"] as const;
 
 const anyMoment = (random: Random): Blow => ({
   kill: null,
@@ -71,7 +73,10 @@ function planProcess(random: Random, hasPoint: boolean): Doom {
   const isGateway = random.once(2);
   const victim = isGateway ? random.pick(GATEWAYS) : random.pick(WORKERS);
   if (!hasPoint) return { victim, ...anyMoment(random) };
-  const [step, moment] = [random.pick(isGateway ? GATEWAY_STEPS : WORKER_STEPS), random.pick(SERVERS_MOMENTS)];
+  const [step, moment] = [
+    random.pick<Step>(isGateway ? GATEWAY_STEPS : SERVERS_WORKER_STEPS),
+    random.pick(SERVERS_MOMENTS),
+  ];
   const call = 1 + random.below(isGateway ? GATEWAY_CALLS_MAX : SERVERS_WORKER_CALLS_MAX);
   return { victim, kill: { kind: "step", step, moment, call }, withinMs: PROCESS_MS_MAX };
 }

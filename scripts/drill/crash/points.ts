@@ -1,9 +1,9 @@
 import type { Backends } from "../../../app/backends.js";
 import type { EventId } from "../../../core/ids.js";
+import type { FoldSteps } from "../../../store/fold-by-pending.js";
 
-/** The steps of a message and of an identify, each a call of a port. `take`: the worker has it; `settle`: it says what became of it. */
-const STEPS = ["publish", "publishAll", "take", "insert", "link", "fold", "mark", "bury", "settle"] as const;
-export type Step = (typeof STEPS)[number];
+/** The steps of a message and of an identify, each a call of a port. `take`: the worker has it; `settle`: it says what became of it. On servers a fold has steps of its own. */
+export type Step = "publish" | "publishAll" | "take" | "insert" | "link" | "fold" | keyof FoldSteps | "bury" | "settle";
 
 /** Before the step; all written and no COMMIT yet; COMMIT returned and nobody told; after the step. */
 export const EMBEDDED_MOMENTS = ["before", "uncommitted", "committed", "after"] as const;
@@ -54,7 +54,9 @@ export function createKiller(die: () => void) {
       commit();
       if (atCommit === "committed") die();
     },
-    wrap: ({ queue, events, profiles, graph, ...others }: Backends): Backends => ({
+    /** The steps of a fold, where it has several. */
+    aroundFold: around,
+    wrap: ({ queue, events, graph, ...others }: Backends): Backends => ({
       ...others,
       queue: {
         ...queue,
@@ -76,10 +78,9 @@ export function createKiller(die: () => void) {
           if (inserted.some(({ eventId }) => isFatal(eventId))) die();
           return around("insert", () => events.insert(workspace, inserted));
         },
-        markFolded: (workspace, marks, fold) => around("mark", () => events.markFolded(workspace, marks, fold)),
+        fold: (workspace, folds) => around("fold", () => events.fold(workspace, folds)),
         bury: (letter) => around("bury", () => events.bury(letter)),
       },
-      profiles: { ...profiles, save: (workspace, saves) => around("fold", () => profiles.save(workspace, saves)) },
       graph: {
         ...graph,
         update: (workspace, want, decide) => around("link", () => graph.update(workspace, want, decide)),

@@ -67,14 +67,14 @@ async function brokerBeforeConfirm(stage: Stage, { rabbitmq }: Servers): Promise
 const duringStep =
   (step: Step, name: ServerName) =>
   async (stage: Stage, servers: Servers): Promise<void> => {
-    const { wrap, struck } = strikerOf(step, name, servers);
+    const { wrap, aroundFold, struck } = strikerOf(step, name, servers);
     const settleIt = async (play: Play): Promise<void> => {
       assert.equal((await play.client.send(act.theEvent(stage))).status, 202);
       await struck;
       await servers[name].start();
       await act.requireFoldedOnce(play, stage);
     };
-    await act.withService(stage.ground, settleIt, { wrap });
+    await act.withService(stage.ground, settleIt, { wrap, aroundFold });
   };
 
 async function graphDuringIdentify(stage: Stage, servers: Servers): Promise<void> {
@@ -91,9 +91,9 @@ async function graphDuringIdentify(stage: Stage, servers: Servers): Promise<void
 
 function strikerOf(step: Step, name: ServerName, servers: Servers) {
   const { give, given } = createSignal<Promise<void>>();
-  const { aim, wrap } = createKiller(() => give(servers[name].kill()));
+  const { aim, wrap, aroundFold } = createKiller(() => give(servers[name].kill()));
   aim({ kind: "step", step, moment: "during", call: 1 });
-  return { wrap, struck: given };
+  return { wrap, aroundFold, struck: given };
 }
 
 /** A worker that was cut off goes on with its message while another one has it. */
@@ -136,9 +136,9 @@ function createMeeting(stage: Stage) {
           await Promise.all([signal("first arrived").given, signal("second arrived").given]);
           return stored;
         },
-        markFolded: async (workspace, marks, fold) => {
-          await backends.events.markFolded(workspace, marks, fold);
-          if (marks.some(({ eventId }) => eventId === act.theEventId(stage))) signal(`${name} finished`).give();
+        fold: async (workspace, folds) => {
+          await backends.events.fold(workspace, folds);
+          if (folds.some(({ eventId }) => eventId === act.theEventId(stage))) signal(`${name} finished`).give();
         },
       },
     });
@@ -163,7 +163,9 @@ export const SERVERS_ROWS: readonly ServersRow[] = [
     run: brokerBeforeConfirm,
   },
   { title: `the database is killed in the insert: ${once}`, run: duringStep("insert", "mongodb") },
-  { title: `the database is killed in the fold: ${once}`, run: duringStep("fold", "mongodb") },
+  { title: `the database is killed when an event gets its facet: ${once}`, run: duringStep("pin", "mongodb") },
+  { title: `the database is killed when the marks are read: ${once}`, run: duringStep("marked", "mongodb") },
+  { title: `the database is killed in the save of the facet: ${once}`, run: duringStep("save", "mongodb") },
   { title: `the database is killed in the mark: ${once}`, run: duringStep("mark", "mongodb") },
   { title: `the graph is killed in the linking: ${once}`, run: duringStep("link", "neo4j") },
   { title: "the graph is killed in an identify: 503, and a retry answers the one profile", run: graphDuringIdentify },

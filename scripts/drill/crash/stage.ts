@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import type { Backends } from "../../../app/backends.js";
 import { silentLog } from "../../../app/logger.js";
-import { startService, type Service } from "../../../app/service.js";
+import { startService, type Service, type ServiceOptions } from "../../../app/service.js";
 import { readConfig } from "../../../core/config.js";
 import { keyIdOf } from "../../../core/catalog/api-key.js";
 import { eventIdFor, type EventId } from "../../../core/ids.js";
@@ -35,10 +34,10 @@ export interface Play {
 export async function withService<T>(
   ground: Ground,
   use: (play: Play) => Promise<T>,
-  { settings = {}, wrap }: { readonly settings?: Settings; readonly wrap?: (backends: Backends) => Backends } = {},
+  { settings = {}, ...hooks }: { readonly settings?: Settings } & Pick<ServiceOptions, "wrap" | "aroundFold"> = {},
 ): Promise<T> {
   const config = readConfig({ PORT: "0", OPERATOR_KEY, ...ground.settings, ...settings });
-  const service = await startService({ config, log: silentLog, ...(wrap && { wrap }) });
+  const service = await startService({ config, log: silentLog, ...hooks });
   const client = openClient(service.url, 4);
   const close = async (): Promise<void> => {
     client.close();
@@ -50,7 +49,13 @@ export async function withService<T>(
 export const prepare = (ground: Ground): Promise<Stage> =>
   withService(ground, async ({ client }) => {
     const site = await createSite(client, OPERATOR_KEY, "crash");
-    const request = collect(site, "earlier", "2026-01-01T00:00:00Z", { op: 1, email, city: "Bern", score: 7 });
+    const request = collect(site, "earlier", "2026-01-01T00:00:00Z", {
+      op: 1,
+      email,
+      city: "Bern",
+      score: 7,
+      amount: 0.1,
+    });
     const { event_id: earlier } = await requireAnswer<{ readonly event_id: string }>(client, 202, request);
     const stage = { ground, site, earlier };
     await untilFolded(client, stage, earlier);
@@ -61,7 +66,14 @@ export const theEventId = ({ site }: Stage): EventId => eventIdFor(site.workspac
 
 /** Brings a second identifier and newer traits. */
 export const theEvent = ({ site }: Stage): Request =>
-  collect(site, IDEMPOTENCY_KEY, "2026-01-02T00:00:00Z", { op: 2, email, cookies: [cookie], city: "Oslo", score: 9 });
+  collect(site, IDEMPOTENCY_KEY, "2026-01-02T00:00:00Z", {
+    op: 2,
+    email,
+    cookies: [cookie],
+    city: "Oslo",
+    score: 9,
+    amount: 0.2,
+  });
 
 const others = [3, 4].map((op) => ({ schema_id: FOLDING, timestamp: "2026-01-03T00:00:00Z", payload: { op } }));
 
@@ -136,7 +148,7 @@ export async function requireFoldedOnce({ client, service }: Play, stage: Stage)
   await eventually(untilEmpty, stage.ground.settleMs, POLL_MS);
   const { profile_id, traits, event_count, first_seen, last_seen } = await requireProfile(client, stage);
   assert.equal(event_count, 2);
-  assert.deepEqual(traits, { city: "Oslo", score: 9 });
+  assert.deepEqual(traits, { city: "Oslo", score: 9, ops: 2, spent: 0.3 });
   assert.deepEqual([first_seen, last_seen], ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"]);
   const request = { method: "GET", path: `/v1/profiles/${profile_id}/events`, key: stage.site.key } as const;
   const { events } = await requireAnswer<{ readonly events: readonly Shown[] }>(client, 200, request);

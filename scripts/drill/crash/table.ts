@@ -73,31 +73,43 @@ export const CRASH_TABLE: readonly CrashRow[] = [
   accepted("between the insert and the links", ["link", "before"], STORED),
   accepted("in the linking, before its commit", ["link", "uncommitted"], STORED),
   accepted("between the links' commit and their answer", ["link", "committed"], STORED),
-  accepted("between the links and the mark", ["mark", "before"], STORED),
   accepted("between the links and the fold", ["fold", "before"], STORED),
   accepted("in the fold, before its commit", ["fold", "uncommitted"], STORED),
-  accepted("in the mark, before its commit", ["mark", "uncommitted"], STORED),
-  accepted("between the commit of fold and mark and their answer", ["fold", "committed"], FOLDED),
-  accepted("between fold and mark and the acknowledgement", ["settle", "before"], FOLDED),
+  accepted("between the fold's commit and its answer", ["fold", "committed"], FOLDED),
+  accepted("between the fold and the acknowledgement", ["settle", "before"], FOLDED),
   accepted("in the acknowledgement, before its commit", ["settle", "uncommitted"], FOLDED),
   accepted("after the acknowledgement's commit", ["settle", "committed"], FINISHED),
   identify("before the commit", ["link", "uncommitted"]),
   identify("between the commit and the answer", ["link", "committed"]),
 ];
 
+/** There the facet and the mark are written one after the other, and what a crash leaves between them must count once. */
+const FOLD_ON_SERVERS: readonly CrashRow[] = (
+  [
+    ["before the event has its facet", ["pin", "before"], STORED],
+    ["when the event gets its facet", ["pin", "during"], null],
+    ["between the event's facet and the read of it", ["read", "before"], STORED],
+    ["between the read of the facet and that of the marks", ["marked", "before"], STORED],
+    ["between the read of the marks and the save of the facet", ["save", "before"], STORED],
+    ["in the save of the facet", ["save", "during"], null],
+    ["between the save of the facet and the mark", ["mark", "before"], STORED],
+    ["in the mark", ["mark", "during"], null],
+    ["between the mark and its answer", ["mark", "after"], FOLDED],
+  ] as const
+).map(([title, at, remains]) => ({ ...accepted(title, at, remains), mode: "worker" }));
+
 /**
  * The same rows where servers hold the data: they commit where nobody here sees it, so a kill in a step comes when the server was
  * asked, and one after the commit when it has answered. A gateway has no worker in it, which might take the message at once.
  */
-export const SERVERS_TABLE: readonly CrashRow[] = CRASH_TABLE.map((row) => {
+export const SERVERS_TABLE: readonly CrashRow[] = CRASH_TABLE.flatMap((row) => {
   const [step, moment] = row.at ?? [null, null];
+  if (step === "fold") return moment === "before" ? FOLD_ON_SERVERS : [];
   // Over a broker the worker may have a message before the 202 is on its way, so they are processes of their own.
   const isPublish = step === "publish" || step === "publishAll";
   const mode = isPublish ? "gateway" : step !== null && row.sends === "event" ? "worker" : row.mode;
-  if (step === null || moment === "before") return { ...row, mode, remains: step === "fold" ? null : row.remains };
-  if (moment === "uncommitted") return { ...row, mode, at: [step, "during"], remains: null };
-  // The mark is written beside the fold, and here each for itself.
+  if (step === null || moment === "before") return [{ ...row, mode }];
+  if (moment === "uncommitted") return [{ ...row, mode, at: [step, "during"], remains: null }];
   // A broker counts a list that nobody took as one.
-  const isUnclear = step === "fold" || row.sends === "batch";
-  return { ...row, mode, at: [step, "after"], remains: isUnclear ? null : row.remains };
+  return [{ ...row, mode, at: [step, "after"], remains: row.sends === "batch" ? null : row.remains }];
 });

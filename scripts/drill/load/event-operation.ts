@@ -10,6 +10,8 @@ export interface Payload {
   readonly source?: string;
   readonly score?: number;
   readonly floor?: number;
+  /** At most six digits behind the point. */
+  readonly amount?: number;
 }
 
 export interface Sendable {

@@ -125,6 +125,7 @@ function payloadOf(random: Random, id: number): Payload {
     ...(random.once(3) && { source: `source ${random.below(1_000)}` }),
     ...(random.once(3) && { score: random.below(10_000) }),
     ...(random.once(3) && { floor: random.below(10_000) }),
+    ...(random.once(2) && { amount: (random.below(2_000_000_000) - 1_000_000_000) / 10 ** random.below(7) }),
     ...(random.once(5) && { text: random.pick(TEXTS), nested: { "a.b": [{ $set: null, _bsontype: "x" }, 1.5, -0] } }),
     ...(random.once(200) && { filler: "x".repeat(20_000) }),
   };

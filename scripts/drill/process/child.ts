@@ -12,10 +12,10 @@ const LOOP_DELAY_RESOLUTION_MS = 1;
 
 const { settings, kill } = JSON.parse(process.argv[2] ?? "") as Start;
 const config = readConfig({ PORT: "0", LOG_LEVEL: "error", ...settings });
-const { aim, wrap, commit } = createKiller(() => void process.kill(process.pid, "SIGKILL"));
+const { aim, wrap, commit, aroundFold } = createKiller(() => void process.kill(process.pid, "SIGKILL"));
 // Its message may be taken before the start is over; the calls of a step count from then on.
 if (kill?.kind === "event") aim(kill);
-const service = await startService({ config, log: createLog(config.LOG_LEVEL), wrap, commit });
+const service = await startService({ config, log: createLog(config.LOG_LEVEL), wrap, commit, aroundFold });
 const delay = monitorEventLoopDelay({ resolution: LOOP_DELAY_RESOLUTION_MS });
 delay.enable();
 const loopDelay = (): number => {

@@ -18,7 +18,8 @@ const SCHEMA = {
   type: "object",
   required: ["op"],
   properties: {
-    op: { type: "integer" },
+    op: { type: "integer", "x-trait": { name: "ops", merge: "count" } },
+    amount: { type: "number", "x-trait": { name: "spent", merge: "sum" } },
     user: { type: "string", "x-identity": { namespace: "user_id" } },
     email: { type: "string", "x-identity": { namespace: "email" } },
     crm: { type: "string", "x-identity": { namespace: "crm.id" } },

@@ -1,24 +1,19 @@
 import type { Database } from "../../../core/database.js";
-import { AppError } from "../../../core/errors.js";
-import type { DropReason, EventRecord, StoredEvent } from "../../../core/event/event.js";
+import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
-import { isUuid, type EventId, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import type { EventStore, FoldMark } from "../../../core/ports/event-store.js";
-import { droppedToJson, fromRow, justStored, type EventRow } from "../../stored-event.js";
+import { isUuid, type EventId, type WorkspaceId } from "../../../core/ids.js";
+import type { EventStore } from "../../../core/ports/event-store.js";
+import { fromRow, justStored, type EventRow } from "../../stored-event.js";
 import { createArrivals } from "./arrivals.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createDrop } from "./drop.js";
+import { createFold } from "./fold.js";
 import { createNames } from "./names.js";
 import { SELECT_EVENT, toEventRow, toRow } from "./rows.js";
 import { prepareRows } from "../rows.js";
 import { createSession } from "../session.js";
-import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
+import { createOwnKeys } from "../uuid.js";
 import { createTimeline } from "./timeline.js";
-
-/** effective_ts and event id in one: comparing it compares them in turn, because the first has a fixed length. */
-const POSITION = "CAST(events.effective_ts || substr(events.id, 17) AS BLOB)";
-
-type Standing = readonly [facet: Buffer | null, gone: DropReason | null];
 
 /**
  * Events are written once and never changed, until they are dropped. What the fold adds is in a narrow table of its own, so that a mark does not rewrite the page
@@ -39,25 +34,11 @@ export function createEmbeddedEventStore({
     (values) =>
       `INSERT INTO events (id, effective_ts, arrival, schema_id, key_id, crc, message) VALUES ${values} ON CONFLICT (id) DO NOTHING`,
   );
-  const markAll = prepareRows(
-    database,
-    4,
-    (values) =>
-      `INSERT INTO folds (seq, facet, position, profile_id, dropped)
-       SELECT events.seq, mark.column2, ${POSITION}, mark.column3, mark.column4
-       FROM (VALUES ${values}) AS mark CROSS JOIN events ON events.id = mark.column1
-       WHERE events.gone IS NULL ON CONFLICT (seq) DO UPDATE SET position = excluded.position WHERE position = X''`,
-  );
   const select = database.prepare(`${SELECT_EVENT} WHERE events.id = ?`);
   const row = (key: Buffer): EventRow | undefined => {
     const found = select.get([key]);
     return found && toEventRow(found);
   };
-  const standing = database.prepare(
-    "SELECT substr(folds.facet, 17), gone FROM events LEFT JOIN folds USING (seq) WHERE events.id = ?",
-  );
-  /** Of events whose marks are not committed yet. */
-  const pinned = new Map<string, Uid>();
 
   const insert = async (workspace: WorkspaceId, events: readonly EventRecord[]): Promise<readonly StoredEvent[]> => {
     const keyOf = createOwnKeys(workspace);
@@ -78,38 +59,10 @@ export function createEmbeddedEventStore({
     return found ? fromRow(workspace, found) : null;
   };
 
-  /** The facets that the events were given first: from now on also to those that ask before the marks are committed. */
-  const pinAll = (keys: readonly Buffer[], marks: readonly FoldMark[]): readonly Uid[] => {
-    const found = keys.map((key) => (standing.get([key]) ?? [null, null]) as Standing);
-    if (found.some(([, gone]) => gone !== null)) throw new AppError("unavailable", "An event was dropped meanwhile.");
-    return found.map(([facet], n) => {
-      const name = keys[n]!.toString("latin1");
-      const uid = pinned.get(name) ?? (facet === null ? marks[n]!.facet : readUuid<Uid>(facet));
-      pinned.set(name, uid);
-      return uid;
-    });
-  };
-
-  const markFolded: EventStore["markFolded"] = async (workspace, marks, fold) => {
-    const keyOf = createOwnKeys(workspace);
-    const keys = marks.map(({ eventId }) => keyOf(eventId));
-    const facets = await session.read(() => pinAll(keys, marks));
-    const rows = marks.map(({ profileIdThen, dropped }, n) => [
-      keys[n]!,
-      keyOf(facets[n]!),
-      uuidBytes(profileIdThen),
-      droppedToJson(dropped),
-    ]);
-    // The mark waits for its commit before anything of the fold does, so no fold is on disk without the mark that names its facet.
-    const both = await Promise.allSettled([session.write(() => void markAll(rows)), fold(facets)]);
-    for (const key of keys) pinned.delete(key.toString("latin1"));
-    for (const one of both) if (one.status === "rejected") throw one.reason;
-  };
-
   return {
     insert,
     find,
-    markFolded,
+    ...createFold(database, session),
     ...createTimeline(database, session),
     ...createArrivals(database, session),
     ...createDrop(database, session, forget),

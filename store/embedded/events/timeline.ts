@@ -9,33 +9,16 @@ import { nextTurn, type Session } from "../session.js";
 type Entry = readonly [position: Buffer, seq: number];
 
 const FACETS_PER_TURN = 200;
-const COUNTED_PER_TURN = 10_000;
 /** Above every position: those begin with a year. */
 const NEWEST = Buffer.from(":");
 const OLDEST = Buffer.alloc(0);
 
 /** Reads folded events, facet by facet. Once a page is full, a facet is asked only for events newer than the oldest of the page. */
-export function createTimeline(database: Database, session: Session): Pick<EventStore, "timeline" | "count"> {
+export function createTimeline(database: Database, session: Session): Pick<EventStore, "timeline"> {
   const newest = database.prepare(
     "SELECT position, seq FROM folds WHERE facet = ? AND position < ? AND position > ? ORDER BY position DESC LIMIT ?",
   );
   const event = database.prepare(`${SELECT_EVENT} WHERE events.seq = ?`);
-  const nth = database.prepare(
-    "SELECT position FROM folds WHERE facet = ? AND position > ? ORDER BY position LIMIT 1 OFFSET ?",
-  );
-  const some = database.prepare("SELECT count(*) FROM (SELECT 1 FROM folds WHERE facet = ? AND position > ? LIMIT ?)");
-
-  const countOf = async (facet: Buffer): Promise<number> => {
-    let counted = 0;
-    let after: Buffer = OLDEST;
-    for (;;) {
-      const more = await session.read(() => some.get([facet, after, COUNTED_PER_TURN])![0] as number);
-      counted += more;
-      if (more < COUNTED_PER_TURN) return counted;
-      after = await session.read(() => nth.get([facet, after, COUNTED_PER_TURN - 1])![0] as Buffer);
-      await nextTurn();
-    }
-  };
 
   return {
     timeline: async (workspace, facets, { limit, bytesMax, before }) => {
@@ -63,15 +46,6 @@ export function createTimeline(database: Database, session: Session): Pick<Event
         }
         return events;
       });
-    },
-    count: async (workspace, facets) => {
-      const keys = [...new Set(facets)].map(createOwnKeys(workspace));
-      let total = 0;
-      for (const [index, key] of keys.entries()) {
-        if (index > 0 && index % FACETS_PER_TURN === 0) await nextTurn();
-        total += await countOf(key);
-      }
-      return total;
     },
   };
 }

@@ -1,39 +1,43 @@
-import type { AnyBulkWriteOperation, Collection } from "mongodb";
+import type { Collection } from "mongodb";
 import { AppError } from "../../../core/errors.js";
 import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
-import type { EventId, Uid, WorkspaceId } from "../../../core/ids.js";
-import type { EventStore, FoldMark } from "../../../core/ports/event-store.js";
-import { droppedToJson, justStored } from "../../stored-event.js";
-import { idIn, ownId } from "../own-id.js";
+import type { EventId, WorkspaceId } from "../../../core/ids.js";
+import type { EventStore } from "../../../core/ports/event-store.js";
+import type { AroundFold } from "../../fold-by-pending.js";
+import { justStored } from "../../stored-event.js";
+import { ownId } from "../own-id.js";
 import { ARRIVAL_INDEXES, createArrivals } from "./arrivals.js";
-import { batchesOf, slicesOf } from "./batches.js";
+import { batchesOf } from "./batches.js";
 import { createDrop } from "./drop.js";
 import { createDeadLetters, DEAD_LETTER_INDEXES, type DeadLetterDocument } from "./dead-letters.js";
 import { fromDocument, STORED, toDocument, type EventDocument } from "./documents.js";
+import { createFold } from "./fold.js";
 import { createNames, createNamesOf, NAME_INDEXES, type NamesOf } from "./names.js";
 import { duplicatesOf } from "../failure.js";
 import type { Mongo } from "../open.js";
+import { openFacets } from "../profiles.js";
 import { createSession, type Session } from "../session.js";
 import { createTimeline, TIMELINE_INDEXES } from "./timeline.js";
 
-/** Makes its indexes; two processes may do so at once. */
-export async function createMongoEventStore({
-  mongo,
-  tombOf,
-}: {
+export interface MongoEventDeps {
   readonly mongo: Mongo;
   readonly tombOf: TombOf;
-}): Promise<EventStore> {
+  readonly aroundFold?: AroundFold | undefined;
+}
+
+/** Makes its indexes; two processes may do so at once. */
+export async function createMongoEventStore({ mongo, tombOf, aroundFold }: MongoEventDeps): Promise<EventStore> {
   const session = createSession(mongo);
   const events = mongo.db.collection<EventDocument>("events");
   const letters = mongo.db.collection<DeadLetterDocument>("deadLetters");
   await session.call(() => events.createIndexes([...TIMELINE_INDEXES, ...ARRIVAL_INDEXES, ...NAME_INDEXES]));
   await session.call(() => letters.createIndexes([...DEAD_LETTER_INDEXES, ...NAME_INDEXES]));
+  const facets = await openFacets(mongo, session, "majority");
   const { ofEvent, ofLetter } = createNamesOf(tombOf);
   return {
     ...createInsert(events, session, ofEvent),
-    ...createMarks(events, session),
+    ...createFold({ events, facets, session }, aroundFold),
     ...createTimeline(events, session),
     ...createArrivals(events, session),
     ...createDrop({ events, letters }, session),
@@ -98,51 +102,4 @@ function createInsert(
 /** It was there a moment ago; the next try stores it again. */
 function gone(): never {
   throw new AppError("unavailable", "A stored event was removed meanwhile.");
-}
-
-function createMarks(events: Collection<EventDocument>, session: Session): Pick<EventStore, "markFolded"> {
-  /** Gives each event its facet if it has none, and answers the facets that stand. */
-  const pin = async (workspace: WorkspaceId, marks: readonly FoldMark[]): Promise<ReadonlyMap<EventId, Uid>> => {
-    const facets = new Map(marks.map(({ eventId, facet }) => [eventId, facet]));
-    const updates = marks.map((mark) => toUpdate(workspace, mark));
-    const { matchedCount } = await session.call(() => events.bulkWrite(updates, { ordered: false }));
-    if (matchedCount === marks.length) return facets;
-    const projection = { facet: 1, gone: 1 };
-    const found = await session.call(() => events.find(ofEvents(workspace, marks), { projection }).toArray());
-    if (found.some(({ gone }) => gone)) throw new AppError("unavailable", "An event was dropped meanwhile.");
-    for (const { _id, facet } of found) if (facet) facets.set(idIn(_id), idIn(facet));
-    return facets;
-  };
-
-  return {
-    markFolded: async (workspace, marks, fold) => {
-      session.requireOpen();
-      // Of two marks in one call the first counts, whatever order the server runs them in.
-      const first = new Map<EventId, FoldMark>();
-      for (const mark of marks) if (!first.has(mark.eventId)) first.set(mark.eventId, mark);
-      const batches = [...slicesOf([...first.values()], MARKS_PER_CALL)];
-      const facets = new Map<EventId, Uid>();
-      for (const batch of batches)
-        for (const [eventId, facet] of await pin(workspace, batch)) facets.set(eventId, facet);
-      await fold(marks.map(({ eventId }) => facets.get(eventId)!));
-      for (const batch of batches)
-        await session.call(() => events.updateMany(ofEvents(workspace, batch), { $set: { folded: true } }));
-    },
-  };
-}
-
-/** The server rewrites each event. */
-const MARKS_PER_CALL = 500;
-
-const ofEvents = (workspace: WorkspaceId, marks: readonly FoldMark[]) => ({
-  _id: { $in: marks.map(({ eventId }) => ownId(workspace, eventId)) },
-});
-
-function toUpdate(workspace: WorkspaceId, mark: FoldMark): AnyBulkWriteOperation<EventDocument> {
-  const { eventId, facet, profileIdThen, dropped } = mark;
-  const pinned = { facet: ownId(workspace, facet), profileId: profileIdThen, dropped: droppedToJson(dropped) };
-  // Null also matches an absent field: only the first mark finds its event.
-  return {
-    updateOne: { filter: { _id: ownId(workspace, eventId), facet: null, gone: null }, update: { $set: pinned } },
-  };
 }

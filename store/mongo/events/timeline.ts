@@ -9,7 +9,7 @@ import { eventIdIn, fromDocument, positionOf, STORED, type EventDocument } from 
 import type { Session } from "../session.js";
 
 export const TIMELINE_INDEXES: readonly IndexDescription[] = [
-  // `timeline` and `count`: both read the index alone. Partial, so that events not folded yet, or never, have no entry.
+  // `timeline` reads the index alone. Partial, so that events not folded yet, or never, have no entry.
   {
     name: "timeline",
     key: { facet: 1, position: -1, folded: 1 },
@@ -19,7 +19,6 @@ export const TIMELINE_INDEXES: readonly IndexDescription[] = [
 
 /** Up to so many the server merges one ordered scan for each facet; above it, it sorts all their events. */
 const FACETS_PER_PAGE = 200;
-const FACETS_PER_COUNT = 1_000;
 /** The server does not say how large events are before it sends them: a few first, in case they are. */
 const READ_FIRST = 8;
 const READ_NEXT = 32;
@@ -27,10 +26,7 @@ const READ_NEXT = 32;
 const NEWEST = ":";
 
 /** Reads folded events, facet by facet. Once a page is full, facets are asked only for events newer than the oldest of the page. */
-export function createTimeline(
-  events: Collection<EventDocument>,
-  session: Session,
-): Pick<EventStore, "timeline" | "count"> {
+export function createTimeline(events: Collection<EventDocument>, session: Session): Pick<EventStore, "timeline"> {
   const newest = async (facets: readonly string[], upper: string, lower: string, limit: number) => {
     const found = await session.call(() =>
       events
@@ -70,14 +66,6 @@ export function createTimeline(
           if (!goesOn(event)) return listed;
         }
       return listed;
-    },
-    count: async (workspace, facets) => {
-      session.requireOpen();
-      const own = [...new Set(facets)].map((uid) => ownId(workspace, uid));
-      let total = 0;
-      for (const some of slicesOf(own, FACETS_PER_COUNT))
-        total += await session.call(() => events.countDocuments({ facet: { $in: [...some] }, folded: true }));
-      return total;
     },
   };
 }

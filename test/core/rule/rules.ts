@@ -57,6 +57,6 @@ export const subjectOf = (shown: Shown, events: readonly SeenEvent[] | null = []
   identifiers: (namespace) => shown.identifiers?.[namespace],
   firstSeen: instant(shown.first_seen),
   lastSeen: instant(shown.last_seen),
-  eventCount: shown.event_count ?? null,
+  eventCount: shown.event_count ?? 0,
   events: events === null ? null : eventsOf((tally) => events.map(rowOf(tally)).filter((row) => row !== null)),
 });

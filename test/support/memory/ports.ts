@@ -1,14 +1,24 @@
 import type { SchemaVersion, Workspace } from "../../../core/catalog/catalog.js";
+import { foldByPending, type FoldSteps } from "../../../store/fold-by-pending.js";
 import { identifierKey, type EventRecord, type StoredEvent } from "../../../core/event/event.js";
 import type { Identity } from "../../../core/identity/api.js";
 import type { Assertion, AssertResult } from "../../../core/identity/model.js";
 import type { DeadLetterId, EventId, IdentifierKey, SchemaId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import type { DeadLetter, EventStore } from "../../../core/ports/event-store.js";
-import type { ProfileStore, StoredFacet } from "../../../core/ports/profile-store.js";
+import type { StoredFacet } from "../../../core/ports/profile-store.js";
 
 export type Step =
-  "findWorkspace" | "findSchema" | "insert" | "bury" | "assertAll" | "findFacets" | "saveFacets" | "markFolded";
+  | "findWorkspace"
+  | "findSchema"
+  | "insert"
+  | "bury"
+  | "assertAll"
+  | "pin"
+  | "findFacets"
+  | "readMarks"
+  | "saveFacets"
+  | "mark";
 
 /**
  * PendingAssertion before each step takes effect and again after it, before the caller hears of it. To throw makes the step fail, with or
@@ -17,8 +27,7 @@ export type Step =
 export type Hook = (step: Step, moment: "before" | "after", workspace: WorkspaceId | null) => void | Promise<void>;
 
 export interface MemoryPorts {
-  readonly events: Pick<EventStore, "insert" | "markFolded" | "bury">;
-  readonly profiles: Pick<ProfileStore, "find" | "save">;
+  readonly events: Pick<EventStore, "insert" | "fold" | "bury">;
   readonly catalog: Pick<CatalogStore, "findWorkspace" | "findSchema">;
   readonly identity: Pick<Identity, "assertAll">;
   readonly state: MemoryState;
@@ -38,6 +47,55 @@ export interface MemoryState {
   readonly marks: EventId[];
 }
 
+/** Folds in steps, as on servers, so that every crash between them can be tried. */
+function createFold(state: MemoryState, step: StepOf): Pick<EventStore, "fold"> {
+  const change = (workspace: WorkspaceId, eventId: EventId, to: (event: StoredEvent) => StoredEvent): void => {
+    const event = state.stored.get(slot(workspace, eventId))!;
+    state.stored.set(slot(workspace, eventId), to(event));
+  };
+  const steps: FoldSteps = {
+    pin: (workspace, folds) =>
+      step("pin", workspace, () =>
+        folds.map(({ eventId, facet, profileIdThen, dropped }) => {
+          change(workspace, eventId, (event) =>
+            event.facet === null ? { ...event, facet, profileIdThen, dropped: [...event.dropped, ...dropped] } : event,
+          );
+          return state.stored.get(slot(workspace, eventId))!.facet;
+        }),
+      ),
+    read: (workspace, uids) =>
+      step("findFacets", workspace, () => {
+        const known = uids.filter((uid) => state.facets.has(uid));
+        return new Map(known.map((uid) => [uid, state.facets.get(uid)!]));
+      }),
+    marked: (workspace, eventIds) =>
+      step(
+        "readMarks",
+        workspace,
+        () => new Set(eventIds.filter((id) => state.stored.get(slot(workspace, id))?.status === "folded")),
+      ),
+    save: (workspace, saves) =>
+      step("saveFacets", workspace, () =>
+        saves.map(({ uid, expectedRev, ...folded }) => {
+          const rev = state.facets.get(uid)?.rev ?? 0;
+          if (rev === expectedRev) state.facets.set(uid, { ...folded, rev: rev + 1 });
+          return rev === expectedRev;
+        }),
+      ),
+    mark: (workspace, eventIds) =>
+      step("mark", workspace, () => {
+        for (const eventId of eventIds)
+          change(workspace, eventId, (event) => {
+            if (event.status !== "folded") state.marks.push(eventId);
+            return { ...event, status: "folded", reason: null };
+          });
+      }),
+  };
+  return { fold: (workspace, folds) => foldByPending(steps, workspace, folds) };
+}
+
+type StepOf = <T>(name: Step, workspace: WorkspaceId | null, effect: () => T) => Promise<T>;
+
 const slot = (workspace: WorkspaceId, eventId: EventId): string => `${workspace}:${eventId}`;
 
 export function createMemoryPorts(workspaces: readonly WorkspaceId[], schemaId: SchemaId): MemoryPorts {
@@ -50,7 +108,7 @@ export function createMemoryPorts(workspaces: readonly WorkspaceId[], schemaId: 
     assertions: [],
     marks: [],
   };
-  const step = async <T>(name: Step, workspace: WorkspaceId | null, effect: () => T): Promise<T> => {
+  const step: StepOf = async (name, workspace, effect) => {
     await ports.hook(name, "before", workspace);
     const answer = effect();
     await ports.hook(name, "after", workspace);
@@ -62,38 +120,8 @@ export function createMemoryPorts(workspaces: readonly WorkspaceId[], schemaId: 
     events: {
       insert: (workspace, events) =>
         step("insert", workspace, () => events.map((event) => insert(state, workspace, event))),
-      markFolded: async (workspace, marks, fold) => {
-        await ports.hook("markFolded", "before", workspace);
-        const names = marks.map(({ eventId }) => slot(workspace, eventId));
-        for (const [n, { facet, profileIdThen, dropped }] of marks.entries()) {
-          const event = state.stored.get(names[n]!)!;
-          if (event.facet !== null) continue;
-          state.stored.set(names[n]!, { ...event, facet, profileIdThen, dropped: [...event.dropped, ...dropped] });
-        }
-        await fold(names.map((name) => state.stored.get(name)!.facet!));
-        for (const name of names) {
-          const event = state.stored.get(name)!;
-          if (event.status !== "folded") state.marks.push(event.eventId);
-          state.stored.set(name, { ...event, status: "folded", reason: null });
-        }
-        await ports.hook("markFolded", "after", workspace);
-      },
+      ...createFold(state, step),
       bury: (letter) => step("bury", letter.workspace, () => bury(state, letter)),
-    },
-    profiles: {
-      find: (workspace, uids) =>
-        step("findFacets", workspace, () => {
-          const known = uids.filter((uid) => state.facets.has(uid));
-          return new Map(known.map((uid) => [uid, state.facets.get(uid)!]));
-        }),
-      save: (workspace, saves) =>
-        step("saveFacets", workspace, () =>
-          saves.map(({ uid, facet, expectedRev }) => {
-            const rev = state.facets.get(uid)?.rev ?? 0;
-            if (rev === expectedRev) state.facets.set(uid, { facet, rev: rev + 1 });
-            return rev === expectedRev;
-          }),
-        ),
     },
     catalog: {
       findWorkspace: (workspace) =>

@@ -2,6 +2,7 @@ import { cacheCatalog } from "../../../store/cached-catalog.js";
 import { createMongoCatalog } from "../../../store/mongo/catalog/catalog.js";
 import { createMongoEventStore } from "../../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../../store/mongo/profiles.js";
+import { bothOf } from "../../contracts/fold.contract.js";
 import { tombOf } from "../builders.js";
 import { mongoBackend } from "./mongo-backend.js";
 import { neo4jBackend } from "./neo4j-backend.js";
@@ -13,6 +14,11 @@ export function serverBackends({ RABBITMQ_URL, MONGODB_URL, ...neo4j }: ServersU
   return {
     queue: [rabbitQueueBackend(RABBITMQ_URL)],
     events: [mongoBackend(MONGODB_URL, (deps) => createMongoEventStore({ ...deps, tombOf }))],
+    folds: [
+      mongoBackend(MONGODB_URL, async (deps) =>
+        bothOf(await createMongoEventStore({ ...deps, tombOf }), await createMongoProfileStore(deps)),
+      ),
+    ],
     profiles: [mongoBackend(MONGODB_URL, createMongoProfileStore)],
     catalog: [
       mongoBackend(MONGODB_URL, createMongoCatalog),

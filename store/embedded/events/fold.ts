@@ -1,0 +1,82 @@
+import type { Database, SqlValue } from "../../../core/database.js";
+import type { EventId, Uid } from "../../../core/ids.js";
+import { facetFromJson, facetToJson } from "../../../core/profile/facet-json.js";
+import { foldEvents, NOTHING_FOLDED } from "../../../core/profile/fold-events.js";
+import type { EventStore, Fold } from "../../../core/ports/event-store.js";
+import { droppedToJson } from "../../stored-event.js";
+import { prepareRows } from "../rows.js";
+import type { Session } from "../session.js";
+import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
+
+/** effective_ts and event id in one: comparing it compares them in turn, because the first has a fixed length. */
+const POSITION = "CAST(events.effective_ts || substr(events.id, 17) AS BLOB)";
+
+/** Facet and mark are written in one transaction, so what is marked is in its facet, and nothing else is. */
+export function createFold(database: Database, session: Session): Pick<EventStore, "fold"> {
+  const markAll = prepareRows(
+    database,
+    4,
+    (values) =>
+      `INSERT INTO folds (seq, facet, position, profile_id, dropped)
+       SELECT events.seq, mark.column2, ${POSITION}, mark.column3, mark.column4
+       FROM (VALUES ${values}) AS mark CROSS JOIN events ON events.id = mark.column1
+       WHERE true ON CONFLICT (seq) DO UPDATE SET position = excluded.position`,
+  );
+  // One that came from servers may have its facet, and no mark yet.
+  const waiting = database.prepare(
+    `SELECT substr(folds.facet, 17) FROM events LEFT JOIN folds USING (seq)
+     WHERE events.id = ? AND gone IS NULL AND (folds.seq IS NULL OR position = X'')`,
+  );
+  /** The event with the facet that it goes into; null if it is folded, dropped, or not stored. */
+  const placed = (key: Buffer, one: Fold): Fold | null => {
+    const row = waiting.get([key]);
+    if (row === undefined) return null;
+    return row[0] === null ? one : { ...one, facet: readUuid<Uid>(row[0] as Buffer) };
+  };
+  const find = database.prepare("SELECT seq, facet FROM facets WHERE key = ?");
+  const create = database.prepare("INSERT INTO facets (key, rev, facet) VALUES (?, 1, ?)");
+  const update = database.prepare("UPDATE facets SET facet = ?, rev = rev + 1 WHERE seq = ?");
+
+  const addTo = (key: Buffer, folds: readonly Fold[]): void => {
+    const row = find.get([key]);
+    const before = row === undefined ? NOTHING_FOLDED : facetFromJson(row[1] as string);
+    const gains = new Map(folds.map(({ eventId, gain }) => [eventId, gain]));
+    const { facet, pending } = foldEvents(before, gains, () => false);
+    // None of its own is left to be marked: their marks come with this.
+    const text = facetToJson({ facet, pending: pending.filter((eventId) => !gains.has(eventId)) });
+    if (row === undefined) create.run([key, text]);
+    else update.run([text, row[0] as number]);
+  };
+
+  return {
+    fold: async (workspace, folds) => {
+      const keyOf = createOwnKeys(workspace);
+      const first = new Map<EventId, Fold>();
+      for (const one of folds) if (!first.has(one.eventId)) first.set(one.eventId, one);
+      const all = [...first.values()].map((one) => ({ key: keyOf(one.eventId), one }));
+      await session.write(() => {
+        const own = all.flatMap(({ key, one }) => placed(key, one) ?? []);
+        for (const [uid, some] of byFacet(own)) addTo(keyOf(uid), some);
+        markAll(own.map((one) => markOf(keyOf, one)));
+      });
+    },
+  };
+}
+
+const markOf = (keyOf: (id: string) => Buffer, one: Fold): readonly SqlValue[] => [
+  keyOf(one.eventId),
+  keyOf(one.facet),
+  uuidBytes(one.profileIdThen),
+  droppedToJson(one.dropped),
+];
+
+/** With the events of each. */
+function byFacet(folds: readonly Fold[]): ReadonlyMap<Uid, readonly Fold[]> {
+  const groups = new Map<Uid, Fold[]>();
+  for (const one of folds) {
+    const group = groups.get(one.facet);
+    if (group === undefined) groups.set(one.facet, [one]);
+    else group.push(one);
+  }
+  return groups;
+}

@@ -1,0 +1,94 @@
+import { AppError } from "../core/errors.js";
+import type { EventId, Uid, WorkspaceId } from "../core/ids.js";
+import type { Facet } from "../core/profile/facet.js";
+import { foldEvents, NOTHING_FOLDED, type Folded, type Gains } from "../core/profile/fold-events.js";
+import type { Fold } from "../core/ports/event-store.js";
+import type { ProfileStore } from "../core/ports/profile-store.js";
+
+/** The steps of a fold where the facets and the marks cannot be written at once. What a step reads, no crash of a server takes back. */
+export interface FoldSteps {
+  /** Gives each event its facet if it has none, and answers, in order, the facet that stands; null: there is no such event. */
+  readonly pin: (workspace: WorkspaceId, folds: readonly Fold[]) => Promise<readonly (Uid | null)[]>;
+  readonly read: ProfileStore["find"];
+  /** Those of the events that are marked, or gone. */
+  readonly marked: (workspace: WorkspaceId, eventIds: readonly EventId[]) => Promise<ReadonlySet<EventId>>;
+  readonly save: ProfileStore["save"];
+  readonly mark: (workspace: WorkspaceId, eventIds: readonly EventId[]) => Promise<void>;
+}
+
+/** Around each step, so that tests and the drill can come between them. */
+export type AroundFold = <T>(step: keyof FoldSteps, work: () => Promise<T>) => Promise<T>;
+
+export const watchedSteps = (steps: FoldSteps, around: AroundFold): FoldSteps => ({
+  pin: (...given) => around("pin", () => steps.pin(...given)),
+  read: (...given) => around("read", () => steps.read(...given)),
+  marked: (...given) => around("marked", () => steps.marked(...given)),
+  save: (...given) => around("save", () => steps.save(...given)),
+  mark: (...given) => around("mark", () => steps.mark(...given)),
+});
+
+/** Each lost race means that another worker won one, so only very many workers get here. */
+const RACES_MAX = 50;
+/** Above it, events are only left there by workers that died before they could mark them. */
+const PENDING_MAX = 1_000;
+
+/**
+ * Folds events so that each counts once, whatever crashes: a facet names the events in it that may not be marked yet, an event is marked
+ * after its facet is saved, and the marks are read after the facets. Throws `unavailable` when other workers keep changing a facet.
+ */
+export async function foldByPending(steps: FoldSteps, workspace: WorkspaceId, folds: readonly Fold[]): Promise<void> {
+  const pinned = await steps.pin(workspace, folds);
+  let open = gainsOf(folds, pinned);
+  for (let race = 0; open.size > 0; race += 1) {
+    if (race === RACES_MAX) throw new AppError("unavailable", "A facet is being changed by too many workers.");
+    open = await saveAll(steps, workspace, open);
+  }
+  const known = folds.filter((_, n) => pinned[n] !== null).map(({ eventId }) => eventId);
+  await steps.mark(workspace, [...new Set(known)]);
+}
+
+/** What each event adds, under its facet; of an event that stands there twice, the first. */
+function gainsOf(folds: readonly Fold[], pinned: readonly (Uid | null)[]): ReadonlyMap<Uid, Gains> {
+  const gains = new Map<Uid, Map<EventId, Facet>>();
+  for (const [n, { eventId, gain }] of folds.entries()) {
+    const uid = pinned[n]!;
+    if (uid === null) continue;
+    const own = gains.get(uid);
+    if (own === undefined) gains.set(uid, new Map([[eventId, gain]]));
+    else if (!own.has(eventId)) own.set(eventId, gain);
+  }
+  return gains;
+}
+
+/** Answers what has to be tried again. */
+async function saveAll(
+  steps: FoldSteps,
+  workspace: WorkspaceId,
+  open: ReadonlyMap<Uid, Gains>,
+): Promise<ReadonlyMap<Uid, Gains>> {
+  const found = await steps.read(workspace, [...open.keys()]);
+  const pending = [...found.values()].flatMap((stored) => stored.pending);
+  const own = [...open.values()].flatMap((gains) => Array.from(gains.keys()));
+  const marked = await steps.marked(workspace, [...new Set([...own, ...pending])]);
+  const crowded = [...found.values()].filter((stored) => isCrowded(stored, marked));
+  if (crowded.length > 0) {
+    // They are in their facets, so that is what their marks say, whoever writes them.
+    await steps.mark(
+      workspace,
+      crowded.flatMap((stored) => stored.pending.filter((eventId) => !marked.has(eventId))),
+    );
+    return open;
+  }
+  const saves = [...open].flatMap(([uid, gains]) => {
+    const before = found.get(uid);
+    const folded = foldEvents(before ?? NOTHING_FOLDED, gains, (eventId) => marked.has(eventId));
+    const isChanged = folded.facet.eventCount !== (before?.facet.eventCount ?? 0);
+    return isChanged ? [{ uid, ...folded, expectedRev: before?.rev ?? 0 }] : [];
+  });
+  const saved = saves.length === 0 ? [] : await steps.save(workspace, saves);
+  const lost = saves.filter((_, n) => saved[n] !== true);
+  return new Map(lost.map(({ uid }) => [uid, open.get(uid)!]));
+}
+
+const isCrowded = ({ pending }: Folded, marked: ReadonlySet<EventId>): boolean =>
+  pending.length > PENDING_MAX && pending.filter((eventId) => !marked.has(eventId)).length > PENDING_MAX;
