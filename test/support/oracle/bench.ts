@@ -5,7 +5,7 @@ import { nameOf } from "../trust/model.js";
 import type { Random } from "../random.js";
 import { listAt, textAt, type Answer, type App, type TestWorkspace } from "../service/app.js";
 import type { Merge } from "./profile.js";
-import type { Mode } from "./program.js";
+import type { Mode, SchemaName } from "./program.js";
 import { createTruth, type Truth } from "./truth.js";
 
 /** How often each command ran, and what came of it. */
@@ -37,6 +37,8 @@ export interface Place {
   /** Where requests go. */
   readonly app: App;
   readonly ahead: Map<string, number>;
+  /** Resolves when all is done that the keepers had to do when it was called. */
+  rest(): Promise<void>;
 }
 
 /** One program's workspace, and what must be true of it. */
@@ -48,6 +50,7 @@ export interface Bench {
   readonly counts: Counts;
   readonly truth: Truth;
   readonly schemas: Readonly<Record<SchemaName, string>>;
+  readonly datasets: Readonly<Record<SchemaName, string>>;
   /** When the program began, in whole seconds: what is equally old has the same time. */
   readonly began: number;
   /** What the model calls uids and changes, as the service calls them; found out as it answers. */
@@ -62,7 +65,6 @@ export interface Bench {
   ) => Promise<Answer>;
 }
 
-export type SchemaName = "act" | "note";
 const IDENTITIES = ["user_id", "email", "device_id", "cookie_id"] as const;
 const TYPES = {
   city: ["string", "null"],
@@ -100,8 +102,13 @@ const schemaOf = (schema: SchemaName): object => ({
 export async function openBench(place: Place, mode: Mode, random: Random, counts: Counts): Promise<Bench> {
   const workspace = await place.app.workspace();
   const schemas = {
-    act: await workspace.schema(schemaOf("act")),
-    note: await workspace.schema(schemaOf("note"), false),
+    act: await workspace.schema(schemaOf("act"), null),
+    note: await workspace.schema(schemaOf("note"), null),
+  };
+  const dataset = async (schema_id: string, unified_profile: boolean): Promise<string> => {
+    const made = await workspace.send("POST", "/v1/datasets", { name: "d", schema_id, unified_profile });
+    assert.equal(made.status, 201, made.text);
+    return textAt(made.body, "dataset_id");
   };
   return {
     place,
@@ -111,6 +118,7 @@ export async function openBench(place: Place, mode: Mode, random: Random, counts
     counts,
     truth: createTruth(),
     schemas,
+    datasets: { act: await dataset(schemas.act, true), note: await dataset(schemas.note, false) },
     began: Math.floor(Date.now() / 1_000) * 1_000,
     realOf: new Map(),
     modelOf: new Map(),

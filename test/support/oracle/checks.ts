@@ -124,10 +124,11 @@ const showEvent = (one: unknown) => ({
 });
 
 function expectEvent(
-  _bench: Bench,
+  { truth }: Bench,
   event: TrueEvent,
   placeOf: ReadonlyMap<Name, Placed>,
 ): ReturnType<typeof showEvent> {
+  if (truth.gone.has(event.eventId)) return { ...GONE, schema: event.schemaId, reason: truth.gone.get(event.eventId) };
   return {
     status: event.facet === null ? "stored" : "folded",
     schema: event.schemaId,
@@ -138,6 +139,8 @@ function expectEvent(
     dropped: event.dropped.toSorted(),
   };
 }
+
+const GONE = { status: "dropped", timestamp: null, payload: null, profile: null, dropped: [] };
 
 async function checkLookup(bench: Bench, { profiles, placeOf }: Rest): Promise<void> {
   const { body } = await ask(bench, 200, "POST", "/v1/profiles/lookup", { identifiers: IDENTIFIERS });
@@ -154,13 +157,15 @@ async function checkLookup(bench: Bench, { profiles, placeOf }: Rest): Promise<v
   );
 }
 
-const membersIn = (profile: ShownProfile): readonly Name[] => profile.identifiers.map(nameOf);
+/** Its events that are not gone. */
+const standing = ({ truth }: Bench, { identifiers }: ShownProfile): readonly TrueEvent[] =>
+  eventsOf(truth, identifiers.map(nameOf)).filter(({ eventId }) => !truth.gone.has(eventId));
 
 /** Newest first. */
 async function checkTimeline(bench: Bench, { receivedAt }: Rest, profile: ShownProfile): Promise<void> {
   const listed = await pages(bench, `/v1/profiles/${profile.profile_id}/events`, "events", 7);
   const order = (event: TrueEvent): string => `${effectiveOf(saidBy(event, receivedAt))} ${event.eventId}`;
-  const expected = eventsOf(bench.truth, membersIn(profile)).toSorted((a, b) => (order(a) > order(b) ? -1 : 1));
+  const expected = standing(bench, profile).toSorted((a, b) => (order(a) > order(b) ? -1 : 1));
   assert.deepEqual(
     listed.map((one) => textAt(one, "event_id")),
     expected.map(({ eventId }) => eventId),
@@ -179,7 +184,7 @@ async function checkSearch(bench: Bench, rest: Rest, drawn: object): Promise<voi
   const answers = await postPages(bench, "/v1/profiles/search", { rule, limit: 2 });
   const now = nowOf(bench.truth);
   const expected = rest.profiles.filter((profile) => {
-    const events = eventsOf(bench.truth, membersIn(profile)).map((event): RuleEvent => ({
+    const events = standing(bench, profile).map((event): RuleEvent => ({
       schemaId: event.schemaId,
       at: effectiveOf(saidBy(event, rest.receivedAt)),
       payload: event.payload,

@@ -17,6 +17,8 @@ import {
 const named = (namespace: string, ...values: readonly string[]): readonly Identifier[] =>
   values.map((value) => ({ namespace, value }));
 
+const SCHEMAS = ["act", "act", "note"] as const;
+
 /** Few, so that they meet. */
 export const IDENTIFIERS: readonly Identifier[] = [
   ...named("user_id", "u1", "u2", "u3"),
@@ -64,6 +66,7 @@ const ALWAYS: Weighted = [
   [5, (drawing) => ({ kind: "part", pair: drawKnownPair(drawing), forbid: false, dryRun: drawDryRun(drawing) })],
   [3, ({ random }) => ({ kind: "block", who: random.pick(IDENTIFIERS) })],
   [6, ({ random }) => ({ kind: "clock", minutes: random.pick([6 * 60, 3 * 1_440, 20 * 1_440]) + 7 })],
+  [3, ({ random }) => ({ kind: "retain", schema: random.pick(SCHEMAS), days: random.pick([1, 5, 5, 25, null]) })],
   [5, ({ random }) => ({ kind: "look", who: shuffled(IDENTIFIERS, random).slice(0, 1 + random.below(4)) })],
   [5, ({ random }) => ({ kind: "search", rule: drawRule(random) })],
 ];

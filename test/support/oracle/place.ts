@@ -9,6 +9,18 @@ import { placesOf } from "../servers/servers.js";
 import type { Place } from "./bench.js";
 
 /** Where programs run: services that share one store and, for each workspace, one clock. */
+/** Who asks while another one is being answered shares the next answer. */
+function resting(apps: readonly App[]): Place["rest"] {
+  const { keeper } = apps.find(({ service }) => service.keeper !== null)!.service;
+  let running: Promise<void> = Promise.resolve();
+  let next: Promise<void> | null = null;
+  return () =>
+    (next ??= running.then(() => {
+      next = null;
+      return (running = keeper!.rest());
+    }));
+}
+
 export interface OpenPlace extends Place {
   close(): Promise<void>;
 }
@@ -21,7 +33,7 @@ const optionsFor = (ahead: ReadonlyMap<string, number>): Partial<ServiceOptions>
 export async function openEmbedded(options: Partial<ServiceOptions> = {}): Promise<OpenPlace> {
   const ahead = new Map<string, number>();
   const app = await startApp({}, { ...optionsFor(ahead), ...options });
-  return { app, ahead, close: () => app.close() };
+  return { app, ahead, rest: resting([app]), close: () => app.close() };
 }
 
 /** A gateway and so many workers on the servers of this run. What one changes the others see at once. */
@@ -42,5 +54,5 @@ export async function openOnServers(workers: number): Promise<OpenPlace> {
     await close();
     throw error;
   }
-  return { app: apps[0]!, ahead, close };
+  return { app: apps[0]!, ahead, rest: resting(apps), close };
 }

@@ -18,10 +18,12 @@ export type Pair = readonly [Identifier, Identifier];
 /** What an event says beside who it is about. */
 export type Values = Readonly<Record<string, Scalar | readonly Scalar[]>>;
 
+export type SchemaName = "act" | "note";
+
 export interface SentEvent {
   /** Its number in the program. */
   readonly n: number;
-  readonly schema: "act" | "note";
+  readonly schema: SchemaName;
   readonly who: readonly Identifier[];
   /** So long before the workspace's clock, in minutes; negative: after it. */
   readonly age: number;
@@ -58,6 +60,7 @@ export type Work =
   | { readonly kind: "rules"; readonly rules: IdentityRules }
   | { readonly kind: "block"; readonly who: Identifier }
   | { readonly kind: "clock"; readonly minutes: number }
+  | { readonly kind: "retain"; readonly schema: SchemaName; readonly days: number | null }
   | { readonly kind: "look"; readonly who: readonly Identifier[] }
   | { readonly kind: "search"; readonly rule: object };
 export type Step = Work & { readonly number: number };

@@ -9,7 +9,7 @@ import { drawRule } from "./draw-rule.js";
 import { alias, identify, part, permit, takeBack, unlink } from "./identity.js";
 import type { Program, Step, StepOf } from "./program.js";
 import { again, clash, send, wrong, type Done } from "./send.js";
-import { setRules } from "./truth.js";
+import { expire, setRules } from "./truth.js";
 
 const nothing = (apply: Done["apply"] = () => undefined): Done => ({ eventIds: [], apply });
 
@@ -27,12 +27,8 @@ const STEPS: { readonly [Kind in Step["kind"]]: (bench: Bench, step: StepOf<Kind
   revert: takeBack,
   rules: setIdentityRules,
   block,
-  clock: async ({ place, workspace, truth, counts }, { minutes }) => {
-    truth.ahead += minutes * 60_000;
-    place.ahead.set(workspace.id, truth.ahead);
-    counts.add("clock", `${Math.round(minutes / 1_440)} days`);
-    return nothing();
-  },
+  clock,
+  retain,
   look,
   search: async (bench, { rule }) => {
     await checkAll(bench, [rule]);
@@ -120,6 +116,34 @@ async function block(bench: Bench, { who }: StepOf<"block">): Promise<Done> {
   await ask(bench, 200, "PUT", `/v1/namespaces/${who.namespace}`, { blocked: values });
   bench.counts.add("block", "blocked");
   return nothing(() => void blocked.add(nameOf(who)));
+}
+
+async function clock(bench: Bench, { minutes }: StepOf<"clock">): Promise<Done> {
+  const { place, workspace, truth, counts } = bench;
+  truth.ahead += minutes * 60_000;
+  place.ahead.set(workspace.id, truth.ahead);
+  counts.add("clock", `${Math.round(minutes / 1_440)} days`);
+  await expireAll(bench);
+  return nothing();
+}
+
+async function retain(bench: Bench, { schema, days }: StepOf<"retain">): Promise<Done> {
+  const { schemas, datasets, truth, counts } = bench;
+  await ask(bench, 200, "PATCH", `/v1/datasets/${datasets[schema]}`, { retention_days: days });
+  counts.add("retain", days === null ? "for ever" : `${days} days`);
+  truth.kept.set(schemas[schema], days);
+  await expireAll(bench);
+  return nothing();
+}
+
+/** The keepers act at any time, so it is waited for. */
+async function expireAll({ place, truth, counts }: Bench): Promise<void> {
+  if ([...truth.kept.values()].every((days) => days === null)) return;
+  const before = truth.gone.size;
+  expire(truth);
+  if (truth.gone.size === before) return counts.add("expire", "nothing");
+  await place.rest();
+  for (let n = before; n < truth.gone.size; n += 1) counts.add("expire", "an event");
 }
 
 /** Who is one person, at any time. */

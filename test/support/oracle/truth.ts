@@ -35,6 +35,10 @@ export interface Truth {
   readonly trust: TrustState;
   readonly events: Map<string, TrueEvent>;
   readonly blocked: Set<Name>;
+  /** How many days the events of a schema are kept; null: for ever. */
+  readonly kept: Map<string, number | null>;
+  /** Why an event is gone. What it did stays. */
+  readonly gone: Map<string, "expired">;
   /** One more with each step: what is compared is only what came before. */
   time: number;
   /** How far the clock of the workspace is ahead, milliseconds. */
@@ -53,6 +57,8 @@ export function createTruth(): Truth {
     trust: createTrustState(uidOf, { ...NO_RULES, priorityOf: builtInPriority, isPerson }),
     events: new Map(),
     blocked: new Set(),
+    kept: new Map(),
+    gone: new Map(),
     time: 0,
     ahead: 0,
     changes: 0,
@@ -172,6 +178,18 @@ export function componentsOf({ trust }: Truth): readonly (readonly Name[])[] {
   });
 }
 
+const DAY_MS = 86_400_000;
+
+/** The events whose time is over go. Moves of the clock are no whole days, so a second more or less changes nothing. */
+export function expire({ events, kept, gone, ahead }: Truth): void {
+  for (const { eventId, schemaId, between } of events.values()) {
+    const days = kept.get(schemaId) ?? null;
+    if (days !== null && between[0] + days * DAY_MS < Date.now() + ahead && !gone.has(eventId))
+      gone.set(eventId, "expired");
+  }
+}
+
+/** What was folded into them, also of events that are gone. */
 export const eventsOf = ({ events }: Truth, members: readonly Name[]): readonly TrueEvent[] =>
   [...events.values()].filter(({ facet }) => facet !== null && members.includes(facet));
 
