@@ -1,4 +1,4 @@
-import { openEmbedded, type OpenPlace } from "../support/oracle/place.js";
+import { openEmbedded } from "../support/oracle/place.js";
 import { checkPrograms } from "../support/oracle/programs.js";
 import { SEED } from "../support/random.js";
 
@@ -7,14 +7,8 @@ const PROGRAMS = Number(process.env["PROGRAMS"] ?? 500);
 const AT_ONCE = 32;
 
 describe(`Random programs over HTTP against a naive program (seed ${SEED})`, () => {
-  let place: OpenPlace;
-  before(async () => {
-    place = await openEmbedded();
-  });
-  after(() => place.close());
-
   it(`show what it computes, for ${PROGRAMS} programs`, async function () {
     this.timeout(60_000 + 1_000 * PROGRAMS);
-    await checkPrograms(place, PROGRAMS, AT_ONCE);
+    await checkPrograms(() => openEmbedded(), PROGRAMS, AT_ONCE);
   });
 });

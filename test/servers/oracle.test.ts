@@ -1,4 +1,4 @@
-import { openOnServers, type OpenPlace } from "../support/oracle/place.js";
+import { openOnServers } from "../support/oracle/place.js";
 import { checkPrograms } from "../support/oracle/programs.js";
 import { SEED } from "../support/random.js";
 
@@ -8,14 +8,8 @@ const AT_ONCE = 16;
 const WORKERS = 2;
 
 describe(`Random programs over HTTP on servers with ${WORKERS} workers, against a naive program (seed ${SEED})`, () => {
-  let place: OpenPlace;
-  before(async () => {
-    place = await openOnServers(WORKERS);
-  });
-  after(() => place.close());
-
   it(`show what it computes, for ${PROGRAMS} programs`, async function () {
     this.timeout(120_000 + 5_000 * PROGRAMS);
-    await checkPrograms(place, PROGRAMS, AT_ONCE);
+    await checkPrograms(() => openOnServers(WORKERS), PROGRAMS, AT_ONCE);
   });
 });

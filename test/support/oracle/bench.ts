@@ -71,12 +71,13 @@ const TYPES = {
   ref: ["string", "null"],
   low: "number",
   high: "number",
-  spent: "number",
+  spent: ["number", "null"],
+  items: ["integer", "null"],
 } as const;
 
 export const MERGES: Readonly<Record<SchemaName, Readonly<Record<string, Merge>>>> = {
-  act: { city: "latest", ref: "first", low: "min", high: "max", tags: "union" },
-  note: { city: "latest", high: "max", tags: "union" },
+  act: { city: "latest", ref: "first", low: "min", high: "max", tags: "union", spent: "sum", items: "count" },
+  note: { city: "latest", high: "max", tags: "union", spent: "sum" },
 };
 
 const traitOf = (name: string, schema: SchemaName) => {

@@ -35,7 +35,7 @@ export async function checkAll(bench: Bench, rules: readonly object[]): Promise<
   await checkLookup(bench, rest);
   for (const profile of rest.profiles) await checkTimeline(bench, rest, profile);
   for (const rule of rules) await checkSearch(bench, rest, rule);
-  for (const trait of ["city", "high", "tags"]) await checkTop(bench, rest, trait);
+  for (const trait of ["city", "spent", "tags"]) await checkTop(bench, rest, trait);
   await checkLists(bench);
   await alignChanges(bench);
 }

@@ -17,7 +17,8 @@ const VALUES = {
 export function drawRule(random: Random, depth = 0): object {
   const chance = random.below(depth < 2 ? 12 : 8);
   if (chance < 3) return { [`traits.${random.pick(["city", "ref", "tags"])}`]: drawTest(random, TEXTS, true) };
-  if (chance < 5) return { [`traits.${random.pick(["low", "high"])}`]: drawTest(random, NUMBERS, false) };
+  if (chance < 5)
+    return { [`traits.${random.pick(["low", "high", "spent", "items"])}`]: drawTest(random, NUMBERS, false) };
   if (chance === 5) return { event_count: { [random.pick(["$gt", "$lte", "$eq"] as const)]: random.below(4) } };
   if (chance === 6) return random.below(2) === 0 ? drawIdentifier(random) : drawInstant(random);
   if (chance === 7) return { $events: drawEvents(random) };

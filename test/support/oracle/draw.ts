@@ -41,11 +41,22 @@ interface Drawing {
   events: number;
   keyed: number;
   hasShared: boolean;
+  /** Its events expire; waiting for that takes time. */
+  readonly retains: boolean;
 }
 
 export function drawProgram(random: Random): Program {
   const mode = random.pick(["together", "in_turn"] as const);
-  const drawing: Drawing = { random, mode, named: [], pairs: [], events: 0, keyed: 0, hasShared: false };
+  const drawing: Drawing = {
+    random,
+    mode,
+    named: [],
+    pairs: [],
+    events: 0,
+    keyed: 0,
+    hasShared: false,
+    retains: random.below(4) === 0,
+  };
   const steps: Work[] = mode === "in_turn" && random.below(4) > 0 ? [drawRules(drawing)] : [];
   for (let left = LENGTH.least + random.below(LENGTH.more); left > 0; left -= 1) steps.push(drawWork(drawing));
   return { mode, steps: steps.map((work, number) => ({ ...work, number })) };
@@ -65,8 +76,14 @@ const ALWAYS: Weighted = [
   [4, (drawing) => ({ kind: "unlink", who: drawOne(drawing), dryRun: drawDryRun(drawing) })],
   [5, (drawing) => ({ kind: "part", pair: drawKnownPair(drawing), forbid: false, dryRun: drawDryRun(drawing) })],
   [3, ({ random }) => ({ kind: "block", who: random.pick(IDENTIFIERS) })],
-  [6, ({ random }) => ({ kind: "clock", minutes: random.pick([6 * 60, 3 * 1_440, 20 * 1_440]) + 7 })],
-  [3, ({ random }) => ({ kind: "retain", schema: random.pick(SCHEMAS), days: random.pick([1, 5, 5, 25, null]) })],
+  [6, ({ random }) => drawClock(random)],
+  [
+    3,
+    ({ random, retains }) =>
+      retains
+        ? { kind: "retain", schema: random.pick(SCHEMAS), days: random.pick([1, 5, 5, 25, null]) }
+        : drawClock(random),
+  ],
   [5, ({ random }) => ({ kind: "look", who: shuffled(IDENTIFIERS, random).slice(0, 1 + random.below(4)) })],
   [5, ({ random }) => ({ kind: "search", rule: drawRule(random) })],
 ];
@@ -89,6 +106,11 @@ function drawWork(drawing: Drawing): Work {
   }
   throw new Error("beyond the weights");
 }
+
+const drawClock = (random: Random): Work => ({
+  kind: "clock",
+  minutes: random.pick([6 * 60, 3 * 1_440, 20 * 1_440]) + 7,
+});
 
 /** Of the events with an Idempotency-Key, from the newest. */
 const drawOlder = ({ random, keyed }: Drawing): number => random.below(Math.max(1, Math.min(6, keyed)));
@@ -156,7 +178,9 @@ function drawValues(random: Random): Values {
     if (random.below(2) === 0) values[name] = draw();
   };
   for (const name of ["city", "ref"]) perhaps(name, () => random.pick(CITIES));
-  for (const name of ["low", "high", "spent"]) perhaps(name, () => random.pick(NUMBERS));
+  for (const name of ["low", "high"]) perhaps(name, () => random.pick(NUMBERS));
+  perhaps("spent", () => random.pick([...NUMBERS, null, 999_999_999.999999]));
+  perhaps("items", () => random.pick([1, 2, null]));
   perhaps("tags", () => Array.from({ length: random.below(4) }, () => random.pick(TAGS)));
   return values;
 }

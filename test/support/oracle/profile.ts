@@ -77,8 +77,8 @@ function merged(merge: Merge, stated: readonly Stated[]): unknown {
   if (merge === "latest") return inTime.at(-1)!.values.at(-1);
   if (merge === "first") return inTime[0]!.values.at(-1);
   const values = stated.flatMap((one) => one.values).filter((value) => value !== null);
-  if (merge === "count") return stated.length;
   if (values.length === 0) return undefined;
+  if (merge === "count") return stated.filter((one) => one.values.some((value) => value !== null)).length;
   if (merge === "sum") return Number(showMicros(sumOfMicros(values.map(Number))));
   const sorted = values.toSorted(inOrder);
   if (merge === "min") return sorted[0];

@@ -2,6 +2,7 @@ import { createRandom, SEED, tell } from "../random.js";
 import { shrink, without } from "../shrink.js";
 import { createCounts, type Counts, type Place } from "./bench.js";
 import { drawProgram } from "./draw.js";
+import type { OpenPlace } from "./place.js";
 import { showProgram, type Program, type SentEvent, type Step } from "./program.js";
 import { runProgram } from "./run.js";
 
@@ -10,14 +11,32 @@ interface Failure {
   readonly error: unknown;
 }
 
+/** Each keeper looks at all workspaces of its store, so now and then a new one is begun. */
+const PER_PLACE = 100;
+
 /** Runs programs beside each other. The first that differs is made as small as it goes, and shown. */
-export async function checkPrograms(place: Place, count: number, atOnce: number): Promise<void> {
-  const seeds = Array.from({ length: count }, (_, n) => SEED + n).values();
+export async function checkPrograms(open: () => Promise<OpenPlace>, count: number, atOnce: number): Promise<void> {
   const counts = createCounts();
-  const failures: Failure[] = [];
   const began = performance.now();
+  for (let first = 0; first < count; first += PER_PLACE) {
+    const seeds = Array.from({ length: Math.min(PER_PLACE, count - first) }, (_, n) => SEED + first + n);
+    const place = await open();
+    try {
+      await checkSeeds(place, seeds, atOnce, counts);
+    } finally {
+      await place.close();
+    }
+  }
+  const seconds = (performance.now() - began) / 1_000;
+  tell(`${count} programs from seed ${SEED}, ${(count / seconds).toFixed(1)} a second`);
+  for (const line of counts.show()) tell(line);
+}
+
+async function checkSeeds(place: Place, seeds: readonly number[], atOnce: number, counts: Counts): Promise<void> {
+  const failures: Failure[] = [];
+  const waiting = seeds.values();
   const client = async (): Promise<void> => {
-    for (const seed of seeds) {
+    for (const seed of waiting) {
       if (failures.length > 0) return;
       const error = await errorOf(place, seed, drawProgram(createRandom(seed)), counts);
       if (error !== null) failures.push({ seed, error });
@@ -25,9 +44,6 @@ export async function checkPrograms(place: Place, count: number, atOnce: number)
   };
   await Promise.all(Array.from({ length: atOnce }, client));
   if (failures.length > 0) throw await explained(place, failures[0]!);
-  const seconds = (performance.now() - began) / 1_000;
-  tell(`${count} programs from seed ${SEED}, ${(count / seconds).toFixed(1)} a second`);
-  for (const line of counts.show()) tell(line);
 }
 
 /** Null when it agrees. The seed also decides what is not in the program: what comes beside what, and what is looked for. */
