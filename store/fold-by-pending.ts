@@ -30,7 +30,7 @@ export const watchedSteps = (steps: FoldSteps, around: AroundFold): FoldSteps =>
 /** Each lost race means that another worker won one, so only very many workers get here. */
 const RACES_MAX = 50;
 /** Above it, events are only left there by workers that died before they could mark them. */
-const PENDING_MAX = 1_000;
+export const PENDING_MAX = 1_000;
 
 /**
  * Folds events so that each counts once, whatever crashes: a facet names the events in it that may not be marked yet, an event is marked

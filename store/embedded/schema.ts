@@ -45,7 +45,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 12,
+  format: 13,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,

@@ -16,32 +16,38 @@ function events(count: number): Pick<EventStore, "timeline"> {
     profileIdThen: null,
     reason: null,
   }));
+  const places = new Map(all.map(({ eventId }, n) => [eventId, n]));
   return {
     timeline: async (_workspace, _facets, { limit, before }) => {
-      const from = before === null ? 0 : all.findIndex(({ eventId }) => eventId === before.eventId) + 1;
+      const from = before === null ? 0 : places.get(before.eventId)! + 1;
       return all.slice(from, from + Math.min(limit, 70));
     },
   };
 }
 
-const tally: Tally = { schemaId: null, where: [], sum: ["total"] };
-const read = (count: number) =>
-  readEvents({ events: events(count) as EventStore }, newId<WorkspaceId>(), [newId<Uid>()], [tally]);
+const counted: Tally = { schemaId: null, where: [], sum: null };
+const summed: Tally = { ...counted, sum: ["total"] };
+const read = (count: number, ...tallies: readonly Tally[]) =>
+  readEvents({ events: events(count) as EventStore }, newId<WorkspaceId>(), [newId<Uid>()], tallies);
 
 describe("The events that a search looks at", () => {
-  it("are all of a profile, up to 1,000", async () => {
-    for (const count of [0, 1, 999, 1_000]) {
-      const found = await read(count);
+  it("are all of a profile, up to 1,000, and up to 10,000 where they are added up", async () => {
+    for (const count of [0, 1, 999, 1_000]) assert.equal((await read(count, counted)).isPartial, false, `${count}`);
+    for (const count of [0, 1, 1_001, 10_000]) {
+      const found = await read(count, summed, counted);
       assert.equal(found.isPartial, false, `${count}`);
-      assert.equal(found.events.sumSince(tally, null).sum, count / 10);
+      assert.equal(found.events.sumSince(summed, null).sum, count / 10);
     }
   });
 
-  it("are the newest 1,000 if there are more, and the answer says so", async () => {
-    const { events: seen, isPartial } = await read(1_001);
-    assert.equal(isPartial, true);
-    assert.equal(seen.sumSince(tally, null).sum, 100);
-    assert.equal(seen.nthNewest(tally, 1), instantOf(1_800_000_000_000));
-    assert.equal(seen.nthNewest(tally, 1_001), null);
+  it("are the newest if there are more, and the answer says so", async () => {
+    const few = await read(1_001, counted);
+    assert.equal(few.isPartial, true);
+    assert.equal(few.events.nthNewest(counted, 1), instantOf(1_800_000_000_000));
+    assert.equal(few.events.nthNewest(counted, 1_000), instantOf(1_800_000_000_000 - 999));
+    assert.equal(few.events.nthNewest(counted, 1_001), null);
+    const many = await read(10_001, summed);
+    assert.equal(many.isPartial, true);
+    assert.equal(many.events.sumSince(summed, null).sum, 1_000);
   });
 });

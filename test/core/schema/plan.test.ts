@@ -174,7 +174,11 @@ const REFUSED: Readonly<Record<string, readonly [object, string]>> = {
   ],
   "with a trait on an object": [{ properties: { a: trait("t", "latest", "object") } }, "schema.properties.a.x-trait"],
   "with a trait on an array": [{ properties: { a: trait("t", "union", "array") } }, "schema.properties.a.x-trait"],
-  "with an unknown merge": [{ properties: { a: trait("t", "sum") } }, "schema.properties.a.x-trait.merge"],
+  "with an unknown merge": [{ properties: { a: trait("t", "mean") } }, "schema.properties.a.x-trait.merge"],
+  "with a sum of what is no number": [
+    { properties: { a: trait("t", "sum", ["number", "string"]) } },
+    "schema.properties.a.x-trait",
+  ],
   "with a bad trait name": [{ properties: { a: trait("1st") } }, "schema.properties.a.x-trait.name"],
   "with a trait that is a name alone": [
     { properties: { a: { type: "string", "x-trait": "t" } } },
