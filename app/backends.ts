@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { cacheCatalog } from "../store/cached-catalog.js";
+import { knowAudiences } from "../store/known-audiences.js";
 import { ConfigError, type Config } from "../core/config.js";
 import { describeError, type Log } from "../core/log.js";
 import type { Copying, DocumentRows, GraphRows } from "../core/ports/copying.js";
+import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
@@ -24,6 +26,7 @@ export interface Backends {
   readonly events: EventStore;
   readonly profiles: ProfileStore;
   readonly catalog: CatalogStore;
+  readonly audiences: AudienceStore;
   readonly graph: IdentityGraph;
   /** Each limit has a table of its own, so that what fills one takes nothing from another. */
   readonly windows: () => RateWindows;
@@ -77,6 +80,7 @@ export async function openBackends(
     graph: graph.port,
     copying: { graph: graph.copying, documents: copying },
     purge: async () => embedded === null || (await embedded.purge()),
+    audiences: knowAudiences(stores.audiences),
     catalog: cacheCatalog(stores.catalog, { ttlMs, staleMs, isShared: MONGODB_URL !== "" }),
   };
 }
@@ -121,7 +125,8 @@ async function openStores({ config, lifecycle, onError, embedded, hooks }: Openi
     url === ""
       ? { ...(await embedded!.stores()), windows: () => createMemoryWindows(), stats: createMemoryStats() }
       : await open();
-  for (const port of ["events", "profiles", "catalog"] as const) lifecycle.opened(port, () => stores[port].close());
+  for (const port of ["events", "profiles", "catalog", "audiences"] as const)
+    lifecycle.opened(port, () => stores[port].close());
   return stores;
 }
 

@@ -2,6 +2,7 @@ import { ConfigError } from "../core/config.js";
 import { isUnavailable } from "../core/errors.js";
 import { createTombOf } from "../core/identity/tombstone.js";
 import type { Copying, DocumentRows } from "../core/ports/copying.js";
+import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
@@ -10,6 +11,7 @@ import type { StatsStore } from "../core/stats.js";
 import { createMemoryWindows, createSharedWindows } from "../gateway/access/rate-windows.js";
 import { createMongoCopying } from "../store/mongo/copy/copy.js";
 import type { AroundFold } from "../store/fold-by-pending.js";
+import { createMongoAudienceStore } from "../store/mongo/audiences/audiences.js";
 import { createMongoCatalog } from "../store/mongo/catalog/catalog.js";
 import { createMongoEventStore } from "../store/mongo/events/events.js";
 import { openMongo } from "../store/mongo/open.js";
@@ -22,6 +24,7 @@ export interface Documents {
   readonly events: EventStore;
   readonly profiles: ProfileStore;
   readonly catalog: CatalogStore;
+  readonly audiences: AudienceStore;
   readonly windows: () => RateWindows;
   readonly stats: StatsStore;
   readonly copying: Copying<DocumentRows>;
@@ -37,13 +40,14 @@ export async function openDocuments(deps: {
   const { url, onError, lifecycle, aroundFold } = deps;
   const mongo = await openMongo({ url, onError });
   lifecycle.opened("mongo", () => mongo.close());
-  const [[catalog, events, copying], profiles, shared, stats] = await Promise.all([
+  const [[catalog, events, copying], profiles, audiences, shared, stats] = await Promise.all([
     createMongoCatalog({ mongo }).then(async (catalog) => {
       const tombOf = createTombOf(await catalog.secret());
       const events = await createMongoEventStore({ mongo, tombOf, aroundFold });
       return [catalog, events, createMongoCopying({ mongo, tombOf })] as const;
     }),
     createMongoProfileStore({ mongo }),
+    createMongoAudienceStore({ mongo }),
     createMongoRateWindows({ mongo }),
     createMongoStats({ mongo }),
   ]).catch((error: unknown) => {
@@ -55,5 +59,5 @@ export async function openDocuments(deps: {
       local: createMemoryWindows(),
       onError: (error) => onError("rate limits are counted in this process alone", error),
     });
-  return { events, profiles, catalog, windows, stats, copying };
+  return { events, profiles, catalog, audiences, windows, stats, copying };
 }

@@ -6,6 +6,7 @@ import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { createSqliteGraphCopying } from "../graph/sqlite/copy/copy.js";
 import { createSqliteGraph } from "../graph/sqlite/graph.js";
 import { GRAPH_TABLES } from "../graph/sqlite/schema.js";
+import { createEmbeddedAudienceStore } from "../store/embedded/audiences/audiences.js";
 import { createEmbeddedCatalog } from "../store/embedded/catalog/catalog.js";
 import { createEmbeddedCopying } from "../store/embedded/copy/copy.js";
 import { createEmbeddedEventStore } from "../store/embedded/events/events.js";
@@ -26,7 +27,7 @@ export interface CopiedGraph {
 /** The ports on the one SQLite file; each is made only if it is asked for. */
 export interface EmbeddedPorts {
   queue(): EventQueue;
-  stores(): Promise<Pick<Documents, "events" | "profiles" | "catalog" | "copying">>;
+  stores(): Promise<Pick<Documents, "events" | "profiles" | "catalog" | "audiences" | "copying">>;
   graph(): CopiedGraph;
   holdsWorkspaces(): boolean;
   /** False: not just now. */
@@ -55,6 +56,7 @@ export async function openEmbeddedPorts(deps: {
         events: createEmbeddedEventStore({ database, tombOf }),
         profiles: createEmbeddedProfileStore({ database }),
         copying: createEmbeddedCopying({ database, tombOf }),
+        audiences: createEmbeddedAudienceStore({ database }),
       };
     },
     graph: () => {

@@ -54,11 +54,17 @@ export interface Linked {
 
 type Scalar = string | number | boolean | null;
 
+/** An audience that a profile is in. */
+export interface AudienceName {
+  readonly audience_id: string;
+  readonly name: string;
+}
+
 export interface Profile {
   readonly profile_id: string;
   readonly identifiers: readonly Identifier[];
   readonly traits: Readonly<Record<string, Scalar | readonly Scalar[]>>;
-  readonly audiences: readonly string[];
+  readonly audiences: readonly AudienceName[];
   readonly first_seen: string | null;
   readonly last_seen: string | null;
   readonly event_count: number;

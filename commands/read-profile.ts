@@ -26,6 +26,8 @@ export const requireProfile = async (...given: Parameters<typeof requireRef>): P
 
 export interface Profile {
   readonly profileId: ProfileId;
+  /** Of the identifiers that were read. */
+  readonly uids: readonly Uid[];
   readonly identifiers: readonly Identifier[];
   readonly sharedIdentifiers: readonly Identifier[];
   readonly facet: Facet;
@@ -175,6 +177,7 @@ export async function readProfile(
   allowance.members -= members.length;
   return {
     profileId,
+    uids,
     identifiers: members.map(({ identifier }) => identifier),
     sharedIdentifiers: members.filter(({ isShared }) => isShared).map(({ identifier }) => identifier),
     facet: all.facet,

@@ -2,6 +2,7 @@ import type { KeyRecord } from "../core/catalog/catalog.js";
 import type { KeyId, WorkspaceId } from "../core/ids.js";
 import type { Identity } from "../core/identity/api.js";
 import type { Metrics } from "../core/metrics.js";
+import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
@@ -17,6 +18,7 @@ export interface Services {
   readonly queue: EventQueue;
   readonly events: EventStore;
   readonly profiles: ProfileStore;
+  readonly audiences: AudienceStore;
   readonly identity: Identity;
   readonly validator: Validator;
   readonly waiting: Waiting;

@@ -20,6 +20,7 @@ export type ErrorCode =
   | "incompatible_schema"
   | "merge_refused"
   | "still_joined"
+  | "in_use"
   | "precondition_failed"
   | "unsupported_media_type"
   | "headers_too_large"

@@ -11,6 +11,9 @@ export type DatasetId = Branded<"DatasetId">;
 export type EventId = Branded<"EventId">;
 export type ChangeId = Branded<"ChangeId">;
 export type DeadLetterId = Branded<"DeadLetterId">;
+export type AudienceId = Branded<"AudienceId">;
+/** Names one way of counting events; a new one each time that somebody begins to count so. */
+export type TallyId = Branded<"TallyId">;
 /** Names a forbidden pair of identifiers. */
 export type ForbiddenPairId = Branded<"ForbiddenPairId">;
 export type ErasureId = Branded<"ErasureId">;

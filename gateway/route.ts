@@ -66,6 +66,7 @@ export const TAGS = {
   Send: "Send events, and say who is who.",
   Read: "Events and profiles.",
   Identity: "Who is who, why, and how to undo it.",
+  Audiences: "Named rules over profiles, and who they hold for.",
   Schemas: "Schemas and datasets: what events look like, and which of them make profiles.",
   SDKs: "What SDKs of others send, and how it is taken.",
   Export: "All of a workspace's data, in lines.",

@@ -1,5 +1,6 @@
 import type { Services } from "../commands/services.js";
 import type { Route } from "./route.js";
+import { audienceRoutes } from "./routes/audiences/audiences.js";
 import { changeRoutes } from "./routes/changes.js";
 import { collectRoutes } from "./routes/collect.js";
 import { exportRoutes } from "./routes/data/exports.js";
@@ -29,6 +30,7 @@ const TABLE = [
   profileRoutes,
   profileGraphRoutes,
   eventRoutes,
+  audienceRoutes,
   identityRoutes,
   undoRoutes,
   changeRoutes,

@@ -1,16 +1,14 @@
-import { mismatch } from "../../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import { identifiersIn } from "../../core/rule/find.js";
 import { compileRule } from "../../core/rule/judge.js";
-import { parseRule } from "../../core/rule/parse.js";
 import { talliesOf, type Rule } from "../../core/rule/rule.js";
-import { memberUids, type Profile } from "../read-profile.js";
+import type { Profile } from "../read-profile.js";
 import type { Services, TakeBytes } from "../services.js";
 import { EVENT_BYTES_PER_READ, readEvents } from "./events.js";
 import { readIfLive, type ListServices, type ProfileList } from "./list.js";
 import { openRoom } from "./room.js";
+import { readRule, type RuleServices } from "./rule.js";
 import { subjectOf } from "./subject.js";
-import { readVocabulary } from "./vocabulary.js";
 import { createBudget, walk, type Seen } from "./walk.js";
 
 export interface Found extends ProfileList {
@@ -27,13 +25,11 @@ interface Asked {
   readonly now: number;
 }
 
-type SearchServices = ListServices & Pick<Services, "catalog">;
+type SearchServices = ListServices & RuleServices;
 
 /** A rule that was read, and who may hold it: those of these ids, or all. */
 export async function openRule(services: SearchServices, workspace: WorkspaceId, given: unknown, now: number) {
-  const parsed = parseRule(given, "rule", await readVocabulary(services, workspace, given));
-  if ("errors" in parsed) throw mismatch(parsed.errors);
-  const { rule } = parsed;
+  const rule = await readRule(services, workspace, given);
   const judge = compileRule(rule);
   const tallies = talliesOf(rule);
   let isPartial = false;
@@ -46,8 +42,7 @@ export async function openRule(services: SearchServices, workspace: WorkspaceId,
     holdsFor: async (profile: Profile): Promise<boolean> => {
       const { is } = judge(subjectOf(profile, null), now);
       if (is !== null) return is;
-      const { uids } = await memberUids(services, workspace, profile.profileId);
-      const read = await readEvents(services, workspace, uids, tallies);
+      const read = await readEvents(services, workspace, profile.uids, tallies);
       isPartial ||= read.isPartial;
       return judge(subjectOf(profile, read.events), now).is === true;
     },

@@ -9,8 +9,11 @@ import type { Services } from "../services.js";
 
 type Catalog = Pick<Services, "catalog">;
 
-/** What rules of the workspace may name. Of its schemas only those that stand in this one are read. */
-export async function readVocabulary({ catalog }: Catalog, workspace: WorkspaceId, rule: unknown): Promise<Vocabulary> {
+/** What rules may name, but for audiences. */
+export type Words = Omit<Vocabulary, "audience">;
+
+/** What rules of the workspace may name, but for audiences. Of its schemas only those that stand in this one are read. */
+export async function readVocabulary({ catalog }: Catalog, workspace: WorkspaceId, rule: unknown): Promise<Words> {
   const [traits, namespaces] = await Promise.all([catalog.traits(workspace), catalog.namespaces(workspace)]);
   const table = withoutBlocked(namespaces);
   const schemas = new Map<string, SchemaWords | null>();

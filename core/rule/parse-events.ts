@@ -1,6 +1,6 @@
 import type { SchemaId } from "../ids.js";
 import { isObject, parseTests, parseWithin, type Problems } from "./parse-tests.js";
-import type { PathTest, Rule } from "./rule.js";
+import type { PathTest, WrittenRule } from "./rule.js";
 import type { Parsing, SchemaWords } from "./vocabulary.js";
 
 const MEMBERS = ["schema_id", "where", "at_least", "within", "sum", "is"];
@@ -9,7 +9,7 @@ const NUMBER = { is: "sum" } as const;
 const PAYLOAD = { is: "payload" } as const;
 
 /** Null where it is so wrong that nothing can be said of it. */
-export function parseEvents(given: unknown, path: string, { vocabulary, problems }: Parsing): Rule | null {
+export function parseEvents(given: unknown, path: string, { vocabulary, problems }: Parsing): WrittenRule | null {
   if (!isObject(given)) {
     problems.add(path, "must be an object");
     return null;

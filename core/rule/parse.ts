@@ -1,5 +1,6 @@
 import { bounded, type ErrorItem } from "../errors.js";
-import { TIMED, type Field, type Rule } from "./rule.js";
+import type { AudienceId } from "../ids.js";
+import { TIMED, type Field, type WrittenRule } from "./rule.js";
 import { parseEvents } from "./parse-events.js";
 import { isObject, parseTests, type Kind, type Problems } from "./parse-tests.js";
 import type { Parsing, Vocabulary } from "./vocabulary.js";
@@ -7,7 +8,7 @@ import type { Parsing, Vocabulary } from "./vocabulary.js";
 export const CONDITIONS_MAX = 50;
 export const DEPTH_MAX = 8;
 
-export type Parsed = { readonly rule: Rule } | { readonly errors: readonly ErrorItem[] };
+export type Parsed = { readonly rule: WrittenRule } | { readonly errors: readonly ErrorItem[] };
 
 /** `path` is where the rule stands in the request. */
 export function parseRule(given: unknown, path: string, vocabulary: Vocabulary): Parsed {
@@ -27,9 +28,9 @@ export function parseRule(given: unknown, path: string, vocabulary: Vocabulary):
   return errors.length > 0 ? { errors: bounded(errors) } : { rule };
 }
 
-const NEVER: Rule = { kind: "or", parts: [] };
+const NEVER: WrittenRule = { kind: "or", parts: [] };
 
-function parsePart(given: unknown, path: string, parsing: Parsing, depth: number): Rule {
+function parsePart(given: unknown, path: string, parsing: Parsing, depth: number): WrittenRule {
   const { problems } = parsing;
   if (depth > DEPTH_MAX) return wrong(problems, path, `a rule is at most ${DEPTH_MAX} deep`);
   if (!isObject(given)) return wrong(problems, path, "must be an object");
@@ -37,12 +38,12 @@ function parsePart(given: unknown, path: string, parsing: Parsing, depth: number
   return parts.length === 1 ? parts[0]! : { kind: "and", parts };
 }
 
-function wrong(problems: Problems, path: string, message: string): Rule {
+function wrong(problems: Problems, path: string, message: string): WrittenRule {
   problems.add(path, message);
   return NEVER;
 }
 
-function parseMember(key: string, value: unknown, path: string, parsing: Parsing, depth: number): Rule {
+function parseMember(key: string, value: unknown, path: string, parsing: Parsing, depth: number): WrittenRule {
   const { problems } = parsing;
   switch (key) {
     case "$and":
@@ -57,18 +58,26 @@ function parseMember(key: string, value: unknown, path: string, parsing: Parsing
     case "$events":
       return problems.count(path) ? (parseEvents(value, path, parsing) ?? NEVER) : NEVER;
     case "$audience":
-      return wrong(problems, path, "is not known");
+      return parseReference(value, path, parsing);
     default:
       return parseField(key, value, path, parsing);
   }
 }
 
-function parseField(key: string, value: unknown, path: string, { vocabulary, problems }: Parsing): Rule {
+function parseReference(value: unknown, path: string, { vocabulary, problems }: Parsing): WrittenRule {
+  const words = typeof value === "string" ? vocabulary.audience(value) : null;
+  if (words === null) return wrong(problems, path, "is not an audience of this workspace");
+  if (words.isCircular) return wrong(problems, path, "refers back to this audience");
+  for (let n = 0; n < words.conditions; n++) problems.count(path);
+  return { kind: "audience", audienceId: value as AudienceId };
+}
+
+function parseField(key: string, value: unknown, path: string, { vocabulary, problems }: Parsing): WrittenRule {
   const found = fieldOf(key, vocabulary);
   if (typeof found === "string") return wrong(problems, path, found);
   const { field, kind } = found;
   const tests = parseTests(value, path, kind, problems);
-  const parts = tests.map((test): Rule => ({ kind: "field", field, test }));
+  const parts = tests.map((test): WrittenRule => ({ kind: "field", field, test }));
   return parts.length === 1 ? parts[0]! : { kind: "and", parts };
 }
 

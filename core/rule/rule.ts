@@ -1,4 +1,4 @@
-import type { SchemaId } from "../ids.js";
+import type { AudienceId, SchemaId } from "../ids.js";
 import type { Scalar } from "../profile/facet.js";
 
 /** What a condition looks at. */
@@ -37,13 +37,26 @@ export interface Tally {
   readonly sum: readonly string[] | null;
 }
 
-export type Rule =
-  | { readonly kind: "and" | "or"; readonly parts: readonly Rule[] }
-  | { readonly kind: "not"; readonly part: Rule }
+/** `Leaf`: what else may stand where a rule can stand. */
+type RuleOf<Leaf> =
+  | { readonly kind: "and" | "or"; readonly parts: readonly RuleOf<Leaf>[] }
+  | { readonly kind: "not"; readonly part: RuleOf<Leaf> }
   | { readonly kind: "field"; readonly field: Field; readonly test: Test }
   /** At least so many of the tally's events are younger than `within` milliseconds; null: ever. */
   | { readonly kind: "count"; readonly tally: Tally; readonly atLeast: number; readonly within: number | null }
-  | { readonly kind: "sum"; readonly tally: Tally; readonly tests: readonly Test[]; readonly within: number | null };
+  | { readonly kind: "sum"; readonly tally: Tally; readonly tests: readonly Test[]; readonly within: number | null }
+  | Leaf;
+
+/** Stands for the rule of another audience, whatever that is at the moment. */
+export interface AudienceReference {
+  readonly kind: "audience";
+  readonly audienceId: AudienceId;
+}
+
+/** A rule that can be judged. */
+export type Rule = RuleOf<never>;
+/** A rule as it was written: it may refer to audiences. */
+export type WrittenRule = RuleOf<AudienceReference>;
 
 /** The event conditions of the rule. */
 export function talliesOf(rule: Rule): readonly Tally[] {

@@ -7,6 +7,15 @@ export interface Vocabulary {
   namespace(name: string): NamespaceWords | null;
   /** Null: there is no such schema. */
   schema(schemaId: string): SchemaWords | null;
+  /** Null: there is no such audience. */
+  audience(audienceId: string): AudienceWords | null;
+}
+
+export interface AudienceWords {
+  /** How many its rule has, with those of the audiences that it refers to. */
+  readonly conditions: number;
+  /** It refers to the audience that the rule is for. */
+  readonly isCircular: boolean;
 }
 
 export interface NamespaceWords {

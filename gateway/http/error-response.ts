@@ -29,6 +29,7 @@ const KINDS: Readonly<Record<ErrorCode, Kind>> = {
   incompatible_schema: { status: 409, title: "The schema version is not compatible" },
   merge_refused: { status: 409, title: "The merge is refused" },
   still_joined: { status: 409, title: "Other links still hold the two together" },
+  in_use: { status: 409, title: "Something else needs it" },
   precondition_failed: { status: 412, title: "It has changed meanwhile (If-Match)" },
   body_too_large: { status: 413, title: "The body is too large" },
   unsupported_media_type: {

@@ -8,7 +8,7 @@ import { reply, route, type Route } from "../route.js";
 import { EMAIL } from "../shapes/examples.js";
 import { record } from "../shapes/fields.js";
 import { NEXT_CURSOR, PAGE, PAGE_IN_BODY } from "../shapes/page.js";
-import { PROFILE, showProfile } from "./profiles.js";
+import { PROFILE, showProfiles } from "./profiles.js";
 
 const LIST = { profiles: Type.Array(record(PROFILE)), next_cursor: NEXT_CURSOR };
 const LOOKED_AT = Type.Integer({ minimum: 0 });
@@ -28,11 +28,11 @@ export function profileListRoutes(services: Services): readonly Route[] {
       access,
       query: PAGE,
       responses: { 200: record(LIST) },
-      handle: async ({ workspace, page: { limit, after, cursorOf }, takeBytes }) => {
+      handle: async ({ workspace, now, page: { limit, after, cursorOf }, takeBytes }) => {
         const page = { limit, after: (after?.[0] ?? null) as ProfileId | null };
         const { profiles, next } = await listProfiles(services, workspace, page, takeBytes);
         return reply(200, {
-          profiles: profiles.map(showProfile),
+          profiles: await showProfiles(services, { workspace, now }, profiles),
           next_cursor: next === null ? null : cursorOf([next]),
         });
       },
@@ -55,7 +55,7 @@ export function profileListRoutes(services: Services): readonly Route[] {
         const asked = { rule, limit, after: (after?.[0] ?? null) as ProfileId | null, now };
         const { profiles, next, lookedAt, isPartial } = await searchProfiles(services, workspace, asked, takeBytes);
         return reply(200, {
-          profiles: profiles.map(showProfile),
+          profiles: await showProfiles(services, { workspace, now }, profiles),
           next_cursor: next === null ? null : cursorOf([next]),
           looked_at: lookedAt,
           ...(isPartial && { partial: true }),
@@ -99,12 +99,12 @@ export function profileListRoutes(services: Services): readonly Route[] {
       body: record({ trait: Type.String({ minLength: 1, maxLength: 64 }), ...PAGE_IN_BODY }),
       isRead: true,
       responses: { 200: record({ ...LIST, exact: Type.Boolean(), looked_at: LOOKED_AT }) },
-      handle: async ({ workspace, body: { trait }, page: { limit, after, cursorOf }, takeBytes }) => {
+      handle: async ({ workspace, now, body: { trait }, page: { limit, after, cursorOf }, takeBytes }) => {
         const [last = null, ...best] = (after ?? []) as readonly ProfileId[];
         const asked = { trait, limit, after: last, best };
         const { profiles, next, lookedAt } = await topProfiles(services, workspace, asked, takeBytes);
         return reply(200, {
-          profiles: profiles.map(showProfile),
+          profiles: await showProfiles(services, { workspace, now }, profiles),
           next_cursor: next === null ? null : cursorOf([next.last, ...next.best]),
           exact: next === null,
           looked_at: lookedAt,

@@ -10,7 +10,8 @@ import {
   type Profile,
 } from "../../commands/read-profile.js";
 import { PAGE_BYTES_MAX } from "../../commands/read-event.js";
-import type { Services } from "../../commands/services.js";
+import { openMemberships, type Memberships } from "../../commands/audiences/memberships.js";
+import type { Caller, Services } from "../../commands/services.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { showInstant } from "../../core/event/time.js";
 import type { EventId, Uid } from "../../core/ids.js";
@@ -29,7 +30,7 @@ export const PROFILE = {
   profile_id: UUID,
   identifiers: Type.Array(SHOWN_IDENTIFIER),
   traits: Type.Record(Type.String(), Type.Union([SCALAR, Type.Array(SCALAR)])),
-  audiences: Type.Array(Type.String()),
+  audiences: Type.Array(record({ audience_id: UUID, name: Type.String() })),
   first_seen: nullable(TIME),
   last_seen: nullable(TIME),
   event_count: Type.Integer({ minimum: 0 }),
@@ -60,11 +61,14 @@ export function profileRoutes(services: Services): readonly Route[] {
           unknown: Type.Array(SHOWN_IDENTIFIER),
         }),
       },
-      handle: async ({ workspace, body, query, takeBytes }) => {
+      handle: async ({ workspace, now, body, query, takeBytes }) => {
         await waitUntilFolded(services, workspace, body.identifiers, query.wait);
         const { profiles, unknown } = await lookUpProfiles(services, workspace, body.identifiers, takeBytes);
-        const shown = profiles.map((profile) => Object.assign(showProfile(profile), { matched: profile.matched }));
-        return reply(200, { profiles: shown, unknown });
+        const shown = await showProfiles(services, { workspace, now }, profiles);
+        return reply(200, {
+          profiles: shown.map((profile, i) => Object.assign(profile, { matched: profiles[i]!.matched })),
+          unknown,
+        });
       },
     }),
     route({
@@ -77,10 +81,11 @@ export function profileRoutes(services: Services): readonly Route[] {
       access,
       params,
       responses: { 200: record({ ...PROFILE, resolved_from: Type.Optional(UUID) }) },
-      handle: async ({ workspace, params: { id }, takeBytes }) => {
+      handle: async ({ workspace, now, params: { id }, takeBytes }) => {
         const { profileId, size } = await requireRef(services, workspace, id);
         const allowance = await allow(services, takeBytes, [size]);
-        const profile = showProfile(await readProfile(services, workspace, profileId, allowance));
+        const read = await readProfile(services, workspace, profileId, allowance);
+        const [profile] = await showProfiles(services, { workspace, now }, [read]);
         return reply(200, profileId === id ? profile : { ...profile, resolved_from: id });
       },
     }),
@@ -135,16 +140,31 @@ export function profileRoutes(services: Services): readonly Route[] {
   ];
 }
 
-export const showProfile = ({ profileId, identifiers, sharedIdentifiers, facet, isPartial }: Profile) => ({
+/** Profiles as answers show them, each with the audiences that it is in by what was read of it. */
+export async function showProfiles(
+  services: Pick<Services, "audiences" | "events">,
+  { workspace, now }: Pick<Caller, "workspace" | "now">,
+  profiles: readonly Profile[],
+) {
+  const membershipsOf = await openMemberships(services, workspace, now);
+  const shown: ReturnType<typeof showProfile>[] = [];
+  for (const profile of profiles) shown.push(showProfile(profile, await membershipsOf(profile)));
+  return shown;
+}
+
+const showProfile = (
+  { profileId, identifiers, sharedIdentifiers, facet, isPartial }: Profile,
+  memberships: Memberships,
+) => ({
   profile_id: profileId,
   identifiers,
   traits: showTraits(facet),
-  audiences: [],
+  audiences: memberships.audiences.map(({ audienceId, name }) => ({ audience_id: audienceId, name })),
   first_seen: facet.firstSeen === null ? null : showInstant(facet.firstSeen),
   last_seen: facet.lastSeen === null ? null : showInstant(facet.lastSeen),
   event_count: facet.eventCount,
   ...(sharedIdentifiers.length > 0 && { shared_identifiers: sharedIdentifiers }),
-  ...(isPartial && { partial: true }),
+  ...((isPartial || memberships.isPartial) && { partial: true }),
 });
 
 export function showTraits({ traits }: Facet): Readonly<Record<string, Scalar | readonly Scalar[]>> {

@@ -1,4 +1,5 @@
 import {
+  audienceBackends,
   catalogBackends,
   eventBackends,
   foldBackends,
@@ -7,6 +8,7 @@ import {
   queueBackends,
 } from "../support/backends.js";
 import { runContract } from "../support/contract.js";
+import { audienceStoreContract } from "./audience-store.contract.js";
 import { catalogStoreContract } from "./catalog-store.contract.js";
 import { eventQueueContract } from "./event-queue.contract.js";
 import { eventStoreContract } from "./event-store.contract.js";
@@ -18,5 +20,6 @@ runContract("EventQueue", eventQueueContract, queueBackends);
 runContract("EventStore", eventStoreContract, eventBackends);
 runContract("EventStore.fold", foldContract, foldBackends);
 runContract("ProfileStore", profileStoreContract, profileBackends);
+runContract("AudienceStore", audienceStoreContract, audienceBackends);
 runContract("CatalogStore", catalogStoreContract, catalogBackends);
 for (const [port, contract] of Object.entries(identityGraphContracts)) runContract(port, contract, graphBackends);

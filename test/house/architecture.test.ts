@@ -45,7 +45,8 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     profile: ["", "catalog", "event"],
     rule: ["", "event", "profile"],
     schema: ["", "json", "catalog", "profile"],
-    ports: ["", "catalog", "event", "identity", "profile"],
+    audience: ["", "rule"],
+    ports: ["", "audience", "catalog", "event", "identity", "profile"],
     sdk: ["", "json", "catalog", "event", "identity"],
   },
   graph: {

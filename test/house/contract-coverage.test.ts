@@ -7,6 +7,7 @@ import { eventQueueContract } from "../contracts/event-queue.contract.js";
 import { eventStoreContract } from "../contracts/event-store.contract.js";
 import { foldContract } from "../contracts/fold.contract.js";
 import { identityGraphContracts } from "../contracts/identity-graph.contract.js";
+import { audienceStoreContract } from "../contracts/audience-store.contract.js";
 import { profileStoreContract } from "../contracts/profile-store.contract.js";
 import { CONTRACT } from "../support/house/contract-table.js";
 import { STATUSES } from "../support/house/status-table.js";
@@ -49,6 +50,7 @@ function isHere(file: string): boolean {
 const CONTRACTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   EventQueue: eventQueueContract,
   EventStore: { ...eventStoreContract, ...foldContract },
+  AudienceStore: audienceStoreContract,
   ProfileStore: profileStoreContract,
   CatalogStore: catalogStoreContract,
   ...identityGraphContracts,

@@ -2,7 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheCatalog } from "../../store/cached-catalog.js";
+import { knowAudiences } from "../../store/known-audiences.js";
 import type { Database } from "../../core/database.js";
+import type { AudienceStore } from "../../core/ports/audience-store.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { EventQueue } from "../../core/ports/event-queue.js";
 import type { EventStore } from "../../core/ports/event-store.js";
@@ -10,6 +12,7 @@ import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { ProfileStore } from "../../core/ports/profile-store.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { GRAPH_TABLES } from "../../graph/sqlite/schema.js";
+import { createEmbeddedAudienceStore } from "../../store/embedded/audiences/audiences.js";
 import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
 import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
 import { openEmbedded } from "../../store/embedded/open.js";
@@ -74,6 +77,11 @@ export const foldBackends: readonly Backend<FoldPlace>[] = [
     bothOf(createEmbeddedEventStore({ database, tombOf }), createEmbeddedProfileStore({ database })),
   ),
   ...(onServers?.folds ?? []),
+];
+export const audienceBackends: readonly Backend<AudienceStore>[] = [
+  embedded("SQLite", (database) => createEmbeddedAudienceStore({ database })),
+  embedded("SQLite with known rules", (database) => knowAudiences(createEmbeddedAudienceStore({ database }))),
+  ...(onServers?.audiences ?? []),
 ];
 export const catalogBackends: readonly Backend<CatalogStore>[] = [
   embedded("SQLite", (database) => createEmbeddedCatalog({ database })),

@@ -3,7 +3,8 @@ import { parseTimestamp } from "../../../core/event/time.js";
 import { eventsOf, rowOf, type SeenEvent } from "../../../core/rule/events.js";
 import { compileRule, type Judge, type Subject } from "../../../core/rule/judge.js";
 import { parseRule } from "../../../core/rule/parse.js";
-import type { Vocabulary } from "../../../core/rule/vocabulary.js";
+import { resolveRule } from "../../../core/rule/resolve.js";
+import type { AudienceWords, Vocabulary } from "../../../core/rule/vocabulary.js";
 import type { Scalar } from "../../../core/profile/facet.js";
 import { createDeclares } from "../../../core/schema/declares.js";
 
@@ -18,6 +19,13 @@ export const declares = createDeclares({
   $defs: { item: { properties: { sku: { type: "string" } } } },
 });
 
+/** By name, because a test reads better so. */
+export const AUDIENCES: Readonly<Record<string, AudienceWords>> = {
+  paris: { conditions: 1, isCircular: false },
+  large: { conditions: 51, isCircular: false },
+  itself: { conditions: 1, isCircular: true },
+};
+
 /** Traits a-d and city, schema `order`. */
 export const VOCABULARY: Vocabulary = {
   isTrait: (name) => ["a", "b", "c", "d", "city"].includes(name),
@@ -28,12 +36,15 @@ export const VOCABULARY: Vocabulary = {
         ? { normalize: (value) => value }
         : null,
   schema: (schemaId) => (schemaId === "order" ? { declares } : null),
+  audience: (audienceId) => AUDIENCES[audienceId] ?? null,
 };
 
 export function ruleOf(given: unknown): Judge {
   const parsed = parseRule(given, "rule", VOCABULARY);
   assert.ok("rule" in parsed, JSON.stringify(parsed));
-  return compileRule(parsed.rule);
+  const rule = resolveRule(parsed.rule, () => null);
+  assert.ok(rule !== null);
+  return compileRule(rule);
 }
 
 export const errorsOf = (given: unknown) => {

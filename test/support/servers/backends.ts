@@ -1,4 +1,5 @@
 import { cacheCatalog } from "../../../store/cached-catalog.js";
+import { createMongoAudienceStore } from "../../../store/mongo/audiences/audiences.js";
 import { createMongoCatalog } from "../../../store/mongo/catalog/catalog.js";
 import { createMongoEventStore } from "../../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../../store/mongo/profiles.js";
@@ -20,6 +21,7 @@ export function serverBackends({ RABBITMQ_URL, MONGODB_URL, ...neo4j }: ServersU
       ),
     ],
     profiles: [mongoBackend(MONGODB_URL, createMongoProfileStore)],
+    audiences: [mongoBackend(MONGODB_URL, createMongoAudienceStore)],
     catalog: [
       mongoBackend(MONGODB_URL, createMongoCatalog),
       {
