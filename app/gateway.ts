@@ -121,6 +121,7 @@ export const servicesOf = (
     traitsMax: config.TRAITS_MAX,
     profileIdentifiersMax: config.PROFILE_IDENTIFIERS_MAX,
     rotationGraceMs: config.KEY_ROTATION_GRACE_S * 1_000,
+    catalogLagMs: config.MONGODB_URL === "" ? 0 : config.KEY_CACHE_MS + config.CATALOG_STALE_MS,
   },
 });
 

@@ -1,6 +1,15 @@
+import type { EventRecord } from "../core/event/event.js";
+import { encodeMessage } from "../core/event/message.js";
+import type { WorkspaceId } from "../core/ids.js";
+import { NO_METRICS } from "../core/metrics.js";
+import type { Delivery } from "../core/ports/event-queue.js";
+import { createBackfillTask } from "../keeper/backfill.js";
 import { createKeeper, type Keeper } from "../keeper/keeper.js";
 import { createRetention } from "../keeper/retention.js";
+import { completeEvents } from "../worker/complete-events.js";
+import { createSchemaReader } from "../worker/schemas.js";
 import type { Parts } from "./parts.js";
+import { stepOf } from "./worker.js";
 
 /**
  * Works in the background until the lifecycle closes. By the machine's clock: who asks the service's makes it write, and a service that
@@ -8,9 +17,33 @@ import type { Parts } from "./parts.js";
  */
 export function startKeeper(parts: Parts, now: () => number): Keeper {
   const { log, lifecycle, telemetry, backends } = parts;
-  const tasks = [createRetention({ ...backends, now: parts.now })];
+  const tasks = [
+    createRetention({ ...backends, now: parts.now }),
+    createBackfillTask({ ...backends, complete: completeOf(parts), log, now: parts.now }),
+  ];
   const keeper = createKeeper({ tasks, log, metrics: telemetry.metrics, now });
   lifecycle.opened("keeper", () => keeper.close());
   keeper.start();
   return keeper;
 }
+
+/** The worker's step, for events that are stored already. */
+function completeOf(parts: Parts): (workspace: WorkspaceId, events: readonly EventRecord[]) => Promise<void> {
+  const requireSchema = createSchemaReader(parts.backends.catalog);
+  // They were received long ago: that says nothing about how long a fold takes.
+  const deps = { ...stepOf(parts), metrics: NO_METRICS };
+  return (workspace, events) =>
+    completeEvents(
+      deps,
+      requireSchema,
+      workspace,
+      events.map((event, index) => ({ index, event, delivery: deliveryOf(event) })),
+    );
+}
+
+const deliveryOf = (event: EventRecord): Delivery => ({
+  message: encodeMessage(event),
+  attempts: 0,
+  failedAt: null,
+  crashes: 0,
+});

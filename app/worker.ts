@@ -1,22 +1,30 @@
 import { extract } from "../core/schema/extract.js";
+import type { CompleteDeps } from "../worker/complete-events.js";
 import { createWorker, type Worker } from "../worker/worker.js";
 import type { Parts } from "./parts.js";
 
+/** What the worker takes events through all their stages with, without those it has for messages. */
+export const stepOf = ({ backends, identity, validator, telemetry, now }: Parts): CompleteDeps => ({
+  ...backends,
+  identity,
+  contribute: (schema, payload, unfolded) => {
+    const { traits } = extract(validator.plan(schema), payload);
+    return unfolded.length === 0 ? traits : traits.filter(({ path }) => !unfolded.includes(path));
+  },
+  metrics: telemetry.metrics,
+  now,
+});
+
 /** Handles messages until the lifecycle closes. */
-export function startWorker({ config, log, now, backends, identity, validator, lifecycle, telemetry }: Parts): Worker {
+export function startWorker(parts: Parts): Worker {
+  const { config, log, backends, lifecycle } = parts;
   const worker = createWorker({
     ...backends,
-    identity,
-    contribute: (schema, payload, unfolded) => {
-      const { traits } = extract(validator.plan(schema), payload);
-      return unfolded.length === 0 ? traits : traits.filter(({ path }) => !unfolded.includes(path));
-    },
+    ...stepOf(parts),
     log,
-    metrics: telemetry.metrics,
     batchMax: config.WORKER_BATCH_MAX,
     triesMax: config.WORKER_TRIES_MAX,
     crashesMax: config.WORKER_CRASHES_MAX,
-    now,
   });
   lifecycle.opened("worker", () => worker.close());
   worker.start();

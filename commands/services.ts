@@ -43,6 +43,8 @@ export interface Limits {
   readonly profileIdentifiersMax: number;
   /** Life of the old key after a rotation, milliseconds. */
   readonly rotationGraceMs: number;
+  /** So long another gateway may go on with a dataset as it was before a change, milliseconds. */
+  readonly catalogLagMs: number;
 }
 
 /**

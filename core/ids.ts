@@ -10,6 +10,7 @@ export type SchemaId = Branded<"SchemaId">;
 export type DatasetId = Branded<"DatasetId">;
 export type EventId = Branded<"EventId">;
 export type ChangeId = Branded<"ChangeId">;
+export type BackfillId = Branded<"BackfillId">;
 export type DeadLetterId = Branded<"DeadLetterId">;
 export type AudienceId = Branded<"AudienceId">;
 /** Names one way of counting events; a new one each time that somebody begins to count so. */

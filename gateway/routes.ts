@@ -1,10 +1,11 @@
 import type { Services } from "../commands/services.js";
 import type { Route } from "./route.js";
 import { audienceRoutes } from "./routes/audiences/audiences.js";
+import { backfillRoutes } from "./routes/datasets/backfills.js";
 import { changeRoutes } from "./routes/changes.js";
 import { collectRoutes } from "./routes/collect.js";
 import { exportRoutes } from "./routes/data/exports.js";
-import { datasetRoutes } from "./routes/datasets.js";
+import { datasetRoutes } from "./routes/datasets/datasets.js";
 import { deadLetterRoutes } from "./routes/dead-letters.js";
 import { eventRoutes } from "./routes/events.js";
 import { identifyRoutes } from "./routes/identify.js";
@@ -36,6 +37,7 @@ const TABLE = [
   changeRoutes,
   schemaRoutes,
   datasetRoutes,
+  backfillRoutes,
   namespaceRoutes,
   sdkSettingRoutes,
   exportRoutes,

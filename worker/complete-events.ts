@@ -6,11 +6,12 @@ import { msOf } from "../core/event/time.js";
 import type { Assertion } from "../core/identity/model.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
 import type { Fold } from "../core/ports/event-store.js";
+import { withBackfills } from "./backfills.js";
 import { mismatchLetter, type Item } from "./dead-letter.js";
 import type { WorkerDeps } from "./deps.js";
 import type { RequireSchema } from "./schemas.js";
 
-export type CompleteDeps = Pick<WorkerDeps, "events" | "identity" | "contribute" | "metrics" | "now">;
+export type CompleteDeps = Pick<WorkerDeps, "events" | "catalog" | "identity" | "contribute" | "metrics" | "now">;
 
 type Place = Omit<Fold, "gain">;
 
@@ -32,7 +33,7 @@ export async function completeEvents(
     items.map(({ event }) => event),
   );
   await buryMismatches(deps, items, stored);
-  const events = folding(stored);
+  const events = folding(await withBackfills(deps, workspace, stored));
   if (events.length === 0) return;
   // Before anything is linked: a payload that cannot be read then leaves no trace.
   const gains: Facet[] = [];

@@ -1,3 +1,4 @@
+import type { Backfill } from "../catalog/backfill.js";
 import type {
   Dataset,
   DatasetChange,
@@ -9,7 +10,7 @@ import type {
 } from "../catalog/catalog.js";
 import type { PutSchemaResult, TraitName } from "../catalog/decide.js";
 import type { SdkCatalog } from "../catalog/sdk.js";
-import type { DatasetId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
+import type { BackfillId, DatasetId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
 import type { Page, Port } from "./port.js";
 
 export interface CatalogStore extends Port {
@@ -62,6 +63,17 @@ export interface CatalogStore extends Port {
   /** Whether any dataset of the schema is enabled for unified profile. */
   isUnified(workspace: WorkspaceId, schemaId: SchemaId): Promise<boolean>;
 
+  createBackfill(backfill: Backfill): Promise<void>;
+  findBackfill(workspace: WorkspaceId, backfillId: BackfillId): Promise<Backfill | null>;
+  /** Newest first. */
+  backfills(workspace: WorkspaceId, page: Page<BackfillId>): Promise<readonly Backfill[]>;
+  /** Puts it in the place of the one whose rev is lower by one; answers false and does nothing if that does not stand there. */
+  saveBackfill(backfill: Backfill): Promise<boolean>;
+  /** Those of these schemas that are not stopped and cover something that was received at `from` or later. */
+  backfillsOf(workspace: WorkspaceId, schemaIds: readonly SchemaId[], from: number): Promise<readonly Backfill[]>;
+  /** Those that are running, of all workspaces, by id. Belongs to no workspace. */
+  runningBackfills(page: Page<BackfillId>): Promise<readonly Backfill[]>;
+
   /**
    * What the workspace registered or changed, by name; built-ins that it never changed are not here. If `known`, an earlier answer of
    * this store for this workspace, still holds, it is answered itself, and only its version is read.
@@ -108,5 +120,9 @@ export type KeyMethods = Pick<
 export type NamespaceMethods = Pick<
   CatalogStore,
   "namespaces" | "changeNamespace" | "registerNamespaces" | "identitySettings" | "putIdentitySettings"
+>;
+export type BackfillMethods = Pick<
+  CatalogStore,
+  "createBackfill" | "findBackfill" | "backfills" | "saveBackfill" | "backfillsOf" | "runningBackfills"
 >;
 export type SdkMethods = Pick<CatalogStore, "sdk" | "changeSdk" | "traits" | "registerTraits">;

@@ -4,6 +4,7 @@ import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import { aDataset, aKey, aKeyId, aNamespace, aSchema, aWorkspace, putNamespace } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { rejectsAsUnavailable } from "../support/eventually.js";
+import { backfillSentences } from "./catalog-backfills.contract.js";
 import { keySentences } from "./catalog-keys.contract.js";
 import { sdkSentences } from "./catalog-sdk.contract.js";
 import { schemaSentences } from "./catalog-schemas.contract.js";
@@ -14,6 +15,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
   ...schemaSentences,
   ...settingSentences,
   ...sdkSentences,
+  ...backfillSentences,
 
   "answers the namespaces that it is shown while they hold, and anew after any change of theirs": async ({ port }) => {
     const [workspace, other] = [newId<WorkspaceId>(), newId<WorkspaceId>()];

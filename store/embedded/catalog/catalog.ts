@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Database, Tables } from "../../../core/database.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
+import { createBackfills } from "./backfills.js";
 import { createDatasets } from "./datasets.js";
 import { createKeys } from "./keys.js";
 import { createNamespaces } from "./namespaces.js";
@@ -40,6 +41,7 @@ export function createEmbeddedCatalog({ database }: { readonly database: Databas
     ...createKeys(database, session),
     ...createSchemas(database, session),
     ...createDatasets(database, session),
+    ...createBackfills(database, session),
     ...createNamespaces(database, session),
     ...createSdk(database, session),
     ready: session.ready,

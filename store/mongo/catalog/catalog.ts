@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
+import { createBackfills } from "./backfills.js";
 import { createChangeCatalog } from "./change.js";
 import { createDatasets } from "./datasets.js";
 import type { CatalogDocument, VersionDocument } from "./document.js";
@@ -22,12 +23,14 @@ export async function createMongoCatalog({ mongo }: { readonly mongo: Mongo }): 
   const change = createChangeCatalog({ catalog, session });
   // Finds a key whose workspace is not known yet, and lets no two workspaces have the same key id.
   await session.call(() => catalog.createIndex({ key_ids: 1 }, { name: "key_ids", unique: true }));
+  const backfills = await createBackfills(mongo, session);
   return {
     secret: () => secretOf(mongo, session),
     advanceTime: (ms) => advanceTime(mongo, session, ms),
     ...createKeys({ catalog, session, change }),
     ...createSchemas({ catalog, versions, session, change }),
     ...createDatasets({ catalog, session, change }),
+    ...backfills,
     ...createNamespaces({ catalog, session, change }),
     ...createSdk({ catalog, session, change }),
     ready: session.ready,

@@ -79,7 +79,8 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
         delivery: DELIVERY,
         event: recordOf(workspace, event),
       }));
-      const deps = { events, profiles, identity: begin(), contribute, metrics: NO_METRICS, now: () => clock.now };
+      const catalog = { findWorkspace: async () => null, findSchema: async () => SCHEMA, backfillsOf: async () => [] };
+      const deps = { events, catalog, identity: begin(), contribute, metrics: NO_METRICS, now: () => clock.now };
       return completeEvents(deps, async () => SCHEMA, workspace, items);
     },
     /** As clients read it, by the id of one identifier; ids are told by names, since those of two workspaces differ. */

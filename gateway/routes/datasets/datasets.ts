@@ -1,13 +1,13 @@
 import { Type } from "typebox";
-import { changeDataset, createDataset, requireDataset } from "../../commands/change-dataset.js";
-import type { Services } from "../../commands/services.js";
-import type { Dataset } from "../../core/catalog/catalog.js";
-import { showTime } from "../../core/event/time.js";
-import type { DatasetId, SchemaId } from "../../core/ids.js";
-import { reply, route, type Route } from "../route.js";
-import { answered, SCHEMA_ID } from "../shapes/examples.js";
-import { idOf, integerOrNull, record, TIME, UUID } from "../shapes/fields.js";
-import { list } from "../shapes/page.js";
+import { changeDataset, createDataset, requireDataset } from "../../../commands/datasets/change.js";
+import type { Services } from "../../../commands/services.js";
+import type { Dataset } from "../../../core/catalog/catalog.js";
+import { showTime } from "../../../core/event/time.js";
+import type { DatasetId, SchemaId } from "../../../core/ids.js";
+import { reply, route, type Route } from "../../route.js";
+import { answered, SCHEMA_ID } from "../../shapes/examples.js";
+import { idOf, integerOrNull, record, TIME, UUID } from "../../shapes/fields.js";
+import { list } from "../../shapes/page.js";
 
 const NAME = Type.String({ minLength: 1, maxLength: 256 });
 const RETENTION_DAYS = integerOrNull(1, 36_500);

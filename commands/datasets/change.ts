@@ -1,8 +1,8 @@
-import type { Dataset, DatasetChange } from "../core/catalog/catalog.js";
-import { AppError } from "../core/errors.js";
-import { newId, type DatasetId, type WorkspaceId } from "../core/ids.js";
-import { UNKNOWN_SCHEMA } from "./acceptance/judge.js";
-import type { Caller, Services } from "./services.js";
+import type { Dataset, DatasetChange } from "../../core/catalog/catalog.js";
+import { AppError } from "../../core/errors.js";
+import { newId, type DatasetId, type WorkspaceId } from "../../core/ids.js";
+import { UNKNOWN_SCHEMA } from "../acceptance/judge.js";
+import type { Caller, Services } from "../services.js";
 
 /** Throws `unknown_schema` when the workspace has no such schema. */
 export async function createDataset(

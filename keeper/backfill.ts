@@ -1,0 +1,120 @@
+import { randomUUID } from "node:crypto";
+import type { Backfill } from "../core/catalog/backfill.js";
+import { isUnavailable } from "../core/errors.js";
+import type { EventRecord, StoredEvent } from "../core/event/event.js";
+import { encodeMessage } from "../core/event/message.js";
+import type { BackfillId, EventId, WorkspaceId } from "../core/ids.js";
+import { describeError, type Log } from "../core/log.js";
+import type { CatalogStore } from "../core/ports/catalog-store.js";
+import type { EventQueue } from "../core/ports/event-queue.js";
+import type { Arrival, EventStore } from "../core/ports/event-store.js";
+import type { Task } from "./task.js";
+
+export interface BackfillDeps {
+  readonly catalog: Pick<CatalogStore, "runningBackfills" | "saveBackfill" | "findDataset">;
+  readonly events: Pick<EventStore, "ofSchema" | "find">;
+  readonly queue: Pick<EventQueue, "publish">;
+  /** The worker's step: whatever a backfill covers when it comes there is folded. */
+  readonly complete: (workspace: WorkspaceId, events: readonly EventRecord[]) => Promise<void>;
+  readonly log: Log;
+  /** Milliseconds since 1970. */
+  readonly now: (workspace: WorkspaceId) => number;
+}
+
+/** So soon a backfill begins that another process was told of. */
+const LOOK_MS = 1_000;
+const EVENTS_PER_PIECE = 500;
+/** Each may be as large as a payload may be. */
+const READ_AT_ONCE = 16;
+const RESERVED_MS = 10_000;
+/** Before every event id. */
+const FIRST = "" as EventId;
+
+/**
+ * Folds what a backfill covers, in the order of `received_at`. It may be killed at any point, and several may work at one: a fold is
+ * done once, and what was not noted is walked through again.
+ */
+export function createBackfillTask(deps: BackfillDeps): Task {
+  const { catalog, events, log, now } = deps;
+  const self = randomUUID();
+  let last: BackfillId | null = null;
+
+  const isFree = ({ workspace, reserved }: Backfill): boolean =>
+    reserved === null || reserved.by === self || reserved.until <= now(workspace);
+
+  /** The backfills take turns. */
+  const next = async (): Promise<Backfill | null> => {
+    for (const after of last === null ? [null] : [last, null]) {
+      const running = await catalog.runningBackfills({ limit: 50, after });
+      const free = running.find(isFree);
+      if (free !== undefined) return free;
+    }
+    return null;
+  };
+
+  const save = (backfill: Backfill, changes: Partial<Backfill>): Promise<boolean> =>
+    catalog.saveBackfill({ ...backfill, ...changes, rev: backfill.rev + 1 });
+
+  const doPiece = async (backfill: Backfill): Promise<void> => {
+    const { workspace, datasetId, schemaId, position, since, coversUntil } = backfill;
+    const dataset = await catalog.findDataset(workspace, datasetId);
+    if (dataset?.unifiedProfile !== true)
+      return void (await save(backfill, { state: "stopped", reserved: null, endedAt: now(workspace) }));
+    const begin: Arrival | null = since === null ? null : { receivedAt: since, eventId: FIRST };
+    const page = { after: position ?? begin, until: coversUntil, limit: EVENTS_PER_PIECE };
+    const found = await events.ofSchema(workspace, schemaId, page);
+    if (found.length === 0)
+      return void (await save(backfill, { state: "done", reserved: null, endedAt: now(workspace) }));
+    const open = found.filter(({ isFolded }) => !isFolded).map(({ eventId }) => eventId);
+    let done = 0;
+    for (let at = 0; at < open.length; at += READ_AT_ONCE) {
+      const some = await Promise.all(open.slice(at, at + READ_AT_ONCE).map((id) => events.find(workspace, id)));
+      done += await complete(workspace, some.filter(isWaiting));
+    }
+    await save(backfill, {
+      position: positionOf(found.at(-1)!),
+      done: backfill.done + done,
+      skipped: backfill.skipped + open.length - done,
+      reserved: { by: self, until: now(workspace) + RESERVED_MS },
+    });
+  };
+
+  /** How many are folded now. */
+  const complete = async (workspace: WorkspaceId, some: readonly StoredEvent[]): Promise<number> => {
+    if (some.length === 0) return 0;
+    try {
+      await deps.complete(workspace, some);
+      return some.length;
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      const [one, ...more] = some;
+      if (more.length > 0) {
+        let done = 0;
+        for (const event of some) done += await complete(workspace, [event]);
+        return done;
+      }
+      // The queue has tries, alarms and dead letters for one that cannot be folded.
+      const { eventId } = one!;
+      log.warn({ workspace, eventId, ...describeError(error) }, "a backfill leaves an event to the queue");
+      await deps.queue.publish(encodeMessage(one!));
+      return 0;
+    }
+  };
+
+  return {
+    name: "backfill",
+    step: async () => {
+      const backfill = await next();
+      if (backfill === null) return LOOK_MS;
+      last = backfill.backfillId;
+      await doPiece(backfill);
+      return 0;
+    },
+  };
+}
+
+/** One that folds by itself, or never can, is none of the backfill's. */
+const isWaiting = (event: StoredEvent | null): event is StoredEvent =>
+  event !== null && event.status === "stored" && !event.folds && event.identifiers.length > 0;
+
+const positionOf = ({ receivedAt, eventId }: Arrival): Arrival => ({ receivedAt, eventId });
