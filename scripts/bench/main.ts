@@ -4,6 +4,7 @@ import { benchIdentity } from "./identity/bench.js";
 import { openNeo4jPlace } from "./identity/neo4j-place.js";
 import { openSqlitePlace } from "./identity/sqlite-place.js";
 import { measure, type Sample } from "./measure.js";
+import { benchMillion } from "./million/bench.js";
 import { summarize, table } from "./report.js";
 import { benchGraph } from "./servers/graph.js";
 import { closeAll, startTargets } from "./targets.js";
@@ -19,9 +20,14 @@ const HELP = `npm run bench -- [options]
                    embedded, or with --servers on Neo4j
   --against DIR    only this: CPU and rate beside those of the build in DIR, in windows that alternate, and the median of the
                    differences with its interval of 95 %; fails where the lower end is more than 5 % worse in CPU (12 rounds)
+  --million        only this: lists, searches, a profile of many events and exports over 1,000,000 profiles on the embedded store, which
+                   takes minutes to make; --profiles N (and as many events of one of them): fewer; --data DIR: keeps them there, and
+                   asks those that are there already
   --no-fail        exit code 0 also when a budget is missed
 To see where the time goes: node --cpu-prof --cpu-prof-dir=DIR dist/scripts/bench/main.js keeps a CPU profile of each process.
 `;
+
+const PROFILES_EACH = 1_000;
 
 type Options = Exclude<ReturnType<typeof readOptions>, null>;
 
@@ -35,12 +41,18 @@ function readOptions() {
       only: { type: "string", multiple: true, default: [] },
       servers: { type: "boolean", default: false },
       identity: { type: "boolean", default: false },
+      million: { type: "boolean", default: false },
+      profiles: { type: "string", default: "1000000" },
+      data: { type: "string" },
       "no-fail": { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return null;
-  const { only, against, servers: onServers, identity: isIdentity } = values;
+  const { only, against, servers: onServers, identity: isIdentity, million: isMillion } = values;
+  const profiles = Number(values.profiles);
+  if (!Number.isSafeInteger(profiles) || profiles % PROFILES_EACH !== 0 || profiles === 0)
+    throw new Error(`--profiles must be a multiple of ${PROFILES_EACH}`);
   const seconds = Number(values.seconds);
   const rounds = Number(values.rounds ?? (against === undefined ? 4 : 12));
   const roundsMin = against === undefined ? 1 : ROUNDS_MIN;
@@ -48,7 +60,8 @@ function readOptions() {
     throw new Error(`--seconds must be above 0 and --rounds a whole number from ${roundsMin}`);
   if (against !== undefined && (onServers || isIdentity))
     throw new Error("--against goes with --seconds, --rounds, --only and --no-fail");
-  return { seconds, rounds, only, mayFail: !values["no-fail"], onServers, isIdentity, against };
+  const million = isMillion ? { people: profiles, busyEvents: profiles, folder: values.data ?? null } : null;
+  return { seconds, rounds, only, mayFail: !values["no-fail"], onServers, isIdentity, against, million };
 }
 
 const tell = (line: string): void => console.log(line);
@@ -115,8 +128,16 @@ async function benchBuilds({ against, only, seconds, rounds }: Options): Promise
   return rows.every(({ isWorse }) => !isWorse);
 }
 
-const benchOf = ({ isIdentity, onServers, against }: Options) =>
-  against !== undefined ? benchBuilds : isIdentity ? benchMerges : onServers ? benchServers : bench;
+const benchOf = ({ isIdentity, onServers, against, million }: Options) =>
+  million !== null
+    ? (options: Options) => benchMillion(options.million!, tell)
+    : against !== undefined
+      ? benchBuilds
+      : isIdentity
+        ? benchMerges
+        : onServers
+          ? benchServers
+          : bench;
 
 try {
   const options = readOptions();

@@ -47,10 +47,10 @@ interface Ready {
 export type Life = ChildProcess<Asks> & Ready;
 
 /** Starts the service. Resolves with a life once it listens, with an ending if it ends before. */
-export const beginLife = (start: Start): Promise<Life | Ending> =>
+export const beginLife = (start: Start, flags: readonly string[] = []): Promise<Life | Ending> =>
   startChild<Asks, Ready>(new URL("child.js", import.meta.url), [JSON.stringify(start)], {
     // With nothing of this process's environment: a stray setting must not change the drill.
     env: { PATH: process.env["PATH"] },
-    execArgv: ["--expose-gc"],
+    execArgv: ["--expose-gc", ...flags],
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
