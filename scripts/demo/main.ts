@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { runDemo, SAMPLE, type DemoOptions, type DemoResult } from "./run.js";
+import { runShop, type ShopOptions } from "./shop/run.js";
 import { showSummary } from "./summary.js";
 
 const HELP = `npm run demo -- [file.csv ...] [options]
@@ -10,14 +11,20 @@ const HELP = `npm run demo -- [file.csv ...] [options]
   --servers        a gateway and a worker of its own on the servers that RABBITMQ_URL, MONGODB_URL and NEO4J_URL name
   --url URL        a running service, instead of one of its own on a temporary folder
   --api-key KEY    a key for it, of role admin or higher
+  shop             instead of files: feed a made-up shop and answer questions by the API alone, each in at most 10 requests;
+                   exit code 1 if an answer is wrong. --events N (20000), --seed N (1)
   --verify         compare every profile with a union-find over the same keys; exit code 1 on any difference
 Without a file: the sample that comes along.
 `;
 const CONCURRENCY_MAX = 1_024;
+/** Fewer make too small a shop for the questions. */
+const EVENTS_MIN = 500;
 const DIFFERENCES_SHOWN = 20;
 
+type Command = { readonly demo: DemoOptions; readonly verify: boolean } | { readonly shop: ShopOptions };
+
 /** Null when help is wanted. */
-function readCommand(): { readonly demo: DemoOptions; readonly verify: boolean } | null {
+function readCommand(): Command | null {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -29,6 +36,8 @@ function readCommand(): { readonly demo: DemoOptions; readonly verify: boolean }
       "api-key": { type: "string" },
       servers: { type: "boolean", default: false },
       verify: { type: "boolean", default: false },
+      events: { type: "string", default: "20000" },
+      seed: { type: "string", default: "1" },
       help: { type: "boolean", default: false },
     },
   });
@@ -36,6 +45,15 @@ function readCommand(): { readonly demo: DemoOptions; readonly verify: boolean }
   const concurrency = Number(values.concurrency);
   if (!Number.isSafeInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX)
     throw new Error(`--concurrency must be a whole number from 1 to ${CONCURRENCY_MAX}`);
+  const server = values.servers ? "servers" : serverOf(values.url, values["api-key"]);
+  const onProgress = createProgress(process.stdout);
+  if (positionals[0] === "shop") {
+    const [events, seed] = [Number(values.events), Number(values.seed)];
+    if (!Number.isSafeInteger(events) || events < EVENTS_MIN)
+      throw new Error(`--events must be at least ${EVENTS_MIN}`);
+    if (!Number.isSafeInteger(seed)) throw new Error("--seed must be a whole number");
+    return { shop: { server, events, seed, onProgress, tell: (line) => console.log(line) } };
+  }
   const isSample = positionals.length === 0 && values.key.length === 0 && values.id === undefined;
   return {
     demo: {
@@ -44,8 +62,8 @@ function readCommand(): { readonly demo: DemoOptions; readonly verify: boolean }
       id: isSample ? SAMPLE.id : (values.id ?? null),
       traits: values.trait ?? null,
       concurrency,
-      server: values.servers ? "servers" : serverOf(values.url, values["api-key"]),
-      onProgress: createProgress(process.stdout),
+      server,
+      onProgress,
     },
     verify: values.verify,
   };
@@ -85,7 +103,9 @@ function showDifferences(differences: DemoResult["differences"]): boolean {
 try {
   const command = readCommand();
   if (command === null) process.stdout.write(HELP);
-  else {
+  else if ("shop" in command) {
+    if ((await runShop(command.shop)).length > 0) process.exitCode = 1;
+  } else {
     const { summary, eventsPerSecond, differences } = await runDemo(command.demo);
     console.log(`${Math.round(eventsPerSecond).toLocaleString("en-US")} events/s`);
     console.log(showSummary(summary));

@@ -32,7 +32,7 @@ export interface DemoOptions extends Pick<FeedOptions, "concurrency" | "onProgre
   readonly server: Access | "servers" | null;
 }
 
-interface Access {
+export interface Access {
   readonly url: string;
   readonly key: string;
 }
@@ -44,11 +44,14 @@ export interface DemoResult {
   readonly differences: readonly string[];
 }
 
-export const runDemo = (options: DemoOptions): Promise<DemoResult> => {
-  const use = (access: Access): Promise<DemoResult> => demonstrate(options, access);
-  if (options.server === "servers") return onServers(use);
-  return options.server === null ? onFolder(use) : use(options.server);
-};
+export const runDemo = (options: DemoOptions): Promise<DemoResult> =>
+  withService(options.server, (access) => demonstrate(options, access));
+
+/** Begins one of its own unless it runs already. */
+export function withService<T>(server: DemoOptions["server"], use: (access: Access) => Promise<T>): Promise<T> {
+  if (server === "servers") return onServers(use);
+  return server === null ? onFolder(use) : use(server);
+}
 
 async function onFolder<T>(use: (access: Access) => Promise<T>): Promise<T> {
   const { folder, remove } = openScratch("demo");
