@@ -100,6 +100,7 @@ describe("events in MongoDB", () => {
         "folded",
         "keyId",
         "message",
+        "ofSchema",
         "position",
         "profileId",
         "reason",
@@ -117,8 +118,8 @@ describe("events in MongoDB", () => {
       await Promise.all(opened.map((mongo) => createMongoProfileStore({ mongo })));
       const indexesOf = async (name: string): Promise<readonly string[]> =>
         (await opened[0]!.db.collection(name).indexes()).map((index) => String(index.name)).toSorted();
-      assert.deepEqual(await indexesOf("events"), ["_id_", "arrival", "timeline"]);
-      assert.deepEqual(await indexesOf("deadLetters"), ["_id_", "newest", "ofEvent", "ofReason"]);
+      assert.deepEqual(await indexesOf("events"), ["_id_", "arrival", "names", "ofSchema", "timeline"]);
+      assert.deepEqual(await indexesOf("deadLetters"), ["_id_", "names", "newest", "ofEvent", "ofReason"]);
       assert.deepEqual(await indexesOf("facets"), ["_id_", "guard"]);
       assert.equal(await opened[0]!.db.collection("facets").countDocuments(), 1, "one guard");
     }));
