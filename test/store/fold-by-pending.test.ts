@@ -102,6 +102,11 @@ describe("A fold in steps, in every order of the steps of several workers", () =
     assert.ok(states > 500, `${states} states`);
   });
 
+  it("loses none where workers change one facet at the same time", async () => {
+    const actors = [worker("one", [[foldOf(A)]], { crashes: 1 }), worker("two", [[foldOf(B)]], { crashes: 1 })];
+    assert.equal((await explore(scene(actors))).violation, null);
+  });
+
   it("counts an event once that two deliveries bring and a third event pushes out of `pending`", async () => {
     const actors = [
       worker("one", [[foldOf(A)], [foldOf(B)]]),
