@@ -69,7 +69,7 @@ export const TAGS = {
   Audiences: "Named rules over profiles, and who they hold for.",
   Schemas: "Schemas and datasets: what events look like, and which of them make profiles.",
   SDKs: "What SDKs of others send, and how it is taken.",
-  Export: "All of a workspace's data, in lines.",
+  Export: "All of a workspace's data out, in lines, and into another installation.",
   Manage: "Keys, workspaces and dead letters.",
   Operate: "For the machine that runs the process, and for tools.",
 } as const;
@@ -118,9 +118,9 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   readonly body?: Body;
   /**
    * `optional`: it may be absent. `event`: its bytes are passed on as they came, and the command checks them. `batch`: the same for each of
-   * its events. `sdk_batch` and `sdk_item`: so do those of an SDK, which stand in `batch` or are one.
+   * its events, `lines` for each line of an export. `sdk_batch` and `sdk_item`: so do those of an SDK, which stand in `batch` or are one.
    */
-  readonly bodyIs?: "optional" | "event" | "batch" | "sdk_batch" | "sdk_item";
+  readonly bodyIs?: "optional" | "event" | "batch" | "lines" | "sdk_batch" | "sdk_item";
   readonly bodyDepthMax?: number;
   /** Events come in here: each refusal counts as one of an event. */
   readonly door?: Door;

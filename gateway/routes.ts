@@ -5,6 +5,7 @@ import { backfillRoutes } from "./routes/datasets/backfills.js";
 import { changeRoutes } from "./routes/changes.js";
 import { collectRoutes } from "./routes/collect.js";
 import { exportRoutes } from "./routes/data/exports.js";
+import { importRoutes as importLineRoutes } from "./routes/data/imports.js";
 import { datasetRoutes } from "./routes/datasets/datasets.js";
 import { deadLetterRoutes } from "./routes/dead-letters.js";
 import { eventRoutes } from "./routes/events.js";
@@ -41,6 +42,7 @@ const TABLE = [
   namespaceRoutes,
   sdkSettingRoutes,
   exportRoutes,
+  importLineRoutes,
   deadLetterRoutes,
   statsRoutes,
   keyRoutes,

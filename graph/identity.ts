@@ -19,6 +19,9 @@ import { createMemory, type MemoryShare } from "./scheduling/memory.js";
 import { createUndoProgress, runUndo, type UndoDeps, type UndoRequest } from "./undo/run.js";
 import type { UndoCall } from "./undo/write-steps.js";
 import { createTakeBack } from "./undo/take-back.js";
+import { restore } from "./restore/restore.js";
+import { seenWith } from "./restore/seen-with.js";
+import { takenBy } from "./restore/taken.js";
 import { lookupsOfSet, readSetOf, readSetWith } from "./rules/read-set.js";
 
 export interface IdentityDeps {
@@ -199,6 +202,11 @@ export function createIdentity(deps: IdentityDeps): Identity {
     changes: (workspace, outcome, page) => within(() => graph.changes(workspace, outcome, page)),
     history: (workspace, profileId, page) => within(() => graph.history(workspace, profileId, page)),
     sharedIdentifiers: (workspace, page) => within((call) => sharedIdentifiers.list(workspace, page, call)),
+    identifiersOf: (workspace, uids) => within(() => graph.identifiersOf(workspace, uids)),
+    seenWith: (workspace, identifiers) =>
+      within(async () => seenWith(graph, await rulesOf(workspace), workspace, identifiers)),
+    takenBy: (workspace, change) => withinLong(() => takenBy(graph, workspace, change)),
+    restore: (workspace, records) => within((call) => restore({ graph, workspaceQueue, call }, workspace, records)),
     hasIdentifiers: (workspace, namespace) => within(() => graph.hasIdentifiers(workspace, namespace)),
   };
 }

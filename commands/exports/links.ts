@@ -1,4 +1,6 @@
-import type { Change, ForbiddenPair, Link, WalkedProfile } from "../../core/identity/model.js";
+import type { Change, ForbiddenPair, Link } from "../../core/identity/model.js";
+import type { WalkedProfile } from "../../core/identity/pages.js";
+import type { RemovedPair, UnlinkedMark } from "../../core/identity/api.js";
 import type { ChangeId, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
@@ -8,12 +10,24 @@ export interface ExportedLink extends Link {
 
 export type LinkRecord =
   | { readonly kind: "link"; readonly link: ExportedLink }
-  | { readonly kind: "forbidden_pair"; readonly pair: ForbiddenPair };
+  | { readonly kind: "forbidden_pair"; readonly pair: ForbiddenPair }
+  | { readonly kind: "removed_link"; readonly link: RemovedPair; readonly place: TakenPlace }
+  | { readonly kind: "unlinked"; readonly mark: UnlinkedMark; readonly place: TakenPlace };
 
 /** How far an export of links has come. */
 export type LinkPlace =
   | { readonly kind: "link"; readonly profileId: ProfileId; readonly from: Uid; readonly to: Uid }
-  | { readonly kind: "forbidden_pair"; readonly forbiddenPairId: ForbiddenPairId };
+  | { readonly kind: "forbidden_pair"; readonly forbiddenPairId: ForbiddenPairId }
+  | TakenPlace;
+
+/** Through what was taken away by changes of that outcome, the newest first, up to one. */
+export interface TakenPlace {
+  readonly kind: "taken";
+  readonly outcome: (typeof TAKING)[number];
+  readonly before: ChangeId | null;
+}
+/** Nothing else takes anything away. */
+export const TAKING = ["unlinked", "reverted"] as const;
 
 const PROFILES_PER_READ = 100;
 /** Read at once: on servers each is a call of its own. */
@@ -22,18 +36,63 @@ const ROWS_PER_READ = 500;
 
 type Graph = Pick<Services, "identity">;
 
-/** All active links, by profile, and then all forbidden pairs. */
+/** All active links, by profile; then all forbidden pairs; then what was removed and not restored. */
 export async function* exportLinks(
   services: Graph,
   workspace: WorkspaceId,
   after: LinkPlace | null,
 ): AsyncGenerator<readonly LinkRecord[], void> {
-  if (after?.kind !== "forbidden_pair") yield* activeLinks(services, workspace, after);
+  if (after === null || after.kind === "link") yield* activeLinks(services, workspace, after);
+  if (after?.kind !== "taken") yield* forbiddenPairs(services, workspace, after);
+  const from = after?.kind === "taken" ? TAKING.indexOf(after.outcome) : 0;
+  for (const outcome of TAKING.slice(from)) {
+    const before = after?.kind === "taken" && after.outcome === outcome ? after.before : null;
+    yield* taken(services, workspace, outcome, before);
+  }
+}
+
+async function* forbiddenPairs(
+  { identity }: Graph,
+  workspace: WorkspaceId,
+  after: LinkPlace | null,
+): AsyncGenerator<readonly LinkRecord[], void> {
   for (let last = after?.kind === "forbidden_pair" ? after.forbiddenPairId : null; ;) {
-    const found = await services.identity.forbiddenPairs(workspace, { limit: ROWS_PER_READ, after: last });
+    const found = await identity.forbiddenPairs(workspace, { limit: ROWS_PER_READ, after: last });
     yield found.map((pair) => ({ kind: "forbidden_pair", pair }));
     if (found.length < ROWS_PER_READ) return;
     last = found.at(-1)!.forbiddenPairId;
+  }
+}
+
+async function* taken(
+  { identity }: Graph,
+  workspace: WorkspaceId,
+  outcome: TakenPlace["outcome"],
+  before: ChangeId | null,
+): AsyncGenerator<readonly LinkRecord[], void> {
+  for (let last = before; ;) {
+    const found = await identity.changes(workspace, outcome, { limit: CHANGES_PER_READ, before: last });
+    for (const change of found) {
+      const { links, unlinked } = await identity.takenBy(workspace, change);
+      const rows = links.length + unlinked.length;
+      // Behind the last of them the change is through; who stops before begins it anew.
+      const placeOf = (n: number): TakenPlace => ({
+        kind: "taken",
+        outcome,
+        before: n === rows - 1 ? change.changeId : last,
+      });
+      const records = [
+        ...links.map((link, n): LinkRecord => ({ kind: "removed_link", link, place: placeOf(n) })),
+        ...unlinked.map((mark, n): LinkRecord => ({
+          kind: "unlinked",
+          mark,
+          place: placeOf(links.length + n),
+        })),
+      ];
+      for (let next = 0; next < rows; next += ROWS_PER_READ) yield records.slice(next, next + ROWS_PER_READ);
+      last = change.changeId;
+    }
+    if (found.length < CHANGES_PER_READ) return;
   }
 }
 

@@ -1,14 +1,16 @@
-import type { Member, WalkedProfile } from "../../core/identity/model.js";
+import type { RestoredMember } from "../../core/identity/api.js";
+import type { Member } from "../../core/identity/model.js";
+import type { WalkedProfile } from "../../core/identity/pages.js";
 import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
-import type { StoredFacet } from "../../core/ports/profile-store.js";
 import type { Facet } from "../../core/profile/facet.js";
 import { emptyFacet, addFacets } from "../../core/profile/fold.js";
+import type { Folded } from "../../core/profile/fold-events.js";
 import type { Services } from "../services.js";
 
 /** An identifier of a profile, with what its own events say. */
-export interface ExportedMember extends Member {
+export interface ExportedMember extends RestoredMember {
   /** Null: none of its events was folded. */
-  readonly facet: Facet | null;
+  readonly folded: Folded | null;
 }
 
 /** A profile, or a part of a large one. */
@@ -79,46 +81,59 @@ function* portions(found: readonly WalkedProfile[]): Generator<readonly WalkedPr
 }
 
 async function withFacets(
-  { profiles }: ExportServices,
+  services: ExportServices,
   workspace: WorkspaceId,
   some: readonly WalkedProfile[],
 ): Promise<readonly ExportedProfile[]> {
-  const uids = some.flatMap(({ members }) => members!.map(({ uid }) => uid));
-  const facets = await profiles.find(workspace, uids);
+  const whole = await wholeMembers(
+    services,
+    workspace,
+    some.flatMap(({ members }) => members!),
+  );
   return some.map(({ profileId, members }) => {
-    const read = withFacet(members!, facets);
+    const read = members!.map(({ uid }) => whole.get(uid)!);
     return { profileId, members: read, facet: joined(read), isPartial: false, last: null };
   });
 }
 
-const withFacet = (members: readonly Member[], facets: ReadonlyMap<Uid, StoredFacet>): readonly ExportedMember[] =>
-  members.map(({ uid, identifier, isShared }) => ({
-    uid,
-    identifier,
-    isShared,
-    facet: facets.get(uid)?.facet ?? null,
-  }));
+/** Only a shared identifier is known by what it was seen with. */
+async function wholeMembers(
+  { identity, profiles }: ExportServices,
+  workspace: WorkspaceId,
+  members: readonly Member[],
+): Promise<ReadonlyMap<Uid, ExportedMember>> {
+  const shared = members.filter(({ isShared }) => isShared).map(({ identifier }) => identifier);
+  const uids = members.map(({ uid }) => uid);
+  const [facets, seenWith] = await Promise.all([
+    profiles.find(workspace, uids),
+    shared.length === 0 ? [] : identity.seenWith(workspace, shared),
+  ]);
+  const seenBy = new Map(shared.map((identifier, n) => [identifier, seenWith[n] ?? []]));
+  return new Map(
+    members.map(({ uid, identifier, isShared }) => [
+      uid,
+      { uid, identifier, isShared, seenWith: seenBy.get(identifier) ?? [], folded: facets.get(uid) ?? null },
+    ]),
+  );
+}
 
 const joined = (members: readonly ExportedMember[]): Facet =>
-  members.reduce((all, { facet }) => (facet === null ? all : addFacets(all, facet)), emptyFacet);
+  members.reduce((all, { folded }) => (folded === null ? all : addFacets(all, folded.facet)), emptyFacet);
 
 /** In parts. It ends early where the profile merges into another meanwhile: then it comes with that. */
 async function* exportLarge(
-  { identity, profiles }: ExportServices,
+  services: ExportServices,
   workspace: WorkspaceId,
   profileId: ProfileId,
   after: Uid | null,
 ): AsyncGenerator<readonly ExportedProfile[], void> {
   for (let last = after; ;) {
+    const { identity } = services;
     const found = await identity.members(workspace, profileId, { limit: MEMBERS_MAX + 1, after: last });
     const live = await identity.resolve(workspace, profileId);
     const some = found.slice(0, MEMBERS_MAX);
     if (live?.profileId !== profileId || some.length === 0) return;
-    const facets = await profiles.find(
-      workspace,
-      some.map(({ uid }) => uid),
-    );
-    const members = withFacet(some, facets);
+    const members = [...(await wholeMembers(services, workspace, some)).values()];
     const hasMore = found.length > MEMBERS_MAX;
     last = hasMore ? some.at(-1)!.uid : null;
     yield [{ profileId, members, facet: joined(members), isPartial: true, last }];

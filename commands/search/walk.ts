@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Identifier } from "../../core/event/event.js";
-import type { WalkedProfile } from "../../core/identity/model.js";
+import type { WalkedProfile } from "../../core/identity/pages.js";
 import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { StoredFacet } from "../../core/ports/profile-store.js";
 import type { Facet } from "../../core/profile/facet.js";

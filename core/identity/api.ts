@@ -11,8 +11,8 @@ import type {
   ProfileRef,
   UndoOutcome,
   AssertResult,
-  WalkedProfile,
 } from "./model.js";
+import type { WalkedProfile } from "./pages.js";
 import type { ChangePage, LinkPage, MemberPage, WalkPage } from "./pages.js";
 
 export interface PathLink {
@@ -55,6 +55,51 @@ export interface UndoResult {
   readonly before: readonly ProfileRef[];
   readonly after: readonly ProfileRef[];
 }
+
+/** A link that was removed; its evidence is that of the change which asserted it. */
+export interface RemovedPair {
+  readonly from: Identifier;
+  readonly to: Identifier;
+  readonly changeId: ChangeId;
+  readonly by: ChangeId;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** An identifier that was unlinked: older assertions do not count. */
+export interface UnlinkedMark {
+  readonly identifier: Identifier;
+  readonly by: ChangeId;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+export interface Taken {
+  readonly links: readonly RemovedPair[];
+  readonly unlinked: readonly UnlinkedMark[];
+}
+
+export interface RestoredMember extends Member {
+  /** As `Identity.seenWith` answered it. */
+  readonly seenWith: readonly string[];
+}
+
+/** A profile, or a part of it behind the parts before. */
+export interface RestoredProfile {
+  /** The smallest uid of all its parts. */
+  readonly profileId: ProfileId;
+  readonly members: readonly RestoredMember[];
+  readonly isPartial: boolean;
+}
+
+/** Records of one kind; each kind names those before it. */
+export type Restored =
+  | { readonly kind: "profiles"; readonly records: readonly RestoredProfile[] }
+  | { readonly kind: "changes"; readonly records: readonly Change[] }
+  | { readonly kind: "links"; readonly records: readonly Link[] }
+  | { readonly kind: "removed_links"; readonly records: readonly RemovedPair[] }
+  | { readonly kind: "unlinked"; readonly records: readonly UnlinkedMark[] }
+  | { readonly kind: "forbidden_pairs"; readonly records: readonly ForbiddenPair[] };
 
 export interface CallOptions {
   /** The same decision, and nothing is written: the answer's `changeId` is null. */
@@ -105,6 +150,17 @@ export interface Identity {
   history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
   /** Identifiers beyond the shared identifier limit, by uid. */
   sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
+  /** Those of these uids that the workspace has. */
+  identifiersOf(workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlyMap<Uid, Identifier>>;
+  /** What the rule of shared identifiers knows each of them by, opaque and without the workspace. */
+  seenWith(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly (readonly string[])[]>;
+  /** What the change took away and nothing brought back since. */
+  takenBy(workspace: WorkspaceId, change: Change): Promise<Taken>;
+  /**
+   * Writes records of another installation as they stood there, each once: what stands as it is given stays. Each names only what stands
+   * already. Throws `conflict` where something else stands, and `validation_failed` for what names nothing.
+   */
+  restore(workspace: WorkspaceId, records: Restored): Promise<void>;
   /** Whether any identifier of the namespace was ever seen. */
   hasIdentifiers(workspace: WorkspaceId, namespace: string): Promise<boolean>;
 }

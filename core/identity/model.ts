@@ -269,12 +269,18 @@ export interface Change {
   readonly reverts: ChangeId | null;
 }
 
+/** A change with what its record does not say. */
+export interface PlannedChange extends Change {
+  /** Of the identifiers that it names, those that came later, where the record is written late: it is not about them. */
+  readonly unseen?: ReadonlySet<IdentifierKey>;
+}
+
 /** Everything that one step writes; a pure function of the snapshot decides it. */
 export interface Plan {
   readonly components: readonly ComponentPlan[];
   readonly creates: readonly CreatePlan[];
   readonly links: readonly LinkPlan[];
-  readonly changes: readonly Change[];
+  readonly changes: readonly PlannedChange[];
   readonly removes: readonly RemovePlan[];
   readonly restores: readonly RestorePlan[];
   readonly splits: readonly SplitPlan[];
@@ -308,10 +314,4 @@ export interface LinkState {
   /** The latest change of the link: it asserted, removed or restored it. */
   readonly by: ChangeId;
   readonly isActive: boolean;
-}
-
-/** A profile, met on a walk over all of them. */
-export interface WalkedProfile extends ProfileRef {
-  /** All of them, by uid; null: there are more than the page shows, or they are being moved. */
-  readonly members: readonly Member[] | null;
 }

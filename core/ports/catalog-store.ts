@@ -103,6 +103,10 @@ export interface CatalogStore extends Port {
    * and what it threw is thrown.
    */
   changeSdk(workspace: WorkspaceId, change: (current: SdkCatalog) => SdkCatalog): Promise<SdkCatalog>;
+  /** Whether data of another installation is being read into the workspace; no, as long as nobody said so. */
+  isImporting(workspace: WorkspaceId): Promise<boolean>;
+  /** Says whether. */
+  setImporting(workspace: WorkspaceId, isImporting: boolean): Promise<void>;
   /** Each trait's name that the workspace has. */
   traits(workspace: WorkspaceId): Promise<ReadonlyMap<string, TraitName>>;
   /**
@@ -126,3 +130,4 @@ export type BackfillMethods = Pick<
   "createBackfill" | "findBackfill" | "backfills" | "saveBackfill" | "backfillsOf" | "runningBackfills"
 >;
 export type SdkMethods = Pick<CatalogStore, "sdk" | "changeSdk" | "traits" | "registerTraits">;
+export type ImportMethods = Pick<CatalogStore, "isImporting" | "setImporting">;

@@ -1,3 +1,4 @@
+import type { Identifier } from "../event/event.js";
 import type {
   Buried,
   Erasure,
@@ -19,8 +20,8 @@ import type {
   ReadSet,
   Repeat,
   Snapshot,
-  WalkedProfile,
 } from "../identity/model.js";
+import type { WalkedProfile } from "../identity/pages.js";
 import type { ChangePage, LinkPage, MemberPage, WalkPage } from "../identity/pages.js";
 import type { Decide, Turn } from "../identity/step.js";
 import type { Page, Port } from "./port.js";
@@ -68,6 +69,8 @@ export interface ProfileReads {
   links(workspace: WorkspaceId, profileId: ProfileId, page: LinkPage): Promise<readonly Link[]>;
   /** Identifiers that a plan marked as shared identifiers and none unmarked since, by uid. */
   sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
+  /** The identifiers with these uids; a uid that the workspace has not is absent. */
+  identifiersOf(workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlyMap<Uid, Identifier>>;
   /** Whether the namespace has any identifier. */
   hasIdentifiers(workspace: WorkspaceId, namespace: string): Promise<boolean>;
 }

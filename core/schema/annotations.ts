@@ -14,7 +14,7 @@ export interface Annotations {
 const NAMESPACE = /^[a-z][a-z0-9_.-]{0,63}$/;
 /** A simple name. */
 export const TRAIT_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
-const MERGES = ["latest", "first", "min", "max", "union", "sum", "count"] as const satisfies readonly Merge[];
+export const MERGES = ["latest", "first", "min", "max", "union", "sum", "count"] as const satisfies readonly Merge[];
 
 /** Null without annotations; throws `invalid_schema` when they are malformed. */
 export function annotationsOf(schema: SchemaObject, path: string): Annotations | null {

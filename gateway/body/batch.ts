@@ -15,9 +15,6 @@ export interface Batch {
 }
 
 export const BATCH_EVENTS_MAX = 1_000;
-/** `{"events":[...]}`: the events' own depth is looked at one by one. */
-const MEMBER = "events";
-
 const TYPE = /^application\/(json|x-ndjson)\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 const GZIP = /^(?:x-)?gzip$/i;
 const TAKEN = { Accept: "application/json, application/x-ndjson", "Accept-Encoding": "gzip, identity" };
@@ -49,14 +46,16 @@ export async function readBatch(
   response: ServerResponse,
   limit: BodyLimit,
   held: HeldBytes,
+  /** Of JSON that is no NDJSON: `{"events":[...]}`. The items' own depth is looked at one by one. */
+  member: string,
 ): Promise<Batch> {
   const head = checkBatchHead(request, limit);
   const sent = await readBody(request, response, limit, held.add);
   const bytes = head.isGzip || isGzip(sent) ? await inflated(sent, limit, held) : sent;
   held.add(2 * bytes.length);
-  const items = head.isOneText ? elementsIn(bytes) : linesIn(bytes);
+  const items = head.isOneText ? elementsIn(bytes, member) : linesIn(bytes);
   if (items.length > 0 && items.length <= BATCH_EVENTS_MAX) return { items, isOneText: head.isOneText };
-  throw mismatch([{ path: MEMBER, message: `must have 1 to ${BATCH_EVENTS_MAX} items` }]);
+  throw mismatch([{ path: member, message: `must have 1 to ${BATCH_EVENTS_MAX} items` }]);
 }
 
 async function inflated(gzip: Buffer, { bytesMax, toldMax, path }: BodyLimit, held: HeldBytes): Promise<Buffer> {
@@ -67,21 +66,21 @@ async function inflated(gzip: Buffer, { bytesMax, toldMax, path }: BodyLimit, he
 }
 
 /** At most one more than are allowed. */
-function elementsIn(body: Buffer): readonly Buffer[] {
+function elementsIn(body: Buffer, member: string): readonly Buffer[] {
   const whole = trimmed(body);
   const members = membersOf(body, whole);
   if (members === null) throw notAnObject(body);
   const names = members.map(({ name }) => name);
   if (new Set(names).size < names.length) throw new AppError("invalid_json", "The body has a member twice.");
-  const events = members.find(({ name }) => name === MEMBER);
-  const unknown = names.filter((name) => name !== MEMBER);
+  const events = members.find(({ name }) => name === member);
+  const unknown = names.filter((name) => name !== member);
   if (events === undefined || unknown.length > 0)
     throw mismatch([
-      ...(events === undefined ? [{ path: MEMBER, message: "is required" }] : []),
+      ...(events === undefined ? [{ path: member, message: "is required" }] : []),
       ...unknown.slice(0, 1).map((name) => ({ path: name.slice(0, 64), message: "is not a known field" })),
     ]);
   const elements = elementsOf(body, events, BATCH_EVENTS_MAX);
-  if (elements === null) throw notAnArray(body, events);
+  if (elements === null) throw notAnArray(body, events, member);
   return elements.map(({ start, end }) => body.subarray(start, end));
 }
 
@@ -94,9 +93,9 @@ function notAnObject(body: Buffer): AppError {
   return isJson(body) ? mismatch([{ path: "", message: "must be an object" }]) : new AppError("invalid_json", NOT_JSON);
 }
 
-const notAnArray = (body: Buffer, { start, end }: Span): AppError =>
+const notAnArray = (body: Buffer, { start, end }: Span, member: string): AppError =>
   isJson(body.subarray(start, end))
-    ? mismatch([{ path: MEMBER, message: "must be an array" }])
+    ? mismatch([{ path: member, message: "must be an array" }])
     : new AppError("invalid_json", NOT_JSON);
 
 function isJson(bytes: Buffer): boolean {

@@ -62,7 +62,8 @@ export const createStages = (deps: StageDeps): Stages => {
 };
 
 function readerOf(deps: StageDeps, route: Route): RequestHandler {
-  if (route.bodyIs === "batch") return takeBatch(deps);
+  if (route.bodyIs === "batch") return takeBatch(deps, "events");
+  if (route.bodyIs === "lines") return takeBatch(deps, "lines");
   return route.bodyIs === "sdk_batch" ? takeSdkBatch(deps) : takeBody(deps, route);
 }
 
@@ -209,13 +210,13 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
 }
 
 const takeBatch =
-  ({ batchBytes, batchLimit, enterTurn }: StageDeps): RequestHandler =>
+  ({ batchBytes, batchLimit, enterTurn }: StageDeps, member: string): RequestHandler =>
   async (request, response, next) => {
     const context = contextOf(response);
     const { workspace, now } = context;
     const held = batchBytes.open(workspace);
     response.once("close", held.release);
-    context.batch = await readBatch(request, response, batchLimit, held);
+    context.batch = await readBatch(request, response, batchLimit, held, member);
     const bytes = context.batch.items.reduce((sum, { length }) => sum + length, 0);
     if (isLarge(bytes)) await new Promise<void>((resolve) => enterTurn({ workspace, now, bytes }, resolve));
     await context.countItems(context.batch.items.length - 1);

@@ -123,6 +123,9 @@ function requestBodyOf({ body, bodyIs, example }: Route): Json | undefined {
     required: bodyIs !== "optional",
     content: {
       "application/json": content,
+      ...(bodyIs === "lines" && {
+        "application/x-ndjson": { schema: { ...LINES, description: "Lines of exports, gzip or not." } },
+      }),
       ...(bodyIs === "batch" && { "application/x-ndjson": { schema: LINES } }),
     },
   };

@@ -1,15 +1,15 @@
-import { identifierKey, type DropRule } from "../../core/event/event.js";
+import type { DropRule } from "../../core/event/event.js";
 import { isNamed } from "../../core/identity/names.js";
 import type { ChangeId, IdentifierKey, KeyId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Change, Evidence, Source } from "../../core/identity/model.js";
 import type { ChangedIdentifier } from "../../core/identity/names.js";
-import { subjectsOf } from "../rules/subjects.js";
+import { namedKeys, subjectsOf } from "../rules/subjects.js";
 import { whole, type Row } from "./client.js";
 
 /** The record, and those of its identifiers that the step has read. */
 export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: IdentifierKey) => Uid | undefined) {
   const { changeId, at, evidence, identifiers, outcome, before, after, dropped, rule, reverts } = change;
-  const named = identifiers.filter(isNamed).flatMap((identifier) => uidOf(identifierKey(ws, identifier)) ?? []);
+  const named = namedKeys(ws, change).flatMap((key) => uidOf(key) ?? []);
   return {
     id: changeId,
     at: whole(at),

@@ -67,6 +67,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Ne
     findChange: (workspace, changeId) => whileOpen(() => reads.findChange(workspace, changeId)),
     changes: (workspace, outcome, page) => whileOpen(() => reads.changes(workspace, outcome, page)),
     sharedIdentifiers: (workspace, page) => whileOpen(() => reads.sharedIdentifiers(workspace, page)),
+    identifiersOf: (workspace, uids) => whileOpen(() => reads.identifiersOf(workspace, uids)),
     hasIdentifiers: (workspace, namespace) => whileOpen(() => reads.hasIdentifiers(workspace, namespace)),
     close,
     copying: createNeo4jCopying(client),

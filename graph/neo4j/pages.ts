@@ -8,9 +8,9 @@ import {
   type Member,
   type PairKey,
   type Source,
-  type WalkedProfile,
   pairKey,
 } from "../../core/identity/model.js";
+import type { WalkedProfile } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { changesOf } from "./changes.js";
 import { type Client, type Parameters, type Row, type Step, inLock, readLocked, whole } from "./client.js";
@@ -18,6 +18,7 @@ import {
   ANY_OF_NAMESPACE,
   CHANGES,
   FIND_FORBIDDEN_PAIRS,
+  IDENTIFIERS_OF,
   LINKS_OF_ONE,
   LINKS_OF_PAIRS,
   ONE_CHANGE,
@@ -205,6 +206,7 @@ type Records = Pick<
   | "findChange"
   | "changes"
   | "sharedIdentifiers"
+  | "identifiersOf"
   | "hasIdentifiers"
 >;
 
@@ -229,6 +231,14 @@ export function createRecords(client: Client): Records {
     },
     sharedIdentifiers: async (ws, { limit, after }) =>
       membersOf(await list(PAGE_OF_SHARED_IDENTIFIERS, { ws, limit: whole(limit), after: after ?? "" })),
+    identifiersOf: async (ws, uids) => {
+      const found = (await list(IDENTIFIERS_OF, { ws, uids })) as unknown as readonly (readonly [
+        Uid,
+        string,
+        string,
+      ])[];
+      return new Map(found.map(([uid, namespace, value]) => [uid, { namespace, value }]));
+    },
     hasIdentifiers: async (ws, namespace) =>
       (await read(ANY_OF_NAMESPACE, { prefix: identifierKey(ws, { namespace, value: "" }) })).length > 0,
   };

@@ -6,7 +6,7 @@ import { isStaged, leavesOf, movesOf, stageLate, type Staged, type Move } from "
 import { ANNEX, CATCH_UP, PART_STAGED, REPOINT, SPREAD } from "./cypher/staging.js";
 import { whole, type Row, type Step } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
-import { isNamed } from "../../core/identity/names.js";
+import { namedKeys } from "../rules/subjects.js";
 import { linkKey } from "./snapshot.js";
 import { profileOf, unknown, writeParameters } from "./parameters.js";
 import { WRITE } from "./cypher/writes.js";
@@ -121,13 +121,7 @@ async function nameOthers(step: Step, ws: WorkspaceId, { changes, creates }: Pla
   const created = new Set<IdentifierKey>(creates.map(({ key }) => key));
   const isUnseen = (key: IdentifierKey): boolean => !keys.has(key) && !created.has(key);
   const named = changes
-    .map(({ changeId, identifiers }) => ({
-      change: changeId,
-      keys: identifiers
-        .filter(isNamed)
-        .map((identifier) => identifierKey(ws, identifier))
-        .filter(isUnseen),
-    }))
+    .map((change) => ({ change: change.changeId, keys: namedKeys(ws, change).filter(isUnseen) }))
     .filter(({ keys }) => keys.length > 0);
   if (named.length > 0) await step.run(NAME, { named });
 }

@@ -178,6 +178,11 @@ export const EMPTY_PLAN: Plan = {
 /** Null when there is nothing to write. */
 export function planOf(working: WorkingState): Plan | null {
   if (working.changes.length === 0 && working.seenWithPlans.size === 0) return null;
+  return wholePlanOf(working);
+}
+
+/** Also of one without a record of what changed. */
+export function wholePlanOf(working: WorkingState): Plan {
   const creates = [...working.created.values()];
   const groups = changedGroups(working);
   const positions = new Map(groups.map((group, position) => [group, position]));

@@ -35,11 +35,12 @@ const recordOf = ({ at, evidence, identifiers, before, after, dropped, rule, rev
   return Buffer.from(JSON.stringify(record));
 };
 
-/** Writes the records, and answers the keys of their rows, by id; and of those that stand already and take or restore links. */
+/** Writes the records, and answers the keys of their rows, by id; and of those that stand already and are behind what it writes. */
 export function prepareChangeWriter(database: Database) {
   const insert = prepareInsert(database, "INTO changes (id, ws, outcome, source, key_id, at, record)", 7);
   const exists = database.prepare("SELECT 1 FROM changes WHERE id = ? AND ws = ?");
-  return (workspace: WorkspaceId, { changes, removes, restores }: Plan): ReadonlyMap<ChangeId, Buffer> => {
+  return (workspace: WorkspaceId, plan: Plan): ReadonlyMap<ChangeId, Buffer> => {
+    const { changes, links, removes, restores, unlinked, forbids } = plan;
     const keys = new Map(changes.map(({ changeId }) => [changeId, changeBytes(changeId)]));
     insert(
       changes.map((change) => {
@@ -48,10 +49,12 @@ export function prepareChangeWriter(database: Database) {
         return [key, workspace, outcome, evidence.source, evidence.keyId, evidence.at, recordOf(change)];
       }),
     );
-    for (const changeId of new Set([...removes, ...restores].map((one) => one.changeId))) {
-      const key = changeBytes(changeId);
-      if (!keys.has(changeId) && exists.get([key, workspace]) !== undefined) keys.set(changeId, key);
-    }
+    for (const all of [links, removes, restores, unlinked, forbids])
+      for (const { changeId } of all) {
+        if (keys.has(changeId)) continue;
+        const key = changeBytes(changeId);
+        if (exists.get([key, workspace]) !== undefined) keys.set(changeId, key);
+      }
     return keys;
   };
 }

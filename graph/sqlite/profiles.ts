@@ -1,9 +1,10 @@
 import type { Database, Statement } from "../../core/database.js";
 import { identifierOf } from "../../core/event/event.js";
 import type { ForbiddenPairId, KeyId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
-import type { ForbiddenPair, Member, ProfileRef, WalkedProfile } from "../../core/identity/model.js";
+import type { ForbiddenPair, Member, ProfileRef } from "../../core/identity/model.js";
+import type { WalkedProfile } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
-import { changeIdOf, keyOf } from "./encoding.js";
+import { changeIdOf, keyOf, keyPrefix } from "./encoding.js";
 import { type Read, eachInTurns, inTurns } from "./pages.js";
 
 /** A profile with the row of its component. */
@@ -27,7 +28,7 @@ export function prepareFindProfile(database: Database): FindProfile {
 export function createProfileReads(
   database: Database,
   read: Read,
-): Pick<IdentityGraph, "resolve" | "walk" | "members" | "sharedIdentifiers" | "hasIdentifiers"> {
+): Pick<IdentityGraph, "resolve" | "walk" | "members" | "sharedIdentifiers" | "identifiersOf" | "hasIdentifiers"> {
   const findProfile = prepareFindProfile(database);
   const membersOf = database.prepare(
     "SELECT uid, key, shared FROM identifiers WHERE component = ? AND uid > ? ORDER BY uid LIMIT ?",
@@ -38,6 +39,7 @@ export function createProfileReads(
   const sharedIdentifiers = database.prepare(
     "SELECT uid, key, shared FROM identifiers WHERE shared = ? AND uid > ? ORDER BY uid LIMIT ?",
   );
+  const keyOfUid = database.prepare("SELECT key FROM identifiers WHERE uid = ?");
   const anyBetween = database.prepare("SELECT 1 FROM identifiers WHERE key > ? AND key < ? LIMIT 1");
 
   return {
@@ -69,6 +71,15 @@ export function createProfileReads(
       inTurns(read, limit, (last: Member | undefined, most) =>
         readMembers(sharedIdentifiers, workspace, last?.uid ?? after, most),
       ),
+    identifiersOf: async (workspace, uids) => {
+      const own = keyPrefix(workspace);
+      const found = await eachInTurns(read, uids, (uid) => {
+        const blob = keyOfUid.get([uid])?.[0] as Buffer | undefined;
+        const key = blob === undefined ? null : keyOf(blob);
+        return key?.startsWith(own) === true ? ([uid, identifierOf(key)] as const) : null;
+      });
+      return new Map(found.filter((one) => one !== null));
+    },
     // A semicolon comes right behind the colon that ends a namespace.
     hasIdentifiers: (workspace, namespace) =>
       read(() => {

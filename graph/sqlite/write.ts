@@ -1,8 +1,7 @@
 import type { Database } from "../../core/database.js";
-import { identifierKey } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import { isNamed } from "../../core/identity/names.js";
 import type { Plan } from "../../core/identity/model.js";
+import { namedKeys } from "../rules/subjects.js";
 import { prepareChangeWriter } from "./changes.js";
 import { prepareComponentWriter } from "./components.js";
 import { prepareSubjects } from "./history.js";
@@ -41,8 +40,6 @@ export function preparePlanWriter(database: Database) {
     writeLinks(plan, locations, changes);
     raiseRevs(workspace, plan, locations, written);
     writeMarks(workspace, plan, locations, changes);
-    writeSubjects(plan.changes, ({ identifiers }) =>
-      identifiers.filter(isNamed).flatMap((one) => locations.find(identifierKey(workspace, one)) ?? []),
-    );
+    writeSubjects(plan.changes, (change) => namedKeys(workspace, change).flatMap((key) => locations.find(key) ?? []));
   };
 }

@@ -45,7 +45,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 13,
+  format: 14,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
@@ -139,6 +139,7 @@ export const STORE_TABLES: Tables = {
     PRIMARY KEY (ws, name)
   ) WITHOUT ROWID;
   CREATE TABLE sdk (ws TEXT PRIMARY KEY, sdk TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE imports (ws TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE datasets (
     ws TEXT NOT NULL,
     id TEXT NOT NULL,

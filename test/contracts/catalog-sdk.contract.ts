@@ -136,4 +136,20 @@ export const sdkSentences: Contract<CatalogStore> = {
     ]);
     assert.deepEqual(sorted(await port.traits(b)), [["plan", "latest*"]]);
   },
+
+  "isImporting answers what setImporting said, no as long as nobody did, and they keep workspaces apart": async ({
+    port,
+    reopen,
+  }) => {
+    const [one, other] = [newWorkspace(), newWorkspace()];
+    assert.equal(await port.isImporting(one), false);
+    await port.setImporting(one, false);
+    assert.equal(await port.isImporting(one), false);
+    for (let n = 0; n < 2; n++) await port.setImporting(one, true);
+    assert.deepEqual([await port.isImporting(one), await port.isImporting(other)], [true, false]);
+    const again = await reopen();
+    assert.equal(await again.isImporting(one), true);
+    await again.setImporting(one, false);
+    assert.equal(await again.isImporting(one), false);
+  },
 };

@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
-import type { DropRule, Identifier } from "../../core/event/event.js";
-import { newId, type ChangeId, type EventId, type KeyId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import type { Change } from "../../core/identity/model.js";
+import { identifierKey, type DropRule, type Identifier } from "../../core/event/event.js";
+import {
+  newId,
+  type ChangeId,
+  type EventId,
+  type IdentifierKey,
+  type KeyId,
+  type Uid,
+  type WorkspaceId,
+} from "../../core/ids.js";
+import type { Change, Plan } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import { EMPTY_PLAN } from "../../graph/rules/working-state.js";
 import type { Contract } from "../support/contract.js";
 import {
   aRequest,
@@ -44,6 +53,42 @@ const RULES: readonly DropRule[] = ["blocked", "invalid", "limit", "forbidden_pa
 
 /** What the records of changes promise. */
 export const identityGraphChanges: Contract<IdentityGraph> = {
+  "a record that is written late is not about what came after it": async ({ port }) => {
+    const workspace = aWorkspace();
+    await assertOne(port, workspace, ann);
+    await assertOne(port, workspace, bob);
+    const keys = [ann, bob].map((one) => identifierKey(workspace, one));
+    const late = { ...aChange({ identifiers: [ann, bob], before: [], after: [] }), unseen: new Set([keys[1]!]) };
+    await port.update(workspace, { keys, pairs: [] }, () => ({
+      plan: { ...EMPTY_PLAN, changes: [late] },
+      result: undefined,
+    }));
+    const histories = await Promise.all(
+      [ann, bob].map(async (one) => port.history(workspace, await idOf(port, workspace, one), NEWEST)),
+    );
+    assert.deepEqual(
+      histories.map((changes) => idsOf(changes).includes(late.changeId)),
+      [true, false],
+    );
+    assert.deepEqual((await port.findChange(workspace, late.changeId))?.identifiers, [ann, bob]);
+  },
+
+  "a link may stand by a record that was written before it": async ({ port }) => {
+    const workspace = aWorkspace();
+    for (const one of [ann, bob]) await assertOne(port, workspace, one);
+    const [from, to] = [ann, bob].map((one) => identifierKey(workspace, one)) as [IdentifierKey, IdentifierKey];
+    const change = aChange({ identifiers: [ann, bob], before: [], after: [] });
+    const write = (plan: Partial<Plan>) =>
+      port.update(workspace, { keys: [from, to], pairs: [[from, to]] }, () => ({
+        plan: { ...EMPTY_PLAN, ...plan },
+        result: undefined,
+      }));
+    await write({ changes: [change] });
+    await write({ links: [{ from, to, changeId: change.changeId, evidence: change.evidence, revives: false }] });
+    const [link] = await port.links(workspace, await idOf(port, workspace, ann), { limit: 9, after: null });
+    assert.deepEqual([link?.changeId, link?.evidence], [change.changeId, change.evidence]);
+  },
+
   "findChange answers a record exactly as it was written, and null for an id that names nothing": async ({
     port,
     reopen,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import { pairKey, type Member, type WalkedProfile } from "../../core/identity/model.js";
+import { pairKey, type Member } from "../../core/identity/model.js";
+import type { WalkedProfile } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, step } from "../support/identity/fixtures.js";
@@ -194,6 +195,28 @@ export const identityGraphProfiles: Contract<IdentityGraph> = {
     assert.deepEqual(await idsOf(one), mine);
     assert.deepEqual(await idsOf(other), [theirs]);
     assert.deepEqual(await idsOf(aWorkspace()), []);
+  },
+
+  "identifiersOf answers the identifiers with these uids, and nothing for others": async ({ port }) => {
+    const [workspace, other] = [aWorkspace(), aWorkspace()];
+    await step(port, workspace, anAssertion("a", "b"));
+    await step(port, other, anAssertion("c"));
+    const own = await port.members(workspace, await idOf(port, workspace, anIdentifier("a")), ALL);
+    const foreign = await idOf(port, other, anIdentifier("c"));
+    const found = await port.identifiersOf(workspace, [...own.map(({ uid }) => uid), foreign, newId<Uid>()]);
+    assert.deepEqual(
+      [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      own.map(({ uid, identifier }) => [uid, identifier]),
+    );
+    assert.equal((await port.identifiersOf(workspace, [])).size, 0);
+  },
+
+  "identifiersOf keeps workspaces apart": async ({ port }) => {
+    const [workspace, other] = [aWorkspace(), aWorkspace()];
+    await step(port, workspace, anAssertion("a"));
+    const uid = await idOf(port, workspace, anIdentifier("a"));
+    assert.equal((await port.identifiersOf(workspace, [uid])).size, 1);
+    assert.equal((await port.identifiersOf(other, [uid])).size, 0);
   },
 
   "members come by uid, in pages, each once": async ({ port }) => {

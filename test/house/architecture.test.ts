@@ -50,7 +50,8 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     sdk: ["", "json", "catalog", "event", "identity"],
   },
   graph: {
-    "": ["rules", "undo", "scheduling"],
+    "": ["restore", "rules", "undo", "scheduling"],
+    restore: ["", "rules"],
     rules: [],
     scheduling: [""],
     undo: ["", "rules", "scheduling"],

@@ -1,16 +1,74 @@
-import { Type } from "typebox";
+import { Type, type TProperties } from "typebox";
 import type { CatalogRecord } from "../../../commands/exports/catalog.js";
 import type { Dataset, IdentitySettings, Namespace, SchemaVersion } from "../../../core/catalog/catalog.js";
-import type { SdkCatalog } from "../../../core/catalog/sdk.js";
+import { UNPLANNED, VIOLATIONS, type SdkCatalog } from "../../../core/catalog/sdk.js";
 import { showTime } from "../../../core/event/time.js";
+import { SCHEMA_ID_PATTERN } from "../../../core/ids.js";
+import { MERGES } from "../../../core/schema/annotations.js";
 import { withRaw } from "../../route.js";
+import { nullable, record, TIME, UUID } from "../../shapes/fields.js";
+import { NAMESPACE_NAME } from "../../../core/identity/namespaces.js";
 import { POSITION } from "./lines.js";
 
-/** What a workspace set and registered. Which members a line has beside these its type says: see `docs/exports.md`. */
-export const CATALOG_LINE = Type.Object({
-  type: Type.Enum(["identity_settings", "sdk", "namespace", "schema", "trait", "dataset"]),
-  ...POSITION,
-});
+const line = <Name extends string, P extends TProperties>(type: Name, members: P) =>
+  record({ type: Type.Literal(type), ...POSITION, ...members });
+
+const MERGE = Type.Enum(MERGES);
+const REGISTERED_ITSELF = Type.Boolean();
+
+/** What a workspace set and registered, by the type of the line. */
+export const CATALOG_LINES = {
+  identity_settings: line("identity_settings", {
+    shared_identifier_limit: nullable(Type.Integer({ minimum: 1 })),
+    sending_keys_add_namespaces: Type.Boolean(),
+  }),
+  sdk: line("sdk", {
+    settings: record({
+      unplanned: Type.Enum(UNPLANNED),
+      violations: Type.Enum(VIOLATIONS),
+      keep_rejects: Type.Boolean(),
+      collect_only_adds_traits: Type.Boolean(),
+      phone: Type.Boolean(),
+      device_id: Type.Boolean(),
+      advertising_id: Type.Boolean(),
+    }),
+    plan: Type.Array(
+      record({
+        name: Type.String(),
+        schema_id: nullable(Type.String()),
+        unplanned: nullable(Type.Enum(UNPLANNED)),
+        violations: nullable(Type.Enum(VIOLATIONS)),
+      }),
+    ),
+  }),
+  namespace: line("namespace", {
+    name: Type.String({ pattern: NAMESPACE_NAME.source }),
+    kind: Type.Enum(["person", "device"]),
+    normalization: Type.Enum(["none", "email", "phone"]),
+    limit: nullable(Type.Integer({ minimum: 1 })),
+    priority: Type.Integer({ minimum: 0 }),
+    blocked: Type.Array(Type.String()),
+    registered_itself: REGISTERED_ITSELF,
+  }),
+  schema: line("schema", {
+    schema_id: Type.String({ pattern: SCHEMA_ID_PATTERN }),
+    version: Type.Integer({ minimum: 1 }),
+    compatibility: Type.Enum(["backward", "none"]),
+    linear: Type.Boolean(),
+    traits: Type.Array(record({ name: Type.String({ minLength: 1 }), merge: MERGE })),
+    created_at: TIME,
+    schema: Type.Unknown(),
+  }),
+  trait: line("trait", { name: Type.String({ minLength: 1 }), merge: MERGE, registered_itself: REGISTERED_ITSELF }),
+  dataset: line("dataset", {
+    dataset_id: UUID,
+    name: Type.String(),
+    schema_id: Type.String({ pattern: SCHEMA_ID_PATTERN }),
+    unified_profile: Type.Boolean(),
+    retention_days: nullable(Type.Integer({ minimum: 1 })),
+    created_at: TIME,
+  }),
+};
 
 export function showCatalogLine(one: CatalogRecord, position: string): string {
   const head = { type: one.kind, position };
@@ -70,8 +128,8 @@ const showSchema = (version: SchemaVersion) => ({
   version: version.version,
   compatibility: version.compatibility,
   linear: version.linear,
-  // Pairs, because a trait may have any name.
-  traits: Object.entries(version.traits),
+  // A list, because a trait may have any name.
+  traits: Object.entries(version.traits).map(([name, merge]) => ({ name, merge })),
   created_at: showTime(version.createdAt),
 });
 

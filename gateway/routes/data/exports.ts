@@ -1,18 +1,24 @@
 import { Type, type TSchema } from "typebox";
 import { exportCatalog } from "../../../commands/exports/catalog.js";
 import { exportEvents } from "../../../commands/exports/events.js";
-import { exportChanges, exportLinks, type LinkPlace, type LinkRecord } from "../../../commands/exports/links.js";
+import {
+  exportChanges,
+  exportLinks,
+  type LinkPlace,
+  type LinkRecord,
+  type TAKING,
+} from "../../../commands/exports/links.js";
 import { exportProfiles, type ProfilePlace } from "../../../commands/exports/profiles.js";
 import type { Services } from "../../../commands/services.js";
 import type { ChangeId, EventId, ForbiddenPairId, ProfileId, Uid } from "../../../core/ids.js";
 import { route, type Context, type Route } from "../../route.js";
 import { AFTER } from "../../shapes/page.js";
-import { CATALOG_LINE, showCatalogLine } from "./catalog-lines.js";
+import { CATALOG_LINES, showCatalogLine } from "./catalog-lines.js";
 import {
   CHANGE_LINE,
   END,
   EVENT_LINE,
-  LINK_LINE,
+  LINK_LINES,
   PROFILE_LINE,
   showChangeLine,
   showEventLine,
@@ -65,7 +71,7 @@ export const exportRoutes = (services: Services): readonly Route[] => [
     operationId: "exportCatalog",
     summary: "What the workspace set and registered",
     description: "Settings, namespaces, schemas, traits and datasets, without keys. It always begins anew.",
-    line: CATALOG_LINE,
+    line: Type.Union(Object.values(CATALOG_LINES)),
     read: ({ workspace }) => exportCatalog(services, workspace),
     position: () => [],
     show: showCatalogLine,
@@ -100,9 +106,11 @@ export const exportRoutes = (services: Services): readonly Route[] => [
   exportRoute({
     name: "links",
     operationId: "exportLinks",
-    summary: "All links between identifiers, with their evidence, then the forbidden pairs",
-    description: "`from` and `to` are `uid`s of identifiers. The links of a profile that keeps its id are complete.",
-    line: LINK_LINE,
+    summary: "All links between identifiers, with their evidence; forbidden pairs; what was removed",
+    description:
+      "`from` and `to` of an active link are `uid`s of identifiers. The links of a profile that keeps its id are complete. " +
+      "`removed_link` was removed and not restored; what is `unlinked` ignores older assertions.",
+    line: Type.Union(Object.values(LINK_LINES)),
     read: ({ workspace }, after) => exportLinks(services, workspace, linkPlaceOf(after)),
     position: positionOfLink,
     show: showLinkLine,
@@ -122,12 +130,19 @@ export const exportRoutes = (services: Services): readonly Route[] => [
 const profilePlaceOf = (after: Position | null): ProfilePlace | null =>
   after === null ? null : { profileId: after[0] as ProfileId, uid: (after[1] ?? null) as Uid | null };
 
-const positionOfLink = (one: LinkRecord): Position =>
-  one.kind === "link" ? [one.link.profileId, one.link.from, one.link.to] : [one.pair.forbiddenPairId];
+function positionOfLink(one: LinkRecord): Position {
+  if (one.kind === "link") return [one.link.profileId, one.link.from, one.link.to];
+  if (one.kind === "forbidden_pair") return [one.pair.forbiddenPairId];
+  return [one.place.outcome, one.place.before ?? ""];
+}
 
+/** Each kind of place has another number of parts. */
 function linkPlaceOf(after: Position | null): LinkPlace | null {
   if (after === null) return null;
-  const [id, from, to] = after;
-  if (from === undefined) return { kind: "forbidden_pair", forbiddenPairId: id as ForbiddenPairId };
-  return { kind: "link", profileId: id as ProfileId, from: from as Uid, to: to as Uid };
+  const [first, second, third] = after;
+  if (third !== undefined)
+    return { kind: "link", profileId: first as ProfileId, from: second as Uid, to: third as Uid };
+  if (second === undefined) return { kind: "forbidden_pair", forbiddenPairId: first as ForbiddenPairId };
+  const before = second === "" ? null : (second as ChangeId);
+  return { kind: "taken", outcome: first as (typeof TAKING)[number], before };
 }

@@ -4,7 +4,7 @@ import type { LinkRecord } from "../../../commands/exports/links.js";
 import type { ExportedMember, ExportedProfile } from "../../../commands/exports/profiles.js";
 import type { StoredEvent } from "../../../core/event/event.js";
 import { showInstant, showTime } from "../../../core/event/time.js";
-import type { Change, ForbiddenPair } from "../../../core/identity/model.js";
+import type { Change } from "../../../core/identity/model.js";
 import { facetToJson } from "../../../core/profile/facet-json.js";
 import { nullable, record, TIME, UUID } from "../../shapes/fields.js";
 import {
@@ -41,12 +41,14 @@ export const PROFILE_LINE = record({
   traits: PROFILE.traits,
   first_seen: PROFILE.first_seen,
   last_seen: PROFILE.last_seen,
+  event_count: PROFILE.event_count,
   identifiers: Type.Array(
     record({
       uid: UUID,
       namespace: Type.String(),
       value: Type.String(),
       shared: Type.Optional(Type.Literal(true)),
+      seen_with: Type.Optional(Type.Array(Type.String())),
       facet: Type.Optional(OPAQUE),
     }),
   ),
@@ -61,14 +63,15 @@ export function showProfileLine({ profileId, members, facet, isPartial }: Export
     traits: showTraits(facet),
     first_seen: facet.firstSeen === null ? null : showInstant(facet.firstSeen),
     last_seen: facet.lastSeen === null ? null : showInstant(facet.lastSeen),
+    event_count: facet.eventCount,
   };
   const identifiers = members.map(showMember).join(",");
   return `${JSON.stringify(shown).slice(0, -1)},"identifiers":[${identifiers}]${isPartial ? ',"partial":true' : ""}}`;
 }
 
-function showMember({ uid, identifier: { namespace, value }, isShared, facet }: ExportedMember): string {
-  const shown = JSON.stringify({ uid, namespace, value, ...(isShared && { shared: true }) });
-  return facet === null ? shown : `${shown.slice(0, -1)},"facet":${facetToJson({ facet, pending: [] })}}`;
+function showMember({ uid, identifier: { namespace, value }, isShared, seenWith, folded }: ExportedMember): string {
+  const shown = JSON.stringify({ uid, namespace, value, ...(isShared && { shared: true, seen_with: seenWith }) });
+  return folded === null ? shown : `${shown.slice(0, -1)},"facet":${facetToJson(folded)}}`;
 }
 
 export const EVENT_LINE = record({
@@ -130,38 +133,75 @@ function onOneLine(json: Buffer): Buffer {
   return Buffer.from(text.map((byte) => (byte === LF || byte === CR ? SPACE : byte)));
 }
 
-const FORBIDDEN_PAIR_LINE = record({
+const EVIDENCE = { change_id: UUID, key_id: Type.String(), at: TIME };
+
+const LINK = record({ type: Type.Literal("link"), ...POSITION, profile_id: UUID, from: UUID, to: UUID, ...ASSERTED });
+const FORBIDDEN_PAIR = record({
   type: Type.Literal("forbidden_pair"),
   ...POSITION,
   from: SHOWN_IDENTIFIER,
   to: SHOWN_IDENTIFIER,
+  ...EVIDENCE,
+});
+const REMOVED_LINK = record({
+  type: Type.Literal("removed_link"),
+  ...POSITION,
+  from: SHOWN_IDENTIFIER,
+  to: SHOWN_IDENTIFIER,
   change_id: UUID,
-  key_id: Type.String(),
+  removed_by: UUID,
   at: TIME,
 });
+const UNLINKED = record({
+  type: Type.Literal("unlinked"),
+  ...POSITION,
+  identifier: SHOWN_IDENTIFIER,
+  change_id: UUID,
+  at: TIME,
+});
+/** By their type. */
+export const LINK_LINES = {
+  link: LINK,
+  forbidden_pair: FORBIDDEN_PAIR,
+  removed_link: REMOVED_LINK,
+  unlinked: UNLINKED,
+};
 
-export const LINK_LINE = Type.Union([
-  record({ type: Type.Literal("link"), ...POSITION, profile_id: UUID, from: UUID, to: UUID, ...ASSERTED }),
-  FORBIDDEN_PAIR_LINE,
-]);
+export const showLinkLine = (one: LinkRecord, position: string): string =>
+  JSON.stringify({ type: one.kind, position, ...membersOf(one) });
 
-export function showLinkLine(one: LinkRecord, position: string): string {
-  if (one.kind === "forbidden_pair") return showForbiddenPair(one.pair, position);
-  const { profileId, from, to, ...asserted } = one.link;
-  return JSON.stringify({ type: "link", position, profile_id: profileId, from, to, ...showAsserted(asserted) });
+function membersOf(one: LinkRecord): object {
+  switch (one.kind) {
+    case "link": {
+      const { profileId, from, to, changeId, evidence } = one.link;
+      return { profile_id: profileId, from, to, ...showAsserted({ changeId, evidence }) };
+    }
+    case "forbidden_pair": {
+      const { from, to, changeId, keyId, at } = one.pair;
+      return { from, to, change_id: changeId, key_id: keyId, at: showTime(at) };
+    }
+    case "removed_link": {
+      const { from, to, changeId, by, at } = one.link;
+      return { from, to, change_id: changeId, removed_by: by, at: showTime(at) };
+    }
+    case "unlinked":
+      break;
+  }
+  const { identifier, by, at } = one.mark;
+  return { identifier, change_id: by, at: showTime(at) };
 }
 
-const showForbiddenPair = ({ from, to, changeId, keyId, at }: ForbiddenPair, position: string): string =>
-  JSON.stringify({
-    type: "forbidden_pair",
-    position,
-    from,
-    to,
-    change_id: changeId,
-    key_id: keyId,
-    at: showTime(at),
-  });
-
-export const CHANGE_LINE = record({ type: Type.Literal("change"), ...POSITION, ...CHANGE.properties });
+/** `asked_at`: when the request came, where that was not `at`. */
+export const CHANGE_LINE = record({
+  type: Type.Literal("change"),
+  ...POSITION,
+  ...CHANGE.properties,
+  asked_at: Type.Optional(TIME),
+});
 export const showChangeLine = (change: Change, position: string): string =>
-  JSON.stringify({ type: "change", position, ...showChange(change) });
+  JSON.stringify({
+    type: "change",
+    position,
+    ...showChange(change),
+    ...(change.evidence.at !== change.at && { asked_at: showTime(change.evidence.at) }),
+  });

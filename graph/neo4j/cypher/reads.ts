@@ -184,6 +184,12 @@ ORDER BY m.ws, m.uid
 LIMIT toInteger($q.limit)
 RETURN collect(${MEMBER}) AS found`;
 
+export const IDENTIFIERS_OF = `CYPHER replan=skip
+UNWIND $q.uids AS uid
+MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
+WHERE i.ws = $q.ws
+RETURN collect([i.uid, i.ns, i.value]) AS found`;
+
 export const ANY_OF_NAMESPACE = `CYPHER replan=skip
 MATCH (i:Identifier) USING INDEX SEEK i:Identifier(key)
 WHERE i.key STARTS WITH $q.prefix

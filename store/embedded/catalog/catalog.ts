@@ -3,6 +3,7 @@ import type { Database, Tables } from "../../../core/database.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import { createBackfills } from "./backfills.js";
 import { createDatasets } from "./datasets.js";
+import { createImports } from "./imports.js";
 import { createKeys } from "./keys.js";
 import { createNamespaces } from "./namespaces.js";
 import { createSdk } from "./sdk.js";
@@ -44,6 +45,7 @@ export function createEmbeddedCatalog({ database }: { readonly database: Databas
     ...createBackfills(database, session),
     ...createNamespaces(database, session),
     ...createSdk(database, session),
+    ...createImports(database, session),
     ready: session.ready,
     close: session.close,
   };

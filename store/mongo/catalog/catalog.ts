@@ -4,6 +4,7 @@ import { createBackfills } from "./backfills.js";
 import { createChangeCatalog } from "./change.js";
 import { createDatasets } from "./datasets.js";
 import type { CatalogDocument, VersionDocument } from "./document.js";
+import { createImports } from "./imports.js";
 import { createKeys } from "./keys.js";
 import { createNamespaces } from "./namespaces.js";
 import { createSdk } from "./sdk.js";
@@ -33,6 +34,7 @@ export async function createMongoCatalog({ mongo }: { readonly mongo: Mongo }): 
     ...backfills,
     ...createNamespaces({ catalog, session, change }),
     ...createSdk({ catalog, session, change }),
+    ...createImports({ catalog, session, change }),
     ready: session.ready,
     close: session.close,
   };

@@ -68,6 +68,8 @@ export interface Sections {
   readonly identity_settings: IdentitySettingsRow | null;
   /** Null when nothing was set. */
   readonly sdk: SdkCatalog | null;
+  /** Data of another installation is being read into the workspace. */
+  readonly importing: boolean;
 }
 
 /** One per workspace, so that each step of the port is a write of one document. Times are milliseconds since 1970. */
@@ -103,6 +105,7 @@ export const EMPTY: Sections = {
   namespaces: [],
   identity_settings: null,
   sdk: null,
+  importing: false,
 };
 
 const MIB = 1_048_576;
@@ -120,6 +123,7 @@ const ROOM: Readonly<Record<keyof Sections, { readonly bytesMax: number; readonl
   namespaces: { bytesMax: 2 * MIB, what: "namespaces" },
   identity_settings: { bytesMax: MIB / 16, what: "settings" },
   sdk: { bytesMax: MIB / 4, what: "events in its plan" },
+  importing: { bytesMax: MIB / 16, what: "imports" },
 };
 
 /** Throws `conflict` when a section would outgrow its room. */

@@ -1,11 +1,10 @@
 import { AppError } from "../../../core/errors.js";
 import { identifierKey } from "../../../core/event/event.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
-import { isNamed } from "../../../core/identity/names.js";
 import type { Change, Member, ReadSet } from "../../../core/identity/model.js";
 import { atOnce } from "../../../core/identity/step.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
-import { subjectsOf } from "../../../graph/rules/subjects.js";
+import { namedKeys, subjectsOf } from "../../../graph/rules/subjects.js";
 import { repeatIn } from "../../../graph/rules/repeats.js";
 import { readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
 import type { Backend } from "../contract.js";
@@ -98,6 +97,16 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
         );
         return pageOf(marked.map(memberOf), ({ uid }) => uid, after, limit);
       }),
+    identifiersOf: (workspace, uids) =>
+      open(
+        () =>
+          new Map(
+            uids.flatMap((uid) => {
+              const location = find(workspace, uid);
+              return location === null ? [] : [[uid, location.identifier] as const];
+            }),
+          ),
+      ),
     hasIdentifiers: (workspace, namespace) =>
       open(() =>
         [...state.identifiers.values()].some(
@@ -221,8 +230,7 @@ function createRecordReads(state: MemoryState, open: Open): RecordReads {
         const uids = new Set(members.map(({ uid }) => uid));
         const keys = new Set(members.map(({ identifier }) => identifierKey(workspace, identifier)));
         const isAbout = (change: Change): boolean =>
-          change.identifiers.filter(isNamed).some((one) => keys.has(identifierKey(workspace, one))) ||
-          subjectsOf(change).some((uid) => uids.has(uid));
+          namedKeys(workspace, change).some((key) => keys.has(key)) || subjectsOf(change).some((uid) => uids.has(uid));
         return newest(workspace, isAbout, page);
       }),
   };

@@ -229,7 +229,7 @@ export function requireFits(state: MemoryState, plan: Plan, workspace: Workspace
   const stands = (id: ChangeId): boolean => changes.has(id) || state.changes.get(id)?.workspace === workspace;
   const facts: readonly boolean[] = [
     changes.size === plan.changes.length,
-    marked.every(({ changeId }) => changes.has(changeId)),
+    marked.every(({ changeId }) => stands(changeId)),
     [...plan.removes, ...plan.restores].every(({ changeId }) => stands(changeId)),
     [...components, ...plan.splits.map(({ component }) => component)].every(owned),
     plan.creates.every(({ uid, component }) => !uids.has(uid) && plan.components[component] !== undefined),

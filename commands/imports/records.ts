@@ -1,0 +1,188 @@
+import { AppError, mismatch } from "../../core/errors.js";
+import type { StoredEvent } from "../../core/event/event.js";
+import { encodeMessage } from "../../core/event/message.js";
+import { isFolding } from "../../core/event/event.js";
+import type { RemovedPair, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
+import type { Change, ForbiddenPair, Link } from "../../core/identity/model.js";
+import { deadLetterIdFor, type EventId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import { emptyFacet } from "../../core/profile/fold.js";
+import type { Fold } from "../../core/ports/event-store.js";
+import type { Folded } from "../../core/profile/fold-events.js";
+import type { CatalogRecord } from "../exports/catalog.js";
+import type { Services } from "../services.js";
+
+/** A record of an export, with the target's workspace where it has one. */
+export type ImportRecord =
+  | { readonly kind: "catalog"; readonly record: CatalogRecord }
+  | { readonly kind: "profile"; readonly record: RestoredProfile; readonly facets: readonly RestoredFacet[] }
+  | { readonly kind: "change"; readonly record: Change }
+  | { readonly kind: "link"; readonly record: Link }
+  | { readonly kind: "removed_link"; readonly record: RemovedPair }
+  | { readonly kind: "unlinked"; readonly record: UnlinkedMark }
+  | { readonly kind: "forbidden_pair"; readonly record: ForbiddenPair }
+  | { readonly kind: "event"; readonly record: StoredEvent };
+
+export interface RestoredFacet extends Folded {
+  readonly uid: Uid;
+}
+
+type ImportServices = Pick<Services, "catalog" | "identity" | "profiles" | "events" | "queue">;
+type Of<Kind extends ImportRecord["kind"]> = Extract<ImportRecord, { kind: Kind }>;
+
+/** Writes them in their order; what stands already as it is given stays. So they may be given any number of times. */
+export async function importRecords(
+  services: ImportServices,
+  workspace: WorkspaceId,
+  all: readonly ImportRecord[],
+): Promise<void> {
+  for (let from = 0; from < all.length;) {
+    const { kind } = all[from]!;
+    const end = all.findIndex((one, n) => n > from && one.kind !== kind);
+    const some = all.slice(from, end < 0 ? all.length : end);
+    await importSome(services, workspace, kind, some);
+    from += some.length;
+  }
+}
+
+async function importSome(
+  services: ImportServices,
+  workspace: WorkspaceId,
+  kind: ImportRecord["kind"],
+  some: readonly ImportRecord[],
+): Promise<void> {
+  const { identity } = services;
+  switch (kind) {
+    case "catalog":
+      for (const { record } of some as readonly Of<"catalog">[]) await importCatalog(services, workspace, record);
+      return;
+    case "profile":
+      return importProfiles(services, workspace, some as readonly Of<"profile">[]);
+    case "event":
+      return importEvents(
+        services,
+        workspace,
+        (some as readonly Of<"event">[]).map(({ record }) => record),
+      );
+    case "change":
+      return identity.restore(workspace, { kind: "changes", records: recordsOf(some as readonly Of<"change">[]) });
+    case "link":
+      return identity.restore(workspace, { kind: "links", records: recordsOf(some as readonly Of<"link">[]) });
+    case "removed_link":
+      return identity.restore(workspace, {
+        kind: "removed_links",
+        records: recordsOf(some as readonly Of<"removed_link">[]),
+      });
+    case "unlinked":
+      return identity.restore(workspace, { kind, records: recordsOf(some as readonly Of<"unlinked">[]) });
+    case "forbidden_pair":
+      return identity.restore(workspace, {
+        kind: "forbidden_pairs",
+        records: recordsOf(some as readonly Of<"forbidden_pair">[]),
+      });
+  }
+}
+
+const recordsOf = <T>(some: readonly { readonly record: T }[]): readonly T[] => some.map(({ record }) => record);
+
+async function importCatalog(
+  { catalog }: ImportServices,
+  workspace: WorkspaceId,
+  record: CatalogRecord,
+): Promise<void> {
+  switch (record.kind) {
+    case "identity_settings":
+      return catalog.putIdentitySettings(workspace, record.settings);
+    case "sdk":
+      return void (await catalog.changeSdk(workspace, () => record.sdk));
+    case "namespace":
+      return void (await catalog.changeNamespace(workspace, record.namespace.name, () => record.namespace));
+    case "trait":
+      // The others come with their schemas.
+      if (record.trait.registeredItself) await catalog.registerTraits(workspace, [record.name], Infinity);
+      return;
+    case "dataset":
+      return catalog.putDataset({ ...record.dataset, workspace });
+    case "schema":
+      break;
+  }
+  const schema = { ...record.schema, workspace };
+  const { kind } = await catalog.putSchema(schema);
+  if (kind === "created") return;
+  const standing = await catalog.findSchema(workspace, schema.schemaId, schema.version);
+  if (standing?.schema === schema.schema) return;
+  if (standing !== null)
+    throw new AppError("conflict", `Another version ${schema.version} of schema ${schema.schemaId} stands here.`);
+  throw mismatch([{ path: "version", message: "must follow the version before it, with traits that fit the others" }]);
+}
+
+async function importProfiles(
+  { catalog, identity, profiles }: ImportServices,
+  workspace: WorkspaceId,
+  some: readonly Of<"profile">[],
+): Promise<void> {
+  await requireOwnIds({ catalog, identity }, workspace, some[0]!.record);
+  await identity.restore(workspace, { kind: "profiles", records: recordsOf(some) });
+  const saves = some.flatMap(({ facets }) => facets.map((one) => ({ ...one, expectedRev: 0 })));
+  // Those that stand stay.
+  if (saves.length > 0) await profiles.save(workspace, saves);
+}
+
+const WORKSPACES_MAX = 1_000;
+
+/** An id names one profile of the whole installation, so that a copy beside the original cannot have the same. */
+async function requireOwnIds(
+  { catalog, identity }: Pick<Services, "catalog" | "identity">,
+  workspace: WorkspaceId,
+  { profileId }: RestoredProfile,
+): Promise<void> {
+  if ((await identity.resolve(workspace, profileId)) !== null) return;
+  const all = await catalog.workspaces({ limit: WORKSPACES_MAX, after: null });
+  for (const { workspaceId } of all)
+    if (workspaceId !== workspace && (await identity.resolve(workspaceId, profileId)) !== null)
+      throw new AppError("conflict", "Another workspace of this installation has these profiles.");
+}
+
+async function importEvents(
+  { events, queue }: ImportServices,
+  workspace: WorkspaceId,
+  given: readonly StoredEvent[],
+): Promise<void> {
+  const own = given.map((event): StoredEvent => ({ ...event, workspace }));
+  await events.insert(workspace, own);
+  const folded = own.filter((event) => event.status === "folded" && event.facet !== null);
+  if (folded.length > 0) await events.fold(workspace, folded.map(foldOf));
+  for (const event of own) if (event.status === "dead") await events.bury(letterOf(event));
+  for (const reason of ["erased", "expired"] as const) {
+    const ids = own.filter((event) => event.status === "dropped" && event.reason === reason).map(idOf);
+    if (ids.length > 0) await events.drop(workspace, ids, reason);
+  }
+  // Their fold was still to come.
+  const open = own.filter((event) => event.status === "stored" && isFolding(event));
+  await queue.publishAll(open.map((event) => encodeMessage(event)));
+}
+
+const idOf = ({ eventId }: StoredEvent): EventId => eventId;
+
+const foldOf = ({ eventId, facet, profileIdThen }: StoredEvent): Fold => ({
+  eventId,
+  facet: facet!,
+  profileIdThen: profileIdThen ?? facet!,
+  // They stand with the event already, and what it says in the facet, which came with the profile.
+  dropped: [],
+  gain: emptyFacet,
+});
+
+/** As it stood when it died, as far as its event tells. */
+function letterOf(event: StoredEvent) {
+  const { workspace, eventId, reason, receivedAt } = event;
+  return {
+    deadLetterId: deadLetterIdFor(eventId, "import"),
+    workspace,
+    eventId,
+    reason: reason ?? "internal",
+    at: receivedAt,
+    message: encodeMessage(event),
+    killsEvent: true,
+    replay: null,
+  };
+}

@@ -1,0 +1,74 @@
+import { Type } from "typebox";
+import { beginImport, endImport, requireOpenImport } from "../../../commands/imports/begin.js";
+import { importRecords } from "../../../commands/imports/records.js";
+import type { Services } from "../../../commands/services.js";
+import { problemSchema } from "../../http/error-response.js";
+import { reply, route, type Route } from "../../route.js";
+import { FLAG, record } from "../../shapes/fields.js";
+import { readLine } from "./read-lines.js";
+
+const STANDS = Type.Array(Type.String());
+const STATE = record({ open: Type.Boolean(), stands: STANDS });
+
+/** Data of another installation in, in the lines of its exports. */
+export function importRoutes(services: Services): readonly Route[] {
+  const access = { kind: "role", role: "admin" } as const;
+  return [
+    route({
+      method: "post",
+      path: "/v1/imports",
+      operationId: "beginImport",
+      tag: "Export",
+      summary: "Open an empty workspace for the exports of another installation",
+      description:
+        "409 names in `stands` what is there already. An import that is open goes on. With `dry_run=true` it only says what stands.",
+      example: { query: { dry_run: true } },
+      access,
+      query: { dry_run: FLAG },
+      responses: { 200: STATE, 409: problemSchema(409, { stands: Type.Optional(STANDS) }) },
+      handle: async ({ workspace, query }) => {
+        const { isOpen, stands } = await beginImport(services, workspace, query.dry_run);
+        return reply(200, { open: isOpen, stands });
+      },
+    }),
+    route({
+      method: "post",
+      path: "/v1/imports/lines",
+      operationId: "importLines",
+      tag: "Export",
+      summary: "Store lines of exports as they stood there",
+      description:
+        "Up to 1,000 lines of `catalog`, `profiles`, `changes`, `links` and `events`, in this order. What stands already as it is given " +
+        "stays, so lines may be sent again. With `dry_run=true` they are only read.",
+      example: {
+        query: { dry_run: true },
+        body: { lines: [{ type: "end", complete: true, lines: 0 }] },
+      },
+      access,
+      query: { dry_run: FLAG },
+      body: record({ lines: Type.Array(Type.Object({}), { minItems: 1, maxItems: 1_000 }) }),
+      bodyIs: "lines",
+      responses: { 200: record({ stored: Type.Integer({ minimum: 0 }) }), 409: problemSchema(409) },
+      handle: async ({ workspace, query, batch }) => {
+        if (!query.dry_run) await requireOpenImport(services, workspace);
+        const records = batch.items.flatMap((line, n) => readLine(line, `lines.${n}`) ?? []);
+        if (!query.dry_run) await importRecords(services, workspace, records);
+        return reply(200, { stored: query.dry_run ? 0 : records.length });
+      },
+    }),
+    route({
+      method: "delete",
+      path: "/v1/imports",
+      operationId: "endImport",
+      tag: "Export",
+      summary: "End the import: the workspace takes no more lines",
+      example: {},
+      access,
+      responses: { 204: null },
+      handle: async ({ workspace }) => {
+        await endImport(services, workspace);
+        return reply(204, "");
+      },
+    }),
+  ];
+}

@@ -1,0 +1,259 @@
+import type { Static } from "typebox";
+import type { ImportRecord, RestoredFacet } from "../../../commands/imports/records.js";
+import type { CatalogRecord } from "../../../commands/exports/catalog.js";
+import { AppError, mismatch } from "../../../core/errors.js";
+import { isNotes } from "../../../core/event/notes.js";
+import { parseTimestamp } from "../../../core/event/time.js";
+import type { Change, Evidence, Source } from "../../../core/identity/model.js";
+import type {
+  ChangeId,
+  DatasetId,
+  EventId,
+  ForbiddenPairId,
+  KeyId,
+  ProfileId,
+  SchemaId,
+  Uid,
+  WorkspaceId,
+} from "../../../core/ids.js";
+import { facetFromJson, facetToJson } from "../../../core/profile/facet-json.js";
+import type { Folded } from "../../../core/profile/fold-events.js";
+import { bodyReader } from "../../http/validate.js";
+import { CATALOG_LINES } from "./catalog-lines.js";
+import { CHANGE_LINE, EVENT_LINE, LINK_LINES, PROFILE_LINE } from "./lines.js";
+
+/** Reads lines of exports back into what they show. */
+
+/** A schema is the deepest that a line holds. */
+const DEPTH_MAX = 100;
+const LINES = { ...CATALOG_LINES, ...LINK_LINES, profile: PROFILE_LINE, change: CHANGE_LINE, event: EVENT_LINE };
+type LineType = keyof typeof LINES;
+type LineOf<Type extends LineType> = Static<(typeof LINES)[Type]>;
+type Raw = (name: string) => Buffer;
+
+const readers = new Map(
+  Object.entries(LINES).map(([type, body]) => [type, bodyReader({ body, bodyDepthMax: DEPTH_MAX })]),
+);
+const readAny = bodyReader({ body: { type: "object" }, bodyDepthMax: DEPTH_MAX });
+
+/** Null for the line that ends an export. Throws what is wrong with the place of the line before each path. */
+export function readLine(bytes: Buffer, place: string): ImportRecord | null {
+  try {
+    const { type } = readAny(bytes).body as { readonly type?: unknown };
+    if (type === "end") return null;
+    const reader = readers.get(String(type));
+    if (reader === undefined) throw mismatch([{ path: "type", message: "is no type of a line" }]);
+    const { body, raw } = reader(bytes);
+    return (READ[type as LineType] as (line: unknown, raw: Raw) => ImportRecord)(body, raw);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const errors = (error.errors ?? [{ path: "", message: error.message }]).map(({ path, message }) => ({
+      path: path === "" ? place : `${place}.${path}`,
+      message,
+    }));
+    throw mismatch(errors);
+  }
+}
+
+const catalog = (record: CatalogRecord): ImportRecord => ({ kind: "catalog", record });
+const ms = (time: string): number => Date.parse(time);
+/** The target's own is put in its place. */
+const NO_WORKSPACE = "" as WorkspaceId;
+
+const READ: { readonly [Type in LineType]: (line: LineOf<Type>, raw: Raw) => ImportRecord } = {
+  identity_settings: (line) =>
+    catalog({
+      kind: "identity_settings",
+      settings: {
+        sharedIdentifierLimit: line.shared_identifier_limit,
+        sendingKeysAddNamespaces: line.sending_keys_add_namespaces,
+      },
+    }),
+  sdk: ({ settings, plan }) =>
+    catalog({
+      kind: "sdk",
+      sdk: {
+        settings: {
+          unplanned: settings.unplanned,
+          violations: settings.violations,
+          keepRejects: settings.keep_rejects,
+          collectOnlyAddsTraits: settings.collect_only_adds_traits,
+          phone: settings.phone,
+          deviceId: settings.device_id,
+          advertisingId: settings.advertising_id,
+        },
+        plan: plan.map(({ name, schema_id: id, unplanned, violations }) => ({
+          name,
+          schemaId: id as SchemaId | null,
+          unplanned,
+          violations,
+        })),
+      },
+    }),
+  namespace: (line) =>
+    catalog({
+      kind: "namespace",
+      namespace: {
+        name: line.name,
+        kind: line.kind,
+        normalization: line.normalization,
+        limit: line.limit,
+        priority: line.priority,
+        blocked: line.blocked,
+        registeredItself: line.registered_itself,
+      },
+    }),
+  trait: ({ name, merge, registered_itself: registeredItself }) =>
+    catalog({ kind: "trait", name, trait: { merge, registeredItself } }),
+  dataset: (line) =>
+    catalog({
+      kind: "dataset",
+      dataset: {
+        workspace: NO_WORKSPACE,
+        datasetId: line.dataset_id as DatasetId,
+        name: line.name,
+        schemaId: line.schema_id as SchemaId,
+        unifiedProfile: line.unified_profile,
+        retentionDays: line.retention_days,
+        createdAt: ms(line.created_at),
+      },
+    }),
+  schema: (line, raw) =>
+    catalog({
+      kind: "schema",
+      schema: {
+        workspace: NO_WORKSPACE,
+        schemaId: line.schema_id as SchemaId,
+        version: line.version,
+        schema: raw("schema").toString("utf8"),
+        compatibility: line.compatibility,
+        linear: line.linear,
+        traits: Object.fromEntries(line.traits.map(({ name, merge }) => [name, merge])),
+        createdAt: ms(line.created_at),
+      },
+    }),
+  profile: readProfile,
+  change: (line) => ({ kind: "change", record: readChange(line) }),
+  link: (line) => ({
+    kind: "link",
+    record: {
+      from: line.from as Uid,
+      to: line.to as Uid,
+      changeId: line.change_id as ChangeId,
+      evidence: evidenceOf(line, line.at),
+    },
+  }),
+  forbidden_pair: ({ from, to, change_id: changeId, key_id: keyId, at }) => ({
+    kind: "forbidden_pair",
+    record: {
+      // The target computes its own.
+      forbiddenPairId: "" as ForbiddenPairId,
+      from,
+      to,
+      changeId: changeId as ChangeId,
+      keyId: keyId as KeyId,
+      at: ms(at),
+    },
+  }),
+  removed_link: ({ from, to, change_id: changeId, removed_by: by, at }) => ({
+    kind: "removed_link",
+    record: { from, to, changeId: changeId as ChangeId, by: by as ChangeId, at: ms(at) },
+  }),
+  unlinked: ({ identifier, change_id: by, at }) => ({
+    kind: "unlinked",
+    record: { identifier, by: by as ChangeId, at: ms(at) },
+  }),
+  event: readEvent,
+};
+
+function readProfile({ profile_id: id, identifiers, partial }: LineOf<"profile">): ImportRecord {
+  const members = identifiers.map(({ uid, namespace, value, shared, seen_with: seenWith = [] }) => ({
+    uid: uid as Uid,
+    identifier: { namespace, value },
+    isShared: shared === true,
+    seenWith,
+  }));
+  const facets = identifiers.flatMap(({ uid, facet }, n): readonly RestoredFacet[] =>
+    facet === undefined ? [] : [{ uid: uid as Uid, ...readFacet(facet, `identifiers.${n}.facet`) }],
+  );
+  if (members.length === 0) throw mismatch([{ path: "identifiers", message: "must not be empty" }]);
+  return {
+    kind: "profile",
+    record: { profileId: id as ProfileId, members, isPartial: partial === true },
+    facets,
+  };
+}
+
+/** It must come back as it was written: anything else is no facet of ours. */
+function readFacet(given: unknown, path: string): Folded {
+  const text = JSON.stringify(given);
+  try {
+    const folded = facetFromJson(text);
+    if (facetToJson(folded) === text) return folded;
+  } catch {
+    // What it is not is said below.
+  }
+  throw mismatch([{ path, message: "is not as an export has it" }]);
+}
+
+function readChange(line: LineOf<"change">): Change {
+  return {
+    changeId: line.change_id as ChangeId,
+    at: ms(line.at),
+    evidence: evidenceOf(line, line.asked_at ?? line.at),
+    identifiers: line.identifiers,
+    outcome: line.outcome,
+    before: line.before.map((id) => id as ProfileId),
+    after: line.after.map((id) => id as ProfileId),
+    dropped: line.dropped,
+    rule: line.rule ?? null,
+    reverts: (line.reverts ?? null) as ChangeId | null,
+  };
+}
+
+interface Sourced {
+  readonly source: string;
+  readonly event_id: string | null;
+  readonly key_id: string;
+}
+
+const evidenceOf = ({ source, event_id: eventId, key_id: keyId }: Sourced, at: string): Evidence => ({
+  source: (eventId ?? source) as Source,
+  keyId: keyId as KeyId,
+  at: ms(at),
+});
+
+function readEvent(line: LineOf<"event">, raw: Raw): ImportRecord {
+  const isDropped = line.status === "dropped";
+  const effectiveTs = isDropped ? null : parseTimestamp(line.effective_ts ?? "");
+  if (!isDropped && effectiveTs === null) throw mismatch([{ path: "effective_ts", message: "must be an instant" }]);
+  if (line.notes !== undefined && !isNotes(line.notes))
+    throw mismatch([{ path: "notes", message: "is not as an export has it" }]);
+  if (line.status === "folded" && line.facet === null)
+    throw mismatch([{ path: "facet", message: "must be there when the event is folded" }]);
+  const receivedAt = ms(line.received_at);
+  return {
+    kind: "event",
+    record: {
+      workspace: NO_WORKSPACE,
+      eventId: line.event_id as EventId,
+      schemaId: line.schema_id as SchemaId,
+      schemaVersion: line.schema_version,
+      timestamp: line.timestamp ?? "",
+      receivedAt,
+      effectiveTs: effectiveTs ?? "",
+      folds: line.folds,
+      identifiers: line.identifiers,
+      dropped: line.dropped,
+      scoped: line.scoped === true,
+      keyId: line.key_id as KeyId,
+      fingerprint: line.fingerprint,
+      notes: line.notes === undefined ? null : line.notes,
+      payload: raw("payload"),
+      status: line.status,
+      facet: line.facet as Uid | null,
+      profileIdThen: line.profile_id_then as ProfileId | null,
+      reason: line.reason,
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { identifierKey, identifierOf } from "../../core/event/event.js";
+import type { Taken } from "../../core/identity/api.js";
+import { pairKey, type Change } from "../../core/identity/model.js";
+import { isNamed } from "../../core/identity/names.js";
+import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import { NO_RULES } from "../rules/assert.js";
+import { readSetWith } from "../rules/read-set.js";
+
+type Reads = Pick<IdentityGraph, "linksOfChange" | "isUnlinkedBy" | "read">;
+
+const NOTHING: Taken = { links: [], unlinked: [] };
+const PAIRS_PER_READ = 500;
+
+/** The links that the change removed and the marks that it left, as far as they still stand so. */
+export async function takenBy(graph: Reads, workspace: WorkspaceId, change: Change): Promise<Taken> {
+  const { changeId, outcome } = change;
+  // Nothing else takes anything away.
+  if (outcome !== "unlinked" && outcome !== "reverted") return NOTHING;
+  const states = await graph.linksOfChange(workspace, change);
+  const gone = states.filter(({ isActive, by }) => !isActive && by === changeId);
+  const links: Taken["links"][number][] = [];
+  for (let next = 0; next < gone.length; next += PAIRS_PER_READ) {
+    const some = gone.slice(next, next + PAIRS_PER_READ);
+    const pairs = some.map(({ pair }) => pair);
+    const { removed } = await graph.read(workspace, readSetWith({ keys: pairs.flat(), pairs }, NO_RULES));
+    for (const { pair, changeId: assertedBy } of some) {
+      const standing = removed.get(pairKey(...pair));
+      if (standing?.by !== changeId) continue;
+      const [from, to] = [identifierOf(pair[0]), identifierOf(pair[1])];
+      links.push({ from, to, changeId: assertedBy, by: changeId, at: standing.at });
+    }
+  }
+  return { links, unlinked: await marksOf(graph, workspace, change) };
+}
+
+async function marksOf(graph: Reads, workspace: WorkspaceId, change: Change): Promise<Taken["unlinked"]> {
+  const { changeId } = change;
+  const marked: IdentifierKey[] = [];
+  for (const identifier of change.identifiers.filter(isNamed)) {
+    const key = identifierKey(workspace, identifier);
+    if (await graph.isUnlinkedBy(workspace, key, changeId)) marked.push(key);
+  }
+  if (marked.length === 0) return [];
+  const { identifiers } = await graph.read(workspace, readSetWith({ keys: marked, pairs: [] }, NO_RULES));
+  return marked.flatMap((key) => {
+    const at = identifiers.get(key)?.unlinkedAt ?? null;
+    return at === null ? [] : [{ identifier: identifierOf(key), by: changeId, at }];
+  });
+}
