@@ -30,6 +30,17 @@ export const SCHEMA = {
   },
 };
 
+const also = (name: string, merge: "sum" | "count") => ({ allOf: [{ "x-trait": { name, merge } }] });
+/** The same, with a sum and a count in addition. */
+export const SUMMING_SCHEMA = {
+  ...SCHEMA,
+  properties: {
+    ...SCHEMA.properties,
+    plan: { ...SCHEMA.properties.plan, ...also("plans", "count") },
+    visits: { ...SCHEMA.properties.visits, ...also("all_visits", "sum") },
+  },
+};
+
 const ITEM_BYTES = 80;
 const item = (number: number) => ({
   sku: `SKU-${1_000 + number}`,

@@ -1,6 +1,6 @@
 import { startChild, type ChildProcess } from "../shared/child.js";
 import { openClient, requireAnswer } from "../shared/client.js";
-import { SCHEMA, SCHEMA_ID } from "./bodies.js";
+import { SCHEMA, SCHEMA_ID, SUMMING_SCHEMA } from "./bodies.js";
 
 export interface Window {
   readonly inFlight: number;
@@ -41,6 +41,7 @@ const TARGETS = {
   sqliteLoop: ["./children/sqlite-loop.js"],
   service: ["./children/service.js"],
   pausedService: ["./children/service.js", "paused"],
+  summingService: ["./children/service.js"],
   publishLoop: ["./children/publish-loop.js"],
   serverGateway: ["./children/server-gateway.js"],
 } as const satisfies Readonly<Record<string, readonly [string, ...string[]]>>;
@@ -71,16 +72,16 @@ async function startTarget(name: TargetName, base: URL): Promise<Child> {
   const [script, ...args] = TARGETS[name];
   const child = await startChild<Asks, Ready>(new URL(script, base), args);
   if (!("port" in child)) throw new Error(`${script} ended with ${child.code} before it was ready`);
-  if (child.key !== null) await register(child.port, child.key);
+  if (child.key !== null) await register(child.port, child.key, name === "summingService" ? SUMMING_SCHEMA : SCHEMA);
   return child;
 }
 
 /** What the service needs before it takes load. */
-async function register(port: number, key: string): Promise<void> {
+async function register(port: number, key: string, schema: object): Promise<void> {
   const client = openClient(`http://127.0.0.1:${port}`, 1);
   const post = (path: string, body: object): Promise<unknown> =>
     requireAnswer(client, 201, { method: "POST", path, key, body });
-  await post("/v1/schemas", { schema_id: SCHEMA_ID, schema: SCHEMA });
+  await post("/v1/schemas", { schema_id: SCHEMA_ID, schema });
   await post("/v1/datasets", { name: SCHEMA_ID, schema_id: SCHEMA_ID, unified_profile: true });
   client.close();
 }

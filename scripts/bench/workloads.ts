@@ -34,6 +34,7 @@ const MERGES_PER_WINDOW = 4_000;
 const label = (bytes: number): string => (bytes === SMALL ? "300 B" : "2 KB");
 const tuned = (bytes: number): string => `tuned Express echo, ${label(bytes)}`;
 const collected = (bytes: number): string => `collect until 202, ${label(bytes)}`;
+const foldedOf = (bytes: number): string => `collect until folded, ${label(bytes)}`;
 const published = (bytes: number): string => `raw publish and confirm, ${label(bytes)}`;
 
 /** Fresh each run: numbers of people and identifiers go on from window to window. */
@@ -65,7 +66,16 @@ function collects(bytes: number): readonly Workload[] {
   const http = { requests: collectRequests(bytes), baseline: tuned(bytes), compares: "cpu" } as const;
   return [
     { ...http, name: collected(bytes), target: "pausedService", budget: 3 },
-    { ...http, name: `collect until folded, ${label(bytes)}`, target: "service", drains: true, budget: 8 },
+    { ...http, name: foldedOf(bytes), target: "service", drains: true, budget: 8 },
+    {
+      ...http,
+      name: `collect until folded, with a sum and a count, ${label(bytes)}`,
+      target: "summingService",
+      drains: true,
+      requests: collectRequests(bytes),
+      baseline: foldedOf(bytes),
+      budget: 1.05,
+    },
   ];
 }
 

@@ -48,6 +48,7 @@ describe("The steps of an event", () => {
         identifiers: [mail("ann"), device("d1")],
         scoped: false,
         evidence: { source: event.eventId, keyId: event.keyId, at: event.receivedAt },
+        effectiveAt: Date.parse(event.effectiveTs),
       },
     ]);
     const state = endState(bench.ports.state);
