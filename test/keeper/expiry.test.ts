@@ -1,19 +1,39 @@
 import assert from "node:assert/strict";
 import { encodeMessage } from "../../core/event/message.js";
 import type { EventId, WorkspaceId } from "../../core/ids.js";
-import { at, listAt, textAt, useApp, type Answer, type TestWorkspace } from "../support/service/app.js";
+import {
+  at,
+  listAt,
+  SIGNUP_SCHEMA,
+  submission,
+  textAt,
+  useApp,
+  type Answer,
+  type TestWorkspace,
+} from "../support/service/app.js";
 
 const DAY_MS = 86_400_000;
 const ADA = { email: "ada@example.com", city: "Paris", age: 36 };
 
 /** What retention is to leave as it is. */
-async function profileOf(workspace: TestWorkspace): Promise<unknown> {
+async function profileOf(workspace: TestWorkspace): Promise<Readonly<Record<string, unknown>>> {
   const { body } = await workspace.send("POST", "/v1/profiles/lookup", {
     identifiers: [{ namespace: "email", value: ADA.email }],
   });
   const profile = listAt(body, "profiles")[0];
-  return { id: at(profile, "profile_id"), traits: at(profile, "traits"), identifiers: at(profile, "identifiers") };
+  const names = ["profile_id", "traits", "identifiers", "event_count", "first_seen", "last_seen"];
+  return Object.fromEntries(names.map((name) => [name, at(profile, name)]));
 }
+
+/** With the years of all events together, and how many had a city. */
+const SUMMING = {
+  ...SIGNUP_SCHEMA,
+  properties: {
+    ...SIGNUP_SCHEMA.properties,
+    city: { ...SIGNUP_SCHEMA.properties.city, allOf: [{ "x-trait": { name: "cities", merge: "count" } }] },
+    age: { type: "integer", "x-trait": { name: "years", merge: "sum" } },
+  },
+};
 
 describe("an event whose retention is over", () => {
   const ahead = new Map<WorkspaceId, number>();
@@ -29,15 +49,17 @@ describe("an event whose retention is over", () => {
 
   it("goes, and its profile, its retry and its redelivery are as they were", async () => {
     const workspace = await running().workspace();
-    const schemaId = await workspace.schema(undefined, true);
+    const schemaId = await workspace.schema(SUMMING);
     await workspace.send("POST", "/v1/datasets", { name: "short", schema_id: schemaId, retention_days: 7 });
     const long = await workspace.send("GET", "/v1/datasets");
     const unlimited = textAt(listAt(long.body, "datasets")[0], "dataset_id");
     const retry = { "Idempotency-Key": "order-1" };
-    const sent = await workspace.collect(schemaId, ADA, retry);
+    const request = submission(schemaId, ADA);
+    const sent = await workspace.send("POST", "/v1/collect", request, retry);
     const body = JSON.parse(sent.text) as { readonly event_id: string };
     await workspace.settled(body.event_id);
     const before = await profileOf(workspace);
+    assert.deepEqual([at(before, "traits"), at(before, "event_count")], [{ cities: 1, city: "Paris", years: 36 }, 1]);
     const { events, queue } = running().service.backends;
     const stored = (await events.find(workspace.id as WorkspaceId, body.event_id as EventId))!;
     const message = encodeMessage(stored);
@@ -65,10 +87,16 @@ describe("an event whose retention is over", () => {
     );
 
     await queue.publish(message);
+    assert.equal((await workspace.send("POST", "/v1/collect", request, retry)).status, 202);
     const fresh = await workspace.collect(schemaId, { email: "bea@example.com" });
     await workspace.settled(at(fresh.body, "event_id"));
     assert.equal(at((await eventOf(workspace, body.event_id)).body, "status"), "dropped");
     assert.deepEqual(await profileOf(workspace), before);
+
+    const later = await workspace.collect(schemaId, ADA);
+    await workspace.settled(at(later.body, "event_id"));
+    const after = await profileOf(workspace);
+    assert.deepEqual([at(after, "traits"), at(after, "event_count")], [{ cities: 2, city: "Paris", years: 72 }, 2]);
   });
 
   it("answers a retry as before, and another body under its key as a mismatch", async () => {
