@@ -5,5 +5,5 @@ import { inLanes } from "../support/lanes.js";
 import { serversUnderTest } from "../support/servers/servers.js";
 
 describe("A process of the service on servers", () => {
-  inLanes(SERVERS_TABLE, 3, (row) => runCrashRow(row, () => openServers({ ...serversUnderTest() })));
+  inLanes(SERVERS_TABLE, 2, (row) => runCrashRow(row, () => openServers({ ...serversUnderTest() })));
 });
