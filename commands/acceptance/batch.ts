@@ -7,7 +7,7 @@ import type { Caller, Services } from "../services.js";
 import { requireSame, type Idempotency } from "./idempotency.js";
 import { examineEvent, settleEvent, type Candidate, type Examined } from "./judge.js";
 import { inPortions } from "./portions.js";
-import { openSubmission, readEnvelope } from "./submission.js";
+import { KEY_MEMBER, keyProblems, openSubmission, readEnvelope } from "./submission.js";
 
 /** Several events as they were sent, each JSON text with `schema_id`, `timestamp`, `payload` and perhaps `idempotency_key`. */
 export interface SentBatch {
@@ -44,9 +44,6 @@ type Item =
   | { readonly kind: "repeat"; readonly of: number }
   | { readonly kind: "sound"; readonly candidate: Kept; readonly examined: Examined }
   | { readonly kind: "settled"; readonly event: EventRecord };
-
-export const KEY_MEMBER = "idempotency_key";
-const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 
 export function createAcceptBatch(
   services: Pick<Services, "catalog" | "queue" | "events" | "validator" | "limits" | "metrics">,
@@ -131,10 +128,10 @@ function attempt(work: () => Item, failed: (error: unknown) => Item): Item {
 }
 
 function keyOf(fields: Readonly<Record<string, unknown>>, given: string | null, index: number): string | null {
-  const own = Object.hasOwn(fields, KEY_MEMBER) ? fields[KEY_MEMBER] : null;
-  if (own === null) return given === null ? null : `${given}/${index}`;
-  if (typeof own === "string" && PRINTABLE.test(own)) return own;
-  throw mismatch([{ path: KEY_MEMBER, message: "must have 1-255 printable ASCII characters" }]);
+  const problems = keyProblems(fields);
+  if (problems.length > 0) throw mismatch(problems);
+  const own = (fields[KEY_MEMBER] ?? null) as string | null;
+  return own ?? (given === null ? null : `${given}/${index}`);
 }
 
 /** Problems of ours are about the whole batch. */

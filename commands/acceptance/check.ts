@@ -5,17 +5,46 @@ import { scanAll } from "../../core/json/scan.js";
 import { beyondNamespaces } from "../change-namespace.js";
 import type { Caller } from "../services.js";
 import { admitEvent, UNKNOWN_SCHEMA, type JudgeServices } from "./judge.js";
-import { isObject, openSubmission, readEnvelope, relative } from "./submission.js";
+import {
+  isObject,
+  KEY_MEMBER,
+  keyProblems,
+  openSubmission,
+  readEnvelope,
+  relative,
+  type Opened,
+} from "./submission.js";
 
 /** The inline mode: the same checks as at acceptance, all problems at once, and nothing is queued or registered. */
 export async function checkEvent(
   services: JudgeServices,
-  { workspace, now }: Pick<Caller, "workspace" | "now">,
+  caller: Pick<Caller, "workspace" | "now">,
   sent: Buffer,
 ): Promise<readonly ErrorItem[]> {
-  const { depthMax } = services.limits;
   const opened = openSubmission(services.limits, sent, false);
-  const errors: ErrorItem[] = [...readEnvelope(opened, now).errors];
+  return checkOpened(services, caller, sent, opened, readEnvelope(opened, caller.now).errors);
+}
+
+/** So for an item of a batch, which may have a key of its own. */
+export async function checkItem(
+  services: JudgeServices,
+  caller: Pick<Caller, "workspace" | "now">,
+  sent: Buffer,
+): Promise<readonly ErrorItem[]> {
+  const opened = openSubmission(services.limits, sent, false);
+  const { errors } = readEnvelope(opened, caller.now, KEY_MEMBER);
+  return checkOpened(services, caller, sent, opened, [...errors, ...keyProblems(opened.fields)]);
+}
+
+async function checkOpened(
+  services: JudgeServices,
+  { workspace }: Pick<Caller, "workspace">,
+  sent: Buffer,
+  opened: Opened,
+  found: readonly ErrorItem[],
+): Promise<readonly ErrorItem[]> {
+  const { depthMax } = services.limits;
+  const errors: ErrorItem[] = [...found];
   for (const { path, message } of scanAll(sent, depthMax + 1)) errors.push({ path: relative(path), message });
   const { schema_id: schemaId, payload } = opened.fields;
   if (typeof schemaId !== "string") return errors;

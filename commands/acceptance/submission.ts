@@ -53,6 +53,17 @@ interface Envelope {
   readonly submission: Submission | null;
 }
 
+/** What an item of a batch may have beside what an event has. */
+export const KEY_MEMBER = "idempotency_key";
+const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
+
+/** Of an item's own key; it may have none. */
+export function keyProblems(fields: Opened["fields"]): readonly ErrorItem[] {
+  const key = fields[KEY_MEMBER] ?? null;
+  if (key === null || (typeof key === "string" && PRINTABLE.test(key))) return [];
+  return [{ path: KEY_MEMBER, message: "must have 1-255 printable ASCII characters" }];
+}
+
 /** `more`: a member that the door reads itself. */
 export function readEnvelope({ fields, bytes }: Opened, now: number, more: string | null = null): Envelope {
   const errors: ErrorItem[] = [];

@@ -7,7 +7,7 @@ import type { DeadLetterId, EventId, WorkspaceId } from "../../core/ids.js";
 import { parseJson } from "../../core/json/read.js";
 import type { DeadLetter, Replay } from "../../core/ports/event-store.js";
 import type { SdkItem, SdkType } from "../../core/sdk/item.js";
-import { KEY_MEMBER } from "../acceptance/batch.js";
+import { KEY_MEMBER } from "../acceptance/submission.js";
 import { judgeEvent } from "../acceptance/judge.js";
 import { openSubmission, readEnvelope } from "../acceptance/submission.js";
 import { createSides } from "../sdk/accept-items.js";

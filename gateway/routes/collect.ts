@@ -3,7 +3,7 @@ import { createAcceptBatch, type ItemResult } from "../../commands/acceptance/ba
 import { createAcceptEvent } from "../../commands/acceptance/accept.js";
 import { createIdempotency, type Idempotency } from "../../commands/acceptance/idempotency.js";
 import { keepRejects, type Rejected } from "../../commands/acceptance/keep-rejects.js";
-import { checkEvent } from "../../commands/acceptance/check.js";
+import { checkEvent, checkItem } from "../../commands/acceptance/check.js";
 import type { Services } from "../../commands/services.js";
 import { inPortions } from "../../commands/acceptance/portions.js";
 import { AppError, bounded, mismatch, type ErrorItem } from "../../core/errors.js";
@@ -153,7 +153,7 @@ async function checkBatch(services: Services, { batch, countChecks, ...caller }:
     throw mismatch([{ path: "events", message: `must have at most ${CHECKED_MAX} items with syncValidation=true` }]);
   await countChecks(items.length - 1);
   const room = createRoom();
-  const found = await inPortions(items, bytesOf, (bytes) => checkEvent(services, caller, bytes).catch(errorsOf));
+  const found = await inPortions(items, bytesOf, (bytes) => checkItem(services, caller, bytes).catch(errorsOf));
   return found.map((errors) => ({ status: errors.length === 0 ? "pass" : "fail", errors: room(errors) }));
 }
 

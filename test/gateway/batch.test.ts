@@ -139,6 +139,16 @@ describe("A batch of events", () => {
       resultsOf(answer).map(({ errors }) => errors!.map(({ path }) => path).toSorted()),
       [[], ["age", "email"], [""]],
     );
+    const keyed = [
+      { ...person("checked"), idempotency_key: "k-1" },
+      { ...person("checked"), idempotency_key: 7 },
+      { ...person("checked"), other: 7 },
+    ];
+    const checked = resultsOf(await post({ events: keyed }, { query: "?syncValidation=true" }));
+    assert.deepEqual(
+      checked.map(({ errors }) => errors!.map(({ path }) => path)),
+      [[], ["idempotency_key"], ["other"]],
+    );
     assert.equal(await eventsOf("checked@example.com"), 0);
     const many = await post({ events: Array.from({ length: 61 }, () => events[0]) }, { query: "?syncValidation=true" });
     assert.deepEqual([many.status, many.body["code"]], [422, "validation_failed"]);

@@ -54,6 +54,30 @@ describe("Bodies of SDKs whose key is not in the head", () => {
   });
 });
 
+describe("Bodies of SDKs whose key is not in the head, from many addresses", () => {
+  const app = useApp({ TRUST_PROXY: "1", BODY_TIMEOUT_MS: "60000" });
+  /** Two of an address; together more than the process holds of them. */
+  const BODIES = 36;
+  const BYTES = 480_000;
+
+  it("are bounded for the process: the next one is told to wait until some of them are over", async () => {
+    const key = await (await app().workspace()).key("collect");
+    const open = await Promise.all(Array.from({ length: BODIES }, () => openRaw(app().url)));
+    for (const [n, raw] of open.entries()) {
+      const head = `POST /v1/b HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.${n >> 1}\r\nContent-Length: 500000\r\n\r\n`;
+      raw.write(`${head}{"t":"${filled(BYTES)}`);
+    }
+    const headers = { "X-Forwarded-For": "198.51.100.1" };
+    const send = (sending: object = {}): Promise<Answer> =>
+      sendSdk(app(), "/v1/b", { body: { writeKey: key, batch: [track()], t: filled(300_000) }, headers, ...sending });
+    const refused = await until(send, ({ status }) => status === 429);
+    assertWait(refused);
+    assert.equal((await send({ key })).status, 200, "a key in the head helps");
+    for (const raw of open) raw.close();
+    assert.equal((await until(send, ({ status }) => status === 200)).status, 200);
+  });
+});
+
 describe("An SDK is told to wait, never 503", () => {
   let isAway = false;
   let app: App;
