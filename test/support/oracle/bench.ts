@@ -111,13 +111,15 @@ export async function openBench(place: Place, mode: Mode, random: Random, counts
     assert.equal(made.status, 201, made.text);
     return textAt(made.body, "dataset_id");
   };
+  const truth = createTruth();
+  truth.unified.add(schemas.act);
   return {
     place,
     workspace,
     mode,
     random,
     counts,
-    truth: createTruth(),
+    truth,
     schemas,
     datasets: { act: await dataset(schemas.act, true), note: await dataset(schemas.note, false) },
     began: Math.floor(Date.now() / 1_000) * 1_000,

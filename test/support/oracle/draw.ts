@@ -19,6 +19,8 @@ const named = (namespace: string, ...values: readonly string[]): readonly Identi
 
 const SCHEMAS = ["act", "act", "note"] as const;
 
+const NOTES = ["note", "note", "act"] as const;
+
 /** Few, so that they meet. */
 export const IDENTIFIERS: readonly Identifier[] = [
   ...named("user_id", "u1", "u2", "u3"),
@@ -58,6 +60,7 @@ export function drawProgram(random: Random): Program {
     retains: random.below(4) === 0,
   };
   const steps: Work[] = mode === "in_turn" && random.below(4) > 0 ? [drawRules(drawing)] : [];
+  if (drawing.retains) steps.push({ kind: "retain", schema: random.pick(SCHEMAS), days: random.pick([1, 5]) });
   for (let left = LENGTH.least + random.below(LENGTH.more); left > 0; left -= 1) steps.push(drawWork(drawing));
   return { mode, steps: steps.map((work, number) => ({ ...work, number })) };
 }
@@ -84,6 +87,8 @@ const ALWAYS: Weighted = [
         ? { kind: "retain", schema: random.pick(SCHEMAS), days: random.pick([1, 5, 5, 25, null]) }
         : drawClock(random),
   ],
+  [3, ({ random }) => ({ kind: "enable", schema: random.pick(NOTES), isOn: random.below(3) > 0 })],
+  [3, ({ random }) => ({ kind: "backfill", schema: random.pick(NOTES), enables: random.below(4) > 0 })],
   [5, ({ random }) => ({ kind: "look", who: shuffled(IDENTIFIERS, random).slice(0, 1 + random.below(4)) })],
   [5, ({ random }) => ({ kind: "search", rule: drawRule(random) })],
 ];
@@ -160,7 +165,7 @@ function drawEvent(drawing: Drawing): SentEvent {
   if (isKeyed) drawing.keyed += 1;
   return {
     n: drawing.events,
-    schema: random.below(6) === 0 ? "note" : "act",
+    schema: random.below(4) === 0 ? "note" : "act",
     who: random.below(15) === 0 ? [] : drawWho(drawing),
     age: random.below(8) === 0 ? random.pick([-3, -2 * HOUR - 10]) : random.pick(AGES) + random.pick([0, 0, DAY]),
     values: drawValues(random),

@@ -40,7 +40,7 @@ export async function openEmbedded(options: Partial<ServiceOptions> = {}): Promi
 export async function openOnServers(workers: number): Promise<OpenPlace> {
   const ahead = new Map<string, number>();
   const folder = await mkdtemp(path.join(tmpdir(), `onym-oracle-${randomUUID().slice(0, 8)}-`));
-  const settings = { DATA_DIR: folder, KEY_CACHE_MS: "0" };
+  const settings = { DATA_DIR: folder, KEY_CACHE_MS: "0", CATALOG_STALE_MS: "0" };
   const apps: App[] = [];
   const close = async (): Promise<void> => {
     for (const app of apps.toReversed()) await app.close();

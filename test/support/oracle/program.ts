@@ -60,6 +60,9 @@ export type Work =
   | { readonly kind: "rules"; readonly rules: IdentityRules }
   | { readonly kind: "block"; readonly who: Identifier }
   | { readonly kind: "clock"; readonly minutes: number }
+  /** Whether events that come from now on are folded, and those that came before. */
+  | { readonly kind: "enable"; readonly schema: SchemaName; readonly isOn: boolean }
+  | { readonly kind: "backfill"; readonly schema: SchemaName; readonly enables: boolean }
   | { readonly kind: "retain"; readonly schema: SchemaName; readonly days: number | null }
   | { readonly kind: "look"; readonly who: readonly Identifier[] }
   | { readonly kind: "search"; readonly rule: object };

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import type { Random } from "../random.js";
 import { shuffled } from "../random.js";
-import { listAt } from "../service/app.js";
+import { listAt, textAt } from "../service/app.js";
 import { membersOf, nameOf } from "../trust/model.js";
-import { ask, openBench, type Bench, type Counts, type Place } from "./bench.js";
+import { ask, openBench, pages, type Bench, type Counts, type Place } from "./bench.js";
 import { checkAll } from "./checks.js";
 import { drawRule } from "./draw-rule.js";
 import { alias, identify, part, permit, takeBack, unlink } from "./identity.js";
 import type { Program, Step, StepOf } from "./program.js";
 import { again, clash, send, wrong, type Done } from "./send.js";
-import { expire, setRules } from "./truth.js";
+import { expire, foldLate, setRules } from "./truth.js";
 
 const nothing = (apply: Done["apply"] = () => undefined): Done => ({ eventIds: [], apply });
 
@@ -29,6 +29,8 @@ const STEPS: { readonly [Kind in Step["kind"]]: (bench: Bench, step: StepOf<Kind
   block,
   clock,
   retain,
+  enable,
+  backfill,
   look,
   search: async (bench, { rule }) => {
     await checkAll(bench, [rule]);
@@ -134,6 +136,40 @@ async function retain(bench: Bench, { schema, days }: StepOf<"retain">): Promise
   truth.kept.set(schemas[schema], days);
   await expireAll(bench);
   return nothing();
+}
+
+async function enable(bench: Bench, { schema, isOn }: StepOf<"enable">): Promise<Done> {
+  const { schemas, datasets, truth, counts } = bench;
+  await ask(bench, 200, "PATCH", `/v1/datasets/${datasets[schema]}`, { unified_profile: isOn });
+  counts.add("enable", isOn ? "on" : "off");
+  if (isOn) truth.unified.add(schemas[schema]);
+  else truth.unified.delete(schemas[schema]);
+  return nothing();
+}
+
+/** In the order in which the service received them. */
+async function backfill(bench: Bench, { schema, enables }: StepOf<"backfill">): Promise<Done> {
+  if (enables) await enable(bench, { kind: "enable", number: 0, schema, isOn: true });
+  const { schemas, datasets, truth, counts, place } = bench;
+  const schemaId = schemas[schema];
+  const target = `/v1/datasets/${datasets[schema]}/backfill`;
+  if (!truth.unified.has(schemaId)) {
+    await ask(bench, 409, "POST", target, {});
+    counts.add("backfill", "409 conflict");
+    return nothing();
+  }
+  const stored = await pages(bench, `/v1/events?order=oldest&schema_id=${schemaId}`, "events", 100);
+  const { body } = await ask(bench, 202, "POST", target, {});
+  await place.rest();
+  const { body: ended } = await ask(bench, 200, "GET", `/v1/backfills/${textAt(body, "backfill_id")}`);
+  return nothing(() => {
+    const folded = foldLate(
+      truth,
+      stored.map((one) => textAt(one, "event_id")),
+    );
+    counts.add("backfill", folded === 0 ? "nothing" : "some events");
+    assert.deepEqual([ended["state"], ended["done"]], ["done", folded]);
+  });
 }
 
 /** The keepers act at any time, so it is waited for. */

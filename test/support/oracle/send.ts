@@ -47,7 +47,6 @@ function accept({ truth, schemas, counts }: Bench, sent: Sent, eventId: string, 
     merges: MERGES[event.schema],
     between,
     who: event.who,
-    folds: event.schema === "act",
   });
 }
 

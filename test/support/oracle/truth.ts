@@ -28,6 +28,8 @@ export interface TrueEvent extends Omit<Said, "receivedAt"> {
   readonly reason: "not_unified" | "no_identifier" | null;
   /** The first request began then, and was answered before the second, by the clock of the workspace. */
   readonly between: readonly [number, number];
+  /** When it was accepted, as steps go. */
+  readonly time: number;
 }
 
 /** All that was accepted, and the links, rules and undos as a model keeps them that computes everything anew. */
@@ -37,6 +39,8 @@ export interface Truth {
   readonly blocked: Set<Name>;
   /** How many days the events of a schema are kept; null: for ever. */
   readonly kept: Map<string, number | null>;
+  /** Schemas whose events are folded. */
+  readonly unified: Set<string>;
   /** Why an event is gone. What it did stays. */
   readonly gone: Map<string, "expired">;
   /** One more with each step: what is compared is only what came before. */
@@ -58,6 +62,7 @@ export function createTruth(): Truth {
     events: new Map(),
     blocked: new Set(),
     kept: new Map(),
+    unified: new Set(),
     gone: new Map(),
     time: 0,
     ahead: 0,
@@ -123,16 +128,21 @@ const nextChange = (truth: Truth): ChangeId => `change ${(truth.changes += 1)}` 
 
 /** What is answered, and what then stands. */
 export function assertion(truth: Truth, asked: Asked): ExpectedVerdict {
-  const { trust, time } = truth;
   order(truth, asked.names);
-  const expected = claim(trust, claimOf(asked, time), nextChange(truth));
+  return assertAll(truth, [claimOf(asked, truth.time)])[0]!;
+}
+
+/** In one step; the shared identifiers that they come upon are unlinked at its end. */
+function assertAll(truth: Truth, claims: readonly Claim[]): readonly ExpectedVerdict[] {
+  const { trust, time } = truth;
+  const expected = claims.map((one) => claim(trust, one, nextChange(truth)));
   const notes = new Map([...trust.judged].map(([name, sentWith]) => [name, notedOf(trust, name, sentWith)]));
   const taken = takeBack(trust, {
     changeIdOf: () => nextChange(truth),
     notedOf: (name) => notes.get(name)!,
     at: time,
   });
-  return taken.length === 0 ? expected : afterwards(trust, expected);
+  return taken.length === 0 ? expected : expected.map((one) => afterwards(trust, one));
 }
 
 const notedOf = ({ seenWith }: TrustState, name: Name, sentWith: ReadonlySet<Name>): readonly Name[] => [
@@ -149,16 +159,16 @@ export function trial(truth: Truth, asked: Asked): ExpectedVerdict {
 export function acceptEvent(
   truth: Truth,
   eventId: string,
-  event: Omit<TrueEvent, "identifiers" | "dropped" | "facet" | "reason" | "eventId"> & {
+  event: Omit<TrueEvent, "identifiers" | "dropped" | "facet" | "reason" | "eventId" | "time"> & {
     readonly who: readonly Identifier[];
-    readonly folds: boolean;
   },
 ): void {
   if (truth.events.has(eventId)) return;
-  const { who, folds, ...rest } = event;
+  const { who, ...rest } = event;
+  const folds = truth.unified.has(event.schemaId);
   const { names, dropped } = admitted(truth, who);
   const reason = folds ? (names.length === 0 ? "no_identifier" : null) : "not_unified";
-  const stored = { ...rest, eventId, identifiers: names, dropped };
+  const stored = { ...rest, eventId, identifiers: names, dropped, time: truth.time };
   if (reason !== null) truth.events.set(eventId, { ...stored, facet: null, reason });
   else {
     const expected = assertion(truth, { names, source: eventId as Asked["source"] });
@@ -166,6 +176,28 @@ export function acceptEvent(
     truth.events.set(eventId, { ...stored, facet, dropped: [...dropped, ...expected.dropped], reason });
   }
 }
+
+/** Events that were stored and never folded are folded, in this order; what they name is linked as of when they came. */
+export function foldLate(truth: Truth, eventIds: readonly string[]): number {
+  const late = eventIds
+    .map((eventId) => truth.events.get(eventId)!)
+    .filter(({ eventId, facet, identifiers }) => facet === null && identifiers.length > 0 && !truth.gone.has(eventId));
+  for (let from = 0; from < late.length; from += LATE_AT_ONCE) {
+    const some = late.slice(from, from + LATE_AT_ONCE);
+    const claims = some.map((event): Claim => {
+      order(truth, event.identifiers);
+      return claimOf({ names: event.identifiers, source: event.eventId as Asked["source"] }, event.time);
+    });
+    for (const [i, expected] of assertAll(truth, claims).entries()) {
+      const event = some[i]!;
+      const dropped = [...event.dropped, ...expected.dropped];
+      truth.events.set(event.eventId, { ...event, facet: expected.kept[0]!, dropped, reason: null });
+    }
+  }
+  return late.length;
+}
+/** So many are linked in one step. */
+const LATE_AT_ONCE = 16;
 
 /** The profiles that stand, each as its members. */
 export function componentsOf({ trust }: Truth): readonly (readonly Name[])[] {
