@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import type { Merge } from "../../core/catalog/catalog.js";
 import { valueOf as shown, type Contribution, type Facet, type Scalar, type Trait } from "../../core/profile/facet.js";
+import { isAmount, numberOf, unitsOf } from "../../core/profile/amount.js";
 import { facetFromJson, facetToJson } from "../../core/profile/facet-json.js";
 import { emptyFacet, facetOf, addFacets } from "../../core/profile/fold.js";
 import type { EventId } from "../../core/ids.js";
@@ -229,6 +230,36 @@ describe(`The sum of facets (seed ${SEED})`, () => {
         assert.ok(isDeepStrictEqual(joined(addFacets(a, a)), joined(a)));
       }),
       { seed: SEED, numRuns: 300 },
+    );
+  });
+});
+
+describe("The amounts of a sum", () => {
+  const digits = fc.bigInt({ min: -(10n ** 15n) + 1n, max: 10n ** 15n - 1n });
+
+  it("are all numbers of at most 15 digits, 6 of them behind the point, and exact in millionths", () => {
+    fc.assert(
+      fc.property(digits, fc.integer({ min: 0, max: 6 }), (whole, decimals) => {
+        const value = Number(`${whole}e-${decimals}`);
+        assert.ok(isAmount(value), `${value}`);
+        assert.equal(unitsOf(value), whole * 10n ** BigInt(6 - decimals), `${value}`);
+        assert.ok(Object.is(numberOf(unitsOf(value)), value === 0 ? 0 : value));
+      }),
+      { seed: SEED, numRuns: 2_000 },
+    );
+  });
+
+  it("are no other numbers", () => {
+    const finer = fc.tuple(digits, fc.integer({ min: 7, max: 30 })).filter(([whole]) => whole % 10n !== 0n);
+    const values = fc.oneof(
+      finer.map(([whole, decimals]) => Number(`${whole}e-${decimals}`)),
+      fc.bigInt({ min: 10n ** 15n, max: 10n ** 40n }).map(Number),
+    );
+    fc.assert(
+      fc.property(values, (value) => {
+        assert.equal(isAmount(value) || isAmount(-value), false, `${value}`);
+      }),
+      { seed: SEED, numRuns: 2_000 },
     );
   });
 });

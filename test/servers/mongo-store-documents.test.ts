@@ -3,6 +3,7 @@ import { AppError } from "../../core/errors.js";
 import { newId, type EventId, type WorkspaceId } from "../../core/ids.js";
 import type { FacetSave } from "../../core/ports/profile-store.js";
 import { createMongoEventStore } from "../../store/mongo/events/events.js";
+import type { AroundFold } from "../../store/fold-by-pending.js";
 import { createMongoProfileStore } from "../../store/mongo/profiles.js";
 import { aDeadLetter, anEvent, aUidOf, aFold, tombOf } from "../support/builders.js";
 import { withDatabase } from "../support/servers/mongo-backend.js";
@@ -109,6 +110,40 @@ describe("events in MongoDB", () => {
       assert.deepEqual(Object.keys(kept!).toSorted(), names);
       for (const [name, value] of Object.entries(kept!))
         assert.ok(name === "message" || ["string", "number", "boolean"].includes(typeof value) || value === null, name);
+    }));
+
+  it("an event counts once, in the facet that it was given first, after a fold that failed at any of its steps", () =>
+    withDatabase(MONGODB_URL, async (open) => {
+      const mongo = await open();
+      const profiles = await createMongoProfileStore({ mongo });
+      for (const failing of ["read", "marked", "save", "mark"] as const)
+        for (const moment of ["before", "after"] as const) {
+          const aroundFold: AroundFold = async (step, work) => {
+            if (step === failing && moment === "before") throw new Error("the fold failed");
+            const answer = await work();
+            if (step === failing) throw new Error("the fold failed");
+            return answer;
+          };
+          const cut = await createMongoEventStore({ mongo, tombOf, aroundFold });
+          const whole = await createMongoEventStore({ mongo, tombOf });
+          const event = anEvent();
+          const { workspace, eventId } = event;
+          const [first, other] = [aFold(event), aFold(event, { facet: aUidOf(workspace, "other") })];
+          await whole.insert(workspace, [event]);
+          await assert.rejects(cut.fold(workspace, [first]), /the fold failed/);
+          const isSaved = failing === "mark" || (failing === "save" && moment === "after");
+          const left = (await profiles.find(workspace, [first.facet])).get(first.facet);
+          assert.equal(left?.pending.length ?? 0, isSaved ? 1 : 0, `${moment} ${failing}`);
+          await whole.fold(workspace, [other]);
+          assert.equal((await whole.find(workspace, eventId))?.facet, first.facet);
+          const next = anEvent({ workspace });
+          await whole.insert(workspace, [next]);
+          await whole.fold(workspace, [aFold(next, { facet: first.facet })]);
+          const found = await profiles.find(workspace, [first.facet, other.facet]);
+          assert.deepEqual([...found.keys()], [first.facet]);
+          const { facet, pending } = found.get(first.facet)!;
+          assert.deepEqual([facet.eventCount, pending], [2, [next.eventId]], `${moment} ${failing}`);
+        }
     }));
 
   it("makes its indexes once, however many processes start together", () =>
