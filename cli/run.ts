@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import type { Command } from "./command.js";
 import { doctor } from "./commands/doctor.js";
+import { exportCommand } from "./commands/export.js";
 import { explain } from "./commands/explain.js";
 import { importCommand } from "./commands/import.js";
 import { keys } from "./commands/keys.js";
@@ -14,7 +15,18 @@ import { EXIT, failureOf, usage, type Exit } from "./fail.js";
 import { COMMON, COMMON_HELP, flagIn } from "./options.js";
 import type { World } from "./world.js";
 
-const COMMANDS: readonly Command[] = [send, tail, lookup, explain, undo, schemas, keys, importCommand, doctor];
+const COMMANDS: readonly Command[] = [
+  send,
+  tail,
+  lookup,
+  explain,
+  undo,
+  schemas,
+  keys,
+  exportCommand,
+  importCommand,
+  doctor,
+];
 
 const OVERVIEW = `onym COMMAND [options]
 

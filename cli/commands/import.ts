@@ -1,5 +1,6 @@
 import { read, type Command, type Context } from "../command.js";
 import { CliError, EXIT, failureOf, usage, type Exit } from "../fail.js";
+import { importOnym } from "../export/import-onym.js";
 import { batchesOf, type Target } from "../import/batches.js";
 import { csvPlanIn } from "../import/csv-items.js";
 import { deliver } from "../import/deliver.js";
@@ -15,10 +16,12 @@ const REASONS_MAX = 20;
 
 export const importCommand: Command = {
   name: "import",
-  summary: "imports archives of Segment, RudderStack and PostHog, and CSV files",
+  summary: "imports archives of Segment, RudderStack and PostHog, CSV files, and exports of Onym",
   help: `onym import segment|rudder|posthog|csv FILE or FOLDER ... [options]
+onym import onym FOLDER [--dry-run] [--yes]
 Reads the files, plain or gzip, and shows what would come of them; then it asks, and sends. Run it again after it was
 stopped: what is stored is not stored twice. - is the input. Exit code 1 if something was refused. Needs an admin key.
+onym: the folder that onym export wrote, into an empty workspace of another installation.
 
   --dry-run                only shows what would come of them
   --yes                    sends at once, and does not ask
@@ -45,6 +48,7 @@ of csv, whose first line names the columns:
   },
   run: async (context) => {
     const { values, world } = context;
+    if (context.positionals[0] === "onym") return importOnym(context);
     const isTrial = flagIn(values, "dry-run");
     const source = await sourceIn(context);
     const target = targetOf(source, textIn(values, "sender"));
@@ -67,7 +71,7 @@ of csv, whose first line names the columns:
 
 async function sourceIn({ positionals, values, http }: Context): Promise<Source> {
   const [format, ...places] = positionals;
-  if (!isFormat(format)) throw usage(`import: name one of ${FORMATS.join(", ")}, then files`);
+  if (!isFormat(format)) throw usage(`import: name one of ${FORMATS.join(", ")}, onym, then files`);
   if (places.length === 0) throw usage("import: name a file, a folder or -");
   const own = ["schema", "field", "identifier", "trait", "timestamp", "id"].filter(
     (name) => values[name] !== undefined,

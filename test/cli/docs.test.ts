@@ -31,7 +31,7 @@ describe("docs/cli.md", () => {
     const commands = blocksOf(await pageOf("cli.md"))
       .filter(({ language }) => language === "sh")
       .flatMap(({ text }) => text.trim().split("\n"));
-    assert.equal(commands.length, 14);
+    assert.equal(commands.length, 15);
     const program = `'${process.execPath}' '${MAIN}'`;
     const outputs: string[] = [];
     for (const command of commands) {
@@ -57,7 +57,7 @@ describe("docs/cli.md", () => {
     const page = await pageOf("cli.md");
     const { stdout } = await promisify(execFile)(process.execPath, [MAIN, "--help"]);
     const commands = [...stdout.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name!);
-    assert.equal(commands.length, 9);
+    assert.equal(commands.length, 10);
     for (const name of commands) assert.match(page, new RegExp(`^\\| \`${name}\` `, "m"));
   });
 });

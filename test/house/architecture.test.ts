@@ -61,7 +61,8 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   },
   cli: {
     "": ["commands"],
-    commands: ["", "import"],
+    commands: ["", "export", "import"],
+    export: ["", "import"],
     import: [""],
   },
   gateway: {

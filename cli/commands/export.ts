@@ -1,0 +1,44 @@
+import { mkdirSync } from "node:fs";
+import type { Command } from "../command.js";
+import { download } from "../export/download.js";
+import { fileOf, KINDS } from "../export/kinds.js";
+import { CliError, EXIT, usage } from "../fail.js";
+import { createProgress } from "../progress.js";
+import { count } from "../show.js";
+
+const RETRY_MS = 900_000;
+
+export const exportCommand: Command = {
+  name: "export",
+  summary: "writes all data of the workspace into a folder",
+  help: `onym export FOLDER
+Writes catalog, profiles, changes, links and events into files of the folder, an object on each line. Run it again
+after it was stopped: it goes on where it was. Needs an admin key.
+`,
+  options: {},
+  run: async ({ positionals, world, service, print }) => {
+    const [folder, ...others] = positionals;
+    if (folder === undefined || others.length > 0) throw usage("export: name one folder");
+    if (service.key === null) throw new CliError(EXIT.key, "no key: set ONYM_KEY, or name a file with --key-file");
+    mkdirSync(folder, { recursive: true });
+    const lines: Record<string, number> = {};
+    for (const kind of KINDS) {
+      const progress = createProgress(world, `lines of ${kind}`);
+      try {
+        lines[kind] = await download({ url: service.url, key: service.key }, kind, fileOf(folder, kind), {
+          retryMs: RETRY_MS,
+          took: (all) => progress.show(null, all),
+        });
+      } finally {
+        progress.clear();
+      }
+    }
+    await print(
+      lines,
+      Object.entries(lines)
+        .map(([kind, many]) => `${kind}: ${count(many, "line")}`)
+        .join("\n"),
+    );
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,61 @@
+import type { Context } from "../command.js";
+import { CliError, EXIT, failureOf, usage, type Exit } from "../fail.js";
+import { flagIn } from "../options.js";
+import { createProgress } from "../progress.js";
+import { count } from "../show.js";
+import { KINDS } from "./kinds.js";
+import { countLines, filesIn, upload } from "./upload.js";
+
+const RETRY_MS = 900_000;
+
+/** Reads a folder that `onym export` wrote into an empty workspace. */
+export async function importOnym({ positionals, values, world, service, http, print }: Context): Promise<Exit> {
+  const [, folder, ...others] = positionals;
+  if (folder === undefined || others.length > 0) throw usage("import onym: name the folder of one export");
+  const isTrial = flagIn(values, "dry-run");
+  if (!isTrial && !flagIn(values, "yes") && world.ask === null)
+    throw usage("nobody can be asked here: say --yes or --dry-run");
+  const api = http(RETRY_MS);
+  const files = filesIn(folder);
+  const lines: Record<string, number> = {};
+  for (const [kind, file] of files) lines[kind] = await countLines(file, world);
+  const total = Object.values(lines).reduce((sum, many) => sum + many, 0);
+  const { open, stands } = await api<{ readonly open: boolean; readonly stands: readonly string[] }>({
+    method: "POST",
+    path: "/v1/imports?dry_run=true",
+    repeatable: true,
+  });
+  const shown = KINDS.map((kind) => `${kind}: ${count(lines[kind]!, "line")}`).join("\n");
+  if (!open && stands.length > 0)
+    throw new CliError(EXIT.refused, `the workspace is not empty: it has ${stands.join(", ")}`);
+  if (isTrial) {
+    await print(lines, shown);
+    return EXIT.done;
+  }
+  if (!flagIn(values, "yes")) {
+    world.err(`${shown}\n`);
+    if (!(await world.ask!(`Import ${count(total, "line")}?`)))
+      throw new CliError(EXIT.refused, "nothing was imported");
+  }
+  const progress = createProgress(world, "lines");
+  let done = 0;
+  try {
+    await api({ method: "POST", path: "/v1/imports", repeatable: true });
+    for (const file of files.values())
+      await upload(api, file, world, (many) => {
+        done += many;
+        progress.show(done / Math.max(total, 1), done);
+      });
+    await api({ method: "DELETE", path: "/v1/imports", repeatable: true });
+  } catch (error) {
+    progress.clear();
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    const place = cause === error ? "" : `${(error as Error).message}: `;
+    const { message, exit } = failureOf(cause, service.url);
+    const again = "run it again to go on: what stands already stays";
+    throw new CliError(exit, `stopped after ${count(done, "line")}: ${place}${message}; ${again}`, { cause });
+  }
+  progress.clear();
+  await print(lines, shown);
+  return EXIT.done;
+}

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { appendFileSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+import { json, onym, useFolder } from "../support/cli.js";
+import { startApp, textAt, useApp, type App, type TestWorkspace } from "../support/service/app.js";
+
+describe("onym export and onym import onym", () => {
+  const app = useApp();
+  const folder = useFolder();
+  let other: App;
+  let workspace: TestWorkspace;
+  let number = 0;
+  before(async () => {
+    other = await startApp();
+  });
+  after(() => other.close());
+  beforeEach(async () => {
+    workspace = await app().workspace();
+    const schemaId = await workspace.schema();
+    const { body } = await workspace.collect(schemaId, { email: "ada@example.com", cookie: "c-1", city: "Paris" });
+    await workspace.settled(body["event_id"]);
+    for (let n = 0; n < 5; n++)
+      await workspace.send("POST", "/v1/identify", { identifiers: [{ namespace: "user_id", value: `u-${n}` }] });
+  });
+  const freshFolder = () => path.join(path.dirname(folder.file("x", "")), `copy-${(number += 1)}`);
+  const run = async (args: readonly string[], url = app().url, of = workspace) =>
+    onym(args, { url, key: await of.key("admin") });
+  const profilesOf = async (one: TestWorkspace) => (await one.send("GET", "/v1/profiles")).body["profiles"];
+
+  it("write all data into files, and read them into another installation", async () => {
+    const copy = freshFolder();
+    const exported = await run(["export", copy, "--json"]);
+    const lines = { catalog: 5, profiles: 6, changes: 6, links: 1, events: 1 };
+    assert.deepEqual([exported.exit, json(exported)], [0, lines], exported.err);
+    const into = await other.workspace();
+    const trial = await run(["import", "onym", copy, "--dry-run", "--json"], other.url, into);
+    assert.deepEqual([trial.exit, json(trial)], [0, lines], trial.err);
+    assert.deepEqual(await profilesOf(into), []);
+    const imported = await run(["import", "onym", copy, "--yes", "--json"], other.url, into);
+    assert.deepEqual([imported.exit, json(imported)], [0, lines], imported.err);
+    assert.deepEqual(await profilesOf(into), await profilesOf(workspace));
+    const again = await run(["import", "onym", copy, "--yes"], other.url, into);
+    assert.equal(again.exit, 1);
+    assert.match(again.err, /the workspace is not empty: it has profiles, changes, events, /);
+  });
+
+  it("go on where they were stopped, and read gzip too", async () => {
+    const copy = freshFolder();
+    await run(["export", copy]);
+    const profiles = path.join(copy, "profiles.ndjson");
+    const whole = readFileSync(profiles, "utf8");
+    // As after a kill in the middle of a line.
+    writeFileSync(profiles, whole.slice(0, whole.length >> 1));
+    const refused = await run(["import", "onym", copy, "--yes"], other.url, await other.workspace());
+    assert.equal(refused.exit, 1);
+    assert.match(refused.err, /profiles.ndjson: is not complete; run onym export again/);
+    assert.equal((await run(["export", copy])).exit, 0);
+    assert.equal(readFileSync(profiles, "utf8"), whole);
+    for (const name of readdirSync(copy)) {
+      const file = path.join(copy, name);
+      writeFileSync(`${file}.gz`, gzipSync(readFileSync(file)));
+      unlinkSync(file);
+    }
+    const into = await other.workspace();
+    const imported = await run(["import", "onym", copy, "--yes"], other.url, into);
+    assert.equal(imported.exit, 0, imported.err);
+    assert.deepEqual(await profilesOf(into), await profilesOf(workspace));
+  });
+
+  it("go on when the connection breaks off", async () => {
+    const copy = freshFolder();
+    const key = await workspace.key("admin");
+    let calls = 0;
+    // Breaks each answer of profiles after its first two lines.
+    const relay = async (url: string, response: http.ServerResponse): Promise<void> => {
+      const answer = await fetch(`${app().url}${url}`, { headers: { Authorization: `Bearer ${key}` } });
+      const text = await answer.text();
+      const lines = text.split("\n");
+      response.writeHead(200, { "Content-Type": "application/x-ndjson" });
+      if (!url.startsWith("/v1/exports/profiles") || lines.length <= 3) {
+        response.end(text);
+        return;
+      }
+      calls += 1;
+      response.write(`${lines.slice(0, 2).join("\n")}\n{"type":"prof`, () => {
+        setTimeout(() => response.destroy(), 20);
+      });
+    };
+    const proxy = http.createServer((request, response) => void relay(request.url!, response));
+    proxy.listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    try {
+      const exported = await run(["export", copy], `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+      assert.equal(exported.exit, 0, exported.err);
+      assert.ok(calls > 2);
+      const lines = readFileSync(path.join(copy, "profiles.ndjson"), "utf8").trimEnd().split("\n");
+      const ids = lines.slice(0, -1).map((line) => textAt(JSON.parse(line), "profile_id"));
+      assert.deepEqual([ids.length, new Set(ids).size], [6, 6]);
+      assert.deepEqual(JSON.parse(lines.at(-1)!), { type: "end", complete: true, lines: 6 });
+    } finally {
+      proxy.close();
+      proxy.closeAllConnections();
+    }
+  });
+
+  it("refuse a wrong command, a wrong folder and a key that may not", async () => {
+    assert.equal((await run(["export"])).exit, 2);
+    assert.equal((await run(["import", "onym"])).exit, 2);
+    assert.equal((await run(["import", "onym", freshFolder(), "--yes"])).exit, 1);
+    const viewer = await onym(["export", freshFolder()], { url: app().url, key: await workspace.key("viewer") });
+    assert.equal(viewer.exit, 4);
+    const copy = freshFolder();
+    await run(["export", copy]);
+    appendFileSync(path.join(copy, "links.ndjson"), '{"more":1}\n');
+    const longer = await run(["import", "onym", copy, "--yes"], other.url, await other.workspace());
+    assert.match(longer.err, /links.ndjson: goes on behind its end/);
+    writeFileSync(path.join(copy, "events.ndjson"), "what is this\n");
+    assert.match((await run(["export", copy])).err, /^$|is no file of an export/);
+  });
+});
