@@ -3,8 +3,8 @@ import { cacheCatalog } from "../store/cached-catalog.js";
 import { knowAudiences } from "../store/known-audiences.js";
 import { ConfigError, type Config } from "../core/config.js";
 import { describeError, type Log } from "../core/log.js";
-import type { Copying, DocumentRows, GraphRows } from "../core/ports/copying.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
+import type { Copying, DocumentRows, GraphRows, Place, QueueCopying } from "../core/ports/copying.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
@@ -15,7 +15,7 @@ import type { StatsStore } from "../core/stats.js";
 import { createMemoryWindows } from "../gateway/access/rate-windows.js";
 import type { AroundFold } from "../store/fold-by-pending.js";
 import { createMemoryStats } from "../store/memory-stats.js";
-import { holdsWorkspaces } from "../store/embedded/workspaces.js";
+import { holdsWorkspaces } from "../store/embedded/copy/place.js";
 import { openEmbeddedPorts, type CopiedGraph, type EmbeddedPorts } from "./embedded.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { Documents } from "./documents.js";
@@ -34,7 +34,14 @@ export interface Backends {
   /** Once it answers true, no file of this process holds what was deleted before; false: not just now. */
   readonly purge: () => Promise<boolean>;
   /** What dumps and loads the stores: for exports and moves. */
-  readonly copying: { readonly graph: Copying<GraphRows>; readonly documents: Copying<DocumentRows> };
+  readonly copying: {
+    readonly graph: Copying<GraphRows>;
+    readonly documents: Copying<DocumentRows>;
+    /** While nobody consumes the queue. */
+    readonly queue: () => Promise<QueueCopying>;
+  };
+  /** Where all this stands; the catalog's first. */
+  readonly places: readonly Place[];
 }
 
 /** What a message has beside its payload: identifiers, times, ids. */
@@ -73,12 +80,13 @@ export async function openBackends(
   const ports = [openQueue(opening, opens), opens, openGraph(opening)] as const;
   // All at once, to save time. If one fails, the lifecycle closes those that were opened.
   await Promise.allSettled(ports);
-  const [queue, { copying, ...stores }, graph] = await Promise.all(ports);
+  const [queue, { copying, place, ...stores }, graph] = await Promise.all(ports);
   return {
     ...stores,
     queue,
     graph: graph.port,
-    copying: { graph: graph.copying, documents: copying },
+    copying: { graph: graph.copying, documents: copying, queue: () => openQueueCopying(opening) },
+    places: [...new Set([place, graph.place, ...(embedded === null ? [] : [embedded.place])])],
     purge: async () => embedded === null || (await embedded.purge()),
     audiences: knowAudiences(stores.audiences),
     catalog: cacheCatalog(stores.catalog, { ttlMs, staleMs, isShared: MONGODB_URL !== "" }),
@@ -89,8 +97,9 @@ export async function openBackends(
 async function requireOwnCatalog(dataDir: string, embedded: EmbeddedPorts | null): Promise<void> {
   if (!(embedded === null ? await holdsWorkspaces(dataDir) : embedded.holdsWorkspaces())) return;
   throw new ConfigError(
-    `MONGODB_URL: DATA_DIR (${dataDir}) holds workspaces, which are not in MongoDB. To go on with them, unset MONGODB_URL. ` +
-      "To go on with MongoDB, set DATA_DIR to another folder.",
+    `MONGODB_URL: DATA_DIR (${dataDir}) holds workspaces, which are not in MongoDB. To copy them there, set DATA_DIR to another ` +
+      `folder and run: npm run move -- --from ${dataDir} --to-env. To go on with them here, unset MONGODB_URL. ` +
+      "To go on with MongoDB without them, set DATA_DIR to another folder.",
   );
 }
 
@@ -115,6 +124,13 @@ async function openQueue(
   return queue;
 }
 
+async function openQueueCopying({ config, onError, embedded }: Opening): Promise<QueueCopying> {
+  const { RABBITMQ_URL: url, RABBITMQ_QUEUE: name } = config;
+  if (url === "") return embedded!.queueCopying();
+  const { openRabbitCopying } = await import("../store/rabbitmq/copying.js");
+  return openRabbitCopying({ url, name, onError });
+}
+
 async function openStores({ config, lifecycle, onError, embedded, hooks }: Opening): Promise<Documents> {
   const url = config.MONGODB_URL;
   const open = async (): Promise<Documents> => {
@@ -134,8 +150,8 @@ async function openGraph({ config, lifecycle, onError, embedded }: Opening): Pro
   const { NEO4J_URL: url, NEO4J_USER: user, NEO4J_PASSWORD: password } = config;
   const open = async (): Promise<CopiedGraph> => {
     const { openNeo4jGraph } = await import("../graph/neo4j/graph.js");
-    const { copying, ...port } = await openNeo4jGraph({ url, user, password, onError });
-    return { port, copying };
+    const { copying, place, ...port } = await openNeo4jGraph({ url, user, password, onError });
+    return { port, copying, place };
   };
   const graph = url === "" ? embedded!.graph() : await open();
   lifecycle.opened("graph", () => graph.port.close());

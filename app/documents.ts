@@ -1,8 +1,8 @@
 import { ConfigError } from "../core/config.js";
 import { isUnavailable } from "../core/errors.js";
 import { createTombOf } from "../core/identity/tombstone.js";
-import type { Copying, DocumentRows } from "../core/ports/copying.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
+import type { CatalogPlace, Copying, DocumentRows } from "../core/ports/copying.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
@@ -12,6 +12,7 @@ import { createMemoryWindows, createSharedWindows } from "../gateway/access/rate
 import { createMongoCopying } from "../store/mongo/copy/copy.js";
 import type { AroundFold } from "../store/fold-by-pending.js";
 import { createMongoAudienceStore } from "../store/mongo/audiences/audiences.js";
+import { createMongoPlace } from "../store/mongo/copy/place.js";
 import { createMongoCatalog } from "../store/mongo/catalog/catalog.js";
 import { createMongoEventStore } from "../store/mongo/events/events.js";
 import { openMongo } from "../store/mongo/open.js";
@@ -28,6 +29,7 @@ export interface Documents {
   readonly windows: () => RateWindows;
   readonly stats: StatsStore;
   readonly copying: Copying<DocumentRows>;
+  readonly place: CatalogPlace;
 }
 
 /** The document ports on MongoDB, over one pool of connections. */
@@ -59,5 +61,17 @@ export async function openDocuments(deps: {
       local: createMemoryWindows(),
       onError: (error) => onError("rate limits are counted in this process alone", error),
     });
-  return { events, profiles, catalog, audiences, windows, stats, copying };
+  return {
+    events,
+    profiles,
+    catalog,
+    audiences,
+    windows,
+    stats,
+    copying,
+    place: createMongoPlace({ mongo, name: placeName(url) }),
+  };
 }
+
+/** Hosts and database, without user and password. */
+export const placeName = (url: string): string => url.replace(/^([a-z+]+:\/\/)(?:[^@/]*@)?([^?]*).*$/, "$1$2");

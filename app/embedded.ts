@@ -1,6 +1,6 @@
 import type { Config } from "../core/config.js";
 import { createTombOf } from "../core/identity/tombstone.js";
-import type { Copying, GraphRows } from "../core/ports/copying.js";
+import type { Copying, GraphRows, Place, QueueCopying } from "../core/ports/copying.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { createSqliteGraphCopying } from "../graph/sqlite/copy/copy.js";
@@ -9,6 +9,8 @@ import { GRAPH_TABLES } from "../graph/sqlite/schema.js";
 import { createEmbeddedAudienceStore } from "../store/embedded/audiences/audiences.js";
 import { createEmbeddedCatalog } from "../store/embedded/catalog/catalog.js";
 import { createEmbeddedCopying } from "../store/embedded/copy/copy.js";
+import { createEmbeddedPlace, holdsWorkspacesIn } from "../store/embedded/copy/place.js";
+import { createEmbeddedQueueCopying } from "../store/embedded/copy/queue.js";
 import { createEmbeddedEventStore } from "../store/embedded/events/events.js";
 import { openEmbedded, type EmbeddedOptions } from "../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
@@ -22,13 +24,17 @@ import type { Lifecycle } from "./lifecycle.js";
 export interface CopiedGraph {
   readonly port: IdentityGraph;
   readonly copying: Copying<GraphRows>;
+  readonly place: Place;
 }
 
 /** The ports on the one SQLite file; each is made only if it is asked for. */
 export interface EmbeddedPorts {
   queue(): EventQueue;
-  stores(): Promise<Pick<Documents, "events" | "profiles" | "catalog" | "audiences" | "copying">>;
+  stores(): Promise<Pick<Documents, "events" | "profiles" | "catalog" | "audiences" | "copying" | "place">>;
   graph(): CopiedGraph;
+  queueCopying(): QueueCopying;
+  /** The file. */
+  readonly place: Place;
   holdsWorkspaces(): boolean;
   /** False: not just now. */
   purge(): Promise<boolean>;
@@ -45,6 +51,7 @@ export async function openEmbeddedPorts(deps: {
   const store = await openEmbedded({ dataDir, checkpointMs, onError, ...(commit && { commit }) });
   lifecycle.opened("store", () => store.close());
   const { database } = store;
+  const place = createEmbeddedPlace(database, dataDir);
   await listenForBackups({ dataDir, copyTo: (file) => database.copyTo(file), lifecycle, onError });
   return {
     queue: () => createEmbeddedQueue({ database, lengthMax, onError }),
@@ -57,13 +64,16 @@ export async function openEmbeddedPorts(deps: {
         profiles: createEmbeddedProfileStore({ database }),
         copying: createEmbeddedCopying({ database, tombOf }),
         audiences: createEmbeddedAudienceStore({ database }),
+        place,
       };
     },
     graph: () => {
       createTables(database, GRAPH_TABLES);
-      return { port: createSqliteGraph({ database }), copying: createSqliteGraphCopying({ database }) };
+      return { port: createSqliteGraph({ database }), copying: createSqliteGraphCopying({ database }), place };
     },
-    holdsWorkspaces: () => database.prepare("SELECT id FROM workspaces LIMIT 1").get([]) !== undefined,
+    queueCopying: () => createEmbeddedQueueCopying(database),
+    place,
+    holdsWorkspaces: () => holdsWorkspacesIn(database),
     purge: () => database.purge(),
   };
 }

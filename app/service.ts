@@ -18,6 +18,7 @@ import type { Keeper } from "../keeper/keeper.js";
 import type { Worker } from "../worker/worker.js";
 import { openBackends, type Backends } from "./backends.js";
 import { startClock } from "./clock.js";
+import { requireSettled } from "./move/marks.js";
 import { firstStart } from "./start/first-start.js";
 import { apiRoutes, authenticatorOf, metricsPageOf, stagesOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
@@ -81,6 +82,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       isShared: config.MONGODB_URL !== "",
       lifecycle,
     });
+    // From here on a move sees this process.
+    await requireSettled(backends.places);
     const clock = options.ahead === undefined ? installation : aheadOf(installation, options.ahead);
     const identity = tracing.identity(measureIdentity(identityOf(options, backends, clock, measured), measured));
     const { metrics, stats } = recordStats({ log, now: clock.now, backends, lifecycle }, measured);

@@ -6,7 +6,7 @@ import { describeError } from "../../core/log.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
 import { openEmbedded } from "../../store/embedded/open.js";
-import { holdsWorkspaces } from "../../store/embedded/workspaces.js";
+import { holdsWorkspaces } from "../../store/embedded/copy/place.js";
 import { configOrFail, fail } from "./fail.js";
 import { createLog } from "../logger.js";
 import { keyLine, shownKey } from "./first-start.js";

@@ -135,3 +135,41 @@ export interface MessageRow {
   readonly failedAt: number | null;
   readonly crashes: number;
 }
+
+/** The messages of a queue that nobody consumes. */
+export interface QueueCopying {
+  /** All of them, in portions; they stay in the queue. */
+  messages(): AsyncIterable<readonly MessageRow[]>;
+  /** Adds them, durably; each is due at once. Its bound does not count: they were accepted before. */
+  load(rows: readonly MessageRow[]): Promise<void>;
+  /** Removes all of them. */
+  clear(): Promise<void>;
+  count(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** What a move has noted in a place. While it stands, no process starts on the place. */
+export interface MoveMark {
+  readonly moveId: string;
+  /** `leaving`: it is being copied to another place. `left`: it was. `arriving`: it is being copied here. */
+  readonly state: "leaving" | "left" | "arriving";
+  /** The other place, for people. */
+  readonly other: string;
+}
+
+/** The embedded file or a server's database: where ports of an installation stand. */
+export interface Place {
+  /** For people; without a password. */
+  readonly name: string;
+  mark(): Promise<MoveMark | null>;
+  /** Durably; null takes it away. */
+  setMark(mark: MoveMark | null): Promise<void>;
+  /** What stands there, by its kind: rows that are there at an empty installation are not counted. */
+  stands(): Promise<ReadonlyMap<string, number>>;
+}
+
+/** A place that holds the catalog, and so the installation's secret. */
+export interface CatalogPlace extends Place {
+  /** Before anything else opens it: from now on this is the secret there. */
+  adopt(secret: Buffer): Promise<void>;
+}

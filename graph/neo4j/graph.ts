@@ -1,10 +1,11 @@
 import { AppError } from "../../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { ProfileRef } from "../../core/identity/model.js";
-import type { Copying, GraphRows } from "../../core/ports/copying.js";
+import type { Copying, GraphRows, Place } from "../../core/ports/copying.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { createNeo4jCopying } from "./copy/copy.js";
+import { createNeo4jPlace } from "./copy/place.js";
 import { createTidying } from "./staging.js";
 import { type Client, type ClientOptions, type Row, readLocked } from "./client.js";
 import { openClient } from "./open.js";
@@ -22,13 +23,15 @@ import { PART_ROWS } from "./write.js";
  * `ConfigError` that names `NEO4J_URL`, `NEO4J_USER` or `NEO4J_PASSWORD`.
  */
 /** With what dumps and loads it, over the same connections. */
-export type Neo4jGraph = IdentityGraph & { readonly copying: Copying<GraphRows> };
+export type Neo4jGraph = IdentityGraph & { readonly copying: Copying<GraphRows>; readonly place: Place };
 
 export async function openNeo4jGraph(options: ClientOptions): Promise<Neo4jGraph> {
-  return createNeo4jGraph(await openClient(options));
+  return createNeo4jGraph(await openClient(options), { name: options.url });
 }
 
 export interface GraphOptions extends UpdateOptions {
+  /** Of the place, for people. */
+  readonly name?: string;
   /** Staged members are brought over after this delay, part by part. */
   readonly tidyAfterMs?: number;
 }
@@ -71,6 +74,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Ne
     hasIdentifiers: (workspace, namespace) => whileOpen(() => reads.hasIdentifiers(workspace, namespace)),
     close,
     copying: createNeo4jCopying(client),
+    place: createNeo4jPlace(client, options.name ?? "Neo4j"),
   };
 }
 

@@ -221,6 +221,12 @@ describe("architecture", () => {
     const readers = sources().filter(
       (file) => !/^(test|scripts)\//.test(file) && readFileSync(path.join(ROOT, file), "utf8").includes("process.env"),
     );
-    assert.deepEqual(readers, ["cli/main.ts", "app/start/backup.ts", "app/start/owner-key.ts", "app/start/serve.ts"]);
+    assert.deepEqual(readers, [
+      "cli/main.ts",
+      "app/move/main.ts",
+      "app/start/backup.ts",
+      "app/start/owner-key.ts",
+      "app/start/serve.ts",
+    ]);
   });
 });

@@ -102,3 +102,16 @@ export const KEYS = `CYPHER replan=skip
 UNWIND $q.uids AS uid
 MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
 RETURN uid, i.key`;
+
+export const MARK = "MATCH (v:Onym {name: 'move'}) RETURN v.mark";
+
+export const SET_MARK = "MERGE (v:Onym {name: 'move'}) SET v.mark = $q.mark";
+
+export const UNMARK = "MATCH (v:Onym {name: 'move'}) DELETE v";
+
+/** Without the names of formats and marks, and of workspaces, which hold nothing but a lock. */
+export const COUNT_ALL = `
+MATCH (n)
+WHERE NOT n:Onym AND NOT n:Workspace
+RETURN labels(n)[0] AS label, count(*)
+ORDER BY label`;

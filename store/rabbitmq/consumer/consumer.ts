@@ -45,7 +45,7 @@ const PREFETCH_MIN = 300;
 /** Messages that wait for their next try are held here, so they must not fill the window of the fresh ones. */
 const PREFETCH_RETRY = 500;
 /** The broker gives up on a message after this many deliveries; above every setting of ours. */
-const CRASHES_GIVEN_UP = 1_000_000;
+export const CRASHES_GIVEN_UP = 1_000_000;
 const ANSWER_MS = 1_000;
 const GIVE_BACK_MS = 2_000;
 

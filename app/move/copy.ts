@@ -1,0 +1,108 @@
+import type { Copying } from "../../core/ports/copying.js";
+import { CATALOG_KINDS, catalogRows, loadCatalogRow } from "../../store/catalog-copying.js";
+import { createSumming, type Sum } from "./checksum.js";
+import type { Side } from "./side.js";
+
+/** Of one kind of rows, on both sides. */
+export interface Tally {
+  readonly kind: string;
+  readonly from: Sum;
+  readonly to: Sum;
+}
+
+/** Told after each portion. */
+export type Progress = (what: string, rows: number) => void;
+
+const ROWS_PER_PAGE = 500;
+
+/** One kind: how it is read on each side, and written. */
+interface Flow {
+  readonly kind: string;
+  readonly copy: (progress: (rows: number) => void) => Promise<Sum>;
+  readonly check: (progress: (rows: number) => void) => Promise<Sum>;
+}
+
+/** Copies everything but the queue, then reads the copy again. What stands in the copy already stays. */
+export async function copyStores(from: Side, to: Side, progress: Progress): Promise<readonly Tally[]> {
+  const flows = [
+    ...catalogFlows(from, to),
+    ...flowsOf(from.backends.copying.graph, to.backends.copying.graph),
+    ...flowsOf(from.backends.copying.documents, to.backends.copying.documents),
+  ];
+  const copied: Sum[] = [];
+  for (const { kind, copy } of flows) copied.push(await copy((rows) => progress(`copying ${kind}`, rows)));
+  const tallies: Tally[] = [];
+  for (const [n, { kind, check }] of flows.entries())
+    tallies.push({ kind, from: copied[n]!, to: await check((rows) => progress(`comparing ${kind}`, rows)) });
+  return tallies;
+}
+
+function catalogFlows({ backends: from }: Side, { backends: to }: Side): readonly Flow[] {
+  return CATALOG_KINDS.map((kind) => {
+    const each = async (one: typeof from, use: (row: never) => Promise<void>): Promise<Sum> => {
+      const summing = createSumming();
+      for await (const row of catalogRows(one, kind)) {
+        summing.add(row);
+        await use(row as never);
+      }
+      return summing.sum();
+    };
+    return {
+      kind,
+      copy: () => each(from, (row) => loadCatalogRow(to, kind, row)),
+      check: () => each(to, async () => undefined),
+    };
+  });
+}
+
+function flowsOf<Rows>(from: Copying<Rows>, to: Copying<Rows>): readonly Flow[] {
+  const pass = async <K extends keyof Rows & string>(
+    source: Copying<Rows>,
+    kind: K,
+    use: (rows: readonly Rows[K][]) => Promise<void>,
+    progress: (rows: number) => void,
+  ): Promise<Sum> => {
+    const summing = createSumming();
+    for (let after: string | null = null, rows = 0; ;) {
+      const page: Awaited<ReturnType<typeof source.dump<K>>> = await source.dump(kind, { limit: ROWS_PER_PAGE, after });
+      for (const row of page.rows) summing.add(row);
+      await use(page.rows);
+      rows += page.rows.length;
+      progress(rows);
+      if (page.next === null) return summing.sum();
+      after = page.next;
+    }
+  };
+  return from.kinds.map((kind) => ({
+    kind,
+    copy: (progress) => pass(from, kind, (rows) => to.load(kind, rows), progress),
+    check: (progress) => pass(to, kind, async () => undefined, progress),
+  }));
+}
+
+/** Fills the queue anew, whatever an earlier try left in it. */
+export async function copyQueue(from: Side, to: Side, progress: Progress): Promise<Tally> {
+  await to.queue.clear();
+  let rows = 0;
+  for await (const portion of from.queue.messages()) {
+    await to.queue.load(portion);
+    rows += portion.length;
+    progress("copying messages", rows);
+  }
+  // A broker tells how many messages it has; to read them would look like crashes.
+  const checksum = "";
+  return { kind: "messages", from: { rows, checksum }, to: { rows: await counted(to, rows), checksum } };
+}
+
+const COUNT_TRIES = 20;
+const AGAIN_MS = 250;
+
+/** A broker counts a little later than it confirms. */
+async function counted({ queue }: Side, expected: number): Promise<number> {
+  let count = await queue.count();
+  for (let tries = 1; count !== expected && tries < COUNT_TRIES; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    count = await queue.count();
+  }
+  return count;
+}

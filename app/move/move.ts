@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ConfigError, type Config } from "../../core/config.js";
+import { newId } from "../../core/ids.js";
+import type { Log } from "../../core/log.js";
+import type { MoveMark, Place } from "../../core/ports/copying.js";
+import { copyQueue, copyStores, type Progress, type Tally } from "./copy.js";
+import { requireRoom } from "./marks.js";
+import { markAll, openSide, requireApart, withCatalogPlace, type Side } from "./side.js";
+
+export interface MoveOptions {
+  readonly from: Config;
+  readonly to: Config;
+  readonly log: Log;
+  readonly progress: Progress;
+}
+
+/** A process keeps the installation's time each second: in this while it shows. */
+const LOOK_MS = 3_500;
+
+/**
+ * Copies an installation that no process uses, compares both sides, then marks this one as moved. Run again after a break it goes on
+ * with the same stores. Throws before it wrote anything when it may not begin.
+ */
+export async function move({ from, to, log, progress }: MoveOptions): Promise<readonly Tally[]> {
+  requireApart(from, to);
+  const source = await openSide(from, log);
+  try {
+    const standing = await standingMove(source);
+    const moveId = standing ?? newId<string>();
+    const leaving = await leave(source, moveId, standing === null, nameOf(to));
+    const arriving: MoveMark = { moveId, state: "arriving", other: nameOf(from) };
+    try {
+      await prepare(to, log, arriving, leaving, await source.backends.catalog.secret());
+    } catch (error) {
+      if (standing === null) await markAll(source.backends.places, null);
+      throw error;
+    }
+    const target = await openSide(to, log);
+    try {
+      await requireTarget(source, target, arriving, standing === null);
+      const tallies = await copyAll(source, target, progress);
+      // In this order: at no moment may both sides start.
+      await markAll(source.backends.places, { ...leaving, state: "left" });
+      await markAll(target.backends.places, null);
+      return tallies;
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+/** Takes the mark of an unfinished move off the side that it leaves. */
+export async function cancel(from: Config, log: Log): Promise<void> {
+  const source = await openSide(from, log);
+  try {
+    const [place] = source.backends.places;
+    const mark = await place!.mark();
+    if (mark?.state !== "leaving")
+      throw new ConfigError(
+        mark?.state === "left"
+          ? `${place!.name} was moved to ${mark.other}: to bring it back, move it from there into an empty store`
+          : `${place!.name}: no move from here is under way`,
+      );
+    await markAll(source.backends.places, null);
+  } finally {
+    await source.close();
+  }
+}
+
+/** The move that began here and is not over; null if there is none. */
+async function standingMove({ backends: { places } }: Side): Promise<string | null> {
+  const mark = await places[0]!.mark();
+  if (mark === null) return null;
+  if (mark.state === "arriving")
+    throw new ConfigError(
+      `${places[0]!.name} is being filled by a move from ${mark.other}: run that one again to its end first`,
+    );
+  return mark.moveId;
+}
+
+/** Marks first and looks then; a process that starts shows itself first and looks then. One of the two sees the other. */
+async function leave(source: Side, moveId: string, isFirst: boolean, other: string): Promise<MoveMark> {
+  const { places } = source.backends;
+  const mark: MoveMark = { moveId, state: "leaving", other };
+  const standing = await places[0]!.mark();
+  if (standing?.state === "left") return standing;
+  await markAll(places, mark);
+  if (await isUsed(source)) {
+    if (isFirst) await markAll(places, null);
+    throw new ConfigError(`${places[0]!.name}: a process of the service uses it: stop all of them first`);
+  }
+  return mark;
+}
+
+/** The embedded file has a lock, so whoever opened it is alone. */
+async function isUsed({ config, backends: { catalog } }: Side): Promise<boolean> {
+  if (config.MONGODB_URL === "") return false;
+  const before = await catalog.advanceTime(0);
+  await sleep(LOOK_MS);
+  return (await catalog.advanceTime(0)) > before;
+}
+
+/** Marks the catalog's place and gives it the secret, if it is empty or of this move. */
+const prepare = (to: Config, log: Log, arriving: MoveMark, left: MoveMark, secret: Buffer): Promise<void> =>
+  withCatalogPlace(to, log, async (place) => {
+    // A move that was over but for its last marks is ended; it is not begun anew.
+    if (left.state === "left" && (await place.mark())?.moveId !== left.moveId)
+      throw new ConfigError(`it was moved to ${left.other} already: to move it on, move it from there`);
+    await requireRoom(place, arriving.moveId);
+    await place.setMark(arriving);
+    await place.adopt(secret);
+  });
+
+/** The places beside the catalog's, and the queue. */
+async function requireTarget(source: Side, target: Side, arriving: MoveMark, isFirst: boolean): Promise<void> {
+  const { places } = target.backends;
+  const marked: Place[] = [places[0]!];
+  try {
+    for (const place of places.slice(1)) {
+      await requireRoom(place, arriving.moveId);
+      await place.setMark(arriving);
+      marked.push(place);
+    }
+    const waiting = isFirst ? await target.queue.count() : 0;
+    if (waiting > 0)
+      throw new ConfigError(`the queue of ${nameOf(target.config)} is not empty: ${waiting} messages wait there`);
+  } catch (error) {
+    if (isFirst) {
+      await markAll(marked, null);
+      await markAll(source.backends.places, null);
+    }
+    throw error;
+  }
+}
+
+async function copyAll(source: Side, target: Side, progress: Progress): Promise<readonly Tally[]> {
+  const stores = await copyStores(source, target, progress);
+  const tallies = [...stores, await copyQueue(source, target, progress)];
+  const wrong = tallies.filter(({ from, to }) => from.rows !== to.rows || from.checksum !== to.checksum);
+  if (wrong.length > 0)
+    throw new Error(
+      `the copy is not equal, and nothing was marked as moved: ${wrong.map(({ kind, from, to }) => `${kind} (${from.rows} and ${to.rows})`).join(", ")}`,
+    );
+  await target.backends.catalog.advanceTime(await source.backends.catalog.advanceTime(0));
+  return tallies;
+}
+
+/** For people, without a password. */
+function nameOf({ MONGODB_URL, DATA_DIR }: Config): string {
+  if (MONGODB_URL === "") return DATA_DIR;
+  return MONGODB_URL.replace(/^([a-z+]+:\/\/)(?:[^@/]*@)?([^?]*).*$/, "$1$2");
+}

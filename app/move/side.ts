@@ -1,0 +1,77 @@
+import { resolve } from "node:path";
+import { ConfigError, type Config } from "../../core/config.js";
+import type { Log } from "../../core/log.js";
+import type { CatalogPlace, MoveMark, Place, QueueCopying } from "../../core/ports/copying.js";
+import { createEmbeddedPlace } from "../../store/embedded/copy/place.js";
+import { openEmbedded } from "../../store/embedded/open.js";
+import { openBackends, type Backends } from "../backends.js";
+import { createLifecycle } from "../lifecycle.js";
+
+/** One side of a move: an installation that no process of the service uses. */
+export interface Side {
+  readonly config: Config;
+  readonly backends: Backends;
+  readonly queue: QueueCopying;
+  close(): Promise<void>;
+}
+
+export async function openSide(config: Config, log: Log): Promise<Side> {
+  const lifecycle = createLifecycle(log);
+  try {
+    const backends = await openBackends(config, log, lifecycle);
+    const queue = await backends.copying.queue();
+    lifecycle.opened("queue copying", () => queue.close());
+    return { config, backends, queue, close: () => lifecycle.close() };
+  } catch (error) {
+    await lifecycle.close();
+    throw error;
+  }
+}
+
+/** The catalog's place, opened before the ports are: they would make a secret of their own. */
+export async function withCatalogPlace<T>(
+  config: Config,
+  log: Log,
+  use: (place: CatalogPlace) => Promise<T>,
+): Promise<T> {
+  const onError = (message: string): void => log.warn({}, message);
+  if (config.MONGODB_URL === "") {
+    const { DATA_DIR: dataDir, CHECKPOINT_MS: checkpointMs } = config;
+    const store = await openEmbedded({ dataDir, checkpointMs, onError });
+    try {
+      return await use(createEmbeddedPlace(store.database, dataDir));
+    } finally {
+      await store.close();
+    }
+  }
+  const [{ openMongo }, { createMongoPlace }, { placeName }] = await Promise.all([
+    import("../../store/mongo/open.js"),
+    import("../../store/mongo/copy/place.js"),
+    import("../documents.js"),
+  ]);
+  const mongo = await openMongo({ url: config.MONGODB_URL, onError });
+  try {
+    return await use(createMongoPlace({ mongo, name: placeName(config.MONGODB_URL) }));
+  } finally {
+    await mongo.close();
+  }
+}
+
+const isEmbedded = ({ RABBITMQ_URL, MONGODB_URL, NEO4J_URL }: Config): boolean =>
+  [RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("");
+
+/** Throws where both sides name the same store. */
+export function requireApart(from: Config, to: Config): void {
+  if (isEmbedded(from) && isEmbedded(to) && resolve(from.DATA_DIR) === resolve(to.DATA_DIR))
+    throw new ConfigError("DATA_DIR: a move copies into another folder than the one it reads");
+  for (const url of ["MONGODB_URL", "NEO4J_URL"] as const)
+    if (from[url] !== "" && from[url] === to[url])
+      throw new ConfigError(`${url}: both sides of the move name the same server`);
+  if (from.RABBITMQ_URL !== "" && from.RABBITMQ_URL === to.RABBITMQ_URL && from.RABBITMQ_QUEUE === to.RABBITMQ_QUEUE)
+    throw new ConfigError("RABBITMQ_QUEUE: both sides of the move name the same queue");
+}
+
+/** In all places; those of a kind of mark that stands already are written again. */
+export async function markAll(places: readonly Place[], mark: MoveMark | null): Promise<void> {
+  for (const place of places) await place.setMark(mark);
+}

@@ -1,0 +1,36 @@
+import type { Database } from "../../../core/database.js";
+import type { MessageRow, QueueCopying } from "../../../core/ports/copying.js";
+
+const MESSAGES_PER_PAGE = 500;
+
+/** The queue's table, while no queue is open on it. */
+export function createEmbeddedQueueCopying(database: Database): QueueCopying {
+  const page = database.prepare(
+    "SELECT seq, message, attempts, failed_at, crashes FROM queue WHERE seq > ? ORDER BY seq LIMIT ?",
+  );
+  const add = database.prepare("INSERT INTO queue (message, attempts, failed_at, crashes) VALUES (?, ?, ?, ?)");
+  const clear = database.prepare("DELETE FROM queue");
+  const count = database.prepare("SELECT count(*) FROM queue");
+  return {
+    messages: async function* () {
+      for (let after = 0; ;) {
+        const rows = database.read(() => page.all([after, MESSAGES_PER_PAGE]));
+        if (rows.length > 0) yield rows.map(toRow);
+        if (rows.length < MESSAGES_PER_PAGE) return;
+        after = rows.at(-1)![0] as number;
+      }
+    },
+    load: (rows) =>
+      database.write(() => {
+        for (const { message, attempts, failedAt, crashes } of rows) add.run([message, attempts, failedAt, crashes]);
+      }),
+    clear: () => database.write(() => void clear.run([])),
+    count: async () => database.read(() => count.get([])![0] as number),
+    close: async () => undefined,
+  };
+}
+
+function toRow(row: readonly unknown[]): MessageRow {
+  const [, message, attempts, failedAt, crashes] = row as readonly [number, Buffer, number, number | null, number];
+  return { message, attempts, failedAt, crashes };
+}

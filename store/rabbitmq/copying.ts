@@ -1,0 +1,74 @@
+import type { Connection } from "rabbitmq-client";
+import type { MessageRow, QueueCopying } from "../../core/ports/copying.js";
+import { closeConnection, openConnection, type OnError } from "./connection.js";
+import { CRASHES_GIVEN_UP } from "./consumer/consumer.js";
+import { unpackList } from "./list.js";
+import { createRabbitPublisher } from "./publisher/publisher.js";
+import { readHeaders } from "./publisher/headers.js";
+import { namesOf, type QueueNames } from "./topology.js";
+
+const MESSAGES_PER_PORTION = 100;
+const DEADLINE_MS = 10_000;
+const AT_ONCE = 200;
+
+/** The queues of a broker, while nobody consumes them. They exist already. */
+export async function openRabbitCopying(options: {
+  readonly url: string;
+  readonly name: string;
+  readonly onError: OnError;
+}): Promise<QueueCopying> {
+  const { url, name, onError } = options;
+  const names = namesOf(name);
+  const connection = await openConnection(url, "copying", onError);
+  const publisher = createRabbitPublisher({ connection, deadlineMs: DEADLINE_MS, repair: async () => undefined });
+  const find = (queue: string) => connection.queueDeclare({ queue, passive: true });
+  return {
+    messages: () => messagesOf(connection, names),
+    load: async (rows) => {
+      for (let next = 0; next < rows.length; next += AT_ONCE)
+        await Promise.all(
+          rows.slice(next, next + AT_ONCE).map(({ message, attempts, failedAt, crashes }) =>
+            // The one that has no bound and reads headers.
+            publisher.copy(names.retry, message, { attempts, failedAt: failedAt ?? 0, crashes, delayMs: 0 }),
+          ),
+        );
+    },
+    clear: async () => {
+      for (const queue of Object.values(names)) await connection.queuePurge(queue);
+    },
+    count: async () => {
+      const counts = await Promise.all(Object.values(names).map(find));
+      return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
+    },
+    close: async () => {
+      await publisher.close();
+      await closeConnection(connection);
+    },
+  };
+}
+
+/** Holds all of them unacknowledged until the last: then the broker puts them back. */
+async function* messagesOf(connection: Connection, names: QueueNames): AsyncGenerator<readonly MessageRow[]> {
+  const channel = await connection.acquire();
+  try {
+    let portion: MessageRow[] = [];
+    for (const [role, queue] of Object.entries(names))
+      for (let got = await channel.basicGet({ queue }); got !== undefined; got = await channel.basicGet({ queue })) {
+        const { attempts, failedAt, crashes } = readHeaders(got.headers);
+        const counts = { attempts, failedAt: failedAt || null, crashes: role === "dead" ? CRASHES_GIVEN_UP : crashes };
+        for (const message of unpackList(bytesOf(got.body))) portion.push({ message, ...counts });
+        if (portion.length < MESSAGES_PER_PORTION) continue;
+        yield portion;
+        portion = [];
+      }
+    if (portion.length > 0) yield portion;
+  } finally {
+    await channel.close();
+  }
+}
+
+/** The library reads text and JSON by what the message says of itself. */
+function bytesOf(body: unknown): Buffer {
+  if (Buffer.isBuffer(body)) return body;
+  return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+}
