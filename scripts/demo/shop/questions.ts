@@ -104,6 +104,8 @@ async function signedUpToday(shop: Shop): Promise<Answered> {
 /** The names that a profile stands for, what it spent, and its events. */
 const summaryOf = (names: readonly string[], spent: unknown, events: number): string =>
   `${names.join(" ")} ${Number(spent ?? 0).toFixed(2)} ${events}`;
+const expectedSummary = ({ identifiers, spentCents, journey }: Person): string =>
+  summaryOf(identifiers, spentCents / 100, journey.length);
 
 async function exportAll(shop: Shop): Promise<Answered> {
   const { status, text } = await shop.api.raw({ method: "GET", path: "/v1/exports/profiles" });
@@ -112,10 +114,10 @@ async function exportAll(shop: Shop): Promise<Answered> {
     .split("\n")
     .map((line) => JSON.parse(line) as Profile & { readonly type: string; readonly complete?: boolean });
   const end = lines.at(-1)!;
-  const got = lines.slice(0, -1).map((line) => summaryOf(namesOf(line), line.traits["lifetime_value"], 0));
-  const wanted = [...shop.people.values()].map(({ identifiers, spentCents }) =>
-    summaryOf(identifiers, spentCents / 100, 0),
-  );
+  const got = lines
+    .slice(0, -1)
+    .map((line) => summaryOf(namesOf(line), line.traits["lifetime_value"], line.event_count));
+  const wanted = [...shop.people.values()].map(expectedSummary);
   const isWhole = status === 200 && end.type === "end" && end.complete === true;
   return {
     answer: `${got.length} lines, ${Math.round(text.length / 1_000)} kB`,

@@ -37,14 +37,16 @@ export interface Place {
   /** Where requests go. */
   readonly app: App;
   readonly ahead: Map<string, number>;
+  /** Another installation, with the same clocks. */
+  readonly other: Place | null;
   /** Resolves when all is done that the keepers had to do when it was called. */
   rest(): Promise<void>;
 }
 
 /** One program's workspace, and what must be true of it. */
 export interface Bench {
-  readonly place: Place;
-  readonly workspace: TestWorkspace;
+  place: Place;
+  workspace: TestWorkspace;
   readonly mode: Mode;
   readonly random: Random;
   readonly counts: Counts;
@@ -113,7 +115,7 @@ export async function openBench(place: Place, mode: Mode, random: Random, counts
   };
   const truth = createTruth();
   truth.unified.add(schemas.act);
-  return {
+  const bench: Bench = {
     place,
     workspace,
     mode,
@@ -125,8 +127,9 @@ export async function openBench(place: Place, mode: Mode, random: Random, counts
     began: Math.floor(Date.now() / 1_000) * 1_000,
     realOf: new Map(),
     modelOf: new Map(),
-    send: (...request) => workspace.send(...request),
+    send: (...request) => bench.workspace.send(...request),
   };
+  return bench;
 }
 
 /** The answer, which must have the status. */

@@ -89,6 +89,7 @@ const ALWAYS: Weighted = [
   ],
   [3, ({ random }) => ({ kind: "enable", schema: random.pick(NOTES), isOn: random.below(3) > 0 })],
   [3, ({ random }) => ({ kind: "backfill", schema: random.pick(NOTES), enables: random.below(4) > 0 })],
+  [2, (drawing) => (drawing.hasShared ? drawClock(drawing.random) : { kind: "move" })],
   [5, ({ random }) => ({ kind: "look", who: shuffled(IDENTIFIERS, random).slice(0, 1 + random.below(4)) })],
   [5, ({ random }) => ({ kind: "search", rule: drawRule(random) })],
 ];

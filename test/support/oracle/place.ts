@@ -29,11 +29,22 @@ const optionsFor = (ahead: ReadonlyMap<string, number>): Partial<ServiceOptions>
   ahead: (workspace) => ahead.get(workspace) ?? 0,
 });
 
-/** One service that does all. */
+/** One service that does all, and another one that programs may move to. */
 export async function openEmbedded(options: Partial<ServiceOptions> = {}): Promise<OpenPlace> {
   const ahead = new Map<string, number>();
   const app = await startApp({}, { ...optionsFor(ahead), ...options });
-  return { app, ahead, rest: resting([app]), close: () => app.close() };
+  const second = await startApp({}, optionsFor(ahead));
+  const close = async (): Promise<void> => {
+    await second.close();
+    await app.close();
+  };
+  return {
+    app,
+    ahead,
+    rest: resting([app]),
+    other: { app: second, ahead, rest: resting([second]), other: null },
+    close,
+  };
 }
 
 /** A gateway and so many workers on the servers of this run. What one changes the others see at once. */
@@ -54,5 +65,5 @@ export async function openOnServers(workers: number): Promise<OpenPlace> {
     await close();
     throw error;
   }
-  return { app: apps[0]!, ahead, rest: resting(apps), close };
+  return { app: apps[0]!, ahead, rest: resting(apps), other: null, close };
 }

@@ -8,6 +8,7 @@ import { checkAll } from "./checks.js";
 import { drawRule } from "./draw-rule.js";
 import { alias, identify, part, permit, takeBack, unlink } from "./identity.js";
 import type { Program, Step, StepOf } from "./program.js";
+import { move } from "./move.js";
 import { again, clash, send, wrong, type Done } from "./send.js";
 import { expire, foldLate, setRules } from "./truth.js";
 
@@ -29,6 +30,7 @@ const STEPS: { readonly [Kind in Step["kind"]]: (bench: Bench, step: StepOf<Kind
   block,
   clock,
   retain,
+  move,
   enable,
   backfill,
   look,
