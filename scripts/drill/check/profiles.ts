@@ -114,7 +114,7 @@ function traitsOf(timeline: readonly TimelineEvent[]): Readonly<Record<string, u
     source: values("source")[0],
     score: scores.length > 0 ? Math.max(...scores) : undefined,
     floor: floors.length > 0 ? Math.min(...floors) : undefined,
-    ops: payloads.length,
+    ops: payloads.length > 0 ? payloads.length : undefined,
     spent: amounts.length > 0 ? sumOf(amounts) : undefined,
   };
   return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
