@@ -9,7 +9,7 @@ import { readIfLive, type ListServices, type ProfileList } from "./list.js";
 import { openRoom } from "./room.js";
 import { readRule, type RuleServices } from "./rule.js";
 import { subjectOf } from "./subject.js";
-import { createBudget, walk, type Seen } from "./walk.js";
+import { createBudget, walk, type Budget, type Seen } from "./walk.js";
 
 export interface Found extends ProfileList {
   readonly lookedAt: number;
@@ -60,10 +60,10 @@ export async function searchProfiles(
   workspace: WorkspaceId,
   { rule: given, limit, after, now }: Asked,
   takeBytes: TakeBytes,
+  budget: Budget = createBudget(),
 ): Promise<Found> {
   const rule = await openRule(services, workspace, given, now);
   const room = await openRoom(services, takeBytes, limit, rule.eventBytes);
-  const budget = createBudget();
   const profiles: Profile[] = [];
   let last = after;
   for await (const { profileId, seen } of walk(services, workspace, after, rule.ids)) {
@@ -89,11 +89,11 @@ export async function countProfiles(
   workspace: WorkspaceId,
   { rule: given, after, now }: Omit<Asked, "limit">,
   takeBytes: TakeBytes,
+  budget: Budget = createBudget(),
 ): Promise<Counted> {
   const rule = await openRule(services, workspace, given, now);
   const room = await openRoom(services, takeBytes, 1, rule.eventBytes);
   const unkept = { forOne: room.forOne, keep: () => undefined };
-  const budget = createBudget();
   let count = 0;
   let last = after;
   for await (const { profileId, seen } of walk(services, workspace, after, rule.ids)) {

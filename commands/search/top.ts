@@ -6,7 +6,7 @@ import type { Profile } from "../read-profile.js";
 import type { Services, TakeBytes } from "../services.js";
 import { readIfLive, type ListServices } from "./list.js";
 import { openRoom } from "./room.js";
-import { createBudget, walk } from "./walk.js";
+import { createBudget, walk, type Budget } from "./walk.js";
 
 const everybody = (): boolean => true;
 
@@ -36,6 +36,7 @@ export async function topProfiles(
   workspace: WorkspaceId,
   { trait, limit, after, best }: Asked,
   takeBytes: TakeBytes,
+  budget: Budget = createBudget(),
 ): Promise<Top> {
   if (!(await services.catalog.traits(workspace)).has(trait))
     throw mismatch([{ path: "trait", message: "is not a trait of this workspace" }]);
@@ -52,7 +53,6 @@ export async function topProfiles(
     if (ranked.length >= 2 * limit) cut(ranked, limit);
   };
   for (const profileId of best) rank(profileId, await valueIn(profileId));
-  const budget = createBudget();
   let last: ProfileId | null = after;
   let isThrough = true;
   for await (const { profileId, seen } of walk(services, workspace, after)) {

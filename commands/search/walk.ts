@@ -68,13 +68,15 @@ async function withFacets(
 const LOOKED_AT_MAX = 5_000;
 const WORK_MS = 250;
 
+export type Budget = ReturnType<typeof createBudget>;
+
 /** What one call may look at. At least one profile, so that each call comes further. */
-export function createBudget() {
-  const end = performance.now() + WORK_MS;
+export function createBudget(clock: () => number = () => performance.now()) {
+  const end = clock() + WORK_MS;
   let lookedAt = 0;
   return {
     spend: () => void (lookedAt += 1),
-    isSpent: () => lookedAt >= LOOKED_AT_MAX || (lookedAt > 0 && performance.now() >= end),
+    isSpent: () => lookedAt >= LOOKED_AT_MAX || (lookedAt > 0 && clock() >= end),
     lookedAt: () => lookedAt,
   };
 }

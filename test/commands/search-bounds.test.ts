@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { countProfiles, searchProfiles } from "../../commands/search/search.js";
+import { topProfiles } from "../../commands/search/top.js";
+import { createBudget } from "../../commands/search/walk.js";
+import type { Services } from "../../commands/services.js";
+import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import type { StoredFacet } from "../../core/ports/profile-store.js";
+import { emptyFacet } from "../../core/profile/fold.js";
+
+const workspace = newId<WorkspaceId>();
+const LOOKED_AT_MAX = 5_000;
+
+/** So many profiles of one identifier, each with a score: 0, 7, 14, ... modulo their number, which 7 does not divide. */
+function world(count: number) {
+  const ids = Array.from({ length: count }, () => newId<ProfileId>());
+  const scoreOf = new Map(ids.map((id, n) => [id, (n * 7) % count]));
+  const memberOf = (uid: Uid) => ({ uid, identifier: { namespace: "user_id", value: uid }, isShared: false });
+  const facetOf = (uid: Uid): StoredFacet => ({
+    rev: 1,
+    pending: [],
+    facet: { ...emptyFacet, traits: new Map([["score", { merge: "max", value: scoreOf.get(uid)! }]]) },
+  });
+  const services = {
+    catalog: {
+      traits: async () => new Map([["score", { merge: "max", registeredItself: false }]]),
+      namespaces: async () => [],
+    },
+    identity: {
+      walk: async (_workspace: WorkspaceId, page: { readonly limit: number; readonly after: ProfileId | null }) => {
+        const from = page.after === null ? 0 : ids.indexOf(page.after) + 1;
+        return ids
+          .slice(from, from + page.limit)
+          .map((profileId) => ({ profileId, size: 1, members: [memberOf(profileId)] }));
+      },
+      members: async (_workspace: WorkspaceId, profileId: ProfileId) => [memberOf(profileId)],
+      resolve: async (_workspace: WorkspaceId, profileId: ProfileId) => ({ profileId, size: 1 }),
+    },
+    profiles: {
+      find: async (_workspace: WorkspaceId, uids: readonly Uid[]) => new Map(uids.map((uid) => [uid, facetOf(uid)])),
+    },
+    audiences: { audiences: async () => ({ version: 0, audiences: [] }) },
+    limits: { profileIdentifiersMax: 10_000, payloadBytesMax: 1 },
+  } as unknown as Services;
+  return { ids, scoreOf, services };
+}
+
+const takeBytes = async (): Promise<void> => {};
+const HIGH = { "traits.score": { $gte: 0 } };
+/** Each look at the clock finds it so much later. */
+const clockOf = (stepMs: number) => {
+  let ms = 0;
+  return () => (ms += stepMs);
+};
+
+describe("The bounds of a search", () => {
+  it("are 5,000 profiles, and a quarter of a second behind the first of them", () => {
+    const byCount = createBudget(() => 0);
+    for (let n = 0; n < LOOKED_AT_MAX; n++) {
+      assert.equal(byCount.isSpent(), false, String(n));
+      byCount.spend();
+    }
+    assert.deepEqual([byCount.isSpent(), byCount.lookedAt()], [true, LOOKED_AT_MAX]);
+    let ms = 0;
+    const byTime = createBudget(() => ms);
+    ms = 10_000;
+    assert.equal(byTime.isSpent(), false, "each call comes further");
+    byTime.spend();
+    assert.equal(byTime.isSpent(), true);
+    ms = 0;
+    const inTime = createBudget(() => ms);
+    inTime.spend();
+    ms = 249;
+    assert.equal(inTime.isSpent(), false);
+    ms = 250;
+    assert.equal(inTime.isSpent(), true);
+  });
+
+  it("cut a search that finds little, and the next call goes on behind", async () => {
+    const { ids, services } = world(LOOKED_AT_MAX + 1);
+    const last = { [`traits.score`]: { $gte: LOOKED_AT_MAX } };
+    const asked = { rule: last, limit: 10, now: 0 };
+    const still = () => createBudget(() => 0);
+    const first = await searchProfiles(services, workspace, { ...asked, after: null }, takeBytes, still());
+    assert.deepEqual([first.lookedAt, first.next], [LOOKED_AT_MAX, ids[LOOKED_AT_MAX - 1]]);
+    const second = await searchProfiles(services, workspace, { ...asked, after: first.next }, takeBytes, still());
+    assert.deepEqual([second.lookedAt, second.next], [1, null]);
+    assert.equal(first.profiles.length + second.profiles.length, 1);
+  });
+
+  for (const stepMs of [30, 125, 300])
+    it(`by the clock meet every profile once, in any number of calls (a look takes ${stepMs} ms)`, async () => {
+      const { ids, services } = world(20);
+      const found: ProfileId[] = [];
+      let counted = 0;
+      let calls = 0;
+      for (let after: ProfileId | null = null; ; calls++) {
+        const budget = createBudget(clockOf(stepMs));
+        const asked = { rule: HIGH, limit: 100, after, now: 0 };
+        const { profiles, next } = await searchProfiles(services, workspace, asked, takeBytes, budget);
+        const same = await countProfiles(services, workspace, asked, takeBytes, createBudget(clockOf(stepMs)));
+        assert.deepEqual([same.count, same.next], [profiles.length, next]);
+        counted += same.count;
+        found.push(...profiles.map(({ profileId }) => profileId));
+        if (next === null) break;
+        assert.ok(profiles.length > 0);
+        after = next;
+      }
+      assert.ok(calls > 0);
+      assert.deepEqual([found, counted], [ids, 20]);
+    });
+
+  it("cut a ranking into slices that carry the first ones so far: it is exact once the walk is through", async () => {
+    const { ids, scoreOf, services } = world(40);
+    let [after, best]: readonly [ProfileId | null, readonly ProfileId[]] = [null, []];
+    let slices = 0;
+    for (;;) {
+      const asked = { trait: "score", limit: 5, after, best };
+      const { profiles, next } = await topProfiles(services, workspace, asked, takeBytes, createBudget(clockOf(60)));
+      slices += 1;
+      const seen = ids.slice(0, next === null ? ids.length : ids.indexOf(next.last) + 1);
+      const wanted = seen.toSorted((a, b) => scoreOf.get(b)! - scoreOf.get(a)!).slice(0, 5);
+      assert.deepEqual(
+        profiles.map(({ profileId }) => profileId),
+        wanted,
+      );
+      if (next === null) break;
+      [after, best] = [next.last, next.best];
+    }
+    assert.ok(slices > 3);
+  });
+});
