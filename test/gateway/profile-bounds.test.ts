@@ -47,14 +47,12 @@ describe("A look-up of several large profiles", () => {
 
 describe("What is read of profiles for one answer", () => {
   const traitBytes = 100_000;
-  const facet = {
-    ...emptyFacet,
-    traits: new Map(
-      list(100, (n) => [`t${n}`, { merge: "max" as const, value: "x".repeat(traitBytes / 100) }] as const),
-    ),
-  };
-  /** A component of 10,000 members; a facet of about 110 KB, or a long value, for each. */
-  const servicesOf = (valueLength: number, reads: { facets: number; members: number }) => {
+  /** A component of 10,000 members; a facet of so many bytes and a tenth more, or a long value, for each. */
+  const servicesOf = (valueLength: number, reads: { facets: number; members: number }, bytes = traitBytes) => {
+    const facet = {
+      ...emptyFacet,
+      traits: new Map(list(100, (n) => [`t${n}`, { merge: "max" as const, value: "x".repeat(bytes / 100) }] as const)),
+    };
     const members = list(10_000, (n) => ({
       uid: String(n).padStart(5, "0") as Uid,
       identifier: { namespace: "user_id", value: "x".repeat(valueLength) },
@@ -94,6 +92,16 @@ describe("What is read of profiles for one answer", () => {
       assert.ok(bytes > 6 * MIB && bytes < 16 * MIB, `${bytes} bytes read`);
       assert.ok(taken.length > 1 && taken.reduce((a, b) => a + b) > 6 * MIB);
     }
+  });
+
+  it("is that for all profiles of the answer together", async () => {
+    const [reads, bytes, profiles] = [{ facets: 0, members: 0 }, 5_000, 8];
+    const services = servicesOf(10, reads, bytes);
+    const sizes = list(profiles, () => 10_000);
+    const allowance = await allow(services, async () => {}, sizes);
+    for (const _ of sizes) await readProfile(services, newId<WorkspaceId>(), newId<ProfileId>(), allowance);
+    const read = reads.facets * (bytes + 100 * 128);
+    assert.ok(read > 4 * MIB && read < 12 * MIB, `${read} bytes read`);
   });
 
   it("ends when there is no room for more", async () => {
