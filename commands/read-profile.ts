@@ -38,7 +38,8 @@ export interface Profile {
 type ProfileServices = Pick<Services, "catalog" | "identity" | "profiles" | "events" | "limits">;
 
 const MEMBERS_PER_READ = 1_000;
-const MEMBERS_PER_TURN = 200;
+const PROFILES_AT_ONCE = 16;
+const MEMBERS_AT_ONCE = 200;
 /** How large they are is not known before they are read. */
 const FACETS_READ_FIRST = 16;
 const FACETS_PER_READ = 500;
@@ -219,19 +220,37 @@ export async function lookUpProfiles(
     smallFirst.map(([, { size }]) => size),
   );
   const read = new Map<ProfileId, Profile>();
-  let members = 0;
-  for (const [profileId, { uids, size }] of smallFirst) {
+  for (const group of inGroups(smallFirst, allowance)) {
     // The embedded store answers at once, and all the profiles in one turn of the event loop would hold up everybody.
-    members += size;
-    if (members > MEMBERS_PER_TURN) {
-      await nextTurn();
-      members = size;
-    }
-    read.set(profileId, await readProfile(services, workspace, profileId, allowance, uids));
+    if (read.size > 0) await nextTurn();
+    await Promise.all(
+      group.map(async ([profileId, { uids }]) => {
+        read.set(profileId, await readProfile(services, workspace, profileId, allowance, uids));
+      }),
+    );
   }
   const profiles = [...found].map(([profileId, { matched }]) => Object.assign(read.get(profileId)!, { matched }));
   const matched = new Set(profiles.flatMap((profile) => profile.matched));
   return { profiles, unknown: asked.filter((one) => !matched.has(one)) };
+}
+
+/** Small ones that have room for all of them are read beside each other: a store on a server answers each after its way there and back. */
+function* inGroups<Found extends readonly [ProfileId, { readonly size: number }]>(
+  smallFirst: readonly Found[],
+  allowance: Allowance,
+): Generator<readonly Found[]> {
+  for (let next = 0; next < smallFirst.length;) {
+    const part = allowance.members / allowance.profiles;
+    const group = [smallFirst[next]!];
+    let members = group[0]![1].size;
+    for (next += 1; next < smallFirst.length && group.length < PROFILES_AT_ONCE; next += 1) {
+      const { size } = smallFirst[next]![1];
+      members += size;
+      if (size > part || members > MEMBERS_AT_ONCE) break;
+      group.push(smallFirst[next]!);
+    }
+    yield group;
+  }
 }
 
 /** Those that can be known at all, as they are stored. */

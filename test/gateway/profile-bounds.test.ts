@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { allow, readProfile } from "../../commands/read-profile.js";
+import { allow, lookUpProfiles, readProfile } from "../../commands/read-profile.js";
 import type { Services } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
+import type { Identifier } from "../../core/event/event.js";
 import type { Member } from "../../core/identity/model.js";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import { emptyFacet } from "../../core/profile/fold.js";
@@ -113,5 +114,31 @@ describe("What is read of profiles for one answer", () => {
     };
     await assert.rejects(readOne(servicesOf(4_000, reads), full), isAppError("rate_limited"));
     assert.equal(reads.facets, 0);
+  });
+});
+
+describe("Small profiles of one look-up", () => {
+  it("are read beside each other, some at a time", async () => {
+    let [reading, most] = [0, 0];
+    const member = { uid: "1" as Uid, identifier: { namespace: "user_id", value: "u" }, isShared: false };
+    const services = {
+      catalog: { namespaces: async () => [] },
+      identity: {
+        lookup: async (_: WorkspaceId, asked: readonly Identifier[]) =>
+          asked.map(({ value }) => ({ profileId: value as ProfileId, size: 1, uid: value as Uid })),
+        members: async () => {
+          reading += 1;
+          most = Math.max(most, reading);
+          await new Promise((resolve) => setImmediate(resolve));
+          reading -= 1;
+          return [member];
+        },
+      },
+      profiles: { find: async () => new Map() },
+      limits: { profileIdentifiersMax: 10_000 },
+    } as unknown as Services;
+    const asked = list(40, (n) => ({ namespace: "user_id", value: `u-${n}` }));
+    const { profiles } = await lookUpProfiles(services, newId<WorkspaceId>(), asked, async () => {});
+    assert.deepEqual([profiles.length, most], [40, 16]);
   });
 });
