@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { silentLog } from "../../app/logger.js";
+import { openSide } from "../../app/move/side.js";
+import { readConfig } from "../../core/config.js";
+import { dropPlaces } from "../support/house/places.js";
+import { answersOf, fillWorkspace } from "../support/moving/world.js";
+import { openCypher, neo4jUnderTest } from "../support/servers/neo4j-backend.js";
+import { ownPlaces, serversUnderTest } from "../support/servers/servers.js";
+import { OPERATOR_KEY, startApp, type App, type Settings } from "../support/service/app.js";
+import { temporaryFolder } from "../support/backends.js";
+
+const SCRIPT = fileURLToPath(new URL("../../app/move/main.js", import.meta.url));
+
+/** `npm run move` with the servers in its environment; killed after the time, if there is one. */
+async function runMove(settings: Settings, given: readonly string[], killAfterMs: number | null = null) {
+  const child = spawn(process.execPath, [SCRIPT, ...given], { env: { ...settings } });
+  const timer = killAfterMs === null ? null : setTimeout(() => child.kill("SIGKILL"), killAfterMs);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  if (timer !== null) clearTimeout(timer);
+  return { stdout, stderr, status: child.exitCode };
+}
+
+/** One database serves all of Neo4j, and these tests have it to themselves. */
+async function emptyNeo4j(): Promise<void> {
+  const cypher = openCypher(neo4jUnderTest());
+  while ((await cypher.rows("MATCH (n) WITH n LIMIT 2000 DETACH DELETE n RETURN count(*)"))[0]![0] !== 0);
+  await cypher.close();
+}
+
+const EMBEDDED: Settings = { RABBITMQ_URL: "", MONGODB_URL: "", NEO4J_URL: "" };
+const ofFolder = (dataDir: string): Settings => ({ ...EMBEDDED, DATA_DIR: dataDir });
+const FOREIGN = ["one", "two", "three"].map((word) => ({
+  message: Buffer.from(word),
+  attempts: 2,
+  failedAt: 1_772_359_200_000,
+  crashes: 0,
+}));
+
+async function withService<T>(settings: Settings, use: (app: App) => Promise<T>): Promise<T> {
+  const app = await startApp({ OPERATOR_KEY, ...settings });
+  try {
+    return await use(app);
+  } finally {
+    await app.service.close();
+  }
+}
+
+async function anInstallation(dataDir: string) {
+  const made = await withService(ofFolder(dataDir), async (app) => {
+    const seen = [await fillWorkspace(app, 20), await fillWorkspace(app, 4)];
+    while ((await app.service.backends.queue.depth()) > 0) await sleep(20);
+    return { seen, answers: await Promise.all(seen.map((one) => answersOf(app.url, one))) };
+  });
+  const side = await openSide(readConfig({ DATA_DIR: dataDir }), silentLog);
+  await side.queue.load(FOREIGN);
+  await side.close();
+  return made;
+}
+
+describe("npm run move to servers and back", () => {
+  let folder = "";
+  let places: Settings = {};
+  beforeEach(async () => {
+    await emptyNeo4j();
+    folder = await temporaryFolder();
+    places = { ...ownPlaces(serversUnderTest()), DATA_DIR: path.join(folder, "beside") };
+  });
+  afterEach(() => dropPlaces(places));
+
+  it("answers as before on the servers, and again on a file; killed on the way and run again, the same", async () => {
+    const from = path.join(folder, "from");
+    const { seen, answers } = await anInstallation(from);
+    let kills = 0;
+    for (let afterMs = 700; ; afterMs += 400) {
+      const { status, stdout, stderr } = await runMove(places, ["--from", from, "--to-env"], afterMs);
+      if (status === null) {
+        kills += 1;
+        continue;
+      }
+      assert.equal(status, 0, stderr);
+      assert.match(stdout, /messages +3 = 3/);
+      break;
+    }
+    assert.ok(kills >= 2, `${kills} kills`);
+    const there = await withService(places, async (app) => {
+      const used = await runMove(places, ["--from-env", "--to", path.join(folder, "early")]);
+      assert.equal(used.status, 2);
+      assert.match(used.stderr, /a process of the service uses it/);
+      while ((await app.service.backends.queue.depth()) > 0) await sleep(50);
+      return Promise.all(seen.map((one) => answersOf(app.url, one)));
+    });
+    assert.deepEqual(there, answers);
+    const back = await runMove(places, ["--from-env", "--to", path.join(folder, "back")]);
+    assert.equal(back.status, 0, back.stderr);
+    assert.match(back.stdout, /deadLetters +3 = 3/);
+    await assert.rejects(
+      withService(places, async () => undefined),
+      /was moved to .*back/,
+    );
+    const again = await withService(ofFolder(path.join(folder, "back")), (app) =>
+      Promise.all(seen.map((one) => answersOf(app.url, one))),
+    );
+    assert.deepEqual(again, answers);
+  });
+
+  it("moves into some of the servers, with the rest in another folder", async () => {
+    const from = path.join(folder, "from");
+    const { seen, answers } = await anInstallation(from);
+    const mixed = { ...places, NEO4J_URL: "", RABBITMQ_URL: "" };
+    const moved = await runMove(mixed, ["--from", from, "--to-env"]);
+    assert.equal(moved.status, 0, moved.stderr);
+    const there = await withService({ ...EMBEDDED, ...mixed }, (app) =>
+      Promise.all(seen.map((one) => answersOf(app.url, one))),
+    );
+    assert.deepEqual(there, answers);
+  });
+
+  it("refuses servers that are not empty, each by its name, and leaves all as it was", async () => {
+    const [from, other] = [path.join(folder, "from"), path.join(folder, "other")];
+    const { seen, answers } = await anInstallation(from);
+    await withService(places, async (app) => void (await fillWorkspace(app, 2)));
+    const full = await runMove(places, ["--from", from, "--to-env"]);
+    assert.equal(full.status, 2);
+    assert.match(full.stderr, /mongodb:.* is not empty.*catalog \(1\).*events \(/);
+    const graph = { ...places, ...ownPlaces(serversUnderTest()) };
+    const fullGraph = await runMove({ ...graph, DATA_DIR: other }, ["--from", from, "--to-env"]);
+    assert.match(fullGraph.stderr, /bolt:.* is not empty.*Change \(/);
+    await dropPlaces(graph);
+    const still = await withService(ofFolder(from), (app) => Promise.all(seen.map((one) => answersOf(app.url, one))));
+    assert.deepEqual(still, answers);
+    await withService(places, async () => undefined);
+  });
+
+  it("a start with MONGODB_URL on a full folder that was never moved says what to do", async () => {
+    const from = path.join(folder, "from");
+    await withService(ofFolder(from), async (app) => void (await app.workspace()));
+    await assert.rejects(
+      withService({ ...places, DATA_DIR: from }, async () => undefined),
+      /DATA_DIR .* holds workspaces, which are not in MongoDB.*npm run move -- --from .* --to-env/,
+    );
+  });
+});
