@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../core/errors.js";
 import { isFolding, type EventRecord } from "../core/event/event.js";
+import { asReplay, replayIn } from "../core/event/message.js";
 import type { Verdict } from "../core/event/notes.js";
 import { deadLetterIdFor, type EventId } from "../core/ids.js";
 import type { Delivery } from "../core/ports/event-queue.js";
@@ -26,7 +27,9 @@ export const strangeLetter = (message: Buffer, reason: string, at: number): Dead
   at,
   message,
   killsEvent: false,
-  replay: null,
+  times: 1,
+  replayed: 0,
+  replayedAt: null,
 });
 
 /** The same Idempotency-Key came with another body: this copy becomes a dead letter, and the stored event stays as it is. */
@@ -36,9 +39,8 @@ export const mismatchLetter = ({ delivery, event }: Item, at: number): DeadLette
   eventId: event.eventId,
   reason: "idempotency_mismatch",
   at,
-  message: delivery.message,
   killsEvent: false,
-  replay: null,
+  ...standingOf(delivery),
 });
 
 /** What acceptance keeps as a dead letter. It never was an event, so it touches none. */
@@ -48,9 +50,8 @@ export const verdictLetter = ({ delivery, event }: Item, { reason }: Verdict, at
   eventId: event.eventId,
   reason,
   at,
-  message: delivery.message,
   killsEvent: false,
-  replay: null,
+  ...standingOf(delivery),
 });
 
 /** An event that cannot be finished. An event that is not folded is finished once it is stored, so its stored copy does not become dead. */
@@ -60,9 +61,16 @@ export const eventLetter = ({ delivery, event }: Item, reason: string, at: numbe
   eventId: event.eventId,
   reason,
   at,
-  message: delivery.message,
   killsEvent: isFolding(event),
-  replay: null,
+  ...standingOf(delivery),
+});
+
+/** The message as it came by its door, and how often it has died. */
+const standingOf = ({ message }: Delivery): Pick<DeadLetter, "message" | "times" | "replayed" | "replayedAt"> => ({
+  message: asReplay(message, 0),
+  times: replayIn(message) + 1,
+  replayed: 0,
+  replayedAt: null,
 });
 
 /** A short code, because an error's text can quote personal data. */

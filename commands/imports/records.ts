@@ -183,6 +183,8 @@ function letterOf(event: StoredEvent) {
     at: receivedAt,
     message: encodeMessage(event),
     killsEvent: true,
-    replay: null,
+    times: 1,
+    replayed: 0,
+    replayedAt: null,
   };
 }

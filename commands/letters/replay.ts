@@ -1,11 +1,11 @@
 import { AppError, type ErrorItem } from "../../core/errors.js";
-import type { EventRecord } from "../../core/event/event.js";
-import { decodeMessage, encodeMessage } from "../../core/event/message.js";
+import type { DropReason, EventRecord } from "../../core/event/event.js";
+import { asReplay, decodeMessage, encodeMessage } from "../../core/event/message.js";
 import type { Origin, Verdict } from "../../core/event/notes.js";
 import { parseTimestamp } from "../../core/event/time.js";
-import type { DeadLetterId, EventId, WorkspaceId } from "../../core/ids.js";
+import type { DeadLetterId, WorkspaceId } from "../../core/ids.js";
 import { parseJson } from "../../core/json/read.js";
-import type { DeadLetter, Replay } from "../../core/ports/event-store.js";
+import type { DeadLetter, LetterPosition } from "../../core/ports/event-store.js";
 import type { SdkItem, SdkType } from "../../core/sdk/item.js";
 import { KEY_MEMBER } from "../acceptance/submission.js";
 import { judgeEvent } from "../acceptance/judge.js";
@@ -16,42 +16,116 @@ import type { Caller, Services } from "../services.js";
 
 type ReplayServices = ItemServices & Pick<Services, "events" | "queue">;
 
-export interface ReplayResult {
-  readonly deadLetterId: DeadLetterId;
-  readonly outcome: Exclude<Replay["outcome"], "died_again"> | "not_found";
-  readonly eventId: EventId | null;
-  /** Why it was refused again. */
-  readonly errors: readonly ErrorItem[];
-}
-
-/** What is to be done with one letter. */
-interface Step {
-  readonly letter: DeadLetter;
-  readonly outcome: "accepted" | "refused" | "queued";
-  readonly message: Buffer | null;
-  readonly errors: readonly ErrorItem[];
+export interface ReplaySelection {
+  /** Null: all that are open, oldest first. */
+  readonly deadLetterIds: readonly DeadLetterId[] | null;
+  readonly reason: string | null;
+  /** Buried before, milliseconds since 1970. */
+  readonly before: number | null;
+  readonly after: LetterPosition | null;
 }
 
 /**
- * Judges again what was never an event, by the schema of now, as its key had sent it then; queues again what died as an event. Answers once
- * all of it is durable. To replay twice does no harm: the event's id makes it one event.
+ * `erased`, `expired`: its event is dropped. `refused`: it is still no event. `idempotency_mismatch`: its id is another event's.
+ * `unreadable`: a message that this build does not know.
+ */
+export const SKIP_REASONS = [
+  "not_found",
+  "idempotency_mismatch",
+  "erased",
+  "expired",
+  "refused",
+  "unreadable",
+] as const;
+
+export interface Skipped {
+  readonly deadLetterId: DeadLetterId;
+  readonly why: (typeof SKIP_REASONS)[number];
+  /** Of one that was refused again. */
+  readonly errors: readonly ErrorItem[];
+}
+
+export interface ReplayAnswer {
+  readonly replayed: number;
+  readonly skipped: readonly Skipped[];
+  /** Open letters of the selection that it did not come to. */
+  readonly remaining: number;
+  /** Where to go on; null at the end. */
+  readonly last: LetterPosition | null;
+}
+
+/** Looked at in one call. */
+export const LETTERS_MAX = 1_000;
+/** Read, queued and noted together: each may be as large as a payload may be. */
+const PORTION = 25;
+
+type Step = { readonly letter: DeadLetter } & ({ readonly message: Buffer } | Omit<Skipped, "deadLetterId">);
+
+/**
+ * Queues dead letters again: as they came those that died as events, and judged by the schema of now what never was one. Each is queued
+ * with the number of its replay, and then noted: whatever crashes, it is open if and only if it died again. To replay twice does no harm:
+ * the event's id makes it one event. A dry run judges nothing. Rejects with `unavailable` when the queue is full; what was noted stands.
  */
 export async function replayLetters(
   services: ReplayServices,
   { workspace, now }: Pick<Caller, "workspace" | "now">,
-  ids: readonly DeadLetterId[],
-): Promise<readonly ReplayResult[]> {
-  const steps = new Map<DeadLetterId, Step>();
-  for (const id of new Set(ids)) {
-    const letter = await services.events.findDeadLetter(workspace, id);
-    if (letter !== null) steps.set(id, await stepOf(services, workspace, letter));
+  selection: ReplaySelection,
+  { dryRun }: { readonly dryRun: boolean },
+): Promise<ReplayAnswer> {
+  const skipped: Skipped[] = [];
+  let replayed = 0;
+  let last: LetterPosition | null = null;
+  for await (const { letters, unknown, end } of portionsOf(services.events, workspace, selection)) {
+    for (const deadLetterId of unknown) skipped.push({ deadLetterId, why: "not_found", errors: [] });
+    const steps: Step[] = [];
+    for (const letter of letters) steps.push(await stepOf(services, workspace, letter, dryRun));
+    if (!dryRun) await take(services, workspace, steps, now);
+    for (const step of steps) {
+      if ("message" in step) replayed += 1;
+      else skipped.push({ deadLetterId: step.letter.deadLetterId, why: step.why, errors: step.errors });
+    }
+    last = end;
   }
-  await take(services, workspace, [...steps.values()], now);
-  return ids.map((deadLetterId): ReplayResult => {
-    const step = steps.get(deadLetterId);
-    if (step === undefined) return { deadLetterId, outcome: "not_found", eventId: null, errors: [] };
-    return { deadLetterId, outcome: step.outcome, eventId: step.letter.eventId, errors: step.errors };
-  });
+  const remaining =
+    last === null ? 0 : await services.events.countOpenLetters(workspace, { ...selection, after: last });
+  return { replayed, skipped, remaining, last: remaining === 0 ? null : last };
+}
+
+interface Portion {
+  readonly letters: readonly DeadLetter[];
+  readonly unknown: readonly DeadLetterId[];
+  /** Where the open ones go on. */
+  readonly end: LetterPosition | null;
+}
+
+async function* portionsOf(
+  events: Pick<Services["events"], "findDeadLetter" | "openLetters">,
+  workspace: WorkspaceId,
+  { deadLetterIds, after, ...filter }: ReplaySelection,
+): AsyncGenerator<Portion, void, undefined> {
+  if (deadLetterIds !== null) {
+    const ids = [...new Set(deadLetterIds)];
+    for (let next = 0; next < ids.length; next += PORTION) {
+      const some = ids.slice(next, next + PORTION);
+      const found = await Promise.all(some.map((id) => events.findDeadLetter(workspace, id)));
+      const isSought = (letter: DeadLetter): boolean =>
+        (filter.reason === null || letter.reason === filter.reason) &&
+        (filter.before === null || letter.at < filter.before);
+      const letters = found.filter((letter) => letter !== null && isSought(letter));
+      const unknown = some.filter((_, n) => found[n] === null);
+      yield { letters: letters as readonly DeadLetter[], unknown, end: null };
+    }
+    return;
+  }
+  let end = after;
+  for (let looked = 0; looked < LETTERS_MAX; looked += PORTION) {
+    const letters = await events.openLetters(workspace, { ...filter, after: end, limit: PORTION });
+    if (letters.length === 0) return;
+    const { at, deadLetterId } = letters.at(-1)!;
+    end = { at, deadLetterId };
+    yield { letters, unknown: [], end };
+    if (letters.length < PORTION) return;
+  }
 }
 
 async function take(
@@ -60,32 +134,29 @@ async function take(
   steps: readonly Step[],
   at: number,
 ): Promise<void> {
-  const note = ({ letter, outcome }: Step) => events.noteReplay(workspace, letter.deadLetterId, { at, outcome });
-  const queued = steps.filter(({ outcome }) => outcome === "queued");
-  // Before they are queued: one that dies again at once must find the note.
-  for (const step of queued) await note(step);
-  try {
-    await queue.publishAll(steps.flatMap(({ message }) => message ?? []));
-  } catch (error) {
-    for (const { letter } of queued)
-      await events.noteReplay(workspace, letter.deadLetterId, letter.replay).catch(() => {});
-    throw error;
-  }
-  for (const step of steps) if (step.outcome !== "queued") await note(step);
+  const queued = steps.flatMap((step) => ("message" in step ? [step] : []));
+  if (queued.length === 0) return;
+  await queue.publishAll(queued.map(({ letter, message }) => asReplay(message, letter.times)));
+  await Promise.all(queued.map(({ letter }) => events.noteReplay(workspace, letter.deadLetterId, letter.times, at)));
 }
 
-async function stepOf(services: ReplayServices, workspace: WorkspaceId, letter: DeadLetter): Promise<Step> {
+async function stepOf(
+  services: ReplayServices,
+  workspace: WorkspaceId,
+  letter: DeadLetter,
+  dryRun: boolean,
+): Promise<Step> {
+  const skip = (why: Skipped["why"], errors: readonly ErrorItem[] = []): Step => ({ letter, why, errors });
+  if (letter.reason === "idempotency_mismatch") return skip("idempotency_mismatch");
   const decoded = decodeMessage(letter.message);
-  if (decoded.kind === "foreign") {
-    const message = "is a message that this version of the service does not know";
-    return { letter, outcome: "refused", message: null, errors: [{ path: "", message }] };
-  }
+  if (decoded.kind === "foreign") return skip("unreadable");
   const { event } = decoded;
+  const stored = await services.events.find(workspace, event.eventId);
+  if (stored?.status === "dropped") return skip(stored.reason as DropReason);
   const verdict = event.notes?.verdict ?? null;
-  if (verdict === null) return { letter, outcome: "queued", message: letter.message, errors: [] };
+  if (verdict === null || dryRun) return { letter, message: letter.message };
   const judged = await judgeAgain(services, workspace, event, verdict);
-  if ("errors" in judged) return { letter, outcome: "refused", message: null, errors: judged.errors };
-  return { letter, outcome: "accepted", message: encodeMessage(judged.event), errors: [] };
+  return "errors" in judged ? skip("refused", judged.errors) : { letter, message: encodeMessage(judged.event) };
 }
 
 type Judged = { readonly event: EventRecord } | { readonly errors: readonly ErrorItem[] };

@@ -14,6 +14,8 @@ interface Header {
   readonly v: number;
   readonly ws: WorkspaceId;
   readonly id: EventId;
+  /** See `replayIn`; absent: 0. */
+  readonly rp?: number;
   readonly schema: SchemaId;
   readonly sv: number;
   readonly ts: string;
@@ -79,6 +81,26 @@ export const eventIdIn = (message: Buffer): string => message.toString("latin1",
 export function withTraceparent(message: Buffer, traceparent: string): Buffer {
   const end = message.indexOf(LF) - 1;
   return Buffer.concat([message.subarray(0, end), Buffer.from(`,"tp":"${traceparent}"`), message.subarray(end)]);
+}
+
+/** What every header of ours begins with, and the number of the replay behind it. */
+const BEGIN = /^(\{"v":\d+,"ws":"[0-9a-f-]{36}","id":"[0-9a-f-]{36}")(?:,"rp":(\d{1,15}))?/;
+/** Of the text that `BEGIN` finds. */
+const BEGIN_BYTES = EVENT_ID_BYTES + '","rp":'.length + 15;
+
+const beginOf = (message: Buffer): RegExpExecArray | null => BEGIN.exec(message.toString("latin1", 0, BEGIN_BYTES));
+
+/** How often its dead letter had been buried when this message was queued again; 0 for one that came by its door. */
+export const replayIn = (message: Buffer): number => Number(beginOf(message)?.[2] ?? 0);
+
+/** The message of ours as that replay, 0: as it came. A message of any other form stays as it is. */
+export function asReplay(message: Buffer, replay: number): Buffer {
+  const begin = beginOf(message);
+  if (begin === null) return message;
+  const [whole, head] = begin;
+  if (replay === 0 && whole === head) return message;
+  const number = replay === 0 ? "" : `,"rp":${replay}`;
+  return Buffer.concat([Buffer.from(head! + number), message.subarray(whole.length)]);
 }
 
 const TRACEPARENT_AT_END = /,"tp":"([0-9a-f-]{55})"\}$/;

@@ -72,16 +72,6 @@ export interface SchemaArrival extends Arrival {
   readonly isFolded: boolean;
 }
 
-/**
- * What the last replay of a dead letter did. `accepted`: it is an event now; `refused`: it is still none; `queued`: its message is in the
- * queue again as it was; `died_again`: and then it died again.
- */
-export interface Replay {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly outcome: "accepted" | "refused" | "queued" | "died_again";
-}
-
 export interface DeadLetter {
   readonly deadLetterId: DeadLetterId;
   /** Null when the message names no workspace, or a wrong one: then no client sees it. */
@@ -94,9 +84,15 @@ export interface DeadLetter {
   readonly message: Buffer;
   /** Whether the stored event with this id becomes dead; false for a mismatch, which does not concern the stored event. */
   readonly killsEvent: boolean;
-  /** Null until it was replayed. */
-  readonly replay: Replay | null;
+  /** How often it was buried: 1 at first, n + 1 when its replay n died again. */
+  readonly times: number;
+  /** The highest number of a replay of it; 0: none. It is open while `times` is above it. */
+  readonly replayed: number;
+  /** When that was noted last, milliseconds since 1970. */
+  readonly replayedAt: number | null;
 }
+
+export const isOpen = ({ times, replayed }: Pick<DeadLetter, "times" | "replayed">): boolean => times > replayed;
 
 export interface DeadLetterPage {
   readonly limit: number;
@@ -105,7 +101,22 @@ export interface DeadLetterPage {
   readonly eventId: EventId | null;
   /** Exact reason, or null for all. */
   readonly reason: string | null;
+  /** Absent: all. */
+  readonly state?: LetterState;
 }
+
+/** `replayed`: it is on its way again, or has come there. */
+export type LetterState = "open" | "replayed";
+
+export interface OpenLetters {
+  /** Null for all. */
+  readonly reason: string | null;
+  /** Buried before, milliseconds since 1970; null: whenever. */
+  readonly before: number | null;
+  readonly after: LetterPosition | null;
+}
+
+export type LetterPosition = Pick<DeadLetter, "at" | "deadLetterId">;
 
 /** What names an identifier, and no facet leads to it. */
 export type Naming =
@@ -156,16 +167,18 @@ export interface EventStore extends Port {
    */
   drop(workspace: WorkspaceId, eventIds: readonly EventId[], reason: DropReason): Promise<number>;
   /**
-   * Keeps a dead letter, once per id; the stored event becomes `dead` with the reason if `killsEvent`, unless it is folded. One that was
-   * queued again stands as it comes now, as `died_again`: it must not look as if it were on its way. A letter that
-   * would kill a dropped event is not kept.
+   * Keeps a dead letter, once per id; the stored event becomes `dead` with the reason if `killsEvent`, unless it is folded. One whose
+   * `times` is above what stands there stands as it comes now, and is open again. A letter that would kill a dropped event is not kept.
    */
   bury(letter: DeadLetter): Promise<void>;
   /** Dead letters of the workspace, newest first. */
   deadLetters(workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]>;
   findDeadLetter(workspace: WorkspaceId, deadLetterId: DeadLetterId): Promise<DeadLetter | null>;
-  /** Notes what the last replay did, durably; nothing where there is no such letter. */
-  noteReplay(workspace: WorkspaceId, deadLetterId: DeadLetterId, replay: Replay | null): Promise<void>;
+  /** The open ones, oldest first. */
+  openLetters(workspace: WorkspaceId, page: OpenLetters & { readonly limit: number }): Promise<readonly DeadLetter[]>;
+  countOpenLetters(workspace: WorkspaceId, page: OpenLetters): Promise<number>;
+  /** Notes that this replay was queued, durably; the highest number stands. Nothing where there is no such letter. */
+  noteReplay(workspace: WorkspaceId, deadLetterId: DeadLetterId, replay: number, at: number): Promise<void>;
   /** Removes dead letters, and answers how many of them were there. */
   removeLetters(workspace: WorkspaceId, deadLetterIds: readonly DeadLetterId[]): Promise<number>;
   /** Folded events of these facets, at most `limit`, in any order. */

@@ -1,24 +1,28 @@
 import { Type } from "typebox";
 import { readLetter, type ReadLetter } from "../../commands/letters/read.js";
-import { replayLetters, type ReplayResult } from "../../commands/letters/replay.js";
+import { LETTERS_MAX, replayLetters, SKIP_REASONS, type Skipped } from "../../commands/letters/replay.js";
 import type { Services } from "../../commands/services.js";
 import { violationsOf } from "../../core/event/notes.js";
 import { showTime } from "../../core/event/time.js";
 import { UUID_PATTERN, type DeadLetterId, type EventId } from "../../core/ids.js";
-import type { DeadLetter, DeadLetterPage } from "../../core/ports/event-store.js";
+import { isOpen, type DeadLetter, type DeadLetterPage, type LetterState } from "../../core/ports/event-store.js";
 import { ERROR_ITEM } from "../http/error-response.js";
 import { reply, route, withRaw, type Route } from "../route.js";
 import { answered } from "../shapes/examples.js";
-import { idOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
-import { list } from "../shapes/page.js";
+import { FLAG, idOf, INSTANT, msInBody as msOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
+import { list, NEXT_CURSOR, PAGE_IN_BODY } from "../shapes/page.js";
 
+const STATES = ["open", "replayed"] as const satisfies readonly LetterState[];
 const LETTER = {
   dead_letter_id: UUID,
   event_id: nullable(UUID),
   reason: Type.String(),
   at: TIME,
+  state: Type.Enum([...STATES]),
+  times: Type.Integer({ minimum: 1 }),
+  replayed: Type.Integer({ minimum: 0 }),
   replayed_at: nullable(TIME),
-  outcome: nullable(Type.Enum(["accepted", "refused", "queued", "died_again"])),
+  outcome: nullable(Type.Enum(["queued", "died_again"])),
 };
 
 /** Beside what the list shows: all that the message says. Null where it is none of ours. */
@@ -33,13 +37,14 @@ const WHOLE = record({
 });
 
 const REPLAYED = record({
-  dead_letter_id: UUID,
-  outcome: Type.Enum(["accepted", "refused", "queued", "not_found"]),
-  event_id: nullable(UUID),
-  errors: Type.Array(ERROR_ITEM),
+  replayed: Type.Integer({ minimum: 0 }),
+  skipped: Type.Array(
+    record({ dead_letter_id: UUID, why: Type.Enum([...SKIP_REASONS]), errors: Type.Array(ERROR_ITEM) }),
+  ),
+  remaining: Type.Integer({ minimum: 0 }),
+  next_cursor: NEXT_CURSOR,
+  dry_run: Type.Optional(Type.Literal(true)),
 });
-
-const IDS_MAX = 100;
 
 export function deadLetterRoutes(services: Services): readonly Route[] {
   const { events, limits, waiting } = services;
@@ -52,7 +57,12 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       summary: "What could not be handled or was quarantined, newest first; wait: until there is one",
       example: { query: { wait: 10 }, after: ["sendSdkBatch"] },
       access,
-      query: { event_id: Type.Optional(UUID), reason: Type.Optional(Type.String()), wait: WAIT },
+      query: {
+        event_id: Type.Optional(UUID),
+        reason: Type.Optional(Type.String()),
+        state: Type.Optional(Type.Enum([...STATES])),
+        wait: WAIT,
+      },
       name: "dead_letters",
       // Each is read with its message.
       itemBytes: limits.payloadBytesMax,
@@ -63,6 +73,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
           before: (after?.[0] ?? null) as DeadLetterId | null,
           eventId: (query.event_id ?? null) as EventId | null,
           reason: query.reason ?? null,
+          ...(query.state !== undefined && { state: query.state }),
         };
         const first = () => events.deadLetters(workspace, { ...page, limit: 1 });
         if (query.wait > 0) await waiting.until(workspace, first, ({ length }) => length > 0, query.wait);
@@ -77,18 +88,39 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       path: "/v1/dead-letters/replay",
       operationId: "replayDeadLetters",
       tag: "Manage",
-      summary: "Judge quarantined events and rejects again, and queue the others again",
+      summary: "Queue dead letters again, and judge again what was quarantined or refused",
       description:
-        "What was quarantined or refused is judged by the schema of now, with its original `received_at`; its event id makes it one event, however often it is replayed.",
-      example: { body: { ids: ["0197a000-0000-7000-8000-000000000001"] } },
+        "These ids, or all that are open, oldest first; of them those with this reason, and buried before that time. One call looks at 1,000 letters: go on with `next_cursor` until it is null. What was quarantined or refused is judged by the schema of now, with its original `received_at`; its event id makes it one event, however often it is replayed. With `dry_run=true` nothing is judged or written.",
+      example: { body: { reason: "quarantined" } },
       access,
+      query: { dry_run: FLAG },
       body: record({
-        ids: Type.Array(Type.String({ pattern: UUID_PATTERN }), { minItems: 1, maxItems: IDS_MAX }),
+        dead_letter_ids: Type.Optional(
+          Type.Array(Type.String({ pattern: UUID_PATTERN }), { minItems: 1, maxItems: LETTERS_MAX }),
+        ),
+        reason: Type.Optional(Type.String()),
+        before: Type.Optional(INSTANT),
+        cursor: PAGE_IN_BODY.cursor,
       }),
-      responses: { 200: record({ results: Type.Array(REPLAYED) }) },
+      responses: { 200: REPLAYED },
       handle: async (context) => {
-        const results = await replayLetters(services, context, context.body.ids as DeadLetterId[]);
-        return reply(200, { results: results.map(showReplayed) });
+        const { body, query, page, now } = context;
+        // What dies again meanwhile, or later, is left to another replay: else it would never come to its end.
+        const before = page.after === null ? (msOf("before", body.before) ?? now + 1) : Number(page.after[2]);
+        const selection = {
+          deadLetterIds: (body.dead_letter_ids ?? null) as readonly DeadLetterId[] | null,
+          reason: body.reason ?? null,
+          before,
+          after: page.after && { at: Number(page.after[0]), deadLetterId: page.after[1] as DeadLetterId },
+        };
+        const answer = await replayLetters(services, context, selection, { dryRun: query.dry_run });
+        return reply(200, {
+          replayed: answer.replayed,
+          skipped: answer.skipped.map(showSkipped),
+          remaining: answer.remaining,
+          next_cursor: answer.last && page.cursorOf([String(answer.last.at), answer.last.deadLetterId, String(before)]),
+          ...(query.dry_run && { dry_run: true }),
+        });
       },
     }),
     route({
@@ -109,13 +141,17 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
   ];
 }
 
-const show = ({ deadLetterId, eventId, reason, at, replay }: DeadLetter) => ({
-  dead_letter_id: deadLetterId,
-  event_id: eventId,
-  reason,
-  at: showTime(at),
-  replayed_at: replay && showTime(replay.at),
-  outcome: replay && replay.outcome,
+const show = (letter: DeadLetter) => ({
+  dead_letter_id: letter.deadLetterId,
+  event_id: letter.eventId,
+  reason: letter.reason,
+  at: showTime(letter.at),
+  state: isOpen(letter) ? "open" : "replayed",
+  times: letter.times,
+  replayed: letter.replayed,
+  replayed_at: letter.replayedAt === null ? null : showTime(letter.replayedAt),
+  // What its last replay did, as far as it is known.
+  outcome: letter.replayed === 0 ? null : isOpen(letter) ? "died_again" : "queued",
 });
 
 function showWhole({ letter, event }: ReadLetter): string {
@@ -141,9 +177,4 @@ function jsonIn(payload: Buffer | null): string {
   }
 }
 
-const showReplayed = ({ deadLetterId, outcome, eventId, errors }: ReplayResult) => ({
-  dead_letter_id: deadLetterId,
-  outcome,
-  event_id: eventId,
-  errors,
-});
+const showSkipped = ({ deadLetterId, why, errors }: Skipped) => ({ dead_letter_id: deadLetterId, why, errors });

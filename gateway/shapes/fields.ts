@@ -1,4 +1,6 @@
 import { Type, type TProperties, type TSchema } from "typebox";
+import { AppError } from "../../core/errors.js";
+import { firstMsFrom, parseTimestamp } from "../../core/event/time.js";
 import { UUID_PATTERN } from "../../core/ids.js";
 
 /** An object without other members: an unknown member is refused in a request, and fails the tests in an answer. */
@@ -26,6 +28,15 @@ export const INSTANT = Type.String({
   pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$`,
   title: "time such as 2026-01-24T09:00:00Z",
 });
+
+/** In a body: the first millisecond at or behind the instant, since 1970; null where there is none. */
+export function msInBody(path: string, time: string | undefined): number | null {
+  if (time === undefined) return null;
+  const instant = parseTimestamp(time);
+  if (instant !== null) return firstMsFrom(instant);
+  const message = "must be a time that exists";
+  throw new AppError("validation_failed", `${path}: ${message}.`, { errors: [{ path, message }] });
+}
 
 /** A flag in a query: true or false; absent is false. */
 export const FLAG = Type.Boolean({ default: false });

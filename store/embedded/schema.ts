@@ -87,9 +87,11 @@ export const STORE_TABLES: Tables = {
     kills_event INTEGER NOT NULL,
     reason BLOB NOT NULL,
     message BLOB NOT NULL,
-    replayed_at INTEGER,
-    outcome TEXT
+    times INTEGER NOT NULL,
+    replayed INTEGER NOT NULL,
+    replayed_at INTEGER
   );
+  CREATE INDEX dead_letters_open ON dead_letters (ws, at, id) WHERE times > replayed;
   CREATE INDEX dead_letters_age ON dead_letters (ws, at, id);
   CREATE INDEX dead_letters_reason ON dead_letters (ws, reason, at, id);
   CREATE INDEX dead_letters_event ON dead_letters (ws, event_id, at, id);

@@ -114,7 +114,7 @@ async function fill({ events, profiles, copying }: CopiedDocuments): Promise<voi
     );
     const kills = { workspace, eventId: all[6]!.eventId, killsEvent: true };
     await events.bury(aDeadLetter({ ...kills, reason: "tries_exceeded" }));
-    await events.bury(aDeadLetter({ workspace, killsEvent: false, replay: { at: 1, outcome: "queued" } }));
+    await events.bury(aDeadLetter({ workspace, killsEvent: false, times: 3, replayed: 2, replayedAt: 1 }));
     // Some name somebody and never fold, and two are gone.
     const quiet = all.slice(7, 9).map((event) => ({ ...event, eventId: newId<EventId>(), folds: false }));
     await events.insert(workspace, quiet);

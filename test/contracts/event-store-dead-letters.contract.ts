@@ -113,51 +113,86 @@ export const deadLetterSentences: Contract<EventStore> = {
     assert.deepEqual(await port.deadLetters("" as WorkspaceId, ALL), []);
   },
 
-  "finds one dead letter, notes what its last replay did, and takes the note back": async ({ port, reopen }) => {
-    const letter = aDeadLetter();
+  "finds one dead letter, and notes the highest number of its replays": async ({ port, reopen }) => {
+    const letter = aDeadLetter({ times: 3 });
     const [workspace, id] = [letter.workspace!, letter.deadLetterId];
     assert.equal(await port.findDeadLetter(workspace, id), null);
-    await port.noteReplay(workspace, id, { at: 1, outcome: "queued" });
+    await port.noteReplay(workspace, id, 1, 5);
     assert.equal(await port.findDeadLetter(workspace, id), null);
     await port.bury(letter);
     assert.deepEqual(await port.findDeadLetter(workspace, id), letter);
-    for (const outcome of ["accepted", "refused", "queued"] as const) {
-      const replay = { at: 1_772_359_200_001, outcome };
-      await port.noteReplay(workspace, id, replay);
-      assert.deepEqual(await port.findDeadLetter(workspace, id), { ...letter, replay });
-      assert.deepEqual(await port.deadLetters(workspace, ALL), [{ ...letter, replay }]);
+    for (const [replay, at, replayed, replayedAt] of [
+      [2, 10, 2, 10],
+      [1, 20, 2, 20],
+      [3, 15, 3, 20],
+      [2, 15, 3, 20],
+    ] as const) {
+      await port.noteReplay(workspace, id, replay, at);
+      assert.deepEqual(await port.findDeadLetter(workspace, id), { ...letter, replayed, replayedAt });
     }
-    await port.noteReplay(workspace, id, null);
-    assert.deepEqual(await (await reopen()).findDeadLetter(workspace, id), letter);
+    const noted = { ...letter, replayed: 3, replayedAt: 20 };
+    assert.deepEqual(await (await reopen()).findDeadLetter(workspace, id), noted);
   },
 
-  "lets a dead letter that was queued again stand as it comes the next time, once": async ({ port }) => {
+  "lets a dead letter stand as it comes when it was buried more often, whatever was noted before": async ({ port }) => {
     const letter = aDeadLetter({ at: 10 });
     const [workspace, id] = [letter.workspace!, letter.deadLetterId];
     const other = aDeadLetter({ workspace, at: 20 });
     for (const one of [letter, other]) await port.bury(one);
-    for (const outcome of ["accepted", "refused"] as const) {
-      await port.noteReplay(workspace, id, { at: 15, outcome });
-      await port.bury({ ...letter, reason: "later", at: 30 });
-      assert.deepEqual(await port.findDeadLetter(workspace, id), { ...letter, replay: { at: 15, outcome } });
-    }
-    await port.noteReplay(workspace, id, { at: 15, outcome: "queued" });
-    const message = Buffer.from("again");
-    const again = { ...letter, reason: "crashed", at: 30, message, killsEvent: false };
+    const again = { ...letter, reason: "crashed", at: 30, message: Buffer.from("again"), killsEvent: false, times: 2 };
+    // It died before its replay was noted.
     await port.bury(again);
-    await port.bury({ ...again, reason: "later", at: 40 });
-    const stands: DeadLetter = { ...again, replay: { at: 15, outcome: "died_again" } };
-    assert.deepEqual(await port.findDeadLetter(workspace, id), stands);
+    await port.noteReplay(workspace, id, 1, 25);
+    const stands: DeadLetter = { ...again, replayed: 1, replayedAt: 25 };
+    for (const late of [letter, { ...again, reason: "later", at: 40 }]) {
+      await port.bury(late);
+      assert.deepEqual(await port.findDeadLetter(workspace, id), stands);
+    }
     assert.deepEqual(await port.deadLetters(workspace, ALL), [stands, other], "it is the newest now");
     assert.deepEqual(await port.deadLetters(workspace, { ...ALL, reason: "crashed" }), [stands]);
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, state: "open" }), [stands, other]);
+    await port.noteReplay(workspace, id, 2, 50);
+    const noted = { ...stands, replayed: 2, replayedAt: 50 };
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, state: "replayed" }), [noted]);
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, state: "open" }), [other]);
   },
 
-  "findDeadLetter and noteReplay keep workspaces apart": async ({ port }) => {
+  "lists and counts open dead letters oldest first, by reason and time, each once over the pages": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const letters = [3, 1, 2, 2, 5, 4].map((at) =>
+      aDeadLetter({ workspace, at, reason: at % 2 === 0 ? "even" : "odd" }),
+    );
+    for (const letter of letters) await port.bury(letter);
+    await port.noteReplay(workspace, letters[5]!.deadLetterId, 1, 9);
+    const open = letters.slice(0, 5).toSorted((a, b) => a.at - b.at || (a.deadLetterId < b.deadLetterId ? -1 : 1));
+    const every = { reason: null, before: null, after: null };
+    assert.deepEqual(await port.openLetters(workspace, { ...every, limit: 9 }), open);
+    assert.equal(await port.countOpenLetters(workspace, every), 5);
+    const even = { ...every, reason: "even", before: 5 };
+    assert.deepEqual(
+      await port.openLetters(workspace, { ...even, limit: 9 }),
+      open.filter(({ at }) => at === 2),
+    );
+    assert.equal(await port.countOpenLetters(workspace, even), 2);
+    assert.equal(await port.countOpenLetters(workspace, { ...every, before: 3 }), 3);
+    const paged: DeadLetter[] = [];
+    for (let page = 0; page < 3; page += 1) {
+      const after = paged.at(-1) ?? null;
+      assert.equal(await port.countOpenLetters(workspace, { ...every, after }), 5 - paged.length);
+      paged.push(...(await port.openLetters(workspace, { ...every, after, limit: 2 })));
+    }
+    assert.deepEqual(paged, open);
+  },
+
+  "findDeadLetter, openLetters, countOpenLetters and noteReplay keep workspaces apart": async ({ port }) => {
     const [a, b] = [aDeadLetter(), aDeadLetter()];
     for (const one of [a, b]) await port.bury(one);
     assert.equal(await port.findDeadLetter(b.workspace!, a.deadLetterId), null);
-    await port.noteReplay(b.workspace!, a.deadLetterId, { at: 1, outcome: "queued" });
+    await port.noteReplay(b.workspace!, a.deadLetterId, 1, 1);
     assert.deepEqual(await port.findDeadLetter(a.workspace!, a.deadLetterId), a);
+    const every = { reason: null, before: null, after: null };
+    assert.deepEqual(await port.openLetters(a.workspace!, { ...every, limit: 9 }), [a]);
+    assert.equal(await port.countOpenLetters(a.workspace!, every), 1);
     const nobodys = aDeadLetter({ workspace: null });
     await port.bury(nobodys);
     assert.equal(await port.findDeadLetter("null" as WorkspaceId, nobodys.deadLetterId), null);

@@ -147,14 +147,26 @@ describe("GET /v1/dead-letters", () => {
         at: 1_770_000_000_000,
         message: Buffer.from("x"),
         killsEvent: false,
-        replay: null,
+        times: 1,
+        replayed: 0,
+        replayedAt: null,
       });
     const first = await mine.send("GET", "/v1/dead-letters?limit=2");
     assert.equal(first.status, 200);
     const rest = await mine.send("GET", `/v1/dead-letters?limit=2&cursor=${textAt(first.body, "next_cursor")}`);
     const letters = [first, rest].flatMap(({ body }) => body["dead_letters"] as readonly Record<string, unknown>[]);
     assert.deepEqual(letters.map((letter) => String(letter["dead_letter_id"])).toSorted(), ids);
-    const names = ["at", "dead_letter_id", "event_id", "outcome", "reason", "replayed_at"];
+    const names = [
+      "at",
+      "dead_letter_id",
+      "event_id",
+      "outcome",
+      "reason",
+      "replayed",
+      "replayed_at",
+      "state",
+      "times",
+    ];
     assert.deepEqual(Object.keys(letters[0]!).toSorted(), names);
     assert.equal(rest.body["next_cursor"], null);
     assert.deepEqual((await other.send("GET", "/v1/dead-letters")).body, { dead_letters: [], next_cursor: null });

@@ -85,7 +85,9 @@ export const aDeadLetter = (changes: Partial<DeadLetter> = {}): DeadLetter => ({
   at: 1_772_359_200_000,
   message: Buffer.from([0, 1, 2, 255]),
   killsEvent: true,
-  replay: null,
+  times: 1,
+  replayed: 0,
+  replayedAt: null,
   ...changes,
 });
 

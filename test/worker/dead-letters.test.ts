@@ -61,7 +61,9 @@ describe("A dead letter", () => {
         at: 1_767_225_700_000,
         message: delivered(copy).message.toString(),
         killsEvent: false,
-        replay: null,
+        times: 1,
+        replayed: 0,
+        replayedAt: null,
       },
     );
     assert.deepEqual(endState(bench.ports.state).marks, [idOf(1), idOf(2)]);

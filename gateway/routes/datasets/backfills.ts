@@ -2,13 +2,12 @@ import { Type } from "typebox";
 import { createBackfill, planBackfill, requireBackfill, stopBackfill } from "../../../commands/datasets/backfill.js";
 import type { Services } from "../../../commands/services.js";
 import { BACKFILL_STATES, type Backfill } from "../../../core/catalog/backfill.js";
-import { AppError } from "../../../core/errors.js";
-import { firstMsFrom, parseTimestamp, showTime } from "../../../core/event/time.js";
+import { showTime } from "../../../core/event/time.js";
 import type { BackfillId, DatasetId } from "../../../core/ids.js";
 import { problemSchema } from "../../http/error-response.js";
 import { reply, route, type Route } from "../../route.js";
 import { answered } from "../../shapes/examples.js";
-import { FLAG, idOf, INSTANT, nullable, record, TIME, UUID } from "../../shapes/fields.js";
+import { FLAG, idOf, INSTANT, msInBody as msOf, nullable, record, TIME, UUID } from "../../shapes/fields.js";
 import { list } from "../../shapes/page.js";
 
 const COUNT = Type.Integer({ minimum: 0 });
@@ -105,14 +104,6 @@ export function backfillRoutes(services: Services): readonly Route[] {
         reply(200, show(await stopBackfill(services, context, context.params.id as BackfillId))),
     }),
   ];
-}
-
-function msOf(path: string, time: string | undefined): number | null {
-  if (time === undefined) return null;
-  const instant = parseTimestamp(time);
-  if (instant !== null) return firstMsFrom(instant);
-  const message = "must be a time that exists";
-  throw new AppError("validation_failed", `${path}: ${message}.`, { errors: [{ path, message }] });
 }
 
 const timeOf = (ms: number | null): string | null => (ms === null ? null : showTime(ms));

@@ -3,7 +3,6 @@ import type { DropReason } from "../../../core/event/event.js";
 import { decodeMessage } from "../../../core/event/message.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { DeadLetterId, EventId, KeyId, SchemaId, Uid, WorkspaceId } from "../../../core/ids.js";
-import type { Replay } from "../../../core/ports/event-store.js";
 import type { Copied, Copying, CopyPage, DocumentRows } from "../../../core/ports/copying.js";
 import { createNames, type Names } from "../events/names.js";
 import { arrivalKey, TIME_BYTES, UUID_BYTES } from "../events/rows.js";
@@ -40,7 +39,7 @@ function prepareDumps(database: Database): Dumps {
   );
   const facets = database.prepare("SELECT seq, key, rev, facet FROM facets WHERE seq > ? ORDER BY seq LIMIT ?");
   const letters = database.prepare(
-    `SELECT seq, id, ws, event_id, at, kills_event, reason, message, replayed_at, outcome FROM dead_letters
+    `SELECT seq, id, ws, event_id, at, kills_event, reason, message, times, replayed, replayed_at FROM dead_letters
      WHERE seq > ? ORDER BY seq LIMIT ?`,
   );
   return {
@@ -92,10 +91,10 @@ function prepareDumps(database: Database): Dumps {
       }),
     deadLetters: ({ after, limit }) =>
       copied(letters.all([Number(after ?? 0), limit]), limit, (row) => {
-        const [, deadLetterId, workspace, eventId, at, kills, reason, message, replayedAt, outcome] =
+        const [, deadLetterId, workspace, eventId, at, kills, reason, message, times, replayed, replayedAt] =
           row as LetterColumns;
-        const replay = replayedAt === null || outcome === null ? null : { at: replayedAt, outcome };
-        const rest = { reason: reason.toString(), at, message, killsEvent: kills === 1, replay };
+        const standing = { times, replayed, replayedAt };
+        const rest = { reason: reason.toString(), at, message, killsEvent: kills === 1, ...standing };
         return { letter: { deadLetterId, workspace, eventId, ...rest } };
       }),
   };
@@ -114,8 +113,8 @@ function prepareLoads(database: Database, { ofEvent, ofLetter }: Names): Loads {
     "INSERT INTO facets (key, rev, facet) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
   );
   const addLetter = database.prepare(
-    `INSERT INTO dead_letters (id, ws, event_id, at, kills_event, reason, message, replayed_at, outcome)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO dead_letters (id, ws, event_id, at, kills_event, reason, message, times, replayed, replayed_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
   );
   return {
     events: (row) => {
@@ -132,9 +131,18 @@ function prepareLoads(database: Database, { ofEvent, ofLetter }: Names): Loads {
     },
     facets: ({ workspace, uid, rev, body }) => void addFacet.run([createOwnKeys(workspace)(uid), rev, body]),
     deadLetters: ({ letter }) => {
-      const { deadLetterId, workspace, eventId, at, killsEvent, reason, message, replay } = letter;
-      const state = [replay?.at ?? null, replay?.outcome ?? null];
-      addLetter.run([deadLetterId, workspace, eventId, at, Number(killsEvent), Buffer.from(reason), message, ...state]);
+      const { deadLetterId, workspace, eventId, at, killsEvent, reason, message } = letter;
+      const standing = [letter.times, letter.replayed, letter.replayedAt];
+      addLetter.run([
+        deadLetterId,
+        workspace,
+        eventId,
+        at,
+        Number(killsEvent),
+        Buffer.from(reason),
+        message,
+        ...standing,
+      ]);
       ofLetter(letter)();
     },
   };
@@ -165,8 +173,9 @@ type LetterColumns = readonly [
   killsEvent: number,
   reason: Buffer,
   message: Buffer,
+  times: number,
+  replayed: number,
   replayedAt: number | null,
-  outcome: Replay["outcome"] | null,
 ];
 
 function copied<Row>(

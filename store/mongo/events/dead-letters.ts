@@ -1,6 +1,13 @@
 import type { Collection, IndexDescription } from "mongodb";
 import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
-import type { DeadLetter, DeadLetterPage, EventStore, Replay } from "../../../core/ports/event-store.js";
+import {
+  isOpen,
+  type DeadLetter,
+  type DeadLetterPage,
+  type EventStore,
+  type LetterPosition,
+  type OpenLetters,
+} from "../../../core/ports/event-store.js";
 import type { EventDocument } from "./documents.js";
 import { isDuplicateKey } from "../failure.js";
 import { ownId } from "../own-id.js";
@@ -17,7 +24,11 @@ export interface DeadLetterDocument {
   readonly position: string;
   readonly killsEvent: boolean;
   readonly message: Buffer;
-  readonly replay: Replay | null;
+  readonly times: number;
+  readonly replayed: number;
+  readonly replayedAt: number | null;
+  /** Whether `times` is above `replayed`: no index compares two fields. */
+  readonly isOpen: boolean;
   /** Absent where it names nobody. */
   readonly names?: readonly string[];
 }
@@ -25,13 +36,17 @@ export interface DeadLetterDocument {
 /** One for each way that `deadLetters` is asked, newest first. */
 export const DEAD_LETTER_INDEXES: readonly IndexDescription[] = [
   { name: "newest", key: { ws: 1, position: -1 } },
+  { name: "open", key: { ws: 1, position: 1 }, partialFilterExpression: { isOpen: true } },
   { name: "ofEvent", key: { ws: 1, eventId: 1, position: -1 } },
   { name: "ofReason", key: { ws: 1, reason: 1, position: -1 } },
 ];
 
 /** Digits of the largest time that a number holds exactly. */
 const TIME_DIGITS = 16;
-const positionOf = ({ at, deadLetterId }: DeadLetter): string => String(at).padStart(TIME_DIGITS, "0") + deadLetterId;
+const timeText = (at: number): string => String(at).padStart(TIME_DIGITS, "0");
+const positionOf = ({ at, deadLetterId }: LetterPosition): string => timeText(at) + deadLetterId;
+/** Above every position. */
+const HIGHEST = ":";
 
 export function createDeadLetters(
   collections: {
@@ -40,7 +55,7 @@ export function createDeadLetters(
   },
   session: Session,
   namesOf: (letter: DeadLetter) => Pick<DeadLetterDocument, "names">,
-): Pick<EventStore, "bury" | "deadLetters" | "findDeadLetter" | "noteReplay"> {
+): Pick<EventStore, "bury" | "deadLetters" | "findDeadLetter" | "openLetters" | "countOpenLetters" | "noteReplay"> {
   const { events, letters } = collections;
 
   const keep = async (letter: DeadLetter): Promise<void> => {
@@ -48,10 +63,10 @@ export function createDeadLetters(
       await session.call(() => letters.insertOne({ ...toDocument(letter), ...namesOf(letter) }));
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
-      const { _id, at, position, killsEvent, reason, message } = toDocument(letter);
-      const outcome = { "replay.outcome": "died_again" } as const;
-      const again = { at, position, killsEvent, reason, message, ...outcome, ...namesOf(letter) };
-      await session.call(() => letters.updateOne({ _id, "replay.outcome": "queued" }, { $set: again }));
+      const { _id, at, position, killsEvent, reason, message, times } = toDocument(letter);
+      // No replay has a number above the times that its letter was buried: one that is buried once more is open.
+      const again = { at, position, killsEvent, reason, message, times, isOpen: true, ...namesOf(letter) };
+      await session.call(() => letters.updateOne({ _id, times: { $lt: times } }, { $set: again }));
     }
   };
 
@@ -75,7 +90,7 @@ export function createDeadLetters(
   };
 
   const deadLetters = async (workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]> => {
-    const { before, eventId, reason, limit } = page;
+    const { before, eventId, reason, state, limit } = page;
     const upper = before === null ? null : await positionBefore(workspace, before);
     if (before !== null && upper === null) return [];
     const filter = {
@@ -83,24 +98,43 @@ export function createDeadLetters(
       ...(upper !== null && { position: { $lt: upper } }),
       ...(eventId !== null && { eventId }),
       ...(reason !== null && { reason }),
+      ...(state !== undefined && { isOpen: state === "open" }),
     };
     const found = await session.call(() => letters.find(filter, { sort: { position: -1 }, limit }).toArray());
     return found.map(toLetter);
   };
 
   return {
+    openLetters: async (workspace, { limit, ...page }) => {
+      const options = { sort: { position: 1 }, limit } as const;
+      const found = await session.call(() => letters.find(openFilter(workspace, page), options).toArray());
+      return found.map(toLetter);
+    },
+    countOpenLetters: (workspace, page) => session.call(() => letters.countDocuments(openFilter(workspace, page))),
     bury,
     deadLetters,
     findDeadLetter: async (workspace, deadLetterId) => {
       const found = await session.call(() => letters.findOne({ _id: deadLetterId, ws: workspace }));
       return found === null ? null : toLetter(found);
     },
-    noteReplay: async (workspace, deadLetterId, replay) =>
-      void (await session.call(() =>
-        letters.updateOne({ _id: deadLetterId, ws: workspace }, { $set: { replay: replay && { ...replay } } }),
-      )),
+    noteReplay: async (workspace, deadLetterId, replay, at) => {
+      const own = { _id: deadLetterId, ws: workspace };
+      const $max = { replayed: replay, replayedAt: at };
+      const { matchedCount } = await session.call(() =>
+        letters.updateOne({ ...own, times: { $lte: replay } }, { $max, $set: { isOpen: false } }),
+      );
+      // It died again before this, and is open whatever is noted.
+      if (matchedCount === 0) await session.call(() => letters.updateOne(own, { $max }));
+    },
   };
 }
+
+const openFilter = (workspace: WorkspaceId, { reason, before, after }: OpenLetters) => ({
+  ws: workspace,
+  isOpen: true,
+  position: { $gt: after === null ? "" : positionOf(after), $lt: before === null ? HIGHEST : timeText(before) },
+  ...(reason !== null && { reason }),
+});
 
 export const toDocument = (letter: DeadLetter): DeadLetterDocument => ({
   _id: letter.deadLetterId,
@@ -111,7 +145,10 @@ export const toDocument = (letter: DeadLetter): DeadLetterDocument => ({
   position: positionOf(letter),
   killsEvent: letter.killsEvent,
   message: letter.message,
-  replay: letter.replay,
+  times: letter.times,
+  replayed: letter.replayed,
+  replayedAt: letter.replayedAt,
+  isOpen: isOpen(letter),
 });
 
 export const toLetter = ({
@@ -122,7 +159,9 @@ export const toLetter = ({
   at,
   killsEvent,
   message,
-  replay,
+  times,
+  replayed,
+  replayedAt,
 }: DeadLetterDocument): DeadLetter => ({
   deadLetterId: _id,
   workspace: ws,
@@ -131,5 +170,7 @@ export const toLetter = ({
   at,
   message,
   killsEvent,
-  replay,
+  times,
+  replayed,
+  replayedAt,
 });

@@ -159,7 +159,8 @@ function insert(state: MemoryState, workspace: WorkspaceId, event: EventRecord):
 }
 
 function bury(state: MemoryState, letter: DeadLetter): void {
-  if (!state.letters.has(letter.deadLetterId)) state.letters.set(letter.deadLetterId, letter);
+  if ((state.letters.get(letter.deadLetterId)?.times ?? 0) < letter.times)
+    state.letters.set(letter.deadLetterId, letter);
   if (letter.workspace === null || letter.eventId === null || !letter.killsEvent) return;
   const event = state.stored.get(slot(letter.workspace, letter.eventId));
   if (event !== undefined && event.status !== "folded")
