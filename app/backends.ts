@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { cacheCatalog } from "../store/cached-catalog.js";
 import { knowAudiences } from "../store/known-audiences.js";
 import { ConfigError, type Config } from "../core/config.js";
+import { createTombOf } from "../core/identity/tombstone.js";
 import { describeError, type Log } from "../core/log.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { Copying, DocumentRows, GraphRows, Place, QueueCopying } from "../core/ports/copying.js";
@@ -77,7 +78,7 @@ export async function openBackends(
   if (MONGODB_URL !== "") await requireOwnCatalog(config.DATA_DIR, embedded);
   const opening: Opening = { config, lifecycle, onError, embedded, hooks };
   const opens = openStores(opening);
-  const ports = [openQueue(opening, opens), opens, openGraph(opening)] as const;
+  const ports = [openQueue(opening, opens), opens, openGraph(opening, opens)] as const;
   // All at once, to save time. If one fails, the lifecycle closes those that were opened.
   await Promise.allSettled(ports);
   const [queue, { copying, place, ...stores }, graph] = await Promise.all(ports);
@@ -146,14 +147,18 @@ async function openStores({ config, lifecycle, onError, embedded, hooks }: Openi
   return stores;
 }
 
-async function openGraph({ config, lifecycle, onError, embedded }: Opening): Promise<CopiedGraph> {
+async function openGraph(
+  { config, lifecycle, onError, embedded }: Opening,
+  stores: Promise<Pick<Documents, "catalog">>,
+): Promise<CopiedGraph> {
   const { NEO4J_URL: url, NEO4J_USER: user, NEO4J_PASSWORD: password } = config;
   const open = async (): Promise<CopiedGraph> => {
     const { openNeo4jGraph } = await import("../graph/neo4j/graph.js");
-    const { copying, place, ...port } = await openNeo4jGraph({ url, user, password, onError });
+    const { copying, place, ...port } = await openNeo4jGraph({ url, user, password, tombOf, onError });
     return { port, copying, place };
   };
-  const graph = url === "" ? embedded!.graph() : await open();
+  const tombOf = createTombOf(await (await stores).catalog.secret());
+  const graph = url === "" ? embedded!.graph(tombOf) : await open();
   lifecycle.opened("graph", () => graph.port.close());
   return graph;
 }

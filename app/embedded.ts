@@ -1,5 +1,5 @@
 import type { Config } from "../core/config.js";
-import { createTombOf } from "../core/identity/tombstone.js";
+import { createTombOf, type TombOf } from "../core/identity/tombstone.js";
 import type { Copying, GraphRows, Place, QueueCopying } from "../core/ports/copying.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
@@ -31,7 +31,7 @@ export interface CopiedGraph {
 export interface EmbeddedPorts {
   queue(): EventQueue;
   stores(): Promise<Pick<Documents, "events" | "profiles" | "catalog" | "audiences" | "copying" | "place">>;
-  graph(): CopiedGraph;
+  graph(tombOf: TombOf): CopiedGraph;
   queueCopying(): QueueCopying;
   /** The file. */
   readonly place: Place;
@@ -67,9 +67,9 @@ export async function openEmbeddedPorts(deps: {
         place,
       };
     },
-    graph: () => {
+    graph: (tombOf) => {
       createTables(database, GRAPH_TABLES);
-      return { port: createSqliteGraph({ database }), copying: createSqliteGraphCopying({ database }), place };
+      return { port: createSqliteGraph({ database, tombOf }), copying: createSqliteGraphCopying({ database }), place };
     },
     queueCopying: () => createEmbeddedQueueCopying(database),
     place,

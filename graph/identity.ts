@@ -13,6 +13,7 @@ import { APART, explainSides } from "./undo/explain.js";
 import { createWorkspaceQueue, type Call, type WorkspaceQueueOptions } from "./workspace-queue.js";
 import type { Progress } from "./undo/read.js";
 import { decide, NO_RULES, unchanged, type PendingAssertion } from "./rules/assert.js";
+import { createPace } from "./scheduling/pace.js";
 import { createLine } from "./scheduling/line.js";
 import { createLimiter, type Limiter } from "./scheduling/limiter.js";
 import { createMemory, type MemoryShare } from "./scheduling/memory.js";
@@ -49,6 +50,8 @@ export interface IdentityDeps {
 
 /** A step stops the whole process on the embedded graph for 15 ms, and others of the workspace on Neo4j for 60. */
 const LINKS_PER_STEP = 250;
+/** Links and records that an erasure takes away in one step, by its pace. */
+const ERASED_AT_ONCE = { max: 1_000, min: 100 };
 /** Work on whole profiles. A large one may take hundreds of megabytes and seconds; a small one never waits for it. */
 const LARGE = { atOnceMax: 2, waitingMax: 1_000 };
 const SMALL = { atOnceMax: 8, waitingMax: 1_000 };
@@ -73,6 +76,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     { graph, rulesOf, newChangeId, ...(deps.metrics && { metrics: deps.metrics }) },
     deps.workspaceQueue,
   );
+  const pace = createPace(ERASED_AT_ONCE);
   const line = createLine();
   const undo: UndoDeps = { graph, workspaceQueue, line, rulesOf, newChangeId, now, onProgress, linksPerStep };
   const within = createDeadline(timeoutMs, LATE);
@@ -197,6 +201,23 @@ export function createIdentity(deps: IdentityDeps): Identity {
           ),
         ),
       ),
+    previewErasure: (workspace, target) => within(() => graph.previewErasure(workspace, target)),
+    erase: (workspace, request) =>
+      within((call) =>
+        workspaceQueue.exclusive(
+          workspace,
+          () => graph.erase(workspace, { ...request, now: () => now(workspace) }),
+          call,
+        ),
+      ),
+    continueErasure: (workspace, erasureId) =>
+      within((call) =>
+        workspaceQueue.exclusive(
+          workspace,
+          () => pace.timed(() => graph.continueErasure(workspace, erasureId, pace.size())),
+          call,
+        ),
+      ),
     forbiddenPairs: (workspace, page) => within(() => graph.forbiddenPairs(workspace, page)),
     findChange: (workspace, changeId) => within(() => graph.findChange(workspace, changeId)),
     changes: (workspace, outcome, page) => within(() => graph.changes(workspace, outcome, page)),
@@ -229,13 +250,15 @@ const profilesAfter = (
   workspace: WorkspaceId,
   results: readonly AssertResult[],
 ): Promise<readonly AssertResult[]> => {
-  const idOf = async (uid: Uid) => (await graph.resolve(workspace, uid))!.profileId;
+  const idOf = async (uid: Uid) => (await graph.resolve(workspace, uid))?.profileId ?? null;
   return Promise.all(
     results.map(async (result) => {
       if (result.facet === null) return result;
       const [profileId, ...heirs] = await Promise.all([result.facet, ...result.mergedProfileIds].map(idOf));
+      // Erased meanwhile: what was asserted stands in the answer, and whoever looks finds nothing.
+      if (profileId === null || profileId === undefined) return result;
       const isMerged = (id: Uid, i: number) => id !== profileId && heirs[i] === profileId;
-      return { ...result, profileId: profileId!, mergedProfileIds: result.mergedProfileIds.filter(isMerged) };
+      return { ...result, profileId, mergedProfileIds: result.mergedProfileIds.filter(isMerged) };
     }),
   );
 };

@@ -1,5 +1,6 @@
 import type { Identifier } from "../event/event.js";
-import type { ChangeId, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../ids.js";
+import type { Erasure, ErasurePreview, ErasureRequest, ErasureResult, ErasureTarget } from "./erasure.js";
+import type { ChangeId, ErasureId, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../ids.js";
 import type {
   Assertion,
   Change,
@@ -136,6 +137,11 @@ export interface Identity {
   ): Promise<UndoResult>;
   /** Undoes the change: removes the links that it was the first to assert, or restores the links that it removed. */
   revert(workspace: WorkspaceId, changeId: ChangeId, evidence: Evidence, options?: CallOptions): Promise<UndoResult>;
+  /** See `Erasures`. A step waits in the workspace's queue like any other, and the erasure is as old as the step. */
+  previewErasure(workspace: WorkspaceId, target: ErasureTarget): Promise<ErasurePreview | null>;
+  erase(workspace: WorkspaceId, request: Omit<ErasureRequest, "now">): Promise<ErasureResult>;
+  /** Takes away so much more that nobody of the workspace waits long for it. */
+  continueErasure(workspace: WorkspaceId, erasureId: ErasureId): Promise<Erasure | null>;
   /** Forbidden pairs by id. */
   forbiddenPairs(
     workspace: WorkspaceId,

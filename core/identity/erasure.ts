@@ -7,8 +7,11 @@ export type ErasureTarget = { readonly profileId: ProfileId } | { readonly ident
 export interface ErasureRequest {
   readonly target: ErasureTarget;
   readonly keyId: KeyId;
-  /** Milliseconds since 1970. An event that was received or happened at or before this time brings nothing back. */
-  readonly erasedAt: number;
+  /**
+   * Milliseconds since 1970; asked in the step. An event that was received or happened at or before this time brings nothing back, and
+   * everything that the step takes away was received before.
+   */
+  readonly now: () => number;
   /** What comes later brings nothing back either, until `readmit`. */
   readonly suppress: boolean;
   /** What a preview said; null: whatever it is by now. */
@@ -30,7 +33,7 @@ export interface ErasurePreview {
 /** What became of a request. */
 export type ErasureResult =
   | { readonly kind: "erased"; readonly erasure: Erasure }
-  /** It was erased before, and nothing of it came back: the record of then. */
+  /** It was erased before, and nothing of it came back: the record of then, which also suppresses from now on if that was asked for. */
   | { readonly kind: "repeated"; readonly erasure: Erasure }
   | { readonly kind: "unknown" }
   /** The revision is not the one that was given. */

@@ -104,15 +104,17 @@ export interface ForbiddenPairs {
 }
 
 /** Erasing people, and what is left of them. */
-export type Erasures = {
+export interface Erasures {
   /** What would go; null when a profile id names nobody and never did. Throws `conflict` when the identifiers are in several profiles. */
   previewErasure(workspace: WorkspaceId, target: ErasureTarget): Promise<ErasurePreview | null>;
   /**
    * One atomic step: the profile is gone for every read but those of this part, by any of its identifiers and ids, with its links and
    * forbidden pairs. Each of its identifiers, and each given one that is in no profile, has a tombstone from then on. Other profiles
-   * stay as they are. An identifier that is seen again gets a new uid. Nothing changes unless it answers `erased`.
+   * stay as they are. An identifier that is seen again gets a new uid. Nothing changes unless it answers `erased`, or `repeated` with
+   * a new suppression.
    *
-   * What would go is asked for again with nothing new in it: `repeated`. The same with `suppress`, where that is new, is a new erasure.
+   * What is erased already and did not come back is not erased again: it answers `repeated` with the record of then, which also
+   * suppresses from then on if this request does.
    */
   erase(workspace: WorkspaceId, request: ErasureRequest): Promise<ErasureResult>;
   /**
@@ -153,7 +155,7 @@ export type Erasures = {
    * profile.
    */
   restoreErasure(workspace: WorkspaceId, erasure: Erasure, buried: readonly Buried[]): Promise<void>;
-};
+}
 
 /** All of it: what a backend implements. A user of the port asks only for the part it needs. */
-export interface IdentityGraph extends Port, GraphTransactions, ProfileReads, ChangeLog, ForbiddenPairs {}
+export interface IdentityGraph extends Port, GraphTransactions, ProfileReads, ChangeLog, ForbiddenPairs, Erasures {}

@@ -2,7 +2,7 @@ import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.
 import type { Component } from "../../core/identity/model.js";
 import type { Border, BorderLink } from "../../core/identity/step.js";
 import { BORDER, FIRST_OUTSIDE } from "./cypher/undo.js";
-import type { Ask } from "./snapshot.js";
+import type { Ask } from "./client.js";
 
 type BorderRow = readonly [
   set: number,

@@ -8,7 +8,7 @@ import { whole, type Row } from "./client.js";
 
 /** The record, and those of its identifiers that the step has read. */
 export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: IdentifierKey) => Uid | undefined) {
-  const { changeId, at, evidence, identifiers, outcome, before, after, dropped, rule, reverts } = change;
+  const { changeId, at, evidence, outcome, before, after, rule, reverts } = change;
   const named = namedKeys(ws, change).flatMap((key) => uidOf(key) ?? []);
   return {
     id: changeId,
@@ -17,10 +17,9 @@ export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: I
     outcome,
     ...sourceOf(evidence),
     key_id: evidence.keyId,
-    identifiers: identifiers.map(nameOf),
+    ...recordOfNames(change),
     before,
     after,
-    dropped: dropped.length === 0 ? null : dropped.map(textOf),
     rule,
     reverts,
     about: [...new Set([...named, ...subjectsOf(change)])],
@@ -60,6 +59,16 @@ function droppedOf(text: string): Dropped {
   return { identifier: named(text.slice(space + 1)), rule: text.slice(0, space) as DropRule };
 }
 
+/** What a record names, as it is stored. */
+export const namesInRecord = (identifiers: readonly string[], dropped: readonly string[] | null) => ({
+  identifiers: identifiers.map(named),
+  dropped: (dropped ?? []).map(droppedOf),
+});
+export const recordOfNames = ({ identifiers, dropped }: Pick<Change, "identifiers" | "dropped">) => ({
+  identifiers: identifiers.map(nameOf),
+  dropped: dropped.length === 0 ? null : dropped.map(textOf),
+});
+
 type ChangeRow = readonly [
   changeId: ChangeId,
   at: number,
@@ -83,11 +92,10 @@ function changeOf(row: ChangeRow): Change {
     changeId,
     at,
     evidence: { source, keyId, at: askedAt ?? at },
-    identifiers: identifiers.map(named),
+    ...namesInRecord(identifiers, dropped),
     outcome,
     before,
     after,
-    dropped: (dropped ?? []).map(droppedOf),
     rule,
     reverts,
   };

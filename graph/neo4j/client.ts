@@ -21,6 +21,8 @@ export type Parameters = Readonly<Record<string, unknown>>;
 /** JavaScript's numbers are sent as floats otherwise, and a time must be an integer. */
 export const whole = (value: number): Integer => neo4j.int(value);
 
+export type Ask = (statement: string, q: Parameters) => Promise<readonly Row[]>;
+
 /** A transaction; ended by `commit` or `rollback`, also after an error. */
 export interface Step {
   readonly run: (statement: string, q: Parameters) => Promise<readonly Row[]>;
@@ -33,7 +35,7 @@ export interface Client {
   /** One statement without a lock, in one round trip. */
   readonly read: (statement: string, q: Parameters) => Promise<readonly Row[]>;
   /** One statement, committed when it is answered, in one round trip. */
-  readonly write: (statement: string, q: Parameters) => Promise<void>;
+  readonly write: (statement: string, q: Parameters) => Promise<readonly Row[]>;
   /** The server ends it after this time; the default is a few seconds. */
   readonly begin: (timeoutMs?: number) => Promise<Step>;
   readonly close: () => Promise<void>;
@@ -135,7 +137,7 @@ export function createClient(options: ClientOptions, first: Driver, onReturn: (d
 
   return {
     read: (statement, q) => ask(within, (driver) => readOnce(driver, statement, q)),
-    write: (statement, q) => ask(within, async (driver) => void (await writeOnce(driver, statement, q))),
+    write: (statement, q) => ask(within, (driver) => writeOnce(driver, statement, q)),
     begin: (timeoutMs = STEP_MS) =>
       ask(within, async (driver, call) => {
         const deadline = timeoutMs === STEP_MS ? within : deadlineOf(timeoutMs);
@@ -199,9 +201,9 @@ function stackless<T>(run: () => T): T {
   }
 }
 
-type Ask = <T>(work: () => Promise<T>) => Promise<T>;
+type Sending = <T>(work: () => Promise<T>) => Promise<T>;
 
-function stepOf(session: Session, transaction: Transaction, ask: Ask): Step {
+function stepOf(session: Session, transaction: Transaction, ask: Sending): Step {
   const end = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work();

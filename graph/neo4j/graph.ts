@@ -1,13 +1,17 @@
 import { AppError } from "../../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { ProfileRef } from "../../core/identity/model.js";
+import type { Change, ProfileRef } from "../../core/identity/model.js";
+import type { TombOf } from "../../core/identity/tombstone.js";
+import { createHiddenKeys } from "../rules/hidden-keys.js";
 import type { Copying, GraphRows, Place } from "../../core/ports/copying.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { createNeo4jCopying } from "./copy/copy.js";
 import { createNeo4jPlace } from "./copy/place.js";
 import { createTidying } from "./staging.js";
-import { type Client, type ClientOptions, type Row, readLocked } from "./client.js";
+import { type Client, type ClientOptions, type Parameters, type Row, readLocked } from "./client.js";
+import { createErasures } from "./erasure/erasures.js";
+import { shown, underWay } from "./erasure/tombstones.js";
 import { openClient } from "./open.js";
 import { createNewKeyGuess, createRepeats } from "./repeats.js";
 import { createProfileReads, createRecords } from "./pages.js";
@@ -18,18 +22,19 @@ import { withOneRetry } from "./failure.js";
 import { createUpdate, type UpdateOptions } from "./transaction.js";
 import { PART_ROWS } from "./write.js";
 
+/** With what dumps and loads it, over the same connections. */
+export type Neo4jGraph = IdentityGraph & { readonly copying: Copying<GraphRows>; readonly place: Place };
+
 /**
  * The graph on a Neo4j server: logs in, makes constraints and indexes if they are not there. Rejects within 10 s with a
  * `ConfigError` that names `NEO4J_URL`, `NEO4J_USER` or `NEO4J_PASSWORD`.
  */
-/** With what dumps and loads it, over the same connections. */
-export type Neo4jGraph = IdentityGraph & { readonly copying: Copying<GraphRows>; readonly place: Place };
-
-export async function openNeo4jGraph(options: ClientOptions): Promise<Neo4jGraph> {
-  return createNeo4jGraph(await openClient(options), { name: options.url });
+export async function openNeo4jGraph(options: ClientOptions & Pick<GraphOptions, "tombOf">): Promise<Neo4jGraph> {
+  return createNeo4jGraph(await openClient(options), { name: options.url, tombOf: options.tombOf });
 }
 
 export interface GraphOptions extends UpdateOptions {
+  readonly tombOf: TombOf;
   /** Of the place, for people. */
   readonly name?: string;
   /** Staged members are brought over after this delay, part by part. */
@@ -37,17 +42,21 @@ export interface GraphOptions extends UpdateOptions {
 }
 
 /** The graph over open connections; closing it closes them. */
-export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Neo4jGraph {
+export function createNeo4jGraph(client: Client, options: GraphOptions): Neo4jGraph {
+  const { tombOf } = options;
+  const names = { tombOf, hiddenKeys: createHiddenKeys(tombOf) };
   const newKeys = createNewKeyGuess(NEW_KEYS);
-  const look = createLook(client);
-  const read = createRead(client, look);
+  const look = createLook(client, names);
+  const read = createRead(client, look, names);
   const repeats = createRepeats({ client, newKeys, look });
   const resolve = createResolve(client);
   const reads = { ...createProfileReads(client), ...createRecords(client) };
+  const erasures = createErasures(client, tombOf);
+  const hidden = createHidden(client, tombOf);
   const { tidyAfterMs = 100, movesMax = PART_ROWS, locks = true } = options;
   const max = Math.min(TIDY_ROWS, Math.max(movesMax, 1));
   const tidying = createTidying(client, { max, pauseMs: tidyAfterMs });
-  const update = createUpdate({ client, newKeys, tidying, movesMax, locks });
+  const update = createUpdate({ client, newKeys, tidying, movesMax, locks, names, erased: new Set() });
   const promptly = createDeadline(READY_MS, "The identity graph did not answer in time.");
   const { whileOpen, close } = createGate(client);
   tidying.tidyAll();
@@ -61,20 +70,52 @@ export function createNeo4jGraph(client: Client, options: GraphOptions = {}): Ne
     walk: (workspace, page) => whileOpen(() => reads.walk(workspace, page)),
     members: (workspace, profileId, page) => whileOpen(() => reads.members(workspace, profileId, page)),
     links: (workspace, profileId, page) => whileOpen(() => reads.links(workspace, profileId, page)),
-    history: (workspace, profileId, page) => whileOpen(() => reads.history(workspace, profileId, page)),
+    history: (workspace, profileId, page) =>
+      whileOpen(() => hidden(workspace, () => reads.history(workspace, profileId, page))),
     linksOfChange: (workspace, change) => whileOpen(() => reads.linksOfChange(workspace, change)),
     isUnlinkedBy: (workspace, key, changeId) => whileOpen(() => reads.isUnlinkedBy(workspace, key, changeId)),
     findForbiddenPairs: (workspace, forbiddenPairIds) =>
       whileOpen(() => reads.findForbiddenPairs(workspace, forbiddenPairIds)),
     forbiddenPairs: (workspace, page) => whileOpen(() => reads.forbiddenPairs(workspace, page)),
-    findChange: (workspace, changeId) => whileOpen(() => reads.findChange(workspace, changeId)),
-    changes: (workspace, outcome, page) => whileOpen(() => reads.changes(workspace, outcome, page)),
+    findChange: (workspace, changeId) =>
+      whileOpen(async () => {
+        const found = await hidden(workspace, async () => {
+          const change = await reads.findChange(workspace, changeId);
+          return change === null ? [] : [change];
+        });
+        return found[0] ?? null;
+      }),
+    changes: (workspace, outcome, page) =>
+      whileOpen(() => hidden(workspace, () => reads.changes(workspace, outcome, page))),
     sharedIdentifiers: (workspace, page) => whileOpen(() => reads.sharedIdentifiers(workspace, page)),
     identifiersOf: (workspace, uids) => whileOpen(() => reads.identifiersOf(workspace, uids)),
     hasIdentifiers: (workspace, namespace) => whileOpen(() => reads.hasIdentifiers(workspace, namespace)),
+    previewErasure: (...asked) => whileOpen(() => erasures.previewErasure(...asked)),
+    erase: (...asked) => whileOpen(() => erasures.erase(...asked)),
+    continueErasure: (...asked) => whileOpen(() => erasures.continueErasure(...asked)),
+    findErasure: (...asked) => whileOpen(() => erasures.findErasure(...asked)),
+    erasures: (...asked) => whileOpen(() => erasures.erasures(...asked)),
+    openErasures: (page) => whileOpen(() => erasures.openErasures(page)),
+    advanceErasure: (...asked) => whileOpen(() => erasures.advanceErasure(...asked)),
+    countLate: (...asked) => whileOpen(() => erasures.countLate(...asked)),
+    readmit: (...asked) => whileOpen(() => erasures.readmit(...asked)),
+    hasErasures: (workspace) => whileOpen(() => erasures.hasErasures(workspace)),
+    tombstones: (...asked) => whileOpen(() => erasures.tombstones(...asked)),
+    livingUids: (...asked) => whileOpen(() => erasures.livingUids(...asked)),
+    buried: (...asked) => whileOpen(() => erasures.buried(...asked)),
+    restoreErasure: (...asked) => whileOpen(() => erasures.restoreErasure(...asked)),
     close,
     copying: createNeo4jCopying(client),
     place: createNeo4jPlace(client, options.name ?? "Neo4j"),
+  };
+}
+
+/** What an erasure did not rewrite yet is hidden; which are under way is read first, since one may end meanwhile. */
+function createHidden(client: Client, tombOf: TombOf) {
+  const ask = (statement: string, q: Parameters) => withOneRetry(() => client.read(statement, q));
+  return async (ws: WorkspaceId, find: () => Promise<readonly Change[]>): Promise<readonly Change[]> => {
+    const ids = await underWay(ask, ws);
+    return shown(ask, tombOf, ws, await find(), ids);
   };
 }
 

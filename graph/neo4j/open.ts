@@ -18,6 +18,7 @@ import * as hot from "./cypher/writes.js";
 import { AWAIT_SCHEMA, FORMAT, FORMAT_CONSTRAINT, SCHEMA, TAKE_FORMAT } from "./cypher/writes.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { EMPTY_PLAN, EMPTY_SNAPSHOT } from "../rules/working-state.js";
+import * as erasure from "./cypher/erasure.js";
 import * as annex from "./cypher/staging.js";
 import { writeParameters } from "./parameters.js";
 import * as reads from "./cypher/reads.js";
@@ -140,6 +141,19 @@ const NOTHING = {
   forbids: [],
   allows: [],
   named: [],
+  id: "",
+  tombs: [],
+  buried: [],
+  taken: [],
+  records: [],
+  mentions: [],
+  profile: "",
+  max: 1,
+  at: 0,
+  events: 0,
+  erased_at: 0,
+  completed_at: null,
+  strangers: [],
 } satisfies Parameters;
 
 /** Statements that change the schema have no plan. */
@@ -150,7 +164,7 @@ const queriesOf = (...texts: readonly Readonly<Record<string, unknown>>[]): read
 
 /** Statements of nearly every request, and statements of few. */
 const HOT = [...queriesOf(hot), reads.WHOLE_MEMBERS, reads.LOCATION];
-const REST = queriesOf(reads, undo, annex).filter((text) => !HOT.includes(text));
+const REST = queriesOf(reads, undo, annex, erasure).filter((text) => !HOT.includes(text));
 
 /**
  * Has the server plan each statement once, on nothing, and takes it back. A server that was started just now needs seconds for

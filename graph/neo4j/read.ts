@@ -6,6 +6,8 @@ import {
   type Lookups,
   type RulesWant,
   type FoundRows,
+  type Names,
+  type RulesRead,
   hasRules,
   lookParameters,
   lookupsOfWant,
@@ -20,8 +22,8 @@ import { lookupsOf } from "../rules/read-set.js";
 import { ANNEXED } from "./cypher/staging.js";
 
 /** Looks without a lock, and once more behind it where that leaves a doubt. */
-export function createRead(client: Client, look: IdentityGraph["read"]): IdentityGraph["read"] {
-  const lookLocked = createLockedLook(client);
+export function createRead(client: Client, look: IdentityGraph["read"], names: Names): IdentityGraph["read"] {
+  const lookLocked = createLockedLook(client, names);
   return async (workspace, want) => {
     const seen = await look(workspace, want);
     return isInDoubt(workspace, want, seen) ? lookLocked(workspace, want) : seen;
@@ -37,7 +39,7 @@ function isInDoubt(workspace: WorkspaceId, { keys, pairs }: ReadSet, { identifie
 }
 
 /** One look at a time in a workspace: whoever comes meanwhile shares the next one. */
-function createLockedLook(client: Client): IdentityGraph["read"] {
+function createLockedLook(client: Client, names: Names): IdentityGraph["read"] {
   interface Line {
     readonly share: (want: ReadSet) => Promise<Snapshot>;
     waiting: number;
@@ -51,7 +53,9 @@ function createLockedLook(client: Client): IdentityGraph["read"] {
       weightOf: lookupsOf,
       ask: (wants) =>
         inLock(client, workspace, (step) =>
-          Promise.all(wants.map(async (want) => (await seeInStep(step, workspace, want, false)).snapshot)),
+          Promise.all(
+            wants.map(async (want) => (await seeInStep(step, workspace, want, { locks: false, names })).snapshot),
+          ),
         ),
     }),
   });
@@ -69,7 +73,7 @@ function createLockedLook(client: Client): IdentityGraph["read"] {
 }
 
 /** What a read without a lock shows; whoever asks meanwhile shares the next round trip. */
-export function createLook(client: Client): IdentityGraph["read"] {
+export function createLook(client: Client, names: Names): IdentityGraph["read"] {
   const share = createBatcher<Lookups, FoundRows>({
     ...READS,
     weightOf: ({ keys, pairs }) => keys.length + pairs.length,
@@ -80,7 +84,7 @@ export function createLook(client: Client): IdentityGraph["read"] {
       return split(asks, all);
     },
   });
-  const withRules = createRulesRead(client);
+  const withRules = createRulesRead(client, names);
   return async (workspace, want) => {
     if (hasRules(want)) return withRules({ workspace, want });
     const lookups = lookupsOfWant(workspace, want);
@@ -89,7 +93,7 @@ export function createLook(client: Client): IdentityGraph["read"] {
 }
 
 /** Each goes alone: only who asks what would be needs this much. */
-function createRulesRead(client: Client) {
+function createRulesRead(client: Client, names: Names) {
   const ask = (statement: string, q: object) => withOneRetry(() => client.read(statement, { ...q }));
   return createBatcher<{ readonly workspace: WorkspaceId; readonly want: RulesWant }, Snapshot>({
     ...READS,
@@ -98,7 +102,7 @@ function createRulesRead(client: Client) {
     weightOf: () => 1,
     ask: async ([one]) => {
       const { workspace, want } = one!;
-      return [(await seeWithRules(ask, RULES, workspace, want)).snapshot];
+      return [(await seeWithRules(ask, RULES, workspace, want, names)).snapshot];
     },
   });
 }
@@ -120,25 +124,34 @@ function split(asks: readonly Lookups[], { found, linked }: FoundRows): readonly
   });
 }
 
-export interface StepSnapshot {
+export interface StepSnapshot extends Pick<RulesRead, "sealed"> {
   readonly snapshot: Snapshot;
+  /** Null: the cheap read does not tell. */
+  readonly hasErasures: boolean | null;
   /** Which of its components have annexes. */
   readonly annexed: () => Promise<ReadonlySet<Component>>;
 }
 
 /** Takes the lock, unless told not to, and reads. */
-export async function seeInStep(step: Step, ws: WorkspaceId, want: ReadSet, locks: boolean): Promise<StepSnapshot> {
+export async function seeInStep(
+  step: Step,
+  ws: WorkspaceId,
+  want: ReadSet,
+  { locks, names }: { readonly locks: boolean; readonly names: Names },
+): Promise<StepSnapshot> {
   if (hasRules(want)) {
-    const { snapshot, annexed } = await seeWithRules(step.run, locks ? LOCK_AND_RULES : RULES, ws, want);
-    return { snapshot, annexed: async () => annexed };
+    const seen = await seeWithRules(step.run, locks ? LOCK_AND_RULES : RULES, ws, want, names);
+    return { ...seen, annexed: async () => seen.annexed };
   }
   const lookups = lookupsOfWant(ws, want);
   const q = { ws, ...lookParameters(lookups) };
-  const snapshot = snapshotOf(lookups, foundRowsOf(await step.run(locks ? LOCK_AND_LOOK : LOOK, q)));
+  const found = foundRowsOf(await step.run(locks ? LOCK_AND_LOOK : LOOK, q));
+  const snapshot = snapshotOf(lookups, found);
+  const sealed = new Set(found.found.map(([n]) => lookups.keys[n]!).filter((key) => !snapshot.identifiers.has(key)));
   // The cheap read does not tell.
   const annexed = async () => {
     const rows = await step.run(ANNEXED, { ids: [...snapshot.components.keys()] });
     return new Set(rows.map(([id]) => id as Component));
   };
-  return { snapshot, annexed };
+  return { snapshot, annexed, sealed, hasErasures: null };
 }

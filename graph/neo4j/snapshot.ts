@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { identifierOf } from "../../core/event/event.js";
 import type { ChangeId, IdentifierKey, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import {
   pairKey,
   type Component,
+  type HiddenKey,
+  type KeyPair,
   type PairKey,
   type RemovedLink,
   type Snapshot,
@@ -11,22 +12,34 @@ import {
   type SeenIdentifier,
   type ReadSet,
 } from "../../core/identity/model.js";
+import type { TombOf } from "../../core/identity/tombstone.js";
+import { namespaceOfHidden, type HiddenKeys } from "../rules/hidden-keys.js";
+import { readTombstones } from "./erasure/tombstones.js";
 import { EMPTY_SNAPSHOT } from "../rules/working-state.js";
-import { whole, type Parameters, type Row } from "./client.js";
+import { whole, type Ask, type Parameters, type Row } from "./client.js";
 
 /** What a statement looks at, by position. */
 export interface Lookups {
   readonly keys: readonly IdentifierKey[];
   readonly pairs: readonly PairKey[];
+  /** Of the pairs. */
+  readonly ends: readonly KeyPair[];
 }
 
-/** Id and size are null when a step takes the profile away just then. */
+/** What is stored in place of names. */
+export interface Names {
+  readonly tombOf: TombOf;
+  readonly hiddenKeys: HiddenKeys;
+}
+
+/** Id and size are null when a step takes the profile away just then, or it is sealed. */
 type FoundRow = readonly [
   position: number,
   uid: Uid,
   profileId: ProfileId | null,
   size: number | null,
   isShared: boolean,
+  isReturned: boolean,
 ];
 
 /** What came back, with the positions of the lookups. */
@@ -38,13 +51,14 @@ export interface FoundRows {
 /** Only keys of the workspace: a key names its own workspace. */
 export function lookupsOfWant(workspace: WorkspaceId, { keys, pairs }: Pick<ReadSet, "keys" | "pairs">): Lookups {
   const own = `${workspace}:`;
-  return {
-    keys: keys.filter((key) => key.startsWith(own)),
-    pairs: pairs.filter(([a, b]) => a.startsWith(own) && b.startsWith(own)).map(([a, b]) => pairKey(a, b)),
-  };
+  const ends = pairs.filter(([a, b]) => a.startsWith(own) && b.startsWith(own));
+  return { keys: keys.filter((key) => key.startsWith(own)), pairs: ends.map(([a, b]) => pairKey(a, b)), ends };
 }
 
-export const lookParameters = ({ keys, pairs }: Lookups): Parameters => ({ keys, pairs: pairs.map(linkKey) });
+export const lookParameters = ({ keys, pairs }: Pick<Lookups, "keys" | "pairs">): Parameters => ({
+  keys,
+  pairs: pairs.map(linkKey),
+});
 
 export const foundRowsOf = ([row]: readonly Row[]): FoundRows => {
   const [found, linked] = row as [readonly FoundRow[], readonly number[]];
@@ -55,17 +69,28 @@ const NO_SUMMARY = { rev: 0, counts: new Map(), forbidden: [] } as const;
 const NO_MARKS = { unlinkedAt: null, seenWith: [] } as const;
 
 /** The profile's id names the component, so that reads before and after a merge never look like one. */
-export function snapshotOf({ keys, pairs }: Lookups, { found, linked }: FoundRows): Snapshot {
+export function snapshotOf({ keys, pairs, ends }: Lookups, { found, linked }: FoundRows): Snapshot {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   const components = new Map<ProfileId, SeenComponent>();
-  for (const [position, uid, profileId, size, isShared] of found) {
-    if (profileId === null || size === null) continue;
-    identifiers.set(keys[position]!, { uid, component: profileId, isShared, ...NO_MARKS });
+  const away = new Set<IdentifierKey>();
+  for (const [position, uid, profileId, size, isShared, isReturned] of found) {
+    const key = keys[position]!;
+    if (profileId === null || size === null) {
+      away.add(key);
+      continue;
+    }
+    identifiers.set(key, { uid, component: profileId, isShared, ...NO_MARKS, ...returned(isReturned) });
     components.set(profileId, { profileId, size, ...NO_SUMMARY });
   }
-  const stands = linked.map((position) => pairs[position]!);
+  const stands = linked.filter((position) => isWithout(away, ends[position])).map((position) => pairs[position]!);
   return { ...EMPTY_SNAPSHOT, identifiers, components, linked: new Set(stands) };
 }
+
+/** Links of a sealed profile stand until it is taken apart. */
+const isWithout = (away: ReadonlySet<IdentifierKey>, ends: KeyPair | undefined): boolean =>
+  away.size === 0 || ends?.some((key) => away.has(key)) !== true;
+
+const returned = (isReturned: boolean): Pick<SeenIdentifier, "isReturned"> => (isReturned ? { isReturned } : {});
 
 /** Neo4j indexes up to 8 KB; two long keys are more. No pair key begins with a letter. */
 const PAIR_KEY_CHARACTERS_MAX = 512;
@@ -74,15 +99,13 @@ const PAIR_KEY_CHARACTERS_MAX = 512;
 export const linkKey = (pair: PairKey): string =>
   pair.length <= PAIR_KEY_CHARACTERS_MAX ? pair : `sha256:${createHash("sha256").update(pair).digest("base64url")}`;
 
-export type RulesWant = ReadSet & { readonly rules: NonNullable<ReadSet["rules"]> };
-export type Ask = (statement: string, q: Parameters) => Promise<readonly Row[]>;
-
 type Location = readonly [
   position: number,
   uid: Uid,
   unlinkedAt: number | null,
   isShared: boolean,
-  seenWith: readonly IdentifierKey[] | null,
+  seenWith: readonly HiddenKey[] | null,
+  isReturned: boolean,
 ];
 /** The first four are null when a step takes the profile away just then; no forbidden pairs, and no annexes, are null too. */
 type RulesRow = readonly [
@@ -97,26 +120,46 @@ type RulesRow = readonly [
 type LinkRow = readonly [position: number, removedAt: number | null, by: ChangeId | null];
 type SeenWithRow = readonly [position: number, keys: readonly IdentifierKey[]];
 
+export type RulesWant = ReadSet & { readonly rules: NonNullable<ReadSet["rules"]> };
+type RulesAnswer = [readonly RulesRow[], readonly LinkRow[], readonly SeenWithRow[], hasErasures: boolean | null];
+
 export const hasRules = (want: ReadSet): want is RulesWant => want.rules !== undefined;
 
 export interface RulesRead {
   readonly snapshot: Snapshot;
   /** Of the components, those that have annexes. */
   readonly annexed: ReadonlySet<Component>;
+  /** Those that are in no profile, because it is sealed; without the lock also those that are on their way. */
+  readonly sealed: ReadonlySet<IdentifierKey>;
+  readonly hasErasures: boolean;
 }
 
 /** All that is wanted and all that the rules need, by a statement that looks so. */
-export async function seeWithRules(ask: Ask, statement: string, ws: WorkspaceId, want: RulesWant): Promise<RulesRead> {
+export async function seeWithRules(
+  ask: Ask,
+  statement: string,
+  ws: WorkspaceId,
+  want: RulesWant,
+  { tombOf, hiddenKeys }: Names,
+): Promise<RulesRead> {
   const { rules } = want;
   const lookups = lookupsOfWant(ws, want);
   const asked = rules.limited.length === 0 ? [] : [...lookups.keys.keys()].map(whole);
   const [row] = await ask(statement, { ws, ...lookParameters(lookups), asked, ...rules });
-  const [found, links, seenWith] = row as [readonly RulesRow[], readonly LinkRow[], readonly SeenWithRow[]];
+  const [found, links, seenWith, isErased] = row as RulesAnswer;
+  const hasErasures = isErased === true;
   const components = componentsOf(found);
-  const { linked, removed } = linksOf(lookups, links);
-  const identifiers = identifiersOf(lookups, found, new Map(seenWith), rules);
+  const sealed = new Set(
+    found.flatMap(([profileId, , , , , , locations]) =>
+      profileId === null ? locations.map(([position]) => lookups.keys[position]!) : [],
+    ),
+  );
+  const { linked, removed } = linksOf(lookups, links, sealed);
+  const identifiers = identifiersOf(lookups, found, new Map(seenWith), rules, hiddenKeys);
+  const tombstones = hasErasures ? await readTombstones(ask, tombOf, ws, lookups.keys) : new Map();
   const annexed = found.flatMap(([profileId, , , , , isAnnexed]) => (isAnnexed && profileId !== null ? profileId : []));
-  return { snapshot: { identifiers, components, linked, removed, tombstones: new Map() }, annexed: new Set(annexed) };
+  const snapshot = { identifiers, components, linked, removed, tombstones };
+  return { snapshot, annexed: new Set(annexed), sealed, hasErasures };
 }
 
 function componentsOf(found: readonly RulesRow[]): ReadonlyMap<ProfileId, SeenComponent> {
@@ -135,23 +178,26 @@ function identifiersOf(
   found: readonly RulesRow[],
   neighbours: ReadonlyMap<number, readonly IdentifierKey[]>,
   { limited, seenWithMax }: RulesWant["rules"],
+  { show }: HiddenKeys,
 ): ReadonlyMap<IdentifierKey, SeenIdentifier> {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   for (const [component, size, , , , , locations] of found)
-    for (const [position, uid, unlinkedAt, isShared, stored] of locations) {
+    for (const [position, uid, unlinkedAt, isShared, stored, isReturned] of locations) {
       if (component === null || size === null) continue;
-      const kept = (stored ?? []).filter((key) => limited.includes(identifierOf(key).namespace));
-      const seenWith = [...new Set([...(neighbours.get(position) ?? []), ...kept])].slice(0, seenWithMax);
-      identifiers.set(keys[position]!, { uid, component, unlinkedAt, seenWith, isShared });
+      const kept = (stored ?? []).filter((key) => limited.includes(namespaceOfHidden(key)));
+      const seenWith = show([...(neighbours.get(position) ?? []), ...kept], keys).slice(0, seenWithMax);
+      const seen = { uid, component, unlinkedAt, seenWith, isShared, ...returned(isReturned) };
+      identifiers.set(keys[position]!, seen);
     }
   return identifiers;
 }
 
-function linksOf({ pairs }: Lookups, links: readonly LinkRow[]) {
+function linksOf({ pairs, ends }: Lookups, links: readonly LinkRow[], sealed: ReadonlySet<IdentifierKey>) {
   const linked = new Set<PairKey>();
   const removed = new Map<PairKey, RemovedLink>();
   for (const [position, removedAt, by] of links)
-    if (removedAt === null) linked.add(pairs[position]!);
+    if (!isWithout(sealed, ends[position])) continue;
+    else if (removedAt === null) linked.add(pairs[position]!);
     else removed.set(pairs[position]!, { at: removedAt, by: by! });
   return { linked, removed };
 }

@@ -10,6 +10,7 @@ import { release, stage, type Staged, type StagedPart, type Tidying } from "./st
 import { type Client, STEP_MS, type Step, inStep } from "./client.js";
 import { isConstraint, isOutOfMemory, withRetries } from "./failure.js";
 import type { NewKeyGuess } from "./repeats.js";
+import type { Names } from "./snapshot.js";
 import { newParameters, requireKnown } from "./parameters.js";
 import { FIND_CHANGE, WRITE_NEW } from "./cypher/writes.js";
 import { seeInStep } from "./read.js";
@@ -26,6 +27,9 @@ interface UpdateDeps extends Required<UpdateOptions> {
   readonly client: Client;
   readonly tidying: Tidying;
   readonly newKeys: NewKeyGuess;
+  readonly names: Names;
+  /** Workspaces that are known to have erasures: there one statement is not enough. */
+  readonly erased: Set<WorkspaceId>;
 }
 
 /** Below the time that a caller of `Identity` waits. */
@@ -39,7 +43,7 @@ export function createUpdate(deps: UpdateDeps): IdentityGraph["update"] {
   const within = createDeadline(UPDATE_MS, "The identity graph did not take the change in time.");
   return async <T>(workspace: WorkspaceId, want: ReadSet, decide: Decide<T>, turn: Turn = atOnce) => {
     const task: Task<T> = { ...deps, workspace, want, decide, turn, doubts: { last: null } };
-    const isNew = deps.newKeys.takeAll(want.keys) && deps.locks;
+    const isNew = deps.newKeys.takeAll(want.keys) && deps.locks && !deps.erased.has(workspace);
     const ending = await turn(() =>
       within((call) =>
         withRetries(createAttempt(task, isNew), { awayMax: AWAY_TRIES_MAX, isOver: () => call.expired }),
@@ -103,8 +107,12 @@ async function writeAsNew<T>(task: Task<T>): Promise<Ending<T> | null> {
   if (parameters === null) return null;
   note(doubts, decided.plan, decided);
   try {
-    await client.write(WRITE_NEW, parameters);
-    return decided;
+    const isWritten = (await client.write(WRITE_NEW, parameters)).length > 0;
+    if (!isWritten) {
+      task.erased.add(workspace);
+      doubts.last = null;
+    }
+    return isWritten ? decided : null;
   } catch (error) {
     if (!isConstraint(error)) throw error;
     // It was certainly rolled back; a stored change with this id is another's.
@@ -180,7 +188,7 @@ interface Written<T> {
 
 async function writeLocked<T>(task: Task<T>, step: Step, { rows, staged }: Room): Promise<Written<T>> {
   const { workspace, want, decide, doubts, movesMax } = task;
-  const { snapshot, annexed } = await seeInStep(step, workspace, want, task.locks);
+  const { snapshot, annexed, sealed, hasErasures } = await seeInStep(step, workspace, want, task);
   const unwritten = (ending: Ending<T> | Long): Written<T> => ({ ending, annexed: [] });
   // Under the lock, which the transaction in doubt held to its end.
   const { last } = doubts;
@@ -194,8 +202,8 @@ async function writeLocked<T>(task: Task<T>, step: Step, { rows, staged }: Room)
   requireKnown(plan, snapshot);
   const layout = layoutOf(plan, snapshot, staged, movesMax);
   if (layout.rows > rows || !layout.isComplete) return unwritten({ kind: "long", plan, snapshot, rows: layout.rows });
-  const seen = { keys: new Set(want.keys), snapshot, annexed: await annexed() };
-  const profiles = await writePlan(step, workspace, plan, seen, layout);
+  const seen = { keys: new Set(want.keys), snapshot, annexed: await annexed(), sealed, hasErasures };
+  const profiles = await writePlan(step, workspace, plan, seen, layout, task.names);
   note(doubts, plan, decided);
   await step.commit();
   return { ending: decided, annexed: profiles };

@@ -7,7 +7,8 @@ import { ANNEX, CATCH_UP, PART_STAGED, REPOINT, SPREAD } from "./cypher/staging.
 import { whole, type Row, type Step } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
 import { namedKeys } from "../rules/subjects.js";
-import { linkKey } from "./snapshot.js";
+import { afterErasures, writeTraces } from "./erasure/writes.js";
+import { linkKey, type Names } from "./snapshot.js";
 import { profileOf, unknown, writeParameters } from "./parameters.js";
 import { WRITE } from "./cypher/writes.js";
 import {
@@ -47,6 +48,8 @@ export interface Seen {
   readonly snapshot: Snapshot;
   /** Of its components, those that have annexes. */
   readonly annexed: ReadonlySet<Component>;
+  readonly sealed: ReadonlySet<IdentifierKey>;
+  readonly hasErasures: boolean | null;
 }
 
 /** How a plan is written: what it moves itself, and what stays staged. */
@@ -77,11 +80,13 @@ export function layoutOf(plan: Plan, snapshot: Snapshot, staged: Staged, movesMa
 export async function writePlan(
   step: Step,
   ws: WorkspaceId,
-  plan: Plan,
+  given: Plan,
   seen: Seen,
   layout: Layout,
+  names: Names,
 ): Promise<readonly ProfileId[]> {
   const { snapshot, annexed } = seen;
+  const plan = await afterErasures(step, ws, given, seen, names);
   const { moves, annexes } = layout;
   if (!isPlain(plan)) await changeLinks(step, ws, plan);
   const repointed = [...moves, ...annexes].filter(({ gone }) => annexed.has(gone));
@@ -92,7 +97,8 @@ export async function writePlan(
   const left = isMany ? await moveMany(step, plan, moves) : [];
   await step.run(WRITE, writeParameters(ws, plan, snapshot, isMany ? [] : moves));
   await nameOthers(step, ws, plan, seen);
-  if (!isPlain(plan)) await writeRest(step, ws, plan, layout.staged);
+  await writeTraces(step, ws, plan, seen, names);
+  if (!isPlain(plan)) await writeRest(step, ws, plan, layout.staged, names);
   const spread = new Set([...annexed, ...annexes.map(({ into }) => into)]);
   const ids = [...new Set([...spread].map((component) => idAfter(plan, component)))];
   if (left.length > 0) await step.run(DROP, { ids: left });
@@ -146,7 +152,13 @@ async function changeLinks(step: Step, ws: WorkspaceId, plan: Plan): Promise<voi
   await inParts(step, REVIVE, revived, (pairs) => ({ pairs }), "link");
 }
 
-async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, staged: Staged): Promise<void> {
+async function writeRest(
+  step: Step,
+  ws: WorkspaceId,
+  plan: Plan,
+  staged: Staged,
+  { hiddenKeys }: Names,
+): Promise<void> {
   for (const split of plan.splits) await writeSplit(step, ws, split, staged);
   const unlinked = plan.unlinked.map(({ key, at, changeId }) => ({
     key,
@@ -154,7 +166,8 @@ async function writeRest(step: Step, ws: WorkspaceId, plan: Plan, staged: Staged
     change: at === null ? null : changeId,
   }));
   await inParts(step, UNLINK, unlinked, (unlinked) => ({ ws, unlinked }), "identifier");
-  await inParts(step, NOTE_SEEN_WITH, plan.seenWith, (seenWith) => ({ ws, seenWith }), "identifier");
+  const hidden = plan.seenWith.map((one) => ({ ...one, seenWith: one.seenWith.map(hiddenKeys.hide) }));
+  await inParts(step, NOTE_SEEN_WITH, hidden, (seenWith) => ({ ws, seenWith }), "identifier");
   const forbids = plan.forbids.map(({ forbiddenPairId, from, to, changeId, keyId, at }) => ({
     id: forbiddenPairId,
     from: identifierKey(ws, from),

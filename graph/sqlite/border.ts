@@ -6,7 +6,10 @@ import { keyBlob, keyOf, keyPrefix } from "./encoding.js";
 
 /** What leads out of sets of identifiers. It costs the sets and their links, however large the profile is. */
 export function prepareBorder(database: Database) {
-  const find = database.prepare("SELECT id, uid, component FROM identifiers WHERE key = ?");
+  const find = database.prepare(
+    `SELECT i.id, i.uid, i.component FROM identifiers i JOIN components c ON c.id = i.component
+     WHERE i.key = ? AND c.size > 0`,
+  );
   const sides = (["a", "b"] as const).map((own) => {
     const far = own === "a" ? "b" : "a";
     return database.prepare(

@@ -90,6 +90,18 @@ export function prepareFindChange(database: Database): FindChange {
   };
 }
 
+/** Rewrites the part of a record that names identifiers. */
+export function prepareRewriteChange(database: Database) {
+  const find = prepareFindChange(database);
+  const write = database.prepare("UPDATE changes SET record = ? WHERE id = ?");
+  return (workspace: WorkspaceId, changeId: ChangeId, rewrite: (change: Change) => Change): void => {
+    const change = find(workspace, changeId);
+    if (change === null) return;
+    const after = rewrite(change);
+    if (after !== change) write.run([recordOf(after), changeBytes(changeId)]);
+  };
+}
+
 const ofOutcome = (outcome: string): string =>
   `SELECT ${COLUMNS} FROM changes WHERE ws = ?1 AND outcome = ${outcome} AND id < ?2`;
 /** One index serves both: those of any outcome are the lists of all outcomes, merged. */

@@ -1,6 +1,8 @@
-import type { ChangeId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { ChangeId, IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Tombstone } from "../../core/identity/tombstone.js";
 import type {
   Component,
+  HiddenKey,
   PairKey,
   RemovedLink,
   Snapshot,
@@ -17,7 +19,21 @@ export interface RowSnapshot extends Snapshot {
   readonly components: Map<Component, SeenComponent>;
   readonly linked: Set<PairKey>;
   readonly removed: Map<PairKey, RemovedLink>;
+  readonly tombstones: Map<IdentifierKey, Tombstone>;
+  /** Whether the workspace has any erasures; null when the read set did not ask for what the rules need. */
+  readonly hasErasures: boolean | null;
+  /** Members of a sealed component that still have their keys. */
+  readonly sealed: Map<IdentifierKey, SealedRow>;
 }
+
+export interface SealedRow {
+  readonly row: number;
+  readonly uid: Uid;
+  readonly component: number;
+}
+
+/** Of a sealed component it is negative. */
+export const isSealed = (size: number): boolean => size < 0;
 
 /** A key holds what a client chose. */
 export const keyBlob = (key: IdentifierKey): Buffer => Buffer.from(key);
@@ -44,7 +60,7 @@ export function countsText({ counts }: Summary): string {
 }
 export const countsOf = (text: string): Summary["counts"] =>
   new Map(
-    text.split(",").map((one) => {
+    (text === "" ? [] : text.split(",")).map((one) => {
       const [namespace, count] = one.split("=");
       return [namespace!, Number(count ?? 1)];
     }),
@@ -54,6 +70,6 @@ export const forbiddenText = ({ forbidden }: Summary): string | null =>
 export const forbiddenOf = (text: string | null): Summary["forbidden"] =>
   text === null ? [] : (JSON.parse(text) as Summary["forbidden"]);
 
-export const seenWithBlob = (keys: Iterable<string>): Buffer => Buffer.from(JSON.stringify([...keys]));
-export const seenWithOf = (blob: Buffer | null): readonly IdentifierKey[] =>
-  blob === null ? [] : (JSON.parse(blob.toString()) as readonly IdentifierKey[]);
+export const seenWithBlob = (keys: Iterable<HiddenKey>): Buffer => Buffer.from(JSON.stringify([...keys]));
+export const seenWithOf = (blob: Buffer | null): readonly HiddenKey[] =>
+  blob === null ? [] : (JSON.parse(blob.toString()) as readonly HiddenKey[]);

@@ -3,7 +3,15 @@ import { atOnce } from "../../core/identity/step.js";
 import { AppError } from "../../core/errors.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { repeatIn } from "../rules/repeats.js";
+import type { WorkspaceId } from "../../core/ids.js";
+import type { Change } from "../../core/identity/model.js";
+import type { TombOf } from "../../core/identity/tombstone.js";
+import { createHiddenKeys } from "../rules/hidden-keys.js";
 import { prepareBorder } from "./border.js";
+import { createErasures } from "./erasure/erasures.js";
+import { createHiding } from "./erasure/hiding.js";
+import { prepareRecords } from "./erasure/records.js";
+import { prepareTombstones } from "./erasure/tombstones.js";
 import { createChangeList, prepareFindChange } from "./changes.js";
 import { createHistory } from "./history.js";
 import { createChangeTraces, createLinks } from "./links.js";
@@ -12,11 +20,19 @@ import { createForbiddenPairReads, createProfileReads } from "./profiles.js";
 import { preparePlanWriter } from "./write.js";
 import { readSetOf, readSetOfAll } from "../rules/read-set.js";
 
+export interface SqliteGraphDeps {
+  readonly database: Database;
+  readonly tombOf: TombOf;
+}
+
 /** The graph in the embedded store. The tables exist already (`GRAPH_TABLES`); the database stays open after `close`. */
-export function createSqliteGraph({ database }: { readonly database: Database }): IdentityGraph {
-  const look = prepareLook(database);
+export function createSqliteGraph({ database, tombOf }: SqliteGraphDeps): IdentityGraph {
+  const hiddenKeys = createHiddenKeys(tombOf);
+  const erasures = { records: prepareRecords(database), tombstones: prepareTombstones(database, tombOf) };
+  const hiding = createHiding(erasures.records, erasures.tombstones);
+  const look = prepareLook(database, { erasures, hiddenKeys });
   const borderOf = prepareBorder(database);
-  const writePlan = preparePlanWriter(database);
+  const writePlan = preparePlanWriter(database, { hiding, hiddenKeys, tombOf });
   const findChange = prepareFindChange(database);
   let closed = false;
 
@@ -24,6 +40,19 @@ export function createSqliteGraph({ database }: { readonly database: Database })
   const read = async <T>(work: () => T): Promise<T> => {
     if (closed) throw closedError();
     return database.read(work);
+  };
+
+  const write = async <T>(work: () => T): Promise<T> => {
+    if (closed) throw closedError();
+    return database.write(work);
+  };
+  const changes = createChangeList(database, read);
+  const history = createHistory(database, read);
+  /** What an erasure did not rewrite yet is hidden; which are under way is read first, since one may end meanwhile. */
+  const hidden = async (workspace: WorkspaceId, find: () => Promise<readonly Change[]>): Promise<readonly Change[]> => {
+    const underWay = await read(() => erasures.records.notGone(workspace));
+    const found = await find();
+    return read(() => hiding.shown(workspace, found, underWay));
   };
 
   return {
@@ -55,9 +84,14 @@ export function createSqliteGraph({ database }: { readonly database: Database })
     links: createLinks(database, read),
     ...createChangeTraces(database, read),
     ...createForbiddenPairReads(database, read),
-    findChange: (workspace, changeId) => read(() => findChange(workspace, changeId)),
-    changes: createChangeList(database, read),
-    history: createHistory(database, read),
+    ...createErasures({ database, ...erasures, tombOf, read, write }),
+    findChange: (workspace, changeId) =>
+      read(() => {
+        const change = findChange(workspace, changeId);
+        return change === null ? null : hiding.shown(workspace, [change], erasures.records.notGone(workspace))[0]!;
+      }),
+    changes: (...asked) => hidden(asked[0], () => changes(...asked)),
+    history: (...asked) => hidden(asked[0], () => history(...asked)),
     close: async () => {
       if (closed) return;
       closed = true;

@@ -159,8 +159,13 @@ export function createChangeTraces(
   database: Database,
   read: Read,
 ): Pick<IdentityGraph, "linksOfChange" | "isUnlinkedBy"> {
-  const findRow = database.prepare("SELECT id FROM identifiers WHERE key = ?");
-  const unlinkedBy = database.prepare("SELECT 1 FROM identifiers WHERE key = ? AND unlinked_by = ?");
+  const findRow = database.prepare(
+    "SELECT i.id FROM identifiers i JOIN components c ON c.id = i.component WHERE i.key = ? AND c.size > 0",
+  );
+  const unlinkedBy = database.prepare(
+    `SELECT 1 FROM identifiers i JOIN components c ON c.id = i.component
+     WHERE i.key = ? AND i.unlinked_by = ? AND c.size > 0`,
+  );
   const linkOfPair = prepareLinkOfPair(database);
   const incident = createIncident(database, read);
 
@@ -214,6 +219,7 @@ function createIncident(database: Database, read: Read) {
        FROM (SELECT ${far} AS far, forward, change, by_change, removed_at FROM links
              WHERE ${own} = ?1 AND ${far} > ?2 ORDER BY ${far} LIMIT ?4) l
        LEFT JOIN identifiers i ON i.id = l.far AND (l.change = ?3 OR l.by_change = ?3)
+         AND (SELECT size FROM components WHERE id = i.component) > 0
        ORDER BY l.far`,
     );
     return { own, statement };

@@ -26,15 +26,21 @@ export interface Written {
   readonly raised: Set<number>;
 }
 
-/** What the step read or created is known; the rest is found by its key. */
-export function prepareLocations(database: Database) {
-  const findLocation = database.prepare("SELECT id, uid, component FROM identifiers WHERE key = ?");
-  const findByKey = (workspace: WorkspaceId, key: IdentifierKey): Location | undefined => {
+/** By its key, unless its component is sealed. */
+export function prepareFindLocation(database: Database) {
+  const find = database.prepare(
+    `SELECT i.id, i.uid, i.component FROM identifiers i JOIN components c ON c.id = i.component
+     WHERE i.key = ? AND c.size > 0`,
+  );
+  return (workspace: WorkspaceId, key: IdentifierKey): Location | undefined => {
     if (!key.startsWith(keyPrefix(workspace))) return undefined;
-    const found = findLocation.get([keyBlob(key)]) as readonly [number, Uid, number] | undefined;
+    const found = find.get([keyBlob(key)]) as readonly [number, Uid, number] | undefined;
     return found === undefined ? undefined : { row: found[0], uid: found[1], component: found[2] };
   };
+}
 
+/** What the step read or created is known; the rest is found by its key. */
+export function prepareLocations(findByKey: ReturnType<typeof prepareFindLocation>) {
   return (workspace: WorkspaceId, { creates }: Plan, snapshot: RowSnapshot, { rows, movedTo }: Written): Locations => {
     const created = new Map(creates.map(({ key, uid, component }) => [key, { uid, component: rows[component]! }]));
     const found = new Map<IdentifierKey, Location | undefined>();

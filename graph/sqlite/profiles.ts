@@ -37,10 +37,16 @@ export function createProfileReads(
     "SELECT id, profile_id, size FROM components WHERE ws = ? AND profile_id > ? ORDER BY profile_id LIMIT ?",
   );
   const sharedIdentifiers = database.prepare(
-    "SELECT uid, key, shared FROM identifiers WHERE shared = ? AND uid > ? ORDER BY uid LIMIT ?",
+    `SELECT i.uid, i.key, i.shared FROM identifiers i CROSS JOIN components c ON c.id = i.component AND c.size > 0
+     WHERE i.shared = ? AND i.uid > ? ORDER BY i.uid LIMIT ?`,
   );
-  const keyOfUid = database.prepare("SELECT key FROM identifiers WHERE uid = ?");
-  const anyBetween = database.prepare("SELECT 1 FROM identifiers WHERE key > ? AND key < ? LIMIT 1");
+  const anyBetween = database.prepare(
+    `SELECT 1 FROM identifiers i CROSS JOIN components c ON c.id = i.component AND c.size > 0
+     WHERE i.key > ? AND i.key < ? LIMIT 1`,
+  );
+  const keyOfUid = database.prepare(
+    "SELECT i.key FROM identifiers i JOIN components c ON c.id = i.component AND c.size > 0 WHERE i.uid = ?",
+  );
 
   return {
     resolve: (workspace, uid) =>

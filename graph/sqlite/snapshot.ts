@@ -2,9 +2,14 @@ import type { Database } from "../../core/database.js";
 import { identifierOf } from "../../core/event/event.js";
 import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import { pairKey, type KeyPair, type Summary, type ReadSet } from "../../core/identity/model.js";
+import type { HiddenKey } from "../../core/identity/model.js";
+import { namespaceOfHidden, type HiddenKeys } from "../rules/hidden-keys.js";
+import type { ErasureRecords } from "./erasure/records.js";
+import type { Tombstones } from "./erasure/tombstones.js";
 import {
   changeIdOf,
   countsOf,
+  isSealed,
   keyBlob,
   keyPrefix,
   forbiddenOf,
@@ -14,7 +19,7 @@ import {
 } from "./encoding.js";
 
 const location = (i: string, c: string): string =>
-  `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size, ${i}.shared`;
+  `${i}.id, ${i}.uid, ${i}.component, ${c}.profile_id, ${c}.size, ${i}.shared, ${i}.returned`;
 /** What only the rules need. */
 const depth = (i: string, c: string): string => `${i}.unlinked_at, ${c}.rev, ${c}.counts, ${c}.forbidden`;
 
@@ -35,26 +40,34 @@ const findPair = (isDeep: boolean): string => `
   LEFT JOIN links l ON l.a = min(x.id, y.id) AND l.b = max(x.id, y.id) ${isDeep ? "" : "AND l.removed_at IS NULL"}`;
 
 /** Columns where the parts of a row begin. */
-const PAIR = { x: 0, y: 6, link: 12, deepX: 15, deepY: 19 } as const;
-const ONE = { location: 0, deep: 6 } as const;
+const PAIR = { x: 0, y: 7, link: 14, deepX: 17, deepY: 21 } as const;
+const ONE = { location: 0, deep: 7 } as const;
 const LINK = 0;
 
+interface LookDeps {
+  readonly erasures: {
+    readonly records: Pick<ErasureRecords, "hasAny">;
+    readonly tombstones: Pick<Tombstones, "of">;
+  };
+  readonly hiddenKeys: HiddenKeys;
+}
+
 /** What the graph holds of the read set. A pair of keys not seen yet costs one statement; else each key and each pair does. */
-export function prepareLook(database: Database) {
+export function prepareLook(database: Database, { erasures, hiddenKeys }: LookDeps) {
   const prepareBoth = (sql: (isDeep: boolean) => string) => ({
     shallow: database.prepare(sql(false)),
     deep: database.prepare(sql(true)),
   });
   const [one, pair] = [prepareBoth(findOne), prepareBoth(findPair)];
   const link = database.prepare("SELECT a, removed_at, by_change FROM links WHERE a = ? AND b = ?");
-  const addSeenWith = prepareSeenWith(database);
+  const addSeenWith = prepareSeenWith(database, hiddenKeys);
 
   /** Reads both sides and their link at once. */
   const seePair = (snapshot: RowSnapshot, [x, y]: KeyPair, isDeep: boolean): void => {
     const row = (isDeep ? pair.deep : pair.shallow).get([keyBlob(x), keyBlob(y)])!;
     see(snapshot, x, row, PAIR.x, isDeep ? PAIR.deepX : null);
     see(snapshot, y, row, PAIR.y, isDeep ? PAIR.deepY : null);
-    seeLinkRow(snapshot, [x, y], row, PAIR.link, isDeep);
+    if (snapshot.rowIds.has(x) && snapshot.rowIds.has(y)) seeLinkRow(snapshot, [x, y], row, PAIR.link, isDeep);
   };
   const seeOne = (snapshot: RowSnapshot, key: IdentifierKey, isDeep: boolean): void => {
     const row = (isDeep ? one.deep : one.shallow).get([keyBlob(key)]);
@@ -83,8 +96,15 @@ export function prepareLook(database: Database) {
     }
     for (const key of unseen) seeOne(snapshot, key, isDeep);
     for (const pair of apart) seeLink(snapshot, pair, isDeep);
-    if (rules !== undefined && rules.limited.length > 0) addSeenWith(snapshot, rules);
-    return snapshot;
+    if (rules !== undefined && rules.limited.length > 0) addSeenWith(snapshot, keys, rules);
+    if (!isDeep) return snapshot;
+    const hasErasures = erasures.records.hasAny(workspace);
+    if (hasErasures)
+      for (const key of keys) {
+        const tombstone = erasures.tombstones.of(workspace, key);
+        if (tombstone !== null) snapshot.tombstones.set(key, tombstone);
+      }
+    return Object.assign(snapshot, { hasErasures });
   };
 }
 
@@ -95,6 +115,8 @@ const emptySnapshot = (): RowSnapshot => ({
   linked: new Set(),
   removed: new Map(),
   tombstones: new Map(),
+  sealed: new Map(),
+  hasErasures: null,
 });
 
 type Row = readonly unknown[];
@@ -105,20 +127,22 @@ const NONE: readonly IdentifierKey[] = [];
 function see(snapshot: RowSnapshot, key: IdentifierKey, row: Row, at: number, deepAt: number | null): void {
   const id = row[at] as number | null;
   if (id === null) return;
-  const [uid, component] = [row[at + 1] as Uid, row[at + 2] as number];
-  snapshot.rowIds.set(key, id);
-  snapshot.identifiers.set(key, {
+  const [uid, component, size] = [row[at + 1] as Uid, row[at + 2] as number, row[at + 4] as number];
+  if (isSealed(size)) return void snapshot.sealed.set(key, { row: id, uid, component });
+  const seen = {
     uid,
     component,
     unlinkedAt: deepAt === null ? null : (row[deepAt] as number | null),
     isShared: row[at + 5] !== null,
     seenWith: NONE,
-  });
+  };
+  snapshot.rowIds.set(key, id);
+  snapshot.identifiers.set(key, row[at + 6] === null ? seen : Object.assign(seen, { isReturned: true as const }));
   if (snapshot.components.has(component)) return;
   const { counts, forbidden, rev } = deepAt === null ? NOBODY : summaryOf(row, deepAt);
   snapshot.components.set(component, {
     profileId: row[at + 3] as ProfileId,
-    size: row[at + 4] as number,
+    size,
     counts,
     forbidden,
     rev,
@@ -152,26 +176,33 @@ const neighbours = (own: "a" | "b", other: "a" | "b"): string => `
   LIMIT ?`;
 
 /** Adds to each identifier in snapshot the values of limited namespaces that it was sent with. */
-function prepareSeenWith(database: Database) {
+function prepareSeenWith(database: Database, { show }: HiddenKeys) {
   const stored = database.prepare("SELECT seen_with FROM identifiers WHERE id = ? AND seen_with IS NOT NULL");
   const sides = [database.prepare(neighbours("a", "b")), database.prepare(neighbours("b", "a"))];
 
-  return (snapshot: RowSnapshot, { limited, seenWithMax }: NonNullable<ReadSet["rules"]>): void => {
+  return (
+    snapshot: RowSnapshot,
+    keys: readonly IdentifierKey[],
+    { limited, seenWithMax }: NonNullable<ReadSet["rules"]>,
+  ): void => {
     const [namespaces, list] = [new Set(limited), JSON.stringify(limited)];
     for (const [key, seen] of snapshot.identifiers) {
       const row = snapshot.rowIds.get(key)!;
-      const seenWith = new Set(storedOf(stored.get([row])).filter((one) => namespaces.has(namespaceOf(one))));
+      const seenWith = new Set<IdentifierKey | HiddenKey>(
+        storedOf(stored.get([row])).filter((one) => namespaces.has(namespaceOfHidden(one))),
+      );
       const linkedMax = hasLimited(snapshot, key, namespaces) ? seenWithMax : 0;
       for (const side of sides) {
         if (seenWith.size >= linkedMax) break;
         for (const [blob] of side.all([row, list, seenWithMax])) seenWith.add(keyOf(blob as Buffer));
       }
-      if (seenWith.size > 0) snapshot.identifiers.set(key, { ...seen, seenWith: [...seenWith].slice(0, seenWithMax) });
+      if (seenWith.size > 0)
+        snapshot.identifiers.set(key, { ...seen, seenWith: show([...seenWith], keys).slice(0, seenWithMax) });
     }
   };
 }
 
-const storedOf = (row: readonly unknown[] | undefined): readonly IdentifierKey[] =>
+const storedOf = (row: readonly unknown[] | undefined): readonly HiddenKey[] =>
   seenWithOf((row?.[0] ?? null) as Buffer | null);
 
 const namespaceOf = (key: IdentifierKey): string => identifierOf(key).namespace;

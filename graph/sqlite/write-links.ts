@@ -4,6 +4,7 @@ import type { KeyPair, Plan, SeenWithPlan } from "../../core/identity/model.js";
 import { prepareInsert } from "./insert.js";
 import { type Locations, existing, requireOne } from "./locations.js";
 import { identifierKey } from "../../core/event/event.js";
+import type { HiddenKeys } from "../rules/hidden-keys.js";
 import { seenWithBlob, seenWithOf } from "./encoding.js";
 
 /** Writes links. The conditions hold a plan to what it takes for granted: that a link stands, or was taken back. */
@@ -41,9 +42,9 @@ export function prepareLinkWriter(database: Database) {
 }
 
 /** Writes the marks of an identifier, and forbidden pairs. */
-export function prepareMarkWriter(database: Database) {
+export function prepareMarkWriter(database: Database, hiddenKeys: HiddenKeys) {
   const unlink = database.prepare("UPDATE identifiers SET unlinked_at = ?, unlinked_by = ? WHERE id = ?");
-  const writeSeenWith = prepareSeenWithWriter(database);
+  const writeSeenWith = prepareSeenWithWriter(database, hiddenKeys);
   const forbid = database.prepare(
     "INSERT INTO forbidden_pairs (ws, forbidden_pair_id, a, b, change, key_id, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
   );
@@ -64,12 +65,12 @@ export function prepareMarkWriter(database: Database) {
   };
 }
 
-function prepareSeenWithWriter(database: Database) {
+function prepareSeenWithWriter(database: Database, { hide }: HiddenKeys) {
   const find = database.prepare("SELECT seen_with FROM identifiers WHERE id = ?");
   const write = database.prepare("UPDATE identifiers SET seen_with = ?, shared = ? WHERE id = ?");
   return (workspace: WorkspaceId, row: number, { seenWith, isShared }: SeenWithPlan): void => {
     const stored = find.get([row])![0] as Buffer | null;
-    const all = new Set([...seenWithOf(stored), ...seenWith]);
+    const all = new Set([...seenWithOf(stored), ...seenWith.map(hide)]);
     write.run([all.size === 0 ? null : seenWithBlob(all), isShared ? workspace : null, row]);
   };
 }

@@ -10,6 +10,7 @@ import { inSteps, keyOf, removalsOf, removesOf, summaryOf, type ForbiddenPairSid
 interface Progress extends AffectedProfile {
   /** Of an identifier in the part that stays. */
   readonly staysKey: IdentifierKey;
+  readonly staysUid: Uid;
   /** What it is now if nobody else wrote. */
   rev: number;
   hasBegun: boolean;
@@ -51,8 +52,16 @@ export function* removalSteps(
 
 function progressOf(workspace: WorkspaceId, affected: AffectedProfile): Progress {
   const { split } = affected;
-  const staysKey = keyOf(workspace, split, split.parts[split.stays]!.members[0]!);
-  return { ...affected, staysKey, hasBegun: false, hasGrown: false, hasLeft: new Uint8Array(split.parts.length) };
+  const member = split.parts[split.stays]!.members[0]!;
+  const [staysKey, staysUid] = [keyOf(workspace, split, member), split.graph.uidOf(member)];
+  return {
+    ...affected,
+    staysKey,
+    staysUid,
+    hasBegun: false,
+    hasGrown: false,
+    hasLeft: new Uint8Array(split.parts.length),
+  };
 }
 
 /** A step follows the members that joined a leaving part at most so far. */
@@ -132,8 +141,14 @@ function profilesNow(step: readonly ProfileStep[], now: Snapshot): readonly Prof
 }
 
 function profileNow(of: Progress, { identifiers, components }: Snapshot): ProfileNow | null {
-  const component = identifiers.get(of.staysKey)?.component;
-  if (component === undefined || (!of.hasBegun && identifiers.get(of.key)?.component !== component)) return null;
+  const { component, uid } = identifiers.get(of.staysKey) ?? {};
+  // One that was erased and came back is another one, and its `rev` begins anew.
+  if (
+    component === undefined ||
+    uid !== of.staysUid ||
+    (!of.hasBegun && identifiers.get(of.key)?.component !== component)
+  )
+    return null;
   const profile = components.get(component)!;
   const hasGrown = of.hasGrown || profile.rev !== of.rev;
   const isKnown = !hasGrown || profile.forbidden.every((id) => of.split.forbiddenIds.has(id));

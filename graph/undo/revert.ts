@@ -230,7 +230,7 @@ function restoreStep(
   isWhole: boolean,
 ): UndoStep {
   return {
-    keys: pairs.length === 0 ? [relinked!] : [...new Set(pairs.flat())],
+    keys: [...new Set([...pairs.flat(), ...(relinked === null ? [] : [relinked])])],
     pairs,
     links: pairs.length,
     plan: ({ now, change: { changeId }, rules }) => {
@@ -239,6 +239,8 @@ function restoreStep(
       const restored = pairs
         .filter((pair) => now.removed.get(pairKey(...pair))?.by === removedBy)
         .filter((pair) => joinPair(working, pair, rules, dropped));
+      // Erased since it was read.
+      if (relinked !== null && !now.identifiers.has(relinked)) return "changed";
       if (isWhole && dropped.length !== droppedCount) return "changed";
       if (pairs.length > 0 && restored.length === 0) return { plan: null, dropped };
       const restores = restored.map((pair) => ({ pair, changeId }));

@@ -119,8 +119,9 @@ async function isStill(reading: Reading, { snapshot }: Prepared, keys: readonly 
   return keys.every((key) => {
     const [then, since] = [snapshot, now].map(({ identifiers, components }) => {
       const seen = identifiers.get(key);
-      return seen === undefined ? undefined : components.get(seen.component)!.rev;
+      return seen === undefined ? undefined : { uid: seen.uid, rev: components.get(seen.component)!.rev };
     });
-    return then !== undefined && since !== undefined && hasOnlyGrown(then, since);
+    // One that was erased and came back is another one, and its `rev` begins anew.
+    return then !== undefined && since?.uid === then.uid && hasOnlyGrown(then.rev, since.rev);
   });
 }

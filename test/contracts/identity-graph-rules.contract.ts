@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
-import type { WorkspaceId } from "../../core/ids.js";
-import { pairKey, type ReadSet } from "../../core/identity/model.js";
+import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import { pairKey, type HiddenKey, type ReadSet } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import { createHiddenKeys } from "../../graph/rules/hidden-keys.js";
+import { tombOf } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../support/identity/fixtures.js";
 import { aChange, forbid, keysOf, takeApart, write } from "../support/identity/plans.js";
@@ -28,6 +30,10 @@ const seenWithOf = async (
 
 const keys = (workspace: WorkspaceId, ...identifiers: readonly Identifier[]) =>
   identifiers.map((one) => identifierKey(workspace, one)).toSorted();
+
+/** Each as it is stored. */
+const hidden = (seenWith: readonly (IdentifierKey | HiddenKey)[]) => seenWith.map(hide).toSorted();
+const { hide } = createHiddenKeys(tombOf);
 
 /** What `read` shows to the rules. */
 export const identityGraphRules: Contract<IdentityGraph> = {
@@ -166,11 +172,27 @@ export const identityGraphRules: Contract<IdentityGraph> = {
       }));
     await touch(port, bob, ...strange);
     await touch(port, bob, cat, ann, cookie("c"));
-    const expected = keys(workspace, ann, bob, cat, ...strange);
-    assert.deepEqual(await seenWithOf(port, workspace, device), expected);
+    const expected = hidden(keys(workspace, ann, bob, cat, ...strange));
+    assert.deepEqual(hidden(await seenWithOf(port, workspace, device)), expected);
     const again = await reopen();
-    assert.deepEqual(await seenWithOf(again, workspace, device), expected);
-    assert.deepEqual(await seenWithOf(again, workspace, device, ["user_id"]), keys(workspace, ann, bob, cat));
+    assert.deepEqual(hidden(await seenWithOf(again, workspace, device)), expected);
+    const people = hidden(keys(workspace, ann, bob, cat));
+    assert.deepEqual(hidden(await seenWithOf(again, workspace, device, ["user_id"])), people);
+  },
+
+  "read shows keys of the read set as they are, and of those that it stores no other": async ({ port }) => {
+    const workspace = aWorkspace();
+    const device = anIdentifier("tv", "device_id");
+    await step(port, workspace, anAssertion(ann, device));
+    const key = identifierKey(workspace, device);
+    await write(port, workspace, [device], () => ({
+      seenWith: [{ key, seenWith: keys(workspace, ann, bob, cat), isShared: false }],
+    }));
+    const want = wantingRules(wanting(workspace, device, cat, ann), ["user_id"]);
+    const { seenWith } = (await port.read(workspace, want)).identifiers.get(key)!;
+    const shown = seenWith.filter((one) => !one.startsWith("#"));
+    assert.deepEqual(shown.toSorted(), keys(workspace, ann, cat));
+    assert.deepEqual(hidden(seenWith), hidden(keys(workspace, ann, bob, cat)));
   },
 
   "read shows no more of them than are asked for": async ({ port }) => {

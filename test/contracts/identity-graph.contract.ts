@@ -25,6 +25,8 @@ import {
 } from "../support/identity/snapshots.js";
 import { identityGraphBorder } from "./identity-graph-border.contract.js";
 import { identityGraphChanges } from "./identity-graph-changes.contract.js";
+import { identityGraphErasureRecords } from "./identity-graph-erasure-records.contract.js";
+import { identityGraphErase } from "./identity-graph-erasures.contract.js";
 import { identityGraphLinks, identityGraphLinksOfChange } from "./identity-graph-links.contract.js";
 import {
   identityGraphForbiddenPairs,
@@ -273,4 +275,5 @@ export const identityGraphContracts = {
   ProfileReads: profileReads,
   ChangeLog: changeLog,
   ForbiddenPairs: identityGraphForbiddenPairs,
+  Erasures: { ...identityGraphErase, ...identityGraphErasureRecords },
 } as const;

@@ -11,6 +11,7 @@ import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { aWorkspace, anIdentifier, EVIDENCE, openGraphDatabase } from "../support/identity/fixtures.js";
 import { aChange, record, takeApart, write } from "../support/identity/plans.js";
 import { inPages, wanting, wantingRules } from "../support/identity/snapshots.js";
+import { tombOf } from "../support/builders.js";
 
 /** More than are sorted at once, so that a giant's links are read the other way. */
 const OTHERS = 12_000;
@@ -43,7 +44,7 @@ describe("A profile of thousands on SQLite, all linked to one", () => {
         return { run: (parameters) => statement.run(parameters), get: (parameters) => statement.get(parameters), all };
       },
     };
-    graph = createSqliteGraph({ database: counting });
+    graph = createSqliteGraph({ database: counting, tombOf });
     const keys = everybody.map((one) => identifierKey(workspace, one));
     const made = aChange({ outcome: "linked", identifiers: [giant], after: [uids[0]!] });
     const links = others.map((_, i) => {

@@ -25,6 +25,7 @@ import {
 import { applyPlan, createMemoryGraph, createMemoryState, lookAt, type MemoryState } from "../support/memory/graph.js";
 import { createRandom, runsOf, SEED, shuffled, type Random } from "../support/random.js";
 import { createScheduler, createWeakGraph } from "../support/identity/weak-graph.js";
+import { tombOf } from "../support/builders.js";
 
 const workspace = newId<WorkspaceId>();
 
@@ -210,7 +211,7 @@ describe(`Identity on SQLite against the closure of what was asserted (seed ${SE
   it(`keeps every invariant for ${STORED} schedules, asserted at once, alone and in batches`, async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "onym-model-"));
     const database = openGraphDatabase(path.join(folder, "onym.db"));
-    const graph = createSqliteGraph({ database });
+    const graph = createSqliteGraph({ database, tombOf });
     const identity = createIdentity({ graph, timeoutMs: 60_000, workspaceQueue: { lookupsPerStep: 6 } });
     try {
       await forSeeds(SEED, STORED, (seed) => checkOnGraph(graph, identity, createRandom(seed)));

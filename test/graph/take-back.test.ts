@@ -11,6 +11,7 @@ import { createIdentity } from "../../graph/identity.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { rulesWith } from "../support/house/pictures.js";
 import { anIdentifier, aWorkspace, openGraphDatabase } from "../support/identity/fixtures.js";
+import { tombOf } from "../support/builders.js";
 
 const kiosk = anIdentifier("kiosk", "device_id");
 const LOGINS = ["a", "b", "c", "d", "e"];
@@ -48,7 +49,7 @@ describe("A shared identifier that is linked to many", () => {
   let clock = 0;
   before(() => {
     database = openGraphDatabase(path.join(folder, "onym.db"));
-    graph = createSqliteGraph({ database });
+    graph = createSqliteGraph({ database, tombOf });
   });
   after(async () => {
     await database.close();

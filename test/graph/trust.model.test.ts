@@ -8,6 +8,7 @@ import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { openGraphDatabase } from "../support/identity/fixtures.js";
 import { runsOf, SCALE, SEED } from "../support/random.js";
 import { checkPrograms } from "../support/trust/programs.js";
+import { tombOf } from "../support/builders.js";
 
 const PROGRAMS = runsOf(250);
 /** So few that most undos of half the programs take several steps. */
@@ -41,11 +42,11 @@ describe(`Identity on SQLite against a model that computes everything anew (seed
 
   it(`gives its answers, profiles, links, forbidden pairs and records for ${PROGRAMS} programs`, async function () {
     this.timeout(60_000 * (1 + SCALE));
-    await checkPrograms(createSqliteGraph({ database }), PROGRAMS, LINKS_PER_STEP);
+    await checkPrograms(createSqliteGraph({ database, tombOf }), PROGRAMS, LINKS_PER_STEP);
   });
 
   it("is found out when it is broken, by a program of at most three operations", async () => {
-    const graph = broken(createSqliteGraph({ database }));
+    const graph = broken(createSqliteGraph({ database, tombOf }));
     await assert.rejects(checkPrograms(graph, 100), (error: Error) => {
       const [, ...lines] = error.message.split("\n");
       const program = lines.filter((line) => /^\d+ at \d+: /.test(line));

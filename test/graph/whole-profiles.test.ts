@@ -10,6 +10,7 @@ import { LOCK, LOOK } from "../../graph/neo4j/cypher/writes.js";
 import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";
 import { aWorkspace, anAssertion, anIdentifier, EVIDENCE } from "../support/identity/fixtures.js";
 import { ann, bob } from "../support/identity/snapshots.js";
+import { tombOf } from "../support/builders.js";
 
 /** Members of profiles that are said to be large come when the test lets them. */
 function aGraphWithLargeProfiles() {
@@ -124,7 +125,11 @@ describe("Reads of identity on Neo4j", () => {
       }),
       close: async () => undefined,
     };
-    return { identity: createIdentity({ graph: createNeo4jGraph(client), timeoutMs: 5_000 }), asked, workspace };
+    return {
+      identity: createIdentity({ graph: createNeo4jGraph(client, { tombOf }), timeoutMs: 5_000 }),
+      asked,
+      workspace,
+    };
   }
 
   it("never say that linked identifiers are apart because they met them before and after a merge", async () => {

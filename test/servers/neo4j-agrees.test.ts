@@ -13,6 +13,7 @@ import { graphBackends } from "../support/backends.js";
 import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
 import { neo4jUnderTest, throwError } from "../support/servers/neo4j-backend.js";
 import { createRandom, SEED, shuffled, type Random } from "../support/random.js";
+import { tombOf } from "../support/builders.js";
 
 /** Few enough that they meet all the time: two values that one person has alone, devices of two at most, and what has no limit. */
 const PEOPLE: readonly Identifier[] = [
@@ -189,8 +190,8 @@ describe("The identity graph in Neo4j beside the embedded one", () => {
   let drop: () => Promise<void>;
   before(async () => {
     const access = { ...neo4jUnderTest(), onError: throwError };
-    neo4j = await openNeo4jGraph(access);
-    narrow = createNeo4jGraph(await openClient(access), { movesMax: 0, tidyAfterMs: 600_000 });
+    neo4j = await openNeo4jGraph({ ...access, tombOf });
+    narrow = createNeo4jGraph(await openClient(access), { tombOf, movesMax: 0, tidyAfterMs: 600_000 });
     const place = await graphBackends[0]!.place();
     sqlite = await place.open();
     drop = async () => {

@@ -14,6 +14,7 @@ import { eventually, rejectsAsUnavailable } from "../support/eventually.js";
 import { aWorkspace, anAssertion, step } from "../support/identity/fixtures.js";
 import { ann, bob, wanting } from "../support/identity/snapshots.js";
 import { neo4jUnderTest, openCypher, throwError, withFaults } from "../support/servers/neo4j-backend.js";
+import { tombOf } from "../support/builders.js";
 
 const access = neo4jUnderTest();
 const ofCode = (code: string): Error => new neo4j.Neo4jError("", code, "", "");
@@ -69,7 +70,10 @@ describe("The identity graph in Neo4j, when a connection breaks in the middle", 
       const driver = connect(options);
       const told = await driver.verifyConnectivity({ database: "neo4j" }).catch((error: unknown) => error);
       if (told instanceof Error && !(told instanceof neo4j.Neo4jError)) plainErrors.add(told.name);
-      const graph = createNeo4jGraph(createClient(options, driver, () => undefined));
+      const graph = createNeo4jGraph(
+        createClient(options, driver, () => undefined),
+        { tombOf },
+      );
       const calls: readonly ((port: IdentityGraph) => Promise<unknown>)[] = [
         (port) => port.ready(),
         (port) => port.read(workspace, want),
@@ -89,7 +93,7 @@ describe("The identity graph in Neo4j, when a connection breaks in the middle", 
   });
 
   it("answers unavailable when the server takes a step down that waits for the lock", async () => {
-    const graph = await openNeo4jGraph({ ...access, onError: () => undefined });
+    const graph = await openNeo4jGraph({ tombOf, ...access, onError: () => undefined });
     const { rows, close } = openCypher(access);
     const workspace = aWorkspace();
     await step(graph, workspace, anAssertion(ann));
@@ -162,10 +166,10 @@ describe("The identity graph in Neo4j, when a read sees a step half done", () =>
 
   it("takes an identifier whose profile goes just then for one that was not seen", () => {
     const found = [
-      [0, newId<Uid>(), null, null, false],
-      [1, newId<Uid>(), newId<Uid>(), null, false],
+      [0, newId<Uid>(), null, null, false, false],
+      [1, newId<Uid>(), newId<Uid>(), null, false, false],
     ] as const;
-    const snapshot = snapshotOf({ keys: [annKey, bobKey], pairs: [] }, { found, linked: [] });
+    const snapshot = snapshotOf({ keys: [annKey, bobKey], pairs: [], ends: [] }, { found, linked: [] });
     assert.deepEqual([snapshot.identifiers.size, snapshot.components.size], [0, 0]);
   });
 
@@ -186,6 +190,7 @@ describe("The identity graph in Neo4j, when a read sees a step half done", () =>
           return [[found.map(([n, ws, id]) => [n, ws, halves === 1 ? id : null, null])]];
         },
       }),
+      { tombOf },
     );
     const own = aWorkspace();
     const profileId = (await step(graph, own, anAssertion(ann, bob)))[0]!.profileId!;

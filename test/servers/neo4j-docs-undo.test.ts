@@ -8,6 +8,7 @@ import { openNeo4jGraph } from "../../graph/neo4j/graph.js";
 import { blocksOf, pageOf } from "../support/house/docs-page.js";
 import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
 import { neo4jUnderTest, openCypher } from "../support/servers/neo4j-backend.js";
+import { tombOf } from "../support/builders.js";
 
 const queries = blocksOf(await pageOf("neo4j-browser.md")).filter(({ language }) => language === "cypher");
 const evidence: Evidence = { source: "identify", keyId: "docskey001" as KeyId, at: 1_700_000_000_000 };
@@ -29,7 +30,7 @@ describe("the page on Neo4j Browser, on what was taken back", () => {
   let grown: unknown;
   let taken: unknown;
   before(async () => {
-    graph = await openNeo4jGraph({ ...neo4jUnderTest(), onError: () => undefined });
+    graph = await openNeo4jGraph({ tombOf, ...neo4jUnderTest(), onError: () => undefined });
     identity = createIdentity({ graph, timeoutMs: 20_000, rulesOf: async () => rules });
     const say = (...identifiers: readonly ReturnType<typeof anIdentifier>[]) =>
       identity.assert(workspace, { identifiers, evidence });

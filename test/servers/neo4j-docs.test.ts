@@ -11,6 +11,7 @@ import { DAMAGES } from "../support/identity/graph-damages.js";
 import { aWorkspace } from "../support/identity/fixtures.js";
 import { blocksOf, pageOf, parametersOf, styleRulesOf } from "../support/house/docs-page.js";
 import { neo4jUnderTest, stepsOf } from "../support/servers/neo4j-backend.js";
+import { tombOf } from "../support/builders.js";
 
 const page = await pageOf("neo4j-browser.md");
 const blocks = blocksOf(page);
@@ -64,7 +65,7 @@ describe("the page on Neo4j Browser", () => {
     driver = neo4j.driver(access.url, neo4j.auth.basic(access.user, access.password), {
       disableLosslessIntegers: true,
     });
-    graph = await openNeo4jGraph({ ...access, onError: () => undefined });
+    graph = await openNeo4jGraph({ tombOf, ...access, onError: () => undefined });
     const identity = createIdentity({ graph, timeoutMs: 20_000 });
     const [cookie, login, email] = STORY.ann;
     await tell(identity, workspace, "identify", [cookie, login]);

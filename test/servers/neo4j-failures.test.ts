@@ -23,21 +23,22 @@ import {
 } from "../support/servers/neo4j-backend.js";
 import { createRandom, SEED, shuffled } from "../support/random.js";
 import { openBrokerProxy } from "../support/servers/rabbitmq-proxy.js";
+import { tombOf } from "../support/builders.js";
 
 const access = neo4jUnderTest();
 const openGraph = async (faults: Faults, options: { readonly locks?: boolean } = {}): Promise<IdentityGraph> =>
-  createNeo4jGraph(withFaults(await openClient({ ...access, onError: throwError }), faults), options);
+  createNeo4jGraph(withFaults(await openClient({ ...access, onError: throwError }), faults), { tombOf, ...options });
 
 describe("The identity graph in Neo4j, when a reply is lost", () => {
   let isLosing = false;
   const lost: string[] = [];
   const refusals: unknown[] = [];
-  const losing = async (what: string, done: Promise<void>): Promise<void> => {
-    await done.catch((error: unknown) => {
+  const losing = async <T>(what: string, done: Promise<T>): Promise<T> => {
+    const answer = await done.catch((error: unknown) => {
       refusals.push(error);
       throw error;
     });
-    if (!isLosing) return;
+    if (!isLosing) return answer;
     isLosing = false;
     lost.push(what);
     throw lostConnection();
@@ -176,7 +177,7 @@ describe("The identity graph in Neo4j, when the server is away or silent", () =>
   it("answers unavailable in time, frees what waits, and comes back by itself", async () => {
     const proxy = await openBrokerProxy(access.url);
     const told: string[] = [];
-    const graph = await openNeo4jGraph({ ...access, url: proxy.url, onError: (message) => told.push(message) });
+    const graph = await openNeo4jGraph({ tombOf, ...access, url: proxy.url, onError: (message) => told.push(message) });
     const workspace = aWorkspace();
     await idOf(graph, workspace, ann, bob);
     proxy.silence(true);
@@ -205,7 +206,7 @@ describe("The identity graph in Neo4j, when the server is away or silent", () =>
   it("answers unavailable at once while the server is away, and comes back by itself", async () => {
     const proxy = await openBrokerProxy(access.url);
     const told: string[] = [];
-    const graph = await openNeo4jGraph({ ...access, url: proxy.url, onError: (message) => told.push(message) });
+    const graph = await openNeo4jGraph({ tombOf, ...access, url: proxy.url, onError: (message) => told.push(message) });
     const workspace = aWorkspace();
     const id = await idOf(graph, workspace, ann, bob);
     await proxy.close();
@@ -248,7 +249,7 @@ describe("The identity graph in Neo4j, when a setting is wrong", () => {
     const begin = performance.now();
     let message = "";
     await assert.rejects(
-      openNeo4jGraph({ ...access, ...wrong, onError: throwError }),
+      openNeo4jGraph({ tombOf, ...access, ...wrong, onError: throwError }),
       (error) => error instanceof ConfigError && (message = error.message) !== "",
     );
     assert.ok(performance.now() - begin < 10_000);

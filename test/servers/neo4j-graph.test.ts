@@ -18,6 +18,7 @@ import { anAssertionSchedule } from "../support/identity/model.js";
 import { ann, bob, standing, wanting } from "../support/identity/snapshots.js";
 import { neo4jUnderTest, openCypher, throwError, withFaults, type Faults } from "../support/servers/neo4j-backend.js";
 import { createRandom, SEED } from "../support/random.js";
+import { tombOf } from "../support/builders.js";
 
 describe("The identity graph in Neo4j", () => {
   const { rows, explain, close } = openCypher(neo4jUnderTest());
@@ -25,7 +26,7 @@ describe("The identity graph in Neo4j", () => {
   let graph: IdentityGraph;
   const open = async (faults: Faults = {}): Promise<IdentityGraph> => {
     const client = await openClient({ ...neo4jUnderTest(), onError: throwError });
-    const port = createNeo4jGraph(withFaults(client, faults));
+    const port = createNeo4jGraph(withFaults(client, faults), { tombOf });
     opened.push(port);
     return port;
   };
@@ -185,7 +186,7 @@ describe("The identity graph in Neo4j", () => {
   it("refuses more than 10,000 waiting reads at once, with unavailable", async () => {
     const silent = new Promise<never>(() => {});
     const client = { read: () => silent, write: () => silent, begin: () => silent, close: async () => undefined };
-    const stuck = createNeo4jGraph(client);
+    const stuck = createNeo4jGraph(client, { tombOf });
     const workspace = aWorkspace();
     const read = () => stuck.read(workspace, wanting(workspace, ann));
     for (let i = 0; i < 2; i++) {
@@ -198,7 +199,7 @@ describe("The identity graph in Neo4j", () => {
 
   it("opens in several processes at once", async () => {
     const ports = await Promise.all(
-      Array.from({ length: 4 }, () => openNeo4jGraph({ ...neo4jUnderTest(), onError: throwError })),
+      Array.from({ length: 4 }, () => openNeo4jGraph({ tombOf, ...neo4jUnderTest(), onError: throwError })),
     );
     for (const port of ports) await port.ready();
     for (const port of ports) await port.close();

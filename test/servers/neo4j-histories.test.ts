@@ -11,6 +11,7 @@ import { readHistory, runClients, type ClientsPlan } from "../support/identity/h
 import { aWorkspace } from "../support/identity/fixtures.js";
 import { neo4jUnderTest, throwError } from "../support/servers/neo4j-backend.js";
 import { SEED, tell } from "../support/random.js";
+import { tombOf } from "../support/builders.js";
 
 const PROCESSES = 2;
 const CLIENTS = 16;
@@ -58,9 +59,9 @@ describe(`What ${CLIENTS} clients in two processes do and are told on Neo4j (see
     opened.push(graph);
     return graph;
   };
-  const open = async () => keep(await openNeo4jGraph({ ...neo4jUnderTest(), onError: throwError }));
+  const open = async () => keep(await openNeo4jGraph({ tombOf, ...neo4jUnderTest(), onError: throwError }));
   const openUnlocked = async () =>
-    keep(createNeo4jGraph(await openClient({ ...neo4jUnderTest(), onError: throwError }), { locks: false }));
+    keep(createNeo4jGraph(await openClient({ ...neo4jUnderTest(), onError: throwError }), { tombOf, locks: false }));
   after(async () => {
     for (const graph of opened) await graph.close();
   });

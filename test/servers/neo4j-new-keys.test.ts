@@ -8,6 +8,7 @@ import type { Parameters } from "../../graph/neo4j/client.js";
 import { openClient } from "../../graph/neo4j/open.js";
 import { aWorkspace, anAssertion, step } from "../support/identity/fixtures.js";
 import { neo4jUnderTest, throwError, withFaults } from "../support/servers/neo4j-backend.js";
+import { tombOf } from "../support/builders.js";
 
 const RUN = 16;
 
@@ -40,7 +41,7 @@ describe("Requests to Neo4j whose identifiers are new", () => {
   const open = async (isCounted: boolean): Promise<IdentityGraph> => {
     const client = await openClient({ ...neo4jUnderTest(), onError: throwError });
     const faults = { read: counting("read"), write: counting("write"), run: counting("run") };
-    const port = createNeo4jGraph(isCounted ? withFaults(client, faults) : client);
+    const port = createNeo4jGraph(isCounted ? withFaults(client, faults) : client, { tombOf });
     opened.push(port);
     return port;
   };

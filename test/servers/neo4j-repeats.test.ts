@@ -9,6 +9,7 @@ import { createIdentity } from "../../graph/identity.js";
 import { openNeo4jGraph } from "../../graph/neo4j/graph.js";
 import { aWorkspace, anAssertion, anIdentifier, EVIDENCE } from "../support/identity/fixtures.js";
 import { neo4jUnderTest, throwError } from "../support/servers/neo4j-backend.js";
+import { tombOf } from "../support/builders.js";
 
 const FOR_MS = 6_000;
 /** Seen before what leaves was taken aside: three or four wrong answers in a second. */
@@ -21,7 +22,7 @@ const READERS = 12;
 describe("Repeats in Neo4j while their links are taken back and asserted again", () => {
   const opened: IdentityGraph[] = [];
   const open = async (): Promise<IdentityGraph> => {
-    const port = await openNeo4jGraph({ ...neo4jUnderTest(), onError: throwError });
+    const port = await openNeo4jGraph({ tombOf, ...neo4jUnderTest(), onError: throwError });
     opened.push(port);
     return port;
   };

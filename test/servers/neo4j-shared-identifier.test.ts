@@ -11,6 +11,7 @@ import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
 import { makeLargeProfile } from "../support/service/large-profile.js";
 import { neo4jUnderTest, throwError, withFaults, type Faults } from "../support/servers/neo4j-backend.js";
 import { SEED, tell } from "../support/random.js";
+import { tombOf } from "../support/builders.js";
 
 const LINKS = 10_000;
 const BUSY_LINKS = 3_000;
@@ -28,7 +29,7 @@ describe(`A shared identifier with thousands of links in Neo4j, seed ${SEED}`, f
   /** Each over connections of its own, as another process has them. */
   const open = async (faults: Faults = {}): Promise<{ graph: IdentityGraph; identity: Identity }> => {
     const client = await openClient({ ...neo4jUnderTest(), onError: throwError });
-    const graph = createNeo4jGraph(withFaults(client, faults));
+    const graph = createNeo4jGraph(withFaults(client, faults), { tombOf });
     opened.push(graph);
     return { graph, identity: createIdentity({ graph, timeoutMs: 8_000, longTimeoutMs: 120_000 }) };
   };

@@ -15,10 +15,11 @@ import { makeLargeProfile, type LargeProfile } from "../support/service/large-pr
 import { neo4jUnderTest, openCypher, throwError, withFaults, type Faults } from "../support/servers/neo4j-backend.js";
 import { inPages } from "../support/house/pages.js";
 import { SEED } from "../support/random.js";
+import { tombOf } from "../support/builders.js";
 
 const SIZE = 60;
 /** A profile of that size is too large to be moved in one step. */
-const NARROW: GraphOptions = { movesMax: 25, tidyAfterMs: 5 };
+const NARROW: GraphOptions = { tombOf, movesMax: 25, tidyAfterMs: 5 };
 const NEVER_MS = 600_000;
 const evidence: Evidence = { source: "unlink", keyId: "key0000001" as KeyId, at: 1_700_000_000_000 };
 

@@ -93,7 +93,7 @@ export const catalogBackends: readonly Backend<CatalogStore>[] = [
 export const graphBackends: readonly Backend<IdentityGraph>[] = [
   embedded("SQLite", (database) => {
     createTables(database, GRAPH_TABLES);
-    return createSqliteGraph({ database });
+    return createSqliteGraph({ database, tombOf });
   }),
   ...(onServers?.graph ?? []),
 ];

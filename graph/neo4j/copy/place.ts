@@ -10,8 +10,10 @@ export const createNeo4jPlace = (client: Client, name: string): Place => ({
     const [row] = await withOneRetry(() => client.read(MARK, {}));
     return row === undefined ? null : (JSON.parse(row[0] as string) as MoveMark);
   },
-  setMark: (mark) =>
-    mark === null ? client.write(UNMARK, {}) : client.write(SET_MARK, { mark: JSON.stringify(mark) }),
+  setMark: async (mark) => {
+    if (mark === null) await client.write(UNMARK, {});
+    else await client.write(SET_MARK, { mark: JSON.stringify(mark) });
+  },
   stands: async () => {
     const rows = await withOneRetry(() => client.read(COUNT_ALL, {}));
     return new Map(rows as readonly (readonly [string, number])[]);

@@ -142,10 +142,13 @@ RETURN collect(${CHANGE}) AS found`;
 
 const LINK_STATE = "a.key, b.key, l.change, coalesce(l.by, l.change), l.removed_at IS NULL";
 
+/** A sealed profile is being taken apart. */
+const NONE_SEALED = "NOT EXISTS { (a)-[:OF]->(:Sealed) } AND NOT EXISTS { (b)-[:OF]->(:Sealed) }";
+
 export const LINKS_OF_PAIRS = `CYPHER replan=skip
 UNWIND $q.pairs AS pair
 MATCH (a)-[l:LINKED {key: pair}]->(b) USING INDEX SEEK l:LINKED(key)
-WHERE a.ws = $q.ws AND (l.change = $q.change OR l.by = $q.change)
+WHERE a.ws = $q.ws AND (l.change = $q.change OR l.by = $q.change) AND ${NONE_SEALED}
 RETURN ${LINK_STATE}`;
 
 export const LINKS_OF_ONE = `CYPHER replan=skip
@@ -153,11 +156,12 @@ MATCH (i:Identifier {key: $q.key}) USING INDEX SEEK i:Identifier(key)
 MATCH (i)-[l:LINKED]-()
 WHERE i.ws = $q.ws AND (l.change = $q.change OR l.by = $q.change)
 WITH l, startNode(l) AS a, endNode(l) AS b
+WHERE ${NONE_SEALED}
 RETURN ${LINK_STATE}`;
 
 export const UNLINKED_BY = `CYPHER replan=skip
 MATCH (i:Identifier {key: $q.key}) USING INDEX SEEK i:Identifier(key)
-WHERE i.ws = $q.ws AND i.unlinked_by = $q.change
+WHERE i.ws = $q.ws AND i.unlinked_by = $q.change AND NOT EXISTS { (i)-[:OF]->(:Sealed) }
 RETURN i.uid`;
 
 const FORBIDDEN = "[n.id, a.ns, a.value, b.ns, b.value, n.change, n.key_id, n.at.epochMillis]";
@@ -178,7 +182,7 @@ RETURN collect(${FORBIDDEN}) AS found`;
 
 export const PAGE_OF_SHARED_IDENTIFIERS = `CYPHER replan=skip
 MATCH (m:SharedIdentifier) USING INDEX SEEK m:SharedIdentifier(ws, uid)
-WHERE m.ws = $q.ws AND m.uid > $q.after
+WHERE m.ws = $q.ws AND m.uid > $q.after AND NOT EXISTS { (m)-[:OF]->(:Sealed) }
 WITH m
 ORDER BY m.ws, m.uid
 LIMIT toInteger($q.limit)
@@ -187,11 +191,11 @@ RETURN collect(${MEMBER}) AS found`;
 export const IDENTIFIERS_OF = `CYPHER replan=skip
 UNWIND $q.uids AS uid
 MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
-WHERE i.ws = $q.ws
+WHERE i.ws = $q.ws AND NOT EXISTS { (i)-[:OF]->(:Sealed) }
 RETURN collect([i.uid, i.ns, i.value]) AS found`;
 
 export const ANY_OF_NAMESPACE = `CYPHER replan=skip
 MATCH (i:Identifier) USING INDEX SEEK i:Identifier(key)
-WHERE i.key STARTS WITH $q.prefix
+WHERE i.key STARTS WITH $q.prefix AND NOT EXISTS { (i)-[:OF]->(:Sealed) }
 RETURN i.uid
 LIMIT 1`;

@@ -73,6 +73,7 @@ UNWIND range(0, size($q.sets) - 1) AS n
 UNWIND $q.sets[n] AS key
 MATCH (i:Identifier {key: key}) USING INDEX SEEK i:Identifier(key)
 MATCH (i)-[:OF]->(p)
+WHERE p.id IS NOT NULL
 WITH n, p.id AS profile, collect(i) AS members
 CALL (members) {
   UNWIND members AS m

@@ -16,11 +16,12 @@
  * (:Change {id, ws, at, asked_at, outcome, source, event, key_id, identifiers, before, after, dropped, rule, reverts}): `id` sorts by
  * age; `asked_at` stands there when the request was older than `at`. (:Change)-[:ABOUT]->(:Identifier): those that it names, and
  * those whose uid is a profile id before or after it.
- * (:Workspace {id, seq}): its lock is the lock of all identity writes of the workspace. (:Onym {name, format}): the format of all this.
+ * What erasures leave stands in `erasure.ts`; `erased` says that a workspace has any.
+ * (:Workspace {id, seq, erased}): its lock is the lock of all identity writes of the workspace. (:Onym {name, format}): the format of all this.
  */
 
 /** Another number whenever the stored format changes; a build knows only one. */
-export const FORMAT = 3;
+export const FORMAT = 4;
 
 /** Without it two processes could each create one. */
 export const FORMAT_CONSTRAINT = "CREATE CONSTRAINT onym_name IF NOT EXISTS FOR (v:Onym) REQUIRE v.name IS UNIQUE";
@@ -47,6 +48,14 @@ export const SCHEMA: readonly string[] = [
   "CREATE INDEX onym_profiles IF NOT EXISTS FOR (p:Profile) ON (p.ws, p.id)",
   "CREATE INDEX onym_forbidden_pairs IF NOT EXISTS FOR ()-[n:FORBIDDEN]-() ON (n.ws, n.id)",
   "CREATE INDEX onym_changes IF NOT EXISTS FOR (c:Change) ON (c.ws, c.outcome, c.id)",
+  "CREATE CONSTRAINT onym_erasure_id IF NOT EXISTS FOR (e:Erasure) REQUIRE e.id IS UNIQUE",
+  "CREATE CONSTRAINT onym_mention_tomb IF NOT EXISTS FOR (m:Mention) REQUIRE m.tomb IS UNIQUE",
+  "CREATE INDEX onym_erasures IF NOT EXISTS FOR (e:Erasure) ON (e.ws, e.id)",
+  "CREATE INDEX onym_open_erasures IF NOT EXISTS FOR (e:Erasure) ON (e.open, e.id)",
+  "CREATE INDEX onym_erasures_under_way IF NOT EXISTS FOR (e:Erasure) ON (e.ws, e.gone)",
+  "CREATE INDEX onym_tombstones IF NOT EXISTS FOR (t:Tombstone) ON (t.tomb)",
+  "CREATE INDEX onym_tombstones_by_uid IF NOT EXISTS FOR (t:Tombstone) ON (t.uid)",
+  "CREATE INDEX onym_tombstones_of_erasure IF NOT EXISTS FOR (t:Tombstone) ON (t.erasure, t.tomb)",
   "CREATE INDEX onym_shared_identifiers IF NOT EXISTS FOR (c:SharedIdentifier) ON (c.ws, c.uid)",
 ];
 
@@ -63,7 +72,7 @@ CALL (${scope}) {
   UNWIND range(0, size($q.keys) - 1) AS n
   MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
   MATCH (i)-[:OF]->(p)
-  RETURN collect([n, i.uid, p.id, p.size, i:SharedIdentifier]) AS found
+  RETURN collect([n, i.uid, p.id, p.size, i:SharedIdentifier, i:Returned]) AS found
 }
 CALL (${scope}) {
   UNWIND range(0, size($q.pairs) - 1) AS n
@@ -90,7 +99,7 @@ CALL () {
   OPTIONAL MATCH (b)-[:OF]->(o)
   RETURN collect(n) AS at, collect(coalesce(p.id, "")) AS ids, collect(coalesce(p.size, 0)) AS sizes,
     collect(coalesce(CASE a.key WHEN $q.ends[2 * n] THEN a.uid ELSE b.uid END, "")) AS facets,
-    collect([n, l, coalesce(o = p OR o.id = p.id, false)]) AS seen,
+    collect([n, l, coalesce((o = p OR o.id = p.id) AND NOT a:Returned AND NOT b:Returned, false)]) AS seen,
     collect(CASE WHEN a:SharedIdentifier OR b:SharedIdentifier THEN n END) AS shared
 }
 WITH at, ids, sizes, facets, shared, [
@@ -115,7 +124,8 @@ CALL (${scope}) {
   MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
   MATCH (i)-[:OF]->(p)
   WITH p, collect([
-    n, i.uid, i.unlinked_at.epochMillis, i:SharedIdentifier, CASE WHEN $q.asked = [] THEN null ELSE i.seen_with END
+    n, i.uid, i.unlinked_at.epochMillis, i:SharedIdentifier, CASE WHEN $q.asked = [] THEN null ELSE i.seen_with END,
+    i:Returned
   ]) AS locations
   RETURN collect([p.id, p.size, p.rev, p.counts, p.forbidden, p.annexed, locations]) AS found
 }
@@ -140,9 +150,11 @@ CALL (${scope}) {
   WHERE others <> []
   RETURN collect([n, others]) AS seenWith
 }
-RETURN found, links, seenWith`;
+RETURN found, links, seenWith, w.erased`;
 
-export const RULES = `CYPHER replan=skip ${RULES_PARTS("")}`;
+export const RULES = `CYPHER replan=skip
+OPTIONAL MATCH (w:Workspace {id: $q.ws}) USING INDEX SEEK w:Workspace(id)
+WITH w ${RULES_PARTS("w")}`;
 
 export const LOCK_AND_RULES = `CYPHER replan=skip ${TAKE_LOCK} ${RULES_PARTS("w")}`;
 
@@ -229,9 +241,9 @@ export const WRITE = `CYPHER replan=skip ${FRESH("", "")} ${MOVES} ${GROWN} ${LI
 
 /**
  * Lock and plan in one, for identifiers that are all new: the constraint on their keys refuses it when one is not. Links and changes
- * name them by their positions.
+ * name them by their positions. Answers no row, and writes nothing, if the workspace has erasures: one of them may be of somebody erased.
  */
-export const WRITE_NEW = `CYPHER replan=skip ${TAKE_LOCK} ${FRESH("w", "RETURN collect(i) AS made")}
+export const WRITE_NEW = `CYPHER replan=skip ${TAKE_LOCK} WHERE w.erased IS NULL ${FRESH("w", "RETURN collect(i) AS made")}
 CALL (made) {
   UNWIND $q.links AS l
   WITH l, made[l.from] AS a, made[l.to] AS b
@@ -244,7 +256,8 @@ CALL (made) {
   UNWIND c.about AS n
   WITH change, made[n] AS i
   CREATE (change)-[:ABOUT]->(i)
-}`;
+}
+RETURN 1`;
 
 /** An identifier without a profile is being moved by a merge: its id and size come back as null. */
 export const RESOLVE = `CYPHER replan=skip

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { createTombOf } from "../../../core/identity/tombstone.js";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openNeo4jGraph } from "../../../graph/neo4j/graph.js";
 import { openNeo4j, type Neo4j, type Neo4jAccess } from "../neo4j.js";
@@ -6,7 +8,7 @@ import { chainLinks, inSlices, reachedFrom, type Pair, type Place, type Side } f
 
 export async function openNeo4jPlace(access: Neo4jAccess): Promise<Place> {
   const onError = (message: string, error: unknown): void => console.error(message, error);
-  const graph = await openNeo4jGraph({ ...access, onError });
+  const graph = await openNeo4jGraph({ tombOf: createTombOf(randomBytes(32)), ...access, onError });
   const { run, dropWorkspaces, close } = openNeo4j(access);
   await run(UNIQUE);
   const { side, workspaces } = createOurs(graph, async () => {

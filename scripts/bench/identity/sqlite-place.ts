@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { createTombOf } from "../../../core/identity/tombstone.js";
 import path from "node:path";
 import type { Database } from "../../../core/database.js";
 import { createSqliteGraph } from "../../../graph/sqlite/graph.js";
@@ -18,7 +20,7 @@ export async function openSqlitePlace(): Promise<Place> {
   });
   return {
     name: "SQLite",
-    ours: createOurs(createSqliteGraph({ database })).side,
+    ours: createOurs(createSqliteGraph({ database, tombOf: createTombOf(randomBytes(32)) })).side,
     naive: createNaive(database),
     close: async () => {
       await database.close();

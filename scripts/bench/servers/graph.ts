@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { createTombOf } from "../../../core/identity/tombstone.js";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type KeyId, type WorkspaceId } from "../../../core/ids.js";
 import type { Identity } from "../../../core/identity/api.js";
@@ -92,7 +94,7 @@ async function open(options: GraphBenchOptions): Promise<Bench> {
   const onError = (message: string, error: unknown): void => {
     throw new Error(message, { cause: error });
   };
-  const graph = await openNeo4jGraph({ url, user, password, onError });
+  const graph = await openNeo4jGraph({ tombOf: createTombOf(randomBytes(32)), url, user, password, onError });
   const neo4j = openNeo4j(options);
   let [steps, pairs] = [0, 0];
   const counted: IdentityGraph = {

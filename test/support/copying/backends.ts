@@ -16,7 +16,7 @@ const onServers = SERVERS === null ? null : (await import("./server-backends.js"
 export const copiedGraphBackends: readonly Backend<CopiedGraph>[] = [
   embedded("SQLite", (database) => {
     createTables(database, GRAPH_TABLES);
-    return { ...createSqliteGraph({ database }), copying: createSqliteGraphCopying({ database }) };
+    return { ...createSqliteGraph({ database, tombOf }), copying: createSqliteGraphCopying({ database }) };
   }),
   ...(onServers?.graph ?? []),
 ];

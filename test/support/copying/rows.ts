@@ -4,6 +4,7 @@ import { createSqliteGraph } from "../../../graph/sqlite/graph.js";
 import { checkPrograms } from "../trust/programs.js";
 import { openGraphDatabase } from "../identity/fixtures.js";
 import { temporaryFolder } from "../backends.js";
+import { tombOf } from "../builders.js";
 
 /** All rows of all kinds; those of a kind in no order. */
 export type Dumped<Rows> = { readonly [K in keyof Rows]: readonly Rows[K][] };
@@ -48,7 +49,7 @@ export const sorted = <Rows>(all: Dumped<Rows>): Readonly<Record<string, readonl
 export async function aRandomGraph(programs: number) {
   const folder = await temporaryFolder();
   const database = openGraphDatabase(`${folder}/onym.db`);
-  const port = createSqliteGraph({ database });
+  const port = createSqliteGraph({ database, tombOf });
   await checkPrograms(port, programs);
   return { port, copying: createSqliteGraphCopying({ database }), close: () => database.close() };
 }

@@ -19,7 +19,7 @@ export function copiedServerBackends(servers: ServersUnderTest): {
       {
         name: "Neo4j",
         place: async () => ({
-          open: () => openNeo4jGraph({ ...access, onError: throwError }),
+          open: () => openNeo4jGraph({ tombOf, ...access, onError: throwError }),
           drop: async () => undefined,
         }),
       },

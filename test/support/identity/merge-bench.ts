@@ -42,7 +42,7 @@ export async function openPorts(): Promise<Ports> {
   return {
     events: createEmbeddedEventStore({ database, tombOf }),
     profiles: createEmbeddedProfileStore({ database }),
-    graph: createSqliteGraph({ database }),
+    graph: createSqliteGraph({ database, tombOf }),
     close: async () => {
       await store.close();
       rmSync(dataDir, { recursive: true, force: true });

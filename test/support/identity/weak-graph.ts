@@ -79,7 +79,7 @@ async function readInSteps(state: MemoryState, want: ReadSet, pause: () => Promi
   for (const key of want.keys) {
     await pause();
     if (!state.identifiers.has(key)) continue;
-    const seen = seenOf(state, key, want.rules);
+    const seen = seenOf(state, key, want.rules, want.keys);
     await pause();
     // The profile was merged away between the two: the row is missing, as in a join.
     if (!state.components.has(Number(seen.component))) continue;

@@ -8,6 +8,7 @@ import { namedKeys, subjectsOf } from "../../../graph/rules/subjects.js";
 import { repeatIn } from "../../../graph/rules/repeats.js";
 import { readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
 import type { Backend } from "../contract.js";
+import { createMemoryErasures } from "./erasures.js";
 import {
   applyPlan,
   borderOf,
@@ -113,6 +114,7 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
           (location) => location.workspace === workspace && location.identifier.namespace === namespace,
         ),
       ),
+    ...createMemoryErasures(state, open),
     ...createLinkReads(state, open),
     ...createRecordReads(state, open),
   };

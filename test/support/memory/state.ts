@@ -1,9 +1,10 @@
-import { identifierKey, type Identifier } from "../../../core/event/event.js";
-import type { ChangeId, IdentifierKey, ForbiddenPairId, Uid, WorkspaceId } from "../../../core/ids.js";
+import { identifierKey, identifierOf, type Identifier } from "../../../core/event/event.js";
+import type { ChangeId, ErasureId, IdentifierKey, ForbiddenPairId, Uid, WorkspaceId } from "../../../core/ids.js";
 import {
   pairKey,
   type Change,
   type Component,
+  type HiddenKey,
   type KeyPair,
   type LinkPlan,
   type ForbiddenPair,
@@ -15,6 +16,12 @@ import {
   type SeenIdentifier,
   type ReadSet,
 } from "../../../core/identity/model.js";
+import type { Erasure } from "../../../core/identity/erasure.js";
+import { withoutErased } from "../../../core/identity/names.js";
+import type { Tombstone } from "../../../core/identity/tombstone.js";
+import { createHiddenKeys, isHidden, namespaceOfHidden } from "../../../graph/rules/hidden-keys.js";
+import { tombOf } from "../builders.js";
+import { tombstoneOf, type MemoryTombstone } from "./erasures.js";
 import { REMOVAL_REV, type Border } from "../../../core/identity/step.js";
 
 export interface MemorySeat {
@@ -25,6 +32,7 @@ export interface MemorySeat {
   unlinked: { readonly at: number; readonly by: ChangeId } | null;
   seenWith: SeenIdentifier["seenWith"];
   isShared: boolean;
+  readonly isReturned: boolean;
 }
 
 export interface MemoryComponent extends SeenComponent {
@@ -46,6 +54,10 @@ export interface MemoryState {
   readonly links: Map<PairKey, MemoryLink>;
   readonly changes: Map<ChangeId, { readonly workspace: WorkspaceId; readonly change: Change }>;
   readonly forbiddenPairs: Map<ForbiddenPairId, { readonly workspace: WorkspaceId; readonly forbidden: ForbiddenPair }>;
+  readonly erasures: Map<ErasureId, Erasure>;
+  readonly tombstones: MemoryTombstone[];
+  /** By each erasure. */
+  readonly linksTaken: Map<ErasureId, number>;
   nextComponent: number;
 }
 
@@ -55,6 +67,9 @@ export const createMemoryState = (): MemoryState => ({
   links: new Map(),
   changes: new Map(),
   forbiddenPairs: new Map(),
+  erasures: new Map(),
+  tombstones: [],
+  linksTaken: new Map(),
   nextComponent: 1,
 });
 
@@ -62,7 +77,7 @@ const NO_SUMMARY = { counts: new Map<string, number>(), forbidden: [], rev: 0 };
 
 export function lookAt(state: MemoryState, { keys, pairs, rules }: ReadSet): Snapshot {
   const known = keys.filter((key) => state.identifiers.has(key));
-  const identifiers = new Map(known.map((key) => [key, seenOf(state, key, rules)]));
+  const identifiers = new Map(known.map((key) => [key, seenOf(state, key, rules, keys)]));
   const components = new Map(
     [...identifiers.values()].map(({ component }) => [component, componentOf(state, component, rules)]),
   );
@@ -74,7 +89,13 @@ export function lookAt(state: MemoryState, { keys, pairs, rules }: ReadSet): Sna
     if (link.removedAt === null) linked.add(pairKey(a, b));
     else if (rules !== undefined) removed.set(pairKey(a, b), { at: link.removedAt, by: link.by });
   }
-  return { identifiers, components, linked, removed, tombstones: new Map() };
+  const tombstones = new Map<IdentifierKey, Tombstone>();
+  if (rules !== undefined)
+    for (const key of keys) {
+      const tombstone = tombstoneOf(state, key);
+      if (tombstone !== null) tombstones.set(key, tombstone);
+    }
+  return { identifiers, components, linked, removed, tombstones };
 }
 
 export function borderOf(state: MemoryState, sets: readonly (readonly IdentifierKey[])[]): Border {
@@ -104,9 +125,17 @@ export function componentOf(state: MemoryState, component: Component, rules: Rea
   return { profileId, size, counts, forbidden, rev };
 }
 
-export function seenOf(state: MemoryState, key: IdentifierKey, rules: ReadSet["rules"]): SeenIdentifier {
-  const { uid, component, unlinked, seenWith, isShared } = state.identifiers.get(key)!;
-  if (rules === undefined) return { uid, component, unlinkedAt: null, seenWith: [], isShared };
+const { hide, show } = createHiddenKeys(tombOf);
+
+export function seenOf(
+  state: MemoryState,
+  key: IdentifierKey,
+  rules: ReadSet["rules"],
+  keys: ReadSet["keys"] = [key],
+): SeenIdentifier {
+  const { uid, component, unlinked, seenWith, isShared, isReturned } = state.identifiers.get(key)!;
+  const mark = isReturned ? { isReturned } : {};
+  if (rules === undefined) return { uid, component, unlinkedAt: null, seenWith: [], isShared, ...mark };
   const limited = new Set(rules.limited);
   const all = limited.size === 0 ? [] : [...neighboursOf(state, key), ...seenWith];
   const wanted = all.filter((one) => limited.has(namespaceOf(one)));
@@ -114,12 +143,14 @@ export function seenOf(state: MemoryState, key: IdentifierKey, rules: ReadSet["r
     uid,
     component,
     unlinkedAt: unlinked?.at ?? null,
-    seenWith: [...new Set(wanted)].slice(0, rules.seenWithMax),
+    seenWith: show(wanted, keys).slice(0, rules.seenWithMax),
     isShared,
+    ...mark,
   };
 }
 
-const namespaceOf = (key: string): string => key.split(":")[1]!;
+const namespaceOf = (key: IdentifierKey | HiddenKey): string =>
+  isHidden(key) ? namespaceOfHidden(key) : identifierOf(key).namespace;
 
 const neighboursOf = ({ links }: MemoryState, key: IdentifierKey): readonly IdentifierKey[] =>
   [...links.values()]
@@ -131,7 +162,8 @@ export function applyPlan(state: MemoryState, plan: Plan, workspace: WorkspaceId
   if (plan.creates.some(({ key }) => state.identifiers.has(key))) throw new Error("the identifier exists");
   if (plan.changes.some(({ changeId }) => state.changes.has(changeId))) throw new Error("the change exists");
   const ids = applyJoins(state, plan, workspace);
-  for (const { key, identifier, uid, component } of plan.creates)
+  for (const create of plan.creates) {
+    const { key, identifier, uid, component } = create;
     state.identifiers.set(key, {
       uid,
       identifier,
@@ -140,7 +172,9 @@ export function applyPlan(state: MemoryState, plan: Plan, workspace: WorkspaceId
       unlinked: null,
       seenWith: [],
       isShared: false,
+      isReturned: create.isReturned === true,
     });
+  }
   const ends = plan.removes.flatMap(({ pair }) => pair).flatMap((key) => state.identifiers.get(key)?.component ?? []);
   for (const component of new Set(ends)) raise(state, component, REMOVAL_REV);
   const raised = new Set([...ids, ...ends, ...applySplits(state, plan)]);
@@ -151,7 +185,13 @@ export function applyPlan(state: MemoryState, plan: Plan, workspace: WorkspaceId
       raise(state, component, 1);
     }
   applyMarks(state, plan, workspace);
-  for (const change of plan.changes) state.changes.set(change.changeId, { workspace, change });
+  for (const made of plan.changes) {
+    const change = withoutErased(made, (one) => {
+      const key = identifierKey(workspace, one);
+      return !state.identifiers.has(key) && tombstoneOf(state, key) !== null;
+    });
+    state.changes.set(change.changeId, { workspace, change });
+  }
 }
 
 const endsOf = ({ links, removes, restores }: Plan): readonly IdentifierKey[] => [
@@ -209,7 +249,7 @@ function applyMarks(state: MemoryState, plan: Plan, workspace: WorkspaceId): voi
     state.identifiers.get(key)!.unlinked = at === null ? null : { at, by: changeId };
   for (const { key, seenWith, isShared } of plan.seenWith) {
     const location = state.identifiers.get(key)!;
-    location.seenWith = [...new Set([...location.seenWith, ...seenWith])];
+    location.seenWith = [...new Set([...location.seenWith, ...seenWith.map(hide)])];
     location.isShared = isShared;
   }
   for (const forbidden of plan.forbids) state.forbiddenPairs.set(forbidden.forbiddenPairId, { workspace, forbidden });

@@ -4,6 +4,7 @@ import { openNeo4jGraph } from "../../../graph/neo4j/graph.js";
 import type { Client, Step } from "../../../graph/neo4j/client.js";
 import type { Backend } from "../contract.js";
 import { serversUnderTest } from "./servers.js";
+import { tombOf } from "../builders.js";
 
 export interface Neo4jAccess {
   readonly url: string;
@@ -15,7 +16,7 @@ export interface Neo4jAccess {
 export const neo4jBackend = (access: Neo4jAccess): Backend<IdentityGraph> => ({
   name: "Neo4j",
   place: async () => ({
-    open: () => openNeo4jGraph({ ...access, onError: throwError }),
+    open: () => openNeo4jGraph({ tombOf, ...access, onError: throwError }),
     drop: async () => undefined,
   }),
 });

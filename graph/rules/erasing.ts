@@ -1,0 +1,77 @@
+import { AppError } from "../../core/errors.js";
+import type { Identifier } from "../../core/event/event.js";
+import type { ErasureId, ForbiddenPairId, ProfileId, WorkspaceId } from "../../core/ids.js";
+import type { Erasure, ErasurePreview, ErasureRequest } from "../../core/identity/erasure.js";
+
+/** A profile that may be erased. */
+export interface LiveProfile {
+  readonly profileId: ProfileId;
+  readonly rev: number;
+  readonly counts: ReadonlyMap<string, number>;
+  readonly forbidden: readonly ForbiddenPairId[];
+}
+
+/** What a request is about, as it is now. Strangers are identifiers that are in no profile. */
+export type Found<Profile extends LiveProfile = LiveProfile> =
+  | { readonly kind: "live"; readonly profile: Profile; readonly strangers: readonly Identifier[] }
+  | { readonly kind: "nobody"; readonly strangers: readonly Identifier[] }
+  | { readonly kind: "dead"; readonly erasure: Erasure }
+  | { readonly kind: "several"; readonly profileIds: readonly ProfileId[] }
+  | { readonly kind: "unknown" };
+
+type Erasable = Extract<Found, { readonly kind: "live" | "nobody" }>;
+
+/** A profile that is put together anew has another id or a higher `rev`. */
+export function revisionOf(found: Erasable | Extract<Found, { readonly kind: "dead" }>): string {
+  if (found.kind === "dead") return found.erasure.erasureId;
+  return found.kind === "live" ? `${found.profile.profileId}.${found.profile.rev}` : "nobody";
+}
+
+export function previewOf(found: Found): ErasurePreview | null {
+  if (found.kind === "unknown") return null;
+  if (found.kind === "several")
+    throw new AppError("conflict", "The identifiers are in several profiles: erase one at a time.", {
+      members: { profileIds: found.profileIds },
+    });
+  if (found.kind === "dead") {
+    const { erasure } = found;
+    return { profileId: erasure.profileId, identifiers: erasure.identifiers, revision: revisionOf(found), erasure };
+  }
+  return {
+    profileId: found.kind === "live" ? found.profile.profileId : null,
+    identifiers: countsOf(found),
+    revision: revisionOf(found),
+    erasure: null,
+  };
+}
+
+function countsOf(found: Erasable): ReadonlyMap<string, number> {
+  const all = new Map(found.kind === "live" ? found.profile.counts : []);
+  for (const { namespace } of found.strangers) all.set(namespace, (all.get(namespace) ?? 0) + 1);
+  return all;
+}
+
+/** The record as it is first written: the time is that of the step. */
+export const newErasure = (
+  workspace: WorkspaceId,
+  { keyId, now, suppress }: ErasureRequest,
+  erasureId: ErasureId,
+  found: Erasable,
+): Erasure => ({
+  workspace,
+  erasureId,
+  erasedAt: now(),
+  keyId,
+  profileId: found.kind === "live" ? found.profile.profileId : null,
+  identifiers: countsOf(found),
+  suppress,
+  readmittedAt: null,
+  links: 0,
+  changes: 0,
+  isGone: false,
+  rev: 1,
+  removed: {},
+  cursor: null,
+  late: { events: 0, lastAt: null },
+  completedAt: null,
+});

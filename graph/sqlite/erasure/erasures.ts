@@ -1,0 +1,106 @@
+import type { Database } from "../../../core/database.js";
+import type { Buried, Erasure, ErasureResult } from "../../../core/identity/erasure.js";
+import type { Tomb, Uid } from "../../../core/ids.js";
+import type { TombOf } from "../../../core/identity/tombstone.js";
+import type { Erasures } from "../../../core/ports/identity-graph.js";
+import { eachInTurns, inTurns, type Read } from "../pages.js";
+import { prepareFindProfile } from "../profiles.js";
+import type { ErasureRecords } from "./records.js";
+import { previewOf, revisionOf } from "../../rules/erasing.js";
+import { prepareFind, prepareSeal } from "./seal.js";
+import { prepareBury, prepareTakeApart } from "./take-apart.js";
+import type { Tombstones } from "./tombstones.js";
+
+/** So much is taken apart in the step that seals; a profile of more links goes on afterwards. */
+const AT_ONCE = 500;
+
+interface Deps {
+  readonly database: Database;
+  readonly records: ErasureRecords;
+  readonly tombstones: Tombstones;
+  readonly tombOf: TombOf;
+  readonly read: Read;
+  readonly write: Read;
+}
+
+export function createErasures(deps: Deps): Erasures {
+  const { records, read, write } = deps;
+  const find = prepareFind(deps);
+  const erase = prepareErase(deps, find);
+  const takeApart = prepareTakeApart(deps.database, records, deps.tombOf);
+  return {
+    previewErasure: (workspace, target) => read(() => previewOf(find(workspace, target))),
+    erase: (workspace, request) => write(() => erase(workspace, request)),
+    continueErasure: (workspace, erasureId, max) => write(() => takeApart(workspace, erasureId, max)),
+    findErasure: (workspace, erasureId) => read(() => records.find(workspace, erasureId)),
+    erasures: (workspace, { limit, before }) =>
+      inTurns(read, limit, (last: Erasure | undefined, most) =>
+        records.newest(workspace, last?.erasureId ?? before, most),
+      ),
+    openErasures: ({ limit, after }) =>
+      inTurns(read, limit, (last: Erasure | undefined, most) => records.open(last?.erasureId ?? after, most)),
+    advanceErasure: (workspace, erasureId, rev, advance) =>
+      write(() => (records.advance(workspace, erasureId, rev, advance) ? records.find(workspace, erasureId) : null)),
+    countLate: (workspace, erasureId, events, at) => write(() => records.countLate(workspace, erasureId, events, at)),
+    readmit: (workspace, erasureId, at) =>
+      write(() => {
+        records.readmit(workspace, erasureId, at);
+        return records.find(workspace, erasureId);
+      }),
+    hasErasures: (workspace) => read(() => records.hasAny(workspace)),
+    ...createTombReads(deps),
+  };
+}
+
+function createTombReads({
+  database,
+  records,
+  tombstones,
+  read,
+  write,
+}: Deps): Pick<Erasures, "tombstones" | "livingUids" | "buried" | "restoreErasure"> {
+  const findProfile = prepareFindProfile(database);
+  const page = database.prepare(
+    "SELECT tomb, uid FROM tombstones WHERE erasure = ? AND tomb > ? ORDER BY tomb LIMIT ?",
+  );
+  const bury = prepareBury(database);
+  return {
+    tombstones: async (workspace, keys) => {
+      const found = await eachInTurns(read, keys, (key) => [key, tombstones.of(workspace, key)] as const);
+      return new Map(found.flatMap(([key, tombstone]) => (tombstone === null ? [] : [[key, tombstone] as const])));
+    },
+    livingUids: async (workspace, uids) => {
+      const found = await eachInTurns(read, uids, (uid) => (findProfile(workspace, uid) === null ? [] : [uid]));
+      return new Set(found.flat());
+    },
+    buried: (workspace, erasureId, { limit, after }) =>
+      inTurns(read, limit, (last: Buried | undefined, most) => {
+        if (records.find(workspace, erasureId) === null) return [];
+        const rows = page.all([erasureId, last?.tomb ?? after ?? "", most]) as readonly (readonly [Tomb, Uid | null])[];
+        return rows.map(([tomb, uid]) => ({ tomb, uid }));
+      }),
+    restoreErasure: (workspace, erasure, buried) =>
+      write(() => {
+        records.insert({ ...erasure, workspace }, null, []);
+        if (records.find(workspace, erasure.erasureId) === null) return;
+        for (const { tomb, uid } of buried) bury(erasure.erasureId, tomb, uid);
+      }),
+  };
+}
+
+function prepareErase(deps: Deps, find: ReturnType<typeof prepareFind>) {
+  const { records } = deps;
+  const seal = prepareSeal(deps);
+  const takeApart = prepareTakeApart(deps.database, records, deps.tombOf);
+  return (...[workspace, request]: Parameters<Erasures["erase"]>): ErasureResult => {
+    const found = find(workspace, request.target);
+    if (found.kind === "unknown" || found.kind === "several") return found;
+    if (found.kind === "dead") {
+      if (request.suppress) records.suppress(found.erasure.erasureId);
+      return { kind: "repeated", erasure: records.find(workspace, found.erasure.erasureId)! };
+    }
+    if (request.revision !== null && request.revision !== revisionOf(found)) return { kind: "changed" };
+    const erasureId = seal(workspace, request, found);
+    return { kind: "erased", erasure: takeApart(workspace, erasureId, AT_ONCE)! };
+  };
+}
