@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { json, onym, useFolder } from "../support/cli.js";
+import { EMBEDDED } from "../support/servers/servers.js";
 import { startApp, textAt, useApp, type App, type TestWorkspace } from "../support/service/app.js";
 
 describe("onym export and onym import onym", () => {
@@ -15,7 +16,7 @@ describe("onym export and onym import onym", () => {
   let workspace: TestWorkspace;
   let number = 0;
   before(async () => {
-    other = await startApp();
+    other = await startApp(EMBEDDED);
   });
   after(() => other.close());
   beforeEach(async () => {

@@ -52,7 +52,8 @@ describe("Exports", () => {
     const { profileId, other } = await aWorld();
     const [first, second, ...rest] = await exported("profiles");
     assert.deepEqual(rest, []);
-    const shown = (await workspace.send("GET", `/v1/profiles/${profileId}`)).body;
+    const { body: shown, text } = await workspace.send("GET", `/v1/profiles/${profileId}`);
+    assert.equal(shown["profile_id"], profileId, text);
     assert.deepEqual(
       ["profile_id", "traits", "first_seen", "last_seen"].map((name) => first![name]),
       ["profile_id", "traits", "first_seen", "last_seen"].map((name) => shown[name]),

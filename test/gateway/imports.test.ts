@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createRandom } from "../support/random.js";
 import { at, listAt, startApp, textAt, useApp, type App, type TestWorkspace } from "../support/service/app.js";
+import { EMBEDDED } from "../support/servers/servers.js";
 import { NDJSON } from "../support/service/batch.js";
 
 const id = (namespace: string, value: string) => ({ namespace, value });
@@ -134,15 +135,21 @@ describe("An import of exports", () => {
   const source = useApp();
   let target: App;
   before(async () => {
-    target = await startApp();
+    target = await startApp(EMBEDDED);
   });
   after(() => target.close());
 
-  for (const seed of [1, 2, 3])
+  // On the servers the second way is from the embedded store to them.
+  for (const [seed, isBack] of [
+    [1, false],
+    [2, true],
+    [3, false],
+  ] as const)
     it(`into an empty workspace gives the same profiles, ids, links and counts (world ${seed})`, async () => {
-      const from = await source().workspace();
+      const [here, there] = isBack ? [target, source()] : [source(), target];
+      const from = await here.workspace();
       await aWorld(from, seed);
-      const into = await target.workspace();
+      const into = await there.workspace();
       assert.deepEqual((await into.send("POST", "/v1/imports")).body, { open: true, stands: [] });
       for (const kind of KINDS) {
         const lines = await exportOf(from, kind);
@@ -156,8 +163,17 @@ describe("An import of exports", () => {
       assert.deepEqual(await shownOf(into), wanted);
       // And what it exports is what was imported.
       for (const kind of KINDS) {
-        const without = (line: string): string =>
-          JSON.stringify({ ...(JSON.parse(line) as Line), position: undefined });
+        // Which events of a facet wait for their marks is another thing on each backend.
+        const settled = (one: unknown) => {
+          const facet = (one as Line)["facet"] as readonly unknown[] | undefined;
+          return { ...(one as Line), facet: facet?.slice(0, 4) };
+        };
+        const without = (text: string): string => {
+          const line = JSON.parse(text) as Line;
+          const identifiers =
+            line["type"] === "profile" ? listAt(line, "identifiers").map(settled) : line["identifiers"];
+          return JSON.stringify({ ...line, identifiers, position: undefined });
+        };
         const [again, first] = [await exportOf(into, kind), await exportOf(from, kind)];
         assert.deepEqual(again.map(without).toSorted(), first.map(without).toSorted(), kind);
       }

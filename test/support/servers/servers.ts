@@ -43,3 +43,6 @@ export function ownPlaces(servers: ServersUnderTest, name = `t-${randomUUID().sl
 /** What a service finds again that starts on the same folder: on real servers that is more than the folder. */
 export const placesOf = (folder: string): Settings =>
   SERVERS === null ? {} : ownPlaces(SERVERS, path.basename(folder));
+
+/** Settings of an embedded service beside the servers of this run: another installation, whose graph is another one too. */
+export const EMBEDDED: Settings = SERVERS === null ? {} : Object.fromEntries(NAMES.map((name) => [name, ""]));
