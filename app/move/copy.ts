@@ -1,3 +1,5 @@
+import type { Erasure } from "../../core/identity/erasure.js";
+import type { ErasureId } from "../../core/ids.js";
 import type { Copying } from "../../core/ports/copying.js";
 import { CATALOG_KINDS, catalogRows, loadCatalogRow } from "../../store/catalog-copying.js";
 import { createSumming, type Sum } from "./checksum.js";
@@ -24,6 +26,7 @@ interface Flow {
 
 /** Copies everything but the queue, then reads the copy again. What stands in the copy already stays. */
 export async function copyStores(from: Side, to: Side, progress: Progress): Promise<readonly Tally[]> {
+  await endErasures(from);
   const flows = [
     ...catalogFlows(from, to),
     ...flowsOf(from.backends.copying.graph, to.backends.copying.graph),
@@ -35,6 +38,20 @@ export async function copyStores(from: Side, to: Side, progress: Progress): Prom
   for (const [n, { kind, check }] of flows.entries())
     tallies.push({ kind, from: copied[n]!, to: await check((rows) => progress(`comparing ${kind}`, rows)) });
   return tallies;
+}
+
+const ERASED_AT_ONCE = 1_000;
+
+/** A profile that is half taken apart is no row of any kind. */
+async function endErasures({ backends: { graph } }: Side): Promise<void> {
+  for (let after: ErasureId | null = null; ;) {
+    const found: readonly Erasure[] = await graph.openErasures({ limit: ROWS_PER_PAGE, after });
+    for (const { workspace, erasureId } of found)
+      while ((await graph.continueErasure(workspace, erasureId, ERASED_AT_ONCE))?.isGone === false);
+    const last = found.at(-1);
+    if (last === undefined) return;
+    after = last.erasureId;
+  }
 }
 
 function catalogFlows({ backends: from }: Side, { backends: to }: Side): readonly Flow[] {

@@ -1,5 +1,17 @@
 import type { DropReason, Identifier, Instant } from "../event/event.js";
-import type { ChangeId, EventId, ForbiddenPairId, KeyId, ProfileId, SchemaId, Uid, WorkspaceId } from "../ids.js";
+import type {
+  ChangeId,
+  ErasureId,
+  EventId,
+  ForbiddenPairId,
+  KeyId,
+  ProfileId,
+  SchemaId,
+  Tomb,
+  Uid,
+  WorkspaceId,
+} from "../ids.js";
+import type { Buried, Erasure } from "../identity/erasure.js";
 import type { Change, Evidence, ForbiddenPair } from "../identity/model.js";
 import type { DeadLetter } from "./event-store.js";
 
@@ -48,6 +60,8 @@ export interface IdentifierRow {
   readonly profileId: ProfileId;
   readonly unlinked: { readonly at: number; readonly by: ChangeId } | null;
   readonly isShared: boolean;
+  /** It was erased before. */
+  readonly isReturned: boolean;
   /** As it is stored. */
   readonly seenWith: readonly string[];
 }
@@ -77,6 +91,26 @@ export interface SubjectRow {
   readonly uid: Uid;
 }
 
+/** The record of an erasure that is not under way: `continueErasure` ends it before a dump. */
+export interface ErasureRow {
+  readonly workspace: WorkspaceId;
+  readonly erasure: Omit<Erasure, "identifiers">;
+  /** By namespace, sorted. */
+  readonly counts: readonly (readonly [namespace: string, count: number])[];
+}
+
+export interface TombstoneRow extends Buried {
+  readonly workspace: WorkspaceId;
+  readonly erasureId: ErasureId;
+}
+
+/** A record names an identifier that it is not about. */
+export interface MentionRow {
+  readonly workspace: WorkspaceId;
+  readonly changeId: ChangeId;
+  readonly tomb: Tomb;
+}
+
 export interface GraphRows {
   readonly changes: ChangeRow;
   readonly profiles: ProfileRow;
@@ -84,6 +118,9 @@ export interface GraphRows {
   readonly links: LinkRow;
   readonly forbiddenPairs: ForbiddenPairRow;
   readonly subjects: SubjectRow;
+  readonly erasures: ErasureRow;
+  readonly tombstones: TombstoneRow;
+  readonly mentions: MentionRow;
 }
 
 export interface EventRow {

@@ -92,10 +92,12 @@ function changeOf(row: ChangeRow): Change {
     changeId,
     at,
     evidence: { source, keyId, at: askedAt ?? at },
-    ...namesInRecord(identifiers, dropped),
+    // In the order of all engines: a copy is compared by its text.
+    identifiers: identifiers.map(named),
     outcome,
     before,
     after,
+    dropped: (dropped ?? []).map(droppedOf),
     rule,
     reverts,
   };

@@ -54,6 +54,9 @@ export const graphCopyingContract: Contract<CopiedGraph> = {
     assert.ok(given.links.some(({ removedAt }) => removedAt !== null));
     assert.ok(given.forbiddenPairs.length > 0);
     assert.ok(given.identifiers.some(({ unlinked }) => unlinked !== null));
+    assert.ok(given.identifiers.some(({ isReturned }) => isReturned));
+    assert.deepEqual([given.erasures.length, given.tombstones.length], [1, 2]);
+    assert.ok(given.mentions.length > 0);
     await loadAll(port.copying, given);
     const standing = await reopen();
     const dumped = ofWorkspaces(await dumpAll(standing.copying, 500), workspaces);

@@ -6,7 +6,17 @@ import { withOneRetry, withOneRetryLocked } from "../failure.js";
 import { loadsOf } from "./loads.js";
 import { DUMPS } from "./rows.js";
 
-export const GRAPH_KINDS = ["changes", "profiles", "identifiers", "links", "forbiddenPairs", "subjects"] as const;
+export const GRAPH_KINDS = [
+  "changes",
+  "profiles",
+  "identifiers",
+  "links",
+  "forbiddenPairs",
+  "subjects",
+  "erasures",
+  "tombstones",
+  "mentions",
+] as const;
 
 /** So much one statement writes; the rest follows in others. */
 const ROWS_PER_STEP = 1_000;

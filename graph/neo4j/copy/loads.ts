@@ -5,6 +5,7 @@ import { pairKey } from "../../../core/identity/model.js";
 import type { GraphRows, LinkRow } from "../../../core/ports/copying.js";
 import { changeParameters, sourceOf } from "../changes.js";
 import { type Client, type Parameters, whole } from "../client.js";
+import { erasureParameters } from "../erasure/rows.js";
 import * as cypher from "../cypher/copy.js";
 import { withOneRetry } from "../failure.js";
 import { linkKey } from "../snapshot.js";
@@ -52,18 +53,21 @@ const LOADS: Loads = {
     return { statement: cypher.LOAD_PROFILES, q: { profiles }, count: rows.length };
   },
   identifiers: async (_, rows) => {
-    const identifiers = rows.map(({ workspace, uid, identifier, profileId, unlinked, isShared, seenWith }) => ({
-      key: identifierKey(workspace, identifier),
-      uid,
-      ws: workspace,
-      ns: identifier.namespace,
-      value: identifier.value,
-      profile: profileId,
-      unlinked_at: unlinked === null ? null : whole(unlinked.at),
-      unlinked_by: unlinked?.by ?? null,
-      is_shared: isShared,
-      seen_with: seenWith.length === 0 ? null : seenWith,
-    }));
+    const identifiers = rows.map(
+      ({ workspace, uid, identifier, profileId, unlinked, isShared, isReturned, seenWith }) => ({
+        key: identifierKey(workspace, identifier),
+        uid,
+        ws: workspace,
+        ns: identifier.namespace,
+        value: identifier.value,
+        profile: profileId,
+        unlinked_at: unlinked === null ? null : whole(unlinked.at),
+        unlinked_by: unlinked?.by ?? null,
+        is_shared: isShared,
+        is_returned: isReturned,
+        seen_with: seenWith.length === 0 ? null : seenWith,
+      }),
+    );
     return { statement: cypher.LOAD_IDENTIFIERS, q: { identifiers }, count: rows.length };
   },
   links: async (client, rows) => {
@@ -96,6 +100,20 @@ const LOADS: Loads = {
   subjects: async (_, rows) => {
     const subjects = rows.map(({ changeId, uid }) => ({ change: changeId, uid }));
     return { statement: cypher.LOAD_SUBJECTS, q: { subjects }, count: rows.length };
+  },
+  erasures: async (_, rows) => {
+    const erasures = rows.map(({ erasure, counts }) =>
+      erasureParameters({ ...erasure, identifiers: new Map(counts) }, []),
+    );
+    return { statement: cypher.LOAD_ERASURES, q: { erasures }, count: rows.length };
+  },
+  tombstones: async (_, rows) => {
+    const tombstones = rows.map(({ workspace, erasureId, tomb, uid }) => ({ ws: workspace, id: erasureId, tomb, uid }));
+    return { statement: cypher.LOAD_TOMBSTONES, q: { tombstones }, count: rows.length };
+  },
+  mentions: async (_, rows) => {
+    const mentions = rows.map(({ changeId, tomb }) => ({ change: changeId, tomb }));
+    return { statement: cypher.LOAD_MENTIONS, q: { mentions }, count: rows.length };
   },
 };
 

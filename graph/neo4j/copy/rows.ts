@@ -1,8 +1,18 @@
 import type { GraphRows } from "../../../core/ports/copying.js";
-import type { ChangeId, ForbiddenPairId, KeyId, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
+import type {
+  ChangeId,
+  ErasureId,
+  ForbiddenPairId,
+  KeyId,
+  ProfileId,
+  Tomb,
+  Uid,
+  WorkspaceId,
+} from "../../../core/ids.js";
 import type { Source } from "../../../core/identity/model.js";
 import { changesOf } from "../changes.js";
 import type { Row } from "../client.js";
+import { erasureOf } from "../erasure/rows.js";
 import * as cypher from "../cypher/copy.js";
 
 type Dumps = {
@@ -28,10 +38,11 @@ export const DUMPS: Dumps = {
   identifiers: {
     statement: cypher.DUMP_IDENTIFIERS,
     read: (row) => {
-      const [uid, workspace, namespace, value, profileId, at, by, isShared, seenWith] = row as IdentifierColumns;
+      const [uid, workspace, namespace, value, profileId, at, by, isShared, isReturned, seenWith] =
+        row as IdentifierColumns;
       const unlinked = at === null || by === null ? null : { at, by };
       const identifier = { namespace, value };
-      return [{ workspace, uid, identifier, profileId, unlinked, isShared, seenWith: seenWith ?? [] }];
+      return [{ workspace, uid, identifier, profileId, unlinked, isShared, isReturned, seenWith: seenWith ?? [] }];
     },
   },
   links: {
@@ -58,6 +69,28 @@ export const DUMPS: Dumps = {
       return uids.map((uid) => ({ workspace, changeId, uid }));
     },
   },
+  erasures: {
+    statement: cypher.DUMP_ERASURES,
+    read: ([, columns]) => {
+      const { identifiers, ...erasure } = erasureOf([columns]);
+      const counts = [...identifiers].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      return [{ workspace: erasure.workspace, erasure, counts }];
+    },
+  },
+  tombstones: {
+    statement: cypher.DUMP_TOMBSTONES,
+    read: (row) => {
+      const [, workspace, erasureId, tomb, uid] = row as readonly [string, WorkspaceId, ErasureId, Tomb, Uid | null];
+      return [{ workspace, erasureId, tomb, uid }];
+    },
+  },
+  mentions: {
+    statement: cypher.DUMP_MENTIONS,
+    read: (row) => {
+      const [changeId, workspace, tombs] = row as readonly [ChangeId, WorkspaceId, readonly Tomb[]];
+      return tombs.map((tomb) => ({ workspace, changeId, tomb }));
+    },
+  },
 };
 
 type ProfileColumns = readonly [
@@ -77,6 +110,7 @@ type IdentifierColumns = readonly [
   unlinkedAt: number | null,
   unlinkedBy: ChangeId | null,
   isShared: boolean,
+  isReturned: boolean,
   seenWith: readonly string[] | null,
 ];
 type LinkColumns = readonly [

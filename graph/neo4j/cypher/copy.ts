@@ -2,6 +2,7 @@
  * What dumps and loads say: each reads a page by the index of a unique id, and writes only what does not stand. A dump runs while nobody
  * writes, or is content with what each page sees.
  */
+import { ERASURE, ON_CREATE_ERASURE } from "./erasure.js";
 import { CHANGE } from "./reads.js";
 import { NEW_CHANGE } from "./writes.js";
 
@@ -21,7 +22,8 @@ export const DUMP_PROFILES = page("MATCH (p:Profile)", "p.id", "p.ws, p.size, p.
 export const DUMP_IDENTIFIERS = page(
   "MATCH (i:Identifier)",
   "i.uid",
-  `i.ws, i.ns, i.value, [(i)-[:OF]->(p) | p.id][0], i.unlinked_at.epochMillis, i.unlinked_by, i:SharedIdentifier, i.seen_with`,
+  `i.ws, i.ns, i.value, [(i)-[:OF]->(p) | p.id][0], i.unlinked_at.epochMillis, i.unlinked_by, i:SharedIdentifier, i:Returned,
+  i.seen_with`,
 );
 
 export const DUMP_LINKS = page(
@@ -38,6 +40,40 @@ export const DUMP_FORBIDDEN_PAIRS = page(
 
 /** A page of changes, with all that each is about. */
 export const DUMP_SUBJECTS = page("MATCH (c:Change)", "c.id", "c.ws, [(c)-[:ABOUT]->(i) | i.uid]");
+
+export const DUMP_ERASURES = page("MATCH (e:Erasure)", "e.id", ERASURE);
+
+export const DUMP_TOMBSTONES = page(
+  "MATCH (t:Tombstone)",
+  "t.erasure + ' ' + t.tomb",
+  "t.ws, t.erasure, t.tomb, t.uid",
+);
+
+/** A page of changes, with all that each mentions. */
+export const DUMP_MENTIONS = page("MATCH (c:Change)", "c.id", "c.ws, [(c)-[:NAMES]->(m) | m.tomb]");
+
+export const LOAD_ERASURES = `CYPHER replan=skip
+UNWIND $q.erasures AS r
+MERGE (w:Workspace {id: r.ws})
+SET w.erased = true
+MERGE (e:Erasure {id: r.id})
+${ON_CREATE_ERASURE.replaceAll("$q.", "r.")}
+RETURN count(*)`;
+
+export const LOAD_TOMBSTONES = `CYPHER replan=skip
+UNWIND $q.tombstones AS t
+MATCH (e:Erasure {id: t.id}) USING INDEX SEEK e:Erasure(id)
+MERGE (old:Tombstone {erasure: t.id, tomb: t.tomb})
+ON CREATE SET old.uid = t.uid, old.ws = t.ws
+MERGE (old)-[:LEFT_BY]->(e)
+RETURN count(*)`;
+
+export const LOAD_MENTIONS = `CYPHER replan=skip
+UNWIND $q.mentions AS mention
+MATCH (c:Change {id: mention.change}) USING INDEX SEEK c:Change(id)
+MERGE (m:Mention {tomb: mention.tomb})
+MERGE (c)-[:NAMES]->(m)
+RETURN count(*)`;
 
 export const LOAD_CHANGES = `CYPHER replan=skip
 UNWIND $q.changes AS c
@@ -60,6 +96,7 @@ MERGE (i:Identifier {key: m.key})
 ON CREATE SET i.uid = m.uid, i.ws = m.ws, i.ns = m.ns, i.value = m.value, i.seen_with = m.seen_with, i.unlinked_by = m.unlinked_by,
   i.unlinked_at = CASE WHEN m.unlinked_at IS NULL THEN null ELSE datetime({epochMillis: m.unlinked_at}) END
 FOREACH (_ IN CASE WHEN m.is_shared THEN [1] ELSE [] END | SET i:SharedIdentifier)
+FOREACH (_ IN CASE WHEN m.is_returned THEN [1] ELSE [] END | SET i:Returned)
 FOREACH (_ IN CASE WHEN EXISTS { (i)-[:OF]->() } THEN [] ELSE [1] END | CREATE (i)-[:OF {hub: p.hub, uid: i.uid}]->(p))
 RETURN count(*)`;
 

@@ -42,7 +42,7 @@ CALL () {
 RETURN id
 LIMIT 1`;
 
-const ERASURE = `[e.id, e.ws, e.erased_at.epochMillis, e.key_id, e.profile, e.counts, e.suppress, e.readmitted_at.epochMillis,
+export const ERASURE = `[e.id, e.ws, e.erased_at.epochMillis, e.key_id, e.profile, e.counts, e.suppress, e.readmitted_at.epochMillis,
   e.links, e.changes, e.gone, e.rev, e.removed, e.cursor, e.late_events, e.late_last_at.epochMillis,
   e.completed_at.epochMillis, e.strangers]`;
 
@@ -80,17 +80,19 @@ RETURN w.id`;
 
 const dateOf = (ms: string): string => `CASE WHEN ${ms} IS NULL THEN null ELSE datetime({epochMillis: ${ms}}) END`;
 
-/** Also tells the workspace that it has erasures: nobody writes there any more without looking at tombstones. */
-export const WRITE_ERASURE = `CYPHER replan=skip
-MERGE (w:Workspace {id: $q.ws})
-SET w.erased = true
-MERGE (e:Erasure {id: $q.id})
-ON CREATE SET e.ws = $q.ws, e.erased_at = datetime({epochMillis: $q.erased_at}), e.key_id = $q.key_id, e.profile = $q.profile,
+export const ON_CREATE_ERASURE = `ON CREATE SET e.ws = $q.ws, e.erased_at = datetime({epochMillis: $q.erased_at}), e.key_id = $q.key_id, e.profile = $q.profile,
   e.counts = $q.counts, e.suppress = $q.suppress, e.readmitted_at = ${dateOf("$q.readmitted_at")}, e.links = $q.links,
   e.changes = $q.changes, e.gone = $q.gone, e.rev = $q.rev, e.removed = $q.removed, e.cursor = $q.cursor,
   e.late_events = $q.late_events, e.late_last_at = ${dateOf("$q.late_last_at")},
   e.completed_at = ${dateOf("$q.completed_at")}, e.open = CASE WHEN $q.completed_at IS NULL THEN true ELSE null END,
   e.strangers = $q.strangers`;
+
+/** Also tells the workspace that it has erasures: nobody writes there any more without looking at tombstones. */
+export const WRITE_ERASURE = `CYPHER replan=skip
+MERGE (w:Workspace {id: $q.ws})
+SET w.erased = true
+MERGE (e:Erasure {id: $q.id})
+${ON_CREATE_ERASURE}`;
 
 export const BURY = `CYPHER replan=skip
 MATCH (e:Erasure {id: $q.id}) USING INDEX SEEK e:Erasure(id)

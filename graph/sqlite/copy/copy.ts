@@ -6,9 +6,20 @@ import type { Copying, GraphRows } from "../../../core/ports/copying.js";
 import { EMPTY_PLAN } from "../../rules/working-state.js";
 import { prepareChangeWriter, prepareFindChange } from "../changes.js";
 import { changeBytes, countsText, forbiddenText, keyBlob, seenWithBlob } from "../encoding.js";
+import { prepareErasureLoads } from "./erasures.js";
 import { prepareDumps } from "./rows.js";
 
-export const GRAPH_KINDS = ["changes", "profiles", "identifiers", "links", "forbiddenPairs", "subjects"] as const;
+export const GRAPH_KINDS = [
+  "changes",
+  "profiles",
+  "identifiers",
+  "links",
+  "forbiddenPairs",
+  "subjects",
+  "erasures",
+  "tombstones",
+  "mentions",
+] as const;
 
 type Loads = { readonly [K in keyof GraphRows]: (row: GraphRows[K]) => void };
 
@@ -32,7 +43,8 @@ function prepareLoads(database: Database): Loads {
     "INSERT INTO components (ws, profile_id, size, rev, counts, forbidden) VALUES (?, ?, ?, ?, ?, ?)",
   );
   const addIdentifier = database.prepare(
-    `INSERT INTO identifiers (key, uid, component, unlinked_at, unlinked_by, shared, seen_with) VALUES (?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO identifiers (key, uid, component, unlinked_at, unlinked_by, shared, seen_with, returned)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO NOTHING`,
   );
   const addLink = database.prepare(
@@ -56,7 +68,7 @@ function prepareLoads(database: Database): Loads {
       const forbidden = forbiddenText({ counts: new Map(), forbidden: row.forbidden });
       addProfile.run([workspace, profileId, size, rev, counts, forbidden]);
     },
-    identifiers: ({ workspace, uid, identifier, profileId, unlinked, isShared, seenWith }) => {
+    identifiers: ({ workspace, uid, identifier, profileId, unlinked, isShared, isReturned, seenWith }) => {
       const component = named(componentOf.get([workspace, profileId]), "profile");
       const key = keyBlob(identifierKey(workspace, identifier));
       const marks = [
@@ -64,6 +76,7 @@ function prepareLoads(database: Database): Loads {
         unlinked === null ? null : changeBytes(unlinked.by),
         isShared ? workspace : null,
         seenWith.length === 0 ? null : seenWithBlob(seenWith as Parameters<typeof seenWithBlob>[0]),
+        isReturned ? 1 : null,
       ];
       addIdentifier.run([key, uid, component, ...marks]);
     },
@@ -77,6 +90,7 @@ function prepareLoads(database: Database): Loads {
       addPair.run([workspace, forbiddenPairId, ...ends, changeBytes(changeId), keyId, at]);
     },
     subjects: ({ changeId, uid }) => void addSubject.run([rowOf(uid), changeBytes(changeId)]),
+    ...prepareErasureLoads(database),
   };
 }
 

@@ -4,6 +4,7 @@ import type { ChangeId, ForbiddenPairId, KeyId, ProfileId, Uid, WorkspaceId } fr
 import type { Source } from "../../../core/identity/model.js";
 import type { Copied, CopyPage, GraphRows } from "../../../core/ports/copying.js";
 import { prepareFindChange } from "../changes.js";
+import { copied, prepareErasureDumps } from "./erasures.js";
 import { changeIdOf, countsOf, forbiddenOf, keyOf, seenWithOf } from "../encoding.js";
 
 type Dump<K extends keyof GraphRows> = (page: CopyPage) => Copied<GraphRows[K]>;
@@ -16,7 +17,7 @@ export function prepareDumps(database: Database): { readonly [K in keyof GraphRo
     "SELECT id, ws, profile_id, size, rev, counts, forbidden FROM components WHERE id > ? ORDER BY id LIMIT ?",
   );
   const identifiers = database.prepare(
-    `SELECT i.id, c.ws, i.uid, i.key, c.profile_id, i.unlinked_at, i.unlinked_by, i.shared, i.seen_with
+    `SELECT i.id, c.ws, i.uid, i.key, c.profile_id, i.unlinked_at, i.unlinked_by, i.shared, i.returned, i.seen_with
      FROM identifiers i JOIN components c ON c.id = i.component WHERE i.id > ? ORDER BY i.id LIMIT ?`,
   );
   const links = database.prepare(
@@ -49,10 +50,15 @@ export function prepareDumps(database: Database): { readonly [K in keyof GraphRo
       }),
     identifiers: ({ after, limit }) =>
       copied(identifiers.all([Number(after ?? 0), limit]), limit, (row) => {
-        const [id, workspace, uid, key, profileId, at, by, shared, seenWith] = row as IdentifierColumns;
+        const [id, workspace, uid, key, profileId, at, by, shared, returned, seenWith] = row as IdentifierColumns;
         const unlinked = at === null || by === null ? null : { at, by: changeOf(by) };
         const identifier = identifierOf(keyOf(key));
-        const marks = { unlinked, isShared: shared !== null, seenWith: seenWithOf(seenWith) };
+        const marks = {
+          unlinked,
+          isShared: shared !== null,
+          isReturned: returned !== null,
+          seenWith: seenWithOf(seenWith),
+        };
         return [`${id}`, { workspace, uid, identifier, profileId, ...marks }];
       }),
     links: ({ after, limit }) =>
@@ -78,6 +84,7 @@ export function prepareDumps(database: Database): { readonly [K in keyof GraphRo
         return [`${id} ${bytes.toString("hex")}`, { workspace, changeId: changeOf(bytes), uid }];
       });
     },
+    ...prepareErasureDumps(database),
   };
 }
 
@@ -91,6 +98,7 @@ type IdentifierColumns = readonly [
   unlinkedAt: number | null,
   unlinkedBy: Buffer | null,
   shared: string | null,
+  returned: number | null,
   seenWith: Buffer | null,
 ];
 type LinkColumns = readonly [
@@ -112,12 +120,3 @@ type PairColumns = readonly [WorkspaceId, ForbiddenPairId, Buffer, Buffer, Buffe
 const changeOf = (bytes: Buffer): ChangeId => changeIdOf(bytes.toString("hex"));
 const sorted = (counts: ReadonlyMap<string, number>) => [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
 const twoNumbers = (after: string | null): readonly number[] => (after ?? "0 0").split(" ").map(Number);
-
-function copied<Row>(
-  found: readonly (readonly unknown[])[],
-  limit: number,
-  read: (row: readonly unknown[]) => readonly [place: string, row: Row],
-): Copied<Row> {
-  const rows = found.map(read);
-  return { rows: rows.map(([, row]) => row), next: found.length < limit ? null : rows.at(-1)![0] };
-}

@@ -2,7 +2,9 @@ import type { Copying } from "../../../core/ports/copying.js";
 import { createSqliteGraphCopying } from "../../../graph/sqlite/copy/copy.js";
 import { createSqliteGraph } from "../../../graph/sqlite/graph.js";
 import { checkPrograms } from "../trust/programs.js";
-import { openGraphDatabase } from "../identity/fixtures.js";
+import { erase, finish } from "../identity/erasures.js";
+import { anAssertion, anIdentifier, aWorkspace, openGraphDatabase, step } from "../identity/fixtures.js";
+import { aChange, record } from "../identity/plans.js";
 import { temporaryFolder } from "../backends.js";
 import { tombOf } from "../builders.js";
 
@@ -45,11 +47,16 @@ export const sorted = <Rows>(all: Dumped<Rows>): Readonly<Record<string, readonl
     ]),
   );
 
-/** What random programs leave in a graph: merges, splits, removed links, forbidden pairs, marks. */
+/** What random programs leave in a graph: merges, splits, removed links, forbidden pairs, marks; and an erasure. */
 export async function aRandomGraph(programs: number) {
   const folder = await temporaryFolder();
   const database = openGraphDatabase(`${folder}/onym.db`);
   const port = createSqliteGraph({ database, tombOf });
   await checkPrograms(port, programs);
+  const workspace = aWorkspace();
+  await step(port, workspace, anAssertion("ann", "bob"), anAssertion("cat"));
+  await record(port, workspace, aChange({ identifiers: [anIdentifier("ann"), anIdentifier("never seen")] }));
+  await finish(port, await erase(port, workspace, anIdentifier("bob")));
+  await step(port, workspace, anAssertion("ann", "cat"));
   return { port, copying: createSqliteGraphCopying({ database }), close: () => database.close() };
 }
