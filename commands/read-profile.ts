@@ -3,11 +3,10 @@ import { AppError } from "../core/errors.js";
 import type { Identifier } from "../core/event/event.js";
 import type { Member, ProfileRef } from "../core/identity/model.js";
 import { admit } from "../core/identity/namespaces.js";
-import { isUuid, type EventId, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
+import { isUuid, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
 import { valueOf, type Facet, type Scalar } from "../core/profile/facet.js";
 import { emptyFacet, addFacets } from "../core/profile/fold.js";
 import { requireReadable, withoutBlocked } from "./admit-identifiers.js";
-import { isSettled } from "./read-event.js";
 import type { Services, TakeBytes } from "./services.js";
 
 /** The live profile that any id, current or retired, names. An unknown and a foreign one look the same. */
@@ -254,7 +253,7 @@ function* inGroups<Found extends readonly [ProfileId, { readonly size: number }]
 }
 
 /** Those that can be known at all, as they are stored. */
-async function admitKnown(
+export async function admitKnown(
   { catalog }: Pick<Services, "catalog">,
   workspace: WorkspaceId,
   asked: readonly Identifier[],
@@ -264,42 +263,4 @@ async function admitKnown(
   // A value that is not an e-mail address was never stored, so it is unknown.
   requireReadable(admissions.map(({ errors }) => ({ errors, invalid: [] })));
   return admissions.flatMap(({ identifiers: [stored] }, i) => (stored ? [{ stored, asked: asked[i]! }] : []));
-}
-
-/** So many of a profile's last changes are looked at for events that are still to be folded. */
-const CHANGES_LOOKED_AT = 10;
-
-/** Resolves when all the identifiers are known and the events that made them so are folded, or when the seconds are over. */
-export async function waitUntilFolded(
-  services: Pick<Services, "catalog" | "identity" | "events" | "waiting">,
-  workspace: WorkspaceId,
-  asked: readonly Identifier[],
-  seconds: number,
-): Promise<void> {
-  if (seconds === 0) return;
-  const known = await admitKnown(services, workspace, asked);
-  const stored = known.map((one) => one.stored);
-  await services.waiting.until(
-    workspace,
-    () => areFolded(services, workspace, stored),
-    (isDone) => isDone,
-    seconds,
-  );
-}
-
-async function areFolded(
-  { identity, events }: Pick<Services, "identity" | "events">,
-  workspace: WorkspaceId,
-  identifiers: readonly Identifier[],
-): Promise<boolean> {
-  const refs = await identity.lookup(workspace, identifiers);
-  if (refs.includes(null)) return false;
-  for (const profileId of new Set(refs.map((ref) => ref!.profileId))) {
-    const changes = await identity.history(workspace, profileId, { limit: CHANGES_LOOKED_AT, before: null });
-    for (const { source } of changes.map(({ evidence }) => evidence)) {
-      const event = isUuid(source) ? await events.find(workspace, source as EventId) : null;
-      if (event !== null && !isSettled(event)) return false;
-    }
-  }
-  return true;
 }

@@ -6,12 +6,12 @@ import {
   readProfile,
   requireProfile,
   requireRef,
-  waitUntilFolded,
   type Profile,
 } from "../../commands/read-profile.js";
 import { PAGE_BYTES_MAX } from "../../commands/read-event.js";
 import { openMemberships, type Memberships } from "../../commands/audiences/memberships.js";
 import type { Caller, Services } from "../../commands/services.js";
+import { waitUntilFolded } from "../../commands/wait-until-folded.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { showInstant } from "../../core/event/time.js";
 import type { EventId, Uid } from "../../core/ids.js";
