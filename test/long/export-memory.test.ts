@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import http from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { WorkspaceId } from "../../core/ids.js";
+import { anEvent } from "../support/builders.js";
+import { SCALE, tell } from "../support/random.js";
+import { useApp } from "../support/service/app.js";
+
+const MIB = 1_048_576;
+const PAYLOAD_BYTES = 50_000;
+const EVENTS = 400 * SCALE;
+/** What streams and the driver may hold at a time; far less than what the answer has. */
+const MORE_MAX = 24 * MIB;
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+/** Of buffers and of the heap, after what is not needed any more is gone. */
+function held(): number {
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+describe("An export of a large store to a slow reader", () => {
+  const app = useApp({});
+
+  it(`keeps the memory of the process where it was, over ${(EVENTS * PAYLOAD_BYTES) / MIB} MiB`, async () => {
+    const workspace = await app().workspace();
+    const payload = Buffer.from(JSON.stringify({ filler: "x".repeat(PAYLOAD_BYTES) }));
+    for (let n = 0; n < EVENTS; n += 20)
+      await app().service.backends.events.insert(
+        workspace.id as WorkspaceId,
+        Array.from({ length: 20 }, () => anEvent({ workspace: workspace.id as WorkspaceId, payload })),
+      );
+    const headers = { Authorization: `Bearer ${await workspace.key("admin")}`, "Accept-Encoding": "identity" };
+    const before = held();
+    const request = http.get(`${app().url}/v1/exports/events`, { headers });
+    const [response] = (await once(request, "response")) as [http.IncomingMessage];
+    let [bytes, most, sinceRest] = [0, 0, 0];
+    let tail = "";
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      sinceRest += chunk.length;
+      tail = (tail + chunk.toString("latin1")).slice(-200);
+      if (sinceRest < MIB) continue;
+      sinceRest = 0;
+      await sleep(5);
+      most = Math.max(most, held() - before);
+    }
+    tell(`${Math.round(bytes / MIB)} MiB read, at most ${Math.round(most / MIB)} MiB more held`);
+    assert.ok(tail.endsWith(`{"type":"end","complete":true,"lines":${EVENTS}}\n`), tail);
+    assert.ok(bytes > EVENTS * PAYLOAD_BYTES);
+    assert.ok(most < MORE_MAX, `${Math.round(most / MIB)} MiB more held`);
+  });
+});
