@@ -23,10 +23,12 @@ export async function takenBy(graph: Reads, workspace: WorkspaceId, change: Chan
   for (let next = 0; next < gone.length; next += PAIRS_PER_READ) {
     const some = gone.slice(next, next + PAIRS_PER_READ);
     const pairs = some.map(({ pair }) => pair);
-    const { removed } = await graph.read(workspace, readSetWith({ keys: pairs.flat(), pairs }, NO_RULES));
+    const want = readSetWith({ keys: [...new Set(pairs.flat())], pairs }, NO_RULES);
+    const { identifiers, removed } = await graph.read(workspace, want);
     for (const { pair, changeId: assertedBy } of some) {
       const standing = removed.get(pairKey(...pair));
-      if (standing?.by !== changeId) continue;
+      // An end that is being erased is not shown any more.
+      if (standing?.by !== changeId || !pair.every((key) => identifiers.has(key))) continue;
       const [from, to] = [identifierOf(pair[0]), identifierOf(pair[1])];
       links.push({ from, to, changeId: assertedBy, by: changeId, at: standing.at });
     }
