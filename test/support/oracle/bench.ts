@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type http from "node:http";
 import type { Identifier } from "../../../core/event/event.js";
-import { nameOf } from "../trust/model.js";
+import type { Name } from "../trust/model.js";
 import type { Random } from "../random.js";
-import { listAt, textAt, type Answer, type App, type TestWorkspace } from "../service/app.js";
+import { at, listAt, textAt, type Answer, type App, type TestWorkspace } from "../service/app.js";
 import type { Merge } from "./profile.js";
 import type { Mode, SchemaName } from "./program.js";
 import { createTruth, type Truth } from "./truth.js";
@@ -189,6 +189,12 @@ export function bindAll(bench: Bench, models: readonly string[], reals: readonly
   for (const [i, real] of left.toSorted().entries()) bind(bench, open.toSorted()[i]!, real);
 }
 
+/** One that was erased since has no value any more. */
+export const nameIn = (one: unknown): Name =>
+  at(one, "erased") === true
+    ? `${textAt(one, "namespace")}:(erased)`
+    : `${textAt(one, "namespace")}:${textAt(one, "value")}`;
+
 /** An e-mail address is one however it is written. */
 const spelled = (name: string): string => (name.includes("@") ? name.toLowerCase().replaceAll(" ", "") : name);
 
@@ -198,8 +204,8 @@ export const showDropped = (list: readonly unknown[]): readonly string[] =>
       const rule = textAt(one, "rule");
       const pair = (one as { readonly from?: Identifier; readonly to?: Identifier }).from;
       if (pair === undefined)
-        return `${spelled(nameOf((one as { readonly identifier: Identifier }).identifier))} ${rule}`;
-      const sides = [pair, (one as { readonly to: Identifier }).to].map(nameOf).toSorted();
+        return `${spelled(nameIn((one as { readonly identifier: Identifier }).identifier))} ${rule}`;
+      const sides = [pair, (one as { readonly to: Identifier }).to].map(nameIn).toSorted();
       return `${sides.join(" ")} ${rule}`;
     })
     .toSorted();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { at, listAt, textAt } from "../service/app.js";
 import { identifierOfName } from "../trust/model.js";
-import { bind, bindAll, pages, showDropped, type Bench } from "./bench.js";
+import { bind, bindAll, nameIn, pages, showDropped, type Bench } from "./bench.js";
 
 /** The records of changes are those of the model, in its order. Then the service's ids of all of them are known. */
 export async function alignChanges(bench: Bench): Promise<void> {
@@ -25,5 +25,4 @@ export async function alignChanges(bench: Bench): Promise<void> {
   }
 }
 
-const nameIn = (one: unknown): string => `${textAt(one, "namespace")}:${textAt(one, "value")}`;
 const showName = (name: string): string => nameIn(identifierOfName(name));

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { at, listAt, textAt } from "../service/app.js";
 import { isShared } from "../trust/assertions.js";
 import { identifierOfName, nameOf, pairName, type Name } from "../trust/model.js";
-import { ask, bind, pages, postPages, showDropped, type Bench } from "./bench.js";
+import { ask, bind, nameIn, pages, postPages, showDropped, type Bench } from "./bench.js";
 import { alignChanges } from "./changes.js";
 import { IDENTIFIERS } from "./draw.js";
+import { checkErasures } from "./erase.js";
 import { SCHEMA_OF } from "./draw-rule.js";
 import { effectiveOf, inOrder, type ShownProfile } from "./profile.js";
 import { holds, type RuleEvent } from "./rule.js";
@@ -23,8 +24,6 @@ export interface Rest {
   readonly receivedAt: ReceivedAt;
 }
 
-const nameIn = (one: unknown): Name => `${textAt(one, "namespace")}:${textAt(one, "value")}`;
-
 /** Compares all that can be read with what must be true. Throws at the first difference. */
 export async function checkAll(bench: Bench, rules: readonly object[]): Promise<void> {
   const listed = (await pages(bench, "/v1/profiles", "profiles", 3)) as readonly ShownProfile[];
@@ -37,6 +36,7 @@ export async function checkAll(bench: Bench, rules: readonly object[]): Promise<
   for (const rule of rules) await checkSearch(bench, rest, rule);
   for (const trait of ["city", "spent", "tags"]) await checkTop(bench, rest, trait);
   await checkLists(bench);
+  await checkErasures(bench);
   await alignChanges(bench);
 }
 

@@ -89,6 +89,8 @@ const ALWAYS: Weighted = [
   ],
   [3, ({ random }) => ({ kind: "enable", schema: random.pick(NOTES), isOn: random.below(3) > 0 })],
   [3, ({ random }) => ({ kind: "backfill", schema: random.pick(NOTES), enables: random.below(4) > 0 })],
+  [4, (drawing) => drawErase(drawing)],
+  [2, ({ random }) => ({ kind: "readmit", of: random.below(2) })],
   [2, (drawing) => (drawing.hasShared ? drawClock(drawing.random) : { kind: "move" })],
   [5, ({ random }) => ({ kind: "look", who: shuffled(IDENTIFIERS, random).slice(0, 1 + random.below(4)) })],
   [5, ({ random }) => ({ kind: "search", rule: drawRule(random) })],
@@ -112,6 +114,14 @@ function drawWork(drawing: Drawing): Work {
   }
   throw new Error("beyond the weights");
 }
+
+const drawErase = (drawing: Drawing): Work => ({
+  kind: "erase",
+  who: drawOne(drawing),
+  byId: drawing.random.below(2) === 0,
+  suppress: drawing.random.below(3) === 0,
+  dryRun: drawing.random.below(6) === 0,
+});
 
 const drawClock = (random: Random): Work => ({
   kind: "clock",

@@ -3,11 +3,12 @@ import type { Identifier } from "../../../core/event/event.js";
 import type { ChangeId, WorkspaceId } from "../../../core/ids.js";
 import { at, listAt, textAt, type Answer } from "../service/app.js";
 import type { ExpectedVerdict } from "../trust/assertions.js";
-import { copyOf, identifierOfName, idOf, nameOf, type TrustState } from "../trust/model.js";
+import { copyOf, identifierOfName, idOf, nameOf, type Name, type TrustState } from "../trust/model.js";
 import { forbiddenPairIdOf } from "../trust/run.js";
 import { allow, revert, unlinkIdentifier, unlinkPair, type Expected, type Moment } from "../trust/undo.js";
 import { bind, bindAll, fromNewest, showDropped, type Bench } from "./bench.js";
 import { alignChanges } from "./changes.js";
+import { judge } from "./erasures.js";
 import type { Pair, StepOf } from "./program.js";
 import type { Done } from "./send.js";
 import { admitted, assertion, trial, type Asked } from "./truth.js";
@@ -20,10 +21,18 @@ export async function identify(bench: Bench, { who, dryRun }: StepOf<"identify">
   const answer = await bench.send("POST", `/v1/identify${query(dryRun)}`, { identifiers: who });
   return done(() => {
     const { names, dropped } = admitted(bench.truth, who);
-    const isWrong = dropped.some((one) => one.endsWith(" invalid")) || names.length === 0 || isBeyond(bench, who);
+    const left = withoutSuppressed(bench, names);
+    const isWrong = dropped.some((one) => one.endsWith(" invalid")) || left.names.length === 0 || isBeyond(bench, who);
     if (isWrong) return refused(bench, "identify", 422, answer);
-    checkVerdict(bench, "identify", { names, source: "identify" }, dropped, dryRun, answer);
+    const asked: Asked = { names: left.names, source: "identify" };
+    checkVerdict(bench, "identify", asked, [...dropped, ...left.dropped], dryRun, answer);
   });
+}
+
+function withoutSuppressed({ truth }: Bench, names: readonly Name[]) {
+  const judged = judge(truth, names, null);
+  assert.ok(judged.refusedBy === null);
+  return judged;
 }
 
 /** The request alone has more of a namespace than one profile may have. */
@@ -43,7 +52,9 @@ export async function alias(bench: Bench, { pair, dryRun }: StepOf<"alias">): Pr
   const [anonymous, known] = pair;
   const answer = await bench.send("POST", `/v1/alias${query(dryRun)}`, { anonymous, known });
   return done(() => {
-    if (admitted(bench.truth, pair).dropped.length > 0) return refused(bench, "alias", 422, answer);
+    const { names, dropped } = admitted(bench.truth, pair);
+    if (dropped.length > 0 || withoutSuppressed(bench, names).dropped.length > 0)
+      return refused(bench, "alias", 422, answer);
     checkVerdict(bench, "alias", { names: pair.map(nameOf), source: "alias" }, [], dryRun, answer);
   });
 }

@@ -63,6 +63,14 @@ export type Work =
   /** Whether events that come from now on are folded, and those that came before. */
   | { readonly kind: "enable"; readonly schema: SchemaName; readonly isOn: boolean }
   | { readonly kind: "backfill"; readonly schema: SchemaName; readonly enables: boolean }
+  | {
+      readonly kind: "erase";
+      readonly who: Identifier;
+      readonly byId: boolean;
+      readonly suppress: boolean;
+      readonly dryRun: boolean;
+    }
+  | { readonly kind: "readmit"; readonly of: number }
   /** To an empty workspace of another installation, by exports and an import; the program goes on there. */
   | { readonly kind: "move" }
   | { readonly kind: "retain"; readonly schema: SchemaName; readonly days: number | null }

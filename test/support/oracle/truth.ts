@@ -12,6 +12,7 @@ import {
   type Name,
   type TrustState,
 } from "../trust/model.js";
+import { judge, takeOut, type Judged, type TrueErasure } from "./erasures.js";
 import { traitsOf, type Said } from "./profile.js";
 import type { IdentityRules } from "./program.js";
 
@@ -42,7 +43,8 @@ export interface Truth {
   /** Schemas whose events are folded. */
   readonly unified: Set<string>;
   /** Why an event is gone. What it did stays. */
-  readonly gone: Map<string, "expired">;
+  readonly gone: Map<string, "expired" | "erased">;
+  readonly erasures: TrueErasure[];
   /** One more with each step: what is compared is only what came before. */
   time: number;
   /** How far the clock of the workspace is ahead, milliseconds. */
@@ -64,6 +66,7 @@ export function createTruth(): Truth {
     kept: new Map(),
     unified: new Set(),
     gone: new Map(),
+    erasures: [],
     time: 0,
     ahead: 0,
     changes: 0,
@@ -129,20 +132,20 @@ const nextChange = (truth: Truth): ChangeId => `change ${(truth.changes += 1)}` 
 /** What is answered, and what then stands. */
 export function assertion(truth: Truth, asked: Asked): ExpectedVerdict {
   order(truth, asked.names);
-  return assertAll(truth, [claimOf(asked, truth.time)])[0]!;
+  const expected = claim(truth.trust, claimOf(asked, truth.time), nextChange(truth));
+  return unlinkShared(truth) === 0 ? expected : afterwards(truth.trust, expected);
 }
 
-/** In one step; the shared identifiers that they come upon are unlinked at its end. */
-function assertAll(truth: Truth, claims: readonly Claim[]): readonly ExpectedVerdict[] {
+/** What the step came upon as shared is unlinked at its end. Answers how many. */
+function unlinkShared(truth: Truth): number {
   const { trust, time } = truth;
-  const expected = claims.map((one) => claim(trust, one, nextChange(truth)));
   const notes = new Map([...trust.judged].map(([name, sentWith]) => [name, notedOf(trust, name, sentWith)]));
   const taken = takeBack(trust, {
     changeIdOf: () => nextChange(truth),
     notedOf: (name) => notes.get(name)!,
     at: time,
   });
-  return taken.length === 0 ? expected : expected.map((one) => afterwards(trust, one));
+  return taken.length;
 }
 
 const notedOf = ({ seenWith }: TrustState, name: Name, sentWith: ReadonlySet<Name>): readonly Name[] => [
@@ -169,12 +172,45 @@ export function acceptEvent(
   const { names, dropped } = admitted(truth, who);
   const reason = folds ? (names.length === 0 ? "no_identifier" : null) : "not_unified";
   const stored = { ...rest, eventId, identifiers: names, dropped, time: truth.time };
-  if (reason !== null) truth.events.set(eventId, { ...stored, facet: null, reason });
-  else {
-    const expected = assertion(truth, { names, source: eventId as Asked["source"] });
-    const facet = expected.kept[0]!;
-    truth.events.set(eventId, { ...stored, facet, dropped: [...dropped, ...expected.dropped], reason });
+  truth.events.set(eventId, { ...stored, facet: null, reason });
+  if (reason === null) foldAll(truth, [eventId]);
+  else if (names.length > 0) forget(truth, eventId, judge(truth, names, timesOf(stored), false));
+}
+
+/** By what was sent: what was received before an erasure happened before it, too. */
+function timesOf({ timestamp, between: [, receivedAt] }: Pick<TrueEvent, "timestamp" | "between">) {
+  return { receivedAt, effectiveAt: Date.parse(timestamp) };
+}
+
+/** It came too late. */
+function forget({ gone }: Truth, eventId: string, { refusedBy }: Judged): void {
+  if (refusedBy === null) return;
+  refusedBy.late += 1;
+  gone.set(eventId, "erased");
+}
+
+/** In this order and in one step. */
+function foldAll(truth: Truth, eventIds: readonly string[]): number {
+  const { trust, events } = truth;
+  const folded: string[] = [];
+  for (const eventId of eventIds) {
+    const event = events.get(eventId)!;
+    const judged = judge(truth, event.identifiers, timesOf(event));
+    forget(truth, eventId, judged);
+    if (judged.refusedBy !== null) continue;
+    const { names, dropped } = judged;
+    order(truth, names);
+    const expected = claim(
+      trust,
+      claimOf({ names, source: eventId as Asked["source"] }, event.time),
+      nextChange(truth),
+    );
+    const all = [...event.dropped, ...dropped, ...expected.dropped];
+    events.set(eventId, { ...event, facet: expected.kept[0]!, dropped: all, reason: null });
+    folded.push(eventId);
   }
+  unlinkShared(truth);
+  return folded.length;
 }
 
 /** Events that were stored and never folded are folded, in this order; what they name is linked as of when they came. */
@@ -182,18 +218,11 @@ export function foldLate(truth: Truth, eventIds: readonly string[]): number {
   const late = eventIds
     .map((eventId) => truth.events.get(eventId)!)
     .filter(({ eventId, facet, identifiers }) => facet === null && identifiers.length > 0 && !truth.gone.has(eventId));
-  for (let from = 0; from < late.length; from += LATE_AT_ONCE) {
-    const some = late.slice(from, from + LATE_AT_ONCE);
-    const claims = some.map((event): Claim => {
-      order(truth, event.identifiers);
-      return claimOf({ names: event.identifiers, source: event.eventId as Asked["source"] }, event.time);
-    });
-    for (const [i, expected] of assertAll(truth, claims).entries()) {
-      const event = some[i]!;
-      const dropped = [...event.dropped, ...expected.dropped];
-      truth.events.set(event.eventId, { ...event, facet: expected.kept[0]!, dropped, reason: null });
-    }
-  }
+  for (let from = 0; from < late.length; from += LATE_AT_ONCE)
+    foldAll(
+      truth,
+      late.slice(from, from + LATE_AT_ONCE).map(({ eventId }) => eventId),
+    );
   return late.length;
 }
 /** So many are linked in one step. */
@@ -237,3 +266,21 @@ export const profileOf = (truth: Truth, members: readonly Name[], receivedAt: Re
   const events = eventsOf(truth, members).map((event) => saidBy(event, receivedAt));
   return { ...traitsOf(events), event_count: events.length };
 };
+
+/** From now on nothing shows them. */
+export function erase(truth: Truth, erasure: TrueErasure): void {
+  const { trust, events, gone, erasures } = truth;
+  takeOut(trust, erasure.names);
+  erasures.push(erasure);
+  for (const event of events.values()) {
+    const isOwn = event.facet !== null && erasure.names.has(event.facet);
+    const isWaiting = event.facet === null && event.identifiers.length > 0 && !gone.has(event.eventId);
+    const isNamed =
+      isWaiting &&
+      judge({ ...truth, erasures: [erasure] }, event.identifiers, timesOf(event), false).refusedBy !== null;
+    if (isOwn) events.set(event.eventId, { ...event, facet: null });
+    if ((!isOwn && !isNamed) || gone.has(event.eventId)) continue;
+    gone.set(event.eventId, "erased");
+    erasure.events += 1;
+  }
+}

@@ -1,0 +1,89 @@
+import type { Identifier } from "../../../core/event/event.js";
+import { isShared } from "../trust/assertions.js";
+import { membersOf, nameOf, namespaceOf, type ModelChange, type Name, type TrustState } from "../trust/model.js";
+import type { Truth } from "./truth.js";
+
+/** One that was answered 202. */
+export interface TrueErasure {
+  readonly erasureId: string;
+  /** Milliseconds since 1970, as the receipt says. */
+  readonly erasedAt: number;
+  readonly names: ReadonlySet<Name>;
+  isSuppressed: boolean;
+  /** Events that went, and those that came too late. */
+  events: number;
+  late: number;
+}
+
+interface Tombstone {
+  readonly erasure: TrueErasure;
+  readonly isSuppressed: boolean;
+}
+
+/** What an identifier that was erased leaves: the latest erasure, and whether any suppresses it. */
+export function tombOf({ erasures }: Pick<Truth, "erasures">, name: Name): Tombstone | null {
+  const all = erasures.filter(({ names }) => names.has(name));
+  const erasure = all.at(-1);
+  return erasure === undefined ? null : { erasure, isSuppressed: all.some((one) => one.isSuppressed) };
+}
+
+/** Of an event, milliseconds since 1970; null for a request, which is always new. */
+type Times = { readonly receivedAt: number; readonly effectiveAt: number } | null;
+
+export type Judged =
+  | { readonly refusedBy: TrueErasure }
+  /** What is left of the names, and what was left out, with its rule. */
+  | { readonly refusedBy: null; readonly names: readonly Name[]; readonly dropped: readonly string[] };
+
+/** What erasures leave of what names these, in this order. */
+export function judge(truth: Truth, names: readonly Name[], times: Times, isFolding = true): Judged {
+  const { trust } = truth;
+  const held = names.filter((name) => {
+    const tomb = tombOf(truth, name);
+    if (tomb === null) return false;
+    return (
+      tomb.isSuppressed || (times !== null && Math.min(times.receivedAt, times.effectiveAt) <= tomb.erasure.erasedAt)
+    );
+  });
+  const left = names.filter((name) => !held.includes(name));
+  const dropped = held.map((name) => `${name} ${tombOf(truth, name)!.isSuppressed ? "suppressed" : "erased"}`);
+  if (held.length === 0 || times === null) return { refusedBy: null, names: left, dropped };
+  const facet = names.find((name) => !isFolding || !isShared(trust, name)) ?? names[0]!;
+  const refusing = held.includes(facet)
+    ? facet
+    : trust.seen.has(facet)
+      ? undefined
+      : held.find((name) => trust.rules.isPerson(namespaceOf(name)));
+  if (refusing !== undefined) return { refusedBy: tombOf(truth, refusing)!.erasure };
+  return { refusedBy: null, names: left, dropped };
+}
+
+/** Who goes when this one is erased: all of the profile, or it alone if it is in none. */
+export const goingWith = ({ trust }: Truth, who: Identifier): ReadonlySet<Name> =>
+  trust.seen.has(nameOf(who)) ? membersOf(trust, nameOf(who)) : new Set([nameOf(who)]);
+
+/** In place of a name in a record. */
+export const redacted = (name: Name): Name => `${namespaceOf(name)}:(erased)`;
+
+/** Takes them out of the graph, and their names out of the records. */
+export function takeOut(trust: TrustState, names: ReadonlySet<Name>): void {
+  for (const [pair, { sides }] of trust.links) if (sides.some((name) => names.has(name))) trust.links.delete(pair);
+  for (const [pair, sides] of trust.forbiddenPairs)
+    if (sides.some((name) => names.has(name))) trust.forbiddenPairs.delete(pair);
+  for (const name of names) {
+    trust.seen.delete(name);
+    trust.unlinked.delete(name);
+    trust.seenWith.delete(name);
+    trust.sharedIdentifiers.delete(name);
+  }
+  for (const [i, change] of trust.changes.entries()) trust.changes[i] = redact(change, names);
+}
+
+function redact(change: ModelChange, names: ReadonlySet<Name>): ModelChange {
+  const hide = (name: string): string => (names.has(name) ? redacted(name) : name);
+  return {
+    ...change,
+    names: change.names.map(hide),
+    dropped: change.dropped.map((one) => one.split(" ").map(hide).join(" ")).toSorted(),
+  };
+}
