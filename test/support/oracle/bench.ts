@@ -37,6 +37,8 @@ export interface Place {
   /** Where requests go. */
   readonly app: App;
   readonly ahead: Map<string, number>;
+  /** Workspaces whose events become dead letters. */
+  readonly dying: Set<string>;
   /** Another installation, with the same clocks. */
   readonly other: Place | null;
   /** Resolves when all is done that the keepers had to do when it was called. */

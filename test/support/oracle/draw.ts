@@ -73,6 +73,7 @@ const ALWAYS: Weighted = [
   [34, (drawing) => drawSend(drawing)],
   [6, (drawing) => ({ kind: "again", of: drawOlder(drawing) })],
   [3, (drawing) => ({ kind: "clash", of: drawOlder(drawing) })],
+  [2, (drawing) => ({ kind: "die", events: drawEvents(drawing), replays: 1 + drawing.random.below(3) })],
   [3, ({ random }) => ({ kind: "wrong", what: random.pick(WRONGS) })],
   [16, (drawing) => ({ kind: "identify", who: drawWho(drawing), dryRun: drawDryRun(drawing) })],
   [5, (drawing) => ({ kind: "alias", pair: drawPair(drawing), dryRun: drawDryRun(drawing) })],
@@ -89,8 +90,8 @@ const ALWAYS: Weighted = [
   ],
   [3, ({ random }) => ({ kind: "enable", schema: random.pick(NOTES), isOn: random.below(3) > 0 })],
   [3, ({ random }) => ({ kind: "backfill", schema: random.pick(NOTES), enables: random.below(4) > 0 })],
-  [4, (drawing) => drawErase(drawing)],
-  [2, ({ random }) => ({ kind: "readmit", of: random.below(2) })],
+  [0, (drawing) => drawErase(drawing)],
+  [0, ({ random }) => ({ kind: "readmit", of: random.below(2) })],
   [2, (drawing) => (drawing.hasShared ? drawClock(drawing.random) : { kind: "move" })],
   [5, ({ random }) => ({ kind: "look", who: shuffled(IDENTIFIERS, random).slice(0, 1 + random.below(4)) })],
   [5, ({ random }) => ({ kind: "search", rule: drawRule(random) })],
@@ -158,11 +159,13 @@ const DOORS: readonly Door[] = ["batch", "lines", "atomic", "batch_with_wrong", 
 
 /** In turn there is one event at a time: two workers would fold several in any order. */
 function drawSend(drawing: Drawing): Work {
-  const { random, mode } = drawing;
+  const { random } = drawing;
   const door = random.below(3) > 0 ? "collect" : random.pick(DOORS);
-  const count = mode === "in_turn" || door === "collect" ? 1 : 1 + random.below(5);
-  return { kind: "send", door, events: Array.from({ length: count }, () => drawEvent(drawing)) };
+  return { kind: "send", door, events: door === "collect" ? [drawEvent(drawing)] : drawEvents(drawing) };
 }
+
+const drawEvents = (drawing: Drawing): readonly SentEvent[] =>
+  Array.from({ length: drawing.mode === "in_turn" ? 1 : 1 + drawing.random.below(5) }, () => drawEvent(drawing));
 
 const HOUR = 60;
 const DAY = 24 * HOUR;

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { ServiceOptions } from "../../../app/service.js";
+import { AppError } from "../../../core/errors.js";
 import { dropPlaces } from "../house/places.js";
 import { startApp, type App } from "../service/app.js";
 import { placesOf } from "../servers/servers.js";
@@ -25,33 +26,45 @@ export interface OpenPlace extends Place {
   close(): Promise<void>;
 }
 
-const optionsFor = (ahead: ReadonlyMap<string, number>): Partial<ServiceOptions> => ({
+interface Levers {
+  readonly ahead: Map<string, number>;
+  readonly dying: Set<string>;
+}
+
+const optionsFor = ({ ahead, dying }: Levers): Partial<ServiceOptions> => ({
   ahead: (workspace) => ahead.get(workspace) ?? 0,
+  wrap: (backends) => ({
+    ...backends,
+    events: {
+      ...backends.events,
+      insert: (workspace, ...rest) =>
+        dying.has(workspace)
+          ? Promise.reject(new AppError("validation_failed", "It dies."))
+          : backends.events.insert(workspace, ...rest),
+    },
+  }),
 });
+/** What fails once becomes a dead letter. */
+const SETTINGS = { WORKER_TRIES_MAX: "1" };
 
 /** One service that does all, and another one that programs may move to. */
-export async function openEmbedded(options: Partial<ServiceOptions> = {}): Promise<OpenPlace> {
-  const ahead = new Map<string, number>();
-  const app = await startApp({}, { ...optionsFor(ahead), ...options });
-  const second = await startApp({}, optionsFor(ahead));
+export async function openEmbedded(): Promise<OpenPlace> {
+  const levers: Levers = { ahead: new Map(), dying: new Set() };
+  const app = await startApp(SETTINGS, optionsFor(levers));
+  const second = await startApp(SETTINGS, optionsFor(levers));
   const close = async (): Promise<void> => {
     await second.close();
     await app.close();
   };
-  return {
-    app,
-    ahead,
-    rest: resting([app]),
-    other: { app: second, ahead, rest: resting([second]), other: null },
-    close,
-  };
+  const other = { ...levers, app: second, rest: resting([second]), other: null };
+  return { ...levers, app, rest: resting([app]), other, close };
 }
 
 /** A gateway and so many workers on the servers of this run. What one changes the others see at once. */
 export async function openOnServers(workers: number): Promise<OpenPlace> {
-  const ahead = new Map<string, number>();
+  const levers: Levers = { ahead: new Map(), dying: new Set() };
   const folder = await mkdtemp(path.join(tmpdir(), `onym-oracle-${randomUUID().slice(0, 8)}-`));
-  const settings = { DATA_DIR: folder, KEY_CACHE_MS: "0", CATALOG_STALE_MS: "0" };
+  const settings = { ...SETTINGS, DATA_DIR: folder, KEY_CACHE_MS: "0", CATALOG_STALE_MS: "0" };
   const apps: App[] = [];
   const close = async (): Promise<void> => {
     for (const app of apps.toReversed()) await app.close();
@@ -60,10 +73,10 @@ export async function openOnServers(workers: number): Promise<OpenPlace> {
   };
   try {
     for (const MODE of ["gateway", ...Array.from({ length: workers }, () => "worker")])
-      apps.push(await startApp({ ...settings, MODE }, optionsFor(ahead)));
+      apps.push(await startApp({ ...settings, MODE }, optionsFor(levers)));
   } catch (error) {
     await close();
     throw error;
   }
-  return { app: apps[0]!, ahead, rest: resting(apps), other: null, close };
+  return { ...levers, app: apps[0]!, rest: resting(apps), other: null, close };
 }

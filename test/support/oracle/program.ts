@@ -48,6 +48,8 @@ export type Door = "collect" | "batch" | "lines" | "atomic" | "batch_with_wrong"
 export type Work =
   | { readonly kind: "send"; readonly door: Door; readonly events: readonly SentEvent[] }
   | { readonly kind: "again"; readonly of: number }
+  /** They become dead letters, which are replayed so many times. */
+  | { readonly kind: "die"; readonly events: readonly SentEvent[]; readonly replays: number }
   | { readonly kind: "clash"; readonly of: number }
   | { readonly kind: "wrong"; readonly what: Wrong }
   | { readonly kind: "identify"; readonly who: readonly Identifier[]; readonly dryRun: boolean }

@@ -10,7 +10,7 @@ import { eraseOne, readmit } from "./erase.js";
 import { alias, identify, part, permit, takeBack, unlink } from "./identity.js";
 import type { Program, Step, StepOf } from "./program.js";
 import { move } from "./move.js";
-import { again, clash, send, wrong, type Done } from "./send.js";
+import { again, clash, die, send, wrong, type Done } from "./send.js";
 import { expire, foldLate, setRules } from "./truth.js";
 
 const nothing = (apply: Done["apply"] = () => undefined): Done => ({ eventIds: [], apply });
@@ -20,6 +20,7 @@ const STEPS: { readonly [Kind in Step["kind"]]: (bench: Bench, step: StepOf<Kind
   send,
   again,
   clash,
+  die,
   wrong,
   identify,
   alias,
@@ -79,7 +80,7 @@ async function runGroup(bench: Bench, group: readonly Step[]): Promise<void> {
 }
 
 const oneByOne = (step: Step): readonly Step[] =>
-  step.kind === "send" ? step.events.map((event) => ({ ...step, events: [event] })) : [step];
+  step.kind === "send" || step.kind === "die" ? step.events.map((event) => ({ ...step, events: [event] })) : [step];
 
 const perform = (bench: Bench, step: Step): Promise<Done> => STEPS[step.kind](bench, step as never);
 

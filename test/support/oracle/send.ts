@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { at, listAt, textAt, type Answer } from "../service/app.js";
-import { ask, fromNewest, MERGES, type Bench } from "./bench.js";
+import { ask, fromNewest, MERGES, pages, type Bench } from "./bench.js";
 import type { SentEvent, StepOf, Wrong } from "./program.js";
 import { acceptEvent, nowOf, type TrueEvent } from "./truth.js";
 
@@ -75,6 +76,36 @@ async function collect(bench: Bench, events: readonly SentEvent[]): Promise<Done
   const eventIds = answers.map(({ body }) => textAt(body, "event_id"));
   const between = [began, nowOf(bench.truth)] as const;
   return { eventIds, apply: () => sent.forEach((one, i) => accept(bench, one, eventIds[i]!, between)) };
+}
+
+const PATIENCE_MS = 15_000;
+
+/** They die before anything of them is stored, and are replayed. */
+export async function die(bench: Bench, { events, replays }: StepOf<"die">): Promise<Done> {
+  const { place, workspace, counts } = bench;
+  place.dying.add(workspace.id);
+  const done = await collect(bench, events);
+  for (const eventId of done.eventIds) await untilStatus(bench, eventId, (status) => status === "dead");
+  place.dying.delete(workspace.id);
+  counts.add("die", `replayed ${replays} times`);
+  const letters = await pages(bench, "/v1/dead-letters?reason=validation_failed", "dead_letters", 100);
+  const own = letters.filter((one) => done.eventIds.includes(textAt(one, "event_id")));
+  const dead_letter_ids = own.map((one) => textAt(one, "dead_letter_id"));
+  for (let n = 0; n < replays; n += 1) {
+    const { body } = await ask(bench, 200, "POST", "/v1/dead-letters/replay", n === 0 ? {} : { dead_letter_ids });
+    if (n === 0) assert.equal(body["replayed"], events.length, "all are queued again");
+    for (const eventId of done.eventIds) await untilStatus(bench, eventId, (status) => status !== "dead");
+  }
+  return done;
+}
+
+async function untilStatus(bench: Bench, eventId: string, isIt: (status: unknown) => boolean): Promise<void> {
+  for (const end = performance.now() + PATIENCE_MS; ;) {
+    const { status, body } = await bench.send("GET", `/v1/events/${eventId}`);
+    if (status === 200 && isIt(body["status"])) return;
+    assert.ok(performance.now() < end, `event ${eventId} is ${textAt(body, "status")}`);
+    await sleep(10);
+  }
 }
 
 const WRONG_ITEM = { schema_id: "nobody", timestamp: "2026-01-01T00:00:00Z", payload: {} };
