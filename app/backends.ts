@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { join } from "node:path";
 import { cacheCatalog } from "../store/cached-catalog.js";
 import { knowAudiences } from "../store/known-audiences.js";
 import { ConfigError, type Config } from "../core/config.js";
@@ -7,6 +8,7 @@ import { describeError, type Log } from "../core/log.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { Copying, DocumentRows, GraphRows, Place, QueueCopying } from "../core/ports/copying.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
+import type { ErasureLog } from "../core/ports/erasure-log.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
@@ -17,6 +19,7 @@ import { createMemoryWindows } from "../gateway/access/rate-windows.js";
 import type { AroundFold } from "../store/fold-by-pending.js";
 import { createMemoryStats } from "../store/memory-stats.js";
 import { holdsWorkspaces } from "../store/embedded/copy/place.js";
+import { createErasureFile } from "../store/embedded/erasure-log.js";
 import { openEmbeddedPorts, type CopiedGraph, type EmbeddedPorts } from "./embedded.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { Documents } from "./documents.js";
@@ -32,6 +35,7 @@ export interface Backends {
   /** Each limit has a table of its own, so that what fills one takes nothing from another. */
   readonly windows: () => RateWindows;
   readonly stats: StatsStore;
+  readonly erasureLog: ErasureLog;
   /** Once it answers true, no file of this process holds what was deleted before; false: not just now. */
   readonly purge: () => Promise<boolean>;
   /** What dumps and loads the stores: for exports and moves. */
@@ -140,7 +144,12 @@ async function openStores({ config, lifecycle, onError, embedded, hooks }: Openi
   };
   const stores =
     url === ""
-      ? { ...(await embedded!.stores()), windows: () => createMemoryWindows(), stats: createMemoryStats() }
+      ? {
+          ...(await embedded!.stores()),
+          windows: () => createMemoryWindows(),
+          stats: createMemoryStats(),
+          erasureLog: createErasureFile(join(config.DATA_DIR, "erasures.log")),
+        }
       : await open();
   for (const port of ["events", "profiles", "catalog", "audiences"] as const)
     lifecycle.opened(port, () => stores[port].close());

@@ -4,6 +4,7 @@ import { createTombOf } from "../core/identity/tombstone.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { CatalogPlace, Copying, DocumentRows } from "../core/ports/copying.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
+import type { ErasureLog } from "../core/ports/erasure-log.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
 import type { RateWindows } from "../core/rate-windows.js";
@@ -14,6 +15,7 @@ import type { AroundFold } from "../store/fold-by-pending.js";
 import { createMongoAudienceStore } from "../store/mongo/audiences/audiences.js";
 import { createMongoPlace } from "../store/mongo/copy/place.js";
 import { createMongoCatalog } from "../store/mongo/catalog/catalog.js";
+import { createMongoErasureLog } from "../store/mongo/erasure-log.js";
 import { createMongoEventStore } from "../store/mongo/events/events.js";
 import { openMongo } from "../store/mongo/open.js";
 import { createMongoProfileStore } from "../store/mongo/profiles.js";
@@ -28,6 +30,7 @@ export interface Documents {
   readonly audiences: AudienceStore;
   readonly windows: () => RateWindows;
   readonly stats: StatsStore;
+  readonly erasureLog: ErasureLog;
   readonly copying: Copying<DocumentRows>;
   readonly place: CatalogPlace;
 }
@@ -68,6 +71,7 @@ export async function openDocuments(deps: {
     audiences,
     windows,
     stats,
+    erasureLog: createMongoErasureLog({ mongo }),
     copying,
     place: createMongoPlace({ mongo, name: placeName(url) }),
   };

@@ -1,4 +1,5 @@
 import { createQuarantine } from "../commands/quarantine.js";
+import { remainsOf } from "../commands/erasures/remains.js";
 import type { Services } from "../commands/services.js";
 import { AppError } from "../core/errors.js";
 import { createWaiting, type Waiting } from "../commands/waiting.js";
@@ -95,10 +96,10 @@ export function metricsPageOf({ config, telemetry }: Parts, authenticator: Authe
   return isOpen ? { read, admit: async () => {} } : null;
 }
 
-export type ServiceParts = Pick<Parts, "config" | "backends" | "identity" | "validator" | "metrics" | "stats">;
+export type ServiceParts = Pick<Parts, "config" | "now" | "backends" | "identity" | "validator" | "metrics" | "stats">;
 
 export const servicesOf = (
-  { config, backends, identity, validator, metrics, stats }: ServiceParts,
+  { config, now, backends, identity, validator, metrics, stats }: ServiceParts,
   waiting = createWaiting(),
   address: () => string = () => "",
 ): Services => ({
@@ -108,6 +109,9 @@ export const servicesOf = (
   waiting,
   metrics,
   stats,
+  erasures: backends.graph,
+  now,
+  remains: remainsOf(config),
   quarantine: createQuarantine({
     perMinute: config.QUARANTINE_PER_MINUTE,
     bytesPerDay: config.QUARANTINE_BYTES_PER_DAY,

@@ -5,6 +5,7 @@ import { NO_METRICS } from "../core/metrics.js";
 import type { Delivery } from "../core/ports/event-queue.js";
 import { createBackfillTask } from "../keeper/backfill.js";
 import { createKeeper, type Keeper } from "../keeper/keeper.js";
+import { createErasureTask } from "../keeper/erasure.js";
 import { createRetention } from "../keeper/retention.js";
 import { completeEvents } from "../worker/complete-events.js";
 import { createSchemaReader } from "../worker/schemas.js";
@@ -17,9 +18,12 @@ import { stepOf } from "./worker.js";
  */
 export function startKeeper(parts: Parts, now: () => number): Keeper {
   const { log, lifecycle, telemetry, backends } = parts;
+  const { identity, purge } = parts;
+  const erasures = { ...backends, erasures: backends.graph, identity, purge, log, now: parts.now };
   const tasks = [
     createRetention({ ...backends, now: parts.now }),
     createBackfillTask({ ...backends, complete: completeOf(parts), log, now: parts.now }),
+    createErasureTask(erasures),
   ];
   const keeper = createKeeper({ tasks, log, metrics: telemetry.metrics, now });
   lifecycle.opened("keeper", () => keeper.close());

@@ -1,3 +1,4 @@
+import type { Purge } from "../commands/erasures/purge.js";
 import type { TimeOf } from "../core/clock.js";
 import type { Config } from "../core/config.js";
 import type { Identity } from "../core/identity/api.js";
@@ -18,6 +19,8 @@ export interface Parts {
   readonly backends: Backends;
   readonly identity: Identity;
   readonly validator: Validator;
+  /** Of the files of this process. */
+  readonly purge: Purge;
   readonly lifecycle: Lifecycle;
   readonly telemetry: Telemetry;
   readonly tracing: Tracing;

@@ -7,6 +7,8 @@ import { describeError, type Log } from "../core/log.js";
 import type { Metrics } from "../core/metrics.js";
 import type { StatsStore } from "../core/stats.js";
 import { openValidator } from "../core/schema/validation/validator.js";
+import { createPurge } from "../commands/erasures/purge.js";
+import { restoreErasures } from "../commands/erasures/restore.js";
 import { createWaiting } from "../commands/waiting.js";
 import { createApp } from "../gateway/http/app.js";
 import { withDocument } from "../gateway/openapi/route.js";
@@ -94,12 +96,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       backends,
       identity,
       validator,
+      purge: createPurge(backends.purge),
       lifecycle,
       telemetry,
       tracing,
       metrics,
       stats,
     };
+    if (config.MODE !== "gateway") await bringErasuresBack(parts);
     const worker = config.MODE === "gateway" ? null : startWorker(parts);
     const keeper = config.MODE === "gateway" ? null : startKeeper(parts, now);
     await requireWayIn(parts);
@@ -155,6 +159,20 @@ function identityOf(
   });
 }
 
+/** Ids are of their time, so the first is the oldest. */
+async function openErasures({ graph }: Pick<Backends, "graph">) {
+  const open = await graph.openErasures({ limit: OPEN_COUNTED_MAX, after: null });
+  return { open: open.length, oldestAt: open[0]?.erasedAt ?? null };
+}
+const OPEN_COUNTED_MAX = 1_000;
+
+/** Before anything of a restored store is shown or linked. */
+async function bringErasuresBack({ backends, identity, now, log }: Parts): Promise<void> {
+  const { graph: erasures, erasureLog } = backends;
+  const count = await restoreErasures({ erasures, erasureLog, identity, now });
+  if (count > 0) log.warn({ erasures: count }, "the store was restored: erasures that it did not know are run again");
+}
+
 /**
  * On a shared catalog only the operator key creates the first workspace. Without a workspace and without an operator key nobody could
  * ever use the service.
@@ -182,7 +200,7 @@ async function startServer(parts: Parts, worker: Worker | null, keeper: Keeper |
     depth: () => backends.queue.depth(),
     ...(worker && { oldest: () => backends.queue.oldest() }),
     parts: () => probes.state().checks,
-    ...(keeper && { lags: () => keeper.lags() }),
+    ...(keeper && { lags: () => keeper.lags(), erasures: () => openErasures(backends) }),
     now: parts.now,
   });
   const shutdown = createShutdown();

@@ -1,12 +1,14 @@
+import { createLate } from "../commands/erasures/late.js";
 import { extract } from "../core/schema/extract.js";
 import type { CompleteDeps } from "../worker/complete-events.js";
 import { createWorker, type Worker } from "../worker/worker.js";
 import type { Parts } from "./parts.js";
 
 /** What the worker takes events through all their stages with, without those it has for messages. */
-export const stepOf = ({ backends, identity, validator, telemetry, now }: Parts): CompleteDeps => ({
+export const stepOf = ({ backends, identity, validator, telemetry, purge, now }: Parts): CompleteDeps => ({
   ...backends,
   identity,
+  late: createLate({ ...backends, identity, erasures: backends.graph, purge, now }),
   contribute: (schema, payload, unfolded) => {
     const { traits } = extract(validator.plan(schema), payload);
     return unfolded.length === 0 ? traits : traits.filter(({ path }) => !unfolded.includes(path));

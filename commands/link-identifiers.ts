@@ -1,6 +1,6 @@
 import type { KeyRecord } from "../core/catalog/catalog.js";
-import { mismatch } from "../core/errors.js";
-import type { DroppedIdentifier, Identifier } from "../core/event/event.js";
+import { AppError, mismatch } from "../core/errors.js";
+import { identifierKey, type DroppedIdentifier, type Identifier } from "../core/event/event.js";
 import type { AssertResult } from "../core/identity/model.js";
 import { namespaceTable, type NamespaceTable, type Unregistered } from "../core/identity/namespaces.js";
 import type { ProfileId, WorkspaceId } from "../core/ids.js";
@@ -8,7 +8,7 @@ import { admitAll, admitPair } from "./admit-identifiers.js";
 import { beyondNamespaces, registerNamespaces } from "./change-namespace.js";
 import type { Caller, Services } from "./services.js";
 
-type LinkServices = Pick<Services, "catalog" | "identity" | "limits">;
+type LinkServices = Pick<Services, "catalog" | "identity" | "limits" | "erasures">;
 type LinkCaller = Caller & { readonly key: Pick<KeyRecord, "send"> };
 
 /** What is to be linked. A dry run makes the same decision or refusal and leaves no trace. */
@@ -70,6 +70,7 @@ async function link(
     const isWhole = dropped.length === 0;
     return { kind: "linked", result: isWhole ? result : { ...result, dropped: [...dropped, ...result.dropped] } };
   }
+  if (result.rule === "suppressed") throw await suppressed(services, workspace, source, identifiers);
   const refs = await identity.lookup(workspace, identifiers);
   return { kind: "refused", result, profileIds: refs.map((ref) => ref?.profileId ?? null) };
 }
@@ -88,3 +89,23 @@ async function requireMayAdd(
     "is not a namespace of the workspace, and a sending key may not add it: PUT /v1/namespaces/{name} with an admin key does";
   throw mismatch(unregistered.map(({ path }) => ({ path: `${path}.namespace`, message })));
 }
+
+/** Nobody says which person it was: only that these are not linked, as if they were blocked. */
+async function suppressed(
+  { erasures }: LinkServices,
+  workspace: WorkspaceId,
+  source: "identify" | "alias",
+  identifiers: readonly Identifier[],
+): Promise<AppError> {
+  const keys = identifiers.map((one) => identifierKey(workspace, one));
+  const tombstones = await erasures.tombstones(workspace, keys);
+  const errors = identifiers.flatMap(({ namespace }, n) => {
+    if (tombstones.get(keys[n]!)?.isSuppressed !== true) return [];
+    const path = source === "alias" ? ALIAS_PATHS[n]! : "identifiers";
+    return [{ path, message: `${namespace} is suppressed by an erasure` }];
+  });
+  return new AppError("blocked_identifier", "These identifiers were erased, and are suppressed: they are not linked.", {
+    errors,
+  });
+}
+const ALIAS_PATHS = ["anonymous", "known"];

@@ -2,17 +2,20 @@ import type { StoredEvent } from "../core/event/event.js";
 import { decodeMessage } from "../core/event/message.js";
 import type { EventId, ProfileId, Uid, WorkspaceId } from "../core/ids.js";
 import type { Arrival, ArrivalsPage, DeadLetter } from "../core/ports/event-store.js";
+import { hideErased, withoutErasedLetters, type HidingServices } from "./erasures/hidden.js";
 import type { Services, TakeBytes } from "./services.js";
 
 /** The stored event, else one that became a dead letter before it was stored; null when there is neither yet. */
 export async function findEvent(
-  { events }: Pick<Services, "events">,
+  services: HidingServices,
   workspace: WorkspaceId,
   eventId: EventId,
 ): Promise<StoredEvent | null> {
+  const { events } = services;
   const stored = await events.find(workspace, eventId);
-  if (stored !== null) return stored;
-  const [letter] = await events.deadLetters(workspace, { limit: 1, before: null, eventId, reason: null });
+  if (stored !== null) return (await hideErased(services, workspace, [stored]))[0]!;
+  const found = await events.deadLetters(workspace, { limit: 1, before: null, eventId, reason: null });
+  const [letter] = await withoutErasedLetters(services, workspace, found);
   return letter === undefined ? null : deadEvent(letter);
 }
 
@@ -45,22 +48,26 @@ export interface PlacedEvent {
 
 /** Events of the workspace as they were received. A page may be short or empty although there are more. */
 export async function listEvents(
-  { events, identity, limits }: Pick<Services, "events" | "identity" | "limits">,
+  services: HidingServices & Pick<Services, "limits">,
   workspace: WorkspaceId,
   page: Omit<ArrivalsPage, "bytesMax" | "looksMax">,
   takeBytes: TakeBytes,
 ): Promise<{ readonly placed: readonly PlacedEvent[]; readonly next: Arrival | null }> {
+  const { events, identity, limits } = services;
   // With the event that does not fit any more.
   await takeBytes(PAGE_BYTES_MAX + limits.payloadBytesMax);
   const found = await events.arrivals(workspace, { ...page, bytesMax: PAGE_BYTES_MAX, looksMax: LOOKS_MAX });
-  const facets = found.events.map((event) => (event.status === "folded" ? event.facet : null));
+  const hidden = await hideErased(services, workspace, found.events);
+  const { status } = page.filter;
+  const shown = status === null ? hidden : hidden.filter((event) => event.status === status);
+  const facets = shown.map((event) => (event.status === "folded" ? event.facet : null));
   const profiles = new Map<Uid, ProfileId | null>();
   await Promise.all(
     [...new Set(facets)].map(async (uid) => {
       if (uid !== null) profiles.set(uid, (await identity.resolve(workspace, uid))?.profileId ?? null);
     }),
   );
-  const placed = found.events.map((event, n) => {
+  const placed = shown.map((event, n) => {
     const facet = facets[n] ?? null;
     return { event, profileId: facet === null ? null : (profiles.get(facet) ?? null) };
   });

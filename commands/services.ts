@@ -1,9 +1,12 @@
 import type { KeyRecord } from "../core/catalog/catalog.js";
+import type { TimeOf } from "../core/clock.js";
 import type { KeyId, WorkspaceId } from "../core/ids.js";
 import type { Identity } from "../core/identity/api.js";
 import type { Metrics } from "../core/metrics.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
+import type { ErasureLog } from "../core/ports/erasure-log.js";
+import type { Erasures } from "../core/ports/identity-graph.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
@@ -25,6 +28,11 @@ export interface Services {
   readonly metrics: Metrics;
   readonly stats: Pick<StatsStore, "read">;
   readonly quarantine: Quarantine;
+  readonly erasures: Erasures;
+  readonly erasureLog: ErasureLog;
+  readonly now: TimeOf;
+  /** What an erasure does not reach, where this installation keeps its data: see `docs/erasure.md`. */
+  readonly remains: readonly string[];
   readonly limits: Limits;
   /** Where browsers reach this service. */
   readonly publicUrl: () => string;

@@ -70,6 +70,7 @@ export const TAGS = {
   Schemas: "Schemas and datasets: what events look like, and which of them make profiles.",
   SDKs: "What SDKs of others send, and how it is taken.",
   Export: "All of a workspace's data out, in lines, and into another installation.",
+  Erase: "Erase a person, and prove it.",
   Manage: "Keys, workspaces and dead letters.",
   Operate: "For the machine that runs the process, and for tools.",
 } as const;

@@ -4,6 +4,7 @@ import { audienceRoutes } from "./routes/audiences/audiences.js";
 import { backfillRoutes } from "./routes/datasets/backfills.js";
 import { changeRoutes } from "./routes/changes.js";
 import { collectRoutes } from "./routes/collect.js";
+import { erasureRoutes } from "./routes/data/erasures.js";
 import { exportRoutes } from "./routes/data/exports.js";
 import { importRoutes as importLineRoutes } from "./routes/data/imports.js";
 import { datasetRoutes } from "./routes/datasets/datasets.js";
@@ -43,6 +44,7 @@ const TABLE = [
   sdkSettingRoutes,
   exportRoutes,
   importLineRoutes,
+  erasureRoutes,
   deadLetterRoutes,
   statsRoutes,
   keyRoutes,

@@ -1,5 +1,5 @@
 /** A label of metrics and of log lines. */
-export type TaskName = "retention" | "backfill";
+export type TaskName = "retention" | "backfill" | "erasure";
 
 /**
  * Something that a keeper does for as long as the process lives. Several processes do the same task at once, and any of them may end at

@@ -5,13 +5,17 @@ import { facetOf } from "../core/profile/fold.js";
 import { msOf } from "../core/event/time.js";
 import type { Assertion } from "../core/identity/model.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
-import type { Fold } from "../core/ports/event-store.js";
+import type { Fold, Naming } from "../core/ports/event-store.js";
+import type { Refused, Written } from "../commands/erasures/late.js";
 import { withBackfills } from "./backfills.js";
 import { mismatchLetter, type Item } from "./dead-letter.js";
 import type { WorkerDeps } from "./deps.js";
 import type { RequireSchema } from "./schemas.js";
 
-export type CompleteDeps = Pick<WorkerDeps, "events" | "catalog" | "identity" | "contribute" | "metrics" | "now">;
+export type CompleteDeps = Pick<
+  WorkerDeps,
+  "events" | "catalog" | "identity" | "contribute" | "late" | "metrics" | "now"
+>;
 
 type Place = Omit<Fold, "gain">;
 
@@ -32,52 +36,86 @@ export async function completeEvents(
     workspace,
     items.map(({ event }) => event),
   );
-  await buryMismatches(deps, items, stored);
-  const events = folding(await withBackfills(deps, workspace, stored));
-  if (events.length === 0) return;
+  const mismatches = await buryMismatches(deps, items, stored);
+  const covered = await withBackfills(deps, workspace, stored);
+  const events = folding(covered);
+  const folded = events.length === 0 ? [] : await fold(deps, requireSchema, workspace, events);
+  await deps.late.lookAfter(workspace, { folded, kept: [...mismatches, ...covered.filter(isKept).map(ofEvent)] });
+}
+
+/** What never comes to be linked, and names somebody. */
+const isKept = (event: StoredEvent): boolean =>
+  (event.status === "stored" || event.status === "dead") && !isFolding(event) && event.identifiers.length > 0;
+const ofEvent = (event: StoredEvent): Naming => ({ kind: "event", event });
+
+/** Answers the events that are in a facet now, without those that were refused. */
+async function fold(
+  deps: CompleteDeps,
+  requireSchema: RequireSchema,
+  workspace: WorkspaceId,
+  events: readonly StoredEvent[],
+): Promise<Written["folded"]> {
   // Before anything is linked: a payload that cannot be read then leaves no trace.
-  const gains: Facet[] = [];
+  const gains = new Map<EventId, Facet>();
   let turnBegan = performance.now();
   for (const event of events) {
-    gains.push(await gainOf(deps, requireSchema, event));
+    gains.set(event.eventId, await gainOf(deps, requireSchema, event));
     if (performance.now() - turnBegan < TURN_MS) continue;
     await new Promise((resolve) => setImmediate(resolve));
     turnBegan = performance.now();
   }
-  const places = await link(deps, workspace, events);
+  const { places, refused } = await link(deps, workspace, events);
+  if (refused.length > 0) await deps.late.dropRefused(workspace, refused);
+  if (places.length === 0) return [];
   await deps.events.fold(
     workspace,
-    places.map((place, n) => Object.assign(place, { gain: gains[n]! })),
+    places.map((place) => Object.assign(place, { gain: gains.get(place.eventId)! })),
   );
+  const byId = new Map(events.map((event) => [event.eventId, event]));
+  const folded = places.map(({ eventId, facet }) => ({ event: byId.get(eventId)!, facet }));
   const at = deps.now(workspace);
-  for (const { status, receivedAt } of events) if (status !== "folded") deps.metrics.folded(at - receivedAt);
+  for (const { event } of folded) if (event.status !== "folded") deps.metrics.folded(at - event.receivedAt);
+  return folded;
 }
 
-/** Where each event goes. One that has its facet was linked before: judged by the rules of today, it would say something new. */
+/** Where each event goes that is not refused. One that has its facet was linked before: judged by the rules of today, it would say something new. */
 async function link(
   { identity }: Pick<CompleteDeps, "identity">,
   workspace: WorkspaceId,
   events: readonly StoredEvent[],
-): Promise<readonly Place[]> {
+): Promise<{ readonly places: readonly Place[]; readonly refused: readonly Refused[] }> {
   const unlinked = events.filter(({ facet }) => facet === null);
   const results = unlinked.length === 0 ? [] : await identity.assertAll(workspace, unlinked.map(assertionOf));
+  const places: Place[] = [];
+  const refused: Refused[] = [];
   let next = 0;
-  return events.map(({ eventId, facet, profileIdThen, dropped }) => {
-    if (facet !== null) return { eventId, facet, profileIdThen: profileIdThen!, dropped };
+  for (const { eventId, facet, profileIdThen, dropped } of events) {
+    if (facet !== null) {
+      places.push({ eventId, facet, profileIdThen: profileIdThen!, dropped });
+      continue;
+    }
     const result = results[next++]!;
-    // No event is refused: each has a profile. What was dropped at acceptance stands in it already.
-    return { eventId, facet: result.facet!, profileIdThen: result.profileId!, dropped: result.dropped };
-  });
+    if (result.refusedBy !== null) refused.push({ eventId, refusedBy: result.refusedBy });
+    // Each other one has a profile. What was dropped at acceptance stands in it already.
+    else places.push({ eventId, facet: result.facet!, profileIdThen: result.profileId!, dropped: result.dropped });
+  }
+  return { places, refused };
 }
 
+/** Answers the letters. */
 async function buryMismatches(
   { events, now }: CompleteDeps,
   items: readonly Item[],
   stored: readonly StoredEvent[],
-): Promise<void> {
-  for (const [index, item] of items.entries())
-    if (item.event.fingerprint !== stored[index]!.fingerprint && item.event.notes?.countsMismatch !== true)
-      await events.bury(mismatchLetter(item, now(item.event.workspace)));
+): Promise<readonly Naming[]> {
+  const letters: Naming[] = [];
+  for (const [index, item] of items.entries()) {
+    if (item.event.fingerprint === stored[index]!.fingerprint || item.event.notes?.countsMismatch === true) continue;
+    const letter = mismatchLetter(item, now(item.event.workspace));
+    await events.bury(letter);
+    letters.push({ kind: "letter", letter });
+  }
+  return letters;
 }
 
 /** Each event once, as it is stored. Folded ones too: what came after the fold may not be done. */

@@ -1,3 +1,4 @@
+import type { Late } from "../commands/erasures/late.js";
 import type { SchemaVersion } from "../core/catalog/catalog.js";
 import type { TimeOf } from "../core/clock.js";
 import type { Contribution } from "../core/profile/facet.js";
@@ -15,6 +16,8 @@ export interface WorkerDeps {
   readonly identity: Pick<Identity, "assertAll">;
   /** The traits that the schema's annotations find in a payload, in document order, without those at the `unfolded` places. */
   readonly contribute: (schema: SchemaVersion, payload: unknown, unfolded: readonly string[]) => Contribution["traits"];
+  /** Of what is erased. */
+  readonly late: Late;
   readonly log: Log;
   readonly metrics: Pick<Metrics, "folded">;
   readonly batchMax: number;

@@ -77,10 +77,17 @@ export function createProcessBatch(
     const [sound, fatal] = partition(events, ({ delivery }) => delivery.crashes <= deps.crashesMax);
     if (sound.length > 0) await completeEvents(deps, requireSchema, workspace, sound);
     setAll(results, sound, DONE);
-    await settleBy(results, fatal, (item) => parkEvent(item, "crashed"));
-    await settleBy(results, judged, (item) =>
-      park(item.delivery, verdictLetter(item, verdictOf(item.event)!, deps.now(workspace))),
-    );
+    const letters = [
+      ...fatal.map((item) => ({ item, letter: eventLetter(item, "crashed", deps.now(workspace)) })),
+      ...judged.map((item) => ({ item, letter: verdictLetter(item, verdictOf(item.event)!, deps.now(workspace)) })),
+    ];
+    const parked = await Promise.all(letters.map(({ item, letter }) => park(item.delivery, letter)));
+    // Of one that failed a later try looks again.
+    await deps.late.lookAfter(workspace, {
+      folded: [],
+      kept: letters.map(({ letter }) => ({ kind: "letter", letter })),
+    });
+    for (const [n, { item }] of letters.entries()) results[item.index] = parked[n]!;
   };
 
   const fail = async (item: Item, error: unknown): Promise<Result> => {
@@ -92,8 +99,18 @@ export function createProcessBatch(
     return delayMs === null ? parkEvent(item, reasonOf(error)) : { kind: "retry", delayMs, failedAt };
   };
 
-  const parkEvent = (item: Item, reason: string): Promise<Result> =>
-    park(item.delivery, eventLetter(item, reason, deps.now(item.event.workspace)));
+  const parkEvent = async (item: Item, reason: string): Promise<Result> => {
+    const { workspace } = item.event;
+    const letter = eventLetter(item, reason, deps.now(workspace));
+    const result = await park(item.delivery, letter);
+    try {
+      await deps.late.lookAfter(workspace, { folded: [], kept: [{ kind: "letter", letter }] });
+    } catch (error) {
+      if (isUnavailable(error)) return away(error);
+      throw error;
+    }
+    return result;
+  };
 
   /** Done only once the letter is kept: a message is never dropped. */
   const park = async (delivery: Delivery, letter: DeadLetter): Promise<Result> => {

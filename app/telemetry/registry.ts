@@ -14,6 +14,8 @@ export interface Watched {
   readonly parts: () => Readonly<Record<string, boolean>>;
   /** Task of the keeper -> for how long it has been behind, milliseconds. Absent where no keeper runs. */
   readonly lags?: () => ReadonlyMap<string, number>;
+  /** Erasures that are not completed, and since when the oldest of them. Absent where no keeper runs. */
+  readonly erasures?: () => Promise<{ readonly open: number; readonly oldestAt: number | null }>;
   readonly now: () => number;
 }
 
@@ -167,7 +169,7 @@ function metricsOf(registry: Registry): Metrics {
   };
 }
 
-function watchGauges(registry: Registry, { depth, oldest, parts, lags, now }: Watched): void {
+function watchGauges(registry: Registry, { depth, oldest, parts, lags, erasures, now }: Watched): void {
   const gauge = (name: string, help: string, read: () => Promise<number>): void => {
     const one: Gauge = new Gauge({
       name,
@@ -188,6 +190,13 @@ function watchGauges(registry: Registry, { depth, oldest, parts, lags, now }: Wa
       const at = await oldest();
       return at === null ? 0 : Math.max(0, now() - at) / 1_000;
     });
+  if (erasures !== undefined) {
+    gauge("onym_erasures_open", "Erasures that are not completed", async () => (await erasures()).open);
+    gauge("onym_erasures_oldest_seconds", "Age of the oldest erasure that is not completed", async () => {
+      const { oldestAt } = await erasures();
+      return oldestAt === null ? 0 : Math.max(0, now() - oldestAt) / 1_000;
+    });
+  }
   const up: Gauge = new Gauge({
     name: "onym_dependency_up",
     help: "1 if the part answers",

@@ -12,9 +12,10 @@ import { judgeEvent } from "../acceptance/judge.js";
 import { openSubmission, readEnvelope } from "../acceptance/submission.js";
 import { createSides } from "../sdk/accept-items.js";
 import { errorsOfItem, judgeItem, type ItemServices } from "../sdk/judge-item.js";
+import { withoutErasedLetters, type HidingServices } from "../erasures/hidden.js";
 import type { Caller, Services } from "../services.js";
 
-type ReplayServices = ItemServices & Pick<Services, "events" | "queue">;
+type ReplayServices = ItemServices & HidingServices & Pick<Services, "queue">;
 
 export interface ReplaySelection {
   /** Null: all that are open, oldest first. */
@@ -78,7 +79,11 @@ export async function replayLetters(
   for await (const { letters, unknown, end } of portionsOf(services.events, workspace, selection)) {
     for (const deadLetterId of unknown) skipped.push({ deadLetterId, why: "not_found", errors: [] });
     const steps: Step[] = [];
-    for (const letter of letters) steps.push(await stepOf(services, workspace, letter, dryRun));
+    const shown = new Set(await withoutErasedLetters(services, workspace, letters));
+    for (const letter of letters)
+      steps.push(
+        shown.has(letter) ? await stepOf(services, workspace, letter, dryRun) : { letter, why: "erased", errors: [] },
+      );
     if (!dryRun) await take(services, workspace, steps, now);
     for (const step of steps) {
       if ("message" in step) replayed += 1;

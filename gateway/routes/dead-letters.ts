@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { readLetter, type ReadLetter } from "../../commands/letters/read.js";
+import { listLetters, readLetter, type ReadLetter } from "../../commands/letters/read.js";
 import { LETTERS_MAX, replayLetters, SKIP_REASONS, type Skipped } from "../../commands/letters/replay.js";
 import type { Services } from "../../commands/services.js";
 import { violationsOf } from "../../core/event/notes.js";
@@ -47,7 +47,7 @@ const REPLAYED = record({
 });
 
 export function deadLetterRoutes(services: Services): readonly Route[] {
-  const { events, limits, waiting } = services;
+  const { limits, waiting } = services;
   const access = { kind: "role", role: "admin" } as const;
   return [
     list({
@@ -75,9 +75,9 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
           reason: query.reason ?? null,
           ...(query.state !== undefined && { state: query.state }),
         };
-        const first = () => events.deadLetters(workspace, { ...page, limit: 1 });
+        const first = () => listLetters(services, workspace, { ...page, limit: 1 });
         if (query.wait > 0) await waiting.until(workspace, first, ({ length }) => length > 0, query.wait);
-        return events.deadLetters(workspace, page);
+        return listLetters(services, workspace, page);
       },
       position: ({ deadLetterId }) => [deadLetterId],
       show,

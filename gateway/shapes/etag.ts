@@ -3,7 +3,7 @@ import { invalidParameter } from "../../core/errors.js";
 import type { Reply } from "../route.js";
 
 /** A strong ETag: the same for the same JSON text, and for no other. */
-const etagOf = (json: string | Buffer): string => `"${hash("sha256", json, "base64url")}"`;
+export const etagOf = (json: string | Buffer): string => `"${hash("sha256", json, "base64url")}"`;
 
 export const withEtag = (answer: Reply): Reply => ({
   ...answer,

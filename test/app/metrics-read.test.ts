@@ -84,6 +84,8 @@ describe("What reads the metrics", () => {
       onym_http_requests_total: "COUNTER",
       onym_identity_changes_total: "COUNTER",
       onym_identity_queue_wait_seconds: "HISTOGRAM",
+      onym_erasures_oldest_seconds: "GAUGE",
+      onym_erasures_open: "GAUGE",
       onym_keeper_failures_total: "COUNTER",
       onym_keeper_lag_seconds: "GAUGE",
       onym_keeper_runs_total: "COUNTER",
@@ -123,9 +125,9 @@ describe("What reads the metrics", () => {
     assert.equal(read("sum by (rate(b[5m])").hasError, true);
   });
 
-  it("there are six alerts, and the page tells what to do at each", () => {
+  it("there are seven alerts, and the page tells what to do at each", () => {
     const rules = alertRules();
-    assert.equal(rules.length, 6);
+    assert.equal(rules.length, 7);
     const headings = new Set(
       textOf("docs/operations.md")
         .match(/^#+ .*$/gm)!

@@ -86,6 +86,14 @@ describe("The commands of the pages", () => {
     assert.equal(at(profiles[2], "audiences.length"), 0);
   });
 
+  it("work in erasure.md: nobody is erased by looking, and a receipt proves the rest", async () => {
+    const [, looked, erased, receipts, check, suppressed] = await answersOf("erasure.md");
+    assert.deepEqual(at(looked, "identifiers"), { email: 1, cookie_id: 1 });
+    assert.equal(at(receipts, "erasures.0.erasure_id"), at(erased, "erasure_id"));
+    assert.equal(at(check, "identifiers.0.erasure_id"), at(erased, "erasure_id"));
+    assert.match(String(at(suppressed, "status")), /^(erasing|completed)$/);
+  });
+
   it("work in schemas.md: the second version is accepted, because it is compatible", async () => {
     const answers = await answersOf("schemas.md");
     assert.equal(at(answers.at(-1), "version"), 2);

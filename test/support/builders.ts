@@ -1,6 +1,7 @@
 import { v5 } from "uuid";
 import type { Dataset, KeyRecord, Namespace, SchemaVersion, Workspace } from "../../core/catalog/catalog.js";
 import { identifierKey, type EventRecord } from "../../core/event/event.js";
+import type { Late } from "../../commands/erasures/late.js";
 import { createTombOf } from "../../core/identity/tombstone.js";
 import {
   newId,
@@ -35,6 +36,9 @@ export const HOSTILE_TEXTS: readonly string[] = [
 
 /** As an installation with a secret of its own. */
 export const tombOf = createTombOf(Buffer.from("the secret of the tests"));
+
+/** Where nobody was ever erased. */
+export const nobodyErased: Late = { dropRefused: async () => undefined, lookAfter: async () => undefined };
 
 export const aKeyId = (): KeyId => newId<KeyId>().replaceAll("-", "").slice(-10) as KeyId;
 

@@ -27,6 +27,7 @@ client.close();
 const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
 const services = servicesOf({
   config,
+  now: Date.now,
   backends: service.backends,
   identity: service.identity,
   validator,

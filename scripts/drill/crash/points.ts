@@ -3,7 +3,10 @@ import type { EventId } from "../../../core/ids.js";
 import type { FoldSteps } from "../../../store/fold-by-pending.js";
 
 /** The steps of a message and of an identify, each a call of a port. `take`: the worker has it; `settle`: it says what became of it. On servers a fold has steps of its own. */
-export type Step = "publish" | "publishAll" | "take" | "insert" | "link" | "fold" | keyof FoldSteps | "bury" | "settle";
+export type Step =
+  | ("publish" | "publishAll" | "take" | "insert" | "link" | "fold" | keyof FoldSteps | "bury" | "settle")
+  /** Of an erasure. `advance`: the keeper notes how far it is. */
+  | ("erase" | "advance" | "drop" | "removeFacets" | "purge");
 
 /** Before the step; all written and no COMMIT yet; COMMIT returned and nobody told; after the step. */
 export const EMBEDDED_MOMENTS = ["before", "uncommitted", "committed", "after"] as const;
@@ -56,7 +59,7 @@ export function createKiller(die: () => void) {
     },
     /** The steps of a fold, where it has several. */
     aroundFold: around,
-    wrap: ({ queue, events, graph, ...others }: Backends): Backends => ({
+    wrap: ({ queue, events, profiles, graph, purge, ...others }: Backends): Backends => ({
       ...others,
       queue: {
         ...queue,
@@ -80,10 +83,18 @@ export function createKiller(die: () => void) {
         },
         fold: (workspace, folds) => around("fold", () => events.fold(workspace, folds)),
         bury: (letter) => around("bury", () => events.bury(letter)),
+        drop: (workspace, ids, reason) => around("drop", () => events.drop(workspace, ids, reason)),
       },
+      profiles: {
+        ...profiles,
+        remove: (workspace, uids) => around("removeFacets", () => profiles.remove(workspace, uids)),
+      },
+      purge: () => around("purge", purge),
       graph: {
         ...graph,
         update: (workspace, want, decide) => around("link", () => graph.update(workspace, want, decide)),
+        erase: (workspace, request) => around("erase", () => graph.erase(workspace, request)),
+        advanceErasure: (...asked) => around("advance", () => graph.advanceErasure(...asked)),
       },
     }),
   };

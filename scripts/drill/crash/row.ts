@@ -26,6 +26,7 @@ export async function runCrashRow(row: CrashRow, openGround: () => Promise<Groun
     else assert.equal(answer, null, "the client must not get an answer");
     if (row.remains) await requireRemains(stage, row.remains);
     await act.withService(ground, async (play) => {
+      if (row.sends === "erasure") return act.requireErased(play.client, stage);
       if (row.sends === "identify") return act.retryIdentify(play.client, stage);
       if (row.sends === "batch") await act.retryBatch(play.client, stage);
       else if (row.clientSaw === "reset") await act.retryEvent(play.client, stage);
@@ -36,12 +37,17 @@ export async function runCrashRow(row: CrashRow, openGround: () => Promise<Groun
 }
 
 const DYING_MS = 5_000;
-const REQUESTS = { event: act.theEvent, batch: act.theBatch, identify: act.theIdentify } as const;
+const REQUESTS = {
+  event: act.theEvent,
+  batch: act.theBatch,
+  identify: act.theIdentify,
+  erasure: act.theErasure,
+} as const;
 
 /** Kills at the row's point. Null when the client got no answer. */
 async function crash(stage: Stage, row: CrashRow): Promise<Answer | null> {
   const { at, mode } = row;
-  const kill = at && ({ kind: "step", step: at[0], moment: at[1], call: 1 } as const);
+  const kill = at && ({ kind: "step", step: at[0], moment: at[1], call: at[2] ?? 1 } as const);
   const doomed = await begin(stage, mode, kill);
   // The client talks to another process where the worker dies alone.
   const gateway = mode === "worker" ? await begin(stage, "gateway", null) : doomed;

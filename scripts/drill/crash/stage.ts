@@ -97,6 +97,13 @@ export const theIdentify = ({ site: { key } }: Stage): Request => ({
   body: { identifiers: IDENTIFIERS },
 });
 
+export const theErasure = ({ site: { key } }: Stage): Request => ({
+  method: "POST",
+  path: "/v1/erasures",
+  key,
+  body: { identifiers: [IDENTIFIERS[0]] },
+});
+
 const collect = ({ key }: Site, idempotencyKey: string, timestamp: string, payload: object): Request => ({
   method: "POST",
   path: "/v1/collect",
@@ -200,3 +207,36 @@ const untilSettled = (
     ground.settleMs,
     POLL_MS,
   );
+
+/** Asked again, it must be the same erasure, and come to its end; the event is gone, and its profile. */
+export async function requireErased(client: Client, stage: Stage): Promise<void> {
+  const { erasure_id: erasureId } = await untilAnswer<{ readonly erasure_id: string }>(
+    client,
+    stage,
+    202,
+    theErasure(stage),
+  );
+  const { ground, site } = stage;
+  const receiptOf = { method: "GET", path: `/v1/erasures/${erasureId}`, key: site.key } as const;
+  const completed = async () => {
+    const receipt = await requireAnswer<Receipt>(client, 200, receiptOf);
+    assert.equal(receipt.status, "completed");
+    return receipt;
+  };
+  const { removed } = await eventually(completed, ground.settleMs, POLL_MS);
+  assert.deepEqual([removed.events, removed.facets], [1, 1], "each is counted once");
+  const list = { method: "GET", path: "/v1/erasures", key: site.key } as const;
+  const { erasures } = await requireAnswer<{ readonly erasures: readonly unknown[] }>(client, 200, list);
+  assert.equal(erasures.length, 1);
+  await untilSettled(client, stage, stage.earlier, ["dropped"]);
+  const { profiles } = await requireAnswer<{ readonly profiles: readonly unknown[] }>(client, 200, {
+    ...theIdentify(stage),
+    path: "/v1/profiles/lookup",
+  });
+  assert.deepEqual(profiles, []);
+}
+
+interface Receipt {
+  readonly status: string;
+  readonly removed: { readonly events: number; readonly facets: number };
+}

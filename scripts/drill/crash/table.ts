@@ -9,11 +9,11 @@ export interface Remains {
 /** One kill of the crash table. `batch` rows send the event in an atomic batch of three. */
 export interface CrashRow {
   readonly title: string;
-  readonly sends: "event" | "batch" | "identify";
+  readonly sends: "event" | "batch" | "identify" | "erasure";
   /** Of the process that is killed. */
   readonly mode: "all" | "gateway" | "worker";
   /** Null: killed from outside, once the client has its answer. */
-  readonly at: readonly [Step, Moment] | null;
+  readonly at: readonly [step: Step, moment: Moment, call?: number] | null;
   readonly clientSaw: "reset" | "answer";
   /** Null where it depends on how far the worker was. */
   readonly remains: Remains | null;
@@ -58,6 +58,33 @@ const identify = (title: string, at: CrashRow["at"]): CrashRow => ({
   remains: NOTHING,
 });
 
+const erasure = (title: string, at: NonNullable<CrashRow["at"]>): CrashRow => ({
+  ...base,
+  title: `killed ${title} of an erasure: it goes on, and nothing of the person is left`,
+  sends: "erasure",
+  at,
+  clientSaw: at[0] === "erase" ? "reset" : "answer",
+  remains: null,
+});
+
+/** Some of the times that the keeper notes how far it is: the log, the names, the events, the facets, the files. */
+const ADVANCES = [1, 3, 5, 7, 9];
+
+/** Every step of an erasure. */
+const ERASURES: readonly CrashRow[] = [
+  erasure("before the graph's step", ["erase", "before"]),
+  erasure("in the graph's step, before its commit,", ["erase", "uncommitted"]),
+  erasure("between the graph's step and the 202", ["erase", "committed"]),
+  ...ADVANCES.map((n) => erasure(`before the keeper notes its step ${n}`, ["advance", "before", n])),
+  erasure("before the events are dropped", ["drop", "before"]),
+  erasure("in the drop of the events, before its commit,", ["drop", "uncommitted"]),
+  erasure("between the drop of the events and its note", ["drop", "committed"]),
+  erasure("in the removal of the facets, before its commit,", ["removeFacets", "uncommitted"]),
+  erasure("between the removal of the facets and its note", ["removeFacets", "committed"]),
+  erasure("before the files are purged", ["purge", "before"]),
+  erasure("between the purge and the completion", ["purge", "after"]),
+];
+
 /** Every step of a message's way, before it, in its commit and after it. */
 export const CRASH_TABLE: readonly CrashRow[] = [
   lost("before the publish", ["publish", "before"], NOTHING),
@@ -81,6 +108,7 @@ export const CRASH_TABLE: readonly CrashRow[] = [
   accepted("after the acknowledgement's commit", ["settle", "committed"], FINISHED),
   identify("before the commit", ["link", "uncommitted"]),
   identify("between the commit and the answer", ["link", "committed"]),
+  ...ERASURES,
 ];
 
 /** There the facet and the mark are written one after the other, and what a crash leaves between them must count once. */
@@ -103,6 +131,7 @@ const FOLD_ON_SERVERS: readonly CrashRow[] = (
  * asked, and one after the commit when it has answered. A gateway has no worker in it, which might take the message at once.
  */
 export const SERVERS_TABLE: readonly CrashRow[] = CRASH_TABLE.flatMap((row) => {
+  if (row.sends === "erasure") return [onServers(row)];
   const [step, moment] = row.at ?? [null, null];
   if (step === "fold") return moment === "before" ? FOLD_ON_SERVERS : [];
   // Over a broker the worker may have a message before the 202 is on its way, so they are processes of their own.
@@ -113,3 +142,10 @@ export const SERVERS_TABLE: readonly CrashRow[] = CRASH_TABLE.flatMap((row) => {
   // A broker counts a list that nobody took as one.
   return [{ ...row, mode, at: [step, "after"], remains: row.sends === "batch" ? null : row.remains }];
 });
+
+/** The keeper is in the worker. */
+function onServers(row: CrashRow): CrashRow {
+  const [step, moment, call = 1] = row.at!;
+  const there = moment === "uncommitted" ? "during" : moment === "committed" ? "after" : moment;
+  return { ...row, mode: step === "erase" ? "gateway" : "worker", at: [step, there, call] };
+}

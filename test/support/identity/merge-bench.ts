@@ -20,7 +20,7 @@ import { createEmbeddedProfileStore } from "../../../store/embedded/profiles.js"
 import { createTables } from "../../../store/embedded/schema.js";
 import { completeEvents } from "../../../worker/complete-events.js";
 import type { Item } from "../../../worker/dead-letter.js";
-import { aKey, aSchema, tombOf } from "../builders.js";
+import { aKey, aSchema, nobodyErased, tombOf } from "../builders.js";
 import { nameOf } from "../trust/model.js";
 
 /** The embedded store with all that an event goes through behind the queue. */
@@ -80,7 +80,8 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
         event: recordOf(workspace, event),
       }));
       const catalog = { findWorkspace: async () => null, findSchema: async () => SCHEMA, backfillsOf: async () => [] };
-      const deps = { events, catalog, identity: begin(), contribute, metrics: NO_METRICS, now: () => clock.now };
+      const of = { late: nobodyErased, metrics: NO_METRICS, now: () => clock.now };
+      const deps = { events, catalog, identity: begin(), contribute, ...of };
       return completeEvents(deps, async () => SCHEMA, workspace, items);
     },
     /** As clients read it, by the id of one identifier; ids are told by names, since those of two workspaces differ. */

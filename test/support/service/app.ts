@@ -112,7 +112,7 @@ export interface TestWorkspace {
   collect(schemaId: string, payload: unknown, headers?: http.OutgoingHttpHeaders): Promise<Answer>;
   inline(schemaId: string, payload: unknown): Promise<Answer>;
   /** Waits until the event is there and no longer merely stored (or `stored`, where that is all it becomes). */
-  settled(eventId: unknown, status?: "folded" | "stored" | "dead"): Promise<Answer>;
+  settled(eventId: unknown, status?: "folded" | "stored" | "dead" | "dropped"): Promise<Answer>;
 }
 
 export interface App {

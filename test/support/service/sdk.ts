@@ -15,7 +15,7 @@ export function openSdkDoor(app: App, settings: Settings = {}) {
   const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
   const { backends, identity } = app.service;
   const acceptItems = createAcceptItems(
-    servicesOf({ config, backends, identity, validator, metrics: NO_METRICS, stats: backends.stats }),
+    servicesOf({ config, now: Date.now, backends, identity, validator, metrics: NO_METRICS, stats: backends.stats }),
   );
   return {
     send: (

@@ -1,0 +1,132 @@
+import type { Erasure, ErasureAdvance } from "../../core/identity/erasure.js";
+import type { DeadLetterId, EventId, Tomb, Uid } from "../../core/ids.js";
+import type { Services } from "../services.js";
+import { findErased, forget, type ForgetServices } from "./forget.js";
+import { logErasure, type LogServices } from "./log.js";
+
+export type ContinueServices = ForgetServices &
+  LogServices & {
+    readonly events: Pick<Services["events"], "foldedInto" | "naming">;
+    readonly profiles: Pick<Services["profiles"], "find" | "remove">;
+  };
+
+/** What is removed where, in this order. `files`: all is deleted, and its bytes are to go from the files. */
+type Stage = "log" | "names" | "facets" | "files";
+
+/** How far it has come: the erasure's own record keeps it, so any process goes on where another one ended. */
+interface Cursor {
+  readonly stage: Stage;
+  /** Of what the erasure buried: up to here all is done. */
+  readonly after: Tomb | null;
+  /** Within the next page of that, in the names. */
+  readonly naming: string | null;
+  /** Counted as removed, and then removed: whoever finds it here removes it again, and counts nothing twice. */
+  readonly claimed: Claimed | null;
+}
+
+interface Claimed {
+  readonly events: readonly EventId[];
+  readonly facets: readonly Uid[];
+  readonly letters: readonly DeadLetterId[];
+}
+
+const BEGIN: Cursor = { stage: "log", after: null, naming: null, claimed: null };
+const NOTHING: Claimed = { events: [], facets: [], letters: [] };
+
+const LINKS_PER_PIECE = 250;
+const BURIED_PER_PIECE = 100;
+const EVENTS_PER_PIECE = 100;
+/** Each is read with its payload. */
+const NAMED_PER_PIECE = 32;
+
+/** All is deleted, and only the files are left. */
+export const isDeleted = (erasure: Erasure): boolean => {
+  const { stage, claimed } = cursorOf(erasure);
+  return erasure.isGone && stage === "files" && claimed === null;
+};
+
+/** Removes a piece of what is left of an erased person. Answers the record after it; null if another process has gone on meanwhile. */
+export async function continueErasure(services: ContinueServices, erasure: Erasure): Promise<Erasure | null> {
+  const { workspace, erasureId } = erasure;
+  if (!erasure.isGone) return services.erasures.continueErasure(workspace, erasureId, LINKS_PER_PIECE);
+  const cursor = cursorOf(erasure);
+  if (cursor.claimed !== null) {
+    await remove(services, erasure, cursor.claimed);
+    return save(services, erasure, { ...cursor, claimed: null });
+  }
+  if (cursor.stage === "files") return erasure;
+  return save(services, erasure, await PIECES[cursor.stage](services, erasure, cursor));
+}
+
+/** Its bytes are gone from the files, too. */
+export async function completeErasure(
+  { erasures }: Pick<Services, "erasures">,
+  { workspace, erasureId, rev, removed }: Erasure,
+  completedAt: number,
+): Promise<void> {
+  await erasures.advanceErasure(workspace, erasureId, rev, { removed, cursor: null, completedAt });
+}
+
+const PIECES: Readonly<
+  Record<Exclude<Stage, "files">, (services: ContinueServices, erasure: Erasure, cursor: Cursor) => Promise<Cursor>>
+> = {
+  log: async (services, erasure) => {
+    await logErasure(services, erasure);
+    // The letters before the events: an event takes its letters with it, uncounted.
+    return { ...BEGIN, stage: "names" };
+  },
+  facets: async ({ erasures, events, profiles }, { workspace, erasureId }, cursor) => {
+    const page = await erasures.buried(workspace, erasureId, { limit: BURIED_PER_PIECE, after: cursor.after });
+    if (page.length === 0) return { ...BEGIN, stage: "files" };
+    const uids = page.flatMap(({ uid }) => uid ?? []);
+    const folded = uids.length === 0 ? [] : await events.foldedInto(workspace, uids, EVENTS_PER_PIECE);
+    if (folded.length > 0) return { ...cursor, claimed: { ...NOTHING, events: folded } };
+    const facets = uids.length === 0 ? [] : [...(await profiles.find(workspace, uids)).keys()];
+    const next = { ...cursor, after: page.at(-1)!.tomb };
+    return facets.length === 0 ? next : { ...next, claimed: { ...NOTHING, facets } };
+  },
+  names: async (services, { workspace, erasureId }, cursor) => {
+    const page = await services.erasures.buried(workspace, erasureId, { limit: BURIED_PER_PIECE, after: cursor.after });
+    if (page.length === 0) return { ...BEGIN, stage: "facets" };
+    const tombs = page.map(({ tomb }) => tomb);
+    const { found, next } = await services.events.naming(workspace, tombs, {
+      limit: NAMED_PER_PIECE,
+      after: cursor.naming,
+    });
+    const going = [...(await findErased(services, workspace, found)).values()];
+    const events = going.flatMap((one) => [...one.events]);
+    const letters = going.flatMap((one) => [...one.letters]);
+    const isOver = next === null;
+    return {
+      ...cursor,
+      after: isOver ? tombs.at(-1)! : cursor.after,
+      naming: next,
+      claimed: events.length + letters.length === 0 ? null : { ...NOTHING, events, letters },
+    };
+  },
+};
+
+async function remove(
+  services: ContinueServices,
+  { workspace }: Erasure,
+  { events, facets, letters }: Claimed,
+): Promise<void> {
+  await forget(services, workspace, { events: new Set(events), letters: new Set(letters) });
+  if (facets.length > 0) await services.profiles.remove(workspace, facets);
+}
+
+async function save({ erasures }: ContinueServices, erasure: Erasure, cursor: Cursor): Promise<Erasure | null> {
+  const { workspace, erasureId, rev, completedAt } = erasure;
+  const before = cursorOf(erasure).claimed;
+  const removed = before === null && cursor.claimed !== null ? add(erasure.removed, cursor.claimed) : erasure.removed;
+  return erasures.advanceErasure(workspace, erasureId, rev, { removed, cursor: JSON.stringify(cursor), completedAt });
+}
+
+const cursorOf = ({ cursor }: Erasure): Cursor => (cursor === null ? BEGIN : (JSON.parse(cursor) as Cursor));
+
+const add = (removed: ErasureAdvance["removed"], { events, facets, letters }: Claimed): ErasureAdvance["removed"] => ({
+  ...removed,
+  events: (removed["events"] ?? 0) + events.length,
+  facets: (removed["facets"] ?? 0) + facets.length,
+  letters: (removed["letters"] ?? 0) + letters.length,
+});

@@ -1,0 +1,84 @@
+import type { Identifier } from "../../core/event/event.js";
+import type { Erasure } from "../../core/identity/erasure.js";
+import type { ErasureId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Services } from "../services.js";
+
+type RestoreServices = Pick<Services, "erasures" | "erasureLog" | "identity" | "now">;
+
+/** A store that was restored lacks the newest ones, so older ones need no look. */
+const LOOKED_AT_MAX = 10_000;
+const MEMBERS_PER_READ = 500;
+
+/**
+ * Runs the erasures again that the stores do not know, because they were restored from a backup that is older. Answers how many. Whoever
+ * was erased is gone once it resolves; what is stored of them, the keeper removes. It may end at any point and begin anew.
+ */
+export async function restoreErasures(services: RestoreServices): Promise<number> {
+  const logged = new Map<ErasureId, Erasure>();
+  for await (const { erasure } of services.erasureLog.entries()) {
+    // The last record of an erasure says whether it was readmitted.
+    logged.delete(erasure.erasureId);
+    logged.set(erasure.erasureId, erasure);
+  }
+  const lacking = new Map<ErasureId, Erasure>();
+  for (const erasure of [...logged.values()].slice(-LOOKED_AT_MAX)) {
+    const { workspace, erasureId, readmittedAt } = erasure;
+    const known = await services.erasures.findErasure(workspace, erasureId);
+    if (known === null) lacking.set(erasureId, erasure);
+    else if (readmittedAt !== null && known.readmittedAt === null)
+      await services.erasures.readmit(workspace, erasureId, readmittedAt);
+  }
+  if (lacking.size === 0) return 0;
+  for await (const { erasure, buried } of services.erasureLog.entries()) {
+    const record = lacking.get(erasure.erasureId);
+    if (record !== undefined) await takeOut(services, record, new Set(buried.flatMap(({ uid }) => uid ?? [])));
+  }
+  // Last: as long as it is not there, all of it is done again.
+  for await (const { erasure, buried } of services.erasureLog.entries()) {
+    const record = lacking.get(erasure.erasureId);
+    if (record !== undefined) await services.erasures.restoreErasure(record.workspace, record, buried);
+  }
+  return lacking.size;
+}
+
+/** Erases those that are in a profile again. A profile may hold others beside them: those stay. */
+async function takeOut(services: RestoreServices, erasure: Erasure, uids: ReadonlySet<Uid>): Promise<void> {
+  const { workspace, keyId, suppress, erasedAt } = erasure;
+  const profiles = new Set<ProfileId>();
+  for (const uid of await services.erasures.livingUids(workspace, [...uids])) {
+    const ref = await services.identity.resolve(workspace, uid);
+    if (ref !== null) profiles.add(ref.profileId);
+  }
+  const request = { keyId, suppress, revision: null, now: () => erasedAt };
+  for (const profileId of profiles) {
+    const { own, isWhole } = await membersOf(services, workspace, profileId, uids);
+    if (isWhole) {
+      await services.erasures.erase(workspace, { ...request, target: { profileId } });
+      continue;
+    }
+    for (const identifier of own) {
+      const evidence = { source: "unlink", keyId, at: services.now(workspace) } as const;
+      await services.identity.unlink(workspace, { identifier }, evidence);
+      await services.erasures.erase(workspace, { ...request, target: { identifiers: [identifier] } });
+    }
+  }
+}
+
+async function membersOf(
+  { identity }: RestoreServices,
+  workspace: WorkspaceId,
+  profileId: ProfileId,
+  uids: ReadonlySet<Uid>,
+): Promise<{ readonly own: readonly Identifier[]; readonly isWhole: boolean }> {
+  const own: Identifier[] = [];
+  let isWhole = true;
+  for (let after: Uid | null = null; ;) {
+    const page = await identity.members(workspace, profileId, { limit: MEMBERS_PER_READ, after });
+    for (const { uid, identifier } of page) {
+      if (uids.has(uid)) own.push(identifier);
+      else isWhole = false;
+    }
+    if (page.length < MEMBERS_PER_READ) return { own, isWhole };
+    after = page.at(-1)!.uid;
+  }
+}

@@ -1,0 +1,73 @@
+import { completeErasure, continueErasure, isDeleted, type ContinueServices } from "../commands/erasures/continue.js";
+import type { Purge } from "../commands/erasures/purge.js";
+import { isUnavailable } from "../core/errors.js";
+import { describeError, type Log } from "../core/log.js";
+import type { Erasure } from "../core/identity/erasure.js";
+import type { ErasureId, WorkspaceId } from "../core/ids.js";
+import type { Task } from "./task.js";
+
+export interface ErasureDeps extends ContinueServices {
+  readonly purge: Purge;
+  readonly log: Log;
+  readonly now: (workspace: WorkspaceId) => number;
+}
+
+/** Somebody who asks waits for a second at most until it begins. */
+const IDLE_MS = 1_000;
+const RETRY_MS = 1_000;
+const FAILED_MS = 60_000;
+const OPEN_PER_PAGE = 100;
+/** The pieces of several erasures go together, up to so long. */
+const PIECES_MS = 20;
+
+/** Continues erasures, in turns, until nothing but the tombstones is left of anybody. One that fails waits and holds up no other. */
+export function createErasureTask(deps: ErasureDeps): Task {
+  let after: ErasureId | null = null;
+  const waiting = new Map<ErasureId, number>();
+
+  /** Answers the record once all is deleted, and null while there is more. */
+  const goOn = async (begun: Erasure, end: number): Promise<Erasure | null> => {
+    const { erasureId, workspace } = begun;
+    if ((waiting.get(erasureId) ?? -Infinity) > performance.now()) return null;
+    waiting.delete(erasureId);
+    try {
+      for (let erasure: Erasure | null = begun; erasure !== null; erasure = await continueErasure(deps, erasure)) {
+        if (isDeleted(erasure)) return erasure;
+        if (erasure !== begun && performance.now() >= end) return null;
+      }
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      waiting.set(erasureId, performance.now() + FAILED_MS);
+      deps.log.error({ workspace, erasureId, ...describeError(error) }, "an erasure failed, and waits for a minute");
+    }
+    return null;
+  };
+
+  return {
+    name: "erasure",
+    step: async () => {
+      const open: readonly Erasure[] = await deps.erasures.openErasures({ limit: OPEN_PER_PAGE, after });
+      if (open.length === 0) {
+        const wasAtEnd = after === null;
+        after = null;
+        // What came too late for an erasure that is completed was deleted, too.
+        if (deps.purge.isDue()) await deps.purge.run();
+        return wasAtEnd ? IDLE_MS : 0;
+      }
+      const end = performance.now() + PIECES_MS;
+      const deleted: Erasure[] = [];
+      for (const erasure of open) {
+        const gone = await goOn(erasure, end);
+        if (gone !== null) deleted.push(gone);
+        after = erasure.erasureId;
+        if (performance.now() >= end) break;
+      }
+      if (deleted.length > 0) {
+        // One pass over the files for all of them.
+        if (!(await deps.purge.run())) return RETRY_MS;
+        for (const erasure of deleted) await completeErasure(deps, erasure, deps.now(erasure.workspace));
+      }
+      return open.every(({ erasureId }) => waiting.has(erasureId)) ? RETRY_MS : 0;
+    },
+  };
+}

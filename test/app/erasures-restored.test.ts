@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { copyFile, readFile, rm } from "node:fs/promises";
+import path from "node:path";
+import { temporaryFolder } from "../support/backends.js";
+import { whereIs } from "../support/erasure/stores.js";
+import { listAt, startApp, textAt, until, workspaceOf, type App, type TestWorkspace } from "../support/service/app.js";
+
+/** The file alone: the log is empty after a stop. */
+const FILE = "onym.db";
+const EMBEDDED = { RABBITMQ_URL: "", MONGODB_URL: "", NEO4J_URL: "" };
+
+describe("A restored store", () => {
+  const secret = `canary${randomBytes(8).toString("hex")}`;
+  const email = (name: string) => ({ namespace: "email", value: `${name}@example.com` });
+  const cookie = (name: string) => ({ namespace: "cookie_id", value: name });
+  let folder: string;
+  let app: App | null = null;
+  const start = async (): Promise<App> => (app = await startApp({ ...EMBEDDED, DATA_DIR: folder }));
+  const stop = async (): Promise<void> => {
+    await app?.close();
+    app = null;
+  };
+  const completed = (workspace: TestWorkspace, erasureId: string) =>
+    until(
+      () => workspace.send("GET", `/v1/erasures/${erasureId}`),
+      ({ body }) => body["status"] === "completed",
+    );
+
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+  });
+  afterEach(async () => {
+    await stop();
+    await rm(folder, { recursive: true });
+  });
+
+  it("erases again whom the log beside it names, and nobody else", async () => {
+    let workspace = await (await start()).workspace();
+    const schemaId = await workspace.schema();
+    const ada = { email: `${secret}@example.com`, cookie: `${secret}-c`, city: `${secret}-city` };
+    for (const payload of [
+      ada,
+      { email: "bob@example.com", city: "Oslo" },
+      { email: "eve@example.com", cookie: "c-eve" },
+    ])
+      await workspace.settled(textAt((await workspace.collect(schemaId, payload)).body, "event_id"));
+    const [key, id] = [await workspace.key("owner"), workspace.id];
+    await stop();
+    await copyFile(path.join(folder, FILE), path.join(folder, "..", `${secret}.db`));
+
+    workspace = workspaceOf((await start()).url, id, key);
+    // Eve's cookie was not hers: at the time of the erasure she has only the address, in the backup both.
+    await workspace.send("POST", "/v1/identity/unlink", { from: email("eve"), to: cookie("c-eve") });
+    const erasures: string[] = [];
+    for (const identifier of [{ ...email("ada"), value: ada.email }, email("eve")]) {
+      const { body } = await workspace.send("POST", "/v1/erasures", { identifiers: [identifier], suppress: true });
+      erasures.push(textAt(body, "erasure_id"));
+    }
+    for (const erasureId of erasures) await completed(workspace, erasureId);
+    await workspace.send("POST", `/v1/erasures/${erasures[1]!}/readmit`);
+    await stop();
+    const log = await readFile(path.join(folder, "erasures.log"), "utf8");
+    assert.ok(!log.includes(secret) && !log.includes("eve"), "it names nobody");
+    await copyFile(path.join(folder, "..", `${secret}.db`), path.join(folder, FILE));
+    await rm(path.join(folder, "..", `${secret}.db`));
+    await rm(path.join(folder, `${FILE}-wal`), { force: true });
+
+    workspace = workspaceOf((await start()).url, id, key);
+    const lookup = async (...identifiers: readonly unknown[]) =>
+      listAt((await workspace.send("POST", "/v1/profiles/lookup", { identifiers })).body, "profiles");
+    assert.deepEqual(await lookup({ ...email("ada"), value: ada.email }, cookie(ada.cookie), email("eve")), []);
+    assert.equal((await lookup(email("bob"), cookie("c-eve"))).length, 2, "others stay");
+    for (const erasureId of erasures) await completed(workspace, erasureId);
+    const open = async () => listAt((await workspace.send("GET", "/v1/erasures")).body, "erasures");
+    for (const one of await open()) await completed(workspace, textAt(one, "erasure_id"));
+    assert.deepEqual(await whereIs(secret, folder, {}), []);
+    const count = (await open()).length;
+    const [suppressed, readmitted] = await Promise.all(
+      erasures.map(async (erasureId) => (await workspace.send("GET", `/v1/erasures/${erasureId}`)).body),
+    );
+    assert.deepEqual([suppressed!["suppress"], suppressed!["readmitted_at"]], [true, null]);
+    assert.notEqual(readmitted!["readmitted_at"], null);
+    const refused = await workspace.send("POST", "/v1/identify", {
+      identifiers: [{ ...email("ada"), value: ada.email }],
+    });
+    assert.equal(refused.status, 422, refused.text);
+    await stop();
+
+    workspace = workspaceOf((await start()).url, id, key);
+    assert.equal((await open()).length, count, "the next start finds nothing to do");
+  });
+});
