@@ -3,6 +3,7 @@ import type { ErasureId } from "../../core/ids.js";
 import type { Copying } from "../../core/ports/copying.js";
 import { CATALOG_KINDS, catalogRows, loadCatalogRow } from "../../store/catalog-copying.js";
 import { createSumming, type Sum } from "./checksum.js";
+import { patiently } from "./patience.js";
 import type { Side } from "./side.js";
 
 /** Of one kind of rows, on both sides. */
@@ -26,7 +27,7 @@ interface Flow {
 
 /** Copies everything but the queue, then reads the copy again. What stands in the copy already stays. */
 export async function copyStores(from: Side, to: Side, progress: Progress): Promise<readonly Tally[]> {
-  await endErasures(from);
+  await patiently(() => endErasures(from));
   const flows = [
     ...catalogFlows(from, to),
     ...flowsOf(from.backends.copying.graph, to.backends.copying.graph),
@@ -60,7 +61,7 @@ function catalogFlows({ backends: from }: Side, { backends: to }: Side): readonl
       const summing = createSumming();
       for await (const row of catalogRows(one, kind)) {
         summing.add(row);
-        await use(row as never);
+        await patiently(() => use(row as never));
       }
       return summing.sum();
     };
@@ -81,9 +82,10 @@ function flowsOf<Rows>(from: Copying<Rows>, to: Copying<Rows>): readonly Flow[] 
   ): Promise<Sum> => {
     const summing = createSumming();
     for (let after: string | null = null, rows = 0; ;) {
-      const page: Awaited<ReturnType<typeof source.dump<K>>> = await source.dump(kind, { limit: ROWS_PER_PAGE, after });
+      const place = { limit: ROWS_PER_PAGE, after };
+      const page: Awaited<ReturnType<typeof source.dump<K>>> = await patiently(() => source.dump(kind, place));
       for (const row of page.rows) summing.add(row);
-      await use(page.rows);
+      await patiently(() => use(page.rows));
       rows += page.rows.length;
       progress(rows);
       if (page.next === null) return summing.sum();
@@ -97,8 +99,11 @@ function flowsOf<Rows>(from: Copying<Rows>, to: Copying<Rows>): readonly Flow[] 
   }));
 }
 
+export const copyQueue = (from: Side, to: Side, progress: Progress): Promise<Tally> =>
+  patiently(() => fillQueue(from, to, progress));
+
 /** Fills the queue anew, whatever an earlier try left in it. */
-export async function copyQueue(from: Side, to: Side, progress: Progress): Promise<Tally> {
+async function fillQueue(from: Side, to: Side, progress: Progress): Promise<Tally> {
   await to.queue.clear();
   let rows = 0;
   for await (const portion of from.queue.messages()) {

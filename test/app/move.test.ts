@@ -10,7 +10,7 @@ import { readConfig } from "../../core/config.js";
 import { silentLog } from "../../app/logger.js";
 import { openEmbedded } from "../../store/embedded/open.js";
 import { withFolder } from "../support/faults.js";
-import { answersOf, fillWorkspace, type Seen } from "../support/moving/world.js";
+import { answersOf, erasuresOf, fillWorkspace, type Seen } from "../support/moving/world.js";
 import { startApp, type App } from "../support/service/app.js";
 
 const SCRIPT = fileURLToPath(new URL("../../app/move/main.js", import.meta.url));
@@ -41,8 +41,9 @@ async function anInstallation(dataDir: string) {
   const seen: readonly Seen[] = [await fillWorkspace(app, 14), await fillWorkspace(app, 3)];
   await settle(app, seen);
   const answers = await Promise.all(seen.map((one) => answersOf(app.url, one)));
+  const erasures = await Promise.all(seen.map((one) => erasuresOf(app, one)));
   await stop(app);
-  return { seen, answers };
+  return { seen, answers, erasures };
 }
 
 async function settle(app: App, seen: readonly Seen[]): Promise<void> {
@@ -53,7 +54,7 @@ async function settle(app: App, seen: readonly Seen[]): Promise<void> {
 /** A table that is not here is one that a move would leave behind: see `store/*\/copy/` and `graph/*\/copy/`. */
 const COPIED =
   "workspaces keys namespaces traits schemas datasets identity_settings sdk imports backfills audiences secrets clock " +
-  "changes components identifiers links forbidden_pairs change_subjects events folds facets dead_letters queue";
+  "changes components identifiers links forbidden_pairs change_subjects mentions erasures tombstones events folds facets dead_letters queue";
 /** `names` is made from what is loaded. */
 const OF_THE_FILE = "formats moves queue_lease names";
 
@@ -68,12 +69,13 @@ describe("npm run move", () => {
   it("copies an installation: every answer is as before, and the old one does not start again", () =>
     withFolder(async (folder) => {
       const [from, to] = [path.join(folder, "from"), path.join(folder, "to")];
-      const { seen, answers } = await anInstallation(from);
+      const { seen, answers, erasures } = await anInstallation(from);
       const moved = await runMove("--from", from, "--to", to);
       assert.deepEqual([moved.status, moved.stderr], [0, ""], moved.stderr + moved.stdout);
       assert.match(moved.stdout, /Everything is there, and equal/);
       const app = await started(to);
       assert.deepEqual(await Promise.all(seen.map((one) => answersOf(app.url, one))), answers);
+      assert.deepEqual(await Promise.all(seen.map((one) => erasuresOf(app, one))), erasures);
       await stop(app);
       await assert.rejects(started(from), /was moved to .*to, and nothing may be added here/);
       const again = await runMove("--from", from, "--to", path.join(folder, "third"));

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { identifierKey } from "../../../core/event/event.js";
+import type { KeyId, WorkspaceId } from "../../../core/ids.js";
 import { createRandom } from "../random.js";
-import { listAt, send, textAt, type Answer, type App, type TestWorkspace } from "../service/app.js";
+import { send, textAt, type Answer, type App, type TestWorkspace } from "../service/app.js";
 
 /** A workspace, and the key that may read all of it. */
 export interface Seen {
@@ -48,6 +50,16 @@ export async function fillWorkspace(app: App, events: number): Promise<Seen> {
   await identify(workspace, { email: "p3@example.com", loyalty_id: "l2" });
   const ends = { from: { namespace: "email", value: "p2@example.com" }, to: { namespace: "loyalty_id", value: "l2" } };
   await ok(workspace.send("POST", "/v1/identity/unlink", { ...ends, forbid: false }));
+  const target = {
+    identifiers: [
+      { namespace: "email", value: "p5@example.com" },
+      { namespace: "email", value: "nobody@example.com" },
+    ],
+  };
+  const request = { target, keyId: "key0000001" as KeyId, now: Date.now, suppress: true, revision: null };
+  const erased = await app.service.backends.graph.erase(workspace.id as WorkspaceId, request);
+  assert.equal(erased.kind, "erased");
+  await identify(workspace, { email: "p1@example.com", cookie_id: "back" });
   return { id: workspace.id, key: await workspace.key("owner") };
 }
 
@@ -119,8 +131,15 @@ async function whole(url: string, key: string, target: string, list: string): Pr
   }
 }
 
-/** The events of it that are not settled; the service must be idle. */
-export async function isAtRest(app: App, { key }: Seen): Promise<boolean> {
-  const { body } = await send(app.url, "GET", "/v1/events?status=stored", { key });
-  return listAt(body, "events").length === 0;
+/** The erasures of the workspace, and what they left of two identifiers. */
+export async function erasuresOf(app: App, { id }: Seen): Promise<unknown> {
+  const { graph } = app.service.backends;
+  const workspace = id as WorkspaceId;
+  const keys = ["p5@example.com", "nobody@example.com"].map((value) =>
+    identifierKey(workspace, { namespace: "email", value }),
+  );
+  const records = await graph.erasures(workspace, { limit: 100, before: null });
+  const tombstones = await graph.tombstones(workspace, keys);
+  assert.deepEqual([records.length, tombstones.size], [1, 2]);
+  return { records, tombstones };
 }

@@ -1,0 +1,16 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isUnavailable } from "../../core/errors.js";
+
+const PAUSES_MS = [250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
+
+/** Does it again while a store is away for a moment: all that a move does may be done twice. */
+export async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (const pauseMs of PAUSES_MS)
+    try {
+      return await work();
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      await sleep(pauseMs);
+    }
+  return work();
+}
