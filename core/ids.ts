@@ -15,6 +15,9 @@ export type DeadLetterId = Branded<"DeadLetterId">;
 export type AudienceId = Branded<"AudienceId">;
 /** Names one way of counting events; a new one each time that somebody begins to count so. */
 export type TallyId = Branded<"TallyId">;
+/** Names one look at a profile. */
+export type ClaimId = Branded<"ClaimId">;
+export type MarkId = Branded<"MarkId">;
 /** Names a forbidden pair of identifiers. */
 export type ForbiddenPairId = Branded<"ForbiddenPairId">;
 export type ErasureId = Branded<"ErasureId">;

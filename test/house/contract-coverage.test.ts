@@ -8,6 +8,8 @@ import { eventStoreContract } from "../contracts/event-store.contract.js";
 import { foldContract } from "../contracts/fold.contract.js";
 import { identityGraphContracts } from "../contracts/identity-graph.contract.js";
 import { audienceStoreContract } from "../contracts/audience-store.contract.js";
+import { markStoreContract } from "../contracts/mark-store.contract.js";
+import { seatStoreContract } from "../contracts/seat-store.contract.js";
 import { profileStoreContract } from "../contracts/profile-store.contract.js";
 import { CONTRACT } from "../support/house/contract-table.js";
 import { STATUSES } from "../support/house/status-table.js";
@@ -51,6 +53,8 @@ const CONTRACTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   EventQueue: eventQueueContract,
   EventStore: { ...eventStoreContract, ...foldContract },
   AudienceStore: audienceStoreContract,
+  MarkStore: markStoreContract,
+  SeatStore: seatStoreContract,
   ProfileStore: profileStoreContract,
   CatalogStore: catalogStoreContract,
   ...identityGraphContracts,

@@ -9,10 +9,14 @@ import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { EventQueue } from "../../core/ports/event-queue.js";
 import type { EventStore } from "../../core/ports/event-store.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
+import type { MarkStore } from "../../core/ports/mark-store.js";
 import type { ProfileStore } from "../../core/ports/profile-store.js";
+import type { SeatStore } from "../../core/ports/seat-store.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { GRAPH_TABLES } from "../../graph/sqlite/schema.js";
 import { createEmbeddedAudienceStore } from "../../store/embedded/audiences/audiences.js";
+import { createEmbeddedMarkStore } from "../../store/embedded/audiences/marks.js";
+import { createEmbeddedSeatStore } from "../../store/embedded/audiences/seats.js";
 import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
 import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
 import { openEmbedded } from "../../store/embedded/open.js";
@@ -82,6 +86,14 @@ export const audienceBackends: readonly Backend<AudienceStore>[] = [
   embedded("SQLite", (database) => createEmbeddedAudienceStore({ database })),
   embedded("SQLite with known rules", (database) => knowAudiences(createEmbeddedAudienceStore({ database }))),
   ...(onServers?.audiences ?? []),
+];
+export const markBackends: readonly Backend<MarkStore>[] = [
+  embedded("SQLite", (database) => createEmbeddedMarkStore({ database })),
+  ...(onServers?.marks ?? []),
+];
+export const seatBackends: readonly Backend<SeatStore>[] = [
+  embedded("SQLite", (database) => createEmbeddedSeatStore({ database })),
+  ...(onServers?.seats ?? []),
 ];
 export const catalogBackends: readonly Backend<CatalogStore>[] = [
   embedded("SQLite", (database) => createEmbeddedCatalog({ database })),

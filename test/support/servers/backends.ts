@@ -1,5 +1,7 @@
 import { cacheCatalog } from "../../../store/cached-catalog.js";
 import { createMongoAudienceStore } from "../../../store/mongo/audiences/audiences.js";
+import { createMongoMarkStore } from "../../../store/mongo/audiences/marks.js";
+import { createMongoSeatStore } from "../../../store/mongo/audiences/seats.js";
 import { createMongoCatalog } from "../../../store/mongo/catalog/catalog.js";
 import { createMongoEventStore } from "../../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../../store/mongo/profiles.js";
@@ -21,6 +23,8 @@ export function serverBackends({ RABBITMQ_URL, MONGODB_URL, ...neo4j }: ServersU
       ),
     ],
     profiles: [mongoBackend(MONGODB_URL, createMongoProfileStore)],
+    marks: [mongoBackend(MONGODB_URL, createMongoMarkStore)],
+    seats: [mongoBackend(MONGODB_URL, createMongoSeatStore)],
     audiences: [mongoBackend(MONGODB_URL, createMongoAudienceStore)],
     catalog: [
       mongoBackend(MONGODB_URL, createMongoCatalog),

@@ -1,0 +1,68 @@
+import type { Entry, Membership, Seat } from "../audience/seat.js";
+import type { AudienceId, ClaimId, ProfileId, WorkspaceId } from "../ids.js";
+import type { Page, Port } from "./port.js";
+
+export interface SeatSave {
+  readonly seat: Seat;
+  /** What the change of the seat means to the feed, in order. */
+  readonly entries: readonly Entry[];
+}
+
+export interface SeatedProfile {
+  readonly profileId: ProfileId;
+  readonly since: Membership["since"];
+}
+
+/** An entry with its number: 1, 2, 3, ... in each workspace. */
+export interface Numbered {
+  readonly seq: number;
+  readonly entry: Entry;
+}
+
+export interface FeedPage {
+  readonly entries: readonly Numbered[];
+  /** The last number; 0 while there is none. */
+  readonly head: number;
+  /** The first number that is still kept; `head` + 1 if there is none. */
+  readonly oldest: number;
+}
+
+/** Who is in which audience, as it was last looked at, and the feed of who came and went. */
+export interface SeatStore extends Port {
+  /**
+   * Writes the claim into the seats of these profiles, in the place of any other, and answers them, in order, as they stood then or
+   * later. A profile that has no seat is answered an empty one.
+   */
+  claim(workspace: WorkspaceId, claim: ClaimId, profileIds: readonly ProfileId[]): Promise<readonly Seat[]>;
+  /**
+   * Puts each seat, together with its entries, in the place of the one in which this claim stands, which goes with it; answers, in order,
+   * false where it does not stand.
+   */
+  save(workspace: WorkspaceId, claim: ClaimId, saves: readonly SeatSave[]): Promise<readonly boolean[]>;
+  /** Profiles whose seats are due then or before, the earliest first. */
+  due(workspace: WorkspaceId, at: number, limit: number): Promise<readonly ProfileId[]>;
+  /** Who is in the audience, by profile id, after `page.after`. */
+  members(workspace: WorkspaceId, audienceId: AudienceId, page: Page<ProfileId>): Promise<readonly SeatedProfile[]>;
+  /**
+   * Brings entries that were saved into the feed, about so many; answers whether there are more. An entry stands in the feed once, however
+   * often this is called, by however many and whatever crashes; those of one profile stand in the order of its saves. Nothing ever appears
+   * at or below a number that could be read.
+   */
+  publish(workspace: WorkspaceId, limit: number): Promise<boolean>;
+  /** Appends entries of no seat to the feed, once for each origin. */
+  append(workspace: WorkspaceId, origin: string, entries: readonly Entry[]): Promise<void>;
+  /** Entries of the feed with greater numbers than `after`, by number. */
+  feed(workspace: WorkspaceId, after: number, limit: number): Promise<FeedPage>;
+  /** The members of each audience that has any, as the entries of the feed up to `head` add up. */
+  sizes(workspace: WorkspaceId): Promise<Sizes>;
+  /**
+   * Forgets the oldest entries, about so many, up to the first that is not from before the time, and never the last one; answers whether
+   * there are more.
+   */
+  trim(workspace: WorkspaceId, before: number, limit: number): Promise<boolean>;
+}
+
+export interface Sizes {
+  readonly sizes: ReadonlyMap<AudienceId, number>;
+  readonly head: number;
+}

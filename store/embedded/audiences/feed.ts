@@ -1,0 +1,83 @@
+import { sizesAfter, type Entry } from "../../../core/audience/seat.js";
+import type { Database, Tables } from "../../../core/database.js";
+import type { AudienceId, WorkspaceId } from "../../../core/ids.js";
+import type { SeatStore } from "../../../core/ports/seat-store.js";
+import { createTables } from "../schema.js";
+import type { Session } from "../session.js";
+import { uuidBytes } from "../uuid.js";
+
+/** `feeds.sizes` are the members of each audience up to `head`. */
+const TABLES: Tables = {
+  part: "feed",
+  format: 1,
+  sql: `
+  CREATE TABLE feeds (ws BLOB PRIMARY KEY, head INTEGER NOT NULL, sizes TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE feed (
+    ws BLOB NOT NULL,
+    seq INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    entry TEXT NOT NULL,
+    PRIMARY KEY (ws, seq)
+  ) WITHOUT ROWID;
+  CREATE TABLE feed_origins (ws BLOB NOT NULL, origin BLOB NOT NULL, PRIMARY KEY (ws, origin)) WITHOUT ROWID
+  `,
+};
+
+type Methods = Pick<SeatStore, "publish" | "append" | "feed" | "sizes" | "trim">;
+
+export interface Feed extends Methods {
+  /** Appends them in the transaction that runs. */
+  readonly write: (workspace: WorkspaceId, entries: readonly Entry[]) => void;
+}
+
+export function createFeed(database: Database, session: Session): Feed {
+  createTables(database, TABLES);
+  const state = database.prepare("SELECT head, sizes FROM feeds WHERE ws = ?");
+  const putState = database.prepare("INSERT OR REPLACE INTO feeds (ws, head, sizes) VALUES (?, ?, ?)");
+  const insert = database.prepare("INSERT INTO feed (ws, seq, at, entry) VALUES (?, ?, ?, ?)");
+  const claimOrigin = database.prepare("INSERT OR IGNORE INTO feed_origins (ws, origin) VALUES (?, ?)");
+  const select = database.prepare("SELECT seq, entry FROM feed WHERE ws = ? AND seq > ? ORDER BY seq LIMIT ?");
+  const oldest = database.prepare("SELECT seq, at FROM feed WHERE ws = ? ORDER BY seq LIMIT ?");
+  const trim = database.prepare("DELETE FROM feed WHERE ws = ? AND seq < ?");
+  const stateOf = (ws: Buffer) => {
+    const [head, sizes] = (state.get([ws]) ?? [0, "[]"]) as readonly [number, string];
+    return { head, sizes: new Map(JSON.parse(sizes) as readonly (readonly [AudienceId, number])[]) };
+  };
+  const write = (workspace: WorkspaceId, entries: readonly Entry[]): void => {
+    if (entries.length === 0) return;
+    const ws = uuidBytes(workspace);
+    const { head, sizes } = stateOf(ws);
+    for (const [n, entry] of entries.entries()) insert.run([ws, head + n + 1, entry.at, JSON.stringify(entry)]);
+    putState.run([ws, head + entries.length, JSON.stringify([...sizesAfter(sizes, entries)])]);
+  };
+  return {
+    write,
+    // They are there already: they were written with their seats.
+    publish: (_workspace, _limit) => session.read(() => false),
+    append: (workspace, origin, entries) =>
+      session.write(() => {
+        if (claimOrigin.run([uuidBytes(workspace), Buffer.from(origin)]).changes === 1) write(workspace, entries);
+      }),
+    feed: (workspace, after, limit) =>
+      session.read(() => {
+        const ws = uuidBytes(workspace);
+        const { head } = stateOf(ws);
+        const rows = select.all([ws, after, limit]) as unknown as readonly (readonly [number, string])[];
+        return {
+          entries: rows.map(([seq, entry]) => ({ seq, entry: JSON.parse(entry) as Entry })),
+          head,
+          oldest: (oldest.get([ws, 1])?.[0] as number | undefined) ?? head + 1,
+        };
+      }),
+    sizes: (workspace) => session.read(() => stateOf(uuidBytes(workspace))),
+    trim: (workspace, before, limit) =>
+      session.write(() => {
+        const ws = uuidBytes(workspace);
+        const first = oldest.all([ws, limit + 1]) as unknown as readonly (readonly [seq: number, at: number])[];
+        const kept = first.findIndex(([, at], n) => at >= before || n === first.length - 1);
+        if (kept <= 0) return false;
+        trim.run([ws, first[kept]![0]]);
+        return kept === limit && first[kept]![1] < before;
+      }),
+  };
+}

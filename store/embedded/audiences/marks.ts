@@ -1,0 +1,52 @@
+import type { Database, Tables } from "../../../core/database.js";
+import { newId, type MarkId, type Uid, type WorkspaceId } from "../../../core/ids.js";
+import type { Mark, MarkStore } from "../../../core/ports/mark-store.js";
+import { createTables } from "../schema.js";
+import { createSession } from "../session.js";
+import { readUuid, uuidBytes, createOwnKeys } from "../uuid.js";
+
+const TABLES: Tables = {
+  part: "marks",
+  format: 1,
+  sql: `
+  CREATE TABLE marks (key BLOB PRIMARY KEY, mark BLOB NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE INDEX marks_age ON marks (since)
+  `,
+};
+
+const UUID_BYTES = 16;
+type Row = readonly [key: Buffer, mark: Buffer, since: number];
+
+/** Marks under workspace and uid. */
+export function createEmbeddedMarkStore({ database }: { readonly database: Database }): MarkStore {
+  const session = createSession(database);
+  createTables(database, TABLES);
+  const put = database.prepare(
+    "INSERT INTO marks (key, mark, since) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET mark = excluded.mark",
+  );
+  const oldest = database.prepare("SELECT key, mark, since FROM marks ORDER BY since LIMIT ?");
+  const clear = database.prepare("DELETE FROM marks WHERE key = ? AND mark = ?");
+  return {
+    mark: (workspace, uids, at) => {
+      const keyOf = createOwnKeys(workspace);
+      const keys = [...new Set(uids)].map(keyOf);
+      return session.write(() => {
+        for (const key of keys) put.run([key, uuidBytes(newId<MarkId>()), at]);
+      });
+    },
+    marks: (limit) => session.read(() => oldest.all([limit]).map((row) => toMark(row as Row))),
+    clear: (marks) =>
+      session.write(() => {
+        for (const { workspace, uid, markId } of marks) clear.run([createOwnKeys(workspace)(uid), uuidBytes(markId)]);
+      }),
+    ready: session.ready,
+    close: session.close,
+  };
+}
+
+const toMark = ([key, mark, since]: Row): Mark => ({
+  workspace: readUuid<WorkspaceId>(key.subarray(0, UUID_BYTES)),
+  uid: readUuid<Uid>(key.subarray(UUID_BYTES)),
+  markId: readUuid<MarkId>(mark),
+  since,
+});

@@ -1,0 +1,99 @@
+import type { Collection } from "mongodb";
+import type { Entry } from "../../../core/audience/seat.js";
+import type { AudienceId, WorkspaceId } from "../../../core/ids.js";
+import type { SeatStore } from "../../../core/ports/seat-store.js";
+import { isDuplicateKey } from "../failure.js";
+import type { Session } from "../session.js";
+import { appendOnce, type AppendSteps, type Chunk, type Outgoing } from "./publish.js";
+
+/** Entries `first` to `last`; the id is made of `first`, so that no two begin with the same. */
+export interface ChunkDocument {
+  readonly _id: string;
+  readonly ws: WorkspaceId;
+  readonly first: number;
+  readonly last: number;
+  /** The latest time of an entry. */
+  readonly at: number;
+  /** JSON texts. */
+  readonly entries: readonly string[];
+  readonly origins: readonly string[];
+  readonly sizes: readonly (readonly [AudienceId, number])[];
+}
+
+type Methods = Pick<SeatStore, "append" | "feed" | "sizes" | "trim">;
+
+export interface Feed extends Methods {
+  readonly appendOnce: (workspace: WorkspaceId, outgoing: readonly Outgoing[]) => Promise<void>;
+}
+
+export async function createFeed(chunks: Collection<ChunkDocument>, session: Session): Promise<Feed> {
+  await session.call(() => chunks.createIndex({ ws: 1, last: 1 }, { name: "numbers", unique: true }));
+  await session.call(() => chunks.createIndex({ ws: 1, origins: 1 }, { name: "origins" }));
+  const headOf = (workspace: WorkspaceId) =>
+    session.call(() => chunks.findOne({ ws: workspace }, { sort: { last: -1 }, projection: { entries: 0 } }));
+  const stepsOf = (workspace: WorkspaceId): AppendSteps => ({
+    head: async () => {
+      const head = await headOf(workspace);
+      return { seq: head?.last ?? 0, sizes: new Map(head?.sizes) };
+    },
+    standing: async (origins) => {
+      const filter = { ws: workspace, origins: { $in: [...origins] } };
+      const found = await session.call(() => chunks.find(filter, { projection: { origins: 1 } }).toArray());
+      return new Set(found.flatMap((one) => one.origins));
+    },
+    insert: async (chunk) => {
+      try {
+        return (await session.call(() => chunks.insertOne(toDocument(workspace, chunk)))).acknowledged;
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        return false;
+      }
+    },
+  });
+  return {
+    appendOnce: (workspace, outgoing) => appendOnce(stepsOf(workspace), outgoing),
+    append: async (workspace, origin, entries) => {
+      session.requireOpen();
+      if (entries.length > 0) await appendOnce(stepsOf(workspace), [{ origin, entries }]);
+    },
+    feed: async (workspace, after, limit) => {
+      const filter = { ws: workspace, last: { $gt: after } };
+      const options = { sort: { last: 1 }, limit } as const;
+      // The head is read last, so that it is never behind the entries.
+      const found = await session.call(() => chunks.find(filter, options).toArray());
+      const first = await session.call(() => chunks.findOne({ ws: workspace }, { sort: { last: 1 } }));
+      const head = (await headOf(workspace))?.last ?? 0;
+      const entries = found.flatMap(numbered).filter(({ seq }) => seq > after);
+      return { entries: entries.slice(0, limit), head, oldest: first?.first ?? head + 1 };
+    },
+    sizes: async (workspace) => {
+      const head = await headOf(workspace);
+      return { sizes: new Map(head?.sizes), head: head?.last ?? 0 };
+    },
+    trim: async (workspace, before, limit) => {
+      const options = { sort: { last: 1 }, limit: limit + 1, projection: { at: 1 } } as const;
+      const first = await session.call(() => chunks.find({ ws: workspace }, options).toArray());
+      const kept = first.findIndex(({ at }, n) => at >= before || n === first.length - 1);
+      if (kept <= 0) return false;
+      const ids = first.slice(0, kept).map(({ _id }) => _id);
+      await session.call(() => chunks.deleteMany({ _id: { $in: ids } }));
+      return kept === limit && first[kept]!.at < before;
+    },
+  };
+}
+
+const SEQ_DIGITS = 16;
+
+const toDocument = (ws: WorkspaceId, { first, entries, origins, sizes }: Chunk): ChunkDocument => ({
+  _id: `${ws}:${String(first).padStart(SEQ_DIGITS, "0")}`,
+  ws,
+  first,
+  last: first + entries.length - 1,
+  at: Math.max(...entries.map(({ at }) => at)),
+  entries: entries.map((entry) => JSON.stringify(entry)),
+  origins,
+  sizes: [...sizes],
+});
+
+const numbered = ({ first, entries }: ChunkDocument) =>
+  entries.map((text, n) => ({ seq: first + n, entry: JSON.parse(text) as Entry }));
