@@ -25,22 +25,29 @@ export function createErasureTask(deps: ErasureDeps): Task {
   let after: ErasureId | null = null;
   const waiting = new Map<ErasureId, number>();
 
-  /** Answers the record once all is deleted, and null while there is more. */
-  const goOn = async (begun: Erasure, end: number): Promise<Erasure | null> => {
+  /** `waits`: nothing is to be done of it now, or not here: several installations may use one graph. */
+  const goOn = async (begun: Erasure, end: number): Promise<Erasure | "more" | "waits"> => {
     const { erasureId, workspace } = begun;
-    if ((waiting.get(erasureId) ?? -Infinity) > performance.now()) return null;
+    if ((waiting.get(erasureId) ?? -Infinity) > performance.now()) return "waits";
+    if ((await deps.catalog.findWorkspace(workspace)) === null) return "waits";
     waiting.delete(erasureId);
     try {
       for (let erasure: Erasure | null = begun; erasure !== null; erasure = await continueErasure(deps, erasure)) {
         if (isDeleted(erasure)) return erasure;
-        if (erasure !== begun && performance.now() >= end) return null;
+        if (erasure !== begun && performance.now() >= end) break;
       }
+      return "more";
     } catch (error) {
       if (isUnavailable(error)) throw error;
       waiting.set(erasureId, performance.now() + FAILED_MS);
       deps.log.error({ workspace, erasureId, ...describeError(error) }, "an erasure failed, and waits for a minute");
+      return "waits";
     }
-    return null;
+  };
+
+  /** What came too late for an erasure that is completed was deleted, too. */
+  const purgeLate = async (): Promise<void> => {
+    if (deps.purge.isDue()) await deps.purge.run();
   };
 
   return {
@@ -50,15 +57,16 @@ export function createErasureTask(deps: ErasureDeps): Task {
       if (open.length === 0) {
         const wasAtEnd = after === null;
         after = null;
-        // What came too late for an erasure that is completed was deleted, too.
-        if (deps.purge.isDue()) await deps.purge.run();
+        await purgeLate();
         return wasAtEnd ? IDLE_MS : 0;
       }
       const end = performance.now() + PIECES_MS;
       const deleted: Erasure[] = [];
+      let isBusy = false;
       for (const erasure of open) {
         const gone = await goOn(erasure, end);
-        if (gone !== null) deleted.push(gone);
+        isBusy ||= gone !== "waits";
+        if (typeof gone === "object") deleted.push(gone);
         after = erasure.erasureId;
         if (performance.now() >= end) break;
       }
@@ -67,7 +75,10 @@ export function createErasureTask(deps: ErasureDeps): Task {
         if (!(await deps.purge.run())) return RETRY_MS;
         for (const erasure of deleted) await completeErasure(deps, erasure, deps.now(erasure.workspace));
       }
-      return open.every(({ erasureId }) => waiting.has(erasureId)) ? RETRY_MS : 0;
+      if (isBusy || after !== open.at(-1)!.erasureId || open.length === OPEN_PER_PAGE) return 0;
+      after = null;
+      await purgeLate();
+      return IDLE_MS;
     },
   };
 }
