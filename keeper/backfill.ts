@@ -26,7 +26,7 @@ const LOOK_MS = 1_000;
 const EVENTS_PER_PIECE = 500;
 /** Each may be as large as a payload may be. */
 const READ_AT_ONCE = 16;
-const RESERVED_MS = 10_000;
+const RESERVED_MS = 5_000;
 /** Before every event id. */
 const FIRST = "" as EventId;
 

@@ -1,4 +1,4 @@
-import { covers } from "../core/catalog/backfill.js";
+import { covers, type Backfill } from "../core/catalog/backfill.js";
 import type { StoredEvent } from "../core/event/event.js";
 import type { WorkspaceId } from "../core/ids.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
@@ -8,7 +8,7 @@ import type { CatalogStore } from "../core/ports/catalog-store.js";
  * backfill walks through what is stored afterwards, so one of the two sees the other.
  */
 export async function withBackfills(
-  { catalog }: { readonly catalog: Pick<CatalogStore, "backfillsOf"> },
+  { catalog }: { readonly catalog: Pick<CatalogStore, "backfillsOf" | "findDataset"> },
   workspace: WorkspaceId,
   stored: readonly StoredEvent[],
 ): Promise<readonly StoredEvent[]> {
@@ -16,7 +16,10 @@ export async function withBackfills(
   if (waiting.length === 0) return stored;
   const schemaIds = [...new Set(waiting.map(({ schemaId }) => schemaId))];
   const from = waiting.reduce((earliest, { receivedAt }) => Math.min(earliest, receivedAt), Infinity);
-  const backfills = await catalog.backfillsOf(workspace, schemaIds, from);
+  const backfills: Backfill[] = [];
+  // One whose dataset was disabled covers nothing any more.
+  for (const one of await catalog.backfillsOf(workspace, schemaIds, from))
+    if ((await catalog.findDataset(workspace, one.datasetId))?.unifiedProfile === true) backfills.push(one);
   const isCovered = ({ schemaId, receivedAt, facet }: StoredEvent): boolean =>
     facet !== null || backfills.some((one) => one.schemaId === schemaId && covers(one, receivedAt));
   return stored.map((event) => (mayFold(event) && isCovered(event) ? folding(event) : event));

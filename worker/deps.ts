@@ -12,7 +12,7 @@ import type { EventStore } from "../core/ports/event-store.js";
 export interface WorkerDeps {
   readonly queue: Pick<EventQueue, "consume">;
   readonly events: Pick<EventStore, "insert" | "fold" | "bury">;
-  readonly catalog: Pick<CatalogStore, "findWorkspace" | "findSchema" | "backfillsOf">;
+  readonly catalog: Pick<CatalogStore, "findWorkspace" | "findSchema" | "backfillsOf" | "findDataset">;
   readonly identity: Pick<Identity, "assertAll">;
   /** The traits that the schema's annotations find in a payload, in document order, without those at the `unfolded` places. */
   readonly contribute: (schema: SchemaVersion, payload: unknown, unfolded: readonly string[]) => Contribution["traits"];

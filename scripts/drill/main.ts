@@ -1,4 +1,5 @@
 import { runServersRow, SERVERS_ROWS } from "./crash/servers.js";
+import { KEEPER_SERVERS_TABLE, KEEPER_TABLE, runKeeperRow } from "./crash/keeper-row.js";
 import { runCrashRow } from "./crash/row.js";
 import { CRASH_TABLE, SERVERS_TABLE } from "./crash/table.js";
 import { each } from "../shared/async.js";
@@ -26,7 +27,11 @@ interface Row {
 async function drillTable({ instance }: Options): Promise<boolean> {
   const beside = instance === null ? CRASH_TABLE : SERVERS_TABLE;
   const openGround = instance === null ? openFolder : () => openServers(instance);
-  const rows: Row[] = beside.map((row) => ({ title: row.title, run: () => runCrashRow(row, openGround) }));
+  const keeper = instance === null ? KEEPER_TABLE : KEEPER_SERVERS_TABLE;
+  const rows: Row[] = [
+    ...beside.map((row) => ({ title: row.title, run: () => runCrashRow(row, openGround) })),
+    ...keeper.map((row) => ({ title: row.title, run: () => runKeeperRow(row, openGround) })),
+  ];
   // These end what the others stand on.
   const alone = instance === null ? [] : SERVERS_ROWS;
   const rowsAlone: Row[] = alone.map((row) => ({

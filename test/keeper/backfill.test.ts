@@ -204,6 +204,19 @@ describe("a backfill", () => {
     assert.equal(at((await ended(workspace, again)).body, "state"), "stopped");
   });
 
+  it("covers nothing any more once its dataset is disabled", async () => {
+    const workspace = await running().workspace();
+    const schemaId = await workspace.schema(ORDER, false);
+    await ended(workspace, await begin(workspace));
+    const { catalog } = running().service.backends;
+    const [done] = await catalog.backfills(workspace.id as WorkspaceId, { limit: 1, after: null });
+    // As on a shared catalog, where other gateways may not know of the dataset yet.
+    await catalog.saveBackfill({ ...done!, coversUntil: Number.MAX_SAFE_INTEGER, rev: done!.rev + 1 });
+    await workspace.send("PATCH", `/v1/datasets/${await datasetOf(workspace)}`, { unified_profile: false });
+    const [off] = await send(workspace, schemaId, [{ email: "a@b.c" }]);
+    assert.equal(await statusOf(workspace, off!), "stored");
+  });
+
   it("leaves an event that cannot be folded to the queue, where it becomes a dead letter", async () => {
     const workspace = await running().workspace();
     const [eventId] = await send(workspace, await workspace.schema(ORDER, false), [{ email: "a@b.c" }]);

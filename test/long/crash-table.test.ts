@@ -1,8 +1,10 @@
 import { runCrashRow } from "../../scripts/drill/crash/row.js";
+import { KEEPER_TABLE, runKeeperRow } from "../../scripts/drill/crash/keeper-row.js";
 import { CRASH_TABLE } from "../../scripts/drill/crash/table.js";
 import { openFolder } from "../../scripts/shared/grounds.js";
 import { inLanes } from "../support/lanes.js";
 
 describe("The service on the embedded store", () => {
   inLanes(CRASH_TABLE, 2, (row) => runCrashRow(row, openFolder));
+  inLanes(KEEPER_TABLE, 2, (row) => runKeeperRow(row, openFolder));
 });

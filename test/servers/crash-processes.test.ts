@@ -1,4 +1,5 @@
 import { runCrashRow } from "../../scripts/drill/crash/row.js";
+import { KEEPER_SERVERS_TABLE, runKeeperRow } from "../../scripts/drill/crash/keeper-row.js";
 import { SERVERS_TABLE } from "../../scripts/drill/crash/table.js";
 import { openServers } from "../../scripts/shared/grounds.js";
 import { inLanes } from "../support/lanes.js";
@@ -6,4 +7,5 @@ import { serversUnderTest } from "../support/servers/servers.js";
 
 describe("A process of the service on servers", () => {
   inLanes(SERVERS_TABLE, 2, (row) => runCrashRow(row, () => openServers({ ...serversUnderTest() })));
+  inLanes(KEEPER_SERVERS_TABLE, 2, (row) => runKeeperRow(row, () => openServers({ ...serversUnderTest() })));
 });

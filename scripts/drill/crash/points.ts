@@ -6,7 +6,9 @@ import type { FoldSteps } from "../../../store/fold-by-pending.js";
 export type Step =
   | ("publish" | "publishAll" | "take" | "insert" | "link" | "fold" | keyof FoldSteps | "bury" | "settle")
   /** Of an erasure. `advance`: the keeper notes how far it is. */
-  | ("erase" | "advance" | "drop" | "removeFacets" | "purge");
+  | ("erase" | "advance" | "drop" | "removeFacets" | "purge")
+  /** Of a replay and of a backfill. */
+  | ("note" | "saveBackfill");
 
 /** Before the step; all written and no COMMIT yet; COMMIT returned and nobody told; after the step. */
 export const EMBEDDED_MOMENTS = ["before", "uncommitted", "committed", "after"] as const;
@@ -59,7 +61,7 @@ export function createKiller(die: () => void) {
     },
     /** The steps of a fold, where it has several. */
     aroundFold: around,
-    wrap: ({ queue, events, profiles, graph, purge, ...others }: Backends): Backends => ({
+    wrap: ({ queue, events, profiles, graph, catalog, purge, ...others }: Backends): Backends => ({
       ...others,
       queue: {
         ...queue,
@@ -84,6 +86,11 @@ export function createKiller(die: () => void) {
         fold: (workspace, folds) => around("fold", () => events.fold(workspace, folds)),
         bury: (letter) => around("bury", () => events.bury(letter)),
         drop: (workspace, ids, reason) => around("drop", () => events.drop(workspace, ids, reason)),
+        noteReplay: (...of) => around("note", () => events.noteReplay(...of)),
+      },
+      catalog: {
+        ...catalog,
+        saveBackfill: (backfill) => around("saveBackfill", () => catalog.saveBackfill(backfill)),
       },
       profiles: {
         ...profiles,

@@ -137,7 +137,7 @@ export async function retryIdentify(client: Client, stage: Stage): Promise<void>
 }
 
 /** The first answer that is not "try again later" must be the wanted one. */
-async function untilAnswer<T>(client: Client, { ground }: Stage, status: number, request: Request): Promise<T> {
+export async function untilAnswer<T>(client: Client, { ground }: Stage, status: number, request: Request): Promise<T> {
   const again = async () => {
     const answer = await client.send(request);
     assert.notEqual(answer.status, 503, answer.text);
@@ -179,7 +179,7 @@ interface Profile {
 }
 
 /** Both identifiers must name it: one person, one profile. */
-async function requireProfile(client: Client, stage: Stage): Promise<Profile> {
+export async function requireProfile(client: Client, stage: Stage): Promise<Profile> {
   const found = await requireAnswer<{ readonly profiles: readonly Profile[]; readonly unknown: readonly unknown[] }>(
     client,
     200,
@@ -192,7 +192,7 @@ async function requireProfile(client: Client, stage: Stage): Promise<Profile> {
 const untilFolded = (client: Client, stage: Stage, eventId: string): Promise<void> =>
   untilSettled(client, stage, eventId, ["folded"]);
 
-const untilSettled = (
+export const untilSettled = (
   client: Client,
   { ground, site: { key } }: Stage,
   eventId: string,

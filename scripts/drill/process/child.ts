@@ -25,6 +25,7 @@ const loopDelay = (): number => {
 };
 if (kill?.kind === "step") aim(kill);
 const depth = (): Promise<number> => service.backends.queue.depth();
+const rest = async (): Promise<void> => service.keeper?.rest();
 const usage = (): Usage => {
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
   return { cpuMs: (userCPUTime + systemCPUTime) / 1_000, megabytes: maxRSS / 1_024 };
@@ -36,6 +37,6 @@ const footprint = (): Footprint => {
 };
 serveParent<Asks>(
   { url: service.url, ownerKey: service.ownerKey },
-  { depth, loopDelay, aim, usage, footprint, pid: () => process.pid },
+  { depth, rest, loopDelay, aim, usage, footprint, pid: () => process.pid },
   () => service.close(),
 );

@@ -33,6 +33,8 @@ export interface Asks {
   pid(): number;
   usage(): Usage;
   footprint(): Footprint;
+  /** Until its keeper has nothing to do. */
+  rest(): Promise<void>;
   /** From now on it dies at this point. */
   aim(kill: KillPoint): void;
 }

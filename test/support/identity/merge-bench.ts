@@ -79,7 +79,12 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
         delivery: DELIVERY,
         event: recordOf(workspace, event),
       }));
-      const catalog = { findWorkspace: async () => null, findSchema: async () => SCHEMA, backfillsOf: async () => [] };
+      const catalog = {
+        findWorkspace: async () => null,
+        findSchema: async () => SCHEMA,
+        backfillsOf: async () => [],
+        findDataset: async () => null,
+      };
       const of = { late: nobodyErased, metrics: NO_METRICS, now: () => clock.now };
       const deps = { events, catalog, identity: begin(), contribute, ...of };
       return completeEvents(deps, async () => SCHEMA, workspace, items);

@@ -28,7 +28,7 @@ export type Hook = (step: Step, moment: "before" | "after", workspace: Workspace
 
 export interface MemoryPorts {
   readonly events: Pick<EventStore, "insert" | "fold" | "bury">;
-  readonly catalog: Pick<CatalogStore, "findWorkspace" | "findSchema" | "backfillsOf">;
+  readonly catalog: Pick<CatalogStore, "findWorkspace" | "findSchema" | "backfillsOf" | "findDataset">;
   readonly identity: Pick<Identity, "assertAll">;
   readonly state: MemoryState;
   /** Replaceable, so that a fault can begin and end. */
@@ -125,6 +125,7 @@ export function createMemoryPorts(workspaces: readonly WorkspaceId[], schemaId: 
     },
     catalog: {
       backfillsOf: async () => [],
+      findDataset: async () => null,
       findWorkspace: (workspace) =>
         step("findWorkspace", workspace, () => (workspaces.includes(workspace) ? aWorkspace(workspace) : null)),
       findSchema: (workspace, id, version) =>
