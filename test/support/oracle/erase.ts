@@ -25,7 +25,8 @@ export async function eraseOne(bench: Bench, { who, byId, suppress, dryRun }: St
   if (dryRun) {
     assert.equal(answer.status, 200, answer.text);
     counts.add("erase dry run", isKnown ? "a profile" : "nobody yet");
-    assert.deepEqual(answer.body["identifiers"], countsOf(names));
+    assert.deepEqual(answer.body["identifiers"], countsOf(standing?.erasure.names ?? names));
+    assert.equal(answer.body["erased_by"], standing?.erasure.erasureId);
     return done();
   }
   assert.equal(answer.status, 202, answer.text);
