@@ -11,8 +11,9 @@ const NDJSON = { "Content-Type": "application/x-ndjson" };
 /** An id names one profile of an installation, so it goes to another one, and only once. Keys and Idempotency-Keys stay behind. */
 export async function move(bench: Bench): Promise<Done> {
   const { place, truth, counts } = bench;
-  if (place.other === null) {
-    counts.add("move", "nowhere to go");
+  // Tombstones are no lines: they come by the log of erasures, which stays with the secret of the installation.
+  if (place.other === null || truth.erasures.length > 0) {
+    counts.add("move", place.other === null ? "nowhere to go" : "not with tombstones");
     return NOTHING;
   }
   const lines: string[] = [];
