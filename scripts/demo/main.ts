@@ -11,7 +11,7 @@ const HELP = `npm run demo -- [file.csv ...] [options]
   --servers        a gateway and a worker of its own on the servers that RABBITMQ_URL, MONGODB_URL and NEO4J_URL name
   --url URL        a running service, instead of one of its own on a temporary folder
   --api-key KEY    a key for it, of role admin or higher
-  shop             instead of files: feed a made-up shop and answer questions by the API alone, each in at most 10 requests;
+  shop             instead of files: feed a made-up shop and answer nine questions by the API alone, each in at most 10 requests;
                    exit code 1 if an answer is wrong. --events N (20000), --seed N (1)
   --verify         compare every profile with a union-find over the same keys; exit code 1 on any difference
 Without a file: the sample that comes along.

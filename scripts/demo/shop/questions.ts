@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { namesOf, valueIn, type Api, type Profile } from "./api.js";
 import type { Person } from "./truth.js";
 import { KIOSK, type World } from "./world.js";
@@ -207,6 +208,36 @@ async function undo(shop: Shop): Promise<Answered> {
   };
 }
 
+const COMPLETED_WITHIN = [50, 200, 1_000, 3_000, 5_000];
+
+/** Deletes one person, waits for the receipt, and asks whether anything is left. */
+async function deleteOne(shop: Shop): Promise<Answered> {
+  const person = busiest(shop);
+  const known = customerId(idOf(person));
+  const { profiles } = await lookUp(shop, known);
+  const { text, status } = await shop.api.raw({ method: "DELETE", path: `/v1/profiles/${profiles[0]!.profile_id}` });
+  const { erasure_id: erasureId } = JSON.parse(text) as { readonly erasure_id: string };
+  const problems: string[] = status === 202 ? [] : [`${status}: ${text}`];
+  let receipt: Receipt | null = null;
+  for (const ms of COMPLETED_WITHIN) {
+    if (receipt?.status === "completed") break;
+    await sleep(ms);
+    receipt = await shop.api.get<Receipt>(`/v1/erasures/${erasureId}`);
+  }
+  if (receipt?.status !== "completed") problems.push(`the erasure is ${receipt?.status}`);
+  const wanted = person.journey.length;
+  if (receipt?.removed.events !== wanted) problems.push(`${receipt?.removed.events} events went, not ${wanted}`);
+  if ((await lookUp(shop, known)).profiles.length > 0) problems.push("the profile is still there");
+  if ((await countAll(shop)) !== shop.people.size - 1) problems.push("not one profile less");
+  return { answer: `${idOf(person)} with ${receipt?.removed.events} events`, problems };
+}
+
+interface Receipt {
+  readonly status: string;
+  readonly removed: { readonly events: number };
+}
+
+/** In this order: the last one changes what the others are about. */
 export const QUESTIONS: readonly Question[] = [
   { asks: "Who are the 20 best customers?", ask: best },
   { asks: "Who has ordered, but not for 30 days?", ask: lapsed },
@@ -216,4 +247,5 @@ export const QUESTIONS: readonly Question[] = [
   { asks: "What did one customer do?", ask: journey },
   { asks: "Why are this phone and this browser one person?", ask: whyOne },
   { asks: "Can a mistake be undone?", ask: undo },
+  { asks: "Can one person be deleted?", ask: deleteOne },
 ];

@@ -1,5 +1,5 @@
 import type { Identifier } from "../../../core/event/event.js";
-import { isShared } from "../trust/assertions.js";
+import { sharedIn } from "../trust/assertions.js";
 import { membersOf, nameOf, namespaceOf, type ModelChange, type Name, type TrustState } from "../trust/model.js";
 import type { Truth } from "./truth.js";
 
@@ -48,7 +48,8 @@ export function judge(truth: Truth, names: readonly Name[], times: Times, isFold
   const left = names.filter((name) => !held.includes(name));
   const dropped = held.map((name) => `${name} ${tombOf(truth, name)!.isSuppressed ? "suppressed" : "erased"}`);
   if (held.length === 0 || times === null) return { refusedBy: null, names: left, dropped };
-  const facet = names.find((name) => !isFolding || !isShared(trust, name)) ?? names[0]!;
+  const shared = isFolding ? sharedIn(trust, names) : new Set();
+  const facet = names.find((name) => !shared.has(name)) ?? names[0]!;
   const refusing = held.includes(facet)
     ? facet
     : trust.seen.has(facet)

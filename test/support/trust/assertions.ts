@@ -133,6 +133,10 @@ const isBeyond = (state: TrustState, name: Name): boolean =>
 export const isShared = (state: TrustState, name: Name): boolean =>
   state.sharedIdentifiers.has(name) && isBeyond(state, name);
 
+/** Of what one assertion names, those that are shared once it is counted. */
+export const sharedIn = (state: TrustState, names: readonly Name[]): ReadonlySet<Name> =>
+  sharedIdentifiersOf(state, names, new Map(names.map((name) => [name, seenWithOf(state, name)])));
+
 type Touched = ReadonlyMap<Name, ReadonlySet<Name>>;
 
 function sharedIdentifiersOf(state: TrustState, names: readonly Name[], seenWith: Touched): ReadonlySet<Name> {
