@@ -33,7 +33,6 @@ interface Claimed {
 const BEGIN: Cursor = { stage: "log", after: null, naming: null, claimed: null };
 const NOTHING: Claimed = { events: [], facets: [], letters: [] };
 
-const LINKS_PER_PIECE = 250;
 const BURIED_PER_PIECE = 100;
 const EVENTS_PER_PIECE = 100;
 /** Each is read with its payload. */
@@ -48,7 +47,7 @@ export const isDeleted = (erasure: Erasure): boolean => {
 /** Removes a piece of what is left of an erased person. Answers the record after it; null if another process has gone on meanwhile. */
 export async function continueErasure(services: ContinueServices, erasure: Erasure): Promise<Erasure | null> {
   const { workspace, erasureId } = erasure;
-  if (!erasure.isGone) return services.erasures.continueErasure(workspace, erasureId, LINKS_PER_PIECE);
+  if (!erasure.isGone) return services.identity.continueErasure(workspace, erasureId);
   const cursor = cursorOf(erasure);
   if (cursor.claimed !== null) {
     await remove(services, erasure, cursor.claimed);
@@ -94,8 +93,8 @@ const PIECES: Readonly<
       after: cursor.naming,
     });
     const going = [...(await findErased(services, workspace, found)).values()];
-    const events = going.flatMap((one) => [...one.events]);
-    const letters = going.flatMap((one) => [...one.letters]);
+    const events = going.flatMap(({ events }) => Array.from(events));
+    const letters = going.flatMap(({ letters }) => Array.from(letters));
     const isOver = next === null;
     return {
       ...cursor,

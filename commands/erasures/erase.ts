@@ -19,7 +19,7 @@ export interface EraseOptions {
   readonly isAsSeen: ((revision: string) => boolean) | null;
 }
 
-type EraseServices = Pick<Services, "catalog" | "erasures">;
+type EraseServices = Pick<Services, "catalog" | "identity">;
 
 export interface Previewed {
   readonly preview: ErasurePreview;
@@ -31,11 +31,11 @@ export interface Previewed {
 
 /** What would go; `not_found` for a profile that never was. */
 export async function previewErasure(
-  services: EraseServices & Pick<Services, "profiles" | "identity" | "limits">,
+  services: EraseServices & Pick<Services, "profiles" | "limits">,
   { workspace }: Pick<Caller, "workspace">,
   given: GivenTarget,
 ): Promise<Previewed> {
-  const preview = await services.erasures.previewErasure(workspace, await targetOf(services, workspace, given));
+  const preview = await services.identity.previewErasure(workspace, await targetOf(services, workspace, given));
   if (preview === null) throw noProfile();
   if (preview.profileId === null) return { preview, events: 0, isPartial: false };
   const { uids, isPartial } = await memberUids(services, workspace, preview.profileId);
@@ -49,15 +49,14 @@ export async function previewErasure(
  * did it.
  */
 export async function erase(
-  services: EraseServices & LogServices & Pick<Services, "now">,
+  services: EraseServices & LogServices,
   { workspace, keyId }: Caller,
   given: GivenTarget,
   { suppress, isAsSeen }: EraseOptions,
 ): Promise<Erasure> {
   const target = await targetOf(services, workspace, given);
   const revision = isAsSeen === null ? null : await revisionOf(services, workspace, target, isAsSeen);
-  const now = () => services.now(workspace);
-  const result = await services.erasures.erase(workspace, { target, keyId, suppress, revision, now });
+  const result = await services.identity.erase(workspace, { target, keyId, suppress, revision });
   if (result.kind === "unknown") throw noProfile();
   if (result.kind === "changed") throw changed();
   if (result.kind === "several") throw several(result.profileIds);
@@ -67,12 +66,12 @@ export async function erase(
 }
 
 async function revisionOf(
-  { erasures }: EraseServices,
+  { identity }: EraseServices,
   workspace: WorkspaceId,
   target: ErasureTarget,
   isAsSeen: NonNullable<EraseOptions["isAsSeen"]>,
 ): Promise<string> {
-  const preview = await erasures.previewErasure(workspace, target);
+  const preview = await identity.previewErasure(workspace, target);
   if (preview === null) throw noProfile();
   if (!isAsSeen(preview.revision)) throw changed();
   return preview.revision;
