@@ -32,7 +32,7 @@ export function createArrivals(database: Database, session: Session): Pick<Event
   const event = database.prepare(`${SELECT_EVENT} WHERE events.seq = ?`);
 
   const ofSchema = database.prepare(
-    `SELECT arrival, folds.seq IS NOT NULL FROM events LEFT JOIN folds USING (seq)
+    `SELECT arrival, length(folds.position) > 0 FROM events LEFT JOIN folds USING (seq)
      WHERE schema_id = ? AND gone IS NULL AND arrival > ? AND arrival < ? ORDER BY arrival LIMIT ?`,
   );
 
