@@ -6,7 +6,7 @@ import { ConfigError, type Config } from "../core/config.js";
 import { createTombOf } from "../core/identity/tombstone.js";
 import { describeError, type Log } from "../core/log.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
-import type { Copying, DocumentRows, GraphRows, Place, QueueCopying } from "../core/ports/copying.js";
+import type { Copying, DocumentRows, Place, QueueCopying, GraphCopying } from "../core/ports/copying.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { ErasureLog } from "../core/ports/erasure-log.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
@@ -40,7 +40,7 @@ export interface Backends {
   readonly purge: () => Promise<boolean>;
   /** What dumps and loads the stores: for exports and moves. */
   readonly copying: {
-    readonly graph: Copying<GraphRows>;
+    readonly graph: GraphCopying;
     readonly documents: Copying<DocumentRows>;
     /** While nobody consumes the queue. */
     readonly queue: () => Promise<QueueCopying>;

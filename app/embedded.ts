@@ -1,6 +1,6 @@
 import type { Config } from "../core/config.js";
 import { createTombOf, type TombOf } from "../core/identity/tombstone.js";
-import type { Copying, GraphRows, Place, QueueCopying } from "../core/ports/copying.js";
+import type { Place, QueueCopying, GraphCopying } from "../core/ports/copying.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { createSqliteGraphCopying } from "../graph/sqlite/copy/copy.js";
@@ -23,7 +23,7 @@ import type { Lifecycle } from "./lifecycle.js";
 /** The graph, and what dumps and loads it. */
 export interface CopiedGraph {
   readonly port: IdentityGraph;
-  readonly copying: Copying<GraphRows>;
+  readonly copying: GraphCopying;
   readonly place: Place;
 }
 

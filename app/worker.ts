@@ -1,5 +1,6 @@
 import { createLate } from "../commands/erasures/late.js";
 import { extract } from "../core/schema/extract.js";
+import type { Validator } from "../core/schema/validation/validator.js";
 import type { CompleteDeps } from "../worker/complete-events.js";
 import { createWorker, type Worker } from "../worker/worker.js";
 import type { Parts } from "./parts.js";
@@ -9,13 +10,17 @@ export const stepOf = ({ backends, identity, validator, telemetry, purge, now }:
   ...backends,
   identity,
   late: createLate({ ...backends, identity, erasures: backends.graph, purge, now }),
-  contribute: (schema, payload, unfolded) => {
-    const { traits } = extract(validator.plan(schema), payload);
-    return unfolded.length === 0 ? traits : traits.filter(({ path }) => !unfolded.includes(path));
-  },
+  contribute: contributeWith(validator),
   metrics: telemetry.metrics,
   now,
 });
+
+export const contributeWith =
+  (validator: Pick<Validator, "plan">): CompleteDeps["contribute"] =>
+  (schema, payload, unfolded) => {
+    const { traits } = extract(validator.plan(schema), payload);
+    return unfolded.length === 0 ? traits : traits.filter(({ path }) => !unfolded.includes(path));
+  };
 
 /** Handles messages until the lifecycle closes. */
 export function startWorker(parts: Parts): Worker {

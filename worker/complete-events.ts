@@ -126,7 +126,11 @@ function folding(stored: readonly StoredEvent[]): readonly StoredEvent[] {
 }
 
 /** What the event alone adds to a facet. */
-async function gainOf({ contribute }: CompleteDeps, requireSchema: RequireSchema, event: StoredEvent): Promise<Facet> {
+export async function gainOf(
+  { contribute }: Pick<CompleteDeps, "contribute">,
+  requireSchema: RequireSchema,
+  event: StoredEvent,
+): Promise<Facet> {
   const traits = contribute(await requireSchema(event), parsePayload(event.payload), event.notes?.unfolded ?? []);
   return facetOf({ eventId: event.eventId, effectiveTs: event.effectiveTs, traits });
 }

@@ -37,6 +37,12 @@ export interface Copying<Rows> {
   load<K extends keyof Rows>(kind: K, rows: readonly Rows[K][]): Promise<void>;
 }
 
+/** The graph's, which can also be put right. */
+export interface GraphCopying extends Copying<GraphRows> {
+  /** Writes size, counts and forbidden pairs of the profile, and raises its rev, if that is still the row's; answers whether it was. */
+  mend(row: ProfileRow): Promise<boolean>;
+}
+
 export interface ChangeRow {
   readonly workspace: WorkspaceId;
   readonly change: Change;

@@ -3,7 +3,7 @@ import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Change, ProfileRef } from "../../core/identity/model.js";
 import type { TombOf } from "../../core/identity/tombstone.js";
 import { createHiddenKeys } from "../rules/hidden-keys.js";
-import type { Copying, GraphRows, Place } from "../../core/ports/copying.js";
+import type { Place, GraphCopying } from "../../core/ports/copying.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { createNeo4jCopying } from "./copy/copy.js";
@@ -23,7 +23,7 @@ import { createUpdate, type UpdateOptions } from "./transaction.js";
 import { PART_ROWS } from "./write.js";
 
 /** With what dumps and loads it, over the same connections. */
-export type Neo4jGraph = IdentityGraph & { readonly copying: Copying<GraphRows>; readonly place: Place };
+export type Neo4jGraph = IdentityGraph & { readonly copying: GraphCopying; readonly place: Place };
 
 /**
  * The graph on a Neo4j server: logs in, makes constraints and indexes if they are not there. Rejects within 10 s with a

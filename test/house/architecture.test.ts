@@ -227,6 +227,7 @@ describe("architecture", () => {
       "app/start/backup.ts",
       "app/start/owner-key.ts",
       "app/start/serve.ts",
+      "app/verify/main.ts",
     ]);
   });
 });

@@ -1,7 +1,8 @@
 import { AppError } from "../../../core/errors.js";
-import type { Copied, Copying, CopyPage, GraphRows } from "../../../core/ports/copying.js";
+import type { Copied, CopyPage, GraphRows, GraphCopying } from "../../../core/ports/copying.js";
 import type { Client, Parameters, Row } from "../client.js";
-import { inStep } from "../client.js";
+import { inStep, whole } from "../client.js";
+import { MEND_PROFILE } from "../cypher/copy.js";
 import { withOneRetry, withOneRetryLocked } from "../failure.js";
 import { loadsOf } from "./loads.js";
 import { DUMPS } from "./rows.js";
@@ -24,7 +25,7 @@ const ROWS_PER_STEP = 1_000;
 const CHANGES_OF_SUBJECTS = 100;
 
 /** Copies nodes and relationships. Each row is written once, so a load may be repeated. */
-export function createNeo4jCopying(client: Client): Copying<GraphRows> {
+export function createNeo4jCopying(client: Client): GraphCopying {
   const write = (statement: string, q: Parameters, rows: number): Promise<void> =>
     withOneRetryLocked(() =>
       inStep(client, async (step) => {
@@ -41,6 +42,21 @@ export function createNeo4jCopying(client: Client): Copying<GraphRows> {
       const found = await withOneRetry(() => client.read(statement, { after: after ?? "", limit: most }));
       return pageOf(found, most, read);
     },
+    mend: ({ profileId, size, rev, counts, forbidden }) =>
+      withOneRetryLocked(() =>
+        inStep(client, async (step) => {
+          const q = {
+            id: profileId,
+            size: whole(size),
+            rev: whole(rev),
+            counts: JSON.stringify(Object.fromEntries(counts)),
+            forbidden: forbidden.length === 0 ? null : forbidden,
+          };
+          const [found] = await step.run(MEND_PROFILE, q);
+          await step.commit();
+          return found?.[0] === 1;
+        }),
+      ),
     load: async (kind, rows) => {
       for (let next = 0; next < rows.length; next += ROWS_PER_STEP)
         for (const { statement, q, count } of await loadsOf(client, kind, rows.slice(next, next + ROWS_PER_STEP)))

@@ -152,3 +152,10 @@ MATCH (n)
 WHERE NOT n:Onym AND NOT n:Workspace
 RETURN labels(n)[0] AS label, count(*)
 ORDER BY label`;
+
+/** One that is put together or taken apart just now mends itself. */
+export const MEND_PROFILE = `CYPHER replan=skip
+MATCH (p:Profile {id: $q.id}) USING INDEX SEEK p:Profile(id)
+WHERE p.rev = $q.rev AND p.annexed IS NULL
+SET p.size = $q.size, p.counts = $q.counts, p.forbidden = $q.forbidden, p.rev = p.rev + 1
+RETURN count(*)`;

@@ -2,7 +2,7 @@ import type { Database, Statement } from "../../../core/database.js";
 import { identifierKey } from "../../../core/event/event.js";
 import { AppError } from "../../../core/errors.js";
 import type { Uid } from "../../../core/ids.js";
-import type { Copying, GraphRows } from "../../../core/ports/copying.js";
+import type { GraphRows, GraphCopying } from "../../../core/ports/copying.js";
 import { EMPTY_PLAN } from "../../rules/working-state.js";
 import { prepareChangeWriter, prepareFindChange } from "../changes.js";
 import { changeBytes, countsText, forbiddenText, keyBlob, seenWithBlob } from "../encoding.js";
@@ -24,13 +24,26 @@ export const GRAPH_KINDS = [
 type Loads = { readonly [K in keyof GraphRows]: (row: GraphRows[K]) => void };
 
 /** Copies the graph's tables. They exist already. */
-export function createSqliteGraphCopying({ database }: { readonly database: Database }): Copying<GraphRows> {
+export function createSqliteGraphCopying({ database }: { readonly database: Database }): GraphCopying {
   const dumps = prepareDumps(database);
   const loads = prepareLoads(database);
+  const mend = prepareMend(database);
   return {
     kinds: GRAPH_KINDS,
     dump: async (kind, page) => database.read(() => dumps[kind](page)),
+    mend: (row) => database.write(() => mend(row)),
     load: (kind, rows) => database.write(() => rows.forEach(loads[kind])),
+  };
+}
+
+function prepareMend(database: Database) {
+  const update = database.prepare(
+    `UPDATE components SET size = ?, counts = ?, forbidden = ?, rev = rev + 1
+     WHERE ws = ? AND profile_id = ? AND rev = ? AND size > 0`,
+  );
+  return ({ workspace, profileId, size, rev, ...row }: GraphRows["profiles"]): boolean => {
+    const summary = { counts: new Map(row.counts), forbidden: row.forbidden };
+    return update.run([size, countsText(summary), forbiddenText(summary), workspace, profileId, rev]).changes === 1;
   };
 }
 

@@ -1,0 +1,152 @@
+import { crc32 } from "node:zlib";
+import { decodeMessage } from "../../core/event/message.js";
+import { isFolding } from "../../core/event/event.js";
+import type { ErasureId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
+import type { EventRow } from "../../core/ports/copying.js";
+import type { Buried, Erasure } from "../../core/identity/erasure.js";
+import type { Backends } from "../backends.js";
+import { verifyFacet, type GainOf } from "./facets.js";
+import type { Findings } from "./findings.js";
+import { rowsOf } from "./rows.js";
+
+export interface VerifyDeps {
+  readonly backends: Backends;
+  readonly gainOf: GainOf;
+  readonly findings: Findings;
+  readonly isRepair: boolean;
+  readonly now: number;
+  /** Workspaces with erasures that are not completed: what they have still to remove stands. */
+  readonly erasing: ReadonlySet<WorkspaceId>;
+}
+
+/** A younger one may be on its way. */
+const YOUNG_MS = 60_000;
+
+/** Events, facets and dead letters, against each other and against the graph. */
+export async function verifyDocuments(given: Omit<VerifyDeps, "erasing">): Promise<void> {
+  const { backends } = given;
+  const deps = { ...given, erasing: await erasingWorkspaces(backends) };
+  const expired = new Set<WorkspaceId>();
+  const isQueueEmpty = (await backends.queue.depth()) === 0;
+  for await (const row of rowsOf(backends.copying.documents, "events")) {
+    if (row.gone === "expired") expired.add(row.workspace);
+    if (row.gone === null) await verifyEvent(deps, row, isQueueEmpty);
+  }
+  await verifyLetters(deps);
+  await verifyErased(deps);
+  const known = { ...deps, hasExpired: (workspace: WorkspaceId) => expired.has(workspace) };
+  for await (const { workspace, uid } of rowsOf(backends.copying.documents, "facets")) {
+    if ((await backends.graph.resolve(workspace, uid)) === null) tellUnknown(deps, workspace, uid);
+    else await verifyFacet(known, workspace, uid);
+  }
+}
+
+async function verifyEvent(deps: VerifyDeps, row: EventRow, isQueueEmpty: boolean): Promise<void> {
+  const { backends, findings, isRepair, now } = deps;
+  const { workspace, eventId, message, fold, reason } = row;
+  const decoded = crc32(message) === row.crc ? decodeMessage(message) : null;
+  if (decoded?.kind !== "event" || decoded.event.eventId !== eventId) return findings.found("damaged_events", eventId);
+  if (fold !== null && (await backends.graph.resolve(workspace, fold.facet)) === null)
+    return tellUnknown(deps, workspace, eventId);
+  if (fold?.isDone === true) {
+    // Of a facet that stands it is told below.
+    const facets = await backends.profiles.find(workspace, [fold.facet]);
+    if (facets.size === 0) await verifyFacet({ ...deps, hasExpired: () => false }, workspace, fold.facet);
+    return;
+  }
+  if (reason !== null) return verifyDead(deps, row);
+  if (!isFolding(decoded.event) || row.receivedAt > now - YOUNG_MS) return;
+  if (!isQueueEmpty) return findings.passedOver("events that may still be queued");
+  findings.found("unfolded_events", eventId);
+  if (!isRepair) return;
+  // The fold takes an event once, however often its message comes.
+  await backends.queue.publish(message);
+  findings.mended("unfolded_events");
+}
+
+function tellUnknown({ findings, erasing }: VerifyDeps, workspace: WorkspaceId, id: string): void {
+  if (erasing.has(workspace))
+    findings.passedOver("events and facets of unknown identifiers where an erasure is under way");
+  else findings.found("unknown_facets", id);
+}
+
+async function erasingWorkspaces({ graph }: Pick<Backends, "graph">): Promise<ReadonlySet<WorkspaceId>> {
+  const erasing = new Set<WorkspaceId>();
+  for (let after: ErasureId | null = null; ;) {
+    const page: readonly Erasure[] = await graph.openErasures({ limit: PER_PAGE, after });
+    for (const { workspace } of page) erasing.add(workspace);
+    if (page.length < PER_PAGE) return erasing;
+    after = page.at(-1)!.erasureId;
+  }
+}
+
+async function verifyDead({ backends, findings }: VerifyDeps, { workspace, eventId }: EventRow): Promise<void> {
+  const page = { limit: 1, before: null, eventId, reason: null } as Parameters<typeof backends.events.deadLetters>[1];
+  if ((await backends.events.deadLetters(workspace, page)).length === 0) findings.found("letterless_events", eventId);
+}
+
+async function verifyLetters({ backends, findings, isRepair }: VerifyDeps): Promise<void> {
+  for await (const { letter } of rowsOf(backends.copying.documents, "deadLetters")) {
+    const { workspace, eventId, killsEvent } = letter;
+    if (!killsEvent || workspace === null || eventId === null) continue;
+    const event = await backends.events.find(workspace, eventId).catch(() => null);
+    if (event?.status !== "stored" || event.facet !== null) continue;
+    findings.found("unmarked_letters", letter.deadLetterId);
+    if (!isRepair) continue;
+    await backends.events.bury(letter);
+    findings.mended("unmarked_letters");
+  }
+}
+
+const PER_PAGE = 500;
+
+/** What stands under the uids of people who were erased, as a store restored from before the erasure has it. */
+async function verifyErased(deps: VerifyDeps): Promise<void> {
+  const { backends } = deps;
+  for (let after: WorkspaceId | null = null; ;) {
+    const page: readonly { readonly workspaceId: WorkspaceId }[] = await backends.catalog.workspaces({
+      limit: PER_PAGE,
+      after,
+    });
+    for (const { workspaceId } of page) await verifyErasedOf(deps, workspaceId);
+    if (page.length < PER_PAGE) return;
+    after = page.at(-1)!.workspaceId;
+  }
+}
+
+async function verifyErasedOf(deps: VerifyDeps, workspace: WorkspaceId): Promise<void> {
+  const { graph } = deps.backends;
+  for (let before: ErasureId | null = null; ;) {
+    const page: readonly Erasure[] = await graph.erasures(workspace, { limit: PER_PAGE, before });
+    // One that is not completed is still at work.
+    for (const { erasureId, completedAt } of page)
+      if (completedAt !== null) await verifyBuried(deps, workspace, erasureId);
+    if (page.length < PER_PAGE) return;
+    before = page.at(-1)!.erasureId;
+  }
+}
+
+async function verifyBuried(
+  { backends, findings, isRepair }: VerifyDeps,
+  workspace: WorkspaceId,
+  erasureId: ErasureId,
+): Promise<void> {
+  for (let after: Tomb | null = null; ;) {
+    const page: readonly Buried[] = await backends.graph.buried(workspace, erasureId, { limit: PER_PAGE, after });
+    const uids = page.flatMap(({ uid }): readonly Uid[] => (uid === null ? [] : [uid]));
+    const facets = await backends.profiles.find(workspace, uids);
+    for (const uid of facets.keys()) findings.found("erased_bytes", uid);
+    if (isRepair)
+      for (let n = await backends.profiles.remove(workspace, [...facets.keys()]); n > 0; n -= 1)
+        findings.mended("erased_bytes");
+    for (let ids = await backends.events.foldedInto(workspace, uids, PER_PAGE); ids.length > 0;) {
+      for (const eventId of ids) findings.found("erased_bytes", eventId);
+      if (!isRepair) break;
+      await backends.events.drop(workspace, ids, "erased");
+      for (const _ of ids) findings.mended("erased_bytes");
+      ids = await backends.events.foldedInto(workspace, uids, PER_PAGE);
+    }
+    if (page.length < PER_PAGE) return;
+    after = page.at(-1)!.tomb;
+  }
+}

@@ -1,0 +1,113 @@
+import type { ForbiddenPairId, Uid } from "../../core/ids.js";
+import type { Link, Member } from "../../core/identity/model.js";
+import type { GraphRows, ProfileRow } from "../../core/ports/copying.js";
+import type { Backends } from "../backends.js";
+import type { Findings } from "./findings.js";
+import { rowsOf } from "./rows.js";
+
+type Ports = Pick<Backends, "graph" | "copying">;
+
+const PER_PAGE = 1_000;
+/** A larger one is not searched: it would take the memory of the process. */
+const MEMBERS_MAX = 100_000;
+
+/** Profiles against their identifiers and links. */
+export async function verifyGraph(ports: Ports, findings: Findings, isRepair: boolean): Promise<void> {
+  for await (const row of rowsOf<GraphRows, "profiles">(ports.copying.graph, "profiles"))
+    await verifyProfile(ports, findings, row, isRepair);
+  for await (const { workspace, uid } of rowsOf<GraphRows, "identifiers">(ports.copying.graph, "identifiers"))
+    if ((await ports.graph.resolve(workspace, uid)) === null) findings.found("lost_identifiers", uid);
+  for await (const { workspace, from, to, removedAt } of rowsOf<GraphRows, "links">(ports.copying.graph, "links")) {
+    if (removedAt !== null) continue;
+    const [a, b] = await Promise.all([ports.graph.resolve(workspace, from), ports.graph.resolve(workspace, to)]);
+    if (a?.profileId !== b?.profileId) findings.found("crossing_links", `${from} ${to}`);
+  }
+}
+
+async function verifyProfile(
+  { graph, copying }: Ports,
+  findings: Findings,
+  row: ProfileRow,
+  isRepair: boolean,
+): Promise<void> {
+  const { workspace, profileId } = row;
+  if (row.size > MEMBERS_MAX) return findings.passedOver(`profiles of more than ${MEMBERS_MAX} identifiers`);
+  const members = await membersOf(graph, row);
+  const now = await graph.resolve(workspace, profileId);
+  // It merged, or was taken apart, since its row was read.
+  if (now?.profileId !== profileId) return;
+  const forbidden = await forbiddenOf({ graph }, row);
+  const truth = { ...row, size: members.length, counts: countsOf(members), forbidden };
+  if (
+    JSON.stringify([row.size, row.counts, row.forbidden.toSorted()]) !==
+    JSON.stringify([truth.size, truth.counts, forbidden])
+  ) {
+    if (await isChanging(graph, row, members.length)) return;
+    findings.found("profile_summaries", profileId);
+    if (isRepair && (await copying.graph.mend(truth))) findings.mended("profile_summaries");
+  }
+  const [oldest] = members.map(({ uid }) => uid).toSorted();
+  if (oldest !== profileId) findings.found("profile_ids", profileId);
+  if (!isConnected(members, await linksOf(graph, row))) findings.found("loose_profiles", profileId);
+}
+
+/** Read again: a live service may have changed it between the two reads. */
+async function isChanging(graph: Ports["graph"], row: ProfileRow, size: number): Promise<boolean> {
+  const again = await graph.walk(row.workspace, { limit: 1, after: before(row.profileId), membersMax: 0 });
+  const standing = again.find(({ profileId }) => profileId === row.profileId);
+  return standing === undefined || standing.size !== row.size || (await membersOf(graph, row)).length !== size;
+}
+
+/** The greatest id that is smaller. */
+const before = (profileId: Uid): Uid =>
+  (profileId.slice(0, -1) + String.fromCharCode(profileId.charCodeAt(35) - 1)) as Uid;
+
+async function membersOf(graph: Ports["graph"], { workspace, profileId }: ProfileRow): Promise<readonly Member[]> {
+  const members: Member[] = [];
+  for (let after: Uid | null = null; ;) {
+    const page: readonly Member[] = await graph.members(workspace, profileId, { limit: PER_PAGE, after });
+    members.push(...page);
+    if (page.length < PER_PAGE) return members;
+    after = page.at(-1)!.uid;
+  }
+}
+
+async function linksOf(graph: Ports["graph"], { workspace, profileId }: ProfileRow): Promise<readonly Link[]> {
+  const links: Link[] = [];
+  for (let after: { readonly from: Uid; readonly to: Uid } | null = null; ;) {
+    const page: readonly Link[] = await graph.links(workspace, profileId, { limit: PER_PAGE, after });
+    links.push(...page);
+    if (page.length < PER_PAGE) return links;
+    after = page.at(-1)!;
+  }
+}
+
+/** Those of its pairs that stand. */
+async function forbiddenOf({ graph }: Pick<Ports, "graph">, row: ProfileRow): Promise<readonly ForbiddenPairId[]> {
+  const standing = await graph.findForbiddenPairs(row.workspace, row.forbidden);
+  return standing.map(({ forbiddenPairId }) => forbiddenPairId).toSorted();
+}
+
+function countsOf(members: readonly Member[]): ProfileRow["counts"] {
+  const counts = new Map<string, number>();
+  for (const { identifier } of members) counts.set(identifier.namespace, (counts.get(identifier.namespace) ?? 0) + 1);
+  return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function isConnected(members: readonly Member[], links: readonly Link[]): boolean {
+  const parents = new Map<Uid, Uid>(members.map(({ uid }) => [uid, uid]));
+  const rootOf = (uid: Uid): Uid => {
+    let root = uid;
+    while (parents.get(root) !== root) root = parents.get(root)!;
+    parents.set(uid, root);
+    return root;
+  };
+  let groups = members.length;
+  for (const { from, to } of links) {
+    if (!parents.has(from) || !parents.has(to)) continue;
+    const [a, b] = [rootOf(from), rootOf(to)];
+    if (a !== b) groups -= 1;
+    parents.set(a, b);
+  }
+  return groups <= 1;
+}

@@ -1,0 +1,75 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { ConfigError, type Config } from "../../core/config.js";
+import type { Log } from "../../core/log.js";
+import { openValidator } from "../../core/schema/validation/validator.js";
+import { verifyFolder } from "../../store/embedded/file/verify.js";
+import { gainOf } from "../../worker/complete-events.js";
+import { createSchemaReader } from "../../worker/schemas.js";
+import { askForBackup } from "../backup-socket.js";
+import { openBackends } from "../backends.js";
+import { createLifecycle } from "../lifecycle.js";
+import { contributeWith } from "../worker.js";
+import { verifyDocuments } from "./documents.js";
+import { createFindings, type Findings } from "./findings.js";
+import { verifyGraph } from "./graph.js";
+
+export interface Verified {
+  readonly lines: readonly string[];
+  /** Nothing differs any more. */
+  readonly isWhole: boolean;
+}
+
+/** Reads all that the settings name, pages first, and puts right what can be derived if that is wanted. */
+export async function verify(config: Config, log: Log, isRepair: boolean): Promise<Verified> {
+  const { DATA_DIR: dataDir, RABBITMQ_URL, MONGODB_URL, NEO4J_URL } = config;
+  if (![RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("")) return verifyRows(config, log, isRepair);
+  const { isRunning, damage } = await verifyFolder(dataDir);
+  const state = `${dataDir} (${isRunning ? "running" : "stopped"})`;
+  if (damage.length > 0)
+    return { lines: [...damage, `${state}: damaged; docs/operations.md says what to do`], isWhole: false };
+  const rows = isRunning ? await verifyCopy(config, log, isRepair) : await verifyRows(config, log, isRepair);
+  return { ...rows, lines: [`${state}: all pages are whole`, ...rows.lines] };
+}
+
+/** The process that runs owns its file, so its rows are read in a backup that it makes. */
+async function verifyCopy(config: Config, log: Log, isRepair: boolean): Promise<Verified> {
+  if (isRepair)
+    throw new ConfigError(
+      `DATA_DIR: a process uses the folder ${config.DATA_DIR}: stop it before --repair; without it, verify works beside it`,
+    );
+  const folder = await mkdtemp(join(config.DATA_DIR, "verify-"));
+  try {
+    const made = await askForBackup(config.DATA_DIR, join(folder, "onym.db"));
+    if (made === null || "error" in made)
+      throw new Error(`no copy could be made: ${made?.error ?? "the service was stopped"}`);
+    return await verifyRows({ ...config, DATA_DIR: folder }, log, false);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function verifyRows(config: Config, log: Log, isRepair: boolean): Promise<Verified> {
+  const lifecycle = createLifecycle(log);
+  const findings: Findings = createFindings();
+  try {
+    const backends = await openBackends(config, log, lifecycle);
+    const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
+    lifecycle.opened("validator", () => validator.close());
+    const requireSchema = createSchemaReader(backends.catalog);
+    const contribute = contributeWith(validator);
+    await verifyGraph(backends, findings, isRepair);
+    await verifyDocuments({
+      backends,
+      findings,
+      isRepair,
+      gainOf: (event) => gainOf({ contribute }, requireSchema, event),
+      now: Date.now(),
+    });
+  } finally {
+    await lifecycle.close();
+  }
+  const open = findings.open();
+  const last = open === 0 ? "all rows agree" : `${open} differences; docs/operations.md says what each means`;
+  return { lines: [...findings.lines(), last], isWhole: open === 0 };
+}
