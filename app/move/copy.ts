@@ -128,3 +128,13 @@ async function counted({ queue }: Side, expected: number): Promise<number> {
   }
   return count;
 }
+
+/** What is kept of erasures beside the stores. In its order, so what stands there already is the beginning. */
+export async function copyErasureLog({ backends: from }: Side, { backends: to }: Side): Promise<void> {
+  let standing = 0;
+  for await (const _ of to.erasureLog.entries()) standing += 1;
+  for await (const entry of from.erasureLog.entries()) {
+    standing -= 1;
+    if (standing < 0) await to.erasureLog.append(entry);
+  }
+}

@@ -3,7 +3,8 @@ import { ConfigError, type Config } from "../../core/config.js";
 import { newId } from "../../core/ids.js";
 import type { Log } from "../../core/log.js";
 import type { MoveMark, Place } from "../../core/ports/copying.js";
-import { copyQueue, copyStores, type Progress, type Tally } from "./copy.js";
+import { copyErasureLog, copyQueue, copyStores, type Progress, type Tally } from "./copy.js";
+import { patiently } from "./patience.js";
 import { requireRoom } from "./marks.js";
 import { markAll, openSide, requireApart, withCatalogPlace, type Side } from "./side.js";
 
@@ -143,6 +144,7 @@ async function copyAll(source: Side, target: Side, progress: Progress): Promise<
     throw new Error(
       `the copy is not equal, and nothing was marked as moved: ${wrong.map(({ kind, from, to }) => `${kind} (${from.rows} and ${to.rows})`).join(", ")}`,
     );
+  await patiently(() => copyErasureLog(source, target));
   await target.backends.catalog.advanceTime(await source.backends.catalog.advanceTime(0));
   return tallies;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir } from "node:fs/promises";
+import { cp, mkdir, readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -9,8 +9,9 @@ import { move } from "../../app/move/move.js";
 import { readConfig } from "../../core/config.js";
 import { silentLog } from "../../app/logger.js";
 import { openEmbedded } from "../../store/embedded/open.js";
+import { temporaryFolder } from "../support/backends.js";
 import { withFolder } from "../support/faults.js";
-import { answersOf, erasuresOf, fillWorkspace, type Seen } from "../support/moving/world.js";
+import { answersOf, atRest, erasuresOf, fillWorkspace, type Seen } from "../support/moving/world.js";
 import { startApp, type App } from "../support/service/app.js";
 
 const SCRIPT = fileURLToPath(new URL("../../app/move/main.js", import.meta.url));
@@ -36,19 +37,28 @@ async function stop(app: App): Promise<void> {
 }
 
 /** A stopped installation, and what it answered. */
+let made: {
+  readonly folder: string;
+  readonly seen: readonly Seen[];
+  readonly answers: unknown;
+  readonly erasures: unknown;
+} | null = null;
+
+/** The same for all tests, made once: each has a copy. */
 async function anInstallation(dataDir: string) {
+  made ??= await makeInstallation(await temporaryFolder());
+  await cp(made.folder, dataDir, { recursive: true });
+  return made;
+}
+
+async function makeInstallation(dataDir: string) {
   const app = await started(dataDir);
   const seen: readonly Seen[] = [await fillWorkspace(app, 14), await fillWorkspace(app, 3)];
-  await settle(app, seen);
+  await atRest(app);
   const answers = await Promise.all(seen.map((one) => answersOf(app.url, one)));
   const erasures = await Promise.all(seen.map((one) => erasuresOf(app, one)));
   await stop(app);
-  return { seen, answers, erasures };
-}
-
-async function settle(app: App, seen: readonly Seen[]): Promise<void> {
-  while ((await app.service.backends.queue.depth()) > 0) await new Promise(setImmediate);
-  assert.ok(seen.length > 0);
+  return { folder: dataDir, seen, answers, erasures };
 }
 
 /** A table that is not here is one that a move would leave behind: see `store/*\/copy/` and `graph/*\/copy/`. */
@@ -64,6 +74,9 @@ const quietly = (): void => undefined;
 describe("npm run move", () => {
   afterEach(async () => {
     for (const app of running) await stop(app);
+  });
+  after(async () => {
+    if (made !== null) await rm(made.folder, { recursive: true, force: true });
   });
 
   it("copies an installation: every answer is as before, and the old one does not start again", () =>

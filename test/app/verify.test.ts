@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { cp, rm } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -9,8 +10,9 @@ import { silentLog } from "../../app/logger.js";
 import { readConfig } from "../../core/config.js";
 import type { Database } from "../../core/database.js";
 import { openEmbedded } from "../../store/embedded/open.js";
+import { temporaryFolder } from "../support/backends.js";
 import { withFolder } from "../support/faults.js";
-import { answersOf, fillWorkspace, type Seen } from "../support/moving/world.js";
+import { answersOf, atRest, fillWorkspace, type Seen } from "../support/moving/world.js";
 import { startApp, type App } from "../support/service/app.js";
 
 const SCRIPT = fileURLToPath(new URL("../../app/verify/main.js", import.meta.url));
@@ -27,7 +29,7 @@ const check = (dataDir: string, isRepair = false) => verify(readConfig({ DATA_DI
 async function filled(dataDir: string): Promise<{ readonly app: App; readonly seen: Seen }> {
   const app = await startApp({ DATA_DIR: dataDir });
   const seen = await fillWorkspace(app, 16);
-  while ((await app.service.backends.queue.depth()) > 0) await new Promise(setImmediate);
+  await atRest(app);
   return { app, seen };
 }
 
@@ -48,6 +50,15 @@ const DAMAGES: readonly (readonly [sql: string, kind: RegExp, isMended: boolean]
 ];
 
 describe("npm run verify", () => {
+  /** A stopped store; each test works on a copy of it. */
+  let stopped = "";
+  before(async () => {
+    stopped = await temporaryFolder();
+    const { app } = await filled(stopped);
+    await app.service.close();
+  });
+  after(() => rm(stopped, { recursive: true, force: true }));
+
   it("finds nothing in a store that is whole, running or stopped, and changes nothing", () =>
     withFolder(async (folder) => {
       const dataDir = path.join(folder, "data");
@@ -71,8 +82,7 @@ describe("npm run verify", () => {
     it(`tells and ${isMended ? "mends" : "cannot mend"}: ${sql}`, () =>
       withFolder(async (folder) => {
         const dataDir = path.join(folder, "data");
-        const { app } = await filled(dataDir);
-        await app.service.close();
+        await cp(stopped, dataDir, { recursive: true });
         await change(dataDir, (database) => void database.prepare(sql).run([]));
         const found = await check(dataDir);
         assert.equal(found.isWhole, false, found.lines.join("\n"));

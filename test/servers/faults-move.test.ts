@@ -9,7 +9,7 @@ import { silentLog } from "../../app/logger.js";
 import { openSide } from "../../app/move/side.js";
 import { readConfig } from "../../core/config.js";
 import { dropPlaces } from "../support/house/places.js";
-import { answersOf, fillWorkspace } from "../support/moving/world.js";
+import { answersOf, atRest, fillWorkspace } from "../support/moving/world.js";
 import { openCypher, neo4jUnderTest } from "../support/servers/neo4j-backend.js";
 import { ownPlaces, serversUnderTest } from "../support/servers/servers.js";
 import { OPERATOR_KEY, startApp, type App, type Settings } from "../support/service/app.js";
@@ -54,7 +54,7 @@ async function withService<T>(settings: Settings, use: (app: App) => Promise<T>)
 async function anInstallation(dataDir: string) {
   const made = await withService(ofFolder(dataDir), async (app) => {
     const seen = [await fillWorkspace(app, 20), await fillWorkspace(app, 4)];
-    while ((await app.service.backends.queue.depth()) > 0) await sleep(20);
+    await atRest(app);
     return { seen, answers: await Promise.all(seen.map((one) => answersOf(app.url, one))) };
   });
   const side = await openSide(readConfig({ DATA_DIR: dataDir }), silentLog);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { identifierKey } from "../../../core/event/event.js";
 import type { KeyId, WorkspaceId } from "../../../core/ids.js";
 import { createRandom } from "../random.js";
@@ -141,5 +142,16 @@ export async function erasuresOf(app: App, { id }: Seen): Promise<unknown> {
   const records = await graph.erasures(workspace, { limit: 100, before: null });
   const tombstones = await graph.tombstones(workspace, keys);
   assert.deepEqual([records.length, tombstones.size], [1, 2]);
-  return { records, tombstones };
+  const logged: unknown[] = [];
+  for await (const entry of app.service.backends.erasureLog.entries()) logged.push(entry);
+  return { records, tombstones, logged };
+}
+
+/** Until nothing is queued and every erasure is completed. */
+export async function atRest({ service: { backends } }: App): Promise<void> {
+  while (
+    (await backends.queue.depth()) > 0 ||
+    (await backends.graph.openErasures({ limit: 1, after: null })).length > 0
+  )
+    await sleep(20);
 }
