@@ -92,15 +92,15 @@ describe("Between the answer to an erasure and its end", () => {
   it("no route shows the person, by any id or identifier, and before it these did", async () => {
     const before = await showing();
     const hiding = targets().map(([, target]) => target);
-    const never = [
+    const never = new Set([
       "/v1/dead-letters",
       "/v1/dead-letters?reason=quarantined",
       "/v1/identity/shared-identifiers",
       "/v1/stats",
-    ];
+    ]);
     assert.deepEqual(
       before,
-      hiding.filter((target) => !never.includes(target)),
+      hiding.filter((target) => !never.has(target)),
     );
     const erased: Answer = await workspace.send("DELETE", `/v1/profiles/${profileId}`);
     assert.equal(erased.status, 202, erased.text);
