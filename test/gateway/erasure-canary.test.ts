@@ -181,7 +181,7 @@ describe("The canary of an erasure", () => {
     );
   });
 
-  it("stays out when everything comes again: redelivered, replayed, imported with its old times, and sent again", async () => {
+  it("stays out when everything comes again: redelivered, replayed, backfilled, imported with its old times, and sent again", async () => {
     const [before] = listAt((await workspace.send("GET", "/v1/erasures")).body, "erasures");
     const [erasureId, erasedAt] = [textAt(before, "erasure_id"), Date.parse(textAt(before, "erased_at"))];
     const payload = { email: EMAIL.value, cookie: COOKIE.value, user: USER.value, city: value("city") };
@@ -219,7 +219,18 @@ describe("The canary of an erasure", () => {
     assert.equal(retried.status, 202);
     await rested();
     await workspace.settled(textAt(retried.body, "event_id"), "dropped");
+    // What did not fold is to fold now.
+    const datasets = listAt((await workspace.send("GET", "/v1/datasets")).body, "datasets");
+    const dataset = textAt(
+      datasets.find((one) => at(one, "schema_id") === stored),
+      "dataset_id",
+    );
+    await workspace.send("PATCH", `/v1/datasets/${dataset}`, { unified_profile: true });
+    assert.equal((await workspace.send("POST", `/v1/datasets/${dataset}/backfill`)).status, 202);
+    const replayed = await workspace.send("POST", "/v1/dead-letters/replay", {});
+    assert.deepEqual([replayed.status, at(replayed.body, "replayed")], [200, 0], replayed.text);
     await app.service.keeper!.rest();
+    await rested();
     await app.service.backends.purge();
     assert.deepEqual(await where(), []);
     assert.deepEqual(
