@@ -7,5 +7,9 @@ import { serversUnderTest } from "../support/servers/servers.js";
 
 describe("A process of the service on servers", () => {
   inLanes(SERVERS_TABLE, 2, (row) => runCrashRow(row, () => openServers({ ...serversUnderTest() })));
+});
+
+// One table after the other: the rows of both at once would wait for each other's processes.
+describe("The keeper on servers", () => {
   inLanes(KEEPER_SERVERS_TABLE, 2, (row) => runKeeperRow(row, () => openServers({ ...serversUnderTest() })));
 });
