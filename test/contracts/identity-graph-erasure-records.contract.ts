@@ -77,7 +77,9 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
     await step(port, workspace, anAssertion(cat));
     await record(port, workspace, both);
     const uids = await uidsOf(port, workspace, ann, spokes[699]!);
-    const [linked] = await port.history(workspace, uids[1]!, { limit: 1, before: null });
+    const changes = await port.changes(workspace, null, { limit: 1_000, before: null });
+    const linked = changes.find(({ identifiers }) => JSON.stringify(identifiers).includes('"spoke699"'));
+    assert.equal((await port.linksOfChange(workspace, linked!)).length, 1);
     assert.deepEqual([...(await port.identifiersOf(workspace, uids)).keys()].toSorted(), uids.toSorted());
     const erasure = await erase(port, workspace, spokes[699]!);
     assert.equal(erasure.isGone, false);
