@@ -3,7 +3,7 @@ import type http from "node:http";
 import type { Identifier } from "../../../core/event/event.js";
 import type { Name } from "../trust/model.js";
 import type { Random } from "../random.js";
-import { at, listAt, textAt, type Answer, type App, type TestWorkspace } from "../service/app.js";
+import { at, listAt, textAt, until, type Answer, type App, type TestWorkspace } from "../service/app.js";
 import type { Merge } from "./profile.js";
 import type { Mode, SchemaName } from "./program.js";
 import { createTruth, type Truth } from "./truth.js";
@@ -106,15 +106,20 @@ const schemaOf = (schema: SchemaName): object => ({
 
 export async function openBench(place: Place, mode: Mode, random: Random, counts: Counts): Promise<Bench> {
   const workspace = await place.app.workspace();
-  const schemas = {
-    act: await workspace.schema(schemaOf("act"), null),
-    note: await workspace.schema(schemaOf("note"), null),
+  /** Many workspaces begin at once, and schemas wait for one thread: what is refused for that is asked for again. */
+  const made = async (target: string, body: object): Promise<Answer> => {
+    const answer = await until(
+      () => workspace.send("POST", target, body),
+      ({ status }) => status !== 503,
+    );
+    assert.equal(answer.status, 201, answer.text);
+    return answer;
   };
-  const dataset = async (schema_id: string, unified_profile: boolean): Promise<string> => {
-    const made = await workspace.send("POST", "/v1/datasets", { name: "d", schema_id, unified_profile });
-    assert.equal(made.status, 201, made.text);
-    return textAt(made.body, "dataset_id");
-  };
+  const register = async (name: SchemaName): Promise<string> =>
+    textAt((await made("/v1/schemas", { schema: schemaOf(name) })).body, "schema_id");
+  const dataset = async (schema_id: string, unified_profile: boolean): Promise<string> =>
+    textAt((await made("/v1/datasets", { name: "d", schema_id, unified_profile })).body, "dataset_id");
+  const schemas = { act: await register("act"), note: await register("note") };
   const truth = createTruth();
   truth.unified.add(schemas.act);
   const bench: Bench = {
