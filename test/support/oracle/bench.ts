@@ -134,7 +134,12 @@ export async function openBench(place: Place, mode: Mode, random: Random, counts
     began: Math.floor(Date.now() / 1_000) * 1_000,
     realOf: new Map(),
     modelOf: new Map(),
-    send: (...request) => bench.workspace.send(...request),
+    send: (...request) =>
+      bench.workspace.send(...request).catch((error: NodeJS.ErrnoException) => {
+        // A busy machine writes to a connection that the service has just closed as idle, which it never reads.
+        if (error.code === "ECONNRESET") return bench.workspace.send(...request);
+        throw error;
+      }),
   };
   return bench;
 }
