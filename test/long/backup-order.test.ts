@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { silentLog } from "../../app/logger.js";
+import { askForBackup } from "../../app/backup-socket.js";
+import { openSide, withCatalogPlace } from "../../app/move/side.js";
+import { verify } from "../../app/verify/verify.js";
+import { readConfig } from "../../core/config.js";
+import { CATALOG_KINDS, catalogRows, loadCatalogRow } from "../../store/catalog-copying.js";
+import { dumpAll, loadAll } from "../support/copying/rows.js";
+import { withFolder } from "../support/faults.js";
+import { listAt, send, startApp, textAt, type TestWorkspace } from "../support/service/app.js";
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    email: { type: "string", "x-identity": { namespace: "email" } },
+    cookie: { type: "string", "x-identity": { namespace: "cookie_id" } },
+    cents: { type: "integer", "x-trait": { name: "cents", merge: "sum" } },
+  },
+};
+const PEOPLE = 8;
+const config = (dataDir: string) => readConfig({ DATA_DIR: dataDir });
+
+/** Each acknowledged event, by its person. */
+interface Sent {
+  readonly eventId: string;
+  readonly email: string;
+}
+
+/** Sends until it is stopped: people, and the cookies that join them. */
+async function load(
+  workspace: TestWorkspace,
+  schema: string,
+  sent: Sent[],
+  isOn: () => boolean,
+  sender: number,
+): Promise<void> {
+  for (let n = sender; isOn(); n += 4) {
+    const email = n % 3 === 0 ? `new${n}@example.com` : `p${n % PEOPLE}@example.com`;
+    const { status, body } = await workspace.collect(schema, { email, cookie: `c${n % 37}`, cents: 1 });
+    assert.equal(status, 202);
+    sent.push({ eventId: String(body["event_id"]), email });
+  }
+}
+
+/** The documents of one copy and the graph of a later one, as two servers would have been copied. */
+async function combine(documents: string, graph: string, to: string): Promise<void> {
+  const [first, later] = [await openSide(config(documents), silentLog), await openSide(config(graph), silentLog)];
+  const secret = await first.backends.catalog.secret();
+  await withCatalogPlace(config(to), silentLog, (place) => place.adopt(secret));
+  const target = await openSide(config(to), silentLog);
+  for (const kind of CATALOG_KINDS)
+    for await (const row of catalogRows(first.backends, kind)) await loadCatalogRow(target.backends, kind, row);
+  await loadAll(target.backends.copying.documents, await dumpAll(first.backends.copying.documents, 500));
+  await loadAll(target.backends.copying.graph, await dumpAll(later.backends.copying.graph, 500));
+  for (const side of [first, later, target]) await side.close();
+}
+
+describe("A backup of servers that run", () => {
+  it("documents first and the graph later, under load: restored and repaired, it has every event that was answered before", () =>
+    withFolder(async (folder) => {
+      const [data, documents, graph, to] = ["data", "documents", "graph", "to"].map((one) => path.join(folder, one));
+      for (const one of [documents!, graph!]) await mkdir(one);
+      const app = await startApp({ DATA_DIR: data! });
+      const workspace = await app.workspace();
+      const key = await workspace.key("owner");
+      const schema = await workspace.schema(SCHEMA);
+      const sent: Sent[] = [];
+      let isOn = true;
+      const loads = [0, 1, 2, 3].map((sender) => load(workspace, schema, sent, () => isOn, sender));
+      while (sent.length < 60) await new Promise(setImmediate);
+      const before = sent.slice();
+      for (const { eventId } of before) await workspace.settled(eventId);
+      assert.ok("pages" in (await askForBackup(data!, path.join(documents!, "onym.db")))!);
+      const later = sent.length + 60;
+      while (sent.length < later) await new Promise(setImmediate);
+      assert.ok("pages" in (await askForBackup(data!, path.join(graph!, "onym.db")))!);
+      isOn = false;
+      await Promise.all(loads);
+      await app.service.close();
+
+      await combine(documents!, graph!, to!);
+      await verify(config(to!), silentLog, true);
+      const restored = await startApp({ DATA_DIR: to! });
+      while ((await restored.service.backends.queue.depth()) > 0) await new Promise(setImmediate);
+      for (const { eventId, email } of before) {
+        const { body } = await send(restored.url, "GET", `/v1/events/${eventId}`, { key });
+        assert.equal(body["status"], "folded", eventId);
+        const profile = await send(restored.url, "GET", `/v1/profiles/${textAt(body, "profile_id")}`, { key });
+        assert.ok(profile.text.includes(email), profile.text);
+      }
+      // Each event brought one cent: the sum over all profiles is the number of events in them, each once.
+      const profiles = listAt((await send(restored.url, "GET", "/v1/profiles", { key })).body, "profiles");
+      const sums = profiles.map((profile) => Number(textAt(profile, "traits.cents")));
+      const counts = profiles.map((profile) => Number(textAt(profile, "event_count")));
+      assert.deepEqual(sums, counts);
+      assert.ok(counts.reduce((all, one) => all + one, 0) >= before.length);
+      await restored.service.close();
+      const { lines, isWhole } = await verify(config(to!), silentLog, false);
+      assert.equal(isWhole, true, lines.join("\n"));
+      // In the other order events name people whom the graph does not know, and nothing can mend that.
+      await combine(graph!, documents!, path.join(folder, "reversed"));
+      const reversed = await verify(config(path.join(folder, "reversed")), silentLog, true);
+      assert.match(reversed.lines.join("\n"), /^unknown_facets: /m);
+      assert.equal(reversed.isWhole, false);
+    }));
+});
