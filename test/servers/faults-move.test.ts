@@ -77,7 +77,7 @@ describe("npm run move to servers and back", () => {
     const from = path.join(folder, "from");
     const { seen, answers } = await anInstallation(from);
     let kills = 0;
-    for (let afterMs = 700; ; afterMs += 400) {
+    for (let afterMs = 500; ; afterMs *= 1.7) {
       const { status, stdout, stderr } = await runMove(places, ["--from", from, "--to-env"], afterMs);
       if (status === null) {
         kills += 1;
