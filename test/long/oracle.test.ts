@@ -8,7 +8,7 @@ const AT_ONCE = 16;
 
 describe(`Random programs over HTTP against a naive program (seed ${SEED})`, () => {
   it(`show what it computes, for ${PROGRAMS} programs`, async function () {
-    this.timeout(60_000 + 1_000 * PROGRAMS);
+    this.timeout(120_000 + 3_000 * PROGRAMS);
     await checkPrograms(() => openEmbedded(), PROGRAMS, AT_ONCE);
   });
 });
