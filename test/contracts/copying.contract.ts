@@ -49,7 +49,7 @@ export type CopiedGraph = IdentityGraph & { readonly copying: Copying<GraphRows>
 export const graphCopyingContract: Contract<CopiedGraph> = {
   "dumps what it loaded from another engine, each row once, and answers as the other one": async ({ port, reopen }) => {
     const source = await aRandomGraph(6);
-    const given = await dumpAll(source.copying);
+    const given = await dumpAll<GraphRows>(source.copying);
     const workspaces = new Set(given.profiles.map(({ workspace }) => workspace));
     assert.ok(given.links.some(({ removedAt }) => removedAt !== null));
     assert.ok(given.forbiddenPairs.length > 0);
@@ -59,7 +59,7 @@ export const graphCopyingContract: Contract<CopiedGraph> = {
     assert.ok(given.mentions.length > 0);
     await loadAll(port.copying, given);
     const standing = await reopen();
-    const dumped = ofWorkspaces(await dumpAll(standing.copying, 500), workspaces);
+    const dumped = ofWorkspaces(await dumpAll<GraphRows>(standing.copying, 500), workspaces);
     assert.deepEqual(sorted(dumped), sorted(given));
     for (const workspace of [...workspaces].slice(0, 3))
       assert.deepEqual(await answersOf(standing, workspace), await answersOf(source.port, workspace));
@@ -68,7 +68,7 @@ export const graphCopyingContract: Contract<CopiedGraph> = {
 
   "what stands stays as it stands when it is loaded again, in any portions": async ({ port }) => {
     const source = await aRandomGraph(3);
-    const given = await dumpAll(source.copying);
+    const given = await dumpAll<GraphRows>(source.copying);
     const workspaces = new Set(given.profiles.map(({ workspace }) => workspace));
     for (const kind of ["changes", "profiles"] as const)
       for (const row of given[kind].slice(0, 5)) await port.copying.load(kind, [row] as never);
@@ -76,19 +76,19 @@ export const graphCopyingContract: Contract<CopiedGraph> = {
     const changed = given.profiles.map((row) => ({ ...row, rev: row.rev + 100 }));
     await port.copying.load("profiles", changed);
     await loadAll(port.copying, given);
-    const dumped = ofWorkspaces(await dumpAll(port.copying, 500), workspaces);
+    const dumped = ofWorkspaces(await dumpAll<GraphRows>(port.copying, 500), workspaces);
     assert.deepEqual(sorted(dumped), sorted(given));
     await source.close();
   },
 
   "refuses a row that names what was not loaded, and stores none of its portion": async ({ port }) => {
     const source = await aRandomGraph(1);
-    const given = await dumpAll(source.copying);
+    const given = await dumpAll<GraphRows>(source.copying);
     await assert.rejects(port.copying.load("links", given.links), { code: "conflict" });
     await port.copying.load("changes", given.changes);
     await assert.rejects(port.copying.load("identifiers", given.identifiers), { code: "conflict" });
     const [workspace] = given.profiles.map((row) => row.workspace);
-    const dumped = ofWorkspaces(await dumpAll(port.copying, 500), new Set([workspace!]));
+    const dumped = ofWorkspaces(await dumpAll<GraphRows>(port.copying, 500), new Set([workspace!]));
     assert.equal(dumped.identifiers.length + dumped.links.length, 0);
     await source.close();
   },
@@ -145,7 +145,7 @@ function begun(event: EventRecord): DocumentRows["events"] {
 export const documentCopyingContract: Contract<CopiedDocuments> = {
   "dumps what it loaded, each row once, and the ports answer the same": async ({ port, reopen }) => {
     await fill(port);
-    const given = await dumpAll(port.copying);
+    const given = await dumpAll<DocumentRows>(port.copying);
     assert.equal(given.events.length, 2 * HOSTILE_TEXTS.length + 4);
     assert.equal(given.deadLetters.length, 5);
     assert.equal(given.facets.length, 4);
@@ -172,9 +172,9 @@ export const documentCopyingContract: Contract<CopiedDocuments> = {
 
   "what stands stays as it stands when it is loaded": async ({ port }) => {
     await fill(port);
-    const given = await dumpAll(port.copying);
+    const given = await dumpAll<DocumentRows>(port.copying);
     await loadAll(port.copying, { ...given, facets: given.facets.map((row) => ({ ...row, rev: row.rev + 1 })) });
-    assert.deepEqual(sorted(await dumpAll(port.copying)), sorted(given));
+    assert.deepEqual(sorted(await dumpAll<DocumentRows>(port.copying)), sorted(given));
   },
 };
 
