@@ -27,9 +27,11 @@ export function createHiddenKeys(tombOf: TombOf): HiddenKeys {
       const names = new Map(
         known.filter((key) => namespaces.has(identifierOf(key).namespace)).map((key) => [hide(key), key] as const),
       );
+      const isKnown = new Set(known);
       return [
         ...new Set(
           seenWith.map((one) => {
+            if (!isHidden(one) && isKnown.has(one)) return one;
             const hidden = hide(one);
             return names.get(hidden) ?? hidden;
           }),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { isAppError } from "../support/errors.js";
 import type { Identifier } from "../../core/event/event.js";
 import type { ChangeId, KeyId } from "../../core/ids.js";
 import type { Source } from "../../core/identity/model.js";
@@ -97,7 +98,14 @@ async function onlyNamed(bench: MergeBench, { kind, event }: Merge): Promise<voi
 
 /** Null where nobody stands. */
 const profilesOf = (bench: MergeBench): Promise<readonly unknown[]> =>
-  Promise.all(IDENTIFIERS.map((one) => bench.show(nameOf(one)).catch(() => null)));
+  Promise.all(
+    IDENTIFIERS.map((one) =>
+      bench.show(nameOf(one)).catch((error: unknown) => {
+        if (!isAppError("not_found")(error)) throw error;
+        return null;
+      }),
+    ),
+  );
 
 /** Answers whether the merge had joined anybody. */
 async function checkHistory(ports: Ports, seed: number): Promise<boolean> {

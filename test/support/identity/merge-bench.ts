@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { NO_AUDIENCES } from "../../../core/audience/audience.js";
 import { identifierOf, type EventRecord, type Identifier } from "../../../core/event/event.js";
 import type { Contribution } from "../../../core/profile/facet.js";
 import { newId, type EventId, type Uid, type WorkspaceId } from "../../../core/ids.js";
@@ -65,7 +66,8 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
     });
   const identity = begin();
   const limits = { profileIdentifiersMax: 1_000 };
-  const routes = profileRoutes({ identity, profiles, events, limits } as unknown as Services);
+  const audiences = { audiences: async () => NO_AUDIENCES };
+  const routes = profileRoutes({ identity, profiles, events, audiences, limits } as unknown as Services);
   const { handle } = routes.find(({ method, path: at }) => method === "get" && at === "/v1/profiles/:id")!;
 
   return {
@@ -93,6 +95,7 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
     show: async (name: string): Promise<unknown> => {
       const { json } = (await handle({
         workspace,
+        now: 0,
         params: { id: uidOf(name) },
         takeBytes: async () => {},
       } as unknown as Context)) as Reply;
