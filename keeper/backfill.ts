@@ -55,6 +55,13 @@ export function createBackfillTask(deps: BackfillDeps): Task {
   const save = (backfill: Backfill, changes: Partial<Backfill>): Promise<boolean> =>
     catalog.saveBackfill({ ...backfill, ...changes, rev: backfill.rev + 1 });
 
+  /** Null: another process has it. Two that did the same piece would both fold it, and only one of them could count it. */
+  const reserve = async (backfill: Backfill): Promise<Backfill | null> => {
+    if (backfill.reserved?.by === self && backfill.reserved.until > now(backfill.workspace)) return backfill;
+    const reserved = { by: self, until: now(backfill.workspace) + RESERVED_MS };
+    return (await save(backfill, { reserved })) ? { ...backfill, reserved, rev: backfill.rev + 1 } : null;
+  };
+
   const doPiece = async (backfill: Backfill): Promise<void> => {
     const { workspace, datasetId, schemaId, position, since, coversUntil } = backfill;
     const dataset = await catalog.findDataset(workspace, datasetId);
@@ -107,7 +114,8 @@ export function createBackfillTask(deps: BackfillDeps): Task {
       const backfill = await next();
       if (backfill === null) return LOOK_MS;
       last = backfill.backfillId;
-      await doPiece(backfill);
+      const reserved = await reserve(backfill);
+      if (reserved !== null) await doPiece(reserved);
       return 0;
     },
   };

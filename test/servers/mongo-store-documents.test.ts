@@ -154,7 +154,7 @@ describe("events in MongoDB", () => {
       const indexesOf = async (name: string): Promise<readonly string[]> =>
         (await opened[0]!.db.collection(name).indexes()).map((index) => String(index.name)).toSorted();
       assert.deepEqual(await indexesOf("events"), ["_id_", "arrival", "names", "ofSchema", "timeline"]);
-      assert.deepEqual(await indexesOf("deadLetters"), ["_id_", "names", "newest", "ofEvent", "ofReason"]);
+      assert.deepEqual(await indexesOf("deadLetters"), ["_id_", "names", "newest", "ofEvent", "ofReason", "open"]);
       assert.deepEqual(await indexesOf("facets"), ["_id_", "guard"]);
       assert.equal(await opened[0]!.db.collection("facets").countDocuments(), 1, "one guard");
     }));

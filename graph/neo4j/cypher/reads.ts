@@ -90,9 +90,13 @@ export const WHOLE_LINKS = whole(`${LINKS_OF_MEMBER}
   LIMIT toInteger($q.limit)
   RETURN collect(${LINK}) AS found`);
 
+/** Where there are few links the planner would rather read all of them; for each member alone it cannot. */
 export const PAGE_OF_LINKS = indexed(
   "o.uid >= $q.from",
-  `${LINKS_OF_MEMBER}
+  `CALL (m) {
+    ${LINKS_OF_MEMBER}
+    RETURN l, other
+  }
   WITH m, o, l, other
   ORDER BY o.hub, o.uid, other.uid
   LIMIT toInteger($q.limit)

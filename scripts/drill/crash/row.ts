@@ -36,7 +36,7 @@ export async function runCrashRow(row: CrashRow, openGround: () => Promise<Groun
   await andThen(run, () => ground.drop());
 }
 
-const DYING_MS = 5_000;
+const DYING_MS = 15_000;
 const REQUESTS = {
   event: act.theEvent,
   batch: act.theBatch,
