@@ -12,7 +12,7 @@ import {
   type Name,
   type TrustState,
 } from "../trust/model.js";
-import { judge, takeOut, type Judged, type TrueErasure } from "./erasures.js";
+import { hideGone, judge, takeOut, type Judged, type TrueErasure } from "./erasures.js";
 import { traitsOf, type Said } from "./profile.js";
 import type { IdentityRules } from "./program.js";
 
@@ -132,7 +132,9 @@ const nextChange = (truth: Truth): ChangeId => `change ${(truth.changes += 1)}` 
 /** What is answered, and what then stands. */
 export function assertion(truth: Truth, asked: Asked): ExpectedVerdict {
   order(truth, asked.names);
+  const recorded = truth.trust.changes.length;
   const expected = claim(truth.trust, claimOf(asked, truth.time), nextChange(truth));
+  hideGone(truth, recorded);
   return unlinkShared(truth) === 0 ? expected : afterwards(truth.trust, expected);
 }
 
@@ -192,6 +194,7 @@ function forget({ gone }: Truth, eventId: string, { refusedBy }: Judged): void {
 /** In this order and in one step. */
 function foldAll(truth: Truth, eventIds: readonly string[]): number {
   const { trust, events } = truth;
+  const recorded = trust.changes.length;
   const folded: string[] = [];
   for (const eventId of eventIds) {
     const event = events.get(eventId)!;
@@ -209,6 +212,7 @@ function foldAll(truth: Truth, eventIds: readonly string[]): number {
     events.set(eventId, { ...event, facet: expected.kept[0]!, dropped: all, reason: null });
     folded.push(eventId);
   }
+  hideGone(truth, recorded);
   unlinkShared(truth);
   return folded.length;
 }
