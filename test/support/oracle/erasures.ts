@@ -83,11 +83,11 @@ export function takeOut(trust: TrustState, names: ReadonlySet<Name>): void {
 /** Records from this one on keep no name that was erased and has not come back, as of a refusal. */
 export function hideGone(truth: Truth, from: number): void {
   const { trust } = truth;
-  const isGone = (name: string): boolean => tombOf(truth, name as Name) !== null && !trust.seen.has(name as Name);
+  const isGone = (name: string): boolean => tombOf(truth, name) !== null && !trust.seen.has(name);
   for (const [i, change] of trust.changes.entries()) {
     if (i < from) continue;
     const named = [...change.names, ...change.dropped.flatMap((one) => one.split(" "))];
-    trust.changes[i] = redact(change, new Set(named.filter(isGone) as Name[]));
+    trust.changes[i] = redact(change, new Set(named.filter(isGone)));
   }
 }
 
