@@ -12,13 +12,14 @@ COPY app app
 COPY cli cli
 COPY client client
 COPY commands commands
+COPY console console
 COPY core core
 COPY gateway gateway
 COPY graph graph
 COPY keeper keeper
 COPY store store
 COPY worker worker
-RUN node_modules/.bin/tsc -p tsconfig.build.json
+RUN node_modules/.bin/tsc -p tsconfig.build.json && node_modules/.bin/vite build --config console/vite.config.ts
 
 FROM manifest AS dependencies
 RUN npm ci --omit=dev --ignore-scripts

@@ -2,17 +2,21 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { cacheCatalog } from "../store/cached-catalog.js";
 import { knowAudiences } from "../store/known-audiences.js";
-import { ConfigError, type Config } from "../core/config.js";
+import { ConfigError, graphsOf, type Config } from "../core/config.js";
 import { createTombOf } from "../core/identity/tombstone.js";
 import { describeError, type Log } from "../core/log.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
-import type { Copying, DocumentRows, Place, QueueCopying, GraphCopying } from "../core/ports/copying.js";
+import type { Copying, DocumentRows, MemberRows, Place, QueueCopying, GraphCopying } from "../core/ports/copying.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { ErasureLog } from "../core/ports/erasure-log.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
+import type { MarkStore } from "../core/ports/mark-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
+import type { SeatStore } from "../core/ports/seat-store.js";
+import type { TallyStore } from "../core/ports/tally-store.js";
+import type { WebhookStore } from "../core/ports/webhook-store.js";
 import type { RateWindows } from "../core/rate-windows.js";
 import type { StatsStore } from "../core/stats.js";
 import { createMemoryWindows } from "../gateway/access/rate-windows.js";
@@ -31,6 +35,10 @@ export interface Backends {
   readonly profiles: ProfileStore;
   readonly catalog: CatalogStore;
   readonly audiences: AudienceStore;
+  readonly marks: MarkStore;
+  readonly tallies: TallyStore;
+  readonly seats: SeatStore;
+  readonly webhooks: WebhookStore;
   readonly graph: IdentityGraph;
   /** Each limit has a table of its own, so that what fills one takes nothing from another. */
   readonly windows: () => RateWindows;
@@ -42,6 +50,7 @@ export interface Backends {
   readonly copying: {
     readonly graph: GraphCopying;
     readonly documents: Copying<DocumentRows>;
+    readonly members: Copying<MemberRows>;
     /** While nobody consumes the queue. */
     readonly queue: () => Promise<QueueCopying>;
   };
@@ -85,12 +94,12 @@ export async function openBackends(
   const ports = [openQueue(opening, opens), opens, openGraph(opening, opens)] as const;
   // All at once, to save time. If one fails, the lifecycle closes those that were opened.
   await Promise.allSettled(ports);
-  const [queue, { copying, place, ...stores }, graph] = await Promise.all(ports);
+  const [queue, { copying, members, place, ...stores }, graph] = await Promise.all(ports);
   return {
     ...stores,
     queue,
     graph: graph.port,
-    copying: { graph: graph.copying, documents: copying, queue: () => openQueueCopying(opening) },
+    copying: { graph: graph.copying, documents: copying, members, queue: () => openQueueCopying(opening) },
     places: [...new Set([place, graph.place, ...(embedded === null ? [] : [embedded.place])])],
     purge: async () => embedded === null || (await embedded.purge()),
     audiences: knowAudiences(stores.audiences),
@@ -115,12 +124,13 @@ async function openQueue(
   stores: Promise<Pick<Documents, "catalog">>,
 ): Promise<EventQueue> {
   const { RABBITMQ_URL: url, RABBITMQ_QUEUE: name, QUEUE_LENGTH_MAX: lengthMax } = config;
+  const { RABBITMQ_PARTITIONS: partitions } = config;
   const open = async (): Promise<EventQueue> => {
     const { openRabbitQueue } = await import("../store/rabbitmq/queue.js");
     const secret = await (await stores).catalog.secret();
     const installation = createHash("sha256").update("installation").update(secret).digest("hex");
     const messageBytesMax = config.PAYLOAD_BYTES_MAX + HEAD_BYTES;
-    return openRabbitQueue({ url, name, lengthMax, installation, messageBytesMax, onError });
+    return openRabbitQueue({ url, name, lengthMax, partitions, installation, messageBytesMax, onError });
   };
   const queue = url === "" ? embedded!.queue() : await open();
   lifecycle.opened("queue", () => queue.close());
@@ -151,7 +161,7 @@ async function openStores({ config, lifecycle, onError, embedded, hooks }: Openi
           erasureLog: createErasureFile(join(config.DATA_DIR, "erasures.log")),
         }
       : await open();
-  for (const port of ["events", "profiles", "catalog", "audiences"] as const)
+  for (const port of ["events", "profiles", "catalog", "audiences", "marks", "seats", "tallies", "webhooks"] as const)
     lifecycle.opened(port, () => stores[port].close());
   return stores;
 }
@@ -162,8 +172,13 @@ async function openGraph(
 ): Promise<CopiedGraph> {
   const { NEO4J_URL: url, NEO4J_USER: user, NEO4J_PASSWORD: password } = config;
   const open = async (): Promise<CopiedGraph> => {
-    const { openNeo4jGraph } = await import("../graph/neo4j/graph.js");
-    const { copying, place, ...port } = await openNeo4jGraph({ url, user, password, tombOf, onError });
+    const access = { url, user, password, tombOf, onError };
+    const others = new Map(graphsOf(config));
+    // A directory costs a read of each new workspace, so there is one only where there are several graphs.
+    const { copying, place, ...port } =
+      others.size === 0
+        ? await (await import("../graph/neo4j/graph.js")).openNeo4jGraph(access)
+        : await (await import("../graph/neo4j/spread/open.js")).openSpreadGraph({ ...access, others });
     return { port, copying, place };
   };
   const tombOf = createTombOf(await (await stores).catalog.secret());

@@ -2,21 +2,30 @@ import { ConfigError } from "../core/config.js";
 import { isUnavailable } from "../core/errors.js";
 import { createTombOf } from "../core/identity/tombstone.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
-import type { CatalogPlace, Copying, DocumentRows } from "../core/ports/copying.js";
+import type { CatalogPlace, Copying, DocumentRows, MemberRows } from "../core/ports/copying.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { ErasureLog } from "../core/ports/erasure-log.js";
 import type { EventStore } from "../core/ports/event-store.js";
+import type { MarkStore } from "../core/ports/mark-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
+import type { SeatStore } from "../core/ports/seat-store.js";
+import type { TallyStore } from "../core/ports/tally-store.js";
+import type { WebhookStore } from "../core/ports/webhook-store.js";
 import type { RateWindows } from "../core/rate-windows.js";
 import type { StatsStore } from "../core/stats.js";
 import { createMemoryWindows, createSharedWindows } from "../gateway/access/rate-windows.js";
 import { createMongoCopying } from "../store/mongo/copy/copy.js";
 import type { AroundFold } from "../store/fold-by-pending.js";
 import { createMongoAudienceStore } from "../store/mongo/audiences/audiences.js";
+import { createMongoMarkStore } from "../store/mongo/audiences/marks.js";
+import { createMongoSeatStore } from "../store/mongo/audiences/seats.js";
+import { createMongoMemberCopying } from "../store/mongo/copy/members.js";
 import { createMongoPlace } from "../store/mongo/copy/place.js";
 import { createMongoCatalog } from "../store/mongo/catalog/catalog.js";
 import { createMongoErasureLog } from "../store/mongo/erasure-log.js";
 import { createMongoEventStore } from "../store/mongo/events/events.js";
+import { createMongoTallyStore } from "../store/mongo/tallies/tallies.js";
+import { createMongoWebhookStore } from "../store/mongo/webhooks/webhooks.js";
 import { openMongo } from "../store/mongo/open.js";
 import { createMongoProfileStore } from "../store/mongo/profiles.js";
 import { createMongoRateWindows } from "../store/mongo/rate-windows.js";
@@ -28,10 +37,15 @@ export interface Documents {
   readonly profiles: ProfileStore;
   readonly catalog: CatalogStore;
   readonly audiences: AudienceStore;
+  readonly marks: MarkStore;
+  readonly tallies: TallyStore;
+  readonly seats: SeatStore;
+  readonly webhooks: WebhookStore;
   readonly windows: () => RateWindows;
   readonly stats: StatsStore;
   readonly erasureLog: ErasureLog;
   readonly copying: Copying<DocumentRows>;
+  readonly members: Copying<MemberRows>;
   readonly place: CatalogPlace;
 }
 
@@ -45,19 +59,24 @@ export async function openDocuments(deps: {
   const { url, onError, lifecycle, aroundFold } = deps;
   const mongo = await openMongo({ url, onError });
   lifecycle.opened("mongo", () => mongo.close());
-  const [[catalog, events, copying], profiles, audiences, shared, stats] = await Promise.all([
-    createMongoCatalog({ mongo }).then(async (catalog) => {
-      const tombOf = createTombOf(await catalog.secret());
-      const events = await createMongoEventStore({ mongo, tombOf, aroundFold });
-      return [catalog, events, createMongoCopying({ mongo, tombOf })] as const;
-    }),
-    createMongoProfileStore({ mongo }),
-    createMongoAudienceStore({ mongo }),
-    createMongoRateWindows({ mongo }),
-    createMongoStats({ mongo }),
-  ]).catch((error: unknown) => {
-    throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
-  });
+  const [[catalog, events, copying], profiles, audiences, marks, seats, tallies, webhooks, shared, stats] =
+    await Promise.all([
+      createMongoCatalog({ mongo }).then(async (catalog) => {
+        const tombOf = createTombOf(await catalog.secret());
+        const events = await createMongoEventStore({ mongo, tombOf, aroundFold });
+        return [catalog, events, createMongoCopying({ mongo, tombOf })] as const;
+      }),
+      createMongoProfileStore({ mongo }),
+      createMongoAudienceStore({ mongo }),
+      createMongoMarkStore({ mongo }),
+      createMongoSeatStore({ mongo }),
+      createMongoTallyStore({ mongo }),
+      createMongoWebhookStore({ mongo }),
+      createMongoRateWindows({ mongo }),
+      createMongoStats({ mongo }),
+    ]).catch((error: unknown) => {
+      throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
+    });
   const windows = (): RateWindows =>
     createSharedWindows({
       shared,
@@ -69,10 +88,15 @@ export async function openDocuments(deps: {
     profiles,
     catalog,
     audiences,
+    marks,
+    tallies,
+    seats,
+    webhooks,
     windows,
     stats,
     erasureLog: createMongoErasureLog({ mongo }),
     copying,
+    members: createMongoMemberCopying({ mongo }),
     place: createMongoPlace({ mongo, name: placeName(url) }),
   };
 }

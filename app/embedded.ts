@@ -7,15 +7,20 @@ import { createSqliteGraphCopying } from "../graph/sqlite/copy/copy.js";
 import { createSqliteGraph } from "../graph/sqlite/graph.js";
 import { GRAPH_TABLES } from "../graph/sqlite/schema.js";
 import { createEmbeddedAudienceStore } from "../store/embedded/audiences/audiences.js";
+import { createEmbeddedMarkStore } from "../store/embedded/audiences/marks.js";
+import { createEmbeddedSeatStore } from "../store/embedded/audiences/seats.js";
 import { createEmbeddedCatalog } from "../store/embedded/catalog/catalog.js";
 import { createEmbeddedCopying } from "../store/embedded/copy/copy.js";
+import { createEmbeddedMemberCopying } from "../store/embedded/copy/members.js";
 import { createEmbeddedPlace, holdsWorkspacesIn } from "../store/embedded/copy/place.js";
 import { createEmbeddedQueueCopying } from "../store/embedded/copy/queue.js";
 import { createEmbeddedEventStore } from "../store/embedded/events/events.js";
 import { openEmbedded, type EmbeddedOptions } from "../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
 import { createEmbeddedQueue } from "../store/embedded/queue/queue.js";
+import { createEmbeddedTallyStore } from "../store/embedded/tallies/tallies.js";
 import { createTables } from "../store/embedded/schema.js";
+import { createEmbeddedWebhookStore } from "../store/embedded/webhooks/webhooks.js";
 import { listenForBackups } from "./backup-socket.js";
 import type { Documents } from "./documents.js";
 import type { Lifecycle } from "./lifecycle.js";
@@ -30,7 +35,22 @@ export interface CopiedGraph {
 /** The ports on the one SQLite file; each is made only if it is asked for. */
 export interface EmbeddedPorts {
   queue(): EventQueue;
-  stores(): Promise<Pick<Documents, "events" | "profiles" | "catalog" | "audiences" | "copying" | "place">>;
+  stores(): Promise<
+    Pick<
+      Documents,
+      | "events"
+      | "profiles"
+      | "catalog"
+      | "audiences"
+      | "marks"
+      | "seats"
+      | "tallies"
+      | "webhooks"
+      | "copying"
+      | "members"
+      | "place"
+    >
+  >;
   graph(tombOf: TombOf): CopiedGraph;
   queueCopying(): QueueCopying;
   /** The file. */
@@ -64,6 +84,11 @@ export async function openEmbeddedPorts(deps: {
         profiles: createEmbeddedProfileStore({ database }),
         copying: createEmbeddedCopying({ database, tombOf }),
         audiences: createEmbeddedAudienceStore({ database }),
+        marks: createEmbeddedMarkStore({ database }),
+        tallies: createEmbeddedTallyStore({ database }),
+        seats: createEmbeddedSeatStore({ database }),
+        webhooks: createEmbeddedWebhookStore({ database }),
+        members: createEmbeddedMemberCopying({ database }),
         place,
       };
     },

@@ -2,10 +2,14 @@ import { createQuarantine } from "../commands/quarantine.js";
 import { remainsOf } from "../commands/erasures/remains.js";
 import type { Services } from "../commands/services.js";
 import { AppError } from "../core/errors.js";
+import { describeError } from "../core/log.js";
+import type { LiveChannel } from "../core/ports/live-channel.js";
+import { createLive, NO_LIVE, watchedQueue, type Live } from "../commands/live/live.js";
 import { createWaiting, type Waiting } from "../commands/waiting.js";
 import { createAuthenticator, type Authenticator } from "../gateway/access/authenticate.js";
 import { createFailedLogins } from "../gateway/access/failed-logins.js";
 import { createItemLimit } from "../gateway/access/item-limit.js";
+import { createConsoleKeys, type ConsoleKeys } from "../gateway/access/console-key.js";
 import { createLimiter } from "../gateway/access/rate-limit.js";
 import { createByteBudget } from "../gateway/body/budget.js";
 import { createBytesInFlight } from "../gateway/http/bytes-in-flight.js";
@@ -18,6 +22,8 @@ import type { Route } from "../gateway/route.js";
 import { createRoutes } from "../gateway/routes.js";
 import { createSdkDoor } from "../gateway/sdk/door.js";
 import { createCursors } from "../gateway/shapes/page.js";
+import { createMemoryLiveChannel } from "../store/memory-live.js";
+import { createOutbound } from "../keeper/webhooks/outbound.js";
 import type { Parts } from "./parts.js";
 
 /** Collect bodies may be a little larger than their payload. */
@@ -26,11 +32,20 @@ const MIB = 1_048_576;
 /** Inflated. */
 const BATCH_BYTES_MAX = 4 * MIB;
 
-export const authenticatorOf = ({ config, now, backends }: Parts): Authenticator =>
+export const consoleKeysOf = async ({ config, now, backends }: Parts): Promise<ConsoleKeys> =>
+  createConsoleKeys({
+    catalog: backends.catalog,
+    secret: await backends.catalog.secret(),
+    publicUrl: config.PUBLIC_URL,
+    now,
+  });
+
+export const authenticatorOf = ({ config, now, backends }: Parts, consoleKeys?: ConsoleKeys): Authenticator =>
   createAuthenticator({
     catalog: backends.catalog,
     operatorKey: config.OPERATOR_KEY,
     metricsKey: config.METRICS_KEY,
+    ...(consoleKeys && { consoleKeys }),
     failures: createFailedLogins({ windows: backends.windows(), perMinute: config.AUTH_FAILURES_PER_MINUTE, now }),
     now,
   });
@@ -98,18 +113,29 @@ export function metricsPageOf({ config, telemetry }: Parts, authenticator: Authe
 
 export type ServiceParts = Pick<Parts, "config" | "now" | "backends" | "identity" | "validator" | "metrics" | "stats">;
 
+/** What a process has once, for all its requests. */
+export interface ServiceNeeds {
+  readonly waiting: Waiting;
+  readonly live: Live;
+  /** Where it listens. */
+  readonly address: () => string;
+}
+
 export const servicesOf = (
   { config, now, backends, identity, validator, metrics, stats }: ServiceParts,
-  waiting = createWaiting(),
-  address: () => string = () => "",
+  { waiting, live, address }: ServiceNeeds = { waiting: createWaiting(), live: NO_LIVE, address: () => "" },
 ): Services => ({
   ...backends,
+  queue: watchedQueue(backends.queue, live),
+  live,
   identity,
   validator,
   waiting,
   metrics,
   stats,
   erasures: backends.graph,
+  movements: backends.graph,
+  outbound: createOutbound({ allowsPrivate: config.WEBHOOK_PRIVATE === 1 }),
   now,
   remains: remainsOf(config),
   quarantine: createQuarantine({
@@ -130,7 +156,34 @@ export const servicesOf = (
 });
 
 /** The routes under `/v1`; those of the operator only where there is one. */
-export const apiRoutes = (parts: ServiceParts, waiting: Waiting, address: () => string): readonly Route[] =>
-  createRoutes(servicesOf(parts, waiting, address)).filter(
+export const apiRoutes = (parts: ServiceParts, needs: ServiceNeeds): readonly Route[] =>
+  createRoutes(servicesOf(parts, needs)).filter(
     ({ access }) => access.kind !== "operator" || parts.config.OPERATOR_KEY !== "",
   );
+
+/** What comes in at this process, and on servers at all others too, for those who watch. */
+export async function openLive(parts: Parts): Promise<Live> {
+  const channel = await openChannel(parts);
+  parts.lifecycle.opened("live channel", () => channel.close());
+  const { graph } = parts.backends;
+  const live = createLive({
+    channel,
+    // Some of them, because their ids are made before they are.
+    lastErased: async (workspace) =>
+      Math.max(0, ...(await graph.erasures(workspace, { limit: 10, before: null })).map(({ erasedAt }) => erasedAt)),
+  });
+  parts.lifecycle.opened("live", async () => live.close());
+  return live;
+}
+
+async function openChannel({ config, log }: Parts): Promise<LiveChannel> {
+  const { RABBITMQ_URL: url, RABBITMQ_QUEUE: name, MODE } = config;
+  if (url === "" || MODE === "worker") return createMemoryLiveChannel();
+  // Loaded only where it is used, like every driver.
+  const { openRabbitLiveChannel } = await import("../store/rabbitmq/live.js");
+  return openRabbitLiveChannel({
+    url,
+    name,
+    onError: (message, error) => log.warn({ cause: describeError(error) }, message),
+  });
+}

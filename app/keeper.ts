@@ -3,12 +3,17 @@ import { encodeMessage } from "../core/event/message.js";
 import type { WorkspaceId } from "../core/ids.js";
 import { NO_METRICS } from "../core/metrics.js";
 import type { Delivery } from "../core/ports/event-queue.js";
+import { createAudienceTask } from "../keeper/audiences/task.js";
 import { createBackfillTask } from "../keeper/backfill.js";
+import { createFeedRetention } from "../keeper/feed.js";
 import { createKeeper, type Keeper } from "../keeper/keeper.js";
 import { createErasureTask } from "../keeper/erasure.js";
 import { createRetention } from "../keeper/retention.js";
+import { createTallyTask } from "../keeper/tallies.js";
+import { createWebhookTask } from "../keeper/webhooks/task.js";
 import { completeEvents } from "../worker/complete-events.js";
 import { createSchemaReader } from "../worker/schemas.js";
+import { servicesOf } from "./gateway.js";
 import type { Parts } from "./parts.js";
 import { stepOf } from "./worker.js";
 
@@ -18,16 +23,28 @@ import { stepOf } from "./worker.js";
  */
 export function startKeeper(parts: Parts, now: () => number): Keeper {
   const { log, lifecycle, telemetry, backends } = parts;
-  const { identity, purge } = parts;
-  const erasures = { ...backends, erasures: backends.graph, identity, purge, log, now: parts.now };
+  const { purge } = parts;
+  const services = servicesOf(parts);
+  const webhooks = createWebhookTask({
+    ...services,
+    metrics: telemetry.metrics,
+    log,
+    isAlone: parts.config.MONGODB_URL === "",
+  });
   const tasks = [
     createRetention({ ...backends, now: parts.now }),
+    createFeedRetention({ ...backends, days: parts.config.FEED_DAYS, now: parts.now }),
     createBackfillTask({ ...backends, complete: completeOf(parts), log, now: parts.now }),
-    createErasureTask(erasures),
+    createErasureTask({ ...services, purge, log }),
+    createTallyTask(backends),
+    createAudienceTask({ ...services, marks: backends.marks, log }),
+    webhooks,
   ];
   const keeper = createKeeper({ tasks, log, metrics: telemetry.metrics, now });
+  lifecycle.opened("webhooks", () => webhooks.close());
   lifecycle.opened("keeper", () => keeper.close());
   keeper.start();
+  telemetry.watchWebhooks(() => webhooks.lagMs());
   return keeper;
 }
 

@@ -10,6 +10,8 @@ import { openValidator } from "../core/schema/validation/validator.js";
 import { createPurge } from "../commands/erasures/purge.js";
 import { restoreErasures } from "../commands/erasures/restore.js";
 import { createWaiting } from "../commands/waiting.js";
+import { readConsole } from "../gateway/console/files.js";
+import { consoleRouter, type ConsoleDeps } from "../gateway/console/router.js";
 import { createApp } from "../gateway/http/app.js";
 import { withDocument } from "../gateway/openapi/route.js";
 import { healthRoutes } from "../gateway/routes/watch/health.js";
@@ -22,7 +24,7 @@ import { openBackends, type Backends } from "./backends.js";
 import { startClock } from "./clock.js";
 import { requireSettled } from "./move/marks.js";
 import { firstStart } from "./start/first-start.js";
-import { apiRoutes, authenticatorOf, metricsPageOf, stagesOf } from "./gateway.js";
+import { apiRoutes, authenticatorOf, consoleKeysOf, openLive, metricsPageOf, stagesOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
 import { drain, listen } from "./listen.js";
 import type { AroundFold } from "../store/fold-by-pending.js";
@@ -53,6 +55,8 @@ export interface ServiceOptions {
 
 export interface Service {
   readonly url: string;
+  /** Where its console is; null where it serves none. */
+  readonly consoleUrl: string | null;
   /** The owner key of the workspace that the first start on an embedded catalog creates; null at every later start. */
   readonly ownerKey: string | null;
   readonly backends: Backends;
@@ -107,11 +111,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const worker = config.MODE === "gateway" ? null : startWorker(parts);
     const keeper = config.MODE === "gateway" ? null : startKeeper(parts, now);
     await requireWayIn(parts);
-    const url = await startServer(parts, worker, keeper);
+    const { url, consoleUrl } = await startServer(parts, worker, keeper);
     // The last part of the start: if the start failed afterwards, nobody would see the key. On a shared catalog two processes would each
     // create a workspace, so there the operator key creates the first one.
     const ownerKey = config.MONGODB_URL === "" ? await firstStart(backends.catalog, clock.now()) : null;
-    return { url, ownerKey, backends, identity, keeper, close: () => lifecycle.close() };
+    return { url, consoleUrl, ownerKey, backends, identity, keeper, close: () => lifecycle.close() };
   } catch (error) {
     await lifecycle.close();
     throw error;
@@ -185,7 +189,11 @@ async function requireWayIn({ config, backends }: Parts): Promise<void> {
 }
 
 /** Every process answers the health routes; only a gateway answers the others. */
-async function startServer(parts: Parts, worker: Worker | null, keeper: Keeper | null): Promise<string> {
+async function startServer(
+  parts: Parts,
+  worker: Worker | null,
+  keeper: Keeper | null,
+): Promise<Pick<Service, "url" | "consoleUrl">> {
   const { config, log, backends, lifecycle, telemetry } = parts;
   const asked = {
     queue: () => backends.queue.ready(),
@@ -204,15 +212,22 @@ async function startServer(parts: Parts, worker: Worker | null, keeper: Keeper |
     now: parts.now,
   });
   const shutdown = createShutdown();
-  const authenticator = authenticatorOf(parts);
+  const console = await openConsole(parts);
+  const authenticator = authenticatorOf(parts, console?.keys);
   const waiting = createWaiting();
+  const live = await openLive(parts);
   const health = healthRoutes({ readiness: probes.state });
   let url = "";
   const app = createApp({
-    routes: config.MODE === "worker" ? health : withDocument([...apiRoutes(parts, waiting, () => url), ...health]),
+    routes:
+      config.MODE === "worker"
+        ? health
+        : withDocument([...apiRoutes(parts, { waiting, live, address: () => url }), ...health]),
     stages: await stagesOf(parts, authenticator, shutdown),
     metrics: parts.metrics,
+    live,
     metricsPage: metricsPageOf(parts, authenticator),
+    console: console === null ? null : consoleRouter({ ...console, authenticator }),
     log,
     trustProxy: config.TRUST_PROXY,
   });
@@ -233,7 +248,13 @@ async function startServer(parts: Parts, worker: Worker | null, keeper: Keeper |
     return drain(server, config.DRAIN_MS, shutdown);
   });
   url = urlOf(config.HOST, port);
-  return url;
+  return { url, consoleUrl: console === null ? null : `${url}/console/` };
+}
+
+/** Null: this process serves none, because it is no gateway, it is told not to, or nobody built it. */
+async function openConsole(parts: Parts): Promise<Omit<ConsoleDeps, "authenticator"> | null> {
+  const files = parts.config.MODE === "worker" || parts.config.CONSOLE === "off" ? null : readConsole();
+  return files === null ? null : { files, keys: await consoleKeysOf(parts) };
 }
 
 /** The address that a client on this machine can use. */

@@ -1,13 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../core/errors.js";
 import type { Identifier } from "../core/event/event.js";
+import type { Outline } from "../core/identity/api.js";
 import type { Member, ProfileRef } from "../core/identity/model.js";
+import type { WalkedProfile } from "../core/identity/pages.js";
 import { admit } from "../core/identity/namespaces.js";
 import { isUuid, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.js";
 import { valueOf, type Facet, type Scalar } from "../core/profile/facet.js";
 import { emptyFacet, addFacets } from "../core/profile/fold.js";
 import { requireReadable, withoutBlocked } from "./admit-identifiers.js";
 import type { Services, TakeBytes } from "./services.js";
+
+const unknownProfile = (): AppError => new AppError("not_found", "There is no such profile.");
 
 /** The live profile that any id, current or retired, names. An unknown and a foreign one look the same. */
 export async function requireRef(
@@ -16,12 +20,29 @@ export async function requireRef(
   id: string,
 ): Promise<ProfileRef> {
   const found = isUuid(id) ? await identity.resolve(workspace, id as ProfileId) : null;
-  if (found === null) throw new AppError("not_found", "There is no such profile.");
+  if (found === null) throw unknownProfile();
   return found;
 }
 
 export const requireProfile = async (...given: Parameters<typeof requireRef>): Promise<ProfileId> =>
   (await requireRef(...given)).profileId;
+
+/** Its graph, as much as a person can look at. What is not known to be stored is passed over. */
+export async function outlineProfile(
+  services: Pick<Services, "catalog" | "identity">,
+  workspace: WorkspaceId,
+  id: string,
+  given: Identifier | undefined,
+): Promise<Outline> {
+  const profileId = await requireProfile(services, workspace, id);
+  const table = withoutBlocked(await services.catalog.namespaces(workspace));
+  const { identifiers, errors } = admit(given === undefined ? [] : [{ path: "keep", ...given }], table);
+  requireReadable([{ errors, invalid: [] }]);
+  const outline = await services.identity.outline(workspace, profileId, identifiers[0] ?? null);
+  // Erased meanwhile.
+  if (outline === null) throw unknownProfile();
+  return outline;
+}
 
 export interface Profile {
   readonly profileId: ProfileId;
@@ -185,20 +206,46 @@ export async function readProfile(
   };
 }
 
+/** What a rule looks at. */
+export type Judgeable = Pick<Profile, "uids" | "identifiers" | "facet">;
+
+/** Up to so many identifiers a profile is small: whatever stands in it, a read shows all of it. */
+export const wholeMax = ({ limits }: Pick<Services, "limits">): number =>
+  Math.min(FACETS_READ_FIRST, limits.profileIdentifiersMax);
+
+/** Small profiles whose members were read, in order: the same as a read of each. */
+export async function readWhole(
+  services: Pick<Services, "profiles">,
+  workspace: WorkspaceId,
+  small: readonly WalkedProfile[],
+): Promise<readonly Judgeable[]> {
+  const facets = await services.profiles.find(workspace, small.flatMap(uidsOf));
+  return small.map((one) => {
+    const uids = uidsOf(one);
+    const identifiers = one.members!.map(({ identifier }) => identifier);
+    return { uids, identifiers, facet: sumOf(uids.flatMap((uid) => facets.get(uid)?.facet ?? [])) };
+  });
+}
+
+const uidsOf = ({ members }: WalkedProfile): readonly Uid[] => members!.map(({ uid }) => uid);
+const sumOf = ([first, ...more]: readonly Facet[]): Facet => more.reduce(addFacets, first ?? emptyFacet);
+
 export interface LookedUp {
   /** Each profile with the identifiers that found it, as they were sent, so that the caller can match them. */
   readonly profiles: readonly (Profile & { readonly matched: readonly Identifier[] })[];
   readonly unknown: readonly Identifier[];
 }
 
-/** The profiles of the identifiers. Creates nothing. */
+/** The profiles of the identifiers, and of others as they are stored. Creates nothing. */
 export async function lookUpProfiles(
   services: ProfileServices,
   workspace: WorkspaceId,
   asked: readonly Identifier[],
   takeBytes: TakeBytes,
+  stored: readonly Identifier[] = [],
 ): Promise<LookedUp> {
-  const known = await admitKnown(services, workspace, asked);
+  const admitted = await admitKnown(services, workspace, asked);
+  const known = [...admitted, ...stored.map((one) => ({ stored: one, asked: one }))];
   const refs = await services.identity.lookup(
     workspace,
     known.map(({ stored }) => stored),

@@ -7,10 +7,16 @@ import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { ErasureLog } from "../core/ports/erasure-log.js";
 import type { Erasures } from "../core/ports/identity-graph.js";
+import type { Movements } from "../core/ports/movements.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
+import type { SeatStore } from "../core/ports/seat-store.js";
+import type { TallyStore } from "../core/ports/tally-store.js";
+import type { WebhookStore } from "../core/ports/webhook-store.js";
+import type { Outbound } from "../core/webhook/outbound.js";
 import type { StatsStore } from "../core/stats.js";
+import type { Live } from "./live/live.js";
 import type { Quarantine } from "./quarantine.js";
 import type { Waiting } from "./waiting.js";
 import type { Validator } from "../core/schema/validation/validator.js";
@@ -22,13 +28,20 @@ export interface Services {
   readonly events: EventStore;
   readonly profiles: ProfileStore;
   readonly audiences: AudienceStore;
+  readonly tallies: TallyStore;
+  readonly seats: SeatStore;
+  readonly webhooks: WebhookStore;
+  readonly outbound: Outbound;
   readonly identity: Identity;
   readonly validator: Validator;
   readonly waiting: Waiting;
   readonly metrics: Metrics;
   readonly stats: Pick<StatsStore, "read">;
   readonly quarantine: Quarantine;
+  /** What comes in, for those who watch. */
+  readonly live: Live;
   readonly erasures: Erasures;
+  readonly movements: Movements;
   readonly erasureLog: ErasureLog;
   readonly now: TimeOf;
   /** What an erasure does not reach, where this installation keeps its data: see `docs/erasure.md`. */

@@ -8,6 +8,9 @@ const integer = (value: number, minimum: number, maximum: number, description: s
 const serverUrl = (schemes: readonly string[], description: string, rest = "[^\\s]+") =>
   Type.String({ default: "", pattern: `^$|^(${schemes.join("|")})://${rest}$`, maxLength: 2_048, description });
 
+/** A name and an address. */
+const GRAPH = "[a-z0-9][a-z0-9-]{0,31}=(bolt|neo4j)(\\+s|\\+ssc)?://[^\\s@/,=]+/?";
+
 /**
  * Every setting, with its default, its bounds and what it is for. The key is the name of the environment variable.
  * `app/start/` passes the environment in; nothing else reads it. `docs/settings.md` lists the same.
@@ -36,6 +39,12 @@ export const SETTINGS = Type.Object({
     pattern: "^[A-Za-z0-9._-]{1,100}$",
     description: "name of the queue, and prefix of the queues beside it; letters, digits, dot, _ and -",
   }),
+  RABBITMQ_PARTITIONS: integer(
+    1,
+    1,
+    16,
+    "queues among which collected events are shared, by profile; a worker takes from all that exist, whatever the number",
+  ),
   MONGODB_URL: serverUrl(
     ["mongodb", "mongodb\\+srv"],
     "mongodb://user:password@host:27017/database; unset: events, profiles and settings are in DATA_DIR",
@@ -46,6 +55,13 @@ export const SETTINGS = Type.Object({
     // The driver ignores a user, a password and a path in the URL.
     "[^\\s@/]+/?",
   ),
+  NEO4J_URLS: Type.String({
+    default: "",
+    pattern: `^$|^${GRAPH}(,${GRAPH}){0,30}$`,
+    maxLength: 8_192,
+    description:
+      "further graphs beside NEO4J_URL, over which workspaces are spread: name=bolt://host:7687, separated by commas; a name stays for ever",
+  }),
   NEO4J_USER: Type.String({ default: "neo4j", minLength: 1, maxLength: 256, description: "user of NEO4J_URL" }),
   NEO4J_PASSWORD: Type.String({ default: "", maxLength: 1_024, description: "password of NEO4J_USER" }),
   OPERATOR_KEY: Type.String({
@@ -64,6 +80,11 @@ export const SETTINGS = Type.Object({
     "https://onym.example: where browsers reach this service, for the SDKs that ask; unset: the address it listens on",
     "[^@/?#\\s]+(/[^?#\\s]*)?",
   ),
+  CONSOLE: Type.String({
+    default: "on",
+    pattern: "^(on|off)$",
+    description: "on or off; off: this process serves no console",
+  }),
   TRUST_PROXY: integer(0, 0, 10, "number of proxies in front of the service whose X-Forwarded-For header is trusted"),
   LOG_LEVEL: Type.String({
     default: "info",
@@ -147,6 +168,8 @@ export const SETTINGS = Type.Object({
   ),
   KEY_ROTATION_GRACE_S: integer(86_400, 0, 2_592_000, "how long the old key still works after a rotation, seconds"),
   CHECKPOINT_MS: integer(1_000, 50, 60_000, "time between two checkpoints of the embedded store, milliseconds"),
+  FEED_DAYS: integer(30, 1, 3_650, "days that the feed of audiences is kept; its last entry always is"),
+  WEBHOOK_PRIVATE: integer(0, 0, 1, "1: webhooks may also be http, and in this machine or its network"),
   DRAIN_MS: integer(10_000, 100, 60_000, "time that running requests have after SIGTERM, milliseconds"),
 });
 
@@ -205,12 +228,26 @@ function consistent(config: Config): Config {
   // A MongoDB document has at most 16 MiB, and a dead letter holds the whole message.
   if (config.MONGODB_URL !== "" && config.PAYLOAD_BYTES_MAX > DOCUMENT_PAYLOAD_BYTES_MAX)
     throw new ConfigError(`PAYLOAD_BYTES_MAX: must be <= ${DOCUMENT_PAYLOAD_BYTES_MAX} with MONGODB_URL`);
+  const graphs = graphsOf(config);
+  if (graphs.length > 0 && config.NEO4J_URL === "") throw new ConfigError("NEO4J_URL: must be set with NEO4J_URLS");
+  const addresses = [config.NEO4J_URL, ...graphs.map(([, url]) => url)].map((url) => url.replace(/\/$/, ""));
+  if (new Set(graphs.map(([name]) => name)).size < graphs.length || new Set(addresses).size < addresses.length)
+    throw new ConfigError("NEO4J_URLS: a name or an address is there twice");
   const missing = SERVER_URLS.filter((name) => config[name] === "");
   // Only one process can use the embedded store.
   if (config.MODE !== "all" && missing.length > 0)
     throw new ConfigError(`${missing[0]}: must be set when MODE is ${config.MODE}: ${describe(missing[0]!)}`);
   return config;
 }
+
+/** The graphs beside `NEO4J_URL`, by name. */
+export const graphsOf = ({ NEO4J_URLS }: Pick<Config, "NEO4J_URLS">): readonly (readonly [string, string])[] =>
+  NEO4J_URLS === ""
+    ? []
+    : NEO4J_URLS.split(",").map((one) => {
+        const at = one.indexOf("=");
+        return [one.slice(0, at), one.slice(at + 1)];
+      });
 
 const describe = (name: string): string => {
   const setting = SETTINGS.properties[name as keyof Config];

@@ -21,6 +21,8 @@ export type ErrorCode =
   | "merge_refused"
   | "still_joined"
   | "in_use"
+  | "unknown_position"
+  | "feed_trimmed"
   | "precondition_failed"
   | "unsupported_media_type"
   | "headers_too_large"
@@ -31,6 +33,7 @@ export type ErrorCode =
   | "body_too_large"
   | "invalid_schema"
   | "schema_too_expensive"
+  | "window_exceeds_retention"
   | "idempotency_mismatch"
   | "blocked_identifier"
   | "rate_limited"
@@ -88,7 +91,7 @@ export const bounded = (errors: readonly ErrorItem[], max = ERRORS_MAX): readonl
 /** 422: the request does not match. Its detail is the first problem. */
 export function mismatch(
   errors: readonly ErrorItem[],
-  code: "validation_failed" | "payload_too_large" = "validation_failed",
+  code: "validation_failed" | "payload_too_large" | "window_exceeds_retention" = "validation_failed",
   options: Pick<AppErrorOptions, "schemaId"> = {},
 ): AppError {
   const first = errors[0];

@@ -15,9 +15,16 @@ export type DeadLetterId = Branded<"DeadLetterId">;
 export type AudienceId = Branded<"AudienceId">;
 /** Names one way of counting events; a new one each time that somebody begins to count so. */
 export type TallyId = Branded<"TallyId">;
+export type WebhookId = Branded<"WebhookId">;
+/** Names one try of a webhook. */
+export type TurnId = Branded<"TurnId">;
 /** Names one look at a profile. */
 export type ClaimId = Branded<"ClaimId">;
+/** Names one walk that judges all profiles by a new rule. */
+export type BuildId = Branded<"BuildId">;
 export type MarkId = Branded<"MarkId">;
+/** Names one note of profiles that changed who they are. */
+export type MovedId = Branded<"MovedId">;
 /** Names a forbidden pair of identifiers. */
 export type ForbiddenPairId = Branded<"ForbiddenPairId">;
 export type ErasureId = Branded<"ErasureId">;

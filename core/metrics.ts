@@ -38,6 +38,8 @@ export interface Metrics {
   exported(outcome: string, lines: number): void;
   /** A write took so long until it was durable. */
   committed(store: TimedStore, ms: number): void;
+  /** A try of a webhook ended like this. */
+  webhookSent(outcome: "delivered" | "failed" | "stopped"): void;
   /** The keeper did a piece of a task, or failed at it. */
   keeperRan(task: string, isFailed: boolean): void;
 }
@@ -55,5 +57,6 @@ export const NO_METRICS: Metrics = {
   identityWaited: () => {},
   exported: () => {},
   committed: () => {},
+  webhookSent: () => {},
   keeperRan: () => {},
 };

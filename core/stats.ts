@@ -74,10 +74,12 @@ export function summarize(counts: readonly StatCount[], toMinute: number): HourS
     const kind = kindOf(outcome);
     for (const tally of [sender, minutes[at - from]!, whole]) tally[kind] += events;
     if (kind === "rejected") sender.codes[outcome] = (sender.codes[outcome] ?? 0) + events;
-    const last = kind === "rejected" ? "lastRejectedMinute" : "lastAcceptedMinute";
-    sender[last] = Math.max(sender[last] ?? 0, at);
+    const last = LAST[kind];
+    if (last !== null) sender[last] = Math.max(sender[last] ?? 0, at);
   }
   const sorted = [...senders.values()].toSorted((a, b) => b.rejected - a.rejected || b.accepted - a.accepted);
   return { ...whole, senders: sorted, minutes };
 }
+/** What is in quarantine is no event: it neither worked nor was refused. */
+const LAST = { accepted: "lastAcceptedMinute", quarantined: null, rejected: "lastRejectedMinute" } as const;
 const NEVER = { lastAcceptedMinute: null, lastRejectedMinute: null };

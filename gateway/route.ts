@@ -41,6 +41,8 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> exte
   readonly idempotencyKey: string | null;
   /** As sent; null if it was not sent. */
   readonly ifMatch: string | null;
+  /** Nobody waits for the answer any more. */
+  readonly isGone: () => boolean;
 }
 
 /** `json` is complete JSON text, in UTF-8 where it is bytes. */
@@ -56,6 +58,16 @@ export interface Reply {
  */
 export interface Lines {
   readonly parts: AsyncIterable<readonly (string | Buffer)[]>;
+}
+
+/** Server-sent events for as long as the client listens. */
+export interface ServerSentEvents {
+  /**
+   * Begins to call `send` with what is to be sent, each a whole event or several. Answers how to stop. Asked now and then, `isOver` says that
+   * nobody may listen any more.
+   */
+  readonly begin: (send: (text: string) => void) => Promise<() => void>;
+  readonly isOver: () => Promise<boolean>;
 }
 
 /** Status -> the schema of the answer's body; null: it has none. */
@@ -129,6 +141,8 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   readonly isRead?: true;
   /** It answers `Lines`; the schema of its 200 is that of one line. Its query has `AFTER`. */
   readonly answersLines?: true;
+  /** It answers `ServerSentEvents`; the schema of its 200 is that of the data of one. */
+  readonly answersEvents?: true;
   /** The route's successful answers and its own refusals; `gateway/shapes/answers.ts` adds those of all routes. */
   readonly responses: Responses;
 }
@@ -143,12 +157,12 @@ export interface Row<Params extends TProperties, Query extends TProperties, Body
   readonly inlineLimited?: (query: Static<TObject<Query>>) => boolean;
   readonly handle: (
     context: Context<Static<TObject<Params>>, Static<TObject<Query>>, Static<Body>>,
-  ) => Promise<Reply | Lines>;
+  ) => Promise<Reply | Lines | ServerSentEvents>;
 }
 
 export interface Route extends RowBase<TProperties, TProperties, TSchema> {
   readonly inlineLimited?: (query: unknown) => boolean;
-  readonly handle: (context: Context) => Promise<Reply | Lines>;
+  readonly handle: (context: Context) => Promise<Reply | Lines | ServerSentEvents>;
 }
 
 /** The handler sees the types of the row's schemas; the stages guarantee them. */

@@ -1,6 +1,9 @@
 import type { Services } from "../commands/services.js";
 import type { Route } from "./route.js";
 import { audienceRoutes } from "./routes/audiences/audiences.js";
+import { memberRoutes } from "./routes/audiences/members.js";
+import { feedRoutes } from "./routes/audiences/feed.js";
+import { webhookRoutes } from "./routes/webhooks/webhooks.js";
 import { backfillRoutes } from "./routes/datasets/backfills.js";
 import { changeRoutes } from "./routes/changes.js";
 import { collectRoutes } from "./routes/collect.js";
@@ -17,9 +20,12 @@ import { namespaceRoutes } from "./routes/namespaces.js";
 import { profileGraphRoutes } from "./routes/profile-graph.js";
 import { profileListRoutes } from "./routes/profile-lists.js";
 import { profileRoutes } from "./routes/profiles.js";
+import { profileTraitRoutes } from "./routes/profile-traits.js";
 import { schemaRoutes } from "./routes/schemas.js";
 import { sdkSettingRoutes } from "./routes/sdk/settings.js";
 import { undoRoutes } from "./routes/undo.js";
+import { liveRoutes } from "./routes/watch/live.js";
+import { meRoutes } from "./routes/watch/me.js";
 import { statsRoutes } from "./routes/watch/stats.js";
 import { workspaceRoutes } from "./routes/workspaces.js";
 import { importRoutes } from "./sdk/import.js";
@@ -32,8 +38,12 @@ const TABLE = [
   profileListRoutes,
   profileRoutes,
   profileGraphRoutes,
+  profileTraitRoutes,
   eventRoutes,
+  memberRoutes,
   audienceRoutes,
+  feedRoutes,
+  webhookRoutes,
   identityRoutes,
   undoRoutes,
   changeRoutes,
@@ -46,6 +56,8 @@ const TABLE = [
   importLineRoutes,
   erasureRoutes,
   deadLetterRoutes,
+  liveRoutes,
+  meRoutes,
   statsRoutes,
   keyRoutes,
   workspaceRoutes,

@@ -10,6 +10,7 @@ import { createCurrentSharedIdentifiers } from "./rules/current-shared-identifie
 import { createDeadline } from "./scheduling/deadline.js";
 import { createLookup } from "./lookup.js";
 import { APART, explainSides } from "./undo/explain.js";
+import { createOutline } from "./undo/outline-profile.js";
 import { createWorkspaceQueue, type Call, type WorkspaceQueueOptions } from "./workspace-queue.js";
 import type { Progress } from "./undo/read.js";
 import { decide, NO_RULES, unchanged, type PendingAssertion } from "./rules/assert.js";
@@ -114,6 +115,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     return explainUpTo(large, EXPLAINED_LINKS_MAX);
   };
   const sharedIdentifiers = createCurrentSharedIdentifiers(graph, rulesOf);
+  const outline = createOutline({ graph, lookUp, sharedIdentifiers, linksMax: EXPLAINED_LINKS_MAX, onProgress });
   const unlink = (workspace: WorkspaceId, asked: UnlinkRequest, evidence: Evidence, dryRun: boolean) =>
     undoInTurn(
       workspace,
@@ -173,6 +175,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
         : (await within((call) => assertAll(workspace, [assertion], call, rethrow)))[0]!,
     assertAll: (workspace, assertions) => within((call) => assertAll(workspace, assertions, call, unlessUnavailable)),
     resolve: (workspace, profileId) => within(() => graph.resolve(workspace, profileId)),
+    resolveAll: (...asked) => within(() => graph.resolveAll(...asked)),
     lookup: (workspace, identifiers) => within(() => lookUp.profiles(workspace, identifiers)),
     members: (workspace, profileId, page) =>
       within(async (call) =>
@@ -180,6 +183,13 @@ export function createIdentity(deps: IdentityDeps): Identity {
       ),
     walk: (workspace, page) => within(() => graph.walk(workspace, page)),
     links: (workspace, profileId, page) => within(() => graph.links(workspace, profileId, page)),
+    outline: (workspace, profileId, kept) =>
+      withinLong(async (call) => {
+        const profile = await graph.resolve(workspace, profileId);
+        if (profile === null) return null;
+        const limiter = profile.size <= SMALL_IDENTIFIERS_MAX ? small : large;
+        return holding(limiter, workspace, call, (memory) => outline(workspace, profile, kept, { call, memory }));
+      }),
     explain: (workspace, from, to) => withinLong((call) => explain(workspace, from, to, call)),
     unlink: (workspace, asked, evidence, { dryRun = false } = {}) => unlink(workspace, asked, evidence, dryRun),
     revert: (workspace, changeId, evidence, { dryRun = false } = {}) =>
@@ -276,7 +286,7 @@ async function readRepeats(
 ): Promise<readonly AssertResult[]> {
   const results: AssertResult[] = [];
   while (results.length < sets.length)
-    for (const repeat of await graph.repeats(workspace, headOf(sets, results.length))) {
+    for (const repeat of await graph.repeats(workspace, headOf(sets, results.length), { untilNone: true })) {
       if (repeat === null || (await isToTakeBack(workspace, repeat, sets[results.length]!))) return results;
       results.push(unchanged(repeat));
     }

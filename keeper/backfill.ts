@@ -72,7 +72,7 @@ export function createBackfillTask(deps: BackfillDeps): Task {
     const found = await events.ofSchema(workspace, schemaId, page);
     if (found.length === 0)
       return void (await save(backfill, { state: "done", reserved: null, endedAt: now(workspace) }));
-    const open = found.filter(({ isFolded }) => !isFolded).map(({ eventId }) => eventId);
+    const open = found.filter(({ facet }) => facet === null).map(({ eventId }) => eventId);
     let done = 0;
     for (let at = 0; at < open.length; at += READ_AT_ONCE) {
       const some = await Promise.all(open.slice(at, at + READ_AT_ONCE).map((id) => events.find(workspace, id)));

@@ -1,15 +1,13 @@
 import { completeErasure, continueErasure, isDeleted, type ContinueServices } from "../commands/erasures/continue.js";
 import type { Purge } from "../commands/erasures/purge.js";
 import { isUnavailable } from "../core/errors.js";
-import { describeError, type Log } from "../core/log.js";
+import { describeError } from "../core/log.js";
 import type { Erasure } from "../core/identity/erasure.js";
-import type { ErasureId, WorkspaceId } from "../core/ids.js";
+import type { ErasureId } from "../core/ids.js";
 import type { Task } from "./task.js";
 
 export interface ErasureDeps extends ContinueServices {
   readonly purge: Purge;
-  readonly log: Log;
-  readonly now: (workspace: WorkspaceId) => number;
 }
 
 /** Somebody who asks waits for a second at most until it begins. */

@@ -21,10 +21,21 @@ export interface KeeperDeps {
   readonly metrics: Pick<Metrics, "keeperRan">;
   /** Milliseconds since 1970; it may go back. */
   readonly now: () => number;
+  readonly loop?: Loop;
 }
 
-/** After a piece it rests so many times as long as that took: what it does is at most a quarter of the loop's time. */
+/** The event loop of the process. */
+export interface Loop {
+  /** Since the call before: for how long it was busy, milliseconds, and for which part of the time. */
+  since(): { readonly busyMs: number; readonly part: number };
+}
+
+/**
+ * After a piece it rests so many times as long as that kept the loop busy: while others need all of the loop, what it does is at most a
+ * quarter of the time. What they leave free it may use, but for a third of the time, in which it sees whether they come back.
+ */
 const REST = 3;
+const REST_MIN = 0.5;
 /** The clock may have jumped: it is looked at so often. */
 const LOOK_MS = 1_000;
 const FAILED_MS_MIN = 1_000;
@@ -49,7 +60,7 @@ interface Waiting {
 }
 
 /** Does a piece of one task at a time, the longest due first. A task that fails waits, longer each time, and holds up no other. */
-export function createKeeper({ tasks, log, metrics, now }: KeeperDeps): Keeper {
+export function createKeeper({ tasks, log, metrics, now, loop = createLoop() }: KeeperDeps): Keeper {
   const states = tasks.map((task): State => {
     return {
       task,
@@ -65,14 +76,17 @@ export function createKeeper({ tasks, log, metrics, now }: KeeperDeps): Keeper {
   let looking = new AbortController();
   let running: Promise<void> | null = null;
 
+  /** For which part of the time others kept the loop busy of late. */
+  let load = 1;
+
   const run = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       const at = now();
       const due = states.filter((state) => isDue(state, at)).toSorted((a, b) => a.dueAt - b.dueAt)[0];
       if (due !== undefined) {
-        const beganAt = performance.now();
+        load = (load + loop.since().part) / 2;
         await doPiece(due);
-        await pause((performance.now() - beganAt) * REST, closing.signal);
+        await pause(loop.since().busyMs * Math.max(REST_MIN, REST * load), closing.signal);
       } else {
         const nextAt = Math.min(...states.map(({ dueAt }) => dueAt));
         looking = new AbortController();
@@ -97,12 +111,13 @@ export function createKeeper({ tasks, log, metrics, now }: KeeperDeps): Keeper {
     } finally {
       state.isRunning = false;
     }
-    const isBehind = inMs === 0 || state.failures > 0;
+    const isWaiting = state.failures > 0 || task.isWaiting?.() === true;
+    const isBehind = inMs === 0 || isWaiting;
     state.behindSince = isBehind ? (state.behindSince ?? performance.now()) : null;
     if (!isBehind) for (const one of waiting) if ((one.ends -= 1) === 0) one.resolve();
     state.waiting = state.waiting.filter(({ ends }) => ends > 0);
     state.askedAt = now();
-    const isWanted = state.waiting.length > 0 && state.failures === 0;
+    const isWanted = state.waiting.length > 0 && !isWaiting;
     state.dueAt = state.askedAt + (isWanted ? 0 : inMs);
   };
 
@@ -115,18 +130,24 @@ export function createKeeper({ tasks, log, metrics, now }: KeeperDeps): Keeper {
     return delayMs;
   };
 
+  const restOf = async (some: readonly State[]): Promise<void> => {
+    if (closing.signal.aborted) return;
+    const rested = some.map((state) => {
+      state.dueAt = -Infinity;
+      const isMidway = state.isRunning || state.behindSince !== null;
+      return new Promise<void>((resolve) => state.waiting.push({ resolve, ends: isMidway ? 2 : 1 }));
+    });
+    looking.abort();
+    await Promise.all(rested);
+  };
+
   return {
     start: () => {
       running ??= run();
     },
     rest: async () => {
-      const rested = states.map((state) => {
-        state.dueAt = -Infinity;
-        const isMidway = state.isRunning || state.behindSince !== null;
-        return new Promise<void>((resolve) => state.waiting.push({ resolve, ends: isMidway ? 2 : 1 }));
-      });
-      looking.abort();
-      await Promise.all(rested);
+      await restOf(states.filter((state) => !isLast(state)));
+      await restOf(states.filter(isLast));
     },
     lags: () => {
       const at = performance.now();
@@ -142,8 +163,22 @@ export function createKeeper({ tasks, log, metrics, now }: KeeperDeps): Keeper {
   };
 }
 
+function createLoop(): Loop {
+  let last = performance.eventLoopUtilization();
+  return {
+    since: () => {
+      const at = performance.eventLoopUtilization();
+      const { active: busyMs, utilization: part } = performance.eventLoopUtilization(at, last);
+      last = at;
+      return { busyMs, part };
+    },
+  };
+}
+
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal, ref: false }).catch(() => {});
+
+const isLast = ({ task }: State): boolean => task.isLast === true;
 
 /** A clock that was set back makes everything due: else a task would wait for as long as that. */
 const isDue = ({ dueAt, askedAt }: State, at: number): boolean => at >= dueAt || at < askedAt;

@@ -1,14 +1,18 @@
-import { expiredBefore, retentionsOf } from "../core/catalog/retention.js";
-import type { Dataset } from "../core/catalog/catalog.js";
-import type { DatasetId, SchemaId, WorkspaceId } from "../core/ids.js";
+import { readRetentions } from "../commands/datasets/retentions.js";
+import { expiredBefore } from "../core/catalog/retention.js";
+import type { SchemaId, Uid, WorkspaceId } from "../core/ids.js";
+import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { Arrival, EventStore } from "../core/ports/event-store.js";
+import type { MarkStore } from "../core/ports/mark-store.js";
 import type { Task } from "./task.js";
 
 export interface RetentionDeps {
   /** As the store has it now: what is kept of it for a while could let an event go too early. */
   readonly catalog: Pick<CatalogStore, "workspaces" | "datasets">;
-  readonly events: Pick<EventStore, "ofSchema" | "drop">;
+  readonly events: Pick<EventStore, "ofSchema" | "drop" | "looseLetters" | "removeLetters">;
+  readonly audiences: Pick<AudienceStore, "audiences">;
+  readonly marks: Pick<MarkStore, "mark">;
   /** Milliseconds since 1970. */
   readonly now: (workspace: WorkspaceId) => number;
 }
@@ -31,18 +35,10 @@ interface Walk {
 const begin = (): Walk => ({ ahead: [], last: null, schemaId: null, after: null });
 
 /** Drops the events whose retention is over, schema by schema, the oldest first. */
-export function createRetention({ catalog, events, now }: RetentionDeps): Task {
+export function createRetention({ catalog, events, audiences, marks, now }: RetentionDeps): Task {
   let walk = begin();
 
-  const retentions = async (workspace: WorkspaceId) => {
-    const all: Dataset[] = [];
-    for (let after: DatasetId | null = null; ;) {
-      const page: readonly Dataset[] = await catalog.datasets(workspace, { limit: PAGE, after });
-      all.push(...page);
-      if (page.length < PAGE) return retentionsOf(all);
-      after = page.at(-1)!.datasetId;
-    }
-  };
+  const retentions = (workspace: WorkspaceId) => readRetentions({ catalog }, workspace);
 
   /** False: there is none. */
   const enterWorkspace = async (): Promise<boolean> => {
@@ -59,6 +55,12 @@ export function createRetention({ catalog, events, now }: RetentionDeps): Task {
     walk.after = null;
   };
 
+  /** Has somebody look at the profiles of these facets, if the workspace has audiences. */
+  const follow = async (workspace: WorkspaceId, facets: readonly Uid[]): Promise<void> => {
+    if (facets.length === 0 || (await audiences.audiences(workspace)).audiences.length === 0) return;
+    await marks.mark(workspace, facets, now(workspace));
+  };
+
   /** The oldest events of the schema that had outlived their retention before they were read, and still have. */
   const dropSome = async (workspace: WorkspaceId, schemaId: SchemaId, days: number): Promise<void> => {
     const page = { after: walk.after, until: expiredBefore(days, now(workspace)), limit: DROPS_PER_PIECE };
@@ -66,11 +68,31 @@ export function createRetention({ catalog, events, now }: RetentionDeps): Task {
     if (found.length > 0) {
       // Read again, right before they go: it may have been lengthened meanwhile.
       const until = expiredBefore((await retentions(workspace)).get(schemaId) ?? Infinity, now(workspace));
-      const over = found.filter(({ receivedAt }) => receivedAt < until).map(({ eventId }) => eventId);
-      await events.drop(workspace, over, "expired");
+      const over = found.filter(({ receivedAt }) => receivedAt < until);
+      const facets = over.flatMap(({ facet }) => facet ?? []);
+      // Whoever dies between the two leaves marks, and what was dropped is found no more.
+      await follow(workspace, facets);
+      await events.drop(
+        workspace,
+        over.map(({ eventId }) => eventId),
+        "expired",
+      );
+      await follow(workspace, facets);
     }
     walk.after = found.length < DROPS_PER_PIECE ? null : found.at(-1)!;
-    walk.schemaId = walk.after === null ? behind(schemaId) : schemaId;
+    const isOver = walk.after === null && !(await removeSome(workspace, schemaId, days));
+    walk.schemaId = isOver ? behind(schemaId) : schemaId;
+  };
+
+  /** The same for what never became an event. False: there are no more. */
+  const removeSome = async (workspace: WorkspaceId, schemaId: SchemaId, days: number): Promise<boolean> => {
+    const page = { until: expiredBefore(days, now(workspace)), limit: DROPS_PER_PIECE };
+    const found = await events.looseLetters(workspace, schemaId, page);
+    if (found.length === 0) return false;
+    const until = expiredBefore((await retentions(workspace)).get(schemaId) ?? Infinity, now(workspace));
+    const over = found.filter(({ receivedAt }) => receivedAt < until).map(({ deadLetterId }) => deadLetterId);
+    await events.removeLetters(workspace, over);
+    return found.length === DROPS_PER_PIECE && over.length > 0;
   };
 
   return {

@@ -1,5 +1,5 @@
 /** A label of metrics and of log lines. */
-export type TaskName = "retention" | "backfill" | "erasure";
+export type TaskName = "retention" | "tallies" | "feed" | "backfill" | "erasure" | "audiences" | "webhooks";
 
 /**
  * Something that a keeper does for as long as the process lives. Several processes do the same task at once, and any of them may end at
@@ -7,6 +7,10 @@ export type TaskName = "retention" | "backfill" | "erasure";
  */
 export interface Task {
   readonly name: TaskName;
+  /** Others make work for it: at rest it has found nothing to do after they have. */
+  readonly isLast?: boolean;
+  /** Part of it waits for a dependency: it is not at rest, though it has nothing to do now. */
+  readonly isWaiting?: () => boolean;
   /** Does a piece that takes milliseconds. Answers in how many there may be something to do again; 0: there is more now. */
   step(): Promise<number>;
 }

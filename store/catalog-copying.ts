@@ -6,13 +6,15 @@ import type {
   SchemaVersion,
   Workspace,
 } from "../core/catalog/catalog.js";
-import type { AudienceSet } from "../core/audience/audience.js";
+import { bodyOf, type AudienceBody } from "../core/audience/audience.js";
 import type { Backfill } from "../core/catalog/backfill.js";
 import type { TraitName } from "../core/catalog/decide.js";
 import type { SdkCatalog } from "../core/catalog/sdk.js";
 import type { WorkspaceId } from "../core/ids.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
+import type { WebhookStore } from "../core/ports/webhook-store.js";
+import type { Webhook } from "../core/webhook/webhook.js";
 
 /** The catalog as rows. It is small beside events, and its port shows all of it, so every engine has the same copy. */
 export interface CatalogRows {
@@ -31,12 +33,14 @@ export interface CatalogRows {
     readonly isImporting: boolean;
   };
   readonly backfills: Backfill;
-  readonly audiences: { readonly workspace: WorkspaceId; readonly audiences: AudienceSet["audiences"] };
+  readonly audiences: AudienceBody & { readonly workspace: WorkspaceId };
+  readonly webhooks: Webhook;
 }
 /** Where it stands. */
 export interface CatalogPorts {
   readonly catalog: CatalogStore;
   readonly audiences: AudienceStore;
+  readonly webhooks: WebhookStore;
 }
 export type CatalogKind = keyof CatalogRows;
 /** Traits before schemas: a name that registered itself goes on counting as such. */
@@ -50,6 +54,7 @@ export const CATALOG_KINDS = [
   "settings",
   "backfills",
   "audiences",
+  "webhooks",
 ] as const satisfies readonly CatalogKind[];
 
 const PER_PAGE = 200;
@@ -70,7 +75,7 @@ export async function* catalogRows<K extends CatalogKind>(
   for await (const workspace of all) yield* reads[kind](workspace);
 }
 
-function readsOf({ catalog, audiences }: CatalogPorts): Reads {
+function readsOf({ catalog, audiences, webhooks }: CatalogPorts): Reads {
   const keysOf = ({ workspaceId }: Workspace) =>
     pages(
       (after: KeyRecord["keyId"] | null) => catalog.keys(workspaceId, { limit: PER_PAGE, after }),
@@ -123,8 +128,13 @@ function readsOf({ catalog, audiences }: CatalogPorts): Reads {
       ),
     async *audiences({ workspaceId }) {
       // Their version is another one in each store.
-      yield { workspace: workspaceId, audiences: (await audiences.audiences(workspaceId)).audiences };
+      yield { workspace: workspaceId, ...bodyOf(await audiences.audiences(workspaceId)) };
     },
+    webhooks: ({ workspaceId }) =>
+      pages(
+        (after: Webhook["webhookId"] | null) => webhooks.webhooks(workspaceId, { limit: PER_PAGE, after }),
+        (one) => one.webhookId,
+      ),
   };
 }
 
@@ -151,7 +161,7 @@ export async function loadCatalogRow<K extends CatalogKind>(
   await loadsOf(ports)[kind](row);
 }
 
-const loadsOf = ({ catalog, audiences }: CatalogPorts): Loads => ({
+const loadsOf = ({ catalog, audiences, webhooks }: CatalogPorts): Loads => ({
   workspaces: async ({ workspace, ownerKey }) => {
     if ((await catalog.findWorkspace(workspace.workspaceId)) === null)
       await catalog.createWorkspace(workspace, ownerKey);
@@ -176,6 +186,11 @@ const loadsOf = ({ catalog, audiences }: CatalogPorts): Loads => ({
       await catalog.createBackfill(backfill);
   },
   audiences: async (row) => {
-    if (row.audiences.length > 0) await audiences.changeAudiences(row.workspace, () => row.audiences);
+    const { workspace, ...set } = row;
+    if (set.audiences.length + set.deleted.length + set.forgotten.length === 0) return;
+    await audiences.changeAudiences(workspace, () => set);
+    // What counts for them is copied with its events.
+    await audiences.changeTallies(workspace, () => set);
   },
+  webhooks: (webhook) => webhooks.createWebhook(webhook, Infinity),
 });

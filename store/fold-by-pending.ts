@@ -4,6 +4,7 @@ import type { Facet } from "../core/profile/facet.js";
 import { foldEvents, NOTHING_FOLDED, type Folded, type Gains } from "../core/profile/fold-events.js";
 import type { Fold } from "../core/ports/event-store.js";
 import type { ProfileStore } from "../core/ports/profile-store.js";
+import type { Tallied } from "../core/ports/tally-store.js";
 
 /** The steps of a fold where the facets and the marks cannot be written at once. What a step reads, no crash of a server takes back. */
 export interface FoldSteps {
@@ -13,7 +14,12 @@ export interface FoldSteps {
   /** Those of the events that are marked, or gone. */
   readonly marked: (workspace: WorkspaceId, eventIds: readonly EventId[]) => Promise<ReadonlySet<EventId>>;
   readonly save: ProfileStore["save"];
-  readonly mark: (workspace: WorkspaceId, eventIds: readonly EventId[]) => Promise<void>;
+  /** What some of them count for is noted with it. */
+  readonly mark: (
+    workspace: WorkspaceId,
+    eventIds: readonly EventId[],
+    tallied?: ReadonlyMap<EventId, Tallied>,
+  ) => Promise<void>;
 }
 
 /** Around each step, so that tests and the drill can come between them. */
@@ -44,7 +50,7 @@ export async function foldByPending(steps: FoldSteps, workspace: WorkspaceId, fo
     open = await saveAll(steps, workspace, open);
   }
   const known = folds.filter((_, n) => pinned[n] !== null).map(({ eventId }) => eventId);
-  await steps.mark(workspace, [...new Set(known)]);
+  await steps.mark(workspace, [...new Set(known)], talliedOf(folds, pinned));
 }
 
 /** What each event adds, under its facet; of an event that stands there twice, the first. */
@@ -58,6 +64,15 @@ function gainsOf(folds: readonly Fold[], pinned: readonly (Uid | null)[]): Reado
     else if (!own.has(eventId)) own.set(eventId, gain);
   }
   return gains;
+}
+
+function talliedOf(folds: readonly Fold[], pinned: readonly (Uid | null)[]): ReadonlyMap<EventId, Tallied> {
+  const tallied = new Map<EventId, Tallied>();
+  for (const [n, { eventId, tallies = [] }] of folds.entries()) {
+    const uid = pinned[n] ?? null;
+    if (uid !== null && tallies.length > 0) tallied.set(eventId, { eventId, uid, tallies });
+  }
+  return tallied;
 }
 
 /** Answers what has to be tried again. */

@@ -21,6 +21,7 @@ export function knowAudiences(store: AudienceStore): AudienceStore {
   return {
     ...store,
     audiences: async (workspace) => keep(workspace, await store.audiences(workspace, known.get(workspace))),
+    changeTallies: async (workspace, change) => keep(workspace, await store.changeTallies(workspace, change)),
     changeAudiences: async (workspace, change) => keep(workspace, await store.changeAudiences(workspace, change)),
   };
 }

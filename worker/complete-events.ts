@@ -6,7 +6,10 @@ import { msOf } from "../core/event/time.js";
 import type { Assertion } from "../core/identity/model.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
 import type { Fold, Naming } from "../core/ports/event-store.js";
+import { followFolds, lastSeen } from "../commands/audiences/follow.js";
 import type { Refused, Written } from "../commands/erasures/late.js";
+import type { AudienceSet } from "../core/audience/audience.js";
+import { marksOf } from "../core/audience/tallies.js";
 import { withBackfills } from "./backfills.js";
 import { mismatchLetter, type Item } from "./dead-letter.js";
 import type { WorkerDeps } from "./deps.js";
@@ -14,7 +17,7 @@ import type { RequireSchema } from "./schemas.js";
 
 export type CompleteDeps = Pick<
   WorkerDeps,
-  "events" | "catalog" | "identity" | "contribute" | "late" | "metrics" | "now"
+  "events" | "catalog" | "audiences" | "marks" | "tallies" | "identity" | "contribute" | "late" | "metrics" | "now"
 >;
 
 type Place = Omit<Fold, "gain">;
@@ -39,7 +42,9 @@ export async function completeEvents(
   const mismatches = await buryMismatches(deps, items, stored);
   const covered = await withBackfills(deps, workspace, stored);
   const events = folding(covered);
-  const folded = events.length === 0 ? [] : await fold(deps, requireSchema, workspace, events);
+  const by = lastSeen(deps, workspace);
+  const folded = events.length === 0 ? [] : await fold(deps, requireSchema, workspace, { events, by });
+  await followFolds(deps, workspace, folded, by);
   await deps.late.lookAfter(workspace, { folded, kept: [...mismatches, ...covered.filter(isKept).map(ofEvent)] });
 }
 
@@ -48,12 +53,18 @@ const isKept = (event: StoredEvent): boolean =>
   (event.status === "stored" || event.status === "dead") && !isFolding(event) && event.identifiers.length > 0;
 const ofEvent = (event: StoredEvent): Naming => ({ kind: "event", event });
 
+interface Folding {
+  readonly events: readonly StoredEvent[];
+  /** What they count for is told by this. */
+  readonly by: AudienceSet;
+}
+
 /** Answers the events that are in a facet now, without those that were refused. */
 async function fold(
   deps: CompleteDeps,
   requireSchema: RequireSchema,
   workspace: WorkspaceId,
-  events: readonly StoredEvent[],
+  { events, by }: Folding,
 ): Promise<Written["folded"]> {
   // Before anything is linked: a payload that cannot be read then leaves no trace.
   const gains = new Map<EventId, Facet>();
@@ -67,11 +78,14 @@ async function fold(
   const { places, refused } = await link(deps, workspace, events);
   if (refused.length > 0) await deps.late.dropRefused(workspace, refused);
   if (places.length === 0) return [];
+  const byId = new Map(events.map((event) => [event.eventId, event]));
   await deps.events.fold(
     workspace,
-    places.map((place) => Object.assign(place, { gain: gains.get(place.eventId)! })),
+    places.map((place) => {
+      const tallies = marksOf(by.tallies, byId.get(place.eventId)!);
+      return Object.assign(place, { gain: gains.get(place.eventId)!, tallies });
+    }),
   );
-  const byId = new Map(events.map((event) => [event.eventId, event]));
   const folded = places.map(({ eventId, facet }) => ({ event: byId.get(eventId)!, facet }));
   const at = deps.now(workspace);
   for (const { event } of folded) if (event.status !== "folded") deps.metrics.folded(at - event.receivedAt);

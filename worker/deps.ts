@@ -5,14 +5,20 @@ import type { Contribution } from "../core/profile/facet.js";
 import type { Identity } from "../core/identity/api.js";
 import type { Log } from "../core/log.js";
 import type { Metrics } from "../core/metrics.js";
+import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { EventStore } from "../core/ports/event-store.js";
+import type { MarkStore } from "../core/ports/mark-store.js";
+import type { TallyStore } from "../core/ports/tally-store.js";
 
 export interface WorkerDeps {
   readonly queue: Pick<EventQueue, "consume">;
   readonly events: Pick<EventStore, "insert" | "fold" | "bury">;
   readonly catalog: Pick<CatalogStore, "findWorkspace" | "findSchema" | "backfillsOf" | "findDataset">;
+  readonly audiences: Pick<AudienceStore, "audiences">;
+  readonly marks: Pick<MarkStore, "mark">;
+  readonly tallies: Pick<TallyStore, "count" | "uncount">;
   readonly identity: Pick<Identity, "assertAll">;
   /** The traits that the schema's annotations find in a payload, in document order, without those at the `unfolded` places. */
   readonly contribute: (schema: SchemaVersion, payload: unknown, unfolded: readonly string[]) => Contribution["traits"];

@@ -1,5 +1,6 @@
 import type { Erasure } from "../../core/identity/erasure.js";
-import type { ErasureId } from "../../core/ids.js";
+import { publishAll } from "../../commands/audiences/publish.js";
+import type { ErasureId, WorkspaceId } from "../../core/ids.js";
 import type { Copying } from "../../core/ports/copying.js";
 import { CATALOG_KINDS, catalogRows, loadCatalogRow } from "../../store/catalog-copying.js";
 import { createSumming, type Sum } from "./checksum.js";
@@ -28,10 +29,12 @@ interface Flow {
 /** Copies everything but the queue, then reads the copy again. What stands in the copy already stays. */
 export async function copyStores(from: Side, to: Side, progress: Progress): Promise<readonly Tally[]> {
   await patiently(() => endErasures(from));
+  await patiently(() => publishFeeds(from));
   const flows = [
     ...catalogFlows(from, to),
     ...flowsOf(from.backends.copying.graph, to.backends.copying.graph),
     ...flowsOf(from.backends.copying.documents, to.backends.copying.documents),
+    ...flowsOf(from.backends.copying.members, to.backends.copying.members),
   ];
   const copied: Sum[] = [];
   for (const { kind, copy } of flows) copied.push(await copy((rows) => progress(`copying ${kind}`, rows)));
@@ -46,12 +49,22 @@ const ERASED_AT_ONCE = 1_000;
 /** A profile that is half taken apart is no row of any kind. */
 async function endErasures({ backends: { graph } }: Side): Promise<void> {
   for (let after: ErasureId | null = null; ;) {
-    const found: readonly Erasure[] = await graph.openErasures({ limit: ROWS_PER_PAGE, after });
+    const found: readonly Erasure[] = await graph.openErasures({ limit: ROWS_PER_PAGE, after, isWhole: true });
     for (const { workspace, erasureId } of found)
       while ((await graph.continueErasure(workspace, erasureId, ERASED_AT_ONCE))?.isGone === false);
     const last = found.at(-1);
     if (last === undefined) return;
     after = last.erasureId;
+  }
+}
+
+/** What was saved and is not in the feed yet is no row of any kind. */
+async function publishFeeds({ backends }: Side): Promise<void> {
+  for (let after: WorkspaceId | null = null; ;) {
+    const found: readonly WorkspaceId[] = await backends.audiences.watching({ limit: ROWS_PER_PAGE, after });
+    for (const workspace of found) await publishAll(backends, workspace);
+    if (found.length < ROWS_PER_PAGE) return;
+    after = found.at(-1)!;
   }
 }
 

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { ConfigError, type Config } from "../../core/config.js";
+import { ConfigError, graphsOf, type Config } from "../../core/config.js";
 import type { Log } from "../../core/log.js";
 import type { CatalogPlace, MoveMark, Place, QueueCopying } from "../../core/ports/copying.js";
 import { createEmbeddedPlace } from "../../store/embedded/copy/place.js";
@@ -60,13 +60,18 @@ export async function withCatalogPlace<T>(
 const isEmbedded = ({ RABBITMQ_URL, MONGODB_URL, NEO4J_URL }: Config): boolean =>
   [RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("");
 
+const addressesOf = (config: Config): readonly string[] =>
+  config.NEO4J_URL === "" ? [] : [config.NEO4J_URL, ...graphsOf(config).map(([, url]) => url)];
+
 /** Throws where both sides name the same store. */
 export function requireApart(from: Config, to: Config): void {
   if (isEmbedded(from) && isEmbedded(to) && resolve(from.DATA_DIR) === resolve(to.DATA_DIR))
     throw new ConfigError("DATA_DIR: a move copies into another folder than the one it reads");
-  for (const url of ["MONGODB_URL", "NEO4J_URL"] as const)
-    if (from[url] !== "" && from[url] === to[url])
-      throw new ConfigError(`${url}: both sides of the move name the same server`);
+  if (from.MONGODB_URL !== "" && from.MONGODB_URL === to.MONGODB_URL)
+    throw new ConfigError("MONGODB_URL: both sides of the move name the same server");
+  const addresses = new Set(addressesOf(from));
+  if (addressesOf(to).some((url) => addresses.has(url)))
+    throw new ConfigError("NEO4J_URL: both sides of the move name the same server");
   if (from.RABBITMQ_URL !== "" && from.RABBITMQ_URL === to.RABBITMQ_URL && from.RABBITMQ_QUEUE === to.RABBITMQ_QUEUE)
     throw new ConfigError("RABBITMQ_QUEUE: both sides of the move name the same queue");
 }

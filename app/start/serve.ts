@@ -39,4 +39,9 @@ try {
   fail(error);
 }
 const docs = config.MODE === "worker" ? "" : `all routes, to read and to try: ${service.url}/docs\n`;
-process.stdout.write(`onym listens on ${service.url}\n${docs}`);
+const { consoleUrl } = service;
+const console =
+  consoleUrl === null
+    ? ""
+    : `the console, to see and to undo: ${config.PUBLIC_URL === "" ? consoleUrl : `${config.PUBLIC_URL.replace(/\/+$/, "")}/console/`}\n`;
+process.stdout.write(`onym listens on ${service.url}\n${docs}${console}`);

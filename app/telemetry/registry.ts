@@ -26,6 +26,8 @@ export interface Telemetry {
   /** In the format of Prometheus. */
   readonly read: () => Promise<{ readonly type: string; readonly text: string }>;
   readonly watch: (watched: Watched) => void;
+  /** `lagMs`: for how long the webhook that is furthest behind has not told what stood in the feed then. */
+  readonly watchWebhooks: (lagMs: () => number) => void;
 }
 
 /** Looking at the event loop wakes the process so often, milliseconds; by default every 10. */
@@ -73,6 +75,7 @@ export function createTelemetry(version: string): Telemetry {
     metrics: metricsOf(registry),
     meterOf: createMeters(registry),
     watch: (watched) => watchGauges(registry, watched),
+    watchWebhooks: (lagMs) => watchWebhooks(registry, lagMs),
     read: async () => ({
       type: registry.contentType,
       text: `${await registry.metrics()}\n${await ofProcess().metrics()}`,
@@ -138,10 +141,16 @@ function metricsOf(registry: Registry): Metrics {
     commitsOf.set(store, known);
     return known;
   };
+  const webhookTries = named(
+    "onym_webhook_tries_total",
+    "Batches that were sent to webhooks, by what came of it",
+    "outcome",
+  );
   const keeperRuns = named("onym_keeper_runs_total", "Pieces of its tasks that the keeper did", "task");
   const keeperFailures = named("onym_keeper_failures_total", "Pieces at which it failed", "task");
   // A rate needs a series from before its first event.
   for (const reason of LETTER_REASONS) letters(reason, 0);
+  for (const outcome of ["delivered", "failed", "stopped"]) webhookTries(outcome, 0);
   for (const reason of ["erased", "expired"] satisfies readonly DropReason[]) dropped(reason, 0);
   for (const door of ["collect", "batch", "sdk"] satisfies readonly Door[]) accepted(door, 0);
 
@@ -162,6 +171,7 @@ function metricsOf(registry: Registry): Metrics {
       exportLines.value += lines;
     },
     committed: (store, ms) => commitOf(store)(ms / 1_000),
+    webhookSent: (outcome) => webhookTries(outcome),
     keeperRan: (task, isFailed) => {
       keeperRuns(task, isFailed ? 0 : 1);
       keeperFailures(task, isFailed ? 1 : 0);
@@ -215,5 +225,14 @@ function watchGauges(registry: Registry, { depth, oldest, parts, lags, erasures,
     collect: () => {
       for (const [task, ms] of lags()) lag.set({ task }, ms / 1_000);
     },
+  });
+}
+
+function watchWebhooks(registry: Registry, lagMs: () => number): void {
+  const lag: Gauge = new Gauge({
+    name: "onym_webhook_lag_seconds",
+    help: "For how long the webhook that is furthest behind has not told what stood in the feed then",
+    registers: [registry],
+    collect: () => lag.set(lagMs() / 1_000),
   });
 }

@@ -7,7 +7,7 @@ import type { Buried, Erasure } from "../../core/identity/erasure.js";
 import type { Backends } from "../backends.js";
 import { verifyFacet, type GainOf } from "./facets.js";
 import type { Findings } from "./findings.js";
-import { rowsOf } from "./rows.js";
+import { forEachRow } from "./rows.js";
 
 export interface VerifyDeps {
   readonly backends: Backends;
@@ -17,28 +17,32 @@ export interface VerifyDeps {
   readonly now: number;
   /** Workspaces with erasures that are not completed: what they have still to remove stands. */
   readonly erasing: ReadonlySet<WorkspaceId>;
+  /** Facets that were looked at of late: many events have the same. */
+  readonly lookedAt: Set<Uid>;
 }
 
+const LOOKED_AT_MAX = 100_000;
 /** A younger one may be on its way. */
 const YOUNG_MS = 60_000;
 
 /** Events, facets and dead letters, against each other and against the graph. */
-export async function verifyDocuments(given: Omit<VerifyDeps, "erasing">): Promise<void> {
+export async function verifyDocuments(given: Omit<VerifyDeps, "erasing" | "lookedAt">): Promise<void> {
   const { backends } = given;
-  const deps = { ...given, erasing: await erasingWorkspaces(backends) };
+  const lookedAt = new Set<Uid>();
+  const deps = { ...given, erasing: await erasingWorkspaces(backends), lookedAt };
   const expired = new Set<WorkspaceId>();
   const isQueueEmpty = (await backends.queue.depth()) === 0;
-  for await (const row of rowsOf(backends.copying.documents, "events")) {
+  await forEachRow(backends.copying.documents, "events", async (row) => {
     if (row.gone === "expired") expired.add(row.workspace);
     if (row.gone === null) await verifyEvent(deps, row, isQueueEmpty);
-  }
+  });
   await verifyLetters(deps);
   await verifyErased(deps);
   const known = { ...deps, hasExpired: (workspace: WorkspaceId) => expired.has(workspace) };
-  for await (const { workspace, uid } of rowsOf(backends.copying.documents, "facets")) {
+  await forEachRow(backends.copying.documents, "facets", async ({ workspace, uid }) => {
     if ((await backends.graph.resolve(workspace, uid)) === null) tellUnknown(deps, workspace, uid);
     else await verifyFacet(known, workspace, uid);
-  }
+  });
 }
 
 async function verifyEvent(deps: VerifyDeps, row: EventRow, isQueueEmpty: boolean): Promise<void> {
@@ -46,11 +50,18 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isQueueEmpty: boolea
   const { workspace, eventId, message, fold, reason } = row;
   const decoded = crc32(message) === row.crc ? decodeMessage(message) : null;
   if (decoded?.kind !== "event" || decoded.event.eventId !== eventId) return findings.found("damaged_events", eventId);
-  if (fold !== null && (await backends.graph.resolve(workspace, fold.facet)) === null)
+  // Of a facet that stands it is told below.
+  const isLookedAt = fold !== null && deps.lookedAt.has(fold.facet);
+  if (fold !== null && !isLookedAt && (await backends.graph.resolve(workspace, fold.facet)) === null)
     return tellUnknown(deps, workspace, eventId);
   if (fold?.isDone === true) {
-    // Of a facet that stands it is told below.
+    if (isLookedAt) return;
     const facets = await backends.profiles.find(workspace, [fold.facet]);
+    // Another event of it may have come first.
+    if (deps.lookedAt.has(fold.facet)) return;
+    // Some are looked at twice then, which takes a little time.
+    if (deps.lookedAt.size >= LOOKED_AT_MAX) deps.lookedAt.clear();
+    deps.lookedAt.add(fold.facet);
     if (facets.size === 0) await verifyFacet({ ...deps, hasExpired: () => false }, workspace, fold.facet);
     return;
   }
@@ -73,7 +84,7 @@ function tellUnknown({ findings, erasing }: VerifyDeps, workspace: WorkspaceId, 
 async function erasingWorkspaces({ graph }: Pick<Backends, "graph">): Promise<ReadonlySet<WorkspaceId>> {
   const erasing = new Set<WorkspaceId>();
   for (let after: ErasureId | null = null; ;) {
-    const page: readonly Erasure[] = await graph.openErasures({ limit: PER_PAGE, after });
+    const page: readonly Erasure[] = await graph.openErasures({ limit: PER_PAGE, after, isWhole: true });
     for (const { workspace } of page) erasing.add(workspace);
     if (page.length < PER_PAGE) return erasing;
     after = page.at(-1)!.erasureId;
@@ -86,16 +97,16 @@ async function verifyDead({ backends, findings }: VerifyDeps, { workspace, event
 }
 
 async function verifyLetters({ backends, findings, isRepair }: VerifyDeps): Promise<void> {
-  for await (const { letter } of rowsOf(backends.copying.documents, "deadLetters")) {
+  await forEachRow(backends.copying.documents, "deadLetters", async ({ letter }) => {
     const { workspace, eventId, killsEvent } = letter;
-    if (!killsEvent || workspace === null || eventId === null) continue;
+    if (!killsEvent || workspace === null || eventId === null) return;
     const event = await backends.events.find(workspace, eventId).catch(() => null);
-    if (event?.status !== "stored" || event.facet !== null) continue;
+    if (event?.status !== "stored" || event.facet !== null) return;
     findings.found("unmarked_letters", letter.deadLetterId);
-    if (!isRepair) continue;
+    if (!isRepair) return;
     await backends.events.bury(letter);
     findings.mended("unmarked_letters");
-  }
+  });
 }
 
 const PER_PAGE = 500;

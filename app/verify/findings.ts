@@ -9,8 +9,12 @@ export const KINDS = {
   unfolded_events: "events that should be in a profile, are not, and are not queued",
   unknown_facets: "events and facets of identifiers that the graph does not know",
   wrong_facets: "facets that are not what their events come to",
+  wrong_tallies: "events that do not count for audiences as their rules say",
   unmarked_letters: "dead letters whose event is not dead",
   letterless_events: "dead events without a dead letter",
+  wrong_seats: "profiles whose stored audiences are not what the rules say",
+  wrong_feeds: "profiles of which the feed tells other audiences than those that are stored",
+  wrong_sizes: "audiences whose size is not the number of their members",
   erased_bytes: "events and facets of people who were erased",
 } as const;
 export type Kind = keyof typeof KINDS;

@@ -3,7 +3,7 @@ import type { Link, Member } from "../../core/identity/model.js";
 import type { GraphRows, ProfileRow } from "../../core/ports/copying.js";
 import type { Backends } from "../backends.js";
 import type { Findings } from "./findings.js";
-import { rowsOf } from "./rows.js";
+import { forEachRow } from "./rows.js";
 
 type Ports = Pick<Backends, "graph" | "copying">;
 
@@ -13,15 +13,18 @@ const MEMBERS_MAX = 100_000;
 
 /** Profiles against their identifiers and links. */
 export async function verifyGraph(ports: Ports, findings: Findings, isRepair: boolean): Promise<void> {
-  for await (const row of rowsOf<GraphRows, "profiles">(ports.copying.graph, "profiles"))
-    await verifyProfile(ports, findings, row, isRepair);
-  for await (const { workspace, uid } of rowsOf<GraphRows, "identifiers">(ports.copying.graph, "identifiers"))
-    if ((await ports.graph.resolve(workspace, uid)) === null) findings.found("lost_identifiers", uid);
-  for await (const { workspace, from, to, removedAt } of rowsOf<GraphRows, "links">(ports.copying.graph, "links")) {
-    if (removedAt !== null) continue;
-    const [a, b] = await Promise.all([ports.graph.resolve(workspace, from), ports.graph.resolve(workspace, to)]);
+  const { graph, copying } = ports;
+  await forEachRow<GraphRows, "profiles">(copying.graph, "profiles", (row) =>
+    verifyProfile(ports, findings, row, isRepair),
+  );
+  await forEachRow<GraphRows, "identifiers">(copying.graph, "identifiers", async ({ workspace, uid }) => {
+    if ((await graph.resolve(workspace, uid)) === null) findings.found("lost_identifiers", uid);
+  });
+  await forEachRow<GraphRows, "links">(copying.graph, "links", async ({ workspace, from, to, removedAt }) => {
+    if (removedAt !== null) return;
+    const [a, b] = await Promise.all([graph.resolve(workspace, from), graph.resolve(workspace, to)]);
     if (a?.profileId !== b?.profileId) findings.found("crossing_links", `${from} ${to}`);
-  }
+  });
 }
 
 async function verifyProfile(

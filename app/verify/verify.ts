@@ -1,18 +1,23 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, type Config } from "../../core/config.js";
+import { NO_METRICS } from "../../core/metrics.js";
 import type { Log } from "../../core/log.js";
 import { openValidator } from "../../core/schema/validation/validator.js";
+import { createIdentity } from "../../graph/identity.js";
 import { verifyFolder } from "../../store/embedded/file/verify.js";
 import { gainOf } from "../../worker/complete-events.js";
 import { createSchemaReader } from "../../worker/schemas.js";
 import { askForBackup } from "../backup-socket.js";
+import { servicesOf } from "../gateway.js";
 import { openBackends } from "../backends.js";
 import { createLifecycle } from "../lifecycle.js";
 import { contributeWith } from "../worker.js";
 import { verifyDocuments } from "./documents.js";
 import { createFindings, type Findings } from "./findings.js";
+import { verifyMembers } from "./members.js";
 import { verifyGraph } from "./graph.js";
+import { verifyTallies } from "./tallies.js";
 
 export interface Verified {
   readonly lines: readonly string[];
@@ -21,19 +26,19 @@ export interface Verified {
 }
 
 /** Reads all that the settings name, pages first, and puts right what can be derived if that is wanted. */
-export async function verify(config: Config, log: Log, isRepair: boolean): Promise<Verified> {
+export async function verify(config: Config, log: Log, isRepair: boolean, now = Date.now): Promise<Verified> {
   const { DATA_DIR: dataDir, RABBITMQ_URL, MONGODB_URL, NEO4J_URL } = config;
-  if (![RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("")) return verifyRows(config, log, isRepair);
+  if (![RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("")) return verifyRows(config, log, isRepair, now);
   const { isRunning, damage } = await verifyFolder(dataDir);
   const state = `${dataDir} (${isRunning ? "running" : "stopped"})`;
   if (damage.length > 0)
     return { lines: [...damage, `${state}: damaged; docs/operations.md says what to do`], isWhole: false };
-  const rows = isRunning ? await verifyCopy(config, log, isRepair) : await verifyRows(config, log, isRepair);
+  const rows = isRunning ? await verifyCopy(config, log, isRepair, now) : await verifyRows(config, log, isRepair, now);
   return { ...rows, lines: [`${state}: all pages are whole`, ...rows.lines] };
 }
 
 /** The process that runs owns its file, so its rows are read in a backup that it makes. */
-async function verifyCopy(config: Config, log: Log, isRepair: boolean): Promise<Verified> {
+async function verifyCopy(config: Config, log: Log, isRepair: boolean, now: () => number): Promise<Verified> {
   if (isRepair)
     throw new ConfigError(
       `DATA_DIR: a process uses the folder ${config.DATA_DIR}: stop it before --repair; without it, verify works beside it`,
@@ -43,13 +48,13 @@ async function verifyCopy(config: Config, log: Log, isRepair: boolean): Promise<
     const made = await askForBackup(config.DATA_DIR, join(folder, "onym.db"));
     if (made === null || "error" in made)
       throw new Error(`no copy could be made: ${made?.error ?? "the service was stopped"}`);
-    return await verifyRows({ ...config, DATA_DIR: folder }, log, false);
+    return await verifyRows({ ...config, DATA_DIR: folder }, log, false, now);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function verifyRows(config: Config, log: Log, isRepair: boolean): Promise<Verified> {
+async function verifyRows(config: Config, log: Log, isRepair: boolean, now: () => number): Promise<Verified> {
   const lifecycle = createLifecycle(log);
   const findings: Findings = createFindings();
   try {
@@ -64,8 +69,14 @@ async function verifyRows(config: Config, log: Log, isRepair: boolean): Promise<
       findings,
       isRepair,
       gainOf: (event) => gainOf({ contribute }, requireSchema, event),
-      now: Date.now(),
+      now: now(),
     });
+    // Before who is in which audience, which is judged by it.
+    await verifyTallies({ backends, findings, isRepair, now: now() });
+    const { graph, stats } = backends;
+    const identity = createIdentity({ graph, timeoutMs: config.IDENTITY_TIMEOUT_MS });
+    const parts = { config, now, backends, identity, validator, metrics: NO_METRICS, stats };
+    await verifyMembers({ backends, services: { ...servicesOf(parts), log }, findings, isRepair, now: now() });
   } finally {
     await lifecycle.close();
   }

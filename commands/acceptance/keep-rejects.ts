@@ -25,11 +25,11 @@ export interface Rejected {
   readonly error: unknown;
 }
 
-type KeepServices = Pick<Services, "catalog" | "queue" | "quarantine" | "limits" | "metrics" | "validator">;
+type KeepServices = Pick<Services, "catalog" | "queue" | "quarantine" | "limits" | "validator">;
 
 /**
  * Keeps what was refused beside what is quarantined, if the workspace wants that and has room, so that a failing sender can be found. Never
- * rejects: the refusal is the answer, whatever becomes of this.
+ * rejects, and counts nothing: the refusal is the answer and is counted already, whatever becomes of this.
  */
 export async function keepRejects(
   services: KeepServices,
@@ -37,7 +37,7 @@ export async function keepRejects(
   door: "collect" | "batch",
   rejects: readonly Rejected[],
 ): Promise<void> {
-  const { catalog, queue, quarantine, metrics } = services;
+  const { catalog, queue, quarantine } = services;
   const own = rejects.filter(({ error }) => error instanceof AppError && KEPT.has(error.code));
   if (own.length === 0) return;
   try {
@@ -45,7 +45,6 @@ export async function keepRejects(
     const records = await Promise.all(own.map((one) => recordOf(services, caller, door, one)));
     const kept = records.filter(({ payload }) => quarantine.takes(caller.workspace, caller.now, payload.length));
     await queue.publishAll(kept.map(encodeMessage));
-    for (const n of records.keys()) metrics.quarantined(n < kept.length ? "rejected" : "not_kept", caller, null);
   } catch {
     // The sender has its answer, and the metrics of the queue or the catalog tell that it is away.
   }

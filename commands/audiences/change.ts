@@ -1,23 +1,26 @@
 import {
   AUDIENCES_MAX,
   audienceWords,
+  dependentsOf,
+  newBuild,
+  NO_AUDIENCES,
   referrersOf,
   tooLarge,
   type Audience,
   type AudienceSet,
 } from "../../core/audience/audience.js";
 import { AppError, mismatch } from "../../core/errors.js";
-import { newId, type AudienceId, type WorkspaceId } from "../../core/ids.js";
+import { newId, type AudienceId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import { CONDITIONS_MAX, parseRule } from "../../core/rule/parse.js";
-import type { Vocabulary } from "../../core/rule/vocabulary.js";
 import type { WrittenRule } from "../../core/rule/rule.js";
+import { readRetentions } from "../datasets/retentions.js";
 import { readVocabulary, type Words } from "../search/vocabulary.js";
 import type { Caller, Services } from "../services.js";
 
 /** All rules of a workspace are read together. */
 const RULE_BYTES_MAX = 16_384;
 
-type AudienceServices = Pick<Services, "audiences" | "catalog">;
+type AudienceServices = Pick<Services, "audiences" | "catalog" | "movements">;
 
 export async function requireAudience(
   { audiences }: Pick<Services, "audiences">,
@@ -33,13 +36,27 @@ export async function createAudience(
   { name, rule: given }: { readonly name: string; readonly rule: unknown },
 ): Promise<Audience> {
   const text = textOf(given);
-  const words = await readVocabulary(services, workspace, given);
+  const words = await readWords(services, workspace, given);
   const audienceId = newId<AudienceId>();
+  // Whoever tends the workspace clears its notes, also if nothing comes of this audience.
+  await services.audiences.changeAudiences(workspace, (current) =>
+    current.version === NO_AUDIENCES.version ? current : null,
+  );
+  // Before it is stored: what the build does not see leaves a note.
+  await services.movements.watch(workspace);
   const set = await services.audiences.changeAudiences(workspace, (current) => {
-    if (current.audiences.length >= AUDIENCES_MAX)
-      throw mismatch([{ path: "name", message: `a workspace has at most ${AUDIENCES_MAX} audiences` }]);
+    requireRoom(current);
     const rule = ruleIn(given, words, current, null);
-    return [...current.audiences, { audienceId, name, text, rule, version: 1, createdAt: now }];
+    const created: Audience = {
+      audienceId,
+      name,
+      text,
+      rule,
+      version: 1,
+      createdAt: now,
+      build: newBuild("built"),
+    };
+    return { ...current, audiences: [...current.audiences, created] };
   });
   return audienceIn(set, audienceId);
 }
@@ -59,7 +76,7 @@ export async function changeAudience(
 ): Promise<Audience> {
   const { name, rule: given } = change;
   const text = given === undefined ? null : textOf(given);
-  const words = given === undefined ? null : await readVocabulary(services, workspace, given);
+  const words = given === undefined ? null : await readWords(services, workspace, given);
   const set = await services.audiences.changeAudiences(workspace, (current) => {
     const standing = audienceIn(current, audienceId);
     if (!mayChange(standing)) throw stale();
@@ -70,8 +87,9 @@ export async function changeAudience(
       version: standing.version + 1,
     };
     const audiences = current.audiences.map((one) => (one === standing ? changed : one));
-    requireSmall({ ...current, audiences });
-    return audiences;
+    const next: AudienceSet = { ...current, audiences };
+    requireSmall(next);
+    return words === null ? next : rebuilt(next, audienceId);
   });
   return audienceIn(set, audienceId);
 }
@@ -88,29 +106,68 @@ export async function deleteAudience(
       throw new AppError("in_use", "Other audiences refer to this one.", {
         members: { audience_ids: referrers.map((one) => one.audienceId) },
       });
-    return current.audiences.filter((one) => one !== standing);
+    return {
+      audiences: current.audiences.filter((one) => one !== standing),
+      deleted: [...current.deleted, audienceId],
+    };
   });
 }
 
-function audienceIn({ audiences }: AudienceSet, audienceId: AudienceId): Audience {
+/** With another rule all profiles are judged anew, also by those that refer to it. */
+function rebuilt(set: AudienceSet, audienceId: AudienceId): AudienceSet {
+  const concerned = dependentsOf(set, audienceId);
+  const audiences = set.audiences.map((one) =>
+    concerned.has(one.audienceId) ? { ...one, build: newBuild("rule") } : one,
+  );
+  return { ...set, audiences };
+}
+
+export function audienceIn({ audiences }: AudienceSet, audienceId: AudienceId): Audience {
   const found = audiences.find((one) => one.audienceId === audienceId);
   if (found === undefined) throw new AppError("not_found", "There is no such audience.");
   return found;
 }
 
-function textOf(given: unknown): string {
+const DAY_MS = 86_400_000;
+
+/** Who comes to an audience stays in it as long as its rule says, so what that depends on must be kept as long. */
+async function readWords(services: AudienceServices, workspace: WorkspaceId, given: unknown): Promise<Words> {
+  const [words, retentions] = await Promise.all([
+    readVocabulary(services, workspace, given),
+    readRetentions(services, workspace),
+  ]);
+  const keptFor: Words["keptFor"] = (schemaId) => {
+    const days = schemaId === null ? Math.min(...retentions.values()) : retentions.get(schemaId as SchemaId);
+    return days === undefined || days === Infinity ? null : days * DAY_MS;
+  };
+  return { ...words, keptFor };
+}
+
+export function textOf(given: unknown): string {
   const text = JSON.stringify(given);
   if (Buffer.byteLength(text) > RULE_BYTES_MAX)
     throw mismatch([{ path: "rule", message: `must have at most ${RULE_BYTES_MAX} bytes` }]);
   return text;
 }
 
-/** Read against the audiences as they stand at that moment, because it may refer to them. */
 function ruleIn(given: unknown, words: Words, set: AudienceSet, self: AudienceId | null): WrittenRule {
-  const vocabulary: Vocabulary = { ...words, audience: audienceWords(set, self) };
-  const parsed = parseRule(given, "rule", vocabulary);
+  const { keptFor: _, ...timeless } = words;
+  const rule = timelessRuleIn(given, timeless, set, self);
+  const kept = parseRule(given, "rule", { ...words, audience: audienceWords(set, self) });
+  if ("errors" in kept) throw mismatch(kept.errors, "window_exceeds_retention");
+  return rule;
+}
+
+/** Read against the audiences as they stand at that moment, because it may refer to them. However long events are kept. */
+export function timelessRuleIn(given: unknown, words: Words, set: AudienceSet, self: AudienceId | null): WrittenRule {
+  const parsed = parseRule(given, "rule", { ...words, audience: audienceWords(set, self) });
   if ("errors" in parsed) throw mismatch(parsed.errors);
   return parsed.rule;
+}
+
+export function requireRoom({ audiences }: AudienceSet): void {
+  if (audiences.length < AUDIENCES_MAX) return;
+  throw mismatch([{ path: "name", message: `a workspace has at most ${AUDIENCES_MAX} audiences` }]);
 }
 
 /** A rule that grows makes those that refer to it grow. */

@@ -79,7 +79,7 @@ async function countOpen(
   let after: Arrival | null = since === null ? null : { receivedAt: since, eventId: FIRST };
   for (let looked = 0; looked < LOOKS_MAX; looked += LOOKS_PER_PAGE) {
     const page = await events.ofSchema(workspace, schemaId, { after, until, limit: LOOKS_PER_PAGE });
-    open += page.filter(({ isFolded }) => !isFolded).length;
+    open += page.filter(({ facet }) => facet === null).length;
     if (page.length < LOOKS_PER_PAGE) return open;
     after = page.at(-1)!;
   }

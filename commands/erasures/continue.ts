@@ -1,17 +1,32 @@
+import { NO_AUDIENCES } from "../../core/audience/audience.js";
+import { originOf, type Entry } from "../../core/audience/seat.js";
 import type { Erasure, ErasureAdvance } from "../../core/identity/erasure.js";
-import type { DeadLetterId, EventId, Tomb, Uid } from "../../core/ids.js";
+import {
+  newId,
+  type ClaimId,
+  type DeadLetterId,
+  type EventId,
+  type ProfileId,
+  type Tomb,
+  type Uid,
+  type WorkspaceId,
+} from "../../core/ids.js";
+import { lookAtProfiles, type LookServices } from "../audiences/look.js";
+import { publishAll } from "../audiences/publish.js";
 import type { Services } from "../services.js";
 import { findErased, forget, type ForgetServices } from "./forget.js";
 import { logErasure, type LogServices } from "./log.js";
 
 export type ContinueServices = ForgetServices &
-  LogServices & {
+  LogServices &
+  LookServices &
+  Pick<Services, "now"> & {
     readonly events: Pick<Services["events"], "foldedInto" | "naming">;
     readonly profiles: Pick<Services["profiles"], "find" | "remove">;
   };
 
 /** What is removed where, in this order. `files`: all is deleted, and its bytes are to go from the files. */
-type Stage = "log" | "names" | "facets" | "files";
+type Stage = "log" | "seats" | "names" | "facets" | "files";
 
 /** How far it has come: the erasure's own record keeps it, so any process goes on where another one ended. */
 interface Cursor {
@@ -28,10 +43,13 @@ interface Claimed {
   readonly events: readonly EventId[];
   readonly facets: readonly Uid[];
   readonly letters: readonly DeadLetterId[];
+  /** Leaves its audiences. */
+  readonly profile: ProfileId | null;
+  readonly memberships: number;
 }
 
 const BEGIN: Cursor = { stage: "log", after: null, naming: null, claimed: null };
-const NOTHING: Claimed = { events: [], facets: [], letters: [] };
+const NOTHING: Claimed = { events: [], facets: [], letters: [], profile: null, memberships: 0 };
 
 const BURIED_PER_PIECE = 100;
 const EVENTS_PER_PIECE = 100;
@@ -71,8 +89,14 @@ const PIECES: Readonly<
 > = {
   log: async (services, erasure) => {
     await logErasure(services, erasure);
+    return { ...BEGIN, stage: "seats" };
+  },
+  seats: async (services, { workspace, profileId }) => {
     // The letters before the events: an event takes its letters with it, uncounted.
-    return { ...BEGIN, stage: "names" };
+    const next: Cursor = { ...BEGIN, stage: "names" };
+    if (profileId === null) return next;
+    const memberships = await membershipsOf(services, workspace, profileId);
+    return { ...next, claimed: { ...NOTHING, profile: profileId, memberships } };
   },
   facets: async ({ erasures, events, profiles }, { workspace, erasureId }, cursor) => {
     const page = await erasures.buried(workspace, erasureId, { limit: BURIED_PER_PIECE, after: cursor.after });
@@ -108,11 +132,38 @@ const PIECES: Readonly<
 async function remove(
   services: ContinueServices,
   { workspace }: Erasure,
-  { events, facets, letters }: Claimed,
+  { events, facets, letters, profile }: Claimed,
 ): Promise<void> {
+  if (profile !== null) await leaveAudiences(services, workspace, profile);
   await forget(services, workspace, { events: new Set(events), letters: new Set(letters) });
   if (facets.length > 0) await services.profiles.remove(workspace, facets);
 }
+
+/** As its seat says. The claim is that of no look: the one that follows takes its place. */
+async function membershipsOf(
+  services: ContinueServices,
+  workspace: WorkspaceId,
+  profileId: ProfileId,
+): Promise<number> {
+  if (!(await hasSeats(services, workspace))) return 0;
+  const [seat] = await services.seats.claim(workspace, newId<ClaimId>(), [profileId]);
+  return seat!.memberships.length;
+}
+
+/** It leaves all audiences, and then the feed says that it is no more: nothing about it comes afterwards. */
+async function leaveAudiences(services: ContinueServices, workspace: WorkspaceId, profileId: ProfileId): Promise<void> {
+  const at = services.now(workspace);
+  if (await hasSeats(services, workspace)) {
+    const causes = new Map([[profileId, "erased" as const]]);
+    while (!(await lookAtProfiles(services, workspace, causes, at)).has(profileId));
+    await publishAll(services, workspace);
+  }
+  const entry: Entry = { type: "profile_erased", at, profileId };
+  await services.seats.append(workspace, originOf(entry)!, [entry]);
+}
+
+const hasSeats = async ({ audiences }: Pick<Services, "audiences">, workspace: WorkspaceId): Promise<boolean> =>
+  (await audiences.audiences(workspace)).version !== NO_AUDIENCES.version;
 
 async function save({ erasures }: ContinueServices, erasure: Erasure, cursor: Cursor): Promise<Erasure | null> {
   const { workspace, erasureId, rev, completedAt } = erasure;
@@ -123,9 +174,13 @@ async function save({ erasures }: ContinueServices, erasure: Erasure, cursor: Cu
 
 const cursorOf = ({ cursor }: Erasure): Cursor => (cursor === null ? BEGIN : (JSON.parse(cursor) as Cursor));
 
-const add = (removed: ErasureAdvance["removed"], { events, facets, letters }: Claimed): ErasureAdvance["removed"] => ({
+const add = (
+  removed: ErasureAdvance["removed"],
+  { events, facets, letters, memberships }: Claimed,
+): ErasureAdvance["removed"] => ({
   ...removed,
   events: (removed["events"] ?? 0) + events.length,
   facets: (removed["facets"] ?? 0) + facets.length,
   letters: (removed["letters"] ?? 0) + letters.length,
+  memberships: (removed["memberships"] ?? 0) + memberships,
 });

@@ -1,3 +1,4 @@
+import { referredFirst, type Audience } from "../../core/audience/audience.js";
 import type { Dataset, IdentitySettings, Namespace, SchemaVersion } from "../../core/catalog/catalog.js";
 import type { TraitName } from "../../core/catalog/decide.js";
 import type { SdkCatalog } from "../../core/catalog/sdk.js";
@@ -10,7 +11,11 @@ export type CatalogRecord =
   | { readonly kind: "namespace"; readonly namespace: Namespace }
   | { readonly kind: "schema"; readonly schema: SchemaVersion }
   | { readonly kind: "trait"; readonly name: string; readonly trait: TraitName }
-  | { readonly kind: "dataset"; readonly dataset: Dataset };
+  | { readonly kind: "dataset"; readonly dataset: Dataset }
+  | { readonly kind: "audience"; readonly audience: AudienceRecord };
+
+/** An audience, without how far its members are counted. */
+export type AudienceRecord = Pick<Audience, "audienceId" | "name" | "text" | "version" | "createdAt">;
 
 const ROWS_PER_READ = 20;
 
@@ -19,9 +24,11 @@ const ROWS_PER_READ = 20;
  * always begins anew.
  */
 export async function* exportCatalog(
-  { catalog }: Pick<Services, "catalog">,
+  { catalog, audiences }: Pick<Services, "catalog" | "audiences">,
   workspace: WorkspaceId,
 ): AsyncGenerator<readonly CatalogRecord[], void> {
+  // First: what a rule names stood before it.
+  const ruled = referredFirst(await audiences.audiences(workspace));
   yield [{ kind: "identity_settings", settings: await catalog.identitySettings(workspace) }];
   yield [{ kind: "sdk", sdk: await catalog.sdk(workspace) }];
   const namespaces = await catalog.namespaces(workspace);
@@ -37,9 +44,10 @@ export async function* exportCatalog(
   for (let last: DatasetId | null = null; ;) {
     const found: readonly Dataset[] = await catalog.datasets(workspace, { limit: ROWS_PER_READ, after: last });
     yield found.map((dataset) => ({ kind: "dataset", dataset }));
-    if (found.length < ROWS_PER_READ) return;
+    if (found.length < ROWS_PER_READ) break;
     last = found.at(-1)!.datasetId;
   }
+  yield ruled.map((audience) => ({ kind: "audience", audience }));
 }
 
 async function* versionsOf(

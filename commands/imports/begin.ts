@@ -4,7 +4,7 @@ import { DEFAULT_SDK_CATALOG } from "../../core/catalog/sdk.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
-type BeginServices = Pick<Services, "catalog" | "identity" | "events">;
+type BeginServices = Pick<Services, "catalog" | "identity" | "events" | "audiences">;
 
 export interface ImportState {
   readonly isOpen: boolean;
@@ -42,21 +42,23 @@ export async function requireOpenImport({ catalog }: Pick<Services, "catalog">, 
   throw new AppError("conflict", "No import is open: begin one with POST /v1/imports.");
 }
 
-async function whatStands({ catalog, identity, events }: BeginServices, workspace: WorkspaceId) {
+async function whatStands({ catalog, identity, events, audiences }: BeginServices, workspace: WorkspaceId) {
   const arrivals = { filter: ANY, order: "oldest", after: null, limit: 1, bytesMax: 1, looksMax: 2 } as const;
   const letters = { limit: 1, before: null, eventId: null, reason: null };
-  const [profiles, changes, seen, dead, schemas, datasets, namespaces, traits, settings, sdk] = await Promise.all([
-    identity.walk(workspace, { ...ONE, membersMax: 0 }),
-    identity.changes(workspace, null, { limit: 1, before: null }),
-    events.arrivals(workspace, arrivals),
-    events.deadLetters(workspace, letters),
-    catalog.schemas(workspace, ONE),
-    catalog.datasets(workspace, ONE),
-    catalog.namespaces(workspace),
-    catalog.traits(workspace),
-    catalog.identitySettings(workspace),
-    catalog.sdk(workspace),
-  ]);
+  const [profiles, changes, seen, dead, schemas, datasets, namespaces, traits, ruled, settings, sdk] =
+    await Promise.all([
+      identity.walk(workspace, { ...ONE, membersMax: 0 }),
+      identity.changes(workspace, null, { limit: 1, before: null }),
+      events.arrivals(workspace, arrivals),
+      events.deadLetters(workspace, letters),
+      catalog.schemas(workspace, ONE),
+      catalog.datasets(workspace, ONE),
+      catalog.namespaces(workspace),
+      catalog.traits(workspace),
+      audiences.audiences(workspace),
+      catalog.identitySettings(workspace),
+      catalog.sdk(workspace),
+    ]);
   const isSet =
     JSON.stringify(settings) !== JSON.stringify(DEFAULT_IDENTITY_SETTINGS) ||
     JSON.stringify(sdk) !== JSON.stringify(DEFAULT_SDK_CATALOG);
@@ -69,6 +71,7 @@ async function whatStands({ catalog, identity, events }: BeginServices, workspac
     datasets: datasets.length > 0,
     namespaces: namespaces.length > 0,
     traits: traits.size > 0,
+    audiences: ruled.audiences.length + ruled.deleted.length > 0,
     settings: isSet,
   };
   return Object.keys(has).filter((name) => has[name] === true);

@@ -1,3 +1,6 @@
+import { buildAll, restoreAudience } from "../audiences/restore.js";
+import { countFolded } from "../audiences/follow.js";
+import { NO_AUDIENCES } from "../../core/audience/audience.js";
 import { AppError, mismatch } from "../../core/errors.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
@@ -10,6 +13,7 @@ import type { Fold } from "../../core/ports/event-store.js";
 import type { Folded } from "../../core/profile/fold-events.js";
 import type { CatalogRecord } from "../exports/catalog.js";
 import type { Services } from "../services.js";
+import { requireOpenImport } from "./begin.js";
 
 /** A record of an export, with the target's workspace where it has one. */
 export type ImportRecord =
@@ -26,11 +30,25 @@ export interface RestoredFacet extends Folded {
   readonly uid: Uid;
 }
 
-type ImportServices = Pick<Services, "catalog" | "identity" | "profiles" | "events" | "queue">;
+type ImportServices = Pick<
+  Services,
+  "catalog" | "identity" | "profiles" | "events" | "queue" | "audiences" | "tallies" | "movements"
+>;
 type Of<Kind extends ImportRecord["kind"]> = Extract<ImportRecord, { kind: Kind }>;
 
 /** Writes them in their order; what stands already as it is given stays. So they may be given any number of times. */
 export async function importRecords(
+  services: ImportServices,
+  workspace: WorkspaceId,
+  all: readonly ImportRecord[],
+): Promise<void> {
+  await requireOpenImport(services, workspace);
+  await writeRecords(services, workspace, all);
+  // Somebody ended it meanwhile: profiles may have been judged before these records stood.
+  if (!(await services.catalog.isImporting(workspace))) await buildAll(services, workspace);
+}
+
+async function writeRecords(
   services: ImportServices,
   workspace: WorkspaceId,
   all: readonly ImportRecord[],
@@ -84,11 +102,8 @@ async function importSome(
 
 const recordsOf = <T>(some: readonly { readonly record: T }[]): readonly T[] => some.map(({ record }) => record);
 
-async function importCatalog(
-  { catalog }: ImportServices,
-  workspace: WorkspaceId,
-  record: CatalogRecord,
-): Promise<void> {
+async function importCatalog(services: ImportServices, workspace: WorkspaceId, record: CatalogRecord): Promise<void> {
+  const { catalog } = services;
   switch (record.kind) {
     case "identity_settings":
       return catalog.putIdentitySettings(workspace, record.settings);
@@ -102,6 +117,8 @@ async function importCatalog(
       return;
     case "dataset":
       return catalog.putDataset({ ...record.dataset, workspace });
+    case "audience":
+      return restoreAudience(services, workspace, record.audience);
     case "schema":
       break;
   }
@@ -143,14 +160,19 @@ async function requireOwnIds(
 }
 
 async function importEvents(
-  { events, queue }: ImportServices,
+  services: ImportServices,
   workspace: WorkspaceId,
   given: readonly StoredEvent[],
 ): Promise<void> {
+  const { events, queue } = services;
   const own = given.map((event): StoredEvent => ({ ...event, workspace }));
   await events.insert(workspace, own);
   const folded = own.filter((event) => event.status === "folded" && event.facet !== null);
-  if (folded.length > 0) await events.fold(workspace, folded.map(foldOf));
+  if (folded.length > 0) {
+    await events.fold(workspace, folded.map(foldOf));
+    const all = folded.map((event) => ({ event, facet: event.facet! }));
+    await countFolded(services, workspace, all, NO_AUDIENCES);
+  }
   for (const event of own) if (event.status === "dead") await events.bury(letterOf(event));
   for (const reason of ["erased", "expired"] as const) {
     const ids = own.filter((event) => event.status === "dropped" && event.reason === reason).map(idOf);

@@ -1,4 +1,4 @@
-import { audienceWords, finderIn } from "../../core/audience/audience.js";
+import { audienceWords, finderIn, type AudienceSet } from "../../core/audience/audience.js";
 import { mismatch } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { parseRule } from "../../core/rule/parse.js";
@@ -9,8 +9,14 @@ import { readVocabulary } from "./vocabulary.js";
 
 export type RuleServices = Pick<Services, "audiences" | "catalog">;
 
+export interface ReadRule {
+  readonly rule: Rule;
+  /** The audiences as they stood then. */
+  readonly set: AudienceSet;
+}
+
 /** A rule that belongs to no audience, with the rules of audiences in the place of references. */
-export async function readRule(services: RuleServices, workspace: WorkspaceId, given: unknown): Promise<Rule> {
+export async function readRule(services: RuleServices, workspace: WorkspaceId, given: unknown): Promise<ReadRule> {
   const [words, set] = await Promise.all([
     readVocabulary(services, workspace, given),
     services.audiences.audiences(workspace),
@@ -19,5 +25,5 @@ export async function readRule(services: RuleServices, workspace: WorkspaceId, g
   if ("errors" in parsed) throw mismatch(parsed.errors);
   const rule = resolveRule(parsed.rule, finderIn(set));
   if (rule === null) throw new Error("A rule refers to an audience that is not there.");
-  return rule;
+  return { rule, set };
 }

@@ -1,10 +1,11 @@
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import { identifiersIn } from "../../core/rule/find.js";
 import { compileRule } from "../../core/rule/judge.js";
+import { compileNeeds } from "../../core/rule/needs.js";
 import { talliesOf, type Rule } from "../../core/rule/rule.js";
 import type { Profile } from "../read-profile.js";
 import type { Services, TakeBytes } from "../services.js";
-import { EVENT_BYTES_PER_READ, readEvents } from "./events.js";
+import { EVENT_BYTES_PER_READ, readEvents, type EventServices } from "./events.js";
 import { readIfLive, type ListServices, type ProfileList } from "./list.js";
 import { openRoom } from "./room.js";
 import { readRule, type RuleServices } from "./rule.js";
@@ -25,29 +26,33 @@ interface Asked {
   readonly now: number;
 }
 
-type SearchServices = ListServices & RuleServices;
+type SearchServices = ListServices & RuleServices & EventServices;
 
 /** A rule that was read, and who may hold it: those of these ids, or all. */
 export async function openRule(services: SearchServices, workspace: WorkspaceId, given: unknown, now: number) {
-  const rule = await readRule(services, workspace, given);
+  const { rule, set } = await readRule(services, workspace, given);
   const judge = compileRule(rule);
-  const tallies = talliesOf(rule);
-  let isPartial = false;
+  const needsOf = compileNeeds(rule);
+  let partial = 0;
   return {
     ids: await idsOf(services, workspace, rule),
     /** For the events that are read of one profile. */
-    eventBytes: tallies.length === 0 ? 0 : EVENT_BYTES_PER_READ + services.limits.payloadBytesMax,
+    eventBytes: talliesOf(rule).length === 0 ? 0 : EVENT_BYTES_PER_READ + services.limits.payloadBytesMax,
     /** Null where that is not enough to tell. */
     holdsForSeen: (seen: Seen | null): boolean | null => (seen === null ? null : judge(subjectOf(seen, null), now).is),
     holdsFor: async (profile: Profile): Promise<boolean> => {
-      const { is } = judge(subjectOf(profile, null), now);
+      const seen = subjectOf(profile, null);
+      const { is } = judge(seen, now);
       if (is !== null) return is;
-      const read = await readEvents(services, workspace, profile.uids, tallies);
-      isPartial ||= read.isPartial;
+      const asked = { uids: profile.uids, needs: needsOf(seen, now), now, set };
+      const read = await readEvents(services, workspace, asked);
+      if (read.isPartial) partial += 1;
       return judge(subjectOf(profile, read.events), now).is === true;
     },
     /** A profile has more events than were looked at. */
-    isPartial: () => isPartial,
+    isPartial: () => partial > 0,
+    /** How many of those that were asked for have. */
+    partial: () => partial,
   };
 }
 

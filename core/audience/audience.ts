@@ -1,6 +1,6 @@
-import type { AudienceId } from "../ids.js";
+import { newId, type AudienceId, type BuildId, type EventId, type ProfileId, type TallyId } from "../ids.js";
 import { countConditions, referencesOf, resolveRule } from "../rule/resolve.js";
-import type { Rule, WrittenRule } from "../rule/rule.js";
+import type { Rule, Tally, WrittenRule } from "../rule/rule.js";
 import type { AudienceWords } from "../rule/vocabulary.js";
 import { CONDITIONS_MAX } from "../rule/parse.js";
 
@@ -16,6 +16,36 @@ export interface Audience {
   readonly version: number;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
+  /** Null once every profile that stood when the rule was stored has been judged by it: the audience is live. */
+  readonly build: Build | null;
+}
+
+/** How far a walk over all profiles has come that judges them by a new rule. */
+export interface Build {
+  /** A fresh one for each rule. */
+  readonly buildId: BuildId;
+  /** Of what it finds: `built` for a new audience, `rule` after a change. */
+  readonly cause: "built" | "rule";
+  /** Profiles up to here were judged. */
+  readonly after: ProfileId | null;
+  /** How many they were. */
+  readonly judged: number;
+}
+
+export const newBuild = (cause: Build["cause"]): Build => ({ buildId: newId(), cause, after: null, judged: 0 });
+
+/** A way of counting events for which it is stored which events count. */
+export interface StandingTally {
+  /** A fresh one each time that somebody begins to count so: what is left of an earlier one is never mistaken for it. */
+  readonly tallyId: TallyId;
+  readonly tally: Tally;
+  /** How far the events that were folded before have been counted; null: all of them have been. */
+  readonly filling: Filling | null;
+}
+
+export interface Filling {
+  /** By their arrival; null: from the beginning. */
+  readonly after: { readonly receivedAt: number; readonly eventId: EventId } | null;
 }
 
 /** All audiences of a workspace. They are read and changed together, because a rule may refer to others. */
@@ -24,14 +54,30 @@ export interface AudienceSet {
   readonly version: string;
   /** By id (age). */
   readonly audiences: readonly Audience[];
+  /** Deleted ones whose members have still to leave. */
+  readonly deleted: readonly AudienceId[];
+  /** The ways in which their rules count events. */
+  readonly tallies: readonly StandingTally[];
+  /** Tallies that no rule needs any more, and for which events still count. */
+  readonly forgotten: readonly TallyId[];
 }
 
-export const NO_AUDIENCES: AudienceSet = { version: "", audiences: [] };
+/** All but the version. */
+export type AudienceBody = Omit<AudienceSet, "version">;
+
+export const bodyOf = ({ audiences, deleted, tallies, forgotten }: AudienceBody): AudienceBody => {
+  return { audiences, deleted, tallies, forgotten };
+};
+
+/** What a change puts in the place of a set. The tallies follow the rules. */
+export type AudienceChange = Pick<AudienceSet, "audiences" | "deleted">;
+
+export const NO_AUDIENCES: AudienceSet = { version: "", audiences: [], deleted: [], tallies: [], forgotten: [] };
 export const AUDIENCES_MAX = 100;
 
 type Finder = (audienceId: AudienceId) => WrittenRule | null;
 
-export const finderIn = ({ audiences }: AudienceSet): Finder => {
+export const finderIn = ({ audiences }: Pick<AudienceSet, "audiences">): Finder => {
   const rules = new Map(audiences.map(({ audienceId, rule }) => [audienceId, rule]));
   return (audienceId) => rules.get(audienceId) ?? null;
 };
@@ -60,6 +106,26 @@ const NOTHING: WrittenRule = { kind: "or", parts: [] };
 export const referrersOf = ({ audiences }: AudienceSet, audienceId: AudienceId): readonly Audience[] =>
   audiences.filter(({ rule }) => referencesOf(rule).has(audienceId));
 
+/** By age, but for those that a rule refers to: they come before it. */
+export function referredFirst({ audiences }: Pick<AudienceSet, "audiences">): readonly Audience[] {
+  const byId = new Map(audiences.map((one) => [one.audienceId, one]));
+  const ordered = new Set<Audience>();
+  const place = (one: Audience): void => {
+    if (ordered.has(one)) return;
+    for (const referred of referencesOf(one.rule)) place(byId.get(referred)!);
+    ordered.add(one);
+  };
+  for (const one of audiences) place(one);
+  return [...ordered];
+}
+
+/** All to which the rule of this audience matters, itself among them. */
+export function dependentsOf(set: AudienceSet, audienceId: AudienceId): ReadonlySet<AudienceId> {
+  const found = new Set([audienceId]);
+  for (const one of found) for (const referrer of referrersOf(set, one)) found.add(referrer.audienceId);
+  return found;
+}
+
 /** Those whose rules have too many conditions, with the ones that they refer to. */
 export const tooLarge = (set: AudienceSet): readonly Audience[] => {
   const find = finderIn(set);
@@ -67,7 +133,7 @@ export const tooLarge = (set: AudienceSet): readonly Audience[] => {
 };
 
 /** The rule of each audience, ready to be judged. */
-export function resolvedRules(set: AudienceSet): ReadonlyMap<AudienceId, Rule> {
+export function resolvedRules(set: Pick<AudienceSet, "audiences">): ReadonlyMap<AudienceId, Rule> {
   const find = finderIn(set);
   return new Map(
     set.audiences.map(({ audienceId, rule }) => {

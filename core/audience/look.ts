@@ -5,15 +5,17 @@ import { seatAfter, type Cause, type Entry, type Judged, type Seat } from "./sea
 export type Found =
   | { readonly kind: "live"; readonly judged: readonly Judged[] }
   /** It is no more: it merged into another one, or (`into` null) its person was erased. */
-  | { readonly kind: "gone"; readonly into: ProfileId | null };
+  | { readonly kind: "gone"; readonly into: ProfileId | null }
+  /** Something of it cannot be read: it stays where it is, and is looked at again. Only from audiences that are no more it goes. */
+  | { readonly kind: "unread"; readonly judged: readonly Judged[] };
 
 export interface LookSteps<Rules> {
   /** Writes a fresh claim into the seats, and answers them. */
   readonly claim: (profileIds: readonly ProfileId[]) => Promise<readonly Seat[]>;
   /** The rules as they stand then. */
   readonly rules: () => Promise<Rules>;
-  /** The profile as it stands then. */
-  readonly judge: (profileId: ProfileId, rules: Rules) => Promise<Found>;
+  /** The profiles as they stand then, in order. */
+  readonly judge: (profileIds: readonly ProfileId[], rules: Rules) => Promise<readonly Found[]>;
   /** Answers, in order, whether the claim still stood. */
   readonly save: (
     saves: readonly { readonly seat: Seat; readonly entries: readonly Entry[] }[],
@@ -32,18 +34,18 @@ export async function lookAt<Rules>(
 ): Promise<ReadonlySet<ProfileId>> {
   const seats = await steps.claim([...causes.keys()]);
   const rules = await steps.rules();
-  const saves: { readonly seat: Seat; readonly entries: readonly Entry[] }[] = [];
-  for (const seat of seats) {
-    const found = await steps.judge(seat.profileId, rules);
-    const cause = causes.get(seat.profileId)!;
-    saves.push(
-      found.kind === "live"
-        ? seatAfter(seat, found.judged, { at, cause, into: null })
-        : seatAfter(seat, leavesAll(seat), { at, cause: found.into === null ? "erased" : "merged", into: found.into }),
-    );
-  }
-  const saved = await steps.save(saves);
+  const found = await steps.judge(
+    seats.map(({ profileId }) => profileId),
+    rules,
+  );
+  const saved = await steps.save(seats.map((seat, n) => saveOf(seat, found[n]!, causes.get(seat.profileId)!, at)));
   return new Set(seats.flatMap(({ profileId }, n) => (saved[n] === true ? [profileId] : [])));
+}
+
+function saveOf(seat: Seat, found: Found, cause: Cause, at: number): ReturnType<typeof seatAfter> {
+  if (found.kind !== "gone") return seatAfter(seat, found.judged, { at, cause, into: null });
+  const why: Cause = found.into === null ? "erased" : "merged";
+  return seatAfter(seat, leavesAll(seat), { at, cause: why, into: found.into });
 }
 
 const leavesAll = ({ memberships }: Seat): readonly Judged[] =>

@@ -39,7 +39,8 @@ export type Entry =
 /** Whether a profile is in an audience, and until when that holds if its data stays: milliseconds since 1970, or Infinity. */
 export interface Judged {
   readonly audienceId: AudienceId;
-  readonly is: boolean;
+  /** Null: that is to be told later, and stays as it is in the seat. */
+  readonly is: boolean | null;
   readonly until: number;
   /** Of this audience alone; null: as of the look. */
   readonly cause: Cause | null;
@@ -68,16 +69,33 @@ export function seatAfter(
     due = Math.min(due, until);
     const standing = before.get(audienceId);
     before.delete(audienceId);
-    if (is) memberships.push(standing ?? { audienceId, since: at });
-    if (is === (standing !== undefined)) continue;
-    entries.push({ type: is ? "entered" : "left", at, audienceId, profileId, cause: own ?? cause, into });
+    const isIn = is ?? standing !== undefined;
+    if (isIn) memberships.push(standing ?? { audienceId, since: at });
+    if (isIn === (standing !== undefined)) continue;
+    entries.push({ type: isIn ? "entered" : "left", at, audienceId, profileId, cause: own ?? cause, into });
   }
   // A deleted audience tells so once, and not for each of its members.
-  return { seat: { profileId, memberships, due: due === Infinity ? null : due }, entries };
+  const isKept = entries.length === 0 && isSoonEnough(seat.due, due, at);
+  return { seat: { profileId, memberships, due: isKept ? seat.due : due === Infinity ? null : due }, entries };
 }
+
+/**
+ * A due time that stands is left when it is no more than half of the way too early: then a profile of many events is written once in a
+ * window, and looked at once more, instead of being written after each.
+ */
+const isSoonEnough = (standing: number | null, due: number, at: number): boolean =>
+  standing !== null && due !== Infinity && standing <= due && standing - at >= (due - at) / 2;
 
 /** Nothing has to be kept of it. */
 export const isEmptySeat = ({ memberships, due }: Seat): boolean => memberships.length === 0 && due === null;
+
+export const isSameSeat = (a: Seat, b: Seat): boolean =>
+  a.due === b.due &&
+  a.memberships.length === b.memberships.length &&
+  a.memberships.every(({ audienceId, since }, n) => {
+    const other = b.memberships[n]!;
+    return audienceId === other.audienceId && since === other.since;
+  });
 
 /** How many members each audience has after these entries; those without any are left out. */
 export function sizesAfter(
@@ -92,4 +110,10 @@ export function sizesAfter(
     else if (entry.type === "left" && after.get(entry.audienceId) === 0) after.delete(entry.audienceId);
   }
   return after;
+}
+
+/** By this name an entry of no seat stands in the feed once. Null: it is of a seat. */
+export function originOf(entry: Entry): string | null {
+  if (entry.type === "audience_deleted") return `deleted:${entry.audienceId}`;
+  return entry.type === "profile_erased" ? `erased:${entry.profileId}` : null;
 }

@@ -39,6 +39,43 @@ export interface Explanation {
   readonly bridges: readonly PathLink[] | null;
 }
 
+/** An identifier that stands alone in an outline. */
+export interface OutlineNode extends Member {
+  /** So many links it has. */
+  readonly links: number;
+}
+/** Identifiers of one namespace that hang together; null: of all namespaces but the largest. */
+export interface OutlineGroup {
+  readonly id: string;
+  readonly namespace: string | null;
+  readonly count: number;
+}
+/** A link of two nodes. */
+export interface OutlineLink {
+  readonly link: Link;
+  /** Of a bridge: the identifiers of the smaller side, two at least. */
+  readonly bridge: number | null;
+}
+/** All links between two of which one is a group at least, by the uid of a node and the id of a group. */
+export interface OutlineBundle {
+  readonly from: string;
+  readonly to: string;
+  readonly count: number;
+}
+
+/** The graph of a profile, bounded: a small one whole; of a larger one bridges and hubs stand alone, and all else is counted. */
+export interface Outline {
+  readonly profileId: ProfileId;
+  readonly identifiers: number;
+  readonly links: number;
+  readonly nodes: readonly OutlineNode[];
+  readonly groups: readonly OutlineGroup[];
+  readonly single: readonly OutlineLink[];
+  readonly bundles: readonly OutlineBundle[];
+  /** It has too many links to look at: nothing but the number of its identifiers is told. */
+  readonly isPartial: boolean;
+}
+
 export type UnlinkRequest =
   | { readonly identifier: Identifier }
   | { readonly from: Identifier; readonly to: Identifier; readonly forbid: boolean };
@@ -115,6 +152,12 @@ export interface Identity {
   assertAll(workspace: WorkspaceId, assertions: readonly Assertion[]): Promise<readonly AssertResult[]>;
   /** The live profile that any id, current or retired, names; null for an unknown one. */
   resolve(workspace: WorkspaceId, profileId: ProfileId): Promise<ProfileRef | null>;
+  /** The same for many, in order, each with its members if it has no more than `membersMax`. */
+  resolveAll(
+    workspace: WorkspaceId,
+    profileIds: readonly ProfileId[],
+    membersMax: number,
+  ): Promise<readonly (WalkedProfile | null)[]>;
   /** Never creates: the profile of each identifier, null where it is unknown. */
   lookup(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly (FoundIdentifier | null)[]>;
   /**
@@ -126,6 +169,8 @@ export interface Identity {
   members(workspace: WorkspaceId, profileId: ProfileId, page: MemberPage): Promise<readonly Member[]>;
   /** Active links between members, by (from, to); follows retired ids. Empty for an unknown profile. */
   links(workspace: WorkspaceId, profileId: ProfileId, page: LinkPage): Promise<readonly Link[]>;
+  /** `kept` stands alone if it is a member; follows retired ids. Null for an unknown profile. */
+  outline(workspace: WorkspaceId, profileId: ProfileId, kept: Identifier | null): Promise<Outline | null>;
   /** Throws `not_found` that names the side which was never seen; so do `unlink` and `revert`. */
   explain(workspace: WorkspaceId, from: Identifier, to: Identifier): Promise<Explanation>;
   /** Throws `still_joined`, and changes nothing, when other links hold a pair together that is to be forbidden. */

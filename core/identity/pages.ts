@@ -1,9 +1,9 @@
 import type { ChangeId, ProfileId, Uid } from "../ids.js";
 import type { Member, ProfileRef } from "./model.js";
 
-/** A profile, met on a walk over all of them. */
+/** A profile, met among others. */
 export interface WalkedProfile extends ProfileRef {
-  /** All of them, by uid; null: there are more than the page shows, or they are being moved. */
+  /** All of them, by uid; null: there are more than were asked for, or they are being moved. */
   readonly members: readonly Member[] | null;
 }
 

@@ -1,5 +1,6 @@
 import type { DropReason, Identifier, Instant } from "../event/event.js";
 import type {
+  AudienceId,
   ChangeId,
   ErasureId,
   EventId,
@@ -7,6 +8,7 @@ import type {
   KeyId,
   ProfileId,
   SchemaId,
+  TallyId,
   Tomb,
   Uid,
   WorkspaceId,
@@ -14,6 +16,7 @@ import type {
 import type { Buried, Erasure } from "../identity/erasure.js";
 import type { Change, Evidence, ForbiddenPair } from "../identity/model.js";
 import type { DeadLetter } from "./event-store.js";
+import type { Moved } from "./movements.js";
 
 export interface CopyPage {
   readonly limit: number;
@@ -117,6 +120,16 @@ export interface MentionRow {
   readonly tomb: Tomb;
 }
 
+/** The workspace is watched. */
+export interface WatchedRow {
+  readonly workspace: WorkspaceId;
+}
+
+export interface MovedRow {
+  readonly workspace: WorkspaceId;
+  readonly moved: Moved;
+}
+
 export interface GraphRows {
   readonly changes: ChangeRow;
   readonly profiles: ProfileRow;
@@ -127,6 +140,8 @@ export interface GraphRows {
   readonly erasures: ErasureRow;
   readonly tombstones: TombstoneRow;
   readonly mentions: MentionRow;
+  readonly watched: WatchedRow;
+  readonly moved: MovedRow;
 }
 
 export interface EventRow {
@@ -165,8 +180,19 @@ export interface LetterRow {
   readonly letter: DeadLetter;
 }
 
+/** A folded event counts for a tally. */
+export interface TallyRow {
+  readonly workspace: WorkspaceId;
+  readonly eventId: EventId;
+  readonly effectiveTs: Instant;
+  readonly uid: Uid;
+  readonly tallyId: TallyId;
+  readonly amount: number | null;
+}
+
 export interface DocumentRows {
   readonly events: EventRow;
+  readonly tallies: TallyRow;
   readonly facets: FacetRow;
   readonly deadLetters: LetterRow;
 }
@@ -215,4 +241,42 @@ export interface Place {
 export interface CatalogPlace extends Place {
   /** Before anything else opens it: from now on this is the secret there. */
   adopt(secret: Buffer): Promise<void>;
+}
+
+/** Who is in which audience. One of which nothing is kept is no row; nor is the claim of a look. */
+export interface SeatRow {
+  readonly workspace: WorkspaceId;
+  readonly profileId: ProfileId;
+  readonly due: number | null;
+  readonly memberships: readonly (readonly [AudienceId, since: number])[];
+}
+
+export interface FeedRow {
+  readonly workspace: WorkspaceId;
+  readonly seq: number;
+  /** JSON. */
+  readonly entry: string;
+}
+
+/** The end of a feed. */
+export interface FeedHeadRow {
+  readonly workspace: WorkspaceId;
+  readonly head: number;
+  /** The members of each audience, by its id. */
+  readonly sizes: readonly (readonly [AudienceId, number])[];
+}
+
+/** Somebody has still to look at it. Its id is another one in each store. */
+export interface MarkRow {
+  readonly workspace: WorkspaceId;
+  readonly uid: Uid;
+  readonly since: number;
+}
+
+/** What is stored of audiences beside their rules. */
+export interface MemberRows {
+  readonly seats: SeatRow;
+  readonly feed: FeedRow;
+  readonly feedHeads: FeedHeadRow;
+  readonly marks: MarkRow;
 }

@@ -1,5 +1,5 @@
 import type { DroppedIdentifier, DropReason, EventRecord, EventStatus, Instant, StoredEvent } from "../event/event.js";
-import type { DeadLetterId, EventId, KeyId, ProfileId, SchemaId, Tomb, Uid, WorkspaceId } from "../ids.js";
+import type { DeadLetterId, EventId, KeyId, ProfileId, SchemaId, TallyId, Tomb, Uid, WorkspaceId } from "../ids.js";
 import type { Facet } from "../profile/facet.js";
 import type { Port } from "./port.js";
 
@@ -11,6 +11,15 @@ export interface Fold {
   readonly dropped: readonly DroppedIdentifier[];
   /** What the event alone adds to the facet. */
   readonly gain: Facet;
+  /** What it counts for; absent: nothing. */
+  readonly tallies?: readonly TallyMark[];
+}
+
+/** An event counts for a tally. */
+export interface TallyMark {
+  readonly tallyId: TallyId;
+  /** What it adds to the tally's sum; null: no number. */
+  readonly amount: number | null;
 }
 
 /** Position in a timeline: events before it are older. */
@@ -69,7 +78,8 @@ export interface SchemaPage {
 }
 
 export interface SchemaArrival extends Arrival {
-  readonly isFolded: boolean;
+  /** Null until it is folded. */
+  readonly facet: Uid | null;
 }
 
 export interface DeadLetter {
@@ -101,6 +111,8 @@ export interface DeadLetterPage {
   readonly eventId: EventId | null;
   /** Exact reason, or null for all. */
   readonly reason: string | null;
+  /** Of the messages that this key sent. Absent: of all. */
+  readonly keyId?: KeyId;
   /** Absent: all. */
   readonly state?: LetterState;
 }
@@ -114,6 +126,13 @@ export interface OpenLetters {
   /** Buried before, milliseconds since 1970; null: whenever. */
   readonly before: number | null;
   readonly after: LetterPosition | null;
+}
+
+/** A letter without a stored event that it killed. */
+export interface LooseLetter {
+  readonly deadLetterId: DeadLetterId;
+  /** When its message was, milliseconds since 1970. */
+  readonly receivedAt: number;
 }
 
 export type LetterPosition = Pick<DeadLetter, "at" | "deadLetterId">;
@@ -144,7 +163,8 @@ export interface EventStore extends Port {
   /**
    * Adds each stored event to a facet, once for ever, and marks it as folded: from then on it stands in the timeline. The facet is the one
    * that the event was given first. Whatever fails or comes again, at the same time or later: the event counts once, in one facet. The
-   * profile store of the same place reads the facets. An event that was dropped adds nothing.
+   * profile store of the same place reads the facets. An event that was dropped adds nothing. In the same step it begins to count for its
+   * tallies, in the facet that it is in, also if it was folded before; the tally store of the same place reads those.
    */
   fold(workspace: WorkspaceId, folds: readonly Fold[]): Promise<void>;
   /**
@@ -179,6 +199,12 @@ export interface EventStore extends Port {
   countOpenLetters(workspace: WorkspaceId, page: OpenLetters): Promise<number>;
   /** Notes that this replay was queued, durably; the highest number stands. Nothing where there is no such letter. */
   noteReplay(workspace: WorkspaceId, deadLetterId: DeadLetterId, replay: number, at: number): Promise<void>;
+  /** Dead letters that kill no event, and whose messages of the schema were received before `until`; the oldest of these messages first. */
+  looseLetters(
+    workspace: WorkspaceId,
+    schemaId: SchemaId,
+    page: Omit<SchemaPage, "after">,
+  ): Promise<readonly LooseLetter[]>;
   /** Removes dead letters, and answers how many of them were there. */
   removeLetters(workspace: WorkspaceId, deadLetterIds: readonly DeadLetterId[]): Promise<number>;
   /** Folded events of these facets, at most `limit`, in any order. */

@@ -24,6 +24,7 @@ import type {
 import type { WalkedProfile } from "../identity/pages.js";
 import type { ChangePage, LinkPage, MemberPage, WalkPage } from "../identity/pages.js";
 import type { Decide, Turn } from "../identity/step.js";
+import type { Movements } from "./movements.js";
 import type { Page, Port } from "./port.js";
 
 /** Deciding and writing. */
@@ -35,9 +36,13 @@ export interface GraphTransactions {
   read(workspace: WorkspaceId, want: ReadSet): Promise<Snapshot>;
   /**
    * Without a lock: for each set of keys, the profile that holds them, the uid of the first and whether one is marked as shared, if
-   * every two of them are linked; null if not, or in any doubt.
+   * every two of them are linked; null if not, or in any doubt. With `untilNone`, what is behind the first null may be left out.
    */
-  repeats(workspace: WorkspaceId, sets: readonly (readonly IdentifierKey[])[]): Promise<readonly (Repeat | null)[]>;
+  repeats(
+    workspace: WorkspaceId,
+    sets: readonly (readonly IdentifierKey[])[],
+    options?: { readonly untilNone?: boolean },
+  ): Promise<readonly (Repeat | null)[]>;
   /**
    * One atomic step: reads, asks `decide` once for each try, writes its plan. Nothing changes if `decide` throws or the plan is null.
    * `decide` is pure and may be asked again after a write conflict; the ids in its plan are minted outside. Every component whose
@@ -58,6 +63,12 @@ export interface GraphTransactions {
 export interface ProfileReads {
   /** The live profile that the uid of any identifier names. */
   resolve(workspace: WorkspaceId, profileId: ProfileId): Promise<ProfileRef | null>;
+  /** The same for many, in order, each with its members if it has no more than `membersMax`. */
+  resolveAll(
+    workspace: WorkspaceId,
+    profileIds: readonly ProfileId[],
+    membersMax: number,
+  ): Promise<readonly (WalkedProfile | null)[]>;
   /**
    * Live profiles by id, after `page.after`, each with its members if it has no more than `page.membersMax`. Pages that go on from one
    * another answer a profile that keeps its id meanwhile exactly once.
@@ -129,8 +140,11 @@ export interface Erasures {
     workspace: WorkspaceId,
     page: { readonly limit: number; readonly before: ErasureId | null },
   ): Promise<readonly Erasure[]>;
-  /** Those of all workspaces without `completedAt`, oldest first, after `after`. */
-  openErasures(page: Page<ErasureId>): Promise<readonly Erasure[]>;
+  /**
+   * Those of all workspaces without `completedAt`, oldest first, after `after`. Where workspaces are spread over several graphs: of those
+   * that answer, if one does; with `isWhole` it rejects rather than leave some out.
+   */
+  openErasures(page: Page<ErasureId> & { readonly isWhole?: true }): Promise<readonly Erasure[]>;
   /** Replaces what others noted, if the record's `rev` is still this one; the record after it, or null if not. */
   advanceErasure(
     workspace: WorkspaceId,
@@ -158,4 +172,5 @@ export interface Erasures {
 }
 
 /** All of it: what a backend implements. A user of the port asks only for the part it needs. */
-export interface IdentityGraph extends Port, GraphTransactions, ProfileReads, ChangeLog, ForbiddenPairs, Erasures {}
+export interface IdentityGraph
+  extends Port, GraphTransactions, ProfileReads, ChangeLog, ForbiddenPairs, Erasures, Movements {}

@@ -30,8 +30,8 @@ export interface FeedPage {
 /** Who is in which audience, as it was last looked at, and the feed of who came and went. */
 export interface SeatStore extends Port {
   /**
-   * Writes the claim into the seats of these profiles, in the place of any other, and answers them, in order, as they stood then or
-   * later. A profile that has no seat is answered an empty one.
+   * Puts the claim on the seats of these profiles, in the place of any other, and answers them, in order, as they stood then or later. A
+   * profile that has no seat is answered an empty one. A claim outlives every process that may still save under it.
    */
   claim(workspace: WorkspaceId, claim: ClaimId, profileIds: readonly ProfileId[]): Promise<readonly Seat[]>;
   /**
@@ -41,6 +41,8 @@ export interface SeatStore extends Port {
   save(workspace: WorkspaceId, claim: ClaimId, saves: readonly SeatSave[]): Promise<readonly boolean[]>;
   /** Profiles whose seats are due then or before, the earliest first. */
   due(workspace: WorkspaceId, at: number, limit: number): Promise<readonly ProfileId[]>;
+  /** Profiles whose seats a look has claimed that has not saved them, by id, after `page.after`. */
+  claimed(workspace: WorkspaceId, page: Page<ProfileId>): Promise<readonly ProfileId[]>;
   /** Who is in the audience, by profile id, after `page.after`. */
   members(workspace: WorkspaceId, audienceId: AudienceId, page: Page<ProfileId>): Promise<readonly SeatedProfile[]>;
   /**

@@ -10,7 +10,7 @@ type TraitJson =
   | readonly [name: string, merge: "union", values: readonly Scalar[]]
   | readonly [name: string, merge: "sum", units: string]
   | readonly [name: string, merge: "count", count: number];
-type FacetJson = readonly [
+export type FacetJson = readonly [
   firstSeen: Instant | null,
   lastSeen: Instant | null,
   eventCount: number,
@@ -27,8 +27,9 @@ export const facetToJson = ({ facet, pending }: Folded): string => {
 };
 
 /** Reads a text that `facetToJson` wrote. */
-export function facetFromJson(text: string): Folded {
-  const [firstSeen, lastSeen, eventCount, json, pending = []] = JSON.parse(text) as FacetJson;
+export const facetFromJson = (text: string): Folded => facetOf(JSON.parse(text) as FacetJson);
+
+export function facetOf([firstSeen, lastSeen, eventCount, json, pending = []]: FacetJson): Folded {
   const traits = new Map(json.map((trait) => [trait[0], traitFromJson(trait)]));
   return { facet: { firstSeen, lastSeen, eventCount, traits }, pending };
 }

@@ -5,6 +5,9 @@ import type { Parsing, SchemaWords } from "./vocabulary.js";
 
 const MEMBERS = ["schema_id", "where", "at_least", "within", "sum", "is"];
 const AT_LEAST_MAX = 100;
+const DAY_MS = 86_400_000;
+const TOO_LONG = (kept: number): string =>
+  `must be at most ${kept / DAY_MS}d: by then the events are deleted (retention_days of their datasets)`;
 const NUMBER = { is: "sum" } as const;
 const PAYLOAD = { is: "payload" } as const;
 
@@ -21,6 +24,8 @@ export function parseEvents(given: unknown, path: string, { vocabulary, problems
   if (schemaId !== null && words === null) problems.add(`${path}.schema_id`, "is not a schema of this workspace");
   const tests = parseWhere(where, `${path}.where`, words, problems);
   const within = given["within"] === undefined ? null : parseWithin(given["within"], `${path}.within`, problems);
+  const kept = vocabulary.keptFor?.(schemaId as string | null) ?? null;
+  if (kept !== null && (within ?? Infinity) > kept) problems.add(`${path}.within`, TOO_LONG(kept));
   const sumPath = sum === undefined ? null : parsePath(sum, `${path}.sum`, words, problems);
   const tally = { schemaId: schemaId as SchemaId | null, where: tests, sum: sumPath };
   if (sum === undefined && is === undefined) {

@@ -58,6 +58,15 @@ export type Rule = RuleOf<never>;
 /** A rule as it was written: it may refer to audiences. */
 export type WrittenRule = RuleOf<AudienceReference>;
 
+/** How far back the rule itself looks at events of which schema (null: of any), milliseconds; null: ever. */
+export function windowsOf(
+  rule: WrittenRule,
+): readonly { readonly schemaId: SchemaId | null; readonly within: number | null }[] {
+  if (rule.kind === "not") return windowsOf(rule.part);
+  if ("parts" in rule) return rule.parts.flatMap(windowsOf);
+  return "tally" in rule ? [{ schemaId: rule.tally.schemaId, within: rule.within }] : [];
+}
+
 /** The event conditions of the rule. */
 export function talliesOf(rule: Rule): readonly Tally[] {
   if (rule.kind === "field") return [];

@@ -7,6 +7,8 @@ export interface Vocabulary {
   namespace(name: string): NamespaceWords | null;
   /** Null: there is no such schema. */
   schema(schemaId: string): SchemaWords | null;
+  /** So long the events of the schema (null: of any) are kept, milliseconds; null: for ever. Absent: that is not asked. */
+  readonly keptFor?: (schemaId: string | null) => number | null;
   /** Null: there is no such audience. */
   audience(audienceId: string): AudienceWords | null;
 }

@@ -7,6 +7,7 @@ import { AppError } from "../../core/errors.js";
 import type { KeyId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { Access } from "../route.js";
+import { isFromConsole, type ConsoleKeys } from "./console-key.js";
 import type { FailedLogins } from "./failed-logins.js";
 import { addressOf } from "./rate-limit.js";
 
@@ -79,10 +80,12 @@ export function createAuthenticator(deps: {
   /** Empty: no key is right. */
   readonly operatorKey: string;
   readonly metricsKey: string;
+  /** Absent: no request of a console has a key. */
+  readonly consoleKeys?: Pick<ConsoleKeys, "key">;
   readonly failures: FailedLogins;
   readonly now: () => number;
 }): Authenticator {
-  const { catalog, failures, now } = deps;
+  const { catalog, consoleKeys, failures, now } = deps;
   const rights = new LRUCache<string, Right>({ max: RIGHT_MAX });
 
   /** The record of a right key, without computing a hash if it was right before. */
@@ -132,7 +135,11 @@ export function createAuthenticator(deps: {
   };
 
   return {
-    key: (request, response) => requireKey(request, response, bearerOf(request)),
+    key: (request, response) => {
+      const given = bearerOf(request);
+      const isSession = given === null && consoleKeys !== undefined && isFromConsole(request);
+      return isSession ? consoleKeys.key(request) : requireKey(request, response, given);
+    },
     secret: requireKey,
     operator: requireSecret(OPERATOR, deps.operatorKey),
     metrics: requireSecret(METRICS, deps.metricsKey),

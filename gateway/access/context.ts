@@ -14,6 +14,7 @@ const NO_BODY = Buffer.alloc(0);
 /** Routes without a key never read it: `access` and the handler are in the same row. */
 const NO_KEY = { keyId: "", workspace: "" as WorkspaceId } as KeyRecord;
 const NO_BYTES = async (): Promise<void> => {};
+const NOT_GONE = (): boolean => false;
 const NO_BATCH: Batch = { items: [], isOneText: true };
 const NO_PAGE: Page = { limit: 0, after: null, cursorOf: () => "" };
 
@@ -36,4 +37,5 @@ export const beginning = (now: number): Context => ({
   countChecks: COUNT_NOTHING,
   idempotencyKey: null,
   ifMatch: null,
+  isGone: NOT_GONE,
 });

@@ -9,6 +9,7 @@ import express, {
 import { AppError } from "../../core/errors.js";
 import type { Log } from "../../core/log.js";
 import type { Metrics } from "../../core/metrics.js";
+import type { Live } from "../../commands/live/live.js";
 import type { Context, Route } from "../route.js";
 import { answerPreflight } from "./cors.js";
 import type { MeteredResponse } from "./meter.js";
@@ -20,14 +21,18 @@ export interface AppDeps {
   readonly routes: readonly Route[];
   readonly stages: Stages;
   readonly metrics: Pick<Metrics, "rejected">;
+  /** Is told of each refused event. */
+  readonly live: Pick<Live, "refused">;
   /** Null: there is none. */
   readonly metricsPage: MetricsPage | null;
+  /** Null: there is none. */
+  readonly console: Router | null;
   readonly log: Log;
   readonly trustProxy: number;
 }
 
 /** Express tries routes in order, so the hot ones come first. No sub-app: it would set prototypes again. */
-export function createApp({ routes, stages, metrics, metricsPage, log, trustProxy }: AppDeps): Express {
+export function createApp({ routes, stages, metrics, live, metricsPage, console, log, trustProxy }: AppDeps): Express {
   const app = express();
   app.disable("x-powered-by");
   app.set("etag", false);
@@ -48,7 +53,9 @@ export function createApp({ routes, stages, metrics, metricsPage, log, trustProx
   }
   app.use(router);
   app.use(sloppyPaths(routes, router));
-  app.use(pageRouter({ metrics: metricsPage, hasDocument: routes.some(({ path }) => path === "/openapi.json") }));
+  const hasDocument = routes.some(({ path }) => path === "/openapi.json");
+  app.use(pageRouter({ metrics: metricsPage, hasDocument, hasConsole: console !== null }));
+  if (console !== null) app.use(console);
   app.use(() => {
     throw new AppError("not_found", "There is no such route.");
   });
@@ -57,17 +64,20 @@ export function createApp({ routes, stages, metrics, metricsPage, log, trustProx
     const badPath = error instanceof URIError ? new AppError("bad_request", "The path is not valid.") : error;
     const { path } = (request.route ?? { path: null }) as { readonly path: string | null };
     refuse(log, request, response, badPath, path);
-    countRefusal(metrics, response, badPath);
+    countRefusal({ metrics, live }, response, badPath);
   });
   return app;
 }
 
-function countRefusal(metrics: Pick<Metrics, "rejected">, response: Response, error: unknown): void {
+function countRefusal({ metrics, live }: Pick<AppDeps, "metrics" | "live">, response: Response, error: unknown): void {
   const { served } = response as unknown as MeteredResponse;
   const context = response.locals["context"] as Context | undefined;
   if (served.door === null || served.isCheck?.(context?.query ?? {}) === true) return;
   const { code, schemaId = null } = error instanceof AppError ? error : { code: "internal" as const };
-  metrics.rejected(code, context === undefined || context.keyId === "" ? null : context, schemaId);
+  const caller = context === undefined || context.keyId === "" ? null : context;
+  metrics.rejected(code, caller, schemaId);
+  // Of a batch each event that is refused was told.
+  if (caller !== null && caller.batch.items.length === 0) live.refused(caller, caller.bytes, error);
 }
 
 function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {

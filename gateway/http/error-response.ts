@@ -30,6 +30,8 @@ const KINDS: Readonly<Record<ErrorCode, Kind>> = {
   merge_refused: { status: 409, title: "The merge is refused" },
   still_joined: { status: 409, title: "Other links still hold the two together" },
   in_use: { status: 409, title: "Something else needs it" },
+  unknown_position: { status: 409, title: "The feed does not reach that far" },
+  feed_trimmed: { status: 410, title: "That part of the feed is kept no more" },
   precondition_failed: { status: 412, title: "It has changed meanwhile (If-Match)" },
   body_too_large: { status: 413, title: "The body is too large" },
   unsupported_media_type: {
@@ -44,6 +46,7 @@ const KINDS: Readonly<Record<ErrorCode, Kind>> = {
   payload_too_large: { status: 422, title: "The payload is too large" },
   invalid_schema: { status: 422, title: "The schema is not accepted" },
   schema_too_expensive: { status: 422, title: "Validation takes too long" },
+  window_exceeds_retention: { status: 422, title: "The rule needs events that are deleted by then" },
   idempotency_mismatch: { status: 422, title: "The Idempotency-Key was used with another body" },
   blocked_identifier: { status: 422, title: "Blocked values identify nobody" },
   rate_limited: { status: 429, title: "Too many requests" },

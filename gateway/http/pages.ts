@@ -5,15 +5,16 @@ import helmet from "helmet";
 import { SECURITY_HEADERS } from "./respond.js";
 
 /** What a person sees who opens the address in a browser. */
-const welcome = (hasDocument: boolean): string => `<!doctype html>
+const welcome = ({ hasDocument, hasConsole }: Pages): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>Onym</title>
 <h1>Onym</h1>
-<p>This is an API: its routes are under <code>/v1</code> and take <code>Authorization: Bearer &lt;API_KEY&gt;</code>.</p>
+${hasConsole ? CONSOLE_LINK : ""}<p>This is an API: its routes are under <code>/v1</code> and take <code>Authorization: Bearer &lt;API_KEY&gt;</code>.</p>
 <ul>${hasDocument ? DOCUMENT_LINKS : ""}<li><a href="/healthz">/healthz</a>: the process runs</li><li><a href="/readyz">/readyz</a>: its parts answer</li></ul>
 </html>
 `;
+const CONSOLE_LINK = '<p><a href="console/">The console</a>: what arrives, who is who, and how to undo it.</p>\n';
 const DOCUMENT_LINKS =
   '<li><a href="/docs">/docs</a>: all routes, to read and to try</li><li><a href="/openapi.json">/openapi.json</a>: the same for tools</li>';
 
@@ -49,7 +50,7 @@ const INIT = `SwaggerUIBundle({
 `;
 
 const NONE = ["'none'"];
-const policy = (directives: Readonly<Record<string, string[]>>) =>
+export const policy = (directives: Readonly<Record<string, string[]>>) =>
   helmet({
     contentSecurityPolicy: {
       useDefaults: false,
@@ -58,7 +59,7 @@ const policy = (directives: Readonly<Record<string, string[]>>) =>
     // The proxy that does TLS sends this header; without TLS nobody may.
     strictTransportSecurity: false,
   });
-const SELF = ["'self'"];
+export const SELF = ["'self'"];
 /** Its style sheet has pictures in it as `data:`. */
 const docsPolicy = { scriptSrc: SELF, styleSrc: SELF, connectSrc: SELF, imgSrc: [...SELF, "data:"] };
 
@@ -73,13 +74,15 @@ export interface Pages {
   /** Null: there is none. */
   readonly metrics: MetricsPage | null;
   readonly hasDocument: boolean;
+  readonly hasConsole: boolean;
 }
 
 /** What is no JSON. It has its own router, because it needs other headers than the API, and no caller of a workspace. */
-export function pageRouter({ metrics, hasDocument }: Pages): Router {
+export function pageRouter(pages: Pages): Router {
+  const { metrics, hasDocument } = pages;
   const router = express.Router({ caseSensitive: true, strict: true });
   router.get("/", policy({}), (_request, response) => {
-    response.set("Cache-Control", "no-store").type("html").send(welcome(hasDocument));
+    response.set("Cache-Control", "no-store").type("html").send(welcome(pages));
   });
   if (hasDocument) addDocs(router);
   if (metrics !== null) router.get("/metrics", (request, response) => sendMetrics(metrics, request, response));

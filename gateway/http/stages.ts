@@ -10,6 +10,7 @@ import type { SdkDoor } from "../sdk/door.js";
 import { inDialect } from "../sdk/refusal.js";
 import { isPaged, linesOfRequest, pageOfRequest, type Cursors } from "../shapes/page.js";
 import { answerLines, type LineDeps } from "../stream/answer.js";
+import { answerEvents } from "../stream/events.js";
 import { readBatch } from "../body/batch.js";
 import type { ByteBudget } from "../body/budget.js";
 import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.js";
@@ -43,23 +44,31 @@ export type Stages = (route: Route) => readonly RequestHandler[];
 export const createStages = (deps: StageDeps): Stages => {
   const shared = sharedStages(deps);
   const { limits } = shared;
-  const [checkHead, checkHeadOfLines] = [
+  const [checkHead, checkHeadOfLines, checkHeadOfEvents] = [
     shared.checkHead("application/json"),
     shared.checkHead("application/x-ndjson"),
+    shared.checkHead("text/event-stream"),
   ];
+  const headOf = ({ answersLines, answersEvents }: Route) =>
+    answersLines === true ? checkHeadOfLines : answersEvents === true ? checkHeadOfEvents : checkHead;
   return (route) =>
     route.access.kind === "write_key"
       ? [refuseInDialect, begin(deps, route), checkHead, takeFromSdk(deps, route), answer(deps, route)]
       : [
           begin(deps, route),
-          route.answersLines === true ? checkHeadOfLines : checkHead,
+          headOf(route),
           identifyCaller(deps, route),
           readParameters(deps, route),
           ...(route.inlineLimited === undefined ? [] : [limits(route.inlineLimited)]),
           ...(route.body === undefined ? [] : [readerOf(deps, route)]),
-          route.answersLines === true ? answerLines(deps, route) : answer(deps, route),
+          answererOf(deps, route),
         ];
 };
+
+function answererOf(deps: StageDeps, route: Route): RequestHandler {
+  if (route.answersLines === true) return answerLines(deps, route);
+  return route.answersEvents === true ? answerEvents(deps, route) : answer(deps, route);
+}
 
 function readerOf(deps: StageDeps, route: Route): RequestHandler {
   if (route.bodyIs === "batch") return takeBatch(deps, "events");
@@ -234,6 +243,7 @@ function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHand
     if (method !== "get" && isRead !== true) return sendReply(response, await handle(request, context));
     const share = bytesInFlight.open(context.workspace);
     context.takeBytes = share.take;
+    context.isGone = () => response.destroyed;
     response.once("close", share.leave);
     try {
       const reply = await handle(request, context);

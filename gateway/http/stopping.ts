@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import { AppError } from "../../core/errors.js";
 
 /** What every request gets that comes during a shutdown. */
@@ -25,6 +25,8 @@ export interface Shutdown extends Stopping {
 
 export function createShutdown(): Shutdown {
   const [begun, listenerClosed, overdue] = [new AbortController(), new AbortController(), new AbortController()];
+  // Each stream listens for it.
+  setMaxListeners(0, begun.signal);
   return {
     begun: begun.signal,
     unreachable: once(listenerClosed.signal, "abort").then(() => undefined),

@@ -135,7 +135,7 @@ function responsesOf(row: Route, links: ReadonlyMap<number, Json>): Json {
   const answers = Object.entries(answersOf(row)).map(([status, schema]): readonly [string, Json] => {
     if (!(status in row.responses)) return [status, { $ref: `#/components/responses/${refusalName(Number(status))}` }];
     const link = links.get(Number(status));
-    const answer = row.answersLines === true ? linesOf(Number(status), schema!) : answerOf(Number(status), schema);
+    const answer = contentOf(row, Number(status), schema);
     return [status, { ...answer, ...(link && { links: link }) }];
   });
   return Object.fromEntries(answers);
@@ -156,6 +156,31 @@ export function answerOf(status: number, schema: TSchema | null): Json {
 }
 
 /** OpenAPI 3.1 has no word for the schema of a line, so each is said to be all of the body. */
+function contentOf(row: Route, status: number, schema: TSchema | null): Json {
+  if (row.answersLines === true) return linesOf(status, schema!);
+  return row.answersEvents === true ? eventsOf(status, schema!) : answerOf(status, schema);
+}
+
+/** Each event as a client reads it: its data is text that is JSON by itself. */
+function eventsOf(status: number, schema: TSchema): Json {
+  const json = { type: "string", contentMediaType: "application/json" };
+  const anyOf = [
+    sentEvent({ const: "event" }, { ...json, contentSchema: schema }),
+    sentEvent({ type: "string" }, json),
+  ];
+  return {
+    description: `${STATUS_CODES[status] ?? ""}: server-sent events`,
+    content: { "text/event-stream": { schema: { anyOf } } },
+  };
+}
+
+const sentEvent = (event: Json, data: Json): Json => ({
+  type: "object",
+  required: ["event", "data"],
+  additionalProperties: false,
+  properties: { event, data },
+});
+
 const linesOf = (status: number, schema: TSchema): Json => ({
   description: `${STATUS_CODES[status] ?? ""}: an object on each line`,
   content: { "application/x-ndjson": { schema } },

@@ -127,6 +127,8 @@ function batchRoute(services: Services, remember: Idempotency): Route {
       for (const result of results)
         if (result.kind === "rejected")
           services.metrics.rejected(result.error.code, context, result.error.schemaId ?? null);
+      for (const { bytes, error } of rejectsIn(results, batch.items, idempotencyKey))
+        services.live.refused(context, bytes, error);
       await keepRejects(services, context, "batch", rejectsIn(results, batch.items, idempotencyKey));
       const shown = shownResults(results);
       const rejected = results.filter(({ kind }) => kind === "rejected").length;

@@ -4,7 +4,7 @@ import { LETTERS_MAX, replayLetters, SKIP_REASONS, type Skipped } from "../../co
 import type { Services } from "../../commands/services.js";
 import { violationsOf } from "../../core/event/notes.js";
 import { showTime } from "../../core/event/time.js";
-import { UUID_PATTERN, type DeadLetterId, type EventId } from "../../core/ids.js";
+import { UUID_PATTERN, type DeadLetterId, type EventId, type KeyId } from "../../core/ids.js";
 import { isOpen, type DeadLetter, type DeadLetterPage, type LetterState } from "../../core/ports/event-store.js";
 import { ERROR_ITEM } from "../http/error-response.js";
 import { reply, route, withRaw, type Route } from "../route.js";
@@ -60,6 +60,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       query: {
         event_id: Type.Optional(UUID),
         reason: Type.Optional(Type.String()),
+        key_id: Type.Optional(Type.String({ maxLength: 64 })),
         state: Type.Optional(Type.Enum([...STATES])),
         wait: WAIT,
       },
@@ -73,6 +74,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
           before: (after?.[0] ?? null) as DeadLetterId | null,
           eventId: (query.event_id ?? null) as EventId | null,
           reason: query.reason ?? null,
+          ...(query.key_id !== undefined && { keyId: query.key_id as KeyId }),
           ...(query.state !== undefined && { state: query.state }),
         };
         const first = () => listLetters(services, workspace, { ...page, limit: 1 });

@@ -1,21 +1,37 @@
 import { Type } from "typebox";
-import { requireProfile } from "../../commands/read-profile.js";
+import { outlineProfile, requireProfile } from "../../commands/read-profile.js";
 import type { Services } from "../../commands/services.js";
+import type { Outline } from "../../core/identity/api.js";
 import type { Link, Member } from "../../core/identity/model.js";
 import type { Uid } from "../../core/ids.js";
 import { reply, route, type Route } from "../route.js";
-import { answered } from "../shapes/examples.js";
-import { idOf, record, UUID } from "../shapes/fields.js";
+import { answered, EMAIL } from "../shapes/examples.js";
+import { IDENTIFIER, idOf, nullable, record, UUID } from "../shapes/fields.js";
 import { NEXT_CURSOR, PAGE } from "../shapes/page.js";
 import { ASSERTED, showAsserted, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
 const ITEM_BYTES = 1_024;
 
+const NODE = { uid: UUID, ...SHOWN_IDENTIFIER.properties, shared: Type.Optional(Type.Literal(true)) };
+const GRAPH_LINK = { from: UUID, to: UUID, ...ASSERTED };
 const GRAPH = record({
   profile_id: UUID,
-  nodes: Type.Array(record({ uid: UUID, ...SHOWN_IDENTIFIER.properties, shared: Type.Optional(Type.Literal(true)) })),
-  links: Type.Array(record({ from: UUID, to: UUID, ...ASSERTED })),
+  nodes: Type.Array(record(NODE)),
+  links: Type.Array(record(GRAPH_LINK)),
   next_cursor: NEXT_CURSOR,
+});
+
+/** A graph is told whole up to 500 identifiers and 2,000 links. */
+const OUTLINE_BYTES = 1_048_576;
+const COUNT = Type.Integer({ minimum: 0 });
+const OUTLINE = record({
+  profile_id: UUID,
+  size: record({ identifiers: COUNT, links: COUNT }),
+  nodes: Type.Array(record({ ...NODE, links: COUNT })),
+  links: Type.Array(record({ ...GRAPH_LINK, bridge: Type.Optional(COUNT) })),
+  groups: Type.Array(record({ id: Type.String(), namespace: nullable(Type.String()), count: COUNT })),
+  bundles: Type.Array(record({ from: Type.String(), to: Type.String(), count: COUNT })),
+  partial: Type.Optional(Type.Literal(true)),
 });
 
 export const profileGraphRoutes = (services: Services): readonly Route[] => [
@@ -55,7 +71,37 @@ export const profileGraphRoutes = (services: Services): readonly Route[] => [
       });
     },
   }),
+  route({
+    method: "post",
+    path: "/v1/profiles/:id/outline",
+    operationId: "outlineProfile",
+    tag: "Read",
+    summary: "The graph of a profile in one answer, small enough to be drawn",
+    description:
+      "Of a large profile bridges, hubs and the identifier to `keep` stand alone, and the others are counted by namespace.",
+    example: { params: { id: answered("identify", "/profile_id") }, body: { keep: EMAIL } },
+    access: { kind: "role", role: "viewer" },
+    params: { id: idOf("profile") },
+    body: record({ keep: Type.Optional(IDENTIFIER) }),
+    bodyIs: "optional",
+    isRead: true,
+    responses: { 200: OUTLINE },
+    handle: async ({ workspace, params, body, takeBytes }) => {
+      await takeBytes(OUTLINE_BYTES);
+      return reply(200, showOutline(await outlineProfile(services, workspace, params.id, body?.keep)));
+    },
+  }),
 ];
+
+const showOutline = ({ profileId, identifiers, links, nodes, groups, single, bundles, isPartial }: Outline) => ({
+  profile_id: profileId,
+  size: { identifiers, links },
+  nodes: nodes.map((node) => ({ ...showNode(node), links: node.links })),
+  links: single.map(({ link, bridge }) => ({ ...showGraphLink(link), ...(bridge !== null && { bridge }) })),
+  groups,
+  bundles,
+  ...(isPartial && { partial: true }),
+});
 
 /** How far the earlier pages came. */
 interface Position {

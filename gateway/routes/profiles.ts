@@ -12,6 +12,7 @@ import { PAGE_BYTES_MAX } from "../../commands/read-event.js";
 import { openMemberships, type Memberships } from "../../commands/audiences/memberships.js";
 import type { Caller, Services } from "../../commands/services.js";
 import { waitUntilFolded } from "../../commands/wait-until-folded.js";
+import { AppError } from "../../core/errors.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { showInstant } from "../../core/event/time.js";
 import type { EventId, Uid } from "../../core/ids.js";
@@ -26,10 +27,12 @@ import { EVENT, showEvent, showEvents } from "./events.js";
 const LOOKUP_MAX = 100;
 
 const SCALAR = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
+/** What a trait says. */
+export const TRAIT_VALUE = Type.Union([SCALAR, Type.Array(SCALAR)]);
 export const PROFILE = {
   profile_id: UUID,
   identifiers: Type.Array(SHOWN_IDENTIFIER),
-  traits: Type.Record(Type.String(), Type.Union([SCALAR, Type.Array(SCALAR)])),
+  traits: Type.Record(Type.String(), TRAIT_VALUE),
   audiences: Type.Array(record({ audience_id: UUID, name: Type.String() })),
   first_seen: nullable(TIME),
   last_seen: nullable(TIME),
@@ -37,6 +40,11 @@ export const PROFILE = {
   shared_identifiers: Type.Optional(Type.Array(SHOWN_IDENTIFIER)),
   partial: Type.Optional(Type.Literal(true)),
 };
+
+function nothingAsked(): AppError {
+  const message = "is required, or profile_ids";
+  return new AppError("validation_failed", `identifiers: ${message}.`, { errors: [{ path: "identifiers", message }] });
+}
 
 export function profileRoutes(services: Services): readonly Route[] {
   const { identity, events } = services;
@@ -48,26 +56,46 @@ export function profileRoutes(services: Services): readonly Route[] {
       path: "/v1/profiles/lookup",
       operationId: "lookUpProfiles",
       tag: "Read",
-      summary: "The profiles of identifiers; creates nothing",
+      summary: "The profiles of identifiers or of ids; creates nothing",
       description: "`wait` waits up to so many seconds until all of them are known and their events are folded.",
       example: { after: ["collect"], query: { wait: 5 }, body: { identifiers: [EMAIL] } },
       access,
       query: { wait: WAIT },
-      body: record({ identifiers: Type.Array(IDENTIFIER, { minItems: 1, maxItems: LOOKUP_MAX }) }),
+      body: record({
+        identifiers: Type.Optional(Type.Array(IDENTIFIER, { minItems: 1, maxItems: LOOKUP_MAX })),
+        profile_ids: Type.Optional(Type.Array(UUID, { minItems: 1, maxItems: LOOKUP_MAX })),
+      }),
       isRead: true,
       responses: {
         200: record({
-          profiles: Type.Array(record({ ...PROFILE, matched: Type.Array(SHOWN_IDENTIFIER) })),
+          profiles: Type.Array(
+            record({ ...PROFILE, matched: Type.Array(SHOWN_IDENTIFIER), matched_ids: Type.Optional(Type.Array(UUID)) }),
+          ),
           unknown: Type.Array(SHOWN_IDENTIFIER),
+          unknown_ids: Type.Optional(Type.Array(UUID)),
         }),
       },
       handle: async ({ workspace, now, body, query, takeBytes }) => {
-        await waitUntilFolded(services, workspace, body.identifiers, query.wait);
-        const { profiles, unknown } = await lookUpProfiles(services, workspace, body.identifiers, takeBytes);
+        const { identifiers = [], profile_ids: ids } = body;
+        if (identifiers.length === 0 && ids === undefined) throw nothingAsked();
+        await waitUntilFolded(services, workspace, identifiers, query.wait);
+        // An id is the uid of an identifier, and names the profile that it is in now.
+        const named = await identity.identifiersOf(workspace, [...new Set(ids)] as Uid[]);
+        const idOf = new Map([...named].map(([uid, identifier]) => [identifier, uid as string]));
+        const asked = [...idOf.keys()];
+        const { profiles, unknown } = await lookUpProfiles(services, workspace, identifiers, takeBytes, asked);
         const shown = await showProfiles(services, { workspace, now }, profiles);
+        const known = new Set(profiles.flatMap(({ matched }) => matched.map((one) => idOf.get(one))));
         return reply(200, {
-          profiles: shown.map((profile, i) => Object.assign(profile, { matched: profiles[i]!.matched })),
+          profiles: shown.map((profile, i) => {
+            const { matched } = profiles[i]!;
+            return Object.assign(profile, {
+              matched: matched.filter((one) => !idOf.has(one)),
+              ...(ids !== undefined && { matched_ids: matched.flatMap((one) => idOf.get(one) ?? []) }),
+            });
+          }),
           unknown,
+          ...(ids !== undefined && { unknown_ids: [...new Set(ids)].filter((one) => !known.has(one)) }),
         });
       },
     }),
@@ -142,7 +170,7 @@ export function profileRoutes(services: Services): readonly Route[] {
 
 /** Profiles as answers show them, each with the audiences that it is in by what was read of it. */
 export async function showProfiles(
-  services: Pick<Services, "audiences" | "events">,
+  services: Pick<Services, "audiences" | "events" | "tallies">,
   { workspace, now }: Pick<Caller, "workspace" | "now">,
   profiles: readonly Profile[],
 ) {

@@ -9,7 +9,7 @@ import { nullable, record, TIME, UUID } from "./fields.js";
 /** Records that several routes answer, each with its schema. */
 
 /** The names of a union, written as a record, so that a missing one does not compile. */
-const namesOf = <Name extends string>(names: Readonly<Record<Name, true>>) => Object.keys(names) as Name[];
+export const namesOf = <Name extends string>(names: Readonly<Record<Name, true>>) => Object.keys(names) as Name[];
 
 /** As it is stored; the value may be anything that a caller sent. */
 export const SHOWN_IDENTIFIER = record({ namespace: Type.String(), value: Type.String() });

@@ -7,7 +7,7 @@ import type { BytesInFlight } from "../http/bytes-in-flight.js";
 import type { Traced } from "../http/meter.js";
 import type { Stopping } from "../http/stopping.js";
 import type { EnterTurn } from "../http/workspace-turns.js";
-import type { Context, Lines, Reply, Route } from "../route.js";
+import type { Context, Lines, Route } from "../route.js";
 import { sendLines, type Sent } from "./send.js";
 import type { TakeSlot } from "./slots.js";
 
@@ -29,7 +29,7 @@ const STREAM_BYTES = 2 * 1_048_576;
 /** The last stage of a route that answers lines. */
 export function answerLines(deps: LineDeps, route: Route): RequestHandler {
   const { bytesInFlight, takeSlot, traced } = deps;
-  const handle = (request: Request, context: Context): Promise<Reply | Lines> =>
+  const handle = (request: Request, context: Context): ReturnType<Route["handle"]> =>
     traced === null ? route.handle(context) : traced(route, request.headers, () => route.handle(context));
   return async (request, response) => {
     const context = contextOf(response);

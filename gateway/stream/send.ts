@@ -63,7 +63,8 @@ export async function sendLines({ request, response, lines, turn, isStopping }: 
   }
 
   const isGzip = request.acceptsEncodings(["gzip", "identity"]) === "gzip";
-  if (!response.destroyed) response.writeHead(200, headOf(isGzip));
+  // At once: what fails before gzip gives its first bytes would otherwise end the connection without any answer.
+  if (!response.destroyed) response.writeHead(200, headOf(isGzip)).flushHeaders();
   if (request.method === "HEAD") {
     await parts.return?.();
     response.end();

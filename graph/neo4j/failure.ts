@@ -39,6 +39,8 @@ export function ofDriver(error: unknown): unknown {
 export const changedMeanwhile = (): Error =>
   new neo4j.Neo4jError("The profile changed meanwhile.", "Neo.TransientError.Transaction.Outdated", "", "");
 
+export const isTooLong = (error: unknown): boolean => TOO_LONG.test(codeOf(error));
+
 /** Something that must be unique exists already. */
 export const isConstraint = (error: unknown): boolean =>
   codeOf(error) === "Neo.ClientError.Schema.ConstraintValidationFailed";

@@ -1,18 +1,21 @@
-import { AppError } from "../../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Change, ProfileRef } from "../../core/identity/model.js";
+import type { WalkedProfile } from "../../core/identity/pages.js";
 import type { TombOf } from "../../core/identity/tombstone.js";
 import { createHiddenKeys } from "../rules/hidden-keys.js";
 import type { Place, GraphCopying } from "../../core/ports/copying.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createDeadline } from "../scheduling/deadline.js";
+import { HOME, requireAddresses } from "./spread/directory.js";
 import { createNeo4jCopying } from "./copy/copy.js";
 import { createNeo4jPlace } from "./copy/place.js";
 import { createTidying } from "./staging.js";
 import { type Client, type ClientOptions, type Parameters, type Row, readLocked } from "./client.js";
 import { createErasures } from "./erasure/erasures.js";
 import { shown, underWay } from "./erasure/tombstones.js";
+import { createGate } from "../scheduling/gate.js";
 import { openClient } from "./open.js";
+import { createMovements } from "./movements/movements.js";
 import { createNewKeyGuess, createRepeats } from "./repeats.js";
 import { createProfileReads, createRecords } from "./pages.js";
 import { createLook, createRead } from "./read.js";
@@ -30,7 +33,9 @@ export type Neo4jGraph = IdentityGraph & { readonly copying: GraphCopying; reado
  * `ConfigError` that names `NEO4J_URL`, `NEO4J_USER` or `NEO4J_PASSWORD`.
  */
 export async function openNeo4jGraph(options: ClientOptions & Pick<GraphOptions, "tombOf">): Promise<Neo4jGraph> {
-  return createNeo4jGraph(await openClient(options), { name: options.url, tombOf: options.tombOf });
+  const client = await openClient(options);
+  await requireAddresses(client, [HOME]);
+  return createNeo4jGraph(client, { name: options.url, tombOf: options.tombOf });
 }
 
 export interface GraphOptions extends UpdateOptions {
@@ -52,13 +57,14 @@ export function createNeo4jGraph(client: Client, options: GraphOptions): Neo4jGr
   const resolve = createResolve(client);
   const reads = { ...createProfileReads(client), ...createRecords(client) };
   const erasures = createErasures(client, tombOf);
+  const movements = createMovements(client);
   const hidden = createHidden(client, tombOf);
   const { tidyAfterMs = 100, movesMax = PART_ROWS, locks = true } = options;
   const max = Math.min(TIDY_ROWS, Math.max(movesMax, 1));
   const tidying = createTidying(client, { max, pauseMs: tidyAfterMs });
   const update = createUpdate({ client, newKeys, tidying, movesMax, locks, names, erased: new Set() });
   const promptly = createDeadline(READY_MS, "The identity graph did not answer in time.");
-  const { whileOpen, close } = createGate(client);
+  const { whileOpen, close } = createGate(() => client.close());
   tidying.tidyAll();
 
   return {
@@ -67,6 +73,11 @@ export function createNeo4jGraph(client: Client, options: GraphOptions): Neo4jGr
     repeats: (workspace, sets) => whileOpen(() => repeats(workspace, sets)),
     update: (...asked) => whileOpen(() => update(...asked)),
     resolve: (workspace, profileId) => whileOpen(() => resolve(workspace, profileId)),
+    resolveAll: (workspace, profileIds, membersMax) =>
+      whileOpen(() => {
+        const profiles = { resolve, members: reads.members };
+        return Promise.all(profileIds.map((profileId) => resolveWhole(profiles, workspace, profileId, membersMax)));
+      }),
     walk: (workspace, page) => whileOpen(() => reads.walk(workspace, page)),
     members: (workspace, profileId, page) => whileOpen(() => reads.members(workspace, profileId, page)),
     links: (workspace, profileId, page) => whileOpen(() => reads.links(workspace, profileId, page)),
@@ -104,6 +115,9 @@ export function createNeo4jGraph(client: Client, options: GraphOptions): Neo4jGr
     livingUids: (...asked) => whileOpen(() => erasures.livingUids(...asked)),
     buried: (...asked) => whileOpen(() => erasures.buried(...asked)),
     restoreErasure: (...asked) => whileOpen(() => erasures.restoreErasure(...asked)),
+    watch: (workspace) => whileOpen(() => movements.watch(workspace)),
+    moved: (...asked) => whileOpen(() => movements.moved(...asked)),
+    clearMoved: (...asked) => whileOpen(() => movements.clearMoved(...asked)),
     close,
     copying: createNeo4jCopying(client),
     place: createNeo4jPlace(client, options.name ?? "Neo4j"),
@@ -147,27 +161,20 @@ function createResolve(client: Client): IdentityGraph["resolve"] {
   };
 }
 
+async function resolveWhole(
+  { resolve, members: membersOf }: Pick<IdentityGraph, "resolve" | "members">,
+  workspace: WorkspaceId,
+  id: ProfileId,
+  membersMax: number,
+): Promise<WalkedProfile | null> {
+  const found = await resolve(workspace, id);
+  if (found === null || found.size > membersMax) return found && { ...found, members: null };
+  const members = await membersOf(workspace, found.profileId, { limit: membersMax, after: null });
+  // It merged meanwhile, or was taken apart.
+  return { ...found, members: members.length === found.size ? members : null };
+}
+
 const profileRows = ([row]: readonly Row[]): readonly ProfileRow[] => row![0] as readonly ProfileRow[];
 
 const profileOf = ([, , profileId, size]: ProfileRow): ProfileRef | null =>
   profileId === null || size === null ? null : { profileId, size };
-
-/** Lets running calls end before the connections close, and lets no new ones in. */
-function createGate(client: Client) {
-  let closing: Promise<void> | null = null;
-  let underWay = 0;
-  let onIdle: (() => void) | null = null;
-
-  const whileOpen = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (closing !== null) throw new AppError("unavailable", "The identity graph is closed.");
-    underWay += 1;
-    try {
-      return await work();
-    } finally {
-      underWay -= 1;
-      if (underWay === 0) onIdle?.();
-    }
-  };
-  const idle = (): Promise<void> => (underWay === 0 ? Promise.resolve() : new Promise((resolve) => (onIdle = resolve)));
-  return { whileOpen, close: () => (closing ??= idle().then(() => client.close())) };
-}

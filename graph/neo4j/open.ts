@@ -13,7 +13,7 @@ import {
   whole,
   writeOnce,
 } from "./client.js";
-import { codeOf, failureOf, ofDriver } from "./failure.js";
+import { codeOf, failureOf, isTooLong, ofDriver } from "./failure.js";
 import * as hot from "./cypher/writes.js";
 import { AWAIT_SCHEMA, FORMAT, FORMAT_CONSTRAINT, SCHEMA, TAKE_FORMAT } from "./cypher/writes.js";
 import type { WorkspaceId } from "../../core/ids.js";
@@ -27,6 +27,8 @@ import * as undo from "./cypher/undo.js";
 /** For the whole start: long enough for the indexes of an empty database, short enough for a person to wait. */
 const OPEN_MS = 9_500;
 
+const LATE = "NEO4J_URL: the server there did not answer in time";
+
 /** A server that has just started may need seconds to plan; what is not planned by then is planned after the start. */
 const READY_MS = 12_500;
 
@@ -38,7 +40,7 @@ export async function openClient(options: ClientOptions, format = FORMAT): Promi
   try {
     const late = sleep(OPEN_MS, "late" as const, { signal: tooLate.signal, ref: false });
     const outcome = await Promise.race([prepare(driver, format), late]);
-    if (outcome === "late") throw new ConfigError("NEO4J_URL: the server there did not answer in time");
+    if (outcome === "late") throw new ConfigError(LATE);
   } catch (error) {
     driver.close().catch(() => undefined);
     throw error instanceof ConfigError ? error : explained(ofDriver(error), options);
@@ -100,6 +102,7 @@ function explained(error: unknown, { url, user }: ClientOptions): unknown {
     return new ConfigError(`NEO4J_USER: user ${JSON.stringify(user)} may not do what is needed (${code})`);
   if (!code.startsWith("Neo."))
     return new ConfigError(`NEO4J_URL: no Neo4j server answers at ${new URL(url).host} by Bolt`);
+  if (isTooLong(error)) return new ConfigError(LATE);
   return new ConfigError(`NEO4J_URL: the server is there but cannot be used (${code})`);
 }
 

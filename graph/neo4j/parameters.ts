@@ -9,10 +9,12 @@ import {
   type Plan,
   type Summary,
 } from "../../core/identity/model.js";
+import { movementsOf } from "../rules/movements.js";
 import { EMPTY_SNAPSHOT } from "../rules/working-state.js";
 import type { Move } from "./staging.js";
 import { changeParameters, sourceOf } from "./changes.js";
 import { whole, type Parameters } from "./client.js";
+import { movedParameters } from "./movements/movements.js";
 import { linkKey } from "./snapshot.js";
 
 /** The parameter `$q` of the writing statement. */
@@ -36,6 +38,7 @@ export function writeParameters(ws: WorkspaceId, plan: Plan, snapshot: Snapshot,
       .flatMap(({ profileId, members }) => members.map((one) => ({ profile: profileId, ...memberOf(one) }))),
     links: plan.links.map(linkOf),
     changes: plan.changes.map((change) => changeParameters(ws, change, uidOf)),
+    moved: movedParameters(movementsOf(plan, snapshot)),
   };
 }
 

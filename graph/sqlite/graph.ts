@@ -4,7 +4,7 @@ import { AppError } from "../../core/errors.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { repeatIn } from "../rules/repeats.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import type { Change } from "../../core/identity/model.js";
+import type { Change, Repeat } from "../../core/identity/model.js";
 import type { TombOf } from "../../core/identity/tombstone.js";
 import { createHiddenKeys } from "../rules/hidden-keys.js";
 import { prepareBorder } from "./border.js";
@@ -13,6 +13,7 @@ import { createHiding } from "./erasure/hiding.js";
 import { prepareRecords } from "./erasure/records.js";
 import { prepareTombstones } from "./erasure/tombstones.js";
 import { createChangeList, prepareFindChange } from "./changes.js";
+import { createMovements, prepareMovements } from "./movements/movements.js";
 import { createHistory } from "./history.js";
 import { createChangeTraces, createLinks } from "./links.js";
 import { prepareLook } from "./snapshot.js";
@@ -32,7 +33,8 @@ export function createSqliteGraph({ database, tombOf }: SqliteGraphDeps): Identi
   const hiding = createHiding(erasures.records, erasures.tombstones);
   const look = prepareLook(database, { erasures, hiddenKeys });
   const borderOf = prepareBorder(database);
-  const writePlan = preparePlanWriter(database, { hiding, hiddenKeys, tombOf });
+  const movements = prepareMovements(database);
+  const writePlan = preparePlanWriter(database, { hiding, hiddenKeys, tombOf, movements });
   const findChange = prepareFindChange(database);
   let closed = false;
 
@@ -61,11 +63,21 @@ export function createSqliteGraph({ database, tombOf }: SqliteGraphDeps): Identi
       if (closed) throw closedError();
       return database.readTogether(() => look(workspace, want));
     },
-    repeats: async (workspace, sets) => {
+    repeats: async (workspace, sets, { untilNone = false } = {}) => {
       if (closed) throw closedError();
       return database.readTogether(() => {
-        const snapshot = look(workspace, readSetOfAll(sets.map(readSetOf)));
-        return sets.map((keys) => repeatIn(snapshot, keys));
+        const answers: (Repeat | null)[] = [];
+        for (
+          let size = untilNone ? LOOKED_AT_FIRST : sets.length;
+          answers.length < sets.length;
+          size *= LOOKED_AT_FIRST
+        ) {
+          const some = sets.slice(answers.length, answers.length + size);
+          const snapshot = look(workspace, readSetOfAll(some.map(readSetOf)));
+          for (const keys of some) answers.push(repeatIn(snapshot, keys));
+          if (untilNone && answers.includes(null)) break;
+        }
+        return answers;
       });
     },
     update: (workspace, want, decide, turn = atOnce) =>
@@ -85,6 +97,7 @@ export function createSqliteGraph({ database, tombOf }: SqliteGraphDeps): Identi
     ...createChangeTraces(database, read),
     ...createForbiddenPairReads(database, read),
     ...createErasures({ database, ...erasures, tombOf, read, write }),
+    ...createMovements(database, movements, { read, write }),
     findChange: (workspace, changeId) =>
       read(() => {
         const change = findChange(workspace, changeId);
@@ -100,5 +113,8 @@ export function createSqliteGraph({ database, tombOf }: SqliteGraphDeps): Identi
     },
   };
 }
+
+/** Of many sets; then as many times so many, so that few are looked at in vain. */
+const LOOKED_AT_FIRST = 4;
 
 const closedError = (): AppError => new AppError("unavailable", "The identity graph is closed.");

@@ -5,7 +5,7 @@ import type { ForbiddenPair, Member, ProfileRef } from "../../core/identity/mode
 import type { WalkedProfile } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { changeIdOf, keyOf, keyPrefix } from "./encoding.js";
-import { type Read, eachInTurns, inTurns } from "./pages.js";
+import { type Read, eachInTurns, inTurns, nextTurn, ROWS_PER_TURN } from "./pages.js";
 
 /** A profile with the row of its component. */
 export interface Profile extends ProfileRef {
@@ -28,11 +28,15 @@ export function prepareFindProfile(database: Database): FindProfile {
 export function createProfileReads(
   database: Database,
   read: Read,
-): Pick<IdentityGraph, "resolve" | "walk" | "members" | "sharedIdentifiers" | "identifiersOf" | "hasIdentifiers"> {
+): Pick<
+  IdentityGraph,
+  "resolve" | "resolveAll" | "walk" | "members" | "sharedIdentifiers" | "identifiersOf" | "hasIdentifiers"
+> {
   const findProfile = prepareFindProfile(database);
   const membersOf = database.prepare(
     "SELECT uid, key, shared FROM identifiers WHERE component = ? AND uid > ? ORDER BY uid LIMIT ?",
   );
+  const resolveAll = prepareResolveAll(database);
   const profilesAfter = database.prepare(
     "SELECT id, profile_id, size FROM components WHERE ws = ? AND profile_id > ? ORDER BY profile_id LIMIT ?",
   );
@@ -54,6 +58,16 @@ export function createProfileReads(
         const profile = findProfile(workspace, uid);
         return profile === null ? null : { profileId: profile.profileId, size: profile.size };
       }),
+    resolveAll: async (workspace, profileIds, membersMax) => {
+      const each = Math.max(1, Math.floor(ROWS_PER_TURN / Math.max(1, membersMax)));
+      const found: (WalkedProfile | null)[] = [];
+      while (found.length < profileIds.length) {
+        if (found.length > 0) await nextTurn();
+        const some = profileIds.slice(found.length, found.length + each);
+        found.push(...(await read(() => resolveAll(workspace, some, membersMax))));
+      }
+      return found;
+    },
     walk: (workspace, { limit, after, membersMax }) =>
       inTurns(
         read,
@@ -94,6 +108,46 @@ export function createProfileReads(
       }),
   };
 }
+
+type FoundProfile = readonly [n: number, ProfileId, size: number, members: readonly FoundMember[]];
+type FoundMember = readonly [uid: Uid | null, keyHex: string, isShared: 0 | 1];
+
+/** One text for all of them: the driver takes longer to hand out a row than SQLite to find it. */
+function prepareResolveAll(database: Database) {
+  const find = database.prepare(
+    `SELECT '[' || group_concat(found) || ']' FROM (
+       SELECT json_array(asked.key, c.profile_id, c.size,
+         json_group_array(json_array(m.uid, hex(m.key), m.shared IS NOT NULL))) AS found
+       FROM json_each(?) AS asked CROSS JOIN identifiers i ON i.uid = asked.value
+         CROSS JOIN components c ON c.id = i.component AND c.ws = ?
+         LEFT JOIN identifiers m ON m.component = c.id AND c.size <= ?
+       GROUP BY asked.key)`,
+  );
+  return (
+    workspace: WorkspaceId,
+    profileIds: readonly ProfileId[],
+    membersMax: number,
+  ): readonly (WalkedProfile | null)[] => {
+    const text = find.get([JSON.stringify(profileIds), workspace, membersMax])?.[0] as string | null;
+    const rows = JSON.parse(text ?? "[]") as readonly FoundProfile[];
+    const byPosition = new Map(rows.map((row) => [row[0], row]));
+    return profileIds.map((_, n): WalkedProfile | null => {
+      const row = byPosition.get(n);
+      return row === undefined ? null : { profileId: row[1], size: row[2], members: membersOfFound(row, membersMax) };
+    });
+  };
+}
+
+const membersOfFound = ([, , size, members]: FoundProfile, membersMax: number): readonly Member[] | null =>
+  size > membersMax
+    ? null
+    : members
+        .map(([uid, hex, isShared]): Member => ({
+          uid: uid!,
+          identifier: identifierOf(keyOf(Buffer.from(hex, "hex"))),
+          isShared: isShared === 1,
+        }))
+        .toSorted((a, b) => (a.uid < b.uid ? -1 : 1));
 
 type ProfileRow = readonly [component: number, ProfileId, size: number];
 

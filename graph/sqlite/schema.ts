@@ -15,10 +15,12 @@ import type { Tables } from "../../core/database.js";
  * however many they are. Then it is taken apart. A member that comes back meanwhile loses its key to its successor. `returned` is 1 for
  * an identifier that was erased before. `tombstones` are what is left: the HMAC of the key (`tomb`) and the uid, null for one that was in
  * no profile. `mentions` finds records of changes that name an identifier which did not exist then, or that they are not about.
+ *
+ * A step of a workspace in `watched` leaves in `moved` the ids of the profiles whose identifiers it changed.
  */
 export const GRAPH_TABLES: Tables = {
   part: "graph",
-  format: 5,
+  format: 6,
   sql: `
   CREATE TABLE components (
     id INTEGER PRIMARY KEY,
@@ -118,6 +120,14 @@ export const GRAPH_TABLES: Tables = {
     tomb TEXT NOT NULL,
     change BLOB NOT NULL,
     PRIMARY KEY (tomb, change)
+  ) WITHOUT ROWID;
+  CREATE TABLE watched (ws TEXT PRIMARY KEY) WITHOUT ROWID;
+  CREATE TABLE moved (
+    ws TEXT NOT NULL,
+    id TEXT NOT NULL,
+    cause TEXT NOT NULL,
+    profiles TEXT NOT NULL,
+    PRIMARY KEY (ws, id)
   ) WITHOUT ROWID
   `,
 };

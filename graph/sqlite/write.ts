@@ -3,6 +3,7 @@ import { identifierKey } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { namesOf } from "../../core/identity/names.js";
 import type { Change, Plan } from "../../core/identity/model.js";
+import { movementsOf } from "../rules/movements.js";
 import { namedKeys } from "../rules/subjects.js";
 import { prepareChangeWriter } from "./changes.js";
 import { prepareComponentWriter } from "./components.js";
@@ -11,6 +12,7 @@ import { prepareInsert } from "./insert.js";
 import { prepareLinkWriter, prepareMarkWriter } from "./write-links.js";
 import { existing, prepareFindLocation, prepareLocations, type Locations } from "./locations.js";
 import { changeBytes, keyBlob, type RowSnapshot, type SealedRow } from "./encoding.js";
+import type { MovementNotes } from "./movements/movements.js";
 import type { Hiding } from "./erasure/hiding.js";
 import { prepareBury } from "./erasure/take-apart.js";
 import type { ErasureId, IdentifierKey } from "../../core/ids.js";
@@ -21,13 +23,14 @@ interface WriterDeps {
   readonly hiding: Pick<Hiding, "written">;
   readonly hiddenKeys: HiddenKeys;
   readonly tombOf: TombOf;
+  readonly movements: Pick<MovementNotes, "write">;
 }
 
 /**
  * Writes a plan, within a transaction that undoes all of it when a part does not fit what stands there. Joins come before splits, so
  * that a plan may take apart what it joined.
  */
-export function preparePlanWriter(database: Database, { hiding, hiddenKeys, tombOf }: WriterDeps) {
+export function preparePlanWriter(database: Database, { hiding, hiddenKeys, tombOf, movements }: WriterDeps) {
   const writeChanges = prepareChangeWriter(database);
   const { joinComponents, raiseForRemovals, splitComponents, raiseRevs } = prepareComponentWriter(database);
   const findLocation = prepareFindLocation(database);
@@ -67,6 +70,7 @@ export function preparePlanWriter(database: Database, { hiding, hiddenKeys, tomb
     writeMarks(workspace, plan, locations, changes);
     writeSubjects(plan.changes, (change) => namedKeys(workspace, change).flatMap((key) => locations.find(key) ?? []));
     writeMentions(workspace, plan.changes, locations);
+    movements.write(workspace, () => movementsOf(plan, snapshot));
   };
 }
 

@@ -13,7 +13,7 @@ const WORSE_MAX = 0.05;
 const TARGETS: ReadonlySet<TargetName> = new Set(["service", "pausedService"]);
 
 /** Differences in parts: 0.05 is five percent more. */
-interface Difference {
+export interface Difference {
   readonly median: number;
   readonly low: number;
   readonly high: number;
@@ -66,11 +66,14 @@ interface AgainstOptions {
 export async function benchAgainst({ folder, seconds, rounds, choose, tell }: AgainstOptions) {
   const sides: Side[] = [];
   try {
-    for (const [name, base] of [["this"], ["other", benchOf(folder)]] as const) {
+    for (const [name, build] of [
+      ["this", {}],
+      ["other", { base: benchOf(folder) }],
+    ] as const) {
       const workloads = choose(createWorkloads().filter(({ target }) => TARGETS.has(target)));
       const names = workloads.map(({ target }) => target);
       const samples = new Map<string, Sample[]>(workloads.map((workload) => [workload.name, []]));
-      sides.push({ name, workloads, children: await startTargets(names, base), samples });
+      sides.push({ name, workloads, children: await startTargets(names, build), samples });
     }
     for (let round = 0; round <= rounds; round += 1) {
       // Who comes first changes: the second finds the machine warmer.
@@ -113,8 +116,8 @@ function rowOf(name: string, [own, other]: readonly Side[]): AgainstRow {
   return { name, cpu, perSecond: difference("operationsPerSecond"), isWorse: isWorse(cpu) };
 }
 
-const percent = (part: number): string => `${part < 0 ? "" : "+"}${(100 * part).toFixed(1)} %`;
-const interval = ({ low, high }: Difference): string => `${percent(low)} .. ${percent(high)}`;
+export const percent = (part: number): string => `${part < 0 ? "" : "+"}${(100 * part).toFixed(1)} %`;
+export const intervalOf = ({ low, high }: Difference): string => `${percent(low)} .. ${percent(high)}`;
 
 export const againstTable = (rows: readonly AgainstRow[]): string =>
   tableOf(
@@ -122,9 +125,9 @@ export const againstTable = (rows: readonly AgainstRow[]): string =>
     rows.map(({ name, cpu, perSecond, isWorse: worse }) => [
       name,
       percent(cpu.median),
-      interval(cpu),
+      intervalOf(cpu),
       worse ? "WORSE" : "ok",
       percent(perSecond.median),
-      interval(perSecond),
+      intervalOf(perSecond),
     ]),
   );

@@ -41,6 +41,23 @@ export const SUMMING_SCHEMA = {
   },
 };
 
+const AUDIENCES = 20;
+const ordered = (more: object) => ({ $events: { schema_id: SCHEMA_ID, ...more } });
+const WINDOWS = [
+  ordered({ within: "7d" }),
+  ordered({ within: "30d", at_least: 3 }),
+  { $not: ordered({ within: "1d", sum: "visits", is: { $gte: 200 } }) },
+];
+/** The rules of twenty audiences, three of them over a time that goes on by itself. */
+export const RULES: readonly object[] = [
+  ...WINDOWS,
+  ...Array.from({ length: AUDIENCES - WINDOWS.length }, (_, n) => ({
+    "traits.city": { $in: [`City ${10 + n}`, `City ${30 + n}`] },
+    "traits.visits": { $gte: 10 + 2 * n },
+    ...(n % 3 === 0 && { "traits.plan": "paid" }),
+  })),
+];
+
 const ITEM_BYTES = 80;
 const item = (number: number) => ({
   sku: `SKU-${1_000 + number}`,

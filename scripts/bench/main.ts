@@ -1,21 +1,28 @@
 import { parseArgs } from "node:util";
 import { againstTable, benchAgainst, ROUNDS_MIN } from "./against.js";
+import { benchAudiences } from "./audiences/bench.js";
 import { benchIdentity } from "./identity/bench.js";
 import { openNeo4jPlace } from "./identity/neo4j-place.js";
 import { openSqlitePlace } from "./identity/sqlite-place.js";
+import { insideTable, lookInside, statementsOf } from "./inside/inside.js";
 import { measure, type Sample } from "./measure.js";
 import { benchMillion } from "./million/bench.js";
 import { summarize, table } from "./report.js";
 import { benchGraph } from "./servers/graph.js";
+import { benchScale } from "./scale/bench.js";
+import type { Settings } from "../shared/grounds.js";
 import { closeAll, startTargets } from "./targets.js";
+import { benchWatched } from "./watched.js";
 import { createServerWorkloads, createWorkloads, type Workload } from "./workloads.js";
 
 const HELP = `npm run bench -- [options]
   --seconds N      length of a measured window (1)
-  --rounds N       rounds; the medians count (4; with --against 12, at least 6)
+  --rounds N       rounds; the medians count (4; with --against and --watched 12, at least 6)
   --only TEXT      only workloads whose name contains it, and what they are compared with; repeatable
   --servers        on the servers that RABBITMQ_URL, MONGODB_URL and NEO4J_URL name:
-                   npm run servers -- with -- npm run bench -- --servers; --only graph: the graph's port alone
+                   npm run servers -- with -- npm run bench -- --servers; --only graph: the graph's port alone;
+                   --only folded: a gateway and a worker until the event is folded, CPU by process and documents that MongoDB looked at
+  --scale          only that, with 1, 2 and 3 gateways and as many workers
   --identity       only this, which takes minutes: how the cost of merges and splits grows, beside merges in a fixed direction;
                    embedded, or with --servers on Neo4j
   --against DIR    only this: CPU and rate beside those of the build in DIR, in windows that alternate, and the median of the
@@ -23,6 +30,11 @@ const HELP = `npm run bench -- [options]
   --million        only this: lists, searches, a profile of many events and exports over 1,000,000 profiles on the embedded store, which
                    takes minutes to make; --profiles N (and as many events of one of them): fewer; --data DIR: keeps them there, and
                    asks those that are there already
+  --audiences      only this: 20 audiences over 1,000,000 profiles on the embedded store: their build, the feed under load, and a tenth
+                   of all leaving one within a minute; --profiles N, --data DIR as above (a folder of its own)
+  --watched        only this: CPU of the embedded service for 2,000 events a second while ten watch them live, beside nobody who watches, in
+                   windows that alternate, with the interval of 95 %; fails as --against does (12 rounds)
+  --statements     below the figures of what an operation does inside the service: how often it runs each statement
   --no-fail        exit code 0 also when a budget is missed
 To see where the time goes: node --cpu-prof --cpu-prof-dir=DIR dist/scripts/bench/main.js keeps a CPU profile of each process.
 `;
@@ -40,28 +52,38 @@ function readOptions() {
       against: { type: "string" },
       only: { type: "string", multiple: true, default: [] },
       servers: { type: "boolean", default: false },
+      scale: { type: "boolean", default: false },
       identity: { type: "boolean", default: false },
       million: { type: "boolean", default: false },
+      audiences: { type: "boolean", default: false },
+      watched: { type: "boolean", default: false },
       profiles: { type: "string", default: "1000000" },
       data: { type: "string" },
+      statements: { type: "boolean", default: false },
       "no-fail": { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return null;
-  const { only, against, servers: onServers, identity: isIdentity, million: isMillion } = values;
+  const { only, against, statements, identity: isIdentity, million: isMillion } = values;
+  const { servers: onServers, scale: isScale } = values;
   const profiles = Number(values.profiles);
   if (!Number.isSafeInteger(profiles) || profiles % PROFILES_EACH !== 0 || profiles === 0)
     throw new Error(`--profiles must be a multiple of ${PROFILES_EACH}`);
   const seconds = Number(values.seconds);
-  const rounds = Number(values.rounds ?? (against === undefined ? 4 : 12));
-  const roundsMin = against === undefined ? 1 : ROUNDS_MIN;
+  const { watched: isWatched } = values;
+  const hasIntervals = against !== undefined || isWatched;
+  const rounds = Number(values.rounds ?? (hasIntervals ? 12 : 4));
+  const roundsMin = hasIntervals ? ROUNDS_MIN : 1;
   if (!(seconds > 0) || !Number.isSafeInteger(rounds) || rounds < roundsMin)
     throw new Error(`--seconds must be above 0 and --rounds a whole number from ${roundsMin}`);
   if (against !== undefined && (onServers || isIdentity))
     throw new Error("--against goes with --seconds, --rounds, --only and --no-fail");
   const million = isMillion ? { people: profiles, busyEvents: profiles, folder: values.data ?? null } : null;
-  return { seconds, rounds, only, mayFail: !values["no-fail"], onServers, isIdentity, against, million };
+  const audiences = values.audiences ? { people: profiles, folder: values.data ?? null } : null;
+  const mayFail = !values["no-fail"];
+  const kinds = { onServers, isScale, isIdentity, isWatched };
+  return { seconds, rounds, only, statements, mayFail, ...kinds, against, million, audiences };
 }
 
 const tell = (line: string): void => console.log(line);
@@ -75,7 +97,7 @@ function choose(workloads: readonly Workload[], only: readonly string[]): readon
 }
 
 /** True when every budget holds, as for each bench below. */
-async function bench({ onServers, only, rounds, seconds }: Options): Promise<boolean> {
+async function bench({ onServers, only, rounds, seconds, statements }: Options): Promise<boolean> {
   const workloads = choose(onServers ? createServerWorkloads() : createWorkloads(), only);
   const samples = new Map<string, Sample[]>(workloads.map(({ name }) => [name, []]));
   const children = await startTargets(workloads.map(({ target }) => target));
@@ -94,16 +116,28 @@ async function bench({ onServers, only, rounds, seconds }: Options): Promise<boo
   }
   const rows = summarize(workloads, samples);
   tell(`\n${table(rows)}`);
+  if (!onServers) {
+    const inside = await lookInside(workloads, seconds);
+    if (inside.length > 0) tell(`\n${insideTable(inside)}`);
+    if (statements) for (const line of statementsOf(inside)) tell(line);
+  }
   return rows.every(({ isMissed }) => !isMissed);
 }
 
 /** The identity graph at its port, on a graph that is nearly empty: before the workloads over HTTP fill it. */
 async function benchServers(options: Options): Promise<boolean> {
   const { only } = options;
+  if (only.length === 1 && only[0] === "folded") return benchFolded(options, [1]);
   const isGraphMet =
     (only.length > 0 && !only.includes("graph")) || (await benchGraph({ ...neo4j(), ...options }, tell));
   const isOnlyGraph = only.length === 1 && only[0] === "graph";
   return (isOnlyGraph || (await bench(options))) && isGraphMet;
+}
+
+/** Without budgets: the servers share the machine. */
+async function benchFolded({ rounds, seconds }: Options, sizes: readonly number[]): Promise<boolean> {
+  await benchScale({ servers: process.env as Settings, sizes, rounds, seconds }, tell);
+  return true;
 }
 
 const neo4j = () => ({
@@ -128,16 +162,24 @@ async function benchBuilds({ against, only, seconds, rounds }: Options): Promise
   return rows.every(({ isWorse }) => !isWorse);
 }
 
-const benchOf = ({ isIdentity, onServers, against, million }: Options) =>
-  million !== null
-    ? (options: Options) => benchMillion(options.million!, tell)
-    : against !== undefined
-      ? benchBuilds
-      : isIdentity
-        ? benchMerges
-        : onServers
-          ? benchServers
-          : bench;
+const SIZES = [1, 2, 3];
+
+const benchOf = ({ isIdentity, isScale, isWatched, onServers, against, million, audiences }: Options) =>
+  isWatched
+    ? (options: Options) => benchWatched(options, tell)
+    : isScale
+      ? (options: Options) => benchFolded(options, SIZES)
+      : audiences !== null
+        ? () => benchAudiences(audiences, tell)
+        : million !== null
+          ? () => benchMillion(million, tell)
+          : against !== undefined
+            ? benchBuilds
+            : isIdentity
+              ? benchMerges
+              : onServers
+                ? benchServers
+                : bench;
 
 try {
   const options = readOptions();

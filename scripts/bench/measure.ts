@@ -15,11 +15,17 @@ export interface Sample {
 
 const POLL_MS = 20;
 
-/** Runs one window, after whatever the workload needs to be made first. */
-export async function measure(workload: Workload, children: Children, seconds: number): Promise<Sample> {
+/** Runs one window, after whatever the workload needs to be made first; `begin` is called right before its load. */
+export async function measure(
+  workload: Workload,
+  children: Children,
+  seconds: number,
+  begin: () => Promise<void> = async () => undefined,
+): Promise<Sample> {
   const child = children.get(workload.target)!;
   let before = 0;
   const result = await run(workload, child, seconds, async () => {
+    await begin();
     before = await child.ask("cpu");
   });
   return sampleOf(result, (await child.ask("cpu")) - before);
@@ -40,6 +46,7 @@ async function run(workload: Workload, child: Child, seconds: number, begin: () 
   const result = { ...load, operations: each * load.operations };
   if (workload.drains !== true) return result;
   while ((await child.ask("depth")) > 0) await sleep(POLL_MS);
+  if (workload.rests === true) await child.ask("rest");
   return { ...result, seconds: (performance.now() - startedAt) / 1_000 };
 }
 

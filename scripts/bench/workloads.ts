@@ -19,6 +19,8 @@ export type Workload = {
       readonly operationsPerRequest?: number;
       /** The window ends when the queue is empty. */
       readonly drains?: boolean;
+      /** And when the keeper has looked at all that changed. */
+      readonly rests?: boolean;
     }
   | { readonly rowBytes: number }
 );
@@ -42,6 +44,7 @@ export const createWorkloads = (): readonly Workload[] => [
   ...SIZES.flatMap(yardsticks),
   ...SIZES.flatMap(collects),
   ...SIZES.map(batches("pausedService")),
+  ...SIZES.map(batches("service", "folded")),
   ...identifies({ target: "service", compares: "cpu", baseline: tuned(SMALL) }),
 ];
 
@@ -76,6 +79,16 @@ function collects(bytes: number): readonly Workload[] {
       baseline: foldedOf(bytes),
       budget: 1.05,
     },
+    {
+      ...http,
+      name: `collect until folded and judged by 20 audiences, ${label(bytes)}`,
+      target: "audienceService",
+      drains: true,
+      rests: true,
+      requests: collectRequests(bytes),
+      baseline: foldedOf(bytes),
+      budget: 1.5,
+    },
   ];
 }
 
@@ -90,16 +103,17 @@ function serverCollects(bytes: number): readonly Workload[] {
 }
 
 /** What each event of a batch costs, beside one that is sent alone. */
-function batches(target: TargetName): (bytes: number) => Workload {
+function batches(target: TargetName, until: "the 202" | "folded" = "the 202"): (bytes: number) => Workload {
   return (bytes) => {
     const next = events(bytes);
     const batch = (): string => `{"events":[${Array.from({ length: EVENTS_PER_BATCH }, next).join(",")}]}`;
     return {
-      name: `batch of ${EVENTS_PER_BATCH} until the 202, per event, ${label(bytes)}`,
+      name: `batch of ${EVENTS_PER_BATCH} until ${until}, per event, ${label(bytes)}`,
       target,
       compares: "cpu",
-      baseline: collected(bytes),
+      baseline: until === "folded" ? foldedOf(bytes) : collected(bytes),
       budget: 0.8,
+      drains: until === "folded",
       operationsPerRequest: EVENTS_PER_BATCH,
       requests:
         async ({ key }) =>

@@ -39,7 +39,7 @@ export async function startService(): Promise<Service> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const settings = { ...ground.settings, OPERATOR_KEY, PORT: String(port), PUBLIC_URL: url };
-  const slot = createSlot({ settings, connections: CONNECTIONS, startMs: 0 });
+  const slot = createSlot({ settings: () => settings, connections: CONNECTIONS, startMs: 0 });
   await slot.start();
   const client = openClient(url, CONNECTIONS);
   return {

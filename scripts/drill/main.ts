@@ -1,4 +1,5 @@
 import { runServersRow, SERVERS_ROWS } from "./crash/servers.js";
+import { IMPORT_SERVERS_TABLE, IMPORT_TABLE, runImportRow } from "./crash/import-row.js";
 import { KEEPER_SERVERS_TABLE, KEEPER_TABLE, runKeeperRow } from "./crash/keeper-row.js";
 import { runCrashRow } from "./crash/row.js";
 import { CRASH_TABLE, SERVERS_TABLE } from "./crash/table.js";
@@ -6,6 +7,8 @@ import { each } from "../shared/async.js";
 import { openFolder, openServers } from "../shared/grounds.js";
 import { openHistory } from "./check/history.js";
 import { drillDamage } from "./damage/damage.js";
+import { drillFsync } from "./fsync/fsync.js";
+import { drillMove } from "./moving/moving.js";
 import { drillNeighbours } from "./neighbours/neighbours.js";
 import { HELP, readOptions, type Options } from "./options.js";
 import { soak } from "./soak/soak.js";
@@ -28,9 +31,11 @@ async function drillTable({ instance }: Options): Promise<boolean> {
   const beside = instance === null ? CRASH_TABLE : SERVERS_TABLE;
   const openGround = instance === null ? openFolder : () => openServers(instance);
   const keeper = instance === null ? KEEPER_TABLE : KEEPER_SERVERS_TABLE;
+  const imports = instance === null ? IMPORT_TABLE : IMPORT_SERVERS_TABLE;
   const rows: Row[] = [
     ...beside.map((row) => ({ title: row.title, run: () => runCrashRow(row, openGround) })),
     ...keeper.map((row) => ({ title: row.title, run: () => runKeeperRow(row, openGround) })),
+    ...imports.map((row) => ({ title: row.title, run: () => runImportRow(row, openGround) })),
   ];
   // These end what the others stand on.
   const alone = instance === null ? [] : SERVERS_ROWS;
@@ -97,9 +102,14 @@ try {
     const { neighbours, instance } = options;
     const holds = await drillNeighbours({ ...neighbours, instance, print: (line) => console.log(line) });
     process.exitCode = holds ? 0 : 1;
+  } else if (options.fsync) {
+    process.exitCode = (await drillFsync((line) => console.log(line))) ? 0 : 1;
   } else if (options.soak !== null) {
     const { seed, soak: minutes } = options;
     process.exitCode = (await soak({ minutes, seed, print: (line) => console.log(line) })) ? 0 : 1;
+  } else if (options.moveTo !== null) {
+    const { seed, moveTo: instance } = options;
+    process.exitCode = (await drillMove({ instance, seed, progress })) ? 0 : 1;
   } else if (options.trials !== null) {
     const { trials, seed } = options;
     process.exitCode = (await drillDamage({ trials, seed, progress })) ? 0 : 1;

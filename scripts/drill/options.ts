@@ -14,13 +14,18 @@ Kills the service and checks that nothing acknowledged is lost and nothing is th
     --kills-graph N      of Neo4j (20)
     --kills-processes N  of gateways and workers (40)
     --scale X            multiplies these four
+    --partitions A,B,C   RABBITMQ_PARTITIONS: the kills go on under one number after the other, each start takes the present one (1,4,2)
   --neighbours           kills nothing: one workspace does its worst, one flood after the other, and another is measured
     --seconds S          of each flood (60)
     --floods A,B         only these
   --soak MINUTES         kills nothing: mixed load at 60 % of what the machine can do (Linux, embedded), a line for each minute,
                          and at the end whether memory, open files or p99 grew
+  --fsync                kills nothing: 1,000 requests and 1,000 batches to a service under strace, which must have flushed each event
+                         before the 202 leaves; skipped, and said so, where there is no strace
   --damage               kills nothing: damages the files of a stopped store in random ways, and asks it for everything
     --trials N           damaged copies (2000)
+  --move                 moves 20,000 events of a shop and the people of FEBRL 4 (if they are beside the checkout) to real servers
+                         whose graph is empty, kills the move twice, and compares every answer; with --name
 `;
 
 export interface Options {
@@ -28,6 +33,10 @@ export interface Options {
   readonly soak: number | null;
   /** Of the floods; null: kills. */
   readonly neighbours: { readonly seconds: number; readonly floods: readonly string[] } | null;
+  /** Look at the system calls before each 202, and kill nothing. */
+  readonly fsync: boolean;
+  /** The servers to move to; null: kills. */
+  readonly moveTo: string | null;
   /** Damaged copies; null: kills. */
   readonly trials: number | null;
   readonly seed: number;
@@ -51,11 +60,14 @@ export function readOptions(): Options | null {
       "kills-graph": { type: "string", default: "20" },
       "kills-processes": { type: "string", default: "40" },
       scale: { type: "string", default: "1" },
+      partitions: { type: "string", default: "1,4,2" },
       neighbours: { type: "boolean", default: false },
       seconds: { type: "string", default: "60" },
       floods: { type: "string", default: "" },
       soak: { type: "string" },
+      fsync: { type: "boolean", default: false },
       damage: { type: "boolean", default: false },
+      move: { type: "boolean", default: false },
       trials: { type: "string", default: "2000" },
       help: { type: "boolean", default: false },
     },
@@ -66,7 +78,8 @@ export function readOptions(): Options | null {
   const soak = values.soak === undefined ? null : whole("soak", values.soak, 1);
   const neighbours = values.neighbours ? floodsOf(values.seconds, values.floods) : null;
   const trials = values.damage ? whole("trials", values.trials, 1) : null;
-  const common = { soak, neighbours, trials, seed, hasTable };
+  const moveTo = values.move ? values.name : null;
+  const common = { fsync: values.fsync, soak, neighbours, trials, moveTo, seed, hasTable };
   if (!values.servers)
     return { ...common, instance: null, scene: embeddedScene(seed, whole("kills", values.kills, 1)) };
   const scale = Number(values.scale);
@@ -80,7 +93,8 @@ export function readOptions(): Options | null {
     processes: scaled("kills-processes"),
   };
   if (Object.values(kills).every((count) => count === 0)) throw new Error("there is nothing to kill");
-  return { ...common, instance: values.name, scene: serversScene(seed, kills, values.name) };
+  const partitions = values.partitions.split(",").map((text) => whole("partitions", text, 1));
+  return { ...common, instance: values.name, scene: serversScene(seed, kills, values.name, partitions) };
 }
 
 function floodsOf(seconds: string, floods: string): NonNullable<Options["neighbours"]> {

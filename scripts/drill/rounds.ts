@@ -7,6 +7,9 @@ import { createFindings } from "./check/findings.js";
 import type { History } from "./check/history.js";
 import { startLoad } from "./load/load.js";
 import { createPlan } from "./load/operation.js";
+import { checkFollowers } from "./follow/check.js";
+import { createFollowers, startChanges } from "./follow/followers.js";
+import { startReceiver, type Receiver } from "./follow/receiver.js";
 import { createRandom } from "../shared/random.js";
 import type { Scene } from "./crash/scene.js";
 import { createSite, type Site } from "./process/site.js";
@@ -28,22 +31,27 @@ const SITES = ["one", "two", "three"] as const;
 /** Kills under load so many times, and then checks that every promise was kept. Rejects if something does not come back. */
 export async function runRounds(options: RoundsOptions): Promise<RoundsResult> {
   const target = await options.scene.open(options.scene.clients);
-  const close = (): Promise<void> => {
+  const receiver = await startReceiver();
+  const close = async (): Promise<void> => {
     options.history.keepLog(target.log());
-    return target.close();
+    await target.close();
+    await receiver.close();
   };
-  return andThen(() => runOn(target, options), close);
+  return andThen(() => runOn(target, receiver, options), close);
 }
 
-async function runOn(target: Target, { scene, seed, history, progress }: RoundsOptions) {
+async function runOn(target: Target, receiver: Receiver, { scene, seed, history, progress }: RoundsOptions) {
   const plan = createPlan(createRandom(seed + 1), SITES.length, scene.operationsPerPerson);
   const findings = createFindings();
   await target.start();
   const sites = await createSites(target);
+  const followers = await createFollowers((await target.running()).client, sites, receiver);
+  const changes = startChanges(target, sites, createRandom(seed + 2));
   const load = startLoad({ target, sites, plan, history, findings, pace: scene.pace }, scene.clients);
   const { recovered, victims, atPoint } = await strikeAll(target, scene, progress);
   await untilAcknowledged(history, scene);
   const { interrupted, refused } = await load.finish();
+  const changed = await changes.finish();
   progress("every retry is answered");
   await target.idle();
   const entries = history.entries();
@@ -52,6 +60,9 @@ async function runOn(target: Target, { scene, seed, history, progress }: RoundsO
   const deps = { client, sites, findings, width: scene.checksAtATime };
   const ok = await checkAll(deps, history);
   const unanswered = await checkBatches(deps, history);
+  const told = await checkFollowers({ client, findings, target, receiver }, followers);
+  const again = followers.reduce((sum, { webhookId }) => sum + receiver.heard(webhookId).again, 0);
+  progress(`${changed} changes of audiences; the feeds have ${told} entries, of which ${again} were told again`);
   const [attempted, acknowledged, kills] = [entries.length, acknowledgedIn(history), scene.rounds.flat().length];
   return {
     counters: { attempted, acknowledged, ok, ...findings.counts(), recovered, kills },

@@ -90,14 +90,14 @@ async function send(client: Client, keys: Keys, { operation, target }: Prepared)
 }
 
 /**
- * The document with the ids of what is there in place of those that are only shown, and without `wait`: each call with it takes
+ * The document with the ids of what is there in place of those that are only shown, and without `wait` and `follow`: each call with them takes
  * seconds. What was registered cannot be registered again, so the example of that leaves the id to the service.
  */
 function withExamples(document: Json, prepared: readonly Prepared[]): Json {
   const copy = structuredClone(document) as { readonly paths: Record<string, Record<string, Described>> };
   for (const { operation, params } of prepared) {
     const described = copy.paths[operation.path]![operation.method.toLowerCase()]!;
-    const parameters = (described.parameters ?? []).filter(({ name }) => name !== "wait");
+    const parameters = (described.parameters ?? []).filter(({ name }) => name !== "wait" && name !== "follow");
     for (const parameter of parameters) if (parameter.in === "path") parameter.example = params[parameter.name];
     described.parameters = parameters;
     const example = described.requestBody?.content["application/json"]?.example;

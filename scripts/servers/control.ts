@@ -33,7 +33,12 @@ export async function controlServers(instanceName: string): Promise<Readonly<Rec
       resume: () => void signal(recorded(), "SIGCONT"),
     };
   };
-  return { rabbitmq: control("rabbitmq"), mongodb: control("mongodb"), neo4j: control("neo4j") };
+  return {
+    rabbitmq: control("rabbitmq"),
+    mongodb: control("mongodb"),
+    neo4j: control("neo4j"),
+    "neo4j-second": control("neo4j-second"),
+  };
 }
 
 const notUp = (what: string, instanceName: string): Error =>

@@ -6,12 +6,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Progress } from "./install.js";
 import { isFree, type Instance } from "./instance.js";
 import { mongodb } from "./mongodb.js";
-import { neo4j } from "./neo4j.js";
+import { neo4j, neo4jSecond } from "./neo4j.js";
 import { isAlive, kill, readRecord, signal, startDetached, stop, type Command, type Recorded } from "./process.js";
 import { rabbitmq } from "./rabbitmq.js";
 import type { ServerKind, ServerName } from "./server.js";
 
-export const KINDS: Readonly<Record<ServerName, ServerKind>> = { rabbitmq, mongodb, neo4j };
+export const KINDS: Readonly<Record<ServerName, ServerKind>> = {
+  rabbitmq,
+  mongodb,
+  neo4j,
+  "neo4j-second": neo4jSecond,
+};
 
 const POLL_MS = 50;
 const CONNECT_DEADLINE_MS = 2_000;

@@ -9,7 +9,8 @@ import type { Prepared, ServerKind } from "./server.js";
 
 const DATABASE = "onym";
 const ASK_DEADLINE_MS = 5_000;
-const FILES = ["mongo/pom.xml", "mongo/MongoServerMain.java"];
+const SOURCES = ["mongo/MongoServerMain.java", "mongo/IndexedDatabase.java", "mongo/OrderedIndex.java"];
+const FILES = ["mongo/pom.xml", ...SOURCES];
 
 export const mongodb: ServerKind = {
   name: "mongodb",
@@ -50,8 +51,8 @@ async function prepareImitation({ folder, ports }: Instance, progress: Progress)
 async function build(folder: string): Promise<void> {
   const javac = requireProgram("javac", JAVA_PACKAGES);
   await copyJars("mongo/pom.xml", folder);
-  const source = path.join(SOURCE, "mongo/MongoServerMain.java");
-  await run(javac, ["-cp", path.join(folder, "*"), "-d", path.join(folder, "classes"), source]);
+  const sources = SOURCES.map((file) => path.join(SOURCE, file));
+  await run(javac, ["-cp", path.join(folder, "*"), "-d", path.join(folder, "classes"), ...sources]);
 }
 
 async function ask(instance: Instance): Promise<void> {

@@ -2,7 +2,9 @@ import type { Instance } from "./instance.js";
 import type { Progress } from "./install.js";
 import type { Command } from "./process.js";
 
-export const SERVER_NAMES = ["rabbitmq", "mongodb", "neo4j"] as const;
+export const SERVER_NAMES = ["rabbitmq", "mongodb", "neo4j", "neo4j-second"] as const;
+/** What `up` starts when nothing is named. */
+export const USUAL: readonly ServerName[] = ["rabbitmq", "mongodb", "neo4j"];
 export type ServerName = (typeof SERVER_NAMES)[number];
 
 /** One kind of server, without the state of any instance. */

@@ -32,8 +32,8 @@ export interface ChildProcess<Asks> {
   readonly close: () => Promise<void>;
 }
 
-/** Longer than a start takes to find a server away. */
-const PATIENCE_MS = 30_000;
+/** Longer than a start takes to find a server away, also beside many others on two cores. */
+const PATIENCE_MS = 90_000;
 
 /** Forks the script. Resolves with the child and what it said of itself once it is ready, with its ending if it ends before. */
 export async function startChild<Asks, Ready extends object>(

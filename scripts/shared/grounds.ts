@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { MongoClient } from "mongodb";
 import { Connection } from "rabbitmq-client";
-import { namesOf, ownerOf } from "../../store/rabbitmq/topology.js";
+import { queuesOf } from "../../store/rabbitmq/topology.js";
 import { SERVER_NAMES, settings } from "../servers/commands.js";
 import { openScratch } from "./scratch.js";
 
@@ -31,7 +31,8 @@ export async function openServers(servers: string | Settings): Promise<Ground> {
   const own = { ...given, RABBITMQ_QUEUE: place, MONGODB_URL: database.toString() };
   return {
     settings: own,
-    settleMs: 30_000,
+    // A graph that was killed needs up to a minute on a busy machine.
+    settleMs: 90_000,
     drop: async () => void (await Promise.all([dropQueues(given["RABBITMQ_URL"] ?? "", place), dropDatabase(own)])),
   };
 }
@@ -43,7 +44,7 @@ async function dropQueues(url: string, name: string): Promise<void> {
   // Unheard, it would end the process; the calls below reject by themselves.
   connection.on("error", () => {});
   try {
-    for (const queue of [...Object.values(namesOf(name)), ownerOf(name)]) await connection.queueDelete({ queue });
+    for (const queue of queuesOf(name)) await connection.queueDelete({ queue });
   } finally {
     await connection.close();
   }

@@ -1,16 +1,24 @@
 import type { Database } from "../../core/database.js";
-import { facetFromJson, facetToJson } from "../../core/profile/facet-json.js";
+import { facetOf, facetToJson, type FacetJson } from "../../core/profile/facet-json.js";
 import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports/profile-store.js";
+import { prepareJson } from "./rows.js";
 import { createSession, nextTurn } from "./session.js";
 import { createOwnKeys } from "./uuid.js";
 
 const FACETS_PER_TURN = 500;
+type FacetRow = readonly [n: number, rev: number, facet: FacetJson];
 
 /** Facets under workspace and uid. */
 export function createEmbeddedProfileStore({ database }: { readonly database: Database }): ProfileStore {
   const session = createSession(database);
-  const select = database.prepare("SELECT rev, facet FROM facets WHERE key = ?");
+  const select = prepareJson(
+    database,
+    2,
+    (values) =>
+      `SELECT group_concat('[' || asked.column2 || ',' || rev || ',' || facet || ']')
+       FROM (VALUES ${values}) AS asked CROSS JOIN facets ON facets.key = asked.column1`,
+  );
   const create = database.prepare("INSERT INTO facets (key, rev, facet) VALUES (?, 1, ?) ON CONFLICT (key) DO NOTHING");
   const update = database.prepare("UPDATE facets SET facet = ?, rev = rev + 1 WHERE key = ? AND rev = ?");
 
@@ -20,10 +28,9 @@ export function createEmbeddedProfileStore({ database }: { readonly database: Da
     for (let next = 0; next < uids.length || next === 0; next += FACETS_PER_TURN) {
       if (next > 0) await nextTurn();
       await session.read(() => {
-        for (const uid of uids.slice(next, next + FACETS_PER_TURN)) {
-          const row = select.get([keyOf(uid)]);
-          if (row) found.set(uid, { rev: row[0] as number, ...facetFromJson(row[1] as string) });
-        }
+        const some = uids.slice(next, next + FACETS_PER_TURN);
+        const rows = select(some.map((uid, n) => [keyOf(uid), n])) as readonly FacetRow[];
+        for (const [n, rev, facet] of rows) found.set(some[n]!, { rev, ...facetOf(facet) });
       });
     }
     return found;

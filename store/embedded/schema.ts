@@ -45,7 +45,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 14,
+  format: 16,
   sql: `
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
@@ -78,6 +78,13 @@ export const STORE_TABLES: Tables = {
     dropped TEXT
   );
   CREATE INDEX folds_timeline ON folds (facet, position);
+  CREATE TABLE tallies (
+    facet BLOB NOT NULL,
+    tally BLOB NOT NULL,
+    position BLOB NOT NULL,
+    amount REAL,
+    PRIMARY KEY (facet, tally, position)
+  ) WITHOUT ROWID;
   CREATE TABLE dead_letters (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -89,11 +96,16 @@ export const STORE_TABLES: Tables = {
     message BLOB NOT NULL,
     times INTEGER NOT NULL,
     replayed INTEGER NOT NULL,
-    replayed_at INTEGER
+    replayed_at INTEGER,
+    key_id TEXT,
+    schema_id TEXT,
+    received_at INTEGER
   );
   CREATE INDEX dead_letters_open ON dead_letters (ws, at, id) WHERE times > replayed;
   CREATE INDEX dead_letters_age ON dead_letters (ws, at, id);
   CREATE INDEX dead_letters_reason ON dead_letters (ws, reason, at, id);
+  CREATE INDEX dead_letters_key ON dead_letters (ws, key_id, at, id);
+  CREATE INDEX dead_letters_loose ON dead_letters (ws, schema_id, received_at, id) WHERE kills_event = 0;
   CREATE INDEX dead_letters_event ON dead_letters (ws, event_id, at, id);
 
   CREATE TABLE names (

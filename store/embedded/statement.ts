@@ -5,7 +5,8 @@ import { failureOf } from "./failure.js";
 
 /**
  * What SQLite finds damaged is told with the kind of row, and nothing else. The driver would go on to answer the same error to every
- * later call of the statement, so that one is made anew.
+ * later call of the statement, so that one is made anew. And after `all` its `get` would answer by the parameters of that call: so each
+ * of the two has a statement of its own.
  */
 export function prepareStatement(
   db: Libsql.Database,
@@ -16,10 +17,18 @@ export function prepareStatement(
     const made = db.prepare(sql);
     return (made.reader ? made.raw() : made) as unknown as Statement;
   };
-  let statement = make();
+  let unused: Statement | null = make();
+  let single: Statement | null = null;
+  let many: Statement | null = null;
+  const take = (): Statement => {
+    const taken = unused ?? make();
+    unused = null;
+    return taken;
+  };
   const failed = (error: unknown): unknown => {
     if (failureOf(error) !== "damaged") return error;
-    statement = make();
+    single = many = null;
+    unused = make();
     const kind = KIND.exec(sql)?.[1] ?? "the schema";
     onError(`the embedded store is damaged: ${kind}`, error);
     return new AppError("damaged", `A stored record is damaged: ${kind}.`, { cause: error });
@@ -27,21 +36,21 @@ export function prepareStatement(
   return {
     run: (parameters) => {
       try {
-        return statement.run(parameters);
+        return (many ??= take()).run(parameters);
       } catch (error) {
         throw failed(error);
       }
     },
     get: (parameters) => {
       try {
-        return statement.get(parameters);
+        return (single ??= take()).get(parameters);
       } catch (error) {
         throw failed(error);
       }
     },
     all: (parameters) => {
       try {
-        return statement.all(parameters);
+        return (many ??= take()).all(parameters);
       } catch (error) {
         throw failed(error);
       }
@@ -49,4 +58,4 @@ export function prepareStatement(
   };
 }
 /** The first table of a statement. */
-const KIND = /\b(?:FROM|JOIN|INTO|UPDATE)\s+([a-z_]+)/;
+const KIND = /\b(?:FROM|JOIN|INTO|UPDATE)\s+(?!json_each\b)([a-z_]+)/;

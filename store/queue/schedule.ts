@@ -1,3 +1,4 @@
+import { createBatchSizes } from "./batch-sizes.js";
 import { createDueHeap } from "./due-heap.js";
 import { createTurns } from "./turns.js";
 
@@ -22,7 +23,7 @@ export interface Schedule<Item> {
   hold(item: Item): void;
   /** What to handle now beside what is in hand; null when that is nothing. */
   take(): Batch<Item> | null;
-  /** The batch was handled. Of its workspace nothing else is handed out for `pauseMs`. */
+  /** The batch was handled. With a `pauseMs` it was postponed: its workspace has nothing for so long, and then less at once. */
   ended(batch: Batch<Item>, pauseMs: number): void;
   /** The batch could not be handed out. */
   putBack(batch: Batch<Item>): void;
@@ -56,6 +57,7 @@ export const now = (): number => performance.now();
 export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }: ScheduleOptions): Schedule<Item> {
   const turns = createTurns<Item>();
   const later = createDueHeap<Item>();
+  const sizes = createBatchSizes(batchMax);
   /** The fewest crashes first. */
   let suspects: Item[] = [];
   /** They and the others take turns, so that neither starves. */
@@ -96,7 +98,7 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
     let bytes = 0;
     for (const item of waiting) {
       bytes += item.bytes;
-      if (items.length === batchMax || (items.length > 0 && bytes > BATCH_BYTES_MAX)) break;
+      if (items.length === sizes.of(item.workspace) || (items.length > 0 && bytes > BATCH_BYTES_MAX)) break;
       items.push(item);
     }
     return items;
@@ -123,7 +125,9 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
       // Those in hand share the processor.
       const costMs = (time - started.get(batch)!) / started.size;
       started.delete(batch);
-      if (!isSuspect(batch)) turns.ended(batch.workspace, costMs, time + pauseMs);
+      if (isSuspect(batch)) return;
+      sizes.ended(batch.workspace, batch.items.length, pauseMs > 0);
+      turns.ended(batch.workspace, costMs, time + pauseMs);
     },
     putBack: (batch) => {
       started.delete(batch);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Connection } from "rabbitmq-client";
 import { ConfigError } from "../../core/config.js";
 import { readAddress, speaksAmqp, type Address } from "./address.js";
-import { codeOf } from "./topology.js";
+import { codeOf } from "./codes.js";
 import { within } from "./within.js";
 
 export type OnError = (message: string, error: unknown) => void;

@@ -5,6 +5,7 @@ import { CRASHES_GIVEN_UP } from "./consumer/consumer.js";
 import { unpackList } from "./list.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";
 import { readHeaders } from "./publisher/headers.js";
+import { findPartitions } from "./partitions.js";
 import { namesOf, type QueueNames } from "./topology.js";
 
 const MESSAGES_PER_PORTION = 100;
@@ -21,9 +22,10 @@ export async function openRabbitCopying(options: {
   const names = namesOf(name);
   const connection = await openConnection(url, "copying", onError);
   const publisher = createRabbitPublisher({ connection, deadlineMs: DEADLINE_MS, repair: async () => undefined });
+  const queues = async () => [...Object.values(names), ...(await findPartitions(connection, names.main))];
   const find = (queue: string) => connection.queueDeclare({ queue, passive: true });
   return {
-    messages: () => messagesOf(connection, names),
+    messages: () => messagesOf(connection, names, queues),
     load: async (rows) => {
       for (let next = 0; next < rows.length; next += AT_ONCE)
         await Promise.all(
@@ -34,10 +36,10 @@ export async function openRabbitCopying(options: {
         );
     },
     clear: async () => {
-      for (const queue of Object.values(names)) await connection.queuePurge(queue);
+      for (const queue of await queues()) await connection.queuePurge(queue);
     },
     count: async () => {
-      const counts = await Promise.all(Object.values(names).map(find));
+      const counts = await Promise.all((await queues()).map(find));
       return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
     },
     close: async () => {
@@ -48,14 +50,19 @@ export async function openRabbitCopying(options: {
 }
 
 /** Holds all of them unacknowledged until the last: then the broker puts them back. */
-async function* messagesOf(connection: Connection, names: QueueNames): AsyncGenerator<readonly MessageRow[]> {
+async function* messagesOf(
+  connection: Connection,
+  { dead }: QueueNames,
+  queues: () => Promise<readonly string[]>,
+): AsyncGenerator<readonly MessageRow[]> {
+  const all = await queues();
   const channel = await connection.acquire();
   try {
     let portion: MessageRow[] = [];
-    for (const [role, queue] of Object.entries(names))
+    for (const queue of all)
       for (let got = await channel.basicGet({ queue }); got !== undefined; got = await channel.basicGet({ queue })) {
         const { attempts, failedAt, crashes } = readHeaders(got.headers);
-        const counts = { attempts, failedAt: failedAt || null, crashes: role === "dead" ? CRASHES_GIVEN_UP : crashes };
+        const counts = { attempts, failedAt: failedAt || null, crashes: queue === dead ? CRASHES_GIVEN_UP : crashes };
         for (const message of unpackList(bytesOf(got.body))) portion.push({ message, ...counts });
         if (portion.length < MESSAGES_PER_PORTION) continue;
         yield portion;

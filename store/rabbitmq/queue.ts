@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../core/errors.js";
 import type { Consumer, EventQueue } from "../../core/ports/event-queue.js";
+import { isMissing } from "./codes.js";
 import { closeConnection, openConnection, type OnError } from "./connection.js";
 import { startConsumer, type RunningConsumer } from "./consumer/consumer.js";
 import { packList } from "./list.js";
+import { partitionOf, placeOf } from "./partitions.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";
-import { createTopology, declarationProblem, isMissing, namesOf } from "./topology.js";
+import { createTopology, declarationProblem, namesOf } from "./topology.js";
 import { within } from "./within.js";
 
 export interface RabbitQueueOptions {
@@ -15,6 +17,10 @@ export interface RabbitQueueOptions {
   readonly name: string;
   /** Messages that may wait to be taken before a publish is refused. A queue that exists keeps its own. */
   readonly lengthMax: number;
+  /** Queues for what is published one by one. Whatever the number, a consumer takes from all that stand. */
+  readonly partitions?: number;
+  /** How often a worker looks whether it has more of them than its share, milliseconds. */
+  readonly balanceMs?: number;
   /** Whose queue it is: the same for all processes on the same documents. Without it nobody is kept out. */
   readonly installation?: string;
   readonly onError: OnError;
@@ -37,6 +43,8 @@ const CHECK_MS = 900;
 /** A queue that was made less than about a second before the broker is killed comes back empty and takes nothing: `ready` waits. */
 const FRESH_MS = 2_000;
 const DECLARE_MS = 3_000;
+/** Beside that: a new quorum queue takes a busy broker so long. */
+const DECLARE_PARTITION_MS = 300;
 /** A queue that is made again a few milliseconds after it was deleted is fed to consumers of the old one, who never see it. */
 const REPAIR_MS = 1_000;
 
@@ -47,17 +55,18 @@ const REPAIR_MS = 1_000;
  */
 export async function openRabbitQueue(options: RabbitQueueOptions): Promise<EventQueue> {
   const { url, name, lengthMax, onError, deadlineMs = DEADLINE_MS, heldMsMax = HELD_MS_MAX } = options;
-  const { messageBytesMax = MESSAGE_BYTES_MAX, heldBytesMax } = options;
+  const { messageBytesMax = MESSAGE_BYTES_MAX, heldBytesMax, partitions = 1, balanceMs } = options;
   const names = namesOf(name);
   const connection = await openConnection(url, "publisher", onError);
-  const topology = createTopology(connection, names, lengthMax, options.installation ?? null);
+  const topology = createTopology(connection, names, lengthMax, options.installation ?? null, partitions);
   const closing = new AbortController();
   let freshUntil = 0;
   let repairing: Promise<void> | null = null;
   let consumer: RunningConsumer | null = null;
 
   const declare = async (): Promise<void> => {
-    if (await within(DECLARE_MS, topology.declare())) freshUntil = performance.now() + FRESH_MS;
+    if (await within(DECLARE_MS + partitions * DECLARE_PARTITION_MS, topology.declare()))
+      freshUntil = performance.now() + FRESH_MS;
   };
   const declareAgain = async (): Promise<void> => {
     await sleep(REPAIR_MS, undefined, { signal: closing.signal }).catch(() => undefined);
@@ -79,6 +88,8 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
   }
   const publisher = createRabbitPublisher({ connection, deadlineMs, repair });
 
+  const placeFor = (message: Buffer): string =>
+    partitions === 1 ? names.main : partitionOf(names.main, placeOf(message, partitions));
   const requireOpen = (): void => {
     if (closing.signal.aborted) throw new AppError("unavailable", "The queue is closed.");
   };
@@ -119,11 +130,11 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
     },
     publish: async (message) => {
       requireOpen();
-      await publisher.publish(names.main, message);
+      await publisher.publish(placeFor(message), message);
     },
     publishAll: async (messages) => {
       requireOpen();
-      if (messages.length === 1) await publisher.publish(names.main, messages[0]!);
+      if (messages.length === 1) await publisher.publish(placeFor(messages[0]!), messages[0]!);
       else if (messages.length > 1) await publisher.publish(names.lists, packList(messages));
     },
     consume: (batchMax, handler): Consumer => {
@@ -132,6 +143,8 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
       const running = startConsumer({
         url,
         names,
+        partitions: () => topology.partitions(),
+        balanceMs,
         batchMax,
         handler,
         publisher,

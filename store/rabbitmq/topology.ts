@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Connection } from "rabbitmq-client";
 import { ConfigError } from "../../core/config.js";
+import { codeOf, isMissing } from "./codes.js";
+import { findPartitions, partitionOf, partitionsOf } from "./partitions.js";
 
 /**
  * `main`: what is published one by one. `lists`: what is published together. `retry`: what waits for its next try, or was given back. `suspects`: what a process died on, handled
@@ -41,6 +43,13 @@ export const namesOf = (name: string): QueueNames => ({
 
 export const ownerOf = (name: string): string => `${name}.owner`;
 
+/** Every queue that there can be under this name. */
+export const queuesOf = (name: string): readonly string[] => [
+  ...Object.values(namesOf(name)),
+  ...partitionsOf(name),
+  ownerOf(name),
+];
+
 /**
  * An empty queue whose bound says whose the others are: the broker refuses whoever declares it with another. A worker on another
  * database would take accepted events of workspaces that it does not know.
@@ -52,7 +61,7 @@ const ownerDeclaration = (names: QueueNames, installation: string) => ({
 });
 
 /** The queues as they are declared; quorum, because a classic queue confirms before it has written to disk. */
-export function declarationsOf(names: QueueNames, lengthMax: number) {
+export function declarationsOf(names: QueueNames, lengthMax: number, partitions = 1) {
   const common = {
     "x-queue-type": "quorum",
     // Without it the broker dead-letters at most once.
@@ -68,6 +77,12 @@ export function declarationsOf(names: QueueNames, lengthMax: number) {
   return [
     { queue: names.dead, durable: true, arguments: { ...common, "x-delivery-limit": DELIVERIES_UNLIMITED } },
     { queue: names.main, durable: true, arguments: { ...backedByDead, "x-max-length": lengthMax } },
+    // Each with the whole bound: it must not change with their number.
+    ...Array.from({ length: partitions === 1 ? 0 : partitions }, (_, index) => ({
+      queue: partitionOf(names.main, index),
+      durable: true,
+      arguments: { ...backedByDead, "x-max-length": lengthMax, "x-single-active-consumer": true },
+    })),
     {
       queue: names.lists,
       durable: true,
@@ -89,6 +104,8 @@ export interface Topology {
   declare(): Promise<boolean>;
   /** Messages that lie ready, all queues together. Rejects when a queue is missing. */
   countReady(): Promise<number>;
+  /** The partitions that stand, of whatever number of them. */
+  partitions(): Promise<readonly string[]>;
   /** Rejects when the main queue is missing. */
   check(): Promise<void>;
 }
@@ -98,9 +115,10 @@ export function createTopology(
   names: QueueNames,
   lengthMax: number,
   installation: string | null,
+  partitions: number,
 ): Topology {
   const owned = installation === null ? [] : [ownerDeclaration(names, installation)];
-  const declarations = [...owned, ...declarationsOf(names, lengthMax)];
+  const declarations = [...owned, ...declarationsOf(names, lengthMax, partitions)];
   const find = (queue: string) => connection.queueDeclare({ queue, passive: true });
   return {
     declare: async () => {
@@ -115,16 +133,14 @@ export function createTopology(
       return isNew;
     },
     countReady: async () => {
-      const counts = await Promise.all(Object.values(names).map(find));
+      const queues = [...Object.values(names), ...(await findPartitions(connection, names.main))];
+      const counts = await Promise.all(queues.map(find));
       return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
     },
+    partitions: () => findPartitions(connection, names.main),
     check: async () => void (await find(names.main)),
   };
 }
-
-export const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
-export const isMissing = (error: unknown): boolean => codeOf(error) === "NOT_FOUND";
 
 /** What the operator has to change when the queues cannot be declared. */
 export function declarationProblem(error: unknown, { main }: QueueNames, lengthMax: number): ConfigError {

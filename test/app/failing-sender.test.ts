@@ -29,7 +29,17 @@ describe("A sender that fails", () => {
       [textAt(fails, "key_id"), schemaId, { validation_failed: 3 }, null],
     );
 
-    const { body: letters } = await workspace.send("GET", "/v1/dead-letters?reason=rejected&wait=10");
+    // Each refused event is counted once, also where it is kept.
+    assert.deepEqual(
+      ["accepted", "quarantined", "rejected"].map((name) => at(stats, name)),
+      [3, 0, 3],
+    );
+    assert.equal(listAt(stats, "senders").length, 2);
+
+    const { body: letters } = await workspace.send(
+      "GET",
+      `/v1/dead-letters?reason=rejected&key_id=${textAt(fails, "key_id")}&wait=10`,
+    );
     const id = textAt(letters, "dead_letters.0.dead_letter_id");
 
     const { body: letter } = await workspace.send("GET", `/v1/dead-letters/${id}`);

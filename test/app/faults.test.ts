@@ -13,7 +13,7 @@ import {
   withHeldApp,
   withHandler,
 } from "../support/faults.js";
-import { assertWithin } from "../support/yardstick.js";
+import { assertWithin } from "../support/house/yardstick.js";
 
 const ADA = "ada@example.com";
 const IDENTIFIERS = [

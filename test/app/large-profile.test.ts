@@ -1,6 +1,6 @@
-import { SCALE } from "../support/random.js";
+import { SCALE } from "../support/random/random.js";
 import { graphBackends } from "../support/backends.js";
-import { testLargeProfile } from "../support/service/large-profile-tests.js";
+import { testLargeProfile } from "../support/service/profiles/large-profile-tests.js";
 
 const large = SCALE > 1 ? 100_000 : 20_000;
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parser } from "@prometheus-io/lezer-promql";
 import { parse as parseYaml } from "yaml";
-import { runsOf } from "../support/random.js";
+import { runsOf } from "../support/random/random.js";
 import { at, listAt, startApp, textAt, type App, type TestWorkspace } from "../support/service/app.js";
 
 interface Family {
@@ -125,9 +125,9 @@ describe("What reads the metrics", () => {
     assert.equal(read("sum by (rate(b[5m])").hasError, true);
   });
 
-  it("there are seven alerts, and the page tells what to do at each", () => {
+  it("there are nine alerts, and the page tells what to do at each", () => {
     const rules = alertRules();
-    assert.equal(rules.length, 7);
+    assert.equal(rules.length, 9);
     const headings = new Set(
       textOf("docs/operations.md")
         .match(/^#+ .*$/gm)!

@@ -115,6 +115,24 @@ describe("The summary of an hour", () => {
     assert.deepEqual([accepted, minutes.length, minutes[0]!.accepted, minutes[59]!.accepted], [2, 60, 1, 1]);
     assert.equal(minutes[59]!.minute, MINUTE);
   });
+
+  it("says when something was accepted last: what was quarantined or refused since was not", () => {
+    const count = (minute: number, outcome: StatCount["outcome"]): StatCount => ({
+      workspace: newId<WorkspaceId>(),
+      minute,
+      keyId: null,
+      schemaId: null,
+      outcome,
+      events: 1,
+    });
+    const counts = [
+      count(MINUTE - 3, "accepted"),
+      count(MINUTE - 2, "validation_failed"),
+      count(MINUTE, "quarantined"),
+    ];
+    const [sender] = summarize(counts, MINUTE).senders;
+    assert.deepEqual([sender?.lastAcceptedMinute, sender?.lastRejectedMinute], [MINUTE - 3, MINUTE - 2]);
+  });
 });
 
 describe("GET /v1/stats", () => {

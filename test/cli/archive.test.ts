@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { json, onym, useFolder, type Ran } from "../support/cli.js";
-import { runsOf, SCALE } from "../support/random.js";
+import { runsOf, SCALE } from "../support/random/random.js";
 import { archived, CALLS_EACH, eventCountsOf } from "../support/sdk/archive.js";
 import { at, useApp, type TestWorkspace } from "../support/service/app.js";
 

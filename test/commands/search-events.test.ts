@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { readEvents } from "../../commands/search/events.js";
+import { readEvents, type EventServices } from "../../commands/search/events.js";
+import { NO_AUDIENCES } from "../../core/audience/audience.js";
 import { instantOf } from "../../core/event/time.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { newId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { EventStore } from "../../core/ports/event-store.js";
+import type { EventCondition } from "../../core/rule/needs.js";
 import type { Tally } from "../../core/rule/rule.js";
 import { anEvent } from "../support/builders.js";
 
@@ -27,8 +29,14 @@ function events(count: number): Pick<EventStore, "timeline"> {
 
 const counted: Tally = { schemaId: null, where: [], sum: null };
 const summed: Tally = { ...counted, sum: ["total"] };
-const read = (count: number, ...tallies: readonly Tally[]) =>
-  readEvents({ events: events(count) as EventStore }, newId<WorkspaceId>(), [newId<Uid>()], tallies);
+const needOf = (tally: Tally): EventCondition =>
+  tally.sum === null
+    ? { kind: "count", tally, atLeast: 1, within: null }
+    : { kind: "sum", tally, tests: [], within: null };
+const read = (count: number, ...tallies: readonly Tally[]) => {
+  const asked = { uids: [newId<Uid>()], needs: tallies.map(needOf), now: 0, set: NO_AUDIENCES };
+  return readEvents({ events: events(count) } as unknown as EventServices, newId<WorkspaceId>(), asked);
+};
 
 describe("The events that a search looks at", () => {
   it("are all of a profile, up to 1,000, and up to 10,000 where they are added up", async () => {

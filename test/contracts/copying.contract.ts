@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { crc32 } from "node:zlib";
 import type { EventRecord } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
-import type { EventId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { EventId, TallyId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Copying, DocumentRows, GraphRows } from "../../core/ports/copying.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { EventStore } from "../../core/ports/event-store.js";
@@ -57,6 +57,7 @@ export const graphCopyingContract: Contract<CopiedGraph> = {
     assert.ok(given.identifiers.some(({ isReturned }) => isReturned));
     assert.deepEqual([given.erasures.length, given.tombstones.length], [1, 2]);
     assert.ok(given.mentions.length > 0);
+    assert.ok(given.watched.length > 0 && given.moved.length > 0);
     await loadAll(port.copying, given);
     const standing = await reopen();
     const dumped = ofWorkspaces(await dumpAll<GraphRows>(standing.copying, 500), workspaces);
@@ -113,7 +114,7 @@ async function fill({ events, profiles, copying }: CopiedDocuments): Promise<voi
     await events.insert(workspace, all);
     await events.fold(
       workspace,
-      all.slice(0, 5).map((event) => aFold(event)),
+      all.slice(0, 5).map((event, n) => aFold(event, { tallies: talliesOf(n) })),
     );
     const kills = { workspace, eventId: all[6]!.eventId, killsEvent: true };
     await events.bury(aDeadLetter({ ...kills, reason: "tries_exceeded" }));
@@ -136,6 +137,10 @@ async function fill({ events, profiles, copying }: CopiedDocuments): Promise<voi
   await events.bury(aDeadLetter({ workspace: null, eventId: null, killsEvent: false }));
 }
 
+/** The first counts for nothing, the next for one tally, and so on; each adds another number. */
+const talliesOf = (n: number) =>
+  Array.from({ length: n }, (_, i) => ({ tallyId: newId<TallyId>(), amount: i === 0 ? null : n + i / 10 }));
+
 function begun(event: EventRecord): DocumentRows["events"] {
   const message = encodeMessage(event);
   const fold = { facet: aUidOf(event.workspace, "ada"), profileId: newId<Uid>(), dropped: null, isDone: false };
@@ -148,6 +153,8 @@ export const documentCopyingContract: Contract<CopiedDocuments> = {
     const given = await dumpAll<DocumentRows>(port.copying);
     assert.equal(given.events.length, 2 * HOSTILE_TEXTS.length + 4);
     assert.equal(given.deadLetters.length, 5);
+    // Of the fourth and what follows nothing stands, or they count for nothing.
+    assert.equal(given.tallies.length, 2 * (1 + 2 + 3));
     assert.equal(given.facets.length, 4);
     const again = await dumpAll((await reopen()).copying, 500);
     assert.deepEqual(sorted(again), sorted(given));

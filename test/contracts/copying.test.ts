@@ -1,16 +1,47 @@
 import assert from "node:assert/strict";
 import type { Copying, DocumentRows } from "../../core/ports/copying.js";
-import { copiedDocumentBackends, copiedGraphBackends } from "../support/copying/backends.js";
+import { copiedDocumentBackends, copiedGraphBackends, copiedMemberBackends } from "../support/copying/backends.js";
 import { identifierKey } from "../../core/event/event.js";
 import { anEvent, tombOf } from "../support/builders.js";
 import { runContract } from "../support/contract.js";
 import { dumpAll, loadAll, sorted } from "../support/copying/rows.js";
+import { fillMembers, memberCopyingContract, ofThese } from "./copying-members.contract.js";
 import { documentCopyingContract, fillDocuments, graphCopyingContract } from "./copying.contract.js";
 
 runContract("Copying of the graph", graphCopyingContract, copiedGraphBackends);
+runContract("Copying of members", memberCopyingContract, copiedMemberBackends);
 runContract("Copying of the documents", documentCopyingContract, copiedDocumentBackends);
 
 describe("Copying from one engine to another", () => {
+  for (const from of copiedMemberBackends)
+    for (const to of copiedMemberBackends)
+      it(`${from.name} to ${to.name}: seats, feeds and marks, and what the ports answer`, async () => {
+        const places = [await from.place(), await to.place()] as const;
+        const [source, target] = [await places[0].open(), await places[1].open()];
+        try {
+          const workspaces = await fillMembers(source);
+          const given = ofThese(await dumpAll(source.copying), workspaces);
+          await loadAll(target.copying, given);
+          await loadAll(target.copying, given);
+          assert.deepEqual(sorted(ofThese(await dumpAll(target.copying, 3), workspaces)), sorted(given));
+          for (const workspace of workspaces) {
+            assert.deepEqual(await target.seats.feed(workspace, 0, 100), await source.seats.feed(workspace, 0, 100));
+            assert.deepEqual(await target.seats.sizes(workspace), await source.seats.sizes(workspace));
+            assert.deepEqual(await target.seats.due(workspace, 9, 100), await source.seats.due(workspace, 9, 100));
+            for (const [audience] of (await source.seats.sizes(workspace)).sizes) {
+              const all = { limit: 100, after: null };
+              assert.deepEqual(
+                await target.seats.members(workspace, audience, all),
+                await source.seats.members(workspace, audience, all),
+              );
+            }
+          }
+        } finally {
+          await Promise.all([source.close(), target.close()]);
+          await Promise.all(places.map((place) => place.drop()));
+        }
+      });
+
   for (const from of copiedDocumentBackends)
     for (const to of copiedDocumentBackends)
       it(`${from.name} to ${to.name}: every row, and what the ports answer`, async () => {

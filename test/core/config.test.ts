@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ConfigError, readConfig, SETTINGS, type Config } from "../../core/config.js";
+import { graphsOf, ConfigError, readConfig, SETTINGS, type Config } from "../../core/config.js";
 
 const problemOf = (environment: Readonly<Record<string, string>>): string => {
   try {
@@ -141,6 +141,22 @@ describe("The settings", () => {
           : "NEO4J_URL";
       assert.equal(readConfig({ [name]: scheme })[name], scheme);
     }
+  });
+
+  it("name further graphs, each once, beside a first one", () => {
+    const NEO4J_URL = "bolt://a:7687";
+    const NEO4J_URLS = "two=bolt://b:7687,three=neo4j+s://c";
+    const expected = [
+      ["two", "bolt://b:7687"],
+      ["three", "neo4j+s://c"],
+    ];
+    assert.deepEqual(graphsOf(readConfig({ NEO4J_URL, NEO4J_URLS })), expected);
+    assert.deepEqual(graphsOf(readConfig({ NEO4J_URL })), []);
+    assert.match(problemOf({ NEO4J_URLS }), /^NEO4J_URL: must be set/);
+    for (const wrong of ["bolt://b", "Two=bolt://b", "two=http://b", "two=bolt://u:p@b", "two=bolt://b,", "=bolt://b"])
+      assert.match(problemOf({ NEO4J_URL, NEO4J_URLS: wrong }), /^NEO4J_URLS: is wrong/, wrong);
+    for (const twice of ["two=bolt://a:7687/", "two=bolt://b,two=bolt://c", "two=bolt://b,three=bolt://b"])
+      assert.match(problemOf({ NEO4J_URL, NEO4J_URLS: twice }), /^NEO4J_URLS: a name or an address is there twice/);
   });
 
   it("refuse payloads that a document of MongoDB cannot hold", () => {

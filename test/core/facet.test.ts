@@ -8,7 +8,7 @@ import { facetFromJson, facetToJson } from "../../core/profile/facet-json.js";
 import { emptyFacet, facetOf, addFacets } from "../../core/profile/fold.js";
 import type { EventId } from "../../core/ids.js";
 import { compareScalars } from "../../core/profile/scalar.js";
-import { createRandom, SEED, shuffled, type Random } from "../support/random.js";
+import { createRandom, SEED, shuffled, type Random } from "../support/random/random.js";
 
 const at = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, "0")}.000000000Z`;
 const event = (id: string, second: number, ...traits: Contribution["traits"]): Contribution => ({

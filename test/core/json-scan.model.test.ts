@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { isUnsafeNumber } from "../../core/json/number.js";
 import { scanCarefully, scanJson, type Scan } from "../../core/json/scan.js";
-import { createRandom, SEED, type Random } from "../support/random.js";
+import { createRandom, SEED, type Random } from "../support/random/random.js";
 
 const DEPTH_MAX = 64;
 /** Writes a value as JSON with random spaces and escapes: many texts of one value. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { scanAll, scanJson, type Scan, type ScanProblemKind } from "../../core/json/scan.js";
-import { assertWithin, timeOf } from "../support/yardstick.js";
+import { assertWithin, timeOf } from "../support/house/yardstick.js";
 
 const DEPTH_MAX = 64;
 const scan = (text: string): Scan => scanJson(Buffer.from(text), DEPTH_MAX);

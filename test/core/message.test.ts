@@ -3,8 +3,8 @@ import * as fc from "fast-check";
 import type { EventRecord } from "../../core/event/event.js";
 import type { EventNotes } from "../../core/event/notes.js";
 import { newId, type KeyId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
-import { decodeMessage, encodeMessage } from "../../core/event/message.js";
-import { SEED } from "../support/random.js";
+import { decodeMessage, encodeMessage, pinnedFacetIn } from "../../core/event/message.js";
+import { SEED } from "../support/random/random.js";
 
 const anEvent = (changes: Partial<EventRecord> = {}): EventRecord => ({
   workspace: newId<WorkspaceId>(),
@@ -141,5 +141,19 @@ describe("A queued message", () => {
       }),
       { seed: SEED },
     );
+  });
+
+  it("has the same bytes for its facet as every other message of that facet, and no other's", () => {
+    const workspace = newId<WorkspaceId>();
+    const facetOf = (changes: Partial<EventRecord>): string =>
+      pinnedFacetIn(encodeMessage(anEvent({ workspace, ...changes }))).toString();
+    const ada = { namespace: "email", value: "ada@example.com" };
+    const device = { namespace: "device_id", value: '"ids":[["' };
+    const schemaId = '"ids":[["x","y"]]' as SchemaId;
+    assert.equal(facetOf({}), facetOf({ schemaId, identifiers: [ada, device], payload: Buffer.from('{"ids":[[1]]}') }));
+    assert.notEqual(facetOf({}), facetOf({ identifiers: [device, ada] }));
+    assert.notEqual(facetOf({}), facetOf({ workspace: newId() }));
+    assert.notEqual(facetOf({ identifiers: [] }), facetOf({ identifiers: [] }), "without any, each event is apart");
+    assert.equal(pinnedFacetIn(Buffer.from("foreign")).length, 0);
   });
 });

@@ -11,7 +11,7 @@ import {
   namespaceTable,
   type GivenIdentifier,
 } from "../../core/identity/namespaces.js";
-import { SEED } from "../support/random.js";
+import { SEED } from "../support/random/random.js";
 
 const BUILT_IN = namespaceTable([]);
 const given = (namespace: string, value: string, path = "p"): GivenIdentifier => ({ path, namespace, value });

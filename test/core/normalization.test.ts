@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type { Namespace } from "../../core/catalog/catalog.js";
 import { admit, BUILT_IN_NAMESPACES, namespaceTable } from "../../core/identity/namespaces.js";
 import { NORMALIZE } from "../../core/identity/normalization.js";
-import { SEED } from "../support/random.js";
+import { SEED } from "../support/random/random.js";
 
 const { phone, email } = NORMALIZE;
 

@@ -4,7 +4,7 @@ import type { Namespace, NamespaceKind } from "../../core/catalog/catalog.js";
 import type { Identifier } from "../../core/event/event.js";
 import { admit, namespaceTable, newNamespace } from "../../core/identity/namespaces.js";
 import { aliasWithinScope, withinScope } from "../../core/identity/scope.js";
-import { SEED } from "../support/random.js";
+import { SEED } from "../support/random/random.js";
 
 const BUILT_IN = namespaceTable([]);
 const id = (text: string): Identifier => {

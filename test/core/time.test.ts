@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { effectiveTs, instantOf, isFarAhead, parseTimestamp, showInstant, showTime } from "../../core/event/time.js";
-import { SEED } from "../support/random.js";
+import { SEED } from "../support/random/random.js";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.parse("2026-03-01T00:00:00.000Z");

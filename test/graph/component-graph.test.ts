@@ -10,7 +10,7 @@ import {
   type ComponentGraph,
 } from "../../graph/undo/component-graph.js";
 import { forSeeds } from "../support/identity/model.js";
-import { createRandom, SEED, shuffled, type Random } from "../support/random.js";
+import { createRandom, SEED, shuffled, type Random } from "../support/random/random.js";
 
 type Edge = readonly [number, number];
 

@@ -8,12 +8,12 @@ import { pairKey } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { EMPTY_PLAN } from "../../graph/rules/working-state.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
-import { identityGraphContracts } from "../contracts/identity-graph.contract.js";
+import { identityGraphContracts } from "../contracts/graph/identity-graph.contract.js";
 import { runContract } from "../support/contract.js";
 import { aRequest, aWorkspace, anAssertion, openGraphDatabase, step, stepOf } from "../support/identity/fixtures.js";
 import { anAssertionSchedule } from "../support/identity/model.js";
 import { memoryBackend } from "../support/memory/graph.js";
-import { createRandom, SEED } from "../support/random.js";
+import { createRandom, SEED } from "../support/random/random.js";
 import { tombOf } from "../support/builders.js";
 
 const inFolder = () => {
@@ -138,6 +138,8 @@ describe("The identity graph's tables", () => {
     const counted = createSqliteGraph({ database: counting, tombOf });
     const workspace = aWorkspace();
     const request = aRequest(workspace, anAssertion("a", "b"));
+    // Not those of its start.
+    statements = 0;
     await stepOf(counted, workspace, [request]);
     assert.equal(statements, 9);
     statements = 0;

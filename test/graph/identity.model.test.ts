@@ -23,7 +23,7 @@ import {
   type Partition,
 } from "../support/identity/model.js";
 import { applyPlan, createMemoryGraph, createMemoryState, lookAt, type MemoryState } from "../support/memory/graph.js";
-import { createRandom, runsOf, SEED, shuffled, type Random } from "../support/random.js";
+import { createRandom, runsOf, SEED, shuffled, type Random } from "../support/random/random.js";
 import { createScheduler, createWeakGraph } from "../support/identity/weak-graph.js";
 import { tombOf } from "../support/builders.js";
 

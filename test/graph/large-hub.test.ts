@@ -6,9 +6,9 @@ import { createIdentity } from "../../graph/identity.js";
 import type { Progress } from "../../graph/undo/read.js";
 import { graphBackends } from "../support/backends.js";
 import { aWorkspace } from "../support/identity/fixtures.js";
-import { makeLargeProfile, type LargeProfile } from "../support/service/large-profile.js";
-import { newcomersIn, repeatsIn, undisturbedBy } from "../support/service/large-profile-tests.js";
-import { SCALE, SEED } from "../support/random.js";
+import { makeLargeProfile, type LargeProfile } from "../support/service/profiles/large-profile.js";
+import { newcomersIn, repeatsIn, undisturbedBy } from "../support/service/profiles/large-profile-tests.js";
+import { SCALE, SEED } from "../support/random/random.js";
 
 const LINKS = SCALE > 1 ? 20_000 : 4_000;
 /** As the service has it. */

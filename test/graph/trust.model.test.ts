@@ -6,7 +6,7 @@ import type { Database } from "../../core/database.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { openGraphDatabase } from "../support/identity/fixtures.js";
-import { runsOf, SCALE, SEED } from "../support/random.js";
+import { runsOf, SCALE, SEED } from "../support/random/random.js";
 import { checkPrograms } from "../support/trust/programs.js";
 import { tombOf } from "../support/builders.js";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -15,6 +15,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   keeper: ["core", "commands", "keeper"],
   // Runs elsewhere, so it knows nothing but HTTP.
   client: ["client"],
+  // Runs in a browser: it knows the API, and of the shapes there only the types.
+  console: ["client", "console"],
   // Talks to the service over HTTP alone; the pure rules tell it beforehand what the service would do.
   cli: ["core", "client", "cli"],
   app: ["core", "graph", "store", "commands", "gateway", "worker", "keeper", "app"],
@@ -45,8 +47,9 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     profile: ["", "catalog", "event"],
     rule: ["", "event", "profile"],
     schema: ["", "json", "catalog", "profile"],
-    audience: ["", "rule"],
-    ports: ["", "audience", "catalog", "event", "identity", "profile"],
+    audience: ["", "event", "rule"],
+    webhook: ["", "audience"],
+    ports: ["", "audience", "webhook", "catalog", "event", "identity", "profile"],
     sdk: ["", "json", "catalog", "event", "identity"],
   },
   graph: {
@@ -65,9 +68,19 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     export: ["", "import"],
     import: [""],
   },
+  console: {
+    "": ["shell", "state", "styles"],
+    api: ["state"],
+    pages: ["api", "state", "styles", "ui"],
+    shell: ["api", "pages", "state", "ui"],
+    state: ["api", "ui"],
+    styles: [],
+    ui: ["api", "state"],
+  },
   gateway: {
     "": ["body", "routes", "sdk", "shapes"],
     access: ["", "body", "http", "shapes"],
+    console: ["access", "body", "http", "shapes"],
     body: [],
     http: ["", "access", "body", "sdk", "shapes", "stream"],
     openapi: ["", "shapes"],
@@ -84,8 +97,12 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   re2js: ["core/schema/"],
   typebox: ["core/config.ts", "gateway/"],
   uuid: ["core/ids.ts"],
-  "lru-cache": ["core/", "store/", "commands/", "gateway/"],
+  "lru-cache": ["core/", "store/", "commands/", "gateway/", "app/verify/"],
   "libphonenumber-js": ["core/identity/normalization.ts"],
+  preact: ["console/"],
+  "d3-force": ["console/"],
+  vite: ["console/vite.config.ts"],
+  "playwright-core": ["scripts/pictures/"],
   helmet: ["gateway/http/pages.ts"],
   express: ["gateway/", "scripts/bench/"],
   "prom-client": ["app/telemetry/"],
@@ -103,9 +120,10 @@ const FILES_MAX = 15;
 const sources = (): readonly string[] =>
   Object.keys(MAY_IMPORT).flatMap((folder) =>
     readdirSync(path.join(ROOT, folder), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".ts"))
+      .filter((name) => /\.tsx?$/.test(name))
       .map((name) => path.join(folder, name)),
   );
+const isThere = (file: string): boolean => existsSync(path.join(ROOT, file));
 
 interface Import {
   readonly file: string;
@@ -119,8 +137,11 @@ const importsOf = (file: string): readonly Import[] => {
   return [...found, ...later].map((match) => ({ file, target: match[1]! }));
 };
 
-const targetOf = ({ file, target }: Import): string =>
-  path.normalize(path.join(path.dirname(file), target)).replace(/\.js$/, ".ts");
+const targetOf = ({ file, target }: Import): string => sourceOf(path.normalize(path.join(path.dirname(file), target)));
+const sourceOf = (target: string): string => {
+  const plain = target.replace(/\.js$/, ".ts");
+  return isThere(`${plain}x`) ? `${plain}x` : plain;
+};
 const folderOf = (file: string): string => file.split("/")[0]!;
 /** The folder below the outermost one, or "" for a file that stands in none. */
 const roomOf = (file: string): string => file.split("/").slice(1, -1)[0] ?? "";
@@ -177,6 +198,16 @@ describe("architecture", () => {
   it("imports go one way, and packages stand only where the table says", () => {
     assert.ok(imports.length > 100, "the imports were found");
     assert.deepEqual(violations(imports), []);
+  });
+
+  it("takes nothing but types into the console from elsewhere", () => {
+    const values = (file: string): readonly string[] =>
+      [
+        ...readFileSync(path.join(ROOT, file), "utf8").matchAll(/^(?:import|export) (?!type ).*? from "([^"]+)";$/gm),
+      ].map(([, target]) => folderOf(targetOf({ file, target: target! })));
+    const files = sources().filter((file) => file.startsWith("console/"));
+    assert.ok(files.length > 10, "the files were found");
+    for (const file of files) assert.ok(!values(file).includes("client"), file);
   });
 
   it("has no circle of files", () => {

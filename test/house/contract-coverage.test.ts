@@ -2,15 +2,18 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { catalogStoreContract } from "../contracts/catalog-store.contract.js";
-import { eventQueueContract } from "../contracts/event-queue.contract.js";
-import { eventStoreContract } from "../contracts/event-store.contract.js";
-import { foldContract } from "../contracts/fold.contract.js";
-import { identityGraphContracts } from "../contracts/identity-graph.contract.js";
-import { audienceStoreContract } from "../contracts/audience-store.contract.js";
-import { markStoreContract } from "../contracts/mark-store.contract.js";
-import { seatStoreContract } from "../contracts/seat-store.contract.js";
-import { profileStoreContract } from "../contracts/profile-store.contract.js";
+import { catalogStoreContract } from "../contracts/catalog/catalog-store.contract.js";
+import { eventQueueContract } from "../contracts/events/event-queue.contract.js";
+import { eventStoreContract } from "../contracts/events/event-store.contract.js";
+import { foldContract } from "../contracts/events/fold.contract.js";
+import { identityGraphContracts } from "../contracts/graph/identity-graph.contract.js";
+import { audienceStoreContract } from "../contracts/catalog/audience-store.contract.js";
+import { liveChannelContract } from "../contracts/live-channel.contract.js";
+import { markStoreContract } from "../contracts/profiles/mark-store.contract.js";
+import { seatStoreContract } from "../contracts/profiles/seat-store.contract.js";
+import { tallyStoreContract } from "../contracts/profiles/tally-store.contract.js";
+import { webhookStoreContract } from "../contracts/catalog/webhook-store.contract.js";
+import { profileStoreContract } from "../contracts/profiles/profile-store.contract.js";
 import { CONTRACT } from "../support/house/contract-table.js";
 import { STATUSES } from "../support/house/status-table.js";
 
@@ -53,8 +56,11 @@ const CONTRACTS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   EventQueue: eventQueueContract,
   EventStore: { ...eventStoreContract, ...foldContract },
   AudienceStore: audienceStoreContract,
+  LiveChannel: liveChannelContract,
   MarkStore: markStoreContract,
   SeatStore: seatStoreContract,
+  WebhookStore: webhookStoreContract,
+  TallyStore: tallyStoreContract,
   ProfileStore: profileStoreContract,
   CatalogStore: catalogStoreContract,
   ...identityGraphContracts,
@@ -66,7 +72,7 @@ function ports(): ReadonlyMap<string, readonly string[]> {
   const text = readdirSync(folder)
     .map((name) => readFileSync(path.join(folder, name), "utf8"))
     .join("\n");
-  const found = [...text.matchAll(/^export interface (\w+)(?: extends ([\w, ]+))? \{([\s\S]*?)\}$/gm)];
+  const found = [...text.matchAll(/^export interface (\w+)(?:\s+extends ([\w, ]+))? \{([\s\S]*?)\}$/gm)];
   const methodsOf = (body: string): readonly string[] =>
     [...body.matchAll(/^ {2}(\w+)(?:<\w+>)?\(\s*workspace: WorkspaceId\b/gm)].map((match) => match[1]!);
   const ports = found.map(([, name, parents, body]) => ({ name: name!, parents, methods: methodsOf(body!) }));

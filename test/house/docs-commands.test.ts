@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import type { Services } from "../../commands/services.js";
 import { SETTINGS } from "../../core/config.js";
 import { createRoutes } from "../../gateway/routes.js";
-import { at } from "../support/service/app.js";
+import { at, listAt, textAt } from "../support/service/app.js";
 import { blocksOf, pageOf } from "../support/house/docs-page.js";
 import { run, type Program } from "../support/service/process.js";
 
@@ -33,19 +33,31 @@ describe("The commands of the pages", () => {
     const { stdout } = await promisify(execFile)("sh", ["-ec", command], { env: { ...process.env, ONYM_KEY: key } });
     return JSON.parse(stdout) as unknown;
   };
-  /** Runs what a page prints for the shell, in a workspace of its own. A status of 400 or more fails. */
-  const answersOf = async (page: string): Promise<readonly unknown[]> => {
+  const keyOf = async (page: string): Promise<string> => {
     const created = await fetch(`${url}/v1/workspaces`, {
       method: "POST",
       headers: { Authorization: `Bearer ${OPERATOR_KEY}`, "Content-Type": "application/json" },
       body: JSON.stringify({ name: page }),
     });
-    const { key } = (await created.json()) as { readonly key: string };
+    return ((await created.json()) as { readonly key: string }).key;
+  };
+  /** Runs what a page prints for the shell, in a workspace of its own. A status of 400 or more fails. */
+  const answersOf = async (page: string): Promise<readonly unknown[]> => {
+    const key = await keyOf(page);
     const answers: unknown[] = [];
     for (const { language, text } of blocksOf(await pageOf(page)))
       if (language === "sh" && text.includes("$ONYM_KEY"))
         answers.push(await shell(text.replaceAll(PRINTED, url).replaceAll("curl -sS", "curl -sSf"), key));
     return answers;
+  };
+  /** In one shell, because each block may name what those before it found. */
+  const documentsOf = async (page: string): Promise<readonly unknown[]> => {
+    const blocks = blocksOf(await pageOf(page)).filter(({ language }) => language === "sh");
+    const text = blocks.map((block) => block.text).join("\n");
+    const command = text.replaceAll(PRINTED, url).replaceAll("curl -sS", "curl -sSf");
+    const env = { ...process.env, ONYM_KEY: await keyOf(page) };
+    const { stdout } = await promisify(execFile)("sh", ["-ec", command], { env });
+    return stdout.split(/(?<=\})\s*(?=\{)/).map((one) => JSON.parse(one) as unknown);
   };
   const outcomesOf = (answers: readonly unknown[]): readonly unknown[] =>
     answers.map((answer) => at(answer, "outcome")).filter((outcome) => outcome !== undefined);
@@ -131,6 +143,33 @@ describe("The commands of the pages", () => {
       env: { ...process.env, ONYM_WRITE_KEY: String(at(sender, "key")) },
     });
     assert.ok(page.includes(stdout), stdout);
+  });
+
+  it("work in audiences.md, one after the other: the right people are in the right audiences", async () => {
+    const answers = await documentsOf("audiences.md");
+    const audiencesOf = (profile: unknown) => listAt(profile, "audiences").map((one) => textAt(one, "name"));
+    const [grace] = answers.flatMap((answer) => (at(answer, "profiles") ?? []) as readonly unknown[]);
+    assert.deepEqual(audiencesOf(grace), [
+      "Big spenders of 90 days",
+      "Three orders, no refund",
+      "Big spenders without a refund",
+    ]);
+    const members = answers.filter((answer) => at(answer, "members") !== undefined);
+    assert.deepEqual(
+      members.map((one) => listAt(one, "members").length),
+      [1, 1],
+    );
+    assert.equal(at(members[0], "members.0.profile_id"), at(grace, "profile_id"));
+    assert.notEqual(at(members[1], "members.0.profile_id"), at(grace, "profile_id"));
+    const preview = answers.at(-1);
+    const named = ["count", "exact", "profiles", "sample.length"].map((name) => at(preview, name));
+    assert.deepEqual(named, [2, true, 4, 1], "Grace and Linus");
+  });
+
+  it("work in webhooks.md", async () => {
+    const [feed, webhook] = await answersOf("webhooks.md");
+    assert.deepEqual(feed, { entries: [], next: 0, head: 0, oldest: 1 });
+    assert.deepEqual([at(webhook, "state"), at(webhook, "delivered")], ["active", 0]);
   });
 
   it("work in api.md", async () => {

@@ -42,10 +42,15 @@ describe("the servers' script", () => {
       });
     });
 
-    it("takes all servers unless some are named, and leaves what follows -- alone", () => {
+    it("takes all servers that there are unless some are named, and leaves what follows -- alone", () => {
       const options = readOptions(["with", "--", "node", "--only", "x"]);
       assert.deepEqual(options?.only, SERVER_NAMES);
       assert.deepEqual(options?.command, ["node", "--only", "x"]);
+      assert.deepEqual(
+        readOptions(["up"])?.only,
+        ["rabbitmq", "mongodb", "neo4j"],
+        "the second graph only by its name",
+      );
     });
 
     it("shows the help without a command", () => {
@@ -108,6 +113,7 @@ describe("the servers' script", () => {
         NEO4J_USER: "neo4j",
         NEO4J_PASSWORD: neo4j,
         NEO4J_BROWSER_URL: `http://127.0.0.1:${instance.ports.neo4jHttp}/browser/`,
+        NEO4J_SECOND_URL: `bolt://127.0.0.1:${instance.ports.neo4jBolt + 1}`,
       });
     });
 

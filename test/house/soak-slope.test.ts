@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { slopeOf } from "../../scripts/drill/soak/slope.js";
-import { createRandom, SEED } from "../support/random.js";
+import { createRandom, SEED } from "../support/random/random.js";
 
 describe("The slope of a soak run", () => {
   const minutes = (valueAt: (minute: number) => number): readonly number[] =>

@@ -8,6 +8,12 @@ import { ROOT, textOf } from "../support/house/compose-file.js";
 const SCRIPT = "scripts/before-start.mjs";
 const LONG_AGO = new Date("2020-01-01");
 
+/** Stands in for the builder of the console. */
+const BUNDLER = `#!/bin/sh
+echo "bundled $*"
+mkdir -p dist/console && touch dist/console/index.html
+`;
+
 /** Stands in for the compiler: says that it was called, and with what. */
 const COMPILER = `#!/bin/sh
 echo "built $*"
@@ -48,6 +54,17 @@ describe("npm start", () => {
     assert.deepEqual(start(), { ...built, stdout: "" });
     age("dist/app/main.js");
     assert.deepEqual(start(), built);
+  });
+
+  it("builds the console when it is not built, and when one of its sources is newer, and not otherwise", () => {
+    file("node_modules/.bin/tsc", COMPILER);
+    file("node_modules/.bin/vite", BUNDLER);
+    file("console/ui/kit.css");
+    const bundled = { status: 0, stdout: "bundled build --config console/vite.config.ts", stderr: "" };
+    assert.match(start().stdout, /^built .*\nbundled /);
+    assert.deepEqual(start(), { ...bundled, stdout: "" });
+    age("dist/console/index.html");
+    assert.deepEqual(start(), bundled);
   });
 
   it("fails where the build fails", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Backends } from "../../app/backends.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { eventually } from "../support/eventually.js";
-import { createRandom, SEED } from "../support/random.js";
+import { createRandom, SEED } from "../support/random/random.js";
 import { at, listAt, textAt, useApp, until, type Answer, type TestWorkspace } from "../support/service/app.js";
 
 const ORDER = {

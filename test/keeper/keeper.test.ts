@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../core/errors.js";
-import { createKeeper, type Keeper } from "../../keeper/keeper.js";
+import { createKeeper, type Keeper, type Loop } from "../../keeper/keeper.js";
 import type { Task } from "../../keeper/task.js";
 import { eventually } from "../support/eventually.js";
 
@@ -15,18 +15,45 @@ describe("the keeper", () => {
   let open: Keeper | null = null;
   afterEach(() => open?.close());
 
-  const start = (tasks: readonly Task[], now: () => number = Date.now): Told => {
+  const start = (tasks: readonly Task[], now: () => number = Date.now, loop?: Loop): Told => {
     const [lines, ran]: [string[], string[]] = [[], []];
     const tell = (level: string) => (fields: object, message: string) =>
       void lines.push(JSON.stringify({ level, ...fields, message }));
     const log = { info: tell("info"), warn: tell("warn"), error: tell("error") };
     const keeperRan = (task: string, isFailed: boolean): void => void ran.push(isFailed ? `${task}!` : task);
-    open = createKeeper({ tasks, log, metrics: { keeperRan }, now });
+    open = createKeeper({ tasks, log, metrics: { keeperRan }, now, ...(loop && { loop }) });
     open.start();
     return { lines, ran };
   };
 
-  it("does one piece at a time, and rests between two for three times as long", async () => {
+  /** Pieces keep it busy throughout, and others for this part of the time. */
+  const loopWith = (part: number): Loop => {
+    let last = performance.now();
+    return {
+      since: () => {
+        const busyMs = performance.now() - last;
+        last += busyMs;
+        return { busyMs, part };
+      },
+    };
+  };
+
+  it("uses what others leave free of the loop, and rests for a third of the time", async () => {
+    let [begun, left, rested] = [0, 20, 0];
+    let ended: number | null = null;
+    const step = async (): Promise<number> => {
+      begun = performance.now();
+      if (ended !== null && left < 12) rested = Math.max(rested, begun - ended);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      ended = performance.now();
+      return (left -= 1) > 0 ? 0 : DAY_MS;
+    };
+    start([{ name: "retention", step }], Date.now, loopWith(0));
+    await open!.rest();
+    assert.ok(rested > 0, "it does rest");
+  });
+
+  it("does one piece at a time, and rests between two for three times as long while others need the loop", async () => {
     const pieces: { readonly begin: number; end: number }[] = [];
     const piece = async (left: { now: number }): Promise<number> => {
       const one = { begin: performance.now(), end: Infinity };
@@ -36,10 +63,14 @@ describe("the keeper", () => {
       return (left.now -= 1) > 0 ? 0 : DAY_MS;
     };
     const [a, b] = [{ now: 2 }, { now: 2 }];
-    start([
-      { name: "retention", step: () => piece(a) },
-      { name: "backfill", step: () => piece(b) },
-    ]);
+    start(
+      [
+        { name: "retention", step: () => piece(a) },
+        { name: "backfill", step: () => piece(b) },
+      ],
+      Date.now,
+      loopWith(1),
+    );
     await open!.rest();
     assert.ok(a.now <= 0 && b.now <= 0 && pieces.length >= 4);
     // A timer counts whole milliseconds.
@@ -65,6 +96,17 @@ describe("the keeper", () => {
     const levels = lines.map((line) => (JSON.parse(line) as { readonly level: string }).level);
     assert.deepEqual(levels, ["warn", "error"]);
     assert.ok(lines.every((line) => line.includes('"retention"') && !line.includes("ada")));
+  });
+
+  it("is not at rest, and behind, while part of a task waits for a dependency", async () => {
+    let [isWaiting, isAtRest] = [true, false];
+    start([{ name: "audiences", step: async () => 5, isWaiting: () => isWaiting }]);
+    const resting = open!.rest().then(() => (isAtRest = true));
+    await eventually("it is behind", () => open!.lags().get("audiences")! > 30);
+    assert.equal(isAtRest, false);
+    isWaiting = false;
+    await resting;
+    assert.equal(open!.lags().get("audiences"), 0);
   });
 
   it("comes back when the clock says so, also when it jumps, forward or back", async () => {

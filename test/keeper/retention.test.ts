@@ -2,15 +2,16 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import type { EventRecord } from "../../core/event/event.js";
 import { type DatasetId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
+import { encodeMessage } from "../../core/event/message.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
-import type { EventStore } from "../../core/ports/event-store.js";
+import type { DeadLetter, EventStore } from "../../core/ports/event-store.js";
 import { createRetention } from "../../keeper/retention.js";
 import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
 import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
 import { openEmbedded } from "../../store/embedded/open.js";
 import { onError, temporaryFolder } from "../support/backends.js";
-import { aDataset, aDeadLetter, aKey, aFold, anEvent, aWorkspace, tombOf } from "../support/builders.js";
-import { createRandom, SEED } from "../support/random.js";
+import { aDataset, aDeadLetter, aKey, aFold, anEvent, aWorkspace, noAudiences, tombOf } from "../support/builders.js";
+import { createRandom, SEED } from "../support/random/random.js";
 
 const DAY_MS = 86_400_000;
 const NOW = 1_772_359_200_000;
@@ -52,7 +53,7 @@ describe("retention", () => {
     Promise.all(all.map(async ({ workspace, eventId }) => (await events.find(workspace, eventId))?.status));
   /** One whole walk, at this time. */
   const walk = async (now: number, wrap: (store: EventStore) => EventStore = (store) => store): Promise<number> => {
-    const task = createRetention({ catalog, events: wrap(events), now: () => now });
+    const task = createRetention({ ...noAudiences, catalog, events: wrap(events), now: () => now });
     for (let pieces = 1; ; pieces += 1) if ((await task.step()) > 0) return pieces;
   };
 
@@ -105,6 +106,46 @@ describe("retention", () => {
     assert.deepEqual(await statuses([waiting]), ["dropped"]);
   });
 
+  it("takes what was quarantined or refused when its schema's time is over, whatever replays there were", async () => {
+    const workspace = await newWorkspace();
+    const datasetId = await retain(workspace, "visit", 10);
+    const kept = (days: number, schemaId = "visit", changes: Partial<DeadLetter> = {}): DeadLetter => {
+      const event = anEvent({ workspace, schemaId: schemaId as SchemaId, receivedAt: NOW - days * DAY_MS });
+      const { eventId } = event;
+      return aDeadLetter({ workspace, eventId, message: encodeMessage(event), killsEvent: false, ...changes });
+    };
+    const young = [kept(9), kept(100, "unknown"), kept(100, "order")];
+    const old = [kept(10), kept(50, "visit", { times: 2, replayed: 2 })];
+    for (const letter of [...young, ...old]) await events.bury(letter);
+    const left = async () => {
+      const page = { limit: 9, before: null, eventId: null, reason: null };
+      return (await events.deadLetters(workspace, page)).map(({ deadLetterId }) => deadLetterId).toSorted();
+    };
+    const idsOf = (letters: readonly DeadLetter[]) => letters.map(({ deadLetterId }) => deadLetterId).toSorted();
+    let isLonger = false;
+    await walk(NOW, (store) => ({
+      ...store,
+      looseLetters: async (...given) => {
+        const found = await store.looseLetters(...given);
+        if (given[0] === workspace && !isLonger) {
+          isLonger = true;
+          await catalog.changeDataset(workspace, datasetId, { retentionDays: 60 });
+        }
+        return found;
+      },
+    }));
+    assert.deepEqual(await left(), idsOf([...young, ...old]), "somebody lengthened it meanwhile");
+    await catalog.changeDataset(workspace, datasetId, { retentionDays: 10 });
+    await walk(NOW - 1);
+    assert.deepEqual(await left(), idsOf([...young, old[0]!]));
+    await walk(NOW);
+    assert.deepEqual(await left(), idsOf(young));
+    const many = Array.from({ length: 1_001 }, () => kept(20));
+    for (const letter of many) await events.bury(letter);
+    await walk(NOW);
+    assert.deepEqual(await left(), idsOf(young), "more than a piece of them");
+  });
+
   it("no event leaves that a change of the datasets keeps while the walk reads them", async () => {
     for (const change of ["lengthen", "no limit", "another dataset"] as const) {
       const workspace = await newWorkspace();
@@ -154,7 +195,7 @@ describe("retention", () => {
         return store.drop(of, ids, reason);
       },
     });
-    const task = createRetention({ catalog, events: wrap(events), now: () => NOW });
+    const task = createRetention({ ...noAudiences, catalog, events: wrap(events), now: () => NOW });
     for (let isOver = false; !isOver;) isOver = (await task.step().catch(() => 0)) > 0;
     assert.deepEqual(drops, [500, 500, 200]);
     assert.deepEqual(new Set(await statuses(all)), new Set(["dropped"]));

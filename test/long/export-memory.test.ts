@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { WorkspaceId } from "../../core/ids.js";
 import { anEvent } from "../support/builders.js";
-import { SCALE, tell } from "../support/random.js";
+import { SCALE, tell } from "../support/random/random.js";
 import { startApp, useApp, type App } from "../support/service/app.js";
 
 const MIB = 1_048_576;

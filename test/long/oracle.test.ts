@@ -1,6 +1,6 @@
 import { openEmbedded } from "../support/oracle/place.js";
 import { checkPrograms } from "../support/oracle/programs.js";
-import { SEED } from "../support/random.js";
+import { SEED } from "../support/random/random.js";
 
 /** `PROGRAMS=5000 TELL=1 SEED=...` runs more, and tells how often each command ran. */
 const PROGRAMS = Number(process.env["PROGRAMS"] ?? 500);

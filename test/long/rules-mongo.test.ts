@@ -1,4 +1,4 @@
-import { SEED } from "../support/random.js";
+import { SEED } from "../support/random/random.js";
 import { compareWithMongo } from "../core/rule/mongo.js";
 
 describe("field conditions of rules, at full size", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createPartition, type Partition } from "../../scripts/shared/partition.js";
 import { at, listAt, textAt, until, type Answer, type TestWorkspace } from "../support/service/app.js";
 import { deploy, through, type Deployment } from "../support/service/deployment.js";
-import { createRandom, SEED, tell, type Random } from "../support/random.js";
+import { createRandom, SEED, tell, type Random } from "../support/random/random.js";
 import { inGroups } from "../support/service/traffic.js";
 
 interface Identifier {

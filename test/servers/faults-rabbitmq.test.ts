@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { tell } from "../support/random.js";
+import { tell } from "../support/random/random.js";
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";

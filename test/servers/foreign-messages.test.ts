@@ -12,7 +12,7 @@ import { anEvent } from "../support/builders.js";
 import { deploy, type Deployment } from "../support/service/deployment.js";
 import { eventually } from "../support/eventually.js";
 import { profileOf } from "../support/faults.js";
-import { assertWithin } from "../support/yardstick.js";
+import { assertWithin } from "../support/house/yardstick.js";
 
 interface Foreign {
   readonly title: string;

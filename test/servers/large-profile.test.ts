@@ -1,4 +1,4 @@
-import { testLargeProfile } from "../support/service/large-profile-tests.js";
+import { testLargeProfile } from "../support/service/profiles/large-profile-tests.js";
 import { neo4jBackend, neo4jUnderTest } from "../support/servers/neo4j-backend.js";
 
 /** `LARGE_PROFILE=100000 npm run test:servers` is what a release is tried with. */

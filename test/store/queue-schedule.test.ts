@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createBatchSizes } from "../../store/queue/batch-sizes.js";
 import { createDueHeap } from "../../store/queue/due-heap.js";
 import { createSchedule, type Schedule, type Waiting } from "../../store/queue/schedule.js";
 import { createTurns } from "../../store/queue/turns.js";
-import { createRandom, SEED } from "../support/random.js";
+import { createRandom, SEED } from "../support/random/random.js";
 
 const oneOf = (items: Iterable<string>): readonly string[] => [...items].slice(0, 1);
 
@@ -127,5 +128,34 @@ describe("What waits for its time", () => {
     }
     assert.deepEqual(heap.clear().length, waiting.length);
     assert.equal(heap.pop(Infinity), null);
+  });
+});
+
+describe("The sizes of batches", () => {
+  it("halve what was asked, to one at least, and double only what was as large as allowed", () => {
+    const sizes = createBatchSizes(100);
+    const after = (size: number, isPostponed: boolean): number => {
+      sizes.ended("a", size, isPostponed);
+      return sizes.of("a");
+    };
+    assert.equal(sizes.of("a"), 100);
+    // A batch may have been smaller by its bytes.
+    assert.equal(after(61, true), 30);
+    assert.equal(after(30, true), 15);
+    assert.equal(after(14, false), 15);
+    assert.equal(after(15, false), 30);
+    assert.equal(after(1, true), 1);
+    assert.equal(after(1, true), 1);
+    assert.equal(sizes.of("b"), 100);
+    for (let size = 1; size < 100; size *= 2) after(size, false);
+    assert.equal(sizes.of("a"), 100);
+  });
+
+  it("forget a workspace that has the most again", () => {
+    const sizes = createBatchSizes(4);
+    for (const workspace of ["a", "b"]) sizes.ended(workspace, 4, true);
+    assert.equal(sizes.shrunk(), 2);
+    sizes.ended("a", 2, false);
+    assert.equal(sizes.shrunk(), 1);
   });
 });

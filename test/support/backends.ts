@@ -2,15 +2,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheCatalog } from "../../store/cached-catalog.js";
+import { createMemoryLiveChannel } from "../../store/memory-live.js";
 import { knowAudiences } from "../../store/known-audiences.js";
 import type { Database } from "../../core/database.js";
 import type { AudienceStore } from "../../core/ports/audience-store.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { EventQueue } from "../../core/ports/event-queue.js";
 import type { EventStore } from "../../core/ports/event-store.js";
+import type { LiveChannel } from "../../core/ports/live-channel.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { MarkStore } from "../../core/ports/mark-store.js";
 import type { ProfileStore } from "../../core/ports/profile-store.js";
+import type { WebhookStore } from "../../core/ports/webhook-store.js";
 import type { SeatStore } from "../../core/ports/seat-store.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { GRAPH_TABLES } from "../../graph/sqlite/schema.js";
@@ -19,11 +22,16 @@ import { createEmbeddedMarkStore } from "../../store/embedded/audiences/marks.js
 import { createEmbeddedSeatStore } from "../../store/embedded/audiences/seats.js";
 import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
 import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
+import { createErasureFile } from "../../store/embedded/erasure-log.js";
 import { openEmbedded } from "../../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
 import { createEmbeddedQueue } from "../../store/embedded/queue/queue.js";
+import { createEmbeddedWebhookStore } from "../../store/embedded/webhooks/webhooks.js";
 import { createTables } from "../../store/embedded/schema.js";
-import { bothOf, type FoldPlace } from "../contracts/fold.contract.js";
+import type { ClosableLog } from "../contracts/erasure-log.contract.js";
+import { createEmbeddedTallyStore } from "../../store/embedded/tallies/tallies.js";
+import { bothOf, type FoldPlace } from "../contracts/events/fold.contract.js";
+import { talliesOf, type TallyPlace } from "../contracts/profiles/tally-store.contract.js";
 import type { Backend } from "./contract.js";
 import { tombOf } from "./builders.js";
 import { SERVERS } from "./servers/servers.js";
@@ -68,6 +76,13 @@ export const queueBackends: readonly Backend<EventQueue>[] = [
   embedded("SQLite", (database) => createEmbeddedQueue({ database, lengthMax: QUEUE_LENGTH_MAX, onError: () => {} })),
   ...(onServers?.queue ?? []),
 ];
+export const liveBackends: readonly Backend<LiveChannel>[] = [
+  {
+    name: "memory",
+    place: async () => ({ open: async () => createMemoryLiveChannel(), drop: async () => {} }),
+  },
+  ...(onServers?.live ?? []),
+];
 export const eventBackends: readonly Backend<EventStore>[] = [
   embedded("SQLite", (database) => createEmbeddedEventStore({ database, tombOf })),
   ...(onServers?.events ?? []),
@@ -94,6 +109,27 @@ export const markBackends: readonly Backend<MarkStore>[] = [
 export const seatBackends: readonly Backend<SeatStore>[] = [
   embedded("SQLite", (database) => createEmbeddedSeatStore({ database })),
   ...(onServers?.seats ?? []),
+];
+export const webhookBackends: readonly Backend<WebhookStore>[] = [
+  embedded("SQLite", (database) => createEmbeddedWebhookStore({ database })),
+  ...(onServers?.webhooks ?? []),
+];
+export const erasureLogBackends: readonly Backend<ClosableLog>[] = [
+  {
+    name: "a file",
+    place: async () => {
+      const folder = await temporaryFolder();
+      const open = (): ClosableLog => ({ ...createErasureFile(join(folder, "erasures.log")), close: async () => {} });
+      return { open: () => Promise.resolve(open()), drop: () => rm(folder, { recursive: true }) };
+    },
+  },
+  ...(onServers?.erasureLogs ?? []),
+];
+export const tallyBackends: readonly Backend<TallyPlace>[] = [
+  embedded("SQLite", (database) =>
+    talliesOf(createEmbeddedEventStore({ database, tombOf }), createEmbeddedTallyStore({ database })),
+  ),
+  ...(onServers?.tallies ?? []),
 ];
 export const catalogBackends: readonly Backend<CatalogStore>[] = [
   embedded("SQLite", (database) => createEmbeddedCatalog({ database })),

@@ -1,4 +1,5 @@
 import { v5 } from "uuid";
+import { NO_AUDIENCES } from "../../core/audience/audience.js";
 import type { Dataset, KeyRecord, Namespace, SchemaVersion, Workspace } from "../../core/catalog/catalog.js";
 import { identifierKey, type EventRecord } from "../../core/event/event.js";
 import type { Late } from "../../commands/erasures/late.js";
@@ -37,6 +38,12 @@ export const HOSTILE_TEXTS: readonly string[] = [
 /** As an installation with a secret of its own. */
 export const tombOf = createTombOf(Buffer.from("the secret of the tests"));
 
+/** Where nobody made any. */
+export const noAudiences = {
+  audiences: { audiences: async () => NO_AUDIENCES },
+  marks: { mark: async () => undefined },
+  tallies: { count: async () => undefined, uncount: async () => undefined },
+};
 /** Where nobody was ever erased. */
 export const nobodyErased: Late = { dropRefused: async () => undefined, lookAfter: async () => undefined };
 

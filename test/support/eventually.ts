@@ -11,5 +11,18 @@ export async function eventually(what: string, condition: () => boolean | Promis
   }
 }
 
+/** Tries the assertions until they hold; fails as they do if they do not within fifteen seconds. */
+export async function soon(assertions: () => void | Promise<void>): Promise<void> {
+  const end = performance.now() + 15_000;
+  for (;;) {
+    try {
+      return await assertions();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+    await sleep(5);
+  }
+}
+
 export const rejectsAsUnavailable = (work: () => unknown): Promise<void> =>
   assert.rejects(async () => void (await work()), isUnavailable);

@@ -18,7 +18,7 @@ import type { DeadLetter } from "../../core/ports/event-store.js";
 import type { WorkerDeps } from "../../worker/deps.js";
 import { createProcessBatch, type ProcessBatch, type Result } from "../../worker/process-batch.js";
 import { createMemoryPorts, partitionOf, type Hook, type MemoryPorts, type MemoryState } from "./memory/ports.js";
-import { nobodyErased } from "./builders.js";
+import { noAudiences, nobodyErased } from "./builders.js";
 
 export const WORKSPACES = [
   "11111111-1111-4111-8111-111111111111",
@@ -106,7 +106,7 @@ export function createBench({
     (fields: Readonly<Record<string, unknown>>, message: string): void =>
       void logged.push(JSON.stringify([level, fields, message]));
   const log: Log = { info: writer("info"), warn: writer("warn"), error: writer("error") };
-  const of = { late: nobodyErased, log, metrics: NO_METRICS };
+  const of = { late: nobodyErased, ...noAudiences, log, metrics: NO_METRICS };
   const deps = { ...wrap(ports), contribute, ...of, triesMax, crashesMax, now };
   return { ports, logged, deps, start: () => createProcessBatch(deps) };
 }

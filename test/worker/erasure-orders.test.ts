@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { identifierKey } from "../../core/event/event.js";
 import type { IdentifierKey } from "../../core/ids.js";
 import { aKeyOf, anEvent } from "../support/builders.js";
-import { SCALE } from "../support/random.js";
+import { SCALE } from "../support/random/random.js";
 import { explore, type Explored } from "../support/explore/explore.js";
 import { aWorld, erase, ERASED_AT, work, type Broken, type World } from "../support/erasure/model.js";
 

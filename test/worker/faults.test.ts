@@ -3,7 +3,7 @@ import type { EventRecord } from "../../core/event/event.js";
 import { deadLetterIdFor } from "../../core/ids.js";
 import type { Delivery } from "../../core/ports/event-queue.js";
 import type { MemoryPorts } from "../support/memory/ports.js";
-import { createRandom, runsOf, SEED, shuffled, type Random } from "../support/random.js";
+import { createRandom, runsOf, SEED, shuffled, type Random } from "../support/random/random.js";
 import {
   anEvent,
   away,

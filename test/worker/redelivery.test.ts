@@ -16,7 +16,7 @@ import {
   type ShownProfile,
 } from "../support/faults.js";
 import { placesOf } from "../support/servers/servers.js";
-import { createRandom, SEED, shuffled } from "../support/random.js";
+import { createRandom, SEED, shuffled } from "../support/random/random.js";
 
 const ADA = "ada@example.com";
 

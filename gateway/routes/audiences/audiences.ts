@@ -2,22 +2,31 @@ import { Type } from "typebox";
 import { changeAudience, createAudience, deleteAudience, requireAudience } from "../../../commands/audiences/change.js";
 import type { Services } from "../../../commands/services.js";
 import type { Audience } from "../../../core/audience/audience.js";
+import { countingAudiences } from "../../../core/audience/tallies.js";
 import { showTime } from "../../../core/event/time.js";
-import type { AudienceId } from "../../../core/ids.js";
+import type { AudienceId, WorkspaceId } from "../../../core/ids.js";
+import type { Sizes } from "../../../core/ports/seat-store.js";
 import { problemSchema } from "../../http/error-response.js";
-import { reply, route, type Route } from "../../route.js";
-import { readIfMatch, withEtag } from "../../shapes/etag.js";
+import { reply, route, type Reply, type Route } from "../../route.js";
+import { etagOf, readIfMatch } from "../../shapes/etag.js";
 import { answered } from "../../shapes/examples.js";
 import { idOf, record, TIME, UUID } from "../../shapes/fields.js";
 import { list } from "../../shapes/page.js";
 
 const NAME = Type.String({ minLength: 1, maxLength: 256 });
 const RULE = Type.Object({});
+/** What a client gives of it. */
+export const AUDIENCE_GIVEN = { name: NAME, rule: RULE };
+const COUNT = Type.Integer({ minimum: 0 });
+export const STATE = Type.Union([Type.Literal("counting"), Type.Literal("building"), Type.Literal("live")]);
 const AUDIENCE = record({
   audience_id: UUID,
-  name: NAME,
-  rule: RULE,
+  ...AUDIENCE_GIVEN,
   version: Type.Integer({ minimum: 1 }),
+  state: STATE,
+  size: COUNT,
+  as_of_seq: COUNT,
+  progress: Type.Optional(record({ profiles: COUNT })),
   created_at: TIME,
 });
 const IN_PARIS = { "traits.city": "Paris" };
@@ -26,6 +35,14 @@ export function audienceRoutes(services: Services): readonly Route[] {
   const read = { kind: "role", role: "viewer" } as const;
   const write = { kind: "role", role: "editor" } as const;
   const params = { id: idOf("audience") };
+  const show = async (workspace: WorkspaceId, audience: Audience) => {
+    const [sizes, set] = await Promise.all([services.seats.sizes(workspace), services.audiences.audiences(workspace)]);
+    return shown(audience, sizes, countingAudiences(set));
+  };
+  const answer = async (status: number, workspace: WorkspaceId, audience: Audience): Promise<Reply> => {
+    const answered = reply(status, await show(workspace, audience));
+    return { ...answered, headers: { ...answered.headers, ETag: etagOf(definitionOf(audience)) } };
+  };
   return [
     route({
       method: "post",
@@ -36,9 +53,9 @@ export function audienceRoutes(services: Services): readonly Route[] {
       description: "Each profile that is read says in which audiences it is.",
       example: { after: ["registerSchema"], body: { name: "Parisians", rule: IN_PARIS } },
       access: write,
-      body: record({ name: NAME, rule: RULE }),
+      body: record(AUDIENCE_GIVEN),
       responses: { 201: AUDIENCE },
-      handle: async (context) => withEtag(reply(201, show(await createAudience(services, context, context.body)))),
+      handle: async (context) => answer(201, context.workspace, await createAudience(services, context, context.body)),
     }),
     list({
       path: "/v1/audiences",
@@ -50,12 +67,15 @@ export function audienceRoutes(services: Services): readonly Route[] {
       name: "audiences",
       item: AUDIENCE,
       read: async ({ workspace }, { limit, after }) => {
-        const { audiences } = await services.audiences.audiences(workspace);
+        const set = await services.audiences.audiences(workspace);
+        const counting = countingAudiences(set);
         const from = after?.[0] ?? "";
-        return audiences.filter(({ audienceId }) => audienceId > from).slice(0, limit);
+        const sizes = await services.seats.sizes(workspace);
+        const page = set.audiences.filter(({ audienceId }) => audienceId > from).slice(0, limit);
+        return page.map((audience) => ({ audience, sizes, counting }));
       },
-      position: ({ audienceId }) => [audienceId],
-      show,
+      position: ({ audience: { audienceId } }) => [audienceId],
+      show: ({ audience, sizes, counting }) => shown(audience, sizes, counting),
     }),
     route({
       method: "get",
@@ -68,7 +88,7 @@ export function audienceRoutes(services: Services): readonly Route[] {
       params,
       responses: { 200: AUDIENCE },
       handle: async ({ workspace, params: { id } }) =>
-        withEtag(reply(200, show(await requireAudience(services, workspace, id as AudienceId)))),
+        answer(200, workspace, await requireAudience(services, workspace, id as AudienceId)),
     }),
     route({
       method: "put",
@@ -83,8 +103,8 @@ export function audienceRoutes(services: Services): readonly Route[] {
       responses: { 200: AUDIENCE, 412: problemSchema(412) },
       handle: async ({ workspace, params: { id }, body, ifMatch }) => {
         const matches = readIfMatch(ifMatch);
-        const mayChange = (standing: Audience): boolean => matches(JSON.stringify(show(standing)));
-        return withEtag(reply(200, show(await changeAudience(services, workspace, id as AudienceId, body, mayChange))));
+        const mayChange = (standing: Audience): boolean => matches(definitionOf(standing));
+        return answer(200, workspace, await changeAudience(services, workspace, id as AudienceId, body, mayChange));
       },
     }),
     route({
@@ -105,10 +125,28 @@ export function audienceRoutes(services: Services): readonly Route[] {
   ];
 }
 
-const show = ({ audienceId, name, text, version, createdAt }: Audience) => ({
+/** What a client changes, and so what If-Match compares: sizes change by themselves. */
+const definitionOf = ({ audienceId, name, text, version }: Audience): string =>
+  JSON.stringify([audienceId, version, name, text]);
+
+/** What is still to be done until the stored members are those of the rule. */
+export const stateOf = (
+  { audienceId, build }: Pick<Audience, "audienceId" | "build">,
+  counting: ReadonlySet<AudienceId>,
+): "counting" | "building" | "live" => (build === null ? "live" : counting.has(audienceId) ? "counting" : "building");
+
+const shown = (
+  { audienceId, name, text, version, createdAt, build }: Audience,
+  { sizes, head }: Sizes,
+  counting: ReadonlySet<AudienceId>,
+) => ({
   audience_id: audienceId,
   name,
   rule: JSON.parse(text) as object,
   version,
+  state: stateOf({ audienceId, build }, counting),
+  size: sizes.get(audienceId) ?? 0,
+  as_of_seq: head,
+  ...(build !== null && { progress: { profiles: build.judged } }),
   created_at: showTime(createdAt),
 });

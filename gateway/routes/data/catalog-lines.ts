@@ -1,5 +1,5 @@
 import { Type, type TProperties } from "typebox";
-import type { CatalogRecord } from "../../../commands/exports/catalog.js";
+import type { AudienceRecord, CatalogRecord } from "../../../commands/exports/catalog.js";
 import type { Dataset, IdentitySettings, Namespace, SchemaVersion } from "../../../core/catalog/catalog.js";
 import { UNPLANNED, VIOLATIONS, type SdkCatalog } from "../../../core/catalog/sdk.js";
 import { showTime } from "../../../core/event/time.js";
@@ -8,6 +8,7 @@ import { MERGES } from "../../../core/schema/annotations.js";
 import { withRaw } from "../../route.js";
 import { nullable, record, TIME, UUID } from "../../shapes/fields.js";
 import { NAMESPACE_NAME } from "../../../core/identity/namespaces.js";
+import { AUDIENCE_GIVEN } from "../audiences/audiences.js";
 import { POSITION } from "./lines.js";
 
 const line = <Name extends string, P extends TProperties>(type: Name, members: P) =>
@@ -68,6 +69,12 @@ export const CATALOG_LINES = {
     retention_days: nullable(Type.Integer({ minimum: 1 })),
     created_at: TIME,
   }),
+  audience: line("audience", {
+    audience_id: UUID,
+    ...AUDIENCE_GIVEN,
+    version: Type.Integer({ minimum: 1 }),
+    created_at: TIME,
+  }),
 };
 
 export function showCatalogLine(one: CatalogRecord, position: string): string {
@@ -90,9 +97,11 @@ function membersOf(one: Exclude<CatalogRecord, { kind: "schema" }>): object {
     case "trait":
       return { name: one.name, merge: one.trait.merge, registered_itself: one.trait.registeredItself };
     case "dataset":
+      return showDataset(one.dataset);
+    case "audience":
       break;
   }
-  return showDataset(one.dataset);
+  return showAudience(one.audience);
 }
 
 const showIdentitySettings = ({ sharedIdentifierLimit, sendingKeysAddNamespaces }: IdentitySettings) => ({
@@ -140,4 +149,12 @@ const showDataset = (dataset: Dataset) => ({
   unified_profile: dataset.unifiedProfile,
   retention_days: dataset.retentionDays,
   created_at: showTime(dataset.createdAt),
+});
+
+const showAudience = ({ audienceId, name, text, version, createdAt }: AudienceRecord) => ({
+  audience_id: audienceId,
+  name,
+  rule: JSON.parse(text) as object,
+  version,
+  created_at: showTime(createdAt),
 });

@@ -92,7 +92,9 @@ export function erasureRoutes(services: Services): readonly Route[] {
     }
     const isTag = context.ifMatch === null ? null : readIfMatch(context.ifMatch);
     const isAsSeen = isTag && ((revision: string) => isTag(revision));
-    return reply(202, showBegun(await erase(services, context, target, { suppress, isAsSeen })));
+    const erasure = await erase(services, context, target, { suppress, isAsSeen });
+    services.live.forget(context.workspace);
+    return reply(202, showBegun(erasure));
   };
   return [
     route({
@@ -217,7 +219,7 @@ const showReceipt = (erasure: Erasure, remains: readonly string[]) => ({
     links: erasure.links,
     changes_redacted: erasure.changes,
     dead_letters: erasure.removed["letters"] ?? 0,
-    memberships: 0,
+    memberships: erasure.removed["memberships"] ?? 0,
   },
   late: { events: erasure.late.events, last_at: erasure.late.lastAt && showTime(erasure.late.lastAt) },
   suppress: erasure.suppress,

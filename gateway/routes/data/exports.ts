@@ -70,7 +70,7 @@ export const exportRoutes = (services: Services): readonly Route[] => [
     name: "catalog",
     operationId: "exportCatalog",
     summary: "What the workspace set and registered",
-    description: "Settings, namespaces, schemas, traits and datasets, without keys. It always begins anew.",
+    description: "Settings, namespaces, schemas, traits, datasets and audiences, without keys. It always begins anew.",
     line: Type.Union(Object.values(CATALOG_LINES)),
     read: ({ workspace }) => exportCatalog(services, workspace),
     position: () => [],

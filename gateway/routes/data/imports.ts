@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { beginImport, endImport, requireOpenImport } from "../../../commands/imports/begin.js";
+import { beginImport, endImport } from "../../../commands/imports/begin.js";
 import { importRecords } from "../../../commands/imports/records.js";
 import type { Services } from "../../../commands/services.js";
 import { problemSchema } from "../../http/error-response.js";
@@ -50,7 +50,6 @@ export function importRoutes(services: Services): readonly Route[] {
       bodyIs: "lines",
       responses: { 200: record({ stored: Type.Integer({ minimum: 0 }) }), 409: problemSchema(409) },
       handle: async ({ workspace, query, batch }) => {
-        if (!query.dry_run) await requireOpenImport(services, workspace);
         const records = batch.items.flatMap((line, n) => readLine(line, `lines.${n}`) ?? []);
         if (!query.dry_run) await importRecords(services, workspace, records);
         return reply(200, { stored: query.dry_run ? 0 : records.length });

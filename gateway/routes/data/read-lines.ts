@@ -6,6 +6,7 @@ import { isNotes } from "../../../core/event/notes.js";
 import { parseTimestamp } from "../../../core/event/time.js";
 import type { Change, Evidence, Source } from "../../../core/identity/model.js";
 import type {
+  AudienceId,
   ChangeId,
   DatasetId,
   EventId,
@@ -116,6 +117,17 @@ const READ: { readonly [Type in LineType]: (line: LineOf<Type>, raw: Raw) => Imp
         unifiedProfile: line.unified_profile,
         retentionDays: line.retention_days,
         createdAt: ms(line.created_at),
+      },
+    }),
+  audience: ({ audience_id: audienceId, name, rule, version, created_at: createdAt }) =>
+    catalog({
+      kind: "audience",
+      audience: {
+        audienceId: audienceId as AudienceId,
+        name,
+        text: JSON.stringify(rule),
+        version,
+        createdAt: ms(createdAt),
       },
     }),
   schema: (line, raw) =>

@@ -4,6 +4,7 @@ import type { Services } from "../../../commands/services.js";
 import type { Dataset } from "../../../core/catalog/catalog.js";
 import { showTime } from "../../../core/event/time.js";
 import type { DatasetId, SchemaId } from "../../../core/ids.js";
+import { problemSchema } from "../../http/error-response.js";
 import { reply, route, type Route } from "../../route.js";
 import { answered, SCHEMA_ID } from "../../shapes/examples.js";
 import { idOf, integerOrNull, record, TIME, UUID } from "../../shapes/fields.js";
@@ -19,6 +20,9 @@ const DATASET = record({
   retention_days: RETENTION_DAYS,
   created_at: TIME,
 });
+
+/** By audiences. */
+const NEEDED = problemSchema(409, { audience_ids: Type.Optional(Type.Array(UUID)) });
 
 export function datasetRoutes(services: Services): readonly Route[] {
   const write = { kind: "role", role: "admin" } as const;
@@ -40,7 +44,7 @@ export function datasetRoutes(services: Services): readonly Route[] {
         unified_profile: Type.Optional(Type.Boolean()),
         retention_days: Type.Optional(RETENTION_DAYS),
       }),
-      responses: { 201: DATASET },
+      responses: { 201: DATASET, 409: NEEDED },
       handle: async (context) => {
         const { name, schema_id: schemaId, unified_profile: isUnified, retention_days: days } = context.body;
         const dataset = await createDataset(services, context, {
@@ -93,7 +97,7 @@ export function datasetRoutes(services: Services): readonly Route[] {
         unified_profile: Type.Optional(Type.Boolean()),
         retention_days: Type.Optional(RETENTION_DAYS),
       }),
-      responses: { 200: DATASET },
+      responses: { 200: DATASET, 409: NEEDED },
       handle: async ({ workspace, params: { id }, body }) => {
         const changed = await changeDataset(services, workspace, id as DatasetId, {
           ...(body.name !== undefined && { name: body.name }),

@@ -4,6 +4,7 @@ import type { Services } from "../../../commands/services.js";
 import { showTime } from "../../../core/event/time.js";
 import { MINUTE_MS, type SenderStats } from "../../../core/stats.js";
 import { reply, route, type Route } from "../../route.js";
+import { createQueueReading, type QueueReading } from "./queue-reading.js";
 import { nullable, record, TIME } from "../../shapes/fields.js";
 
 const EVENTS = Type.Integer({ minimum: 0 });
@@ -21,6 +22,10 @@ const SENDER = record({
 const SENDERS_MAX = 200;
 
 export const statsRoutes = (services: Services): readonly Route[] => [
+  readStatsRoute(services, createQueueReading(services.queue)),
+];
+
+const readStatsRoute = (services: Services, readQueue: () => Promise<QueueReading>): Route =>
   route({
     method: "get",
     path: "/v1/stats",
@@ -30,23 +35,29 @@ export const statsRoutes = (services: Services): readonly Route[] => [
     description:
       "Events that were accepted, quarantined and rejected, with the code of each refusal, through all gateways; another gateway's " +
       "last two seconds may be missing. `key_id` and `schema_id` are null where an event was refused before they were known, " +
-      "or where there are more than 500 combinations in a minute. A request without a valid key belongs to no workspace.",
+      "or where there are more than 500 combinations in a minute. A request without a valid key belongs to no workspace. `queue` is that of the whole installation: how many events wait to be stored, and since when the oldest of them; null where that cannot be seen. It is at most a second old.",
     example: {},
     access: { kind: "role", role: "viewer" },
     responses: {
       200: record({
         ...TALLY,
         senders: Type.Array(SENDER, { description: `the ${SENDERS_MAX} with the most refusals` }),
+        queue: record({ waiting: nullable(EVENTS), oldest_at: nullable(TIME) }),
         minutes: Type.Array(record({ at: TIME, ...TALLY }), { description: "60, the oldest first" }),
       }),
     },
     handle: async (context) => {
-      const { accepted, quarantined, rejected, senders, minutes } = await readStats(services, context);
+      const [{ accepted, quarantined, rejected, senders, minutes }, queue] = await Promise.all([
+        readStats(services, context),
+        // What the queue tells must not keep back what was counted.
+        readQueue(),
+      ]);
       return reply(200, {
         accepted,
         quarantined,
         rejected,
         senders: senders.slice(0, SENDERS_MAX).map(showSender),
+        queue: { waiting: queue.waiting, oldest_at: queue.oldest === null ? null : showTime(queue.oldest) },
         minutes: minutes.map((one) => ({
           at: timeOf(one.minute),
           accepted: one.accepted,
@@ -55,8 +66,7 @@ export const statsRoutes = (services: Services): readonly Route[] => [
         })),
       });
     },
-  }),
-];
+  });
 
 const timeOf = (minute: number): string => showTime(minute * MINUTE_MS);
 const timeOrNull = (minute: number | null): string | null => (minute === null ? null : timeOf(minute));

@@ -17,6 +17,8 @@ export const GRAPH_KINDS = [
   "erasures",
   "tombstones",
   "mentions",
+  "watched",
+  "moved",
 ] as const;
 
 /** So much one statement writes; the rest follows in others. */

@@ -115,6 +115,19 @@ const LOADS: Loads = {
     const mentions = rows.map(({ changeId, tomb }) => ({ change: changeId, tomb }));
     return { statement: cypher.LOAD_MENTIONS, q: { mentions }, count: rows.length };
   },
+  watched: async (_, rows) => {
+    const workspaces = rows.map(({ workspace }) => workspace);
+    return { statement: cypher.LOAD_WATCHED, q: { workspaces }, count: rows.length };
+  },
+  moved: async (_, rows) => {
+    const moved = rows.map(({ workspace, moved: { movedId, cause, profileIds } }) => ({
+      ws: workspace,
+      id: movedId,
+      cause,
+      profiles: profileIds,
+    }));
+    return { statement: cypher.LOAD_MOVED, q: { moved }, count: rows.length };
+  },
 };
 
 async function standingChanges(client: Client, rows: readonly GraphRows["changes"][]): Promise<readonly unknown[]> {

@@ -4,11 +4,13 @@ import type {
   ErasureId,
   ForbiddenPairId,
   KeyId,
+  MovedId,
   ProfileId,
   Tomb,
   Uid,
   WorkspaceId,
 } from "../../../core/ids.js";
+import type { MovedCause } from "../../../core/ports/movements.js";
 import type { Source } from "../../../core/identity/model.js";
 import { changesOf } from "../changes.js";
 import type { Row } from "../client.js";
@@ -91,6 +93,14 @@ export const DUMPS: Dumps = {
       return tombs.map((tomb) => ({ workspace, changeId, tomb }));
     },
   },
+  watched: { statement: cypher.DUMP_WATCHED, read: ([ws]) => [{ workspace: ws as WorkspaceId }] },
+  moved: {
+    statement: cypher.DUMP_MOVED,
+    read: (row) => {
+      const [, workspace, movedId, cause, profileIds] = row as MovedColumns;
+      return [{ workspace, moved: { movedId, cause, profileIds } }];
+    },
+  },
 };
 
 type ProfileColumns = readonly [
@@ -126,3 +136,11 @@ type LinkColumns = readonly [
   removedAt: number | null,
 ];
 type PairColumns = readonly [ForbiddenPairId, WorkspaceId, string, string, string, string, ChangeId, KeyId, number];
+
+type MovedColumns = readonly [
+  place: string,
+  ws: WorkspaceId,
+  id: MovedId,
+  cause: MovedCause,
+  profiles: readonly ProfileId[],
+];

@@ -52,6 +52,22 @@ export const DUMP_TOMBSTONES = page(
 /** A page of changes, with all that each mentions. */
 export const DUMP_MENTIONS = page("MATCH (c:Change)", "c.id", "c.ws, [(c)-[:NAMES]->(m) | m.tomb]");
 
+export const DUMP_WATCHED = page("MATCH (w:Workspace {watched: true})", "w.id", "1");
+
+export const DUMP_MOVED = page("MATCH (m:Moved)", "m.ws + ' ' + m.id", "m.ws, m.id, m.cause, m.profiles");
+
+export const LOAD_WATCHED = `CYPHER replan=skip
+UNWIND $q.workspaces AS ws
+MERGE (w:Workspace {id: ws})
+SET w.watched = true
+RETURN count(*)`;
+
+export const LOAD_MOVED = `CYPHER replan=skip
+UNWIND $q.moved AS m
+MERGE (old:Moved {ws: m.ws, id: m.id})
+ON CREATE SET old.cause = m.cause, old.profiles = m.profiles
+RETURN count(*)`;
+
 export const LOAD_ERASURES = `CYPHER replan=skip
 UNWIND $q.erasures AS r
 MERGE (w:Workspace {id: r.ws})

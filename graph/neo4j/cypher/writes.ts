@@ -17,11 +17,12 @@
  * age; `asked_at` stands there when the request was older than `at`. (:Change)-[:ABOUT]->(:Identifier): those that it names, and
  * those whose uid is a profile id before or after it.
  * What erasures leave stands in `erasure.ts`; `erased` says that a workspace has any.
- * (:Workspace {id, seq, erased}): its lock is the lock of all identity writes of the workspace. (:Onym {name, format}): the format of all this.
+ * (:Moved {ws, id, cause, profiles}): profiles whose identifiers a step changed, in a workspace that is `watched`.
+ * (:Workspace {id, seq, erased, watched}): its lock is the lock of all identity writes of the workspace. (:Onym {name, format}): the format of all this.
  */
 
 /** Another number whenever the stored format changes; a build knows only one. */
-export const FORMAT = 4;
+export const FORMAT = 5;
 
 /** Without it two processes could each create one. */
 export const FORMAT_CONSTRAINT = "CREATE CONSTRAINT onym_name IF NOT EXISTS FOR (v:Onym) REQUIRE v.name IS UNIQUE";
@@ -56,6 +57,7 @@ export const SCHEMA: readonly string[] = [
   "CREATE INDEX onym_tombstones IF NOT EXISTS FOR (t:Tombstone) ON (t.tomb)",
   "CREATE INDEX onym_tombstones_by_uid IF NOT EXISTS FOR (t:Tombstone) ON (t.uid)",
   "CREATE INDEX onym_tombstones_of_erasure IF NOT EXISTS FOR (t:Tombstone) ON (t.erasure, t.tomb)",
+  "CREATE INDEX onym_moved IF NOT EXISTS FOR (m:Moved) ON (m.ws, m.id)",
   "CREATE INDEX onym_shared_identifiers IF NOT EXISTS FOR (c:SharedIdentifier) ON (c.ws, c.uid)",
 ];
 
@@ -236,8 +238,18 @@ CALL () {
   CREATE (change)-[:ABOUT]->(i)
 }`;
 
+const MOVED = "(:Moved {ws: $q.ws, id: m.id, cause: m.cause, profiles: m.profiles})";
+
+const NOTE_MOVED_OF_WATCHED = `
+CALL () {
+  UNWIND $q.moved AS m
+  MATCH (w:Workspace {id: $q.ws}) USING INDEX SEEK w:Workspace(id)
+  WHERE w.watched
+  CREATE ${MOVED}
+}`;
+
 /** Writes a plan that names only what the snapshot read under the lock has. */
-export const WRITE = `CYPHER replan=skip ${FRESH("", "")} ${MOVES} ${GROWN} ${LINKS_AND_CHANGES}`;
+export const WRITE = `CYPHER replan=skip ${FRESH("", "")} ${MOVES} ${GROWN} ${LINKS_AND_CHANGES} ${NOTE_MOVED_OF_WATCHED}`;
 
 /**
  * Lock and plan in one, for identifiers that are all new: the constraint on their keys refuses it when one is not. Links and changes
@@ -256,6 +268,10 @@ CALL (made) {
   UNWIND c.about AS n
   WITH change, made[n] AS i
   CREATE (change)-[:ABOUT]->(i)
+}
+CALL (w) {
+  UNWIND CASE WHEN w.watched THEN $q.moved ELSE [] END AS m
+  CREATE ${MOVED}
 }
 RETURN 1`;
 

@@ -7,6 +7,7 @@ import { EMPTY_PLAN } from "../../rules/working-state.js";
 import { prepareChangeWriter, prepareFindChange } from "../changes.js";
 import { changeBytes, countsText, forbiddenText, keyBlob, seenWithBlob } from "../encoding.js";
 import { prepareErasureLoads } from "./erasures.js";
+import { prepareMovementLoads } from "./movements.js";
 import { prepareDumps } from "./rows.js";
 
 export const GRAPH_KINDS = [
@@ -19,6 +20,8 @@ export const GRAPH_KINDS = [
   "erasures",
   "tombstones",
   "mentions",
+  "watched",
+  "moved",
 ] as const;
 
 type Loads = { readonly [K in keyof GraphRows]: (row: GraphRows[K]) => void };
@@ -104,6 +107,7 @@ function prepareLoads(database: Database): Loads {
     },
     subjects: ({ changeId, uid }) => void addSubject.run([rowOf(uid), changeBytes(changeId)]),
     ...prepareErasureLoads(database),
+    ...prepareMovementLoads(database),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Source } from "../../../core/identity/model.js";
 import type { Copied, CopyPage, GraphRows } from "../../../core/ports/copying.js";
 import { prepareFindChange } from "../changes.js";
 import { copied, prepareErasureDumps } from "./erasures.js";
+import { prepareMovementDumps } from "./movements.js";
 import { changeIdOf, countsOf, forbiddenOf, keyOf, seenWithOf } from "../encoding.js";
 
 type Dump<K extends keyof GraphRows> = (page: CopyPage) => Copied<GraphRows[K]>;
@@ -85,6 +86,7 @@ export function prepareDumps(database: Database): { readonly [K in keyof GraphRo
       });
     },
     ...prepareErasureDumps(database),
+    ...prepareMovementDumps(database),
   };
 }
 

@@ -44,7 +44,7 @@ export async function benchMillion(options: MillionOptions, tell: (line: string)
 }
 
 /** What a later run on the same folder needs. */
-interface Kept {
+export interface Kept {
   readonly key: string;
   readonly crowd: ask.Crowd;
   readonly events: number;
@@ -81,7 +81,7 @@ async function inFolder(folder: string, crowd: ask.Crowd, tell: (line: string) =
 
 const shown = (ms: number): string => (Number.isNaN(ms) ? "" : ms.toFixed(1));
 
-async function withLife<T>(settings: Settings, use: (life: Life, client: Client) => Promise<T>): Promise<T> {
+export async function withLife<T>(settings: Settings, use: (life: Life, client: Client) => Promise<T>): Promise<T> {
   const life = await beginLife({ settings, kill: null }, FLAGS);
   if (!("url" in life)) throw new Error(`the service did not start: ${life.log}`);
   const client = openClient(life.url, CONNECTIONS, ANSWER_MS);
@@ -97,12 +97,21 @@ async function withLife<T>(settings: Settings, use: (life: Life, client: Client)
 /** The service folds these; the others are copies of them. */
 const FIRST = 1_000;
 
-async function make(settings: Settings, crowd: ask.Crowd, tell: (line: string) => void): Promise<Kept> {
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** `more`: what the first of them do beside their orders. */
+export async function make(
+  settings: Settings,
+  crowd: ask.Crowd,
+  tell: (line: string) => void,
+  more: (life: Life, client: Client, key: string) => Promise<void> = nothing,
+): Promise<Kept> {
   const began = performance.now();
   const { people, busyEvents } = crowd;
   const { workspace, key, events } = await withLife(settings, async (life, client) => {
     const { workspace_id: workspace, key } = await createWorkspace(client, OPERATOR_KEY, "shop");
     await feed(life, client, key, FIRST);
+    await more(life, client, key);
     return { workspace, key, events: await ask.busyEvents(client, key) };
   });
   await multiply(settings, { workspace, copies: people / FIRST - 1, busyEvents }, tell);

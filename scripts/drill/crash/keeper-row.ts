@@ -7,6 +7,7 @@ import { andThen, eventually } from "../../shared/async.js";
 import { openClient, requireAnswer, type Client, type Request } from "../../shared/client.js";
 import type { Ground } from "../../shared/grounds.js";
 import { beginLife, type Life } from "../process/life.js";
+import { AUDIENCE_ROWS, doAudience, prepareAudience, requireAudience, type AudienceAct } from "./audience-rows.js";
 import type { Moment, Step } from "./points.js";
 import * as act from "./stage.js";
 import type { Play, Stage } from "./stage.js";
@@ -14,11 +15,11 @@ import type { Play, Stage } from "./stage.js";
 /** One kill while something that was stored long ago is taken up again. */
 export interface KeeperRow {
   readonly title: string;
-  readonly does: "replay" | "retention" | "backfill";
-  readonly at: readonly [Step, Moment];
+  readonly does: "replay" | "retention" | "backfill" | AudienceAct;
+  readonly at: readonly [step: Step, moment: Moment, call?: number];
 }
 
-const row = (does: KeeperRow["does"], title: string, ...at: KeeperRow["at"]): KeeperRow => ({
+const row = (does: keyof typeof SAYS, title: string, ...at: KeeperRow["at"]): KeeperRow => ({
   title: `killed ${title}: ${SAYS[does]}`,
   does,
   at,
@@ -42,13 +43,14 @@ export const KEEPER_TABLE: readonly KeeperRow[] = [
   row("backfill", "between the fold of a backfill and its note", "saveBackfill", "before"),
   row("backfill", "in the note of a backfill, before its commit", "saveBackfill", "uncommitted"),
   row("backfill", "between the note of a backfill and its end", "saveBackfill", "committed"),
+  ...AUDIENCE_ROWS,
 ];
 
 /** As in `SERVERS_TABLE`. */
 export const KEEPER_SERVERS_TABLE: readonly KeeperRow[] = KEEPER_TABLE.map((one) => {
-  const [step, moment] = one.at;
+  const [step, moment, call = 1] = one.at;
   if (step === "fold") return { ...one, at: moment === "before" ? ["pin", "before"] : ["mark", "before"] };
-  return { ...one, at: [step, moment === "uncommitted" ? "during" : moment === "committed" ? "after" : moment] };
+  return { ...one, at: [step, moment === "uncommitted" ? "during" : moment === "committed" ? "after" : moment, call] };
 });
 
 const OLD_MS = 10 * 86_400_000;
@@ -116,6 +118,10 @@ const PREPARE: Readonly<Record<KeeperRow["does"], (stage: Stage) => Promise<void
       await act.untilSettled(client, stage, act.theEventId(stage), ["stored"]);
       await change(client, stage, { unified_profile: true });
     }),
+  look: (stage) => prepareAudience(stage, "look"),
+  build: (stage) => prepareAudience(stage, "build"),
+  delete: (stage) => prepareAudience(stage, "delete"),
+  erase: (stage) => prepareAudience(stage, "erase"),
 };
 
 /** What makes the doomed process come to the point. */
@@ -131,6 +137,10 @@ const DO: Readonly<Record<KeeperRow["does"], (client: Client, stage: Stage, doom
   },
   backfill: async (client, stage) =>
     requireAnswer(client, 202, request(stage, "POST", `${await datasetOf(client, stage)}/backfill`, {})),
+  look: (client, stage) => doAudience(client, stage, "look"),
+  build: (client, stage) => doAudience(client, stage, "build"),
+  delete: (client, stage) => doAudience(client, stage, "delete"),
+  erase: (client, stage) => doAudience(client, stage, "erase"),
 };
 
 /** What must be true in the end. */
@@ -169,6 +179,10 @@ const REQUIRE: Readonly<Record<KeeperRow["does"], (play: Play, stage: Stage) => 
     await eventually(async () => assert.deepEqual(await states(), ["done"]), RESERVED_MS + stage.ground.settleMs, 50);
     await act.requireFoldedOnce(play, stage);
   },
+  look: (play, stage) => requireAudience(play, stage, "look"),
+  build: (play, stage) => requireAudience(play, stage, "build"),
+  delete: (play, stage) => requireAudience(play, stage, "delete"),
+  erase: (play, stage) => requireAudience(play, stage, "erase"),
 };
 
 /** Kills a process at the row's point, and lets another one go on with what it left. Throws unless that comes to its end. */
@@ -183,10 +197,10 @@ export async function runKeeperRow(one: KeeperRow, openGround: () => Promise<Gro
   await andThen(run, () => ground.drop());
 }
 
-async function crash(stage: Stage, { does, at: [step, moment] }: KeeperRow): Promise<void> {
+async function crash(stage: Stage, { does, at: [step, moment, call = 1] }: KeeperRow): Promise<void> {
   const life = await beginLife({
     settings: { ...stage.ground.settings, MODE: "all" },
-    kill: { kind: "step", step, moment, call: 1 },
+    kill: { kind: "step", step, moment, call },
   });
   if (!("url" in life)) throw new Error(`The service did not start: ${life.log}`);
   const client = openClient(life.url, 1);

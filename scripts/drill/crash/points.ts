@@ -8,7 +8,11 @@ export type Step =
   /** Of an erasure. `advance`: the keeper notes how far it is. */
   | ("erase" | "advance" | "drop" | "removeFacets" | "purge")
   /** Of a replay and of a backfill. */
-  | ("note" | "saveBackfill");
+  | ("note" | "saveBackfill")
+  /** Of an import: its beginning and its end; what it stores. */
+  | ("setImporting" | "putSchema" | "saveFacets")
+  /** Of audiences. */
+  | ("markUids" | "clearMarks" | "claimSeat" | "saveSeat" | "appendFeed" | "saveAudiences");
 
 /** Before the step; all written and no COMMIT yet; COMMIT returned and nobody told; after the step. */
 export const EMBEDDED_MOMENTS = ["before", "uncommitted", "committed", "after"] as const;
@@ -61,7 +65,18 @@ export function createKiller(die: () => void) {
     },
     /** The steps of a fold, where it has several. */
     aroundFold: around,
-    wrap: ({ queue, events, profiles, graph, catalog, purge, ...others }: Backends): Backends => ({
+    wrap: ({
+      queue,
+      events,
+      profiles,
+      graph,
+      catalog,
+      marks,
+      seats,
+      audiences,
+      purge,
+      ...others
+    }: Backends): Backends => ({
       ...others,
       queue: {
         ...queue,
@@ -90,11 +105,29 @@ export function createKiller(die: () => void) {
       },
       catalog: {
         ...catalog,
+        setImporting: (...of) => around("setImporting", () => catalog.setImporting(...of)),
+        putSchema: (schema) => around("putSchema", () => catalog.putSchema(schema)),
         saveBackfill: (backfill) => around("saveBackfill", () => catalog.saveBackfill(backfill)),
       },
       profiles: {
         ...profiles,
+        save: (...of) => around("saveFacets", () => profiles.save(...of)),
         remove: (workspace, uids) => around("removeFacets", () => profiles.remove(workspace, uids)),
+      },
+      marks: {
+        ...marks,
+        mark: (...of) => around("markUids", () => marks.mark(...of)),
+        clear: (of) => around("clearMarks", () => marks.clear(of)),
+      },
+      seats: {
+        ...seats,
+        claim: (...of) => around("claimSeat", () => seats.claim(...of)),
+        save: (...of) => around("saveSeat", () => seats.save(...of)),
+        append: (...of) => around("appendFeed", () => seats.append(...of)),
+      },
+      audiences: {
+        ...audiences,
+        changeAudiences: (...of) => around("saveAudiences", () => audiences.changeAudiences(...of)),
       },
       purge: () => around("purge", purge),
       graph: {

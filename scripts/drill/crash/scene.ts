@@ -29,10 +29,15 @@ const ACKNOWLEDGED_PER_KILL = 200;
 /** All of it is read again by the checks, and what a restart of seconds holds up must be worked off. */
 const [PER_SECOND, BURST, PER_ROUND] = [50, 100, 300] as const;
 
-export function serversScene(seed: number, kills: ServersKills, instance: string): Scene {
+export function serversScene(
+  seed: number,
+  kills: ServersKills,
+  instance: string,
+  partitions: readonly number[],
+): Scene {
   const rounds = planServers(createRandom(seed), kills);
   return {
-    open: (connections) => createServersTarget(instance, connections),
+    open: (connections) => createServersTarget(instance, connections, { partitions, kills: rounds.flat().length }),
     rounds,
     clients: 120,
     pace: createPace(PER_SECOND, BURST, PER_ROUND),

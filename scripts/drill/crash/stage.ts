@@ -17,7 +17,7 @@ export interface Stage {
   readonly earlier: string;
 }
 
-const IDENTIFIERS = [
+export const IDENTIFIERS = [
   { namespace: "email", value: "ada@example.com" },
   { namespace: "cookie_id", value: "c-1815" },
 ] as const;

@@ -67,8 +67,8 @@ const erasure = (title: string, at: NonNullable<CrashRow["at"]>): CrashRow => ({
   remains: null,
 });
 
-/** Some of the times that the keeper notes how far it is: the log, the names, the events, the facets, the files. */
-const ADVANCES = [1, 3, 5, 7, 9];
+/** Some of the times that the keeper notes how far it is: the log, the audiences, the names, the events, the facets, the files. */
+const ADVANCES = [1, 2, 3, 5, 7, 9];
 
 /** Every step of an erasure. */
 const ERASURES: readonly CrashRow[] = [

@@ -10,9 +10,9 @@ import type { Asks, Footprint, Start, Usage } from "./life.js";
 
 const LOOP_DELAY_RESOLUTION_MS = 1;
 
-const { settings, kill } = JSON.parse(process.argv[2] ?? "") as Start;
+const { settings, kill, signal = "SIGKILL" } = JSON.parse(process.argv[2] ?? "") as Start;
 const config = readConfig({ PORT: "0", LOG_LEVEL: "error", ...settings });
-const { aim, wrap, commit, aroundFold } = createKiller(() => void process.kill(process.pid, "SIGKILL"));
+const { aim, wrap, commit, aroundFold } = createKiller(() => void process.kill(process.pid, signal));
 // Its message may be taken before the start is over; the calls of a step count from then on.
 if (kill?.kind === "event") aim(kill);
 const service = await startService({ config, log: createLog(config.LOG_LEVEL), wrap, commit, aroundFold });

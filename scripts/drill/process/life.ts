@@ -6,6 +6,8 @@ import type { KillPoint } from "../crash/points.js";
 export interface Start {
   readonly settings: Settings;
   readonly kill: KillPoint | null;
+  /** What it does to itself at the point; it kills itself if nothing is said. */
+  readonly signal?: "SIGSTOP";
 }
 
 export interface Usage {

@@ -1,4 +1,5 @@
 import type { WorkspaceId } from "../../../core/ids.js";
+import { eventually } from "../../shared/async.js";
 import { createWorkspace, requireAnswer, type Client } from "../../shared/client.js";
 
 /** A workspace that is ready for load. */
@@ -31,8 +32,15 @@ const SCHEMA = {
   },
 };
 
+/** Servers that have just started may be slow at first. What was made without an answer stays, and does no harm. */
+export const MADE_MS = 60_000;
+const BETWEEN_TRIES_MS = 500;
+
 /** Makes a workspace and registers what its events need. */
-export async function createSite(client: Client, operatorKey: string, name: string): Promise<Site> {
+export const createSite = (client: Client, operatorKey: string, name: string): Promise<Site> =>
+  eventually(() => makeSite(client, operatorKey, name), MADE_MS, BETWEEN_TRIES_MS);
+
+async function makeSite(client: Client, operatorKey: string, name: string): Promise<Site> {
   const { workspace_id: workspace, key } = await createWorkspace(client, operatorKey, name);
   for (const [path, body] of [
     ["/v1/schemas", { schema_id: FOLDING, schema: SCHEMA }],

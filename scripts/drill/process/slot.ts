@@ -19,7 +19,8 @@ export interface Blow {
 }
 
 interface SlotOptions {
-  readonly settings: Settings;
+  /** Of the next start. */
+  readonly settings: () => Settings;
   readonly connections: number;
   /** A start that fails is tried again for so long: what the process needs may be away. */
   readonly startMs: number;
@@ -40,7 +41,7 @@ export function createSlot({ settings, connections, startMs }: SlotOptions) {
   const begin = async (): Promise<Life> => {
     const deadline = performance.now() + startMs;
     for (;;) {
-      const begun = await beginLife({ settings, kill: null });
+      const begun = await beginLife({ settings: settings(), kill: null });
       if ("url" in begun) return begun;
       if (performance.now() > deadline) throw new Error(`The service did not come back. Its log:\n${begun.log}`);
       await sleep(AGAIN_MS);

@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { verify, type Verified } from "../../../app/verify/verify.js";
+import { readConfig } from "../../../core/config.js";
 import { controlServers } from "../../servers/control.js";
 import { andThen, eventually } from "../../shared/async.js";
-import { openFolder, openServers } from "../../shared/grounds.js";
+import { openFolder, openServers, type Settings } from "../../shared/grounds.js";
 import { GATEWAYS, WORKERS, type Doom, type ProcessName } from "../crash/dooms.js";
 import { createSlot, type Blow, type Running, type Slot } from "./slot.js";
 
 export const OPERATOR_KEY = "operator-key-of-the-drill";
+/** The receiver of the webhooks is on this machine. */
+const OWN: Settings = { OPERATOR_KEY, WEBHOOK_PRIVATE: "1" };
 
 /** A system under drill: its parts are killed and started again, and it keeps what it has on disk. */
 export interface Target {
@@ -17,6 +21,8 @@ export interface Target {
   strike(doom: Doom): Promise<Struck>;
   /** Waits until all that was accepted is handled. */
   idle(): Promise<void>;
+  /** What `npm run verify` says of the stores, while the processes run. */
+  verify(): Promise<Verified>;
   /** What all processes wrote. */
   log(): string;
   /** The orderly stop; removes its data. */
@@ -41,27 +47,49 @@ async function strikeSlot(slot: Slot, blow: Blow): Promise<Struck> {
 /** The embedded default: one process on a folder of its own. */
 export async function createEmbeddedTarget(connections: number): Promise<Target> {
   const ground = await openFolder();
-  const slot = createSlot({ settings: { ...ground.settings, OPERATOR_KEY }, connections, startMs: 0 });
+  const slot = createSlot({ settings: () => ({ ...ground.settings, ...OWN }), connections, startMs: 0 });
   return {
     start: slot.start,
     running: slot.running,
     strike: (blow) => strikeSlot(slot, blow),
     idle: () => untilIdle(slot.depth),
+    verify: () => verifyGround(ground.settings),
     log: slot.log,
     close: () => andThen(slot.close, () => ground.drop()),
   };
 }
 
+const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
+
+const verifyGround = (settings: Settings): Promise<Verified> =>
+  verify(readConfig({ ...settings, ...OWN }), SILENT, false);
+
 /** Some starts meet a server that is down, and a server's start takes its time. */
-const START_MS = 60_000;
+const START_MS = 120_000;
 const READY_MS = 60_000;
 
+/** The queue's partitions, one number after the other as the kills go on: each start takes the present one. */
+export interface Changing {
+  readonly partitions: readonly number[];
+  readonly kills: number;
+}
+
 /** Two gateways and two workers on the three servers of a running instance. */
-export async function createServersTarget(instance: string, connections: number): Promise<Target> {
+export async function createServersTarget(instance: string, connections: number, changing: Changing): Promise<Target> {
+  const { partitions, kills } = changing;
+  let struck = 0;
+  const present = (): string => {
+    const stage = Math.floor((struck * partitions.length) / kills);
+    return String(partitions[Math.min(stage, partitions.length - 1)]);
+  };
   const controls = await controlServers(instance);
   const ground = await openServers(instance);
   const slotOf = (mode: "gateway" | "worker"): Slot =>
-    createSlot({ settings: { ...ground.settings, OPERATOR_KEY, MODE: mode }, connections, startMs: START_MS });
+    createSlot({
+      settings: () => ({ ...ground.settings, ...OWN, MODE: mode, RABBITMQ_PARTITIONS: present() }),
+      connections,
+      startMs: START_MS,
+    });
   const gateways = GATEWAYS.map((name) => [name, slotOf("gateway")] as const);
   const slots = new Map<ProcessName, Slot>([...gateways, ...WORKERS.map((name) => [name, slotOf("worker")] as const)]);
   const all = [...slots.values()];
@@ -82,6 +110,7 @@ export async function createServersTarget(instance: string, connections: number)
     },
     strike: async ({ victim, kill, withinMs }) => {
       if (victim === "service") throw new Error("There is no single service on servers.");
+      struck += 1;
       const slot = slots.get(victim as ProcessName);
       if (slot !== undefined) return strikeSlot(slot, { kill, withinMs });
       const server = controls[victim as keyof typeof controls];
@@ -95,6 +124,7 @@ export async function createServersTarget(instance: string, connections: number)
     },
     // Each tells what waits on the broker and what it holds itself.
     idle: () => untilIdle(async () => Math.max(...(await Promise.all(all.map((slot) => slot.depth()))))),
+    verify: () => verifyGround(ground.settings),
     log: () => [...slots].map(([name, slot]) => `--- ${name}\n${slot.log()}`).join(""),
     close: () =>
       andThen(

@@ -1,3 +1,4 @@
+import de.bwaldvogel.mongo.MongoDatabase;
 import de.bwaldvogel.mongo.MongoServer;
 import de.bwaldvogel.mongo.MongoVersion;
 import de.bwaldvogel.mongo.backend.h2.H2Backend;
@@ -62,7 +63,16 @@ public final class MongoServerMain {
       boolean isHello = command.equals("hello");
       Document reply = super.handleCommand(channel, database, isHello ? "ismaster" : command, query);
       if (isHello) reply.put("isWritablePrimary", Boolean.TRUE);
+      // Under the name that a real server has for it.
+      if (command.equalsIgnoreCase("serverStatus"))
+        ((Document) reply.get("metrics"))
+            .put("queryExecutor", new Document("scannedObjects", IndexedDatabase.examined()));
       return reply;
+    }
+
+    @Override
+    protected MongoDatabase openOrCreateDatabase(String name) {
+      return IndexedDatabase.open(name, getMvStore(), getCursorRegistry());
     }
 
     /** One command at a time, so that a commit never holds half of one; all that wait share a commit. */

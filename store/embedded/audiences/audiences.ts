@@ -1,5 +1,5 @@
-import type { Audience, AudienceSet } from "../../../core/audience/audience.js";
-import { NO_AUDIENCES } from "../../../core/audience/audience.js";
+import { bodyOf, NO_AUDIENCES, type AudienceBody, type AudienceSet } from "../../../core/audience/audience.js";
+import { followTallies } from "../../../core/audience/tallies.js";
 import type { Database, Tables } from "../../../core/database.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
 import type { AudienceStore } from "../../../core/ports/audience-store.js";
@@ -9,7 +9,7 @@ import { createSession } from "../session.js";
 const TABLES: Tables = {
   part: "audiences",
   format: 1,
-  sql: "CREATE TABLE audiences (ws TEXT PRIMARY KEY, version TEXT NOT NULL, audiences TEXT NOT NULL) WITHOUT ROWID",
+  sql: "CREATE TABLE audiences (ws TEXT PRIMARY KEY, version TEXT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID",
 };
 
 /** The audiences of a workspace, one row of JSON. */
@@ -17,13 +17,24 @@ export function createEmbeddedAudienceStore({ database }: { readonly database: D
   const session = createSession(database);
   createTables(database, TABLES);
   const versionIn = database.prepare("SELECT version FROM audiences WHERE ws = ?");
-  const find = database.prepare("SELECT version, audiences FROM audiences WHERE ws = ?");
-  const put = database.prepare("INSERT OR REPLACE INTO audiences (ws, version, audiences) VALUES (?, ?, ?)");
+  const find = database.prepare("SELECT version, body FROM audiences WHERE ws = ?");
+  const replace = database.prepare("INSERT OR REPLACE INTO audiences (ws, version, body) VALUES (?, ?, ?)");
+  const watching = database.prepare("SELECT ws FROM audiences WHERE ws > ? ORDER BY ws LIMIT ?");
   const read = (workspace: WorkspaceId): AudienceSet => {
     const row = find.get([workspace]);
     if (row === undefined) return NO_AUDIENCES;
-    return { version: row[0] as string, audiences: JSON.parse(row[1] as string) as readonly Audience[] };
+    return { version: row[0] as string, ...(JSON.parse(row[1] as string) as AudienceBody) };
   };
+  const put = (workspace: WorkspaceId, change: (current: AudienceSet) => AudienceBody | null): Promise<AudienceSet> =>
+    session.write(() => {
+      const current = read(workspace);
+      const changed = change(current);
+      if (changed === null) return current;
+      const version = newId<string>();
+      const body = bodyOf(changed);
+      replace.run([workspace, version, JSON.stringify(body)]);
+      return { version, ...body };
+    });
   return {
     audiences: (workspace, known) =>
       session.read(() => {
@@ -31,14 +42,17 @@ export function createEmbeddedAudienceStore({ database }: { readonly database: D
         return known?.version === version ? known : read(workspace);
       }),
     changeAudiences: (workspace, change) =>
-      session.write(() => {
-        const current = read(workspace);
-        const audiences = change(current);
-        if (audiences === null) return current;
-        const version = newId<string>();
-        put.run([workspace, version, JSON.stringify(audiences)]);
-        return { version, audiences };
+      put(workspace, (current) => {
+        const changed = change(current);
+        return changed === null ? null : followTallies(current, changed);
       }),
+    changeTallies: (workspace, change) =>
+      put(workspace, (current) => {
+        const changed = change(current);
+        return changed === null ? null : { ...bodyOf(current), ...changed };
+      }),
+    watching: ({ limit, after }) =>
+      session.read(() => watching.all([after ?? "", limit]).map(([workspace]) => workspace as WorkspaceId)),
     ready: session.ready,
     close: session.close,
   };

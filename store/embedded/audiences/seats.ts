@@ -1,21 +1,22 @@
-import { isEmptySeat, type Entry, type Membership, type Seat } from "../../../core/audience/seat.js";
+import { isEmptySeat, isSameSeat, type Membership, type Seat } from "../../../core/audience/seat.js";
 import type { Database, Tables } from "../../../core/database.js";
-import type { AudienceId, ClaimId, ProfileId, WorkspaceId } from "../../../core/ids.js";
+import type { AudienceId, ProfileId, WorkspaceId } from "../../../core/ids.js";
 import type { SeatSave, SeatStore } from "../../../core/ports/seat-store.js";
 import { createTables } from "../schema.js";
+import { prepareJson } from "../rows.js";
 import { createSession } from "../session.js";
 import { readUuid, uuidBytes } from "../uuid.js";
+import { claimsOn } from "./claims.js";
 import { createFeed } from "./feed.js";
 
-/** `claim` is null once the look that claimed the seat has saved it. `members` lists the same as `memberships`, the other way round. */
+/** `members` lists the same as `memberships`, the other way round. */
 const TABLES: Tables = {
   part: "seats",
-  format: 1,
+  format: 2,
   sql: `
   CREATE TABLE seats (
     ws BLOB NOT NULL,
     profile BLOB NOT NULL,
-    claim BLOB,
     due INTEGER,
     memberships TEXT NOT NULL,
     PRIMARY KEY (ws, profile)
@@ -31,31 +32,71 @@ const TABLES: Tables = {
   `,
 };
 
-/** Seats, and the feed, in which the entries of a seat stand with the same commit. */
+/**
+ * Seats, and the feed, in which the entries of a seat stand with the same commit. Claims are kept in memory: nobody but this process opens
+ * the file, and with it end its looks.
+ */
 export function createEmbeddedSeatStore({ database }: { readonly database: Database }): SeatStore {
   const session = createSession(database);
   createTables(database, TABLES);
   const { write: writeEntries, ...feed } = createFeed(database, session);
-  const saveSeat = prepareSave(database, writeEntries);
-  const claimSeat = database.prepare(
-    `INSERT INTO seats (ws, profile, claim, memberships) VALUES (?, ?, ?, '[]')
-     ON CONFLICT (ws, profile) DO UPDATE SET claim = excluded.claim RETURNING due, memberships`,
+  const claims = claimsOn(database);
+  const saveSeat = prepareSave(database);
+  const find = prepareJson(
+    database,
+    3,
+    (values) =>
+      `SELECT group_concat('[' || asked.column3 || ',' || coalesce(due, 'null') || ',' || memberships || ']')
+       FROM (VALUES ${values}) AS asked CROSS JOIN seats ON ws = asked.column1 AND profile = asked.column2`,
   );
   const due = database.prepare("SELECT profile FROM seats WHERE ws = ? AND due <= ? ORDER BY due, profile LIMIT ?");
   const members = database.prepare(
     "SELECT profile, since FROM members WHERE ws = ? AND audience = ? AND profile > ? ORDER BY profile LIMIT ?",
   );
   return {
-    claim: (workspace, claim, profileIds) => {
-      const [ws, mine] = [uuidBytes(workspace), uuidBytes(claim)];
-      return session.write(() =>
-        profileIds.map((profileId) => toSeat(profileId, claimSeat.get([ws, uuidBytes(profileId), mine]) as SeatRow)),
-      );
+    claim: (workspace, claim, profileIds) =>
+      session.read(() => {
+        const ws = uuidBytes(workspace);
+        const rows = find(profileIds.map((profileId, n) => [ws, uuidBytes(profileId), n])) as readonly SeatRow[];
+        const found = new Map(rows.map((row) => [row[0], row]));
+        return profileIds.map((profileId, n) => {
+          const seat = seatOf(profileId, found.get(n));
+          claims.put(workspace, claim, seat);
+          return seat;
+        });
+      }),
+    save: async (workspace, claim, saves) => {
+      session.requireOpen();
+      const standing = ({ seat }: SeatSave): Seat | null => claims.find(workspace, seat.profileId, claim);
+      const isChange = (save: SeatSave): boolean => {
+        const before = standing(save);
+        return before !== null && (save.entries.length > 0 || !isSameSeat(before, save.seat));
+      };
+      const write = (): readonly boolean[] => {
+        // Once more: another look may have come while this waited for its turn.
+        for (const save of saves.filter(isChange)) saveSeat(workspace, standing(save)!, save.seat);
+        const saved = saves.map((save) => standing(save) !== null);
+        writeEntries(
+          workspace,
+          saves.flatMap(({ entries }, n) => (saved[n] === true ? Array.from(entries) : [])),
+        );
+        return saved;
+      };
+      const saved = saves.some(isChange) ? await session.write(write) : saves.map((save) => standing(save) !== null);
+      for (const [n, { seat }] of saves.entries()) if (saved[n] === true) claims.end(workspace, seat.profileId, claim);
+      return saved;
     },
-    save: (workspace, claim, saves) => session.write(() => saves.map((save) => saveSeat(workspace, claim, save))),
     due: (workspace, at, limit) =>
       session.read(() =>
         due.all([uuidBytes(workspace), at, limit]).map(([profile]) => readUuid<ProfileId>(profile as Buffer)),
+      ),
+    claimed: (workspace, { limit, after }) =>
+      session.read(() =>
+        claims
+          .of(workspace)
+          .filter((profileId) => after === null || profileId > after)
+          .toSorted()
+          .slice(0, limit),
       ),
     members: (workspace, audienceId, { limit, after }) =>
       session.read(() => {
@@ -75,45 +116,32 @@ export function createEmbeddedSeatStore({ database }: { readonly database: Datab
 /** Before every id. */
 const FIRST = Buffer.alloc(0);
 
-type SeatRow = readonly [due: number | null, memberships: string];
+type SeatRow = readonly [n: number, due: number | null, memberships: readonly MembershipJson[]];
 /** Audience and since. */
 type MembershipJson = readonly [AudienceId, number];
 
-const toSeat = (profileId: ProfileId, [due, memberships]: SeatRow): Seat => ({
+const seatOf = (profileId: ProfileId, row: SeatRow | undefined): Seat => ({
   profileId,
-  memberships: membershipsIn(memberships),
-  due,
+  memberships: row === undefined ? [] : row[2].map(([audienceId, since]) => ({ audienceId, since })),
+  due: row?.[1] ?? null,
 });
-
-const membershipsIn = (text: string): readonly Membership[] =>
-  (JSON.parse(text) as readonly MembershipJson[]).map(([audienceId, since]) => ({ audienceId, since }));
 
 const membershipsText = (memberships: readonly Membership[]): string =>
   JSON.stringify(memberships.map(({ audienceId, since }): MembershipJson => [audienceId, since]));
 
-function prepareSave(
-  database: Database,
-  writeEntries: (workspace: WorkspaceId, entries: readonly Entry[]) => void,
-): (workspace: WorkspaceId, claim: ClaimId, save: SeatSave) => boolean {
-  const standing = database.prepare("SELECT memberships FROM seats WHERE ws = ? AND profile = ? AND claim = ?");
-  const update = database.prepare(
-    "UPDATE seats SET claim = NULL, due = ?, memberships = ? WHERE ws = ? AND profile = ?",
-  );
+function prepareSave(database: Database): (workspace: WorkspaceId, before: Seat, seat: Seat) => void {
+  const put = database.prepare("INSERT OR REPLACE INTO seats (ws, profile, due, memberships) VALUES (?, ?, ?, ?)");
   const remove = database.prepare("DELETE FROM seats WHERE ws = ? AND profile = ?");
   const enter = database.prepare("INSERT OR REPLACE INTO members (ws, audience, profile, since) VALUES (?, ?, ?, ?)");
   const leave = database.prepare("DELETE FROM members WHERE ws = ? AND audience = ? AND profile = ?");
-  return (workspace, claim, { seat, entries }) => {
+  return (workspace, before, seat) => {
     const [ws, profile] = [uuidBytes(workspace), uuidBytes(seat.profileId)];
-    const row = standing.get([ws, profile, uuidBytes(claim)]);
-    if (row === undefined) return false;
-    const left = new Set(membershipsIn(row[0] as string).map(({ audienceId }) => audienceId));
+    const left = new Set(before.memberships.map(({ audienceId }) => audienceId));
     for (const { audienceId, since } of seat.memberships)
       // One that stands is not written again.
       if (!left.delete(audienceId)) enter.run([ws, uuidBytes(audienceId), profile, since]);
     for (const audienceId of left) leave.run([ws, uuidBytes(audienceId), profile]);
     if (isEmptySeat(seat)) remove.run([ws, profile]);
-    else update.run([seat.due, membershipsText(seat.memberships), ws, profile]);
-    writeEntries(workspace, entries);
-    return true;
+    else put.run([ws, profile, seat.due, membershipsText(seat.memberships)]);
   };
 }

@@ -3,18 +3,20 @@ import type { DropReason } from "../../../core/event/event.js";
 import { decodeMessage } from "../../../core/event/message.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { DeadLetterId, EventId, KeyId, SchemaId, Uid, WorkspaceId } from "../../../core/ids.js";
-import type { Copied, Copying, CopyPage, DocumentRows } from "../../../core/ports/copying.js";
+import type { Copied, Copying, CopyPage, DocumentRows, TallyRow } from "../../../core/ports/copying.js";
+import { prepareCounts } from "../events/counts.js";
+import { INSERT_LETTER, letterValues } from "../events/dead-letters.js";
 import { createNames, type Names } from "../events/names.js";
 import { arrivalKey, TIME_BYTES, UUID_BYTES } from "../events/rows.js";
 import { createSession } from "../session.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
 
-export const DOCUMENT_KINDS = ["events", "facets", "deadLetters"] as const;
+export const DOCUMENT_KINDS = ["events", "tallies", "facets", "deadLetters"] as const;
 
 type Dumps = { readonly [K in keyof DocumentRows]: (page: CopyPage) => Copied<DocumentRows[K]> };
 type Loads = { readonly [K in keyof DocumentRows]: (row: DocumentRows[K]) => void };
 
-/** Copies the tables of events, facets and dead letters. */
+/** Copies the tables of events, tallies, facets and dead letters. */
 export function createEmbeddedCopying({
   database,
   tombOf,
@@ -36,6 +38,10 @@ function prepareDumps(database: Database): Dumps {
     `SELECT e.seq, e.id, e.effective_ts, e.arrival, e.schema_id, e.key_id, e.message, e.crc, e.reason, e.gone,
        f.facet, f.profile_id, f.dropped, length(f.position) > 0
      FROM events e LEFT JOIN folds f USING (seq) WHERE e.seq > ? ORDER BY e.seq LIMIT ?`,
+  );
+  const tallies = database.prepare(
+    `SELECT facet, tally, position, amount FROM tallies WHERE (facet, tally, position) > (?, ?, ?)
+     ORDER BY facet, tally, position LIMIT ?`,
   );
   const facets = database.prepare("SELECT seq, key, rev, facet FROM facets WHERE seq > ? ORDER BY seq LIMIT ?");
   const letters = database.prepare(
@@ -83,6 +89,18 @@ function prepareDumps(database: Database): Dumps {
                 },
         };
       }),
+    tallies: ({ after, limit }) => {
+      const place = after === null ? [EMPTY, EMPTY, EMPTY] : placeOf(Buffer.from(after, "hex"));
+      const found = tallies.all([...place, limit]) as unknown as readonly TallyColumns[];
+      const last = found.at(-1);
+      return {
+        rows: found.map(toTallyRow),
+        next:
+          last === undefined || found.length < limit
+            ? null
+            : Buffer.concat(last.slice(0, 3) as Buffer[]).toString("hex"),
+      };
+    },
     facets: ({ after, limit }) =>
       copied(facets.all([Number(after ?? 0), limit]), limit, (row) => {
         const [, key, rev, body] = row as readonly [number, Buffer, number, string];
@@ -109,13 +127,11 @@ function prepareLoads(database: Database, { ofEvent, ofLetter }: Names): Loads {
     `INSERT INTO folds (seq, facet, position, profile_id, dropped)
      SELECT seq, ?, CASE ? WHEN 1 THEN CAST(effective_ts || substr(id, 17) AS BLOB) ELSE X'' END, ?, ? FROM events WHERE id = ? ON CONFLICT (seq) DO NOTHING`,
   );
+  const count = prepareCounts(database);
   const addFacet = database.prepare(
     "INSERT INTO facets (key, rev, facet) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
   );
-  const addLetter = database.prepare(
-    `INSERT INTO dead_letters (id, ws, event_id, at, kills_event, reason, message, times, replayed, replayed_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-  );
+  const addLetter = database.prepare(`${INSERT_LETTER} ON CONFLICT (id) DO NOTHING`);
   return {
     events: (row) => {
       const keyOf = createOwnKeys(row.workspace);
@@ -129,24 +145,37 @@ function prepareLoads(database: Database, { ofEvent, ofLetter }: Names): Loads {
       const { facet, profileId, dropped, isDone } = row.fold;
       addFold.run([keyOf(facet), Number(isDone), uuidBytes(profileId), dropped, key]);
     },
+    tallies: ({ workspace, eventId, uid, tallyId, amount }) => {
+      const keyOf = createOwnKeys(workspace);
+      count([{ key: keyOf(eventId), facet: keyOf(uid), tallyId, amount }]);
+    },
     facets: ({ workspace, uid, rev, body }) => void addFacet.run([createOwnKeys(workspace)(uid), rev, body]),
     deadLetters: ({ letter }) => {
-      const { deadLetterId, workspace, eventId, at, killsEvent, reason, message } = letter;
-      const standing = [letter.times, letter.replayed, letter.replayedAt];
-      addLetter.run([
-        deadLetterId,
-        workspace,
-        eventId,
-        at,
-        Number(killsEvent),
-        Buffer.from(reason),
-        message,
-        ...standing,
-      ]);
+      addLetter.run(letterValues(letter));
       ofLetter(letter)();
     },
   };
 }
+
+type TallyColumns = readonly [facet: Buffer, tally: Buffer, position: Buffer, amount: number | null];
+
+const EMPTY = Buffer.alloc(0);
+
+/** Facet, tally and position, of which only the last is of another length. */
+const placeOf = (key: Buffer): readonly Buffer[] => [
+  key.subarray(0, 2 * UUID_BYTES),
+  key.subarray(2 * UUID_BYTES, 3 * UUID_BYTES),
+  key.subarray(3 * UUID_BYTES),
+];
+
+const toTallyRow = ([facet, tally, position, amount]: TallyColumns): TallyRow => ({
+  workspace: readUuid(facet.subarray(0, UUID_BYTES)),
+  eventId: readUuid(position.subarray(-UUID_BYTES)),
+  effectiveTs: position.toString("latin1", 0, position.length - UUID_BYTES),
+  uid: readUuid(facet.subarray(UUID_BYTES)),
+  tallyId: readUuid(tally),
+  amount,
+});
 
 type EventColumns = readonly [
   seq: number,

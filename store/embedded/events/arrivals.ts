@@ -1,11 +1,11 @@
 import type { Database } from "../../../core/database.js";
 import type { EventStatus } from "../../../core/event/event.js";
-import type { KeyId, SchemaId } from "../../../core/ids.js";
+import type { KeyId, SchemaId, Uid } from "../../../core/ids.js";
 import type { Arrival, EventStore } from "../../../core/ports/event-store.js";
 import { arrivalText, readArrivals, timeText, type Range, type Seen } from "../../arrivals.js";
 import { fromRow } from "../../stored-event.js";
 import { nextTurn, type Session } from "../session.js";
-import { readUuid, uuidBytes } from "../uuid.js";
+import { hexBytes, readUuid, uuidBytes } from "../uuid.js";
 import { receivedAtIn, SELECT_EVENT, TIME_BYTES, toEventRow, UUID_BYTES } from "./rows.js";
 
 type Row = readonly [seq: number, arrival: Buffer, schemaId: SchemaId, keyId: KeyId, status: EventStatus | null];
@@ -32,25 +32,26 @@ export function createArrivals(database: Database, session: Session): Pick<Event
   const event = database.prepare(`${SELECT_EVENT} WHERE events.seq = ?`);
 
   const ofSchema = database.prepare(
-    `SELECT arrival, length(folds.position) > 0 FROM events LEFT JOIN folds USING (seq)
+    `SELECT arrival, CASE WHEN length(folds.position) > 0 THEN folds.facet END FROM events LEFT JOIN folds USING (seq)
      WHERE schema_id = ? AND gone IS NULL AND arrival > ? AND arrival < ? ORDER BY arrival LIMIT ?`,
   );
 
   return {
     ofSchema: async (workspace, schemaId, { after, until, limit }) => {
       const prefix = uuidBytes(workspace);
-      const bound = (text: string) => Buffer.concat([prefix, uuidBytes(text)]);
+      const bound = (text: string) => Buffer.concat([prefix, hexBytes(text)]);
       const bounds = [bound(after === null ? "" : arrivalText(after)), bound(timeText(until))];
       const rows = await session.read(() => ofSchema.all([schemaId, ...bounds, limit]));
-      return rows.map(([bytes, isFolded]) => {
+      return rows.map(([bytes, facet]) => {
         const { receivedAt, eventId } = positionIn(bytes as Buffer);
-        return { receivedAt, eventId, isFolded: isFolded === 1 };
+        const uid = facet === null ? null : readUuid<Uid>((facet as Buffer).subarray(UUID_BYTES));
+        return { receivedAt, eventId, facet: uid };
       });
     },
     arrivals: async (workspace, page) => {
       session.requireOpen();
       const prefix = uuidBytes(workspace);
-      const bound = (text: string) => Buffer.concat([prefix, uuidBytes(text)]);
+      const bound = (text: string) => Buffer.concat([prefix, hexBytes(text)]);
       const look = looks[page.filter.status === null ? "none" : "asked"][page.order];
       let isFirst = true;
       return readArrivals<number>(page, {

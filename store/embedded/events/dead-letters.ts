@@ -1,12 +1,13 @@
 import type { Database } from "../../../core/database.js";
 import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
 import type { DeadLetter, DeadLetterPage, EventStore, OpenLetters } from "../../../core/ports/event-store.js";
+import { foundBy } from "../../dead-letters.js";
 import type { Session } from "../session.js";
 import { createOwnKeys } from "../uuid.js";
 
 type DeadLetterMethods = Pick<
   EventStore,
-  "bury" | "deadLetters" | "findDeadLetter" | "openLetters" | "countOpenLetters" | "noteReplay"
+  "bury" | "deadLetters" | "findDeadLetter" | "openLetters" | "countOpenLetters" | "looseLetters" | "noteReplay"
 >;
 
 export type LetterRow = readonly [
@@ -29,10 +30,13 @@ export function createDeadLetters(
   names: (letter: DeadLetter) => () => void,
 ): DeadLetterMethods {
   const insert = database.prepare(
-    `INSERT INTO dead_letters (id, ws, event_id, at, kills_event, reason, message, times, replayed, replayed_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET at = excluded.at, kills_event = excluded.kills_event, reason = excluded.reason,
-       message = excluded.message, times = excluded.times WHERE excluded.times > dead_letters.times`,
+    `${INSERT_LETTER} ON CONFLICT (id) DO UPDATE SET at = excluded.at, kills_event = excluded.kills_event, reason = excluded.reason,
+       message = excluded.message, times = excluded.times, key_id = excluded.key_id, schema_id = excluded.schema_id,
+       received_at = excluded.received_at WHERE excluded.times > dead_letters.times`,
+  );
+  const loose = database.prepare(
+    `SELECT id, received_at FROM dead_letters WHERE ws = ? AND schema_id = ? AND kills_event = 0 AND received_at < ?
+     ORDER BY received_at, id LIMIT ?`,
   );
   const find = database.prepare(`${SELECT_LETTER} WHERE id = ? AND ws = ?`);
   const note = database.prepare(
@@ -43,16 +47,15 @@ export function createDeadLetters(
   const kill = database.prepare("UPDATE events SET reason = ? WHERE id = ?");
 
   const bury = async (letter: DeadLetter): Promise<void> => {
-    const { deadLetterId, workspace, eventId, at, killsEvent, message, times, replayed, replayedAt } = letter;
-    const standing = [times, replayed, replayedAt];
-    const reason = Buffer.from(letter.reason);
+    const { workspace, eventId, killsEvent } = letter;
+    const values = letterValues(letter);
     const keepNames = names(letter);
     await session.write(() => {
       if (killsEvent && workspace && eventId && isGone.get([createOwnKeys(workspace)(eventId)]) !== undefined) return;
-      insert.run([deadLetterId, workspace, eventId, at, Number(killsEvent), reason, message, ...standing]);
+      insert.run(values);
       keepNames();
       // A folded event ignores its reason: once it is folded it counts as folded, whatever came first.
-      if (killsEvent && workspace && eventId) kill.run([reason, createOwnKeys(workspace)(eventId)]);
+      if (killsEvent && workspace && eventId) kill.run([Buffer.from(letter.reason), createOwnKeys(workspace)(eventId)]);
     });
   };
 
@@ -65,12 +68,13 @@ export function createDeadLetters(
   };
 
   const deadLetters = async (workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]> => {
-    const { before, eventId, reason, state, limit } = page;
+    const { before, eventId, reason, keyId, state, limit } = page;
     const filters: readonly SqlFilter[] = [
       ["ws = ?", [workspace]],
       ...(before === null ? [] : [[BEFORE, [before, workspace]] as const]),
       ...(eventId === null ? [] : [["event_id = ?", [eventId]] as const]),
       ...(reason === null ? [] : [["reason = ?", [Buffer.from(reason)]] as const]),
+      ...(keyId === undefined ? [] : [["key_id = ?", [keyId]] as const]),
       ...(state === undefined ? [] : [[state === "open" ? OPEN : "times <= replayed", []] as const]),
     ];
     const rows = await select(COLUMNS, filters, "ORDER BY at DESC, id DESC", limit);
@@ -90,6 +94,13 @@ export function createDeadLetters(
     },
     countOpenLetters: async (workspace, page) =>
       (await select("count(*)", openFilters(workspace, page), "", 1))[0]![0] as number,
+    looseLetters: async (workspace, schemaId, { until, limit }) => {
+      const rows = await session.read(() => loose.all([workspace, schemaId, until, limit]));
+      return rows.map(([id, receivedAt]) => ({
+        deadLetterId: id as DeadLetterId,
+        receivedAt: receivedAt as number,
+      }));
+    },
     noteReplay: (workspace, deadLetterId, replay, at) =>
       session.write(() => void note.run([replay, at, deadLetterId, workspace])),
   };
@@ -106,6 +117,17 @@ const openFilters = (workspace: WorkspaceId, { reason, before, after }: OpenLett
   ...(before === null ? [] : [["at < ?", [before]] as const]),
   ...(after === null ? [] : [["(at, id) > (?, ?)", [after.at, after.deadLetterId]] as const]),
 ];
+
+export const INSERT_LETTER = `INSERT INTO dead_letters
+  (id, ws, event_id, at, kills_event, reason, message, times, replayed, replayed_at, key_id, schema_id, received_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export function letterValues(letter: DeadLetter): readonly (string | number | Buffer | null)[] {
+  const { deadLetterId, workspace, eventId, at, killsEvent, message, times, replayed, replayedAt } = letter;
+  const { keyId, schemaId, receivedAt } = foundBy(letter);
+  const said = [at, Number(killsEvent), Buffer.from(letter.reason), message];
+  return [deadLetterId, workspace, eventId, ...said, times, replayed, replayedAt, keyId, schemaId, receivedAt];
+}
 
 const COLUMNS = "id, ws, event_id, at, kills_event, reason, message, times, replayed, replayed_at";
 export const SELECT_LETTER = `SELECT ${COLUMNS} FROM dead_letters`;

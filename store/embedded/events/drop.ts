@@ -7,6 +7,7 @@ import type { EventStore } from "../../../core/ports/event-store.js";
 import { emptied, isAtRest } from "../../stored-event.js";
 import { nextTurn, type Session } from "../session.js";
 import { createOwnKeys } from "../uuid.js";
+import { prepareUncount } from "./counts.js";
 import type { Names } from "./names.js";
 import { receivedAtIn } from "./rows.js";
 
@@ -34,6 +35,7 @@ export function createDrop(database: Database, session: Session, forget: Names["
     "UPDATE events SET effective_ts = '', reason = NULL, gone = ?, crc = ?, message = ? WHERE seq = ?",
   );
   const unfold = database.prepare("DELETE FROM folds WHERE seq = ?");
+  const uncount = prepareUncount(database);
   const letters = database.prepare(
     "DELETE FROM dead_letters WHERE ws = ? AND event_id = ? RETURNING seq, substr(message, 1, instr(message, x'0a'))",
   );
@@ -57,6 +59,7 @@ export function createDrop(database: Database, session: Session, forget: Names["
       emptied({ workspace, eventId, schemaId, keyId, receivedAt: receivedAtIn(arrival) }, head),
     );
     empty.run([reason, crc32(left), left, seq]);
+    uncount(seq);
     unfold.run([seq]);
     if (isFolded !== 1) forget("event", seq, bytes);
     unbury(workspace, eventId);

@@ -4,9 +4,10 @@ import { facetFromJson, facetToJson } from "../../../core/profile/facet-json.js"
 import { foldEvents, NOTHING_FOLDED } from "../../../core/profile/fold-events.js";
 import type { EventStore, Fold } from "../../../core/ports/event-store.js";
 import { droppedToJson } from "../../stored-event.js";
-import { prepareRows } from "../rows.js";
+import { prepareRows, prepareSum } from "../rows.js";
 import type { Session } from "../session.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
+import { prepareCounts, type Count } from "./counts.js";
 
 /** effective_ts and event id in one: comparing it compares them in turn, because the first has a fixed length. */
 const POSITION = "CAST(events.effective_ts || substr(events.id, 17) AS BLOB)";
@@ -22,6 +23,13 @@ export function createFold(database: Database, session: Session): Pick<EventStor
        FROM (VALUES ${values}) AS mark CROSS JOIN events ON events.id = mark.column1
        WHERE true ON CONFLICT (seq) DO UPDATE SET position = excluded.position`,
   );
+  const countNew = prepareSum(
+    database,
+    1,
+    (values) =>
+      `SELECT count(*) FROM (VALUES ${values}) AS asked CROSS JOIN events ON events.id = asked.column1
+       LEFT JOIN folds USING (seq) WHERE gone IS NULL AND folds.seq IS NULL`,
+  );
   // One that came from servers may have its facet, and no mark yet.
   const waiting = database.prepare(
     `SELECT substr(folds.facet, 17) FROM events LEFT JOIN folds USING (seq)
@@ -33,6 +41,7 @@ export function createFold(database: Database, session: Session): Pick<EventStor
     if (row === undefined) return null;
     return row[0] === null ? one : { ...one, facet: readUuid<Uid>(row[0] as Buffer) };
   };
+  const countAll = prepareCounts(database);
   const find = database.prepare("SELECT seq, facet FROM facets WHERE key = ?");
   const create = database.prepare("INSERT INTO facets (key, rev, facet) VALUES (?, 1, ?)");
   const update = database.prepare("UPDATE facets SET facet = ?, rev = rev + 1 WHERE seq = ?");
@@ -54,14 +63,21 @@ export function createFold(database: Database, session: Session): Pick<EventStor
       const first = new Map<EventId, Fold>();
       for (const one of folds) if (!first.has(one.eventId)) first.set(one.eventId, one);
       const all = [...first.values()].map((one) => ({ key: keyOf(one.eventId), one }));
+      const counts = countsOf(all);
       await session.write(() => {
-        const own = all.flatMap(({ key, one }) => placed(key, one) ?? []);
+        // All at once: that one of them is folded, dropped or not stored is rare.
+        const areNew = countNew(all.map(({ key }) => [key])) === all.length;
+        const own = areNew ? all.map(({ one }) => one) : all.flatMap(({ key, one }) => placed(key, one) ?? []);
         for (const [uid, some] of byFacet(own)) addTo(keyOf(uid), some);
         markAll(own.map((one) => markOf(keyOf, one)));
+        if (counts.length > 0) countAll(counts);
       });
     },
   };
 }
+
+const countsOf = (all: readonly { readonly key: Buffer; readonly one: Fold }[]): readonly Count[] =>
+  all.flatMap(({ key, one: { tallies = [] } }) => tallies.map((mark): Count => ({ key, facet: null, ...mark })));
 
 const markOf = (keyOf: (id: string) => Buffer, one: Fold): readonly SqlValue[] => [
   keyOf(one.eventId),

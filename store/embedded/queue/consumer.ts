@@ -1,8 +1,10 @@
-import type { DeliveryOutcome } from "../../../core/ports/event-queue.js";
+import type { Delivery, DeliveryOutcome } from "../../../core/ports/event-queue.js";
 import { createAlarm } from "../../queue/alarm.js";
 import { backOff, outcomesOf, sharedPostpone, type HandlerDeps } from "../../queue/outcomes.js";
 import { createSchedule, now, type Batch } from "../../queue/schedule.js";
 import { nextTurn, type Session } from "../session.js";
+import { createKept } from "./kept.js";
+import type { QueueMessage } from "./publisher.js";
 import type { QueueRow, QueueRows, Settlement, Waiting } from "./rows.js";
 
 export interface ConsumerDeps extends HandlerDeps {
@@ -17,7 +19,7 @@ export interface ConsumerDeps extends HandlerDeps {
 
 export interface RunningConsumer {
   /** These were published. */
-  readonly add: (messages: Iterable<Waiting>) => void;
+  readonly add: (messages: readonly QueueMessage[]) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -32,6 +34,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const { session, rows, batchMax, tail, onError, removed } = deps;
   const schedule = createSchedule<Waiting>({ batchMax });
   const alarm = createAlarm();
+  const kept = createKept();
   const handling = new Set<Promise<void>>();
   let settlements: Settlement[] = [];
   let closing = false;
@@ -50,7 +53,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     alarm.ring();
   };
   const handle = async (batch: Batch<Waiting>, found: ReadonlyMap<number, QueueRow>): Promise<void> => {
-    const deliveries = batch.items.map(({ seq }) => found.get(seq)!);
+    const deliveries = batch.items.map(({ seq }) => found.get(seq) ?? asPublished(kept.take(seq)!));
     settle(batch, await outcomesOf(deps, deliveries));
   };
   const start = (batch: Batch<Waiting>, found: ReadonlyMap<number, QueueRow>): void => {
@@ -76,7 +79,8 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
         turn ??= begin();
         rows.settle(turn.settlement);
         rows.lease(schedule.inHand().map(({ seq }) => seq));
-        return rows.read(turn.batches.flatMap(({ items }) => items.map(({ seq }) => seq)));
+        const taken = turn.batches.flatMap(({ items }) => items.map(({ seq }) => seq));
+        return rows.read(taken.filter((seq) => !kept.has(seq)));
       });
       const { settlement, batches } = turn!;
       removed(settlement.done.length);
@@ -113,7 +117,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     }
   };
 
-  const add = (messages: Iterable<Waiting>): void => {
+  const hold = (messages: readonly Waiting[]): void => {
     for (const message of messages) schedule.hold(message);
     alarm.ring();
   };
@@ -121,7 +125,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     for (let from = 0; ;) {
       const found = await session.read(() => rows.scan(from, tail));
       if (found.length === 0 || closing) return;
-      add(found);
+      hold(found);
       from = found.at(-1)!.seq + 1;
       await nextTurn();
     }
@@ -130,7 +134,10 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const scanned = scan().catch((error: unknown) => onError("the queue cannot be read", error));
   const running = run();
   return {
-    add,
+    add: (messages) => {
+      for (const [seq, message] of messages) kept.add(seq, message);
+      hold(messages.map(([seq, message]) => rows.waitingOf(seq, 0, message.length, message)));
+    },
     close: () => {
       closing = true;
       alarm.ring();
@@ -138,3 +145,6 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     },
   };
 }
+
+/** What was published here and not handled yet; whatever happens to it later is in its row. */
+const asPublished = (message: Buffer): Delivery => ({ message, attempts: 0, failedAt: null, crashes: 0 });

@@ -33,7 +33,7 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
     tail,
     (messages) => {
       tail = messages.at(-1)![0];
-      consumer?.add(messages.map(([seq, message]) => rows.waitingOf(seq, 0, message.length, message)));
+      consumer?.add(messages);
     },
     (messages) => {
       count -= messages;

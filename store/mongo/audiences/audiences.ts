@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Collection } from "mongodb";
-import { NO_AUDIENCES, type Audience, type AudienceSet } from "../../../core/audience/audience.js";
+import { bodyOf, NO_AUDIENCES, type AudienceBody, type AudienceSet } from "../../../core/audience/audience.js";
+import { followTallies } from "../../../core/audience/tallies.js";
 import { AppError } from "../../../core/errors.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
 import type { AudienceStore } from "../../../core/ports/audience-store.js";
@@ -12,7 +13,7 @@ interface AudiencesDocument {
   readonly _id: WorkspaceId;
   readonly version: string;
   /** JSON text: what clients name is a value in it and never a field's name. */
-  readonly audiences: string;
+  readonly body: string;
 }
 
 const TRIES_MAX = 50;
@@ -25,7 +26,22 @@ export async function createMongoAudienceStore({ mongo }: { readonly mongo: Mong
   const read = async (workspace: WorkspaceId): Promise<AudienceSet> => {
     const found = await session.call(() => documents.findOne({ _id: workspace }));
     if (found === null) return NO_AUDIENCES;
-    return { version: found.version, audiences: JSON.parse(found.audiences) as readonly Audience[] };
+    return { version: found.version, ...(JSON.parse(found.body) as AudienceBody) };
+  };
+  const put = async (
+    workspace: WorkspaceId,
+    change: (current: AudienceSet) => AudienceBody | null,
+  ): Promise<AudienceSet> => {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      // A random delay, so that two processes that collided do not collide again.
+      if (tries > 0) await sleep(Math.random() * Math.min(tries, PAUSE_MS_MAX));
+      const current = await read(workspace);
+      const changed = change(current);
+      if (changed === null) return current;
+      const next: AudienceSet = { version: newId<string>(), ...bodyOf(changed) };
+      if (await swap({ documents, session }, workspace, current, next)) return next;
+    }
+    throw new AppError("unavailable", "Others keep changing the audiences of this workspace.");
   };
   return {
     audiences: async (workspace, known) => {
@@ -34,17 +50,21 @@ export async function createMongoAudienceStore({ mongo }: { readonly mongo: Mong
       const found = await session.call(() => documents.findOne({ _id: workspace }, { projection }));
       return (found?.version ?? NO_AUDIENCES.version) === known.version ? known : read(workspace);
     },
-    changeAudiences: async (workspace, change) => {
-      for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-        // A random delay, so that two processes that collided do not collide again.
-        if (tries > 0) await sleep(Math.random() * Math.min(tries, PAUSE_MS_MAX));
-        const current = await read(workspace);
-        const audiences = change(current);
-        if (audiences === null) return current;
-        const next: AudienceSet = { version: newId<string>(), audiences };
-        if (await swap({ documents, session }, workspace, current, next)) return next;
-      }
-      throw new AppError("unavailable", "Others keep changing the audiences of this workspace.");
+    changeAudiences: (workspace, change) =>
+      put(workspace, (current) => {
+        const changed = change(current);
+        return changed === null ? null : followTallies(current, changed);
+      }),
+    changeTallies: (workspace, change) =>
+      put(workspace, (current) => {
+        const changed = change(current);
+        return changed === null ? null : { ...bodyOf(current), ...changed };
+      }),
+    watching: async ({ limit, after }) => {
+      const filter = after === null ? {} : { _id: { $gt: after } };
+      const options = { sort: { _id: 1 }, limit, projection: { _id: 1 } } as const;
+      const found = await session.call(() => documents.find(filter, options).toArray());
+      return found.map(({ _id }) => _id);
     },
     ready: session.ready,
     close: session.close,
@@ -55,9 +75,9 @@ async function swap(
   { documents, session }: { readonly documents: Collection<AudiencesDocument>; readonly session: Session },
   workspace: WorkspaceId,
   { version }: AudienceSet,
-  next: AudienceSet,
+  { version: fresh, ...body }: AudienceSet,
 ): Promise<boolean> {
-  const changed = { version: next.version, audiences: JSON.stringify(next.audiences) };
+  const changed = { version: fresh, body: JSON.stringify(body) };
   try {
     if (version === NO_AUDIENCES.version)
       return (await session.call(() => documents.insertOne({ _id: workspace, ...changed }))).acknowledged;

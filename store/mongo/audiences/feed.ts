@@ -31,6 +31,17 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
   await session.call(() => chunks.createIndex({ ws: 1, origins: 1 }, { name: "origins" }));
   const headOf = (workspace: WorkspaceId) =>
     session.call(() => chunks.findOne({ ws: workspace }, { sort: { last: -1 }, projection: { entries: 0 } }));
+  /** Those of the next `limit` entries: a chunk has one or thousands, so the numbers alone are read first, which the index answers. */
+  const chunksAfter = async (ws: WorkspaceId, after: number, limit: number) => {
+    const numbers = { sort: { last: 1 }, limit, projection: { _id: 0, last: 1 } } as const;
+    const lasts = await session.call(() => chunks.find({ ws, last: { $gt: after } }, numbers).toArray());
+    if (lasts.length === 0) return [];
+    // Of the first chunk one entry at least comes after that number.
+    const enough = lasts[0]!.last + limit - 1;
+    const { last: end } = lasts.find(({ last }) => last >= enough) ?? lasts.at(-1)!;
+    const options = { sort: { last: 1 }, projection: { first: 1, entries: 1 } } as const;
+    return session.call(() => chunks.find({ ws, last: { $gt: after, $lte: end } }, options).toArray());
+  };
   const stepsOf = (workspace: WorkspaceId): AppendSteps => ({
     head: async () => {
       const head = await headOf(workspace);
@@ -57,14 +68,14 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
       if (entries.length > 0) await appendOnce(stepsOf(workspace), [{ origin, entries }]);
     },
     feed: async (workspace, after, limit) => {
-      const filter = { ws: workspace, last: { $gt: after } };
-      const options = { sort: { last: 1 }, limit } as const;
+      const found = await chunksAfter(workspace, after, limit);
       // The head is read last, so that it is never behind the entries.
-      const found = await session.call(() => chunks.find(filter, options).toArray());
-      const first = await session.call(() => chunks.findOne({ ws: workspace }, { sort: { last: 1 } }));
+      const oldest = { sort: { last: 1 }, projection: { first: 1 } } as const;
+      const first = await session.call(() => chunks.findOne({ ws: workspace }, oldest));
       const head = (await headOf(workspace))?.last ?? 0;
-      const entries = found.flatMap(numbered).filter(({ seq }) => seq > after);
-      return { entries: entries.slice(0, limit), head, oldest: first?.first ?? head + 1 };
+      const texts = found.flatMap(numbered).filter(({ seq }) => seq > after);
+      const entries = texts.slice(0, limit).map(({ seq, text }) => ({ seq, entry: JSON.parse(text) as Entry }));
+      return { entries, head, oldest: first?.first ?? head + 1 };
     },
     sizes: async (workspace) => {
       const head = await headOf(workspace);
@@ -76,7 +87,7 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
       const kept = first.findIndex(({ at }, n) => at >= before || n === first.length - 1);
       if (kept <= 0) return false;
       const ids = first.slice(0, kept).map(({ _id }) => _id);
-      await session.call(() => chunks.deleteMany({ _id: { $in: ids } }));
+      await session.call(() => chunks.deleteMany({ _id: { $in: ids }, ws: workspace }));
       return kept === limit && first[kept]!.at < before;
     },
   };
@@ -84,8 +95,10 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
 
 const SEQ_DIGITS = 16;
 
+export const chunkId = (ws: WorkspaceId, first: number): string => `${ws}:${String(first).padStart(SEQ_DIGITS, "0")}`;
+
 const toDocument = (ws: WorkspaceId, { first, entries, origins, sizes }: Chunk): ChunkDocument => ({
-  _id: `${ws}:${String(first).padStart(SEQ_DIGITS, "0")}`,
+  _id: chunkId(ws, first),
   ws,
   first,
   last: first + entries.length - 1,
@@ -95,5 +108,5 @@ const toDocument = (ws: WorkspaceId, { first, entries, origins, sizes }: Chunk):
   sizes: [...sizes],
 });
 
-const numbered = ({ first, entries }: ChunkDocument) =>
-  entries.map((text, n) => ({ seq: first + n, entry: JSON.parse(text) as Entry }));
+const numbered = ({ first, entries }: Pick<ChunkDocument, "first" | "entries">) =>
+  entries.map((text, n) => ({ seq: first + n, text }));

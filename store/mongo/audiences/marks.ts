@@ -6,7 +6,7 @@ import type { Mongo } from "../open.js";
 import { idIn, ownId, workspaceIn } from "../own-id.js";
 import { createSession } from "../session.js";
 
-interface MarkDocument {
+export interface MarkDocument {
   /** Of the uid: see `ownId`. */
   readonly _id: string;
   readonly mark: MarkId;

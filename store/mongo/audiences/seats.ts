@@ -9,7 +9,7 @@ import { createSession, type Session } from "../session.js";
 import { createFeed, type ChunkDocument } from "./feed.js";
 
 /** `waiting`: something of it is to be brought into the feed, or it is to be taken away. */
-interface SeatDocument {
+export interface SeatDocument {
   /** Of the profile: see `ownId`. */
   readonly _id: string;
   readonly ws: WorkspaceId;
@@ -31,6 +31,12 @@ export async function createMongoSeatStore({ mongo }: { readonly mongo: Mongo })
   const chunks = mongo.db.collection<ChunkDocument>("feed");
   await session.call(() => seats.createIndex({ ws: 1, due: 1, profile: 1 }, { name: "due" }));
   await session.call(() => seats.createIndex({ ws: 1, "memberships.audience": 1, profile: 1 }, { name: "members" }));
+  await session.call(() =>
+    seats.createIndex(
+      { ws: 1, profile: 1 },
+      { name: "claimed", partialFilterExpression: { claim: { $type: "string" } } },
+    ),
+  );
   await session.call(() => seats.createIndex({ waiting: 1, ws: 1 }, { name: "waiting", sparse: true }));
   const { appendOnce, ...feed } = await createFeed(chunks, session);
   return {
@@ -40,6 +46,16 @@ export async function createMongoSeatStore({ mongo }: { readonly mongo: Mongo })
       const filter = { ws: workspace, due: { $ne: null, $lte: at } };
       const sort = { due: 1, profile: 1 } as const;
       const found = await session.call(() => seats.find(filter, { sort, limit }).toArray());
+      return found.map(({ profile }) => profile);
+    },
+    claimed: async (workspace, { limit, after }) => {
+      const filter = {
+        ws: workspace,
+        claim: { $type: "string" as const },
+        ...(after !== null && { profile: { $gt: after } }),
+      };
+      const options = { sort: { profile: 1 }, limit, projection: { profile: 1 } } as const;
+      const found = await session.call(() => seats.find(filter, options).toArray());
       return found.map(({ profile }) => profile);
     },
     members: async (workspace, audience, { limit, after }) => {
@@ -85,8 +101,8 @@ async function claimSeats(
   if (profileIds.length === 0) return [];
   const operations = profileIds.map((profile): AnyBulkWriteOperation<SeatDocument> => ({
     updateOne: {
-      filter: { _id: ownId(workspace, profile) },
-      update: { $set: { claim }, $setOnInsert: { ws: workspace, profile, memberships: [], due: null, out: [] } },
+      filter: { _id: ownId(workspace, profile), ws: workspace },
+      update: { $set: { claim }, $setOnInsert: { profile, memberships: [], due: null, out: [] } },
       upsert: true,
     },
   }));
@@ -96,7 +112,7 @@ async function claimSeats(
     if (!isDuplicateKey(error) && duplicatesOf(error) === null) throw error;
     return write();
   });
-  const filter = { _id: { $in: profileIds.map((profile) => ownId(workspace, profile)) } };
+  const filter = { _id: { $in: profileIds.map((profile) => ownId(workspace, profile)) }, ws: workspace };
   const found = await session.call(() => seats.find(filter, { projection: { out: 0 } }).toArray());
   const byProfile = new Map(found.map((one) => [one.profile, one]));
   return profileIds.map((profileId): Seat => {
@@ -118,14 +134,18 @@ async function saveSeats(
   const mark = `${claim}:${newId<string>()}`;
   const operations = saves.map((save): AnyBulkWriteOperation<SeatDocument> => ({
     updateOne: {
-      filter: { _id: ownId(workspace, save.seat.profileId), claim },
+      filter: { _id: ownId(workspace, save.seat.profileId), ws: workspace, claim },
       update: updateOf(save, mark),
     },
   }));
   const { matchedCount } = await session.call(() => seats.bulkWrite(operations, { ordered: false }));
   if (matchedCount === saves.length) return saves.map(() => true);
   if (matchedCount === 0) return saves.map(() => false);
-  const filter = { _id: { $in: saves.map(({ seat }) => ownId(workspace, seat.profileId)) }, saved: mark };
+  const filter = {
+    _id: { $in: saves.map(({ seat }) => ownId(workspace, seat.profileId)) },
+    ws: workspace,
+    saved: mark,
+  };
   const found = await session.call(() => seats.find(filter, { projection: { profile: 1 } }).toArray());
   const saved = new Set(found.map(({ profile }) => profile));
   // One that somebody saved again, or took away, since is told as not saved: it is looked at once more.
@@ -146,15 +166,15 @@ function updateOf({ seat, entries }: SeatSave, mark: string) {
 /** What stands in the feed leaves the seats; a seat goes when nothing has to be kept of it. */
 async function takeOut({ seats, session }: Deps, found: readonly SeatDocument[]): Promise<void> {
   if (found.length === 0) return;
-  const operations = found.flatMap(({ _id, out }): AnyBulkWriteOperation<SeatDocument>[] => [
+  const operations = found.flatMap(({ _id, ws, out }): AnyBulkWriteOperation<SeatDocument>[] => [
     {
       updateOne: {
-        filter: { _id },
+        filter: { _id, ws },
         update: { $pull: { out: { origin: { $in: out.map(({ origin }) => origin) } } } },
       },
     },
-    { deleteOne: { filter: { _id, claim: null, memberships: { $size: 0 }, due: null, out: { $size: 0 } } } },
-    { updateOne: { filter: { _id, out: { $size: 0 } }, update: { $unset: { waiting: true } } } },
+    { deleteOne: { filter: { _id, ws, claim: null, memberships: { $size: 0 }, due: null, out: { $size: 0 } } } },
+    { updateOne: { filter: { _id, ws, out: { $size: 0 } }, update: { $unset: { waiting: true } } } },
   ]);
   await session.call(() => seats.bulkWrite(operations, { ordered: true }));
 }

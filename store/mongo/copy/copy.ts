@@ -12,8 +12,9 @@ import { duplicatesOf } from "../failure.js";
 import type { Mongo } from "../open.js";
 import { idIn, ownId, workspaceIn } from "../own-id.js";
 import { createSession, type Session } from "../session.js";
+import { dumpTallies, loadTallies } from "./tallies.js";
 
-export const DOCUMENT_KINDS = ["events", "facets", "deadLetters"] as const;
+export const DOCUMENT_KINDS = ["events", "tallies", "facets", "deadLetters"] as const;
 
 interface FacetDocument {
   readonly _id: string;
@@ -25,7 +26,7 @@ interface Documents {
   readonly facets: FacetDocument;
   readonly deadLetters: DeadLetterDocument;
 }
-type Kind = keyof DocumentRows;
+type Kind = keyof Documents;
 
 interface Codec<K extends Kind> {
   readonly filter: Filter<Documents[K]>;
@@ -37,7 +38,7 @@ interface Codec<K extends Kind> {
 /** One answer of the server fits in its memory and ours. */
 const DOCUMENTS_PER_FIND = 200;
 
-/** Copies the collections of events, facets and dead letters. */
+/** Copies the collections of events, with what they count for, of facets and of dead letters. */
 export function createMongoCopying({
   mongo,
   tombOf,
@@ -48,12 +49,35 @@ export function createMongoCopying({
   const session = createSession(mongo);
   const codecs = codecsOf(createNamesOf(tombOf));
   const collectionOf = <K extends Kind>(kind: K): Collection<Documents[K]> => mongo.db.collection<Documents[K]>(kind);
+  const dumpOf =
+    <K extends Kind>(kind: K) =>
+    (page: CopyPage) =>
+      dump(session, collectionOf(kind), codecs[kind], page);
+  const loadOf =
+    <K extends Kind>(kind: K) =>
+    (rows: readonly DocumentRows[K][]) =>
+      load(session, collectionOf(kind), codecs[kind], rows);
+  const dumps: Dumps = {
+    events: dumpOf("events"),
+    tallies: (page) => dumpTallies(session, collectionOf("events"), page),
+    facets: dumpOf("facets"),
+    deadLetters: dumpOf("deadLetters"),
+  };
+  const loads: Loads = {
+    events: loadOf("events"),
+    tallies: (rows) => loadTallies(session, collectionOf("events"), rows),
+    facets: loadOf("facets"),
+    deadLetters: loadOf("deadLetters"),
+  };
   return {
     kinds: DOCUMENT_KINDS,
-    dump: (kind, page) => dump(session, collectionOf(kind), codecs[kind], page),
-    load: (kind, rows) => load(session, collectionOf(kind), codecs[kind], rows),
+    dump: (kind, page) => dumps[kind](page),
+    load: (kind, rows) => loads[kind](rows),
   };
 }
+
+type Dumps = { readonly [K in keyof DocumentRows]: (page: CopyPage) => Promise<Copied<DocumentRows[K]>> };
+type Loads = { readonly [K in keyof DocumentRows]: (rows: readonly DocumentRows[K][]) => Promise<void> };
 
 async function dump<K extends Kind>(
   session: Session,

@@ -1,5 +1,5 @@
 import type { Collection, IndexDescription } from "mongodb";
-import type { WorkspaceId } from "../../../core/ids.js";
+import type { Uid, WorkspaceId } from "../../../core/ids.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
 import { arrivalText, readArrival, readArrivals, timeText, type Seen } from "../../arrivals.js";
 import { idIn, ownId } from "../own-id.js";
@@ -29,15 +29,20 @@ export function createArrivals(
       const range = { $gt: own + (after === null ? "" : arrivalText(after)), $lt: own + timeText(until) };
       const found = await session.call(() =>
         events
-          .find<Pick<Required<EventDocument>, "ofSchema"> & Pick<EventDocument, "folded">>(
+          .find<Pick<Required<EventDocument>, "ofSchema"> & Pick<EventDocument, "folded" | "facet">>(
             { ofSchema: range },
-            { projection: { _id: 0, ofSchema: 1, folded: 1 }, sort: { ofSchema: 1 }, limit, batchSize: limit },
+            {
+              projection: { _id: 0, ofSchema: 1, folded: 1, facet: 1 },
+              sort: { ofSchema: 1 },
+              limit,
+              batchSize: limit,
+            },
           )
           .toArray(),
       );
-      return found.map(({ ofSchema, folded }) => {
+      return found.map(({ ofSchema, folded, facet }) => {
         const { receivedAt, eventId } = readArrival(ofSchema.slice(own.length));
-        return { receivedAt, eventId, isFolded: folded === true };
+        return { receivedAt, eventId, facet: folded === true && facet ? idIn<Uid>(facet) : null };
       });
     },
     arrivals: async (workspace, page) => {

@@ -1,5 +1,5 @@
 import type { Collection, IndexDescription } from "mongodb";
-import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
+import type { DeadLetterId, EventId, KeyId, SchemaId, WorkspaceId } from "../../../core/ids.js";
 import {
   isOpen,
   type DeadLetter,
@@ -9,6 +9,7 @@ import {
   type OpenLetters,
 } from "../../../core/ports/event-store.js";
 import type { EventDocument } from "./documents.js";
+import { foundBy } from "../../dead-letters.js";
 import { isDuplicateKey } from "../failure.js";
 import { ownId } from "../own-id.js";
 import type { Session } from "../session.js";
@@ -29,6 +30,9 @@ export interface DeadLetterDocument {
   readonly replayedAt: number | null;
   /** Whether `times` is above `replayed`: no index compares two fields. */
   readonly isOpen: boolean;
+  readonly keyId: KeyId | null;
+  readonly schemaId: SchemaId | null;
+  readonly receivedAt: number | null;
   /** Absent where it names nobody. */
   readonly names?: readonly string[];
 }
@@ -39,6 +43,12 @@ export const DEAD_LETTER_INDEXES: readonly IndexDescription[] = [
   { name: "open", key: { ws: 1, position: 1 }, partialFilterExpression: { isOpen: true } },
   { name: "ofEvent", key: { ws: 1, eventId: 1, position: -1 } },
   { name: "ofReason", key: { ws: 1, reason: 1, position: -1 } },
+  { name: "ofKey", key: { ws: 1, keyId: 1, position: -1 } },
+  {
+    name: "loose",
+    key: { ws: 1, schemaId: 1, receivedAt: 1, _id: 1 },
+    partialFilterExpression: { killsEvent: false },
+  },
 ];
 
 /** Digits of the largest time that a number holds exactly. */
@@ -55,7 +65,10 @@ export function createDeadLetters(
   },
   session: Session,
   namesOf: (letter: DeadLetter) => Pick<DeadLetterDocument, "names">,
-): Pick<EventStore, "bury" | "deadLetters" | "findDeadLetter" | "openLetters" | "countOpenLetters" | "noteReplay"> {
+): Pick<
+  EventStore,
+  "bury" | "deadLetters" | "findDeadLetter" | "openLetters" | "countOpenLetters" | "looseLetters" | "noteReplay"
+> {
   const { events, letters } = collections;
 
   const keep = async (letter: DeadLetter): Promise<void> => {
@@ -63,10 +76,11 @@ export function createDeadLetters(
       await session.call(() => letters.insertOne({ ...toDocument(letter), ...namesOf(letter) }));
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
-      const { _id, at, position, killsEvent, reason, message, times } = toDocument(letter);
+      const { _id, ws, at, position, killsEvent, reason, message, times } = toDocument(letter);
+      const said = { at, position, killsEvent, reason, message, times, ...foundBy(letter) };
       // No replay has a number above the times that its letter was buried: one that is buried once more is open.
-      const again = { at, position, killsEvent, reason, message, times, isOpen: true, ...namesOf(letter) };
-      await session.call(() => letters.updateOne({ _id, times: { $lt: times } }, { $set: again }));
+      const again = { ...said, isOpen: true, ...namesOf(letter) };
+      await session.call(() => letters.updateOne({ _id, ws, times: { $lt: times } }, { $set: again }));
     }
   };
 
@@ -90,7 +104,7 @@ export function createDeadLetters(
   };
 
   const deadLetters = async (workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]> => {
-    const { before, eventId, reason, state, limit } = page;
+    const { before, eventId, reason, keyId, state, limit } = page;
     const upper = before === null ? null : await positionBefore(workspace, before);
     if (before !== null && upper === null) return [];
     const filter = {
@@ -98,6 +112,7 @@ export function createDeadLetters(
       ...(upper !== null && { position: { $lt: upper } }),
       ...(eventId !== null && { eventId }),
       ...(reason !== null && { reason }),
+      ...(keyId !== undefined && { keyId }),
       ...(state !== undefined && { isOpen: state === "open" }),
     };
     const found = await session.call(() => letters.find(filter, { sort: { position: -1 }, limit }).toArray());
@@ -111,6 +126,12 @@ export function createDeadLetters(
       return found.map(toLetter);
     },
     countOpenLetters: (workspace, page) => session.call(() => letters.countDocuments(openFilter(workspace, page))),
+    looseLetters: async (workspace, schemaId, { until, limit }) => {
+      const filter = { ws: workspace, schemaId, killsEvent: false, receivedAt: { $lt: until } };
+      const options = { sort: { receivedAt: 1, _id: 1 }, limit, projection: { receivedAt: 1 } } as const;
+      const found = await session.call(() => letters.find(filter, options).toArray());
+      return found.map(({ _id, receivedAt }) => ({ deadLetterId: _id, receivedAt: receivedAt! }));
+    },
     bury,
     deadLetters,
     findDeadLetter: async (workspace, deadLetterId) => {
@@ -149,6 +170,7 @@ export const toDocument = (letter: DeadLetter): DeadLetterDocument => ({
   replayed: letter.replayed,
   replayedAt: letter.replayedAt,
   isOpen: isOpen(letter),
+  ...foundBy(letter),
 });
 
 export const toLetter = ({

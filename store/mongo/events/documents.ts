@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { AppError } from "../../../core/errors.js";
-import type { DropReason, EventRecord, StoredEvent } from "../../../core/event/event.js";
-import type { EventId, KeyId, ProfileId, SchemaId, Uid, WorkspaceId } from "../../../core/ids.js";
+import type { DropReason, EventRecord, Instant, StoredEvent } from "../../../core/event/event.js";
+import type { EventId, KeyId, ProfileId, SchemaId, TallyId, Uid, WorkspaceId } from "../../../core/ids.js";
 import { encodeMessage } from "../../../core/event/message.js";
 import type { TimelinePosition } from "../../../core/ports/event-store.js";
 import { idIn, ownId } from "../own-id.js";
@@ -33,6 +33,10 @@ export interface EventDocument {
   readonly dropped?: string | null;
   /** It comes after the fold. */
   readonly folded?: true;
+  /** What it counts for, since it is folded: see `tallyKey`. */
+  readonly tallies?: readonly string[];
+  /** By tally, what it adds to its sum. */
+  readonly amounts?: Readonly<Record<TallyId, number>>;
   /** Why it is dead; says nothing once it is folded. */
   readonly reason?: string;
   /** Why it is dropped. Then `folded` says whether it was, and nothing else of the fold is left. */
@@ -57,9 +61,15 @@ const INSTANT_LENGTH = "1970-01-01T00:00:00.000000000Z".length;
 
 export const positionOf = ({ effectiveTs, eventId }: TimelinePosition): string => effectiveTs + eventId;
 export const eventIdIn = (position: string): EventId => position.slice(INSTANT_LENGTH) as EventId;
+export const instantIn = (position: string): Instant => position.slice(0, INSTANT_LENGTH);
 
 /** What `ofSchema` begins with: a schema's id holds no colon. */
 export const schemaKey = (workspace: WorkspaceId, schemaId: SchemaId): string => ownId(workspace, `${schemaId}:`);
+
+/** The tally and the facet as one text, by which the index finds the facet's newest. `facet`: the uid's own id. */
+export const tallyKey = (tallyId: TallyId, facet: string): string => `${tallyId}:${facet}`;
+export const tallyIn = (key: string): TallyId => key.slice(0, key.indexOf(":")) as TallyId;
+export const facetIn = (key: string): string => key.slice(key.indexOf(":") + 1);
 
 export function toDocument(workspace: WorkspaceId, event: EventRecord): EventDocument {
   const message = encodeMessage(event);

@@ -73,7 +73,16 @@ function toUpdate(
       filter: { _id, gone: null, ...asRead },
       update: {
         $set: { gone: reason, message, crc: crc32(message), position: "" },
-        $unset: { facet: "", profileId: "", dropped: "", reason: "", ofSchema: "", names: "" },
+        $unset: {
+          facet: "",
+          profileId: "",
+          dropped: "",
+          reason: "",
+          ofSchema: "",
+          names: "",
+          tallies: "",
+          amounts: "",
+        },
       },
     },
   };

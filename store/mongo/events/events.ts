@@ -12,6 +12,7 @@ import { batchesOf } from "./batches.js";
 import { createDrop } from "./drop.js";
 import { createDeadLetters, DEAD_LETTER_INDEXES, type DeadLetterDocument } from "./dead-letters.js";
 import { fromDocument, STORED, toDocument, type EventDocument } from "./documents.js";
+import { TALLY_INDEXES } from "./counts.js";
 import { createFold } from "./fold.js";
 import { createNames, createNamesOf, NAME_INDEXES, type NamesOf } from "./names.js";
 import { duplicatesOf } from "../failure.js";
@@ -26,12 +27,14 @@ export interface MongoEventDeps {
   readonly aroundFold?: AroundFold | undefined;
 }
 
+const EVENT_INDEXES = [...TIMELINE_INDEXES, ...TALLY_INDEXES, ...ARRIVAL_INDEXES, ...NAME_INDEXES];
+
 /** Makes its indexes; two processes may do so at once. */
 export async function createMongoEventStore({ mongo, tombOf, aroundFold }: MongoEventDeps): Promise<EventStore> {
   const session = createSession(mongo);
   const events = mongo.db.collection<EventDocument>("events");
   const letters = mongo.db.collection<DeadLetterDocument>("deadLetters");
-  await session.call(() => events.createIndexes([...TIMELINE_INDEXES, ...ARRIVAL_INDEXES, ...NAME_INDEXES]));
+  await session.call(() => events.createIndexes([...EVENT_INDEXES]));
   await session.call(() => letters.createIndexes([...DEAD_LETTER_INDEXES, ...NAME_INDEXES]));
   const facets = await openFacets(mongo, session, "majority");
   const { ofEvent, ofLetter } = createNamesOf(tombOf);

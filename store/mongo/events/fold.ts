@@ -2,11 +2,13 @@ import type { AnyBulkWriteOperation, Collection, Filter } from "mongodb";
 import type { EventId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { EventStore, Fold } from "../../../core/ports/event-store.js";
 import type { ProfileStore } from "../../../core/ports/profile-store.js";
+import type { Tallied } from "../../../core/ports/tally-store.js";
 import { foldByPending, watchedSteps, type AroundFold, type FoldSteps } from "../../fold-by-pending.js";
 import { droppedToJson } from "../../stored-event.js";
 import { idIn, ownId } from "../own-id.js";
 import type { Session } from "../session.js";
 import { slicesOf } from "./batches.js";
+import { countUpdate } from "./counts.js";
 import type { EventDocument } from "./documents.js";
 
 interface FoldDeps {
@@ -65,11 +67,13 @@ export function createFold(
       return marked;
     },
     save: facets.save,
-    mark: async (workspace, eventIds) => {
-      for (const some of slicesOf(eventIds, MARKS_PER_CALL))
-        await session.call(() =>
-          events.updateMany({ ...ofEvents(workspace, some), gone: null }, { $set: { folded: true } }),
-        );
+    mark: async (workspace, eventIds, tallied = NOTHING) => {
+      for (const some of slicesOf(eventIds, MARKS_PER_CALL)) {
+        const plain = some.filter((eventId) => !tallied.has(eventId));
+        const updates = some.flatMap((eventId) => tallied.get(eventId) ?? []).map((one) => countUpdate(workspace, one));
+        const mark = { filter: { ...ofEvents(workspace, plain), gone: null }, update: FOLDED };
+        await session.call(() => events.bulkWrite([{ updateMany: mark }, ...updates], { ordered: false }));
+      }
     },
   };
   const watched = watchedSteps(steps, around);
@@ -80,6 +84,9 @@ export function createFold(
     },
   };
 }
+
+const NOTHING: ReadonlyMap<EventId, Tallied> = new Map();
+const FOLDED = { $set: { folded: true } } as const;
 
 const ofEvents = (workspace: WorkspaceId, eventIds: readonly EventId[]) => ({
   _id: { $in: eventIds.map((eventId) => ownId(workspace, eventId)) },

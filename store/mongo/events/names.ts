@@ -64,7 +64,7 @@ export function createNames(
       }
       if (found.length < limit) {
         const from = after?.startsWith(LETTERS) ? after.slice(LETTERS.length) : "";
-        const filter = { names, _id: { $gt: from } } as unknown as Filter<DeadLetterDocument>;
+        const filter = { ws: workspace, names, _id: { $gt: from } } as unknown as Filter<DeadLetterDocument>;
         const options = { sort: { _id: 1 }, limit: limit - found.length } as const;
         for (const one of await session.call(() => letters.find(filter, options).toArray())) {
           const letter = toLetter(one);

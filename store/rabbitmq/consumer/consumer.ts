@@ -6,6 +6,7 @@ import { createCopies } from "./copies.js";
 import { outcomesOf, sharedPostpone, type HandlerDeps } from "../../queue/outcomes.js";
 import type { RabbitPublisher } from "../publisher/publisher.js";
 import { createSchedule, now, type Batch } from "../../queue/schedule.js";
+import { keepBalanced } from "./balance.js";
 import type { Held } from "./held.js";
 import { openIntake, type Incoming, type Intake } from "./intake.js";
 import { keepSubscribed } from "./subscription.js";
@@ -16,6 +17,9 @@ import { within } from "../within.js";
 export interface ConsumerDeps extends HandlerDeps {
   readonly url: string;
   readonly names: QueueNames;
+  /** Those that stand. */
+  readonly partitions: () => Promise<readonly string[]>;
+  readonly balanceMs?: number | undefined;
   readonly batchMax: number;
   readonly publisher: Pick<RabbitPublisher, "copy">;
   /** Called when a queue is gone. */
@@ -76,7 +80,10 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     bytesMax: deps.heldBytesMax,
   });
   const subscription = keepSubscribed({
-    open: () => openIntake({ connection, names, prefetch: { ...window.prefetch(), suspects: 1, dead: 1 }, onMessage }),
+    open: async () => {
+      const prefetch = { ...window.prefetch(), suspects: 1, dead: 1 };
+      return openIntake({ connection, names, partitions: await deps.partitions(), prefetch, onMessage });
+    },
     onOpen: () => alarm.ring(),
     onLost: () => void schedule.remove(),
     onMissing,
@@ -124,6 +131,16 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   }, heldMsMax / 10);
   refresh.unref();
 
+  const balanced = keepBalanced({
+    // Each takes these once. Of a partition the broker counts only the one that it hands out to.
+    countWorkers: async () => (await connection.queueDeclare({ queue: names.suspects, passive: true })).consumerCount,
+    current: () => subscription.current(),
+    find: deps.partitions,
+    everyMs: deps.balanceMs,
+    onError,
+    closing: closing.signal,
+  });
+
   const leave = async (intake: Intake): Promise<void> => {
     await copies.settled();
     // Only now, when we publish no more copies.
@@ -147,6 +164,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     if (intake && isCancelled) await within(GIVE_BACK_MS, leave(intake)).catch(() => undefined);
     await closeConnection(connection);
     await subscription.ended;
+    await balanced;
   };
   let closed: Promise<void> | null = null;
   return {

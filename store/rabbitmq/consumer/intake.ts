@@ -16,6 +16,14 @@ export interface Intake {
   unsettledBytes(): number;
   /** The first message of each of those: the others of a list were published with it. */
   firsts(): readonly Buffer[];
+  /** Subscribed to. */
+  partitions(): readonly string[];
+  /** Those of them that delivered something since the last call. */
+  handed(): readonly string[];
+  /** Goes to the end of the line for this one: another worker takes over, if there is one. */
+  goBehind(partition: string): Promise<void>;
+  /** Takes these too. */
+  join(partitions: readonly string[]): Promise<void>;
   /** Lets the broker hand out so many more messages of this queue at once. */
   widen(source: QueueRole, by: number): Promise<void>;
   /** Takes nothing more at once. The broker hands out again what is not acknowledged, as after a crash. */
@@ -43,6 +51,8 @@ export interface Incoming {
 export interface IntakeDeps {
   readonly connection: Connection;
   readonly names: QueueNames;
+  /** Beside the main queue, with whose messages they share what may be handed out at once. */
+  readonly partitions: readonly string[];
   readonly prefetch: Readonly<Record<QueueRole, number>>;
   readonly onMessage: (incoming: Incoming) => void;
 }
@@ -53,31 +63,37 @@ const NO_HEADERS = readHeaders(undefined);
  * All queues on one channel, so that whatever ends it ends all: the library's own consumers would each be cut apart, and each waits
  * for its unsettled handlers before it subscribes again.
  */
-export async function openIntake({ connection, names, prefetch, onMessage }: IntakeDeps): Promise<Intake> {
+export async function openIntake(deps: IntakeDeps): Promise<Intake> {
+  const { connection, names, partitions, prefetch, onMessage } = deps;
   const channel = await connection.acquire();
   keepDeliveries(channel);
-  const tags = new Map<QueueRole, readonly string[]>();
-  const subscribe = async (source: QueueRole, prefetchCount = prefetch[source]): Promise<void> => {
-    // Applies to the consumers that follow it on this channel.
+  const consuming: Consuming[] = [];
+  const handed = new Set<string>();
+  const inTurn = createTurns();
+  const consume = async (source: QueueRole, queue: string, prefetchCount: number): Promise<void> => {
+    // Applies to the consumers that follow it on this channel, so no other such call may come between.
     await channel.basicQos({ prefetchCount });
-    const { consumerTag } = await channel.basicConsume({ queue: names[source] }, (message) => {
+    const { consumerTag } = await channel.basicConsume({ queue }, (message) => {
       if (!intake.isOpen()) return;
+      handed.add(queue);
       const body = message.body as Buffer;
       const messages = unpackList(body);
       delivered(message.deliveryTag, messages, body.length);
       for (const one of messages) onMessage(incomingOf(intake, source, message, one));
     });
-    tags.set(source, [...(tags.get(source) ?? []), consumerTag]);
+    consuming.push({ source, queue, consumerTag, prefetchCount });
   };
-  const { intake, delivered } = createIntake(channel, tags, subscribe);
+  const subscribe: Opened["subscribe"] = (...asked) => inTurn(() => consume(...asked));
+  const { intake, delivered } = createIntake({ channel, names, consuming, handed, subscribe, inTurn });
   try {
-    await subscribe("main");
-    await subscribe("lists");
-    await subscribe("retry");
+    await subscribe("main", names.main, prefetch.main);
+    await intake.join(partitions);
+    await subscribe("lists", names.lists, prefetch.lists);
+    await subscribe("retry", names.retry, prefetch.retry);
     // Before one of the suspects is handled, we must know of all that other processes crashed on.
     await intake.caughtUp();
-    await subscribe("suspects");
-    await subscribe("dead");
+    await subscribe("suspects", names.suspects, prefetch.suspects);
+    await subscribe("dead", names.dead, prefetch.dead);
     return intake;
   } catch (error) {
     await intake.close();
@@ -85,7 +101,35 @@ export async function openIntake({ connection, names, prefetch, onMessage }: Int
   }
 }
 
-function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly string[]>, widen: Intake["widen"]) {
+interface Consuming {
+  readonly source: QueueRole;
+  readonly queue: string;
+  readonly consumerTag: string;
+  readonly prefetchCount: number;
+}
+
+interface Opened {
+  readonly channel: Channel;
+  readonly names: QueueNames;
+  readonly consuming: Consuming[];
+  readonly handed: Set<string>;
+  readonly subscribe: (source: QueueRole, queue: string, prefetchCount: number) => Promise<void>;
+  readonly inTurn: Turns;
+}
+
+type Turns = (work: () => Promise<void>) => Promise<void>;
+
+/** One after the other, whether or not the one before went well. */
+function createTurns(): Turns {
+  let last: Promise<void> = Promise.resolve();
+  return (work) => {
+    const done = after(last, work);
+    last = done.catch(() => undefined);
+    return done;
+  };
+}
+
+function createIntake({ channel, names, consuming, handed, subscribe, inTurn }: Opened) {
   let isOpen = true;
   let received = 0;
   const acks = createAcks(channel);
@@ -104,13 +148,64 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly st
       await intake.caughtUp();
     }
   };
+  const isPartition = ({ source, queue }: Consuming): boolean => source === "main" && queue !== names.main;
+  const partitions = (): readonly string[] => consuming.filter(isPartition).map(({ queue }) => queue);
+  const allOf = (source: QueueRole): number =>
+    consuming
+      .filter((one) => one.source === source && !isPartition(one))
+      .reduce((sum, one) => sum + one.prefetchCount, 0);
+  /** One after the other: the acknowledgements are held meanwhile. */
+  const cancelling = createTurns();
+  const stop = (is: (one: Consuming) => boolean): Promise<void> =>
+    cancelling(async () => {
+      // A message on its way to a consumer that is being cancelled would go back to the queue and look like a crash. So first nothing
+      // is acknowledged, for which the broker would hand out more, until what it hands out already is here.
+      acks.hold();
+      try {
+        await quiet();
+        for (const one of consuming.filter(is)) {
+          await channel.basicCancel(one.consumerTag);
+          consuming.splice(consuming.indexOf(one), 1);
+        }
+        await intake.caughtUp();
+      } finally {
+        acks.release();
+      }
+    });
+  /** At the end of each line. Together they hand out as much as the main queue. */
+  const join = async (queues: readonly string[], count: number): Promise<void> => {
+    const each = Math.max(1, Math.floor(allOf("main") / Math.max(1, count)));
+    for (const queue of queues) await subscribe("main", queue, each);
+  };
   const intake: Intake = {
     isOpen: () => isOpen,
     unsettled: () => (isOpen ? acks.outstanding() : 0),
     unsettledDeliveries: () => (isOpen ? acks.deliveries() : 0),
     unsettledBytes: () => (isOpen ? acks.outstandingBytes() : 0),
     firsts: () => (isOpen ? acks.firsts() : []),
-    widen,
+    partitions,
+    handed: () => {
+      const names = partitions().filter((queue) => handed.has(queue));
+      handed.clear();
+      return names;
+    },
+    goBehind: async (partition) => {
+      const standing = partitions();
+      if (!standing.includes(partition)) return;
+      // It waits until what is on its way to the end of a line stands there, so two at once leave one consumer.
+      await stop(({ queue }) => queue === partition);
+      if (isOpen) await join([partition], standing.length);
+    },
+    join: async (queues) => {
+      const standing = partitions();
+      const fresh = queues.filter((queue) => !standing.includes(queue));
+      await join(fresh, standing.length + fresh.length);
+    },
+    widen: async (source, by) => {
+      await subscribe(source, names[source], by);
+      // A second consumer of ours would only wait in the line behind the first.
+      if (source === "main") for (const partition of partitions()) await intake.goBehind(partition);
+    },
     drop: () => {
       acks.flush();
       isOpen = false;
@@ -119,18 +214,10 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly st
     settled: (tag) => acks.settled(tag),
     caughtUp: async () => {
       // Any answer will do: the broker sends it after the earlier deliveries, each of which is handed on one turn later.
-      await channel.basicQos({ prefetchCount: 1 });
+      await inTurn(() => channel.basicQos({ prefetchCount: 1 }));
       await nextTurn();
     },
-    cancel: async (sources) => {
-      // A message on its way to a consumer that is being cancelled would go back to the queue and look like a crash. So first nothing
-      // is acknowledged, for which the broker would hand out more, until what it hands out already is here.
-      acks.hold();
-      await quiet();
-      for (const tag of sources.flatMap((source) => tags.get(source) ?? [])) await channel.basicCancel(tag);
-      await intake.caughtUp();
-      acks.release();
-    },
+    cancel: (sources) => stop(({ source }) => sources.includes(source)),
     close: async () => {
       acks.flush();
       await channel.close();
@@ -142,6 +229,11 @@ function createIntake(channel: Channel, tags: ReadonlyMap<QueueRole, readonly st
     acks.delivered(tag, messages, bytes);
   };
   return { intake, delivered };
+}
+
+async function after(before: Promise<void>, work: () => Promise<void>): Promise<void> {
+  await before;
+  await work();
 }
 
 /** A quorum queue hands a message to the channel in less, on a broker that is not overloaded. */

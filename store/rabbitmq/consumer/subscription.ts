@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OnError } from "../connection.js";
 import type { Intake } from "./intake.js";
-import { isMissing } from "../topology.js";
+import { isMissing } from "../codes.js";
 
 export interface SubscriptionDeps {
   readonly open: () => Promise<Intake>;

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { Connection, Publisher, ReturnedMessage } from "rabbitmq-client";
 import { AppError } from "../../../core/errors.js";
 import type { CopyHeaders } from "./headers.js";
-import { codeOf } from "../topology.js";
+import { codeOf } from "../codes.js";
 
 export type SendResult = "stored" | "full" | "missing";
 

@@ -46,7 +46,9 @@ function stepsOf(step: Step<World>, broken: Broken): LookSteps<number> {
       });
     },
     rules: async () => (broken.rulesFirst === true ? early!.least : step("rules", ({ least }) => least)),
-    judge: async (_, least) => foundIn(broken.readsFirst === true ? early!.value : await step("read", valueIn), least),
+    judge: async (_, least) => [
+      foundIn(broken.readsFirst === true ? early!.value : await step("read", valueIn), least),
+    ],
     save: ([save]) =>
       step("save", (world) => {
         if (world.claim !== mine) return [false];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Query } from "mingo";
 import { parseTimestamp } from "../../../core/event/time.js";
-import { createRandom, type Random } from "../../support/random.js";
+import { createRandom, type Random } from "../../support/random/random.js";
 import { ruleOf, subjectOf, type Shown } from "./rules.js";
 
 /** Rules without `$now`, and what MongoDB's oracle says of them. */

@@ -3,7 +3,7 @@ import { instantOf } from "../../../core/event/time.js";
 import type { SchemaId } from "../../../core/ids.js";
 import type { SeenEvent } from "../../../core/rule/events.js";
 import type { Subject } from "../../../core/rule/judge.js";
-import { createRandom, SEED, type Random } from "../../support/random.js";
+import { createRandom, runsOf, SEED, type Random } from "../../support/random/random.js";
 import { ruleOf, subjectOf } from "./rules.js";
 
 const START = Date.UTC(2026, 0, 10);
@@ -55,11 +55,14 @@ function aSubject(random: Random): Subject {
   );
 }
 
+/** 144 instants each: two million in all of the long run. */
+const RULES = runsOf(1_750);
+
 describe("until", () => {
-  it(`is never later than the truth changes: rules against a naive stepper (SEED=${SEED})`, () => {
+  it(`is never later than the truth changes: ${RULES} rules against a naive stepper (SEED=${SEED})`, () => {
     const random = createRandom(SEED);
-    let [changes, timeless] = [0, 0];
-    for (let n = 0; n < 1_000; n += 1) {
+    let [changes, timeless, instants] = [0, 0, 0];
+    for (let n = 0; n < RULES; n += 1) {
       const [given, subject] = [aRule(random, 2), aSubject(random)];
       const judge = ruleOf(given);
       // Each minute, and the milliseconds beside it: there is where anything changes.
@@ -70,6 +73,7 @@ describe("until", () => {
       let promised = judge(subject, steps[0]!);
       for (const now of steps) {
         const { is, until } = judge(subject, now);
+        instants += 1;
         assert.ok(until > now, JSON.stringify({ n, given, now, until }));
         if (now < promised.until) assert.equal(is, promised.is, JSON.stringify({ n, given, now, promised }));
         if (is !== promised.is) changes += 1;
@@ -77,8 +81,9 @@ describe("until", () => {
         promised = { is, until };
       }
     }
+    assert.equal(instants, RULES * 12 * SPAN);
     assert.ok(changes > 300 && timeless > 1_000, `${changes} changes, ${timeless} without end`);
-  });
+  }).timeout(180_000);
 
   it("names the millisecond of the change", () => {
     const at = (rule: object, shown: object, now: number) => ruleOf(rule)(subjectOf(shown), now);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { incompatibilities } from "../../../core/schema/compatibility/compatibility.js";
-import { assertWithin, timeOf } from "../../support/yardstick.js";
+import { assertWithin, timeOf } from "../../support/house/yardstick.js";
 
 const a = (schema: unknown): object => ({ properties: { a: schema } });
 const DRAFT_07 = { $schema: "http://json-schema.org/draft-07/schema#" };

@@ -3,7 +3,7 @@ import { FORMATS } from "../../../core/schema/validation/formats.js";
 import { isLinear } from "../../../core/schema/limits/linear.js";
 import { openValidator, type Validator } from "../../../core/schema/validation/validator.js";
 import { aSchema, doublingSchema, treeSchema } from "../../support/schemas.js";
-import { assertWithin, timeOf } from "../../support/yardstick.js";
+import { assertWithin, timeOf } from "../../support/house/yardstick.js";
 
 const list = <T>(length: number, item: (at: number) => T): T[] => Array.from({ length }, (_, at) => item(at));
 const inArray = (items: object): object => ({ type: "object", properties: { a: { items } } });

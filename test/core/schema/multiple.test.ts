@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type { SchemaId } from "../../../core/ids.js";
 import { multiplesOf } from "../../../core/schema/validation/multiple.js";
 import { openValidator } from "../../../core/schema/validation/validator.js";
-import { SEED } from "../../support/random.js";
+import { SEED } from "../../support/random/random.js";
 import { aSchema, bytesOf } from "../../support/schemas.js";
 
 const isMultiple = (value: number, divisor: number): boolean => multiplesOf(divisor)(value);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { compilePattern } from "../../../core/schema/limits/pattern.js";
-import { createRandom, SEED } from "../../support/random.js";
-import { assertWithin, timeOf } from "../../support/yardstick.js";
+import { createRandom, SEED } from "../../support/random/random.js";
+import { assertWithin, timeOf } from "../../support/house/yardstick.js";
 
 /** Pattern -> texts that it finds, texts that it does not. */
 const MEANINGS: readonly (readonly [string, readonly string[], readonly string[]])[] = [

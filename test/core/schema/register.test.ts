@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { examineSchema, type ExaminedSchema } from "../../../core/schema/register.js";
 import { openValidationThread, type ValidationThread } from "../../../core/schema/thread/thread.js";
 import { doublingRoot, doublingSchema, refusal, treeSchema } from "../../support/schemas.js";
-import { assertWithin, timeOf } from "../../support/yardstick.js";
+import { assertWithin, timeOf } from "../../support/house/yardstick.js";
 
 const DRAFT_07 = "http://json-schema.org/draft-07/schema#";
 const nest = (levels: number): object => (levels === 1 ? {} : { type: "object", properties: { a: nest(levels - 1) } });

@@ -6,7 +6,7 @@ import { openValidationThread } from "../../../core/schema/thread/thread.js";
 import { openValidator } from "../../../core/schema/validation/validator.js";
 import { eventually } from "../../support/eventually.js";
 import { aSchema, bytesOf, doublingSchema, refusal, treeSchema } from "../../support/schemas.js";
-import { assertWithin, timeOf } from "../../support/yardstick.js";
+import { assertWithin, timeOf } from "../../support/house/yardstick.js";
 
 /** So that a busy machine is no reason to refuse. */
 const PATIENT_MS = 40_000;

@@ -1,11 +1,15 @@
 import { createSqliteGraphCopying } from "../../../graph/sqlite/copy/copy.js";
 import { createSqliteGraph } from "../../../graph/sqlite/graph.js";
 import { GRAPH_TABLES } from "../../../graph/sqlite/schema.js";
+import { createEmbeddedMarkStore } from "../../../store/embedded/audiences/marks.js";
+import { createEmbeddedSeatStore } from "../../../store/embedded/audiences/seats.js";
+import { createEmbeddedMemberCopying } from "../../../store/embedded/copy/members.js";
 import { createEmbeddedCopying } from "../../../store/embedded/copy/copy.js";
 import { createEmbeddedEventStore } from "../../../store/embedded/events/events.js";
 import { createEmbeddedProfileStore } from "../../../store/embedded/profiles.js";
 import { createTables } from "../../../store/embedded/schema.js";
 import type { CopiedDocuments, CopiedGraph } from "../../contracts/copying.contract.js";
+import type { CopiedMembers } from "../../contracts/copying-members.contract.js";
 import { tombOf } from "../builders.js";
 import { embedded } from "../backends.js";
 import type { Backend } from "../contract.js";
@@ -29,4 +33,13 @@ export const copiedDocumentBackends: readonly Backend<CopiedDocuments>[] = [
     return { events, profiles, copying: createEmbeddedCopying({ database, tombOf }), close };
   }),
   ...(onServers?.documents ?? []),
+];
+
+export const copiedMemberBackends: readonly Backend<CopiedMembers>[] = [
+  embedded("SQLite", (database) => {
+    const [seats, marks] = [createEmbeddedSeatStore({ database }), createEmbeddedMarkStore({ database })];
+    const close = async (): Promise<void> => void (await Promise.all([seats.close(), marks.close()]));
+    return { seats, marks, copying: createEmbeddedMemberCopying({ database }), close };
+  }),
+  ...(onServers?.members ?? []),
 ];

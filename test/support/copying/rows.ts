@@ -54,6 +54,7 @@ export async function aRandomGraph(programs: number) {
   const port = createSqliteGraph({ database, tombOf });
   await checkPrograms(port, programs);
   const workspace = aWorkspace();
+  await port.watch(workspace);
   await step(port, workspace, anAssertion("ann", "bob"), anAssertion("cat"));
   await record(port, workspace, aChange({ identifiers: [anIdentifier("ann"), anIdentifier("never seen")] }));
   await finish(port, await erase(port, workspace, anIdentifier("bob")));

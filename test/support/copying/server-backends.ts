@@ -1,19 +1,25 @@
 import { openNeo4jGraph } from "../../../graph/neo4j/graph.js";
+import { createMongoMarkStore } from "../../../store/mongo/audiences/marks.js";
+import { createMongoSeatStore } from "../../../store/mongo/audiences/seats.js";
+import { createMongoMemberCopying } from "../../../store/mongo/copy/members.js";
 import { createMongoCopying } from "../../../store/mongo/copy/copy.js";
 import { createMongoEventStore } from "../../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../../store/mongo/profiles.js";
 import type { CopiedDocuments, CopiedGraph } from "../../contracts/copying.contract.js";
+import type { CopiedMembers } from "../../contracts/copying-members.contract.js";
 import { tombOf } from "../builders.js";
 import type { Backend } from "../contract.js";
 import { mongoBackend } from "../servers/mongo-backend.js";
-import { throwError } from "../servers/neo4j-backend.js";
-import type { ServersUnderTest } from "../servers/servers.js";
+import { openSpread, throwError } from "../servers/neo4j-backend.js";
+import { secondGraphUrl, type ServersUnderTest } from "../servers/servers.js";
 
 export function copiedServerBackends(servers: ServersUnderTest): {
   readonly graph: readonly Backend<CopiedGraph>[];
   readonly documents: readonly Backend<CopiedDocuments>[];
+  readonly members: readonly Backend<CopiedMembers>[];
 } {
   const access = { url: servers.NEO4J_URL, user: servers.NEO4J_USER, password: servers.NEO4J_PASSWORD };
+  const second = secondGraphUrl();
   return {
     graph: [
       {
@@ -23,6 +29,14 @@ export function copiedServerBackends(servers: ServersUnderTest): {
           drop: async () => undefined,
         }),
       },
+      ...(second === null
+        ? []
+        : [
+            {
+              name: "Neo4j, two graphs",
+              place: async () => ({ open: () => openSpread(access, second), drop: async () => undefined }),
+            },
+          ]),
     ],
     documents: [
       mongoBackend(servers.MONGODB_URL, async ({ mongo }) => {
@@ -32,6 +46,13 @@ export function copiedServerBackends(servers: ServersUnderTest): {
         ]);
         const close = async (): Promise<void> => void (await Promise.all([events.close(), profiles.close()]));
         return { events, profiles, copying: createMongoCopying({ mongo, tombOf }), close };
+      }),
+    ],
+    members: [
+      mongoBackend(servers.MONGODB_URL, async ({ mongo }) => {
+        const [seats, marks] = await Promise.all([createMongoSeatStore({ mongo }), createMongoMarkStore({ mongo })]);
+        const close = async (): Promise<void> => void (await Promise.all([seats.close(), marks.close()]));
+        return { seats, marks, copying: createMongoMemberCopying({ mongo }), close };
       }),
     ],
   };

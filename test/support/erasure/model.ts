@@ -13,6 +13,7 @@ import type { ErasureId, EventId, IdentifierKey, Tomb, Uid, WorkspaceId } from "
 import type { Fold } from "../../../core/ports/event-store.js";
 import { completeEvents, type CompleteDeps } from "../../../worker/complete-events.js";
 import type { Step } from "../explore/explore.js";
+import { noAudiences } from "../builders.js";
 
 /** The stores and the graph as plain data: each call of a port is one atomic act, and a fold is three, as on servers. */
 export interface World {
@@ -135,6 +136,8 @@ export function portsOf(
       assertAll: () => step("link", (world) => [link(world, event, broken)]),
     },
     catalog: { namespaces: async () => [], backfillsOf: async () => [] },
+    ...noAudiences,
+    seats: { append: async () => undefined },
     erasureLog: { append: async () => undefined },
     purge: { due: () => undefined },
     now: () => ERASED_AT + 1,

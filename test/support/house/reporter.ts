@@ -1,9 +1,12 @@
 import Mocha from "mocha";
 
-const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_END, EVENT_RUN_END } = Mocha.Runner.constants;
+const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_END, EVENT_TEST_RETRY, EVENT_RUN_END } = Mocha.Runner.constants;
 const MARK = { true: "ok", false: "FAILED" } as const;
 
-/** One line for each outermost suite when it is over; the failures follow at the end, in full. */
+/**
+ * One line for each outermost suite when it is over; the failures follow at the end, in full. A test that failed first and then passed is
+ * named too, with what it said: it depends on how busy the machine is, or something is wrong.
+ */
 // oxlint-disable-next-line import/no-default-export -- the one form that mocha loads
 export default class Lines extends Mocha.reporters.Base {
   constructor(runner: Mocha.Runner, options?: Mocha.MochaOptions) {
@@ -19,6 +22,9 @@ export default class Lines extends Mocha.reporters.Base {
       tests += 1;
       ms += test.duration ?? 0;
       if (test.state === "failed") failed += 1;
+    });
+    runner.on(EVENT_TEST_RETRY, (test: Mocha.Test, error: Error) => {
+      Mocha.reporters.Base.consoleLog(`UNSTEADY ${test.fullTitle()}: ${error.message}`);
     });
     runner.on(EVENT_SUITE_END, (suite) => {
       if (suite.root) return;

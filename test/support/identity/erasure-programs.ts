@@ -11,7 +11,7 @@ import { NO_RULES } from "../../../graph/rules/assert.js";
 import { aWorkspace } from "./fixtures.js";
 import { forSeeds } from "./model.js";
 import { createMemoryGraph, createMemoryState } from "../memory/graph.js";
-import { createRandom, SEED, type Random } from "../random.js";
+import { createRandom, SEED, type Random } from "../random/random.js";
 
 const IDENTIFIERS: readonly Identifier[] = [
   ...["u1", "u2", "u3"].map((value) => ({ namespace: "user_id", value })),

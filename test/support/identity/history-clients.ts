@@ -5,7 +5,7 @@ import type { Identity } from "../../../core/identity/api.js";
 import type { KeyId, ProfileId, WorkspaceId } from "../../../core/ids.js";
 import type { ProfileRef, Source, AssertResult } from "../../../core/identity/model.js";
 import type { Answer, Entry, History, Profile } from "./history-checker.js";
-import { createRandom, shuffled, type Random } from "../random.js";
+import { createRandom, shuffled, type Random } from "../random/random.js";
 import { nameOf, type Name } from "../trust/model.js";
 
 export interface ClientsPlan {

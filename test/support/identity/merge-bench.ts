@@ -21,7 +21,7 @@ import { createEmbeddedProfileStore } from "../../../store/embedded/profiles.js"
 import { createTables } from "../../../store/embedded/schema.js";
 import { completeEvents } from "../../../worker/complete-events.js";
 import type { Item } from "../../../worker/dead-letter.js";
-import { aKey, aSchema, nobodyErased, tombOf } from "../builders.js";
+import { aKey, aSchema, noAudiences, nobodyErased, tombOf } from "../builders.js";
 import { nameOf } from "../trust/model.js";
 
 /** The embedded store with all that an event goes through behind the queue. */
@@ -87,7 +87,7 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
         backfillsOf: async () => [],
         findDataset: async () => null,
       };
-      const of = { late: nobodyErased, metrics: NO_METRICS, now: () => clock.now };
+      const of = { late: nobodyErased, ...noAudiences, metrics: NO_METRICS, now: () => clock.now };
       const deps = { events, catalog, identity: begin(), contribute, ...of };
       return completeEvents(deps, async () => SCHEMA, workspace, items);
     },

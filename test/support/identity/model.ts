@@ -4,7 +4,7 @@ import type { ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { Assertion, Outcome } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { anAssertion, anIdentifier } from "./fixtures.js";
-import { shuffled, type Random } from "../random.js";
+import { shuffled, type Random } from "../random/random.js";
 
 /** Runs the check once for each seed; a failure names its own. */
 export async function forSeeds(from: number, count: number, check: (seed: number) => void | Promise<void>) {

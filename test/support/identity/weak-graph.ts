@@ -15,7 +15,7 @@ import { repeatIn } from "../../../graph/rules/repeats.js";
 import { readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
 import { createMemoryGraph } from "../memory/graph.js";
 import { applyPlan, componentOf, lookAt, seenOf, type MemoryState } from "../memory/state.js";
-import type { Random } from "../random.js";
+import type { Random } from "../random/random.js";
 
 export interface WeakGraphOptions {
   readonly state: MemoryState;

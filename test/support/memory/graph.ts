@@ -8,7 +8,9 @@ import { namedKeys, subjectsOf } from "../../../graph/rules/subjects.js";
 import { repeatIn } from "../../../graph/rules/repeats.js";
 import { readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
 import type { Backend } from "../contract.js";
+import type { Movements } from "../../../core/ports/movements.js";
 import { createMemoryErasures } from "./erasures.js";
+import { withMovements } from "./movements.js";
 import {
   applyPlan,
   borderOf,
@@ -40,7 +42,7 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
   };
   const { find, membersOf } = createReader(state);
 
-  return {
+  const graph = {
     ready: () => open(() => undefined),
     close: async () => void (closed = true),
     read: (workspace, want) => open(() => lookAt(state, ownPart(workspace, want))),
@@ -77,6 +79,15 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
         const { profileId: live, size } = state.components.get(location.component)!;
         return { profileId: live, size };
       }),
+    resolveAll: (workspace, profileIds, membersMax) =>
+      open(() =>
+        profileIds.map((asked) => {
+          const location = find(workspace, asked);
+          if (location === null) return null;
+          const { profileId, size } = state.components.get(location.component)!;
+          return { profileId, size, members: size > membersMax ? null : membersOf(workspace, profileId).map(memberOf) };
+        }),
+      ),
     walk: (workspace, { after, limit, membersMax }) =>
       open(() => {
         const own = [...state.identifiers.values()].filter((location) => location.workspace === workspace);
@@ -117,7 +128,8 @@ export function createMemoryGraph(state: MemoryState): IdentityGraph {
     ...createMemoryErasures(state, open),
     ...createLinkReads(state, open),
     ...createRecordReads(state, open),
-  };
+  } satisfies Omit<IdentityGraph, keyof Movements>;
+  return withMovements(graph, state.notes);
 }
 
 type Open = <T>(work: () => T) => Promise<T>;

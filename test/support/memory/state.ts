@@ -1,3 +1,4 @@
+import type { MemoryNotes } from "./movements.js";
 import { identifierKey, identifierOf, type Identifier } from "../../../core/event/event.js";
 import type { ChangeId, ErasureId, IdentifierKey, ForbiddenPairId, Uid, WorkspaceId } from "../../../core/ids.js";
 import {
@@ -58,6 +59,7 @@ export interface MemoryState {
   readonly tombstones: MemoryTombstone[];
   /** By each erasure. */
   readonly linksTaken: Map<ErasureId, number>;
+  readonly notes: MemoryNotes;
   nextComponent: number;
 }
 
@@ -70,6 +72,7 @@ export const createMemoryState = (): MemoryState => ({
   erasures: new Map(),
   tombstones: [],
   linksTaken: new Map(),
+  notes: new Map(),
   nextComponent: 1,
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { identifierKey } from "../../../core/event/event.js";
 import type { KeyId, WorkspaceId } from "../../../core/ids.js";
-import { createRandom } from "../random.js";
+import { createRandom } from "../random/random.js";
 import { send, textAt, type Answer, type App, type TestWorkspace } from "../service/app.js";
 
 /** A workspace, and the key that may read all of it. */
@@ -32,6 +32,9 @@ export async function fillWorkspace(app: App, events: number): Promise<Seen> {
   await ok(workspace.send("POST", "/v1/keys", { role: "viewer", name: "a reader" }));
   await ok(workspace.send("PUT", "/v1/namespaces/loyalty_id", { kind: "person", limit: null }));
   await ok(workspace.send("PUT", "/v1/identity/settings", { shared_identifier_limit: 3 }));
+  await ok(workspace.send("POST", "/v1/audiences", { name: "Parisians", rule: { "traits.city": "Paris" } }));
+  const spent = { $events: { schema_id: schema, sum: "total", is: { $gte: 5 } } };
+  await ok(workspace.send("POST", "/v1/audiences", { name: "Spenders", rule: spent }));
   for (let n = 0; n < events; n += 1) {
     const person = random.below(12);
     const payload = {
@@ -82,6 +85,7 @@ const LISTS: readonly (readonly [target: string, list: string])[] = [
   ["/v1/datasets", "datasets"],
   ["/v1/namespaces", "namespaces"],
   ["/v1/profiles", "profiles"],
+  ["/v1/audiences", "audiences"],
   ["/v1/changes", "changes"],
   ["/v1/events", "events"],
   ["/v1/dead-letters", "dead_letters"],
@@ -147,11 +151,12 @@ export async function erasuresOf(app: App, { id }: Seen): Promise<unknown> {
   return { records, tombstones, logged };
 }
 
-/** Until nothing is queued and every erasure is completed. */
-export async function atRest({ service: { backends } }: App): Promise<void> {
+/** Until nothing is queued, every erasure is completed, and audiences are as they are to be. */
+export async function atRest({ service: { backends, keeper } }: App): Promise<void> {
   while (
     (await backends.queue.depth()) > 0 ||
     (await backends.graph.openErasures({ limit: 1, after: null })).length > 0
   )
     await sleep(20);
+  await keeper?.rest();
 }

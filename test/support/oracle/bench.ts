@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import type http from "node:http";
 import type { Identifier } from "../../../core/event/event.js";
 import type { Name } from "../trust/model.js";
-import type { Random } from "../random.js";
+import type { Random } from "../random/random.js";
 import { at, listAt, textAt, until, type Answer, type App, type TestWorkspace } from "../service/app.js";
+import { createFeedLog, type Copy, type FeedLog } from "./audiences/feed-log.js";
+import type { Underway } from "./audiences/underway.js";
 import type { Merge } from "./profile.js";
+import { SCHEMA_OF } from "./draw-rule.js";
 import type { Mode, SchemaName } from "./program.js";
 import { createTruth, type Truth } from "./truth.js";
 
@@ -41,6 +44,7 @@ export interface Place {
   readonly dying: Set<string>;
   /** Another installation, with the same clocks. */
   readonly other: Place | null;
+  readonly underway: Underway;
   /** Resolves when all is done that the keepers had to do when it was called. */
   rest(): Promise<void>;
 }
@@ -61,6 +65,16 @@ export interface Bench {
   readonly realOf: Map<string, string>;
   /** What an id that was answered stands for. */
   readonly modelOf: Map<string, string>;
+  /** What was read of the feed. */
+  feed: FeedLog;
+  /** Copies of members that were made since it was last at rest. */
+  readonly copies: Copy[];
+  /** So many of the entries are counted. */
+  readonly told: { entries: number };
+  /** Changes of audiences. */
+  readonly turn: { begun: number; ended: number; last: Promise<void> };
+  /** The rule with the ids of this workspace. */
+  readonly ruleHere: (rule: object) => object;
   readonly send: (
     method: string,
     target: string,
@@ -134,6 +148,14 @@ export async function openBench(place: Place, mode: Mode, random: Random, counts
     began: Math.floor(Date.now() / 1_000) * 1_000,
     realOf: new Map(),
     modelOf: new Map(),
+    feed: createFeedLog(),
+    copies: [],
+    told: { entries: 0 },
+    turn: { begun: 0, ended: 0, last: Promise.resolve() },
+    ruleHere: (rule) =>
+      JSON.parse(
+        JSON.stringify(rule).replaceAll(SCHEMA_OF.act, schemas.act).replaceAll(SCHEMA_OF.note, schemas.note),
+      ) as object,
     send: (...request) =>
       bench.workspace.send(...request).catch((error: NodeJS.ErrnoException) => {
         // A busy machine writes to a connection that the service has just closed as idle, which it never reads.

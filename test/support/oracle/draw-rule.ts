@@ -1,4 +1,4 @@
-import type { Random } from "../random.js";
+import type { Random } from "../random/random.js";
 
 /** Stands for the id of a schema, which a workspace gives. */
 export const SCHEMA_OF = { act: "$act", note: "$note" } as const;
@@ -61,7 +61,8 @@ const drawInstant = (random: Random): object => ({
   },
 });
 
-function drawEvents(random: Random): object {
+/** A condition on events. */
+export function drawEvents(random: Random): object {
   const schema = random.pick(["act", "act", "note"] as const);
   const where = random.pick<object>([
     {},

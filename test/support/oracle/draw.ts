@@ -1,6 +1,7 @@
 import type { Identifier } from "../../../core/event/event.js";
 import type { Scalar } from "../../../core/profile/facet.js";
-import { shuffled, type Random } from "../random.js";
+import { shuffled, type Random } from "../random/random.js";
+import { drawAudienceRule, drawCreate, drawDisband, drawReword } from "./audiences/draw.js";
 import { drawRule } from "./draw-rule.js";
 import {
   WRONGS,
@@ -43,6 +44,8 @@ interface Drawing {
   events: number;
   keyed: number;
   hasShared: boolean;
+  /** So many audiences were drawn. */
+  audiences: number;
   /** Its events expire; waiting for that takes time. */
   readonly retains: boolean;
 }
@@ -57,11 +60,15 @@ export function drawProgram(random: Random): Program {
     events: 0,
     keyed: 0,
     hasShared: false,
+    audiences: 0,
     retains: random.below(4) === 0,
   };
   const steps: Work[] = mode === "in_turn" && random.below(4) > 0 ? [drawRules(drawing)] : [];
   if (drawing.retains) steps.push({ kind: "retain", schema: random.pick(SCHEMAS), days: random.pick([1, 5]) });
+  for (let first = random.below(3); first > 0; first -= 1) steps.push(drawAudience(drawing));
   for (let left = LENGTH.least + random.below(LENGTH.more); left > 0; left -= 1) steps.push(drawWork(drawing));
+  // Whoever is in an audience for a while leaves it then.
+  if (drawing.audiences > 0 && random.below(2) === 0) steps.push({ kind: "search", rule: {} }, drawClock(random));
   return { mode, steps: steps.map((work, number) => ({ ...work, number })) };
 }
 
@@ -94,8 +101,14 @@ const ALWAYS: Weighted = [
   [2, ({ random }) => ({ kind: "readmit", of: random.below(2) })],
   [2, (drawing) => (drawing.hasShared ? drawClock(drawing.random) : { kind: "move" })],
   [5, ({ random }) => ({ kind: "look", who: shuffled(IDENTIFIERS, random).slice(0, 1 + random.below(4)) })],
-  [5, ({ random }) => ({ kind: "search", rule: drawRule(random) })],
+  [5, ({ random }) => ({ kind: "search", rule: drawSearched(random) })],
+  [6, (drawing) => drawAudience(drawing)],
+  [6, (drawing) => (drawing.audiences > 0 ? drawReword(drawing.random) : drawAudience(drawing))],
+  [2, (drawing) => (drawing.audiences > 0 ? drawDisband(drawing.random) : drawAudience(drawing))],
 ];
+/** It may name an audience. */
+const drawSearched = (random: Random): object => (random.below(3) === 0 ? drawAudienceRule(random) : drawRule(random));
+
 const IN_TURN: Weighted = [
   ...ALWAYS,
   [9, (drawing) => ({ kind: "part", pair: drawForbidden(drawing), forbid: true, dryRun: drawDryRun(drawing) })],
@@ -114,6 +127,11 @@ function drawWork(drawing: Drawing): Work {
     chance -= weight;
   }
   throw new Error("beyond the weights");
+}
+
+function drawAudience(drawing: Drawing): Work {
+  drawing.audiences += 1;
+  return drawCreate(drawing.random);
 }
 
 const drawErase = (drawing: Drawing): Work => ({

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { at, listAt, textAt, type Answer } from "../service/app.js";
 import { nameOf, namespaceOf, type Name } from "../trust/model.js";
+import { untilAtRest } from "./audiences/rest.js";
 import { ask, pages, type Bench } from "./bench.js";
 import { IDENTIFIERS } from "./draw.js";
 import { goingWith, tombOf, type TrueErasure } from "./erasures.js";
+import type { ShownProfile } from "./profile.js";
 import type { StepOf } from "./program.js";
 import type { Done } from "./send.js";
 import { erase } from "./truth.js";
@@ -15,7 +17,10 @@ export async function eraseOne(bench: Bench, { who, byId, suppress, dryRun }: St
   const { truth, counts, place } = bench;
   const names = goingWith(truth, who);
   const isKnown = truth.trust.seen.has(nameOf(who));
-  const profileId = isKnown ? await profileIdOf(bench, who) : null;
+  // At rest its seat is what a read shows.
+  if (isKnown) await untilAtRest(bench);
+  const profile = isKnown ? await profileOf(bench, who) : null;
+  const profileId = profile?.profile_id ?? null;
   const query = dryRun ? "?dry_run=true" : "";
   const answer =
     byId && profileId !== null
@@ -40,7 +45,8 @@ export async function eraseOne(bench: Bench, { who, byId, suppress, dryRun }: St
       return counts.add("erase", "the same again");
     }
     counts.add("erase", `${isKnown ? "a profile" : "nobody yet"}${suppress ? ", suppressed" : ""}`);
-    erase(truth, erasureOf(erasureId, names, suppress, answer));
+    if (profile !== null) truth.erasedIds.push(profile.profile_id);
+    erase(truth, { ...erasureOf(erasureId, names, suppress, answer), memberships: profile?.audiences.length ?? 0 });
   });
 }
 
@@ -49,7 +55,7 @@ const erasureOf = (
   names: ReadonlySet<Name>,
   isSuppressed: boolean,
   { body }: Answer,
-): TrueErasure => ({
+): Omit<TrueErasure, "memberships"> => ({
   erasureId,
   erasedAt: Date.parse(textAt(body, "erased_at")),
   names: new Set(names),
@@ -64,9 +70,9 @@ function countsOf(names: ReadonlySet<Name>): Readonly<Record<string, number>> {
   return counts;
 }
 
-async function profileIdOf(bench: Bench, who: object): Promise<string> {
+async function profileOf(bench: Bench, who: object): Promise<ShownProfile> {
   const { body } = await ask(bench, 200, "POST", "/v1/profiles/lookup", { identifiers: [who] });
-  return textAt(body, "profiles.0.profile_id");
+  return listAt(body, "profiles")[0] as ShownProfile;
 }
 
 /** `of` counts the erasures from the newest. */
@@ -95,15 +101,17 @@ export async function checkErasures(bench: Bench): Promise<void> {
     status: at(one, "status"),
     identifiers: at(one, "identifiers"),
     events: at(one, "removed.events"),
+    memberships: at(one, "removed.memberships"),
     late: at(one, "late.events"),
   }));
   assert.deepEqual(
     shown,
-    truth.erasures.map(({ erasureId, names, events, late }) => ({
+    truth.erasures.map(({ erasureId, names, events, memberships, late }) => ({
       id: erasureId,
       status: "completed",
       identifiers: countsOf(names),
       events,
+      memberships,
       late,
     })),
     "receipts",

@@ -12,6 +12,7 @@ export interface TrueErasure {
   isSuppressed: boolean;
   /** Events that went, and those that came too late. */
   events: number;
+  readonly memberships: number;
   late: number;
 }
 
@@ -93,9 +94,14 @@ export function hideGone(truth: Truth, from: number): void {
 
 function redact(change: ModelChange, names: ReadonlySet<Name>): ModelChange {
   const hide = (name: string): string => (names.has(name) ? redacted(name) : name);
+  // One identifier, or the two sides of a pair in the order of their names, and then the rule.
+  const hideIn = (dropped: string): string => {
+    const words = dropped.split(" ");
+    return [...words.slice(0, -1).map(hide).toSorted(), words.at(-1)].join(" ");
+  };
   return {
     ...change,
     names: change.names.map(hide),
-    dropped: change.dropped.map((one) => one.split(" ").map(hide).join(" ")).toSorted(),
+    dropped: change.dropped.map(hideIn).toSorted(),
   };
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createFeedLog } from "./audiences/feed-log.js";
 import { ask, type Bench } from "./bench.js";
 import type { Done } from "./send.js";
 
@@ -33,6 +34,9 @@ export async function move(bench: Bench): Promise<Done> {
     for (let from = 0; from < lines.length; from += LINES_MAX)
       await ask(bench, 200, "POST", "/v1/imports/lines", lines.slice(from, from + LINES_MAX).join("\n"), NDJSON);
   await ask(bench, 204, "DELETE", "/v1/imports");
+  // The members of audiences are counted anew, and nobody is told of what was before.
+  truth.disbanded.length = bench.copies.length = bench.told.entries = 0;
+  bench.feed = createFeedLog();
   for (const [eventId, event] of truth.events) truth.events.set(eventId, { ...event, sent: null });
   counts.add("move", times === 1 ? "moved" : "moved, lines sent twice");
   return NOTHING;

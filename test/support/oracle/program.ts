@@ -77,7 +77,18 @@ export type Work =
   | { readonly kind: "move" }
   | { readonly kind: "retain"; readonly schema: SchemaName; readonly days: number | null }
   | { readonly kind: "look"; readonly who: readonly Identifier[] }
-  | { readonly kind: "search"; readonly rule: object };
+  | { readonly kind: "search"; readonly rule: object }
+  /** `{"$audience": n}` in a rule counts from the newest, too. */
+  | { readonly kind: "audience"; readonly rule: object }
+  | {
+      readonly kind: "reword";
+      readonly of: number;
+      /** Null: it gets another name. */
+      readonly rule: object | null;
+      /** What If-Match says. */
+      readonly match: "none" | "right" | "wrong";
+    }
+  | { readonly kind: "disband"; readonly of: number };
 export type Step = Work & { readonly number: number };
 export type StepOf<Kind extends Work["kind"]> = Extract<Step, { readonly kind: Kind }>;
 

@@ -1,5 +1,5 @@
-import { createRandom, SEED, tell } from "../random.js";
-import { shrink, without } from "../shrink.js";
+import { createRandom, SEED, tell } from "../random/random.js";
+import { shrink, without } from "../random/shrink.js";
 import { createCounts, type Counts, type Place } from "./bench.js";
 import { drawProgram } from "./draw.js";
 import type { OpenPlace } from "./place.js";
@@ -43,6 +43,7 @@ async function checkSeeds(place: Place, seeds: readonly number[], atOnce: number
     }
   };
   await Promise.all(Array.from({ length: atOnce }, client));
+  for (const { seed, error } of failures) tell(`seed ${seed} differs: ${String(error)}`);
   if (failures.length > 0) throw await explained(place, failures[0]!);
 }
 

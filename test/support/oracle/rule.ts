@@ -13,10 +13,12 @@ export interface Looked {
   readonly events: readonly RuleEvent[];
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** Of another audience. */
+  readonly ruleOf: (audienceId: string) => object;
 }
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-const durationOf = (text: string): number => Number(text.slice(0, -1)) * UNITS[text.at(-1)!]!;
+export const durationOf = (text: string): number => Number(text.slice(0, -1)) * UNITS[text.at(-1)!]!;
 /** With nine digits of a second. */
 export const instantAt = (ms: number): string => new Date(ms).toISOString().replace("Z", "000000Z");
 const fullInstant = (text: string): string => {
@@ -32,6 +34,7 @@ export function holds(rule: object, looked: Looked): boolean {
     if (key === "$and") return (given as readonly object[]).every((part) => holds(part, looked));
     if (key === "$or") return (given as readonly object[]).some((part) => holds(part, looked));
     if (key === "$not") return !holds(given as object, looked);
+    if (key === "$audience") return holds(looked.ruleOf(String(given)), looked);
     if (key === "$events") return eventsHold(given as Members, looked);
     return passesAll(given, valuesOf(key, looked.profile), looked.now);
   });

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import type { Random } from "../random.js";
-import { shuffled } from "../random.js";
-import { listAt, textAt } from "../service/app.js";
+import type { Random } from "../random/random.js";
+import { shuffled } from "../random/random.js";
+import { at, listAt, textAt } from "../service/app.js";
 import { membersOf, nameOf } from "../trust/model.js";
+import { needing } from "./audiences/model.js";
+import { readingBeside, readToHead } from "./audiences/read.js";
+import { create, disband, reword } from "./audiences/steps.js";
 import { ask, openBench, pages, type Bench, type Counts, type Place } from "./bench.js";
 import { checkAll } from "./checks.js";
 import { drawRule } from "./draw-rule.js";
@@ -38,6 +41,9 @@ const STEPS: { readonly [Kind in Step["kind"]]: (bench: Bench, step: StepOf<Kind
   enable,
   backfill,
   look,
+  audience: create,
+  reword,
+  disband,
   search: async (bench, { rule }) => {
     await checkAll(bench, [rule]);
     return nothing();
@@ -45,7 +51,17 @@ const STEPS: { readonly [Kind in Step["kind"]]: (bench: Bench, step: StepOf<Kind
 };
 
 /** Steps that may run beside each other where order does not matter. */
-const TOGETHER: ReadonlySet<Step["kind"]> = new Set(["send", "again", "clash", "wrong", "identify", "alias"]);
+const TOGETHER: ReadonlySet<Step["kind"]> = new Set([
+  "send",
+  "again",
+  "clash",
+  "wrong",
+  "identify",
+  "alias",
+  "audience",
+  "reword",
+  "disband",
+]);
 
 /** Runs the program in a workspace of its own. Throws where the service differs from the truth. */
 export async function runProgram(
@@ -64,11 +80,15 @@ export async function runProgram(
 }
 
 async function runGroup(bench: Bench, group: readonly Step[]): Promise<void> {
-  const done = await Promise.all(group.map((step) => named(step, () => perform(bench, step))));
-  await settle(
-    bench,
-    done.flatMap(({ eventIds }) => eventIds),
-  );
+  const work = async (): Promise<readonly Done[]> => {
+    const all = await Promise.all(group.map((step) => named(step, () => perform(bench, step))));
+    await settle(
+      bench,
+      all.flatMap(({ eventIds }) => eventIds),
+    );
+    return all;
+  };
+  const done = await (isWatched(bench, group) ? readingBeside(bench, work) : work());
   // As the program has them.
   const inOrder = group
     .map((step, i) => ({ step, apply: done[i]!.apply }))
@@ -78,6 +98,10 @@ async function runGroup(bench: Bench, group: readonly Step[]): Promise<void> {
     await named(step, async () => apply());
   }
 }
+
+/** A move leaves behind what would be read. */
+const isWatched = ({ truth }: Bench, group: readonly Step[]): boolean =>
+  truth.audiences.length > 0 && group[0]!.kind !== "move";
 
 const oneByOne = (step: Step): readonly Step[] =>
   step.kind === "send" || step.kind === "die" ? step.events.map((event) => ({ ...step, events: [event] })) : [step];
@@ -136,6 +160,8 @@ async function block(bench: Bench, { who }: StepOf<"block">): Promise<Done> {
 
 async function clock(bench: Bench, { minutes }: StepOf<"clock">): Promise<Done> {
   const { place, workspace, truth, counts } = bench;
+  // What comes later than a month after it is read no more.
+  await readToHead(bench);
   truth.ahead += minutes * 60_000;
   place.ahead.set(workspace.id, truth.ahead);
   counts.add("clock", `${Math.round(minutes / 1_440)} days`);
@@ -145,7 +171,14 @@ async function clock(bench: Bench, { minutes }: StepOf<"clock">): Promise<Done> 
 
 async function retain(bench: Bench, { schema, days }: StepOf<"retain">): Promise<Done> {
   const { schemas, datasets, truth, counts } = bench;
-  await ask(bench, 200, "PATCH", `/v1/datasets/${datasets[schema]}`, { retention_days: days });
+  const answer = await bench.send("PATCH", `/v1/datasets/${datasets[schema]}`, { retention_days: days });
+  const needed = needing(truth.audiences, schemas[schema], days);
+  if (needed.length > 0) {
+    assert.deepEqual([answer.status, at(answer.body, "audience_ids")], [409, needed], answer.text);
+    counts.add("retain", "409 in_use");
+    return nothing();
+  }
+  assert.equal(answer.status, 200, answer.text);
   counts.add("retain", days === null ? "for ever" : `${days} days`);
   truth.kept.set(schemas[schema], days);
   await expireAll(bench);
@@ -199,6 +232,7 @@ async function expireAll({ place, truth, counts }: Bench): Promise<void> {
 /** Who is one person, at any time. */
 async function look(bench: Bench, { who }: StepOf<"look">): Promise<Done> {
   const { trust } = bench.truth;
+  await readToHead(bench);
   const { body } = await ask(bench, 200, "POST", "/v1/profiles/lookup", { identifiers: who });
   const shown = listAt(body, "profiles").map((profile) =>
     (listAt(profile, "identifiers") as typeof who).map(nameOf).toSorted().join(" "),

@@ -12,6 +12,7 @@ import {
   type Name,
   type TrustState,
 } from "../trust/model.js";
+import type { TrueAudience } from "./audiences/model.js";
 import { hideGone, judge, takeOut, type Judged, type TrueErasure } from "./erasures.js";
 import { traitsOf, type Said } from "./profile.js";
 import type { IdentityRules } from "./program.js";
@@ -45,6 +46,12 @@ export interface Truth {
   /** Why an event is gone. What it did stays. */
   readonly gone: Map<string, "expired" | "erased">;
   readonly erasures: TrueErasure[];
+  /** Profiles that were erased. */
+  readonly erasedIds: string[];
+  /** By age. */
+  readonly audiences: TrueAudience[];
+  /** Those that were deleted. */
+  readonly disbanded: string[];
   /** One more with each step: what is compared is only what came before. */
   time: number;
   /** How far the clock of the workspace is ahead, milliseconds. */
@@ -67,6 +74,9 @@ export function createTruth(): Truth {
     unified: new Set(),
     gone: new Map(),
     erasures: [],
+    erasedIds: [],
+    audiences: [],
+    disbanded: [],
     time: 0,
     ahead: 0,
     changes: 0,

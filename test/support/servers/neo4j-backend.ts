@@ -1,6 +1,7 @@
 import neo4j, { type Driver, type Plan } from "neo4j-driver";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
-import { openNeo4jGraph } from "../../../graph/neo4j/graph.js";
+import { openNeo4jGraph, type Neo4jGraph } from "../../../graph/neo4j/graph.js";
+import { openSpreadGraph } from "../../../graph/neo4j/spread/open.js";
 import type { Client, Step } from "../../../graph/neo4j/client.js";
 import type { Backend } from "../contract.js";
 import { serversUnderTest } from "./servers.js";
@@ -20,6 +21,16 @@ export const neo4jBackend = (access: Neo4jAccess): Backend<IdentityGraph> => ({
     drop: async () => undefined,
   }),
 });
+
+/** The workspaces of each sentence are spread over two servers. */
+export const spreadBackend = (access: Neo4jAccess, second: string): Backend<IdentityGraph> => ({
+  name: "Neo4j, two graphs",
+  place: async () => ({ open: () => openSpread(access, second), drop: async () => undefined }),
+});
+
+/** The directory is on the second one: whoever starts on the first alone must not find one there. */
+export const openSpread = ({ url, ...access }: Neo4jAccess, second: string): Promise<Neo4jGraph> =>
+  openSpreadGraph({ tombOf, ...access, url: second, others: new Map([["first", url]]), onError: throwError });
 
 /** For a test in which the server is never away. */
 export const throwError = (message: string, error: unknown): void => {

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { Connection } from "rabbitmq-client";
 import type { EventQueue } from "../../../core/ports/event-queue.js";
+import type { LiveChannel } from "../../../core/ports/live-channel.js";
+import { openRabbitLiveChannel } from "../../../store/rabbitmq/live.js";
 import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
-import { namesOf, ownerOf } from "../../../store/rabbitmq/topology.js";
+import { queuesOf } from "../../../store/rabbitmq/topology.js";
 import type { Backend } from "../contract.js";
 
 /** What a queue that takes no more is opened with; the contract publishes more than that. */
@@ -20,18 +22,34 @@ export async function connectToRabbit(url: string): Promise<Connection> {
 
 export async function dropQueues(url: string, name: string): Promise<void> {
   const connection = await connectToRabbit(url);
-  for (const queue of [...Object.values(namesOf(name)), ownerOf(name)]) await connection.queueDelete({ queue });
+  for (const queue of queuesOf(name)) await connection.queueDelete({ queue });
   await connection.close();
 }
 
 /** Queues of a name of their own for each place. */
-export const rabbitQueueBackend = (url: string): Backend<EventQueue> => ({
+export const rabbitQueueBackend = (url: string, partitions = 1): Backend<EventQueue> => ({
+  name: partitions === 1 ? "RabbitMQ" : `RabbitMQ in ${partitions} partitions`,
+  place: async () => {
+    const name = aQueueName();
+    return {
+      open: () => openRabbitQueue({ url, name, partitions, lengthMax: QUEUE_LENGTH_MAX, onError: () => {} }),
+      drop: () => dropQueues(url, name),
+    };
+  },
+});
+
+/** An exchange of a name of its own for each place. */
+export const rabbitLiveBackend = (url: string): Backend<LiveChannel> => ({
   name: "RabbitMQ",
   place: async () => {
     const name = aQueueName();
     return {
-      open: () => openRabbitQueue({ url, name, lengthMax: QUEUE_LENGTH_MAX, onError: () => {} }),
-      drop: () => dropQueues(url, name),
+      open: () => openRabbitLiveChannel({ url, name, onError: () => {} }),
+      drop: async () => {
+        const connection = await connectToRabbit(url);
+        await connection.exchangeDelete({ exchange: `${name}.live` });
+        await connection.close();
+      },
     };
   },
 });

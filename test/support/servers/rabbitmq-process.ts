@@ -25,9 +25,16 @@ export const killRabbitChildren = async (): Promise<void> => {
 };
 
 /** Starts `rabbitmq-child` as a process of its own. */
-export function startRabbitChild(task: "die-on-poison" | "consume", url: string, name: string): RabbitChild {
+export function startRabbitChild(
+  task: "die-on-poison" | "consume",
+  url: string,
+  name: string,
+  partitions = 1,
+): RabbitChild {
   const script = fileURLToPath(new URL("./rabbitmq-child.js", import.meta.url));
-  const child = spawn(process.execPath, [script, task, url, name], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [script, task, url, name, String(partitions)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const told: Told[] = [];
   const reader = createInterface({ input: child.stdout });
   reader.on("line", (line) => {

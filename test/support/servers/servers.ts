@@ -13,6 +13,9 @@ export interface ServersUnderTest {
 
 const NAMES = ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL", "NEO4J_USER", "NEO4J_PASSWORD"] as const;
 
+/** A second graph, for workspaces that are spread; null where this run has none. */
+export const secondGraphUrl = (): string | null => process.env["NEO4J_SECOND_URL"] ?? null;
+
 /** Only `npm run test:servers` sets it: settings that a shell happens to have must not change what `npm test` runs on. */
 const isChosen = process.env["ONYM_TEST_SERVERS"] === "1";
 

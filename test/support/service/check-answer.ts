@@ -19,6 +19,7 @@ const ROUTES = ROWS.map((route) => ({
   method: route.method.toUpperCase(),
   cors: route.cors === true,
   answersLines: route.answersLines === true,
+  answersEvents: route.answersEvents === true,
   pattern: new RegExp(`^(?:${[route.path, ...(route.also ?? [])].join("|").replaceAll(/:\w+/g, "[^/]+")})$`),
   // Without an operator key those routes do not exist.
   answers: {
@@ -30,6 +31,7 @@ const ROUTES = ROWS.map((route) => ({
 const NO_ROUTE: Responses = Object.fromEntries([400, 404, 405, 417, 431, 408].map((s) => [s, problemSchema(s)]));
 
 /** For a browser, not of the API. */
+const CONSOLE = /^\/console(?:\/|$)/;
 const PAGES = /^\/(?:docs(?:\/[a-z0-9./-]+)?)?$/;
 
 const ajv = new Ajv({ strict: true, allowUnionTypes: true, allErrors: true });
@@ -51,7 +53,7 @@ export function checkAnswer(method: string, target: string, { status, contentTyp
   const [path = ""] = target.split("?");
   const plain = path.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
   // For Prometheus, not of the API either.
-  if (path === "/metrics" || (PAGES.test(path) && status < 400)) return;
+  if (path === "/metrics" || CONSOLE.test(path) || (PAGES.test(path) && status < 400)) return;
   const asked = method === "HEAD" ? "GET" : method;
   // Two rows may share a path: then the key's place decides which one answers.
   const rows = ROUTES.filter(({ method, pattern }) => method === asked && (pattern.test(path) || pattern.test(plain)));
@@ -68,6 +70,8 @@ export function checkAnswer(method: string, target: string, { status, contentTyp
   assert.ok(schema !== undefined, `${what} is not in the row of the route: ${text.slice(0, 500)}`);
   if (method === "HEAD") return assert.equal(text, "", what);
   if (schema === null) return assert.deepEqual([text, contentType], ["", undefined], what);
+  if (rows.some(({ answersEvents }) => answersEvents) && status === 200)
+    return checkEvents(schema, text, contentType, what);
   if (rows.some(({ answersLines }) => answersLines) && status === 200)
     return checkLines(schema, text, contentType, what);
   assert.equal(contentType, `application/${isProblem(schema) ? "problem+json" : "json"}; charset=utf-8`, what);
@@ -91,6 +95,17 @@ function checkLines(schema: TSchema, text: string, contentType: string | undefin
     );
     assert.equal(one.type === "end", n === lines.length - 1, what);
   }
+}
+
+/** The data of each `event` is as the row says. */
+function checkEvents(schema: TSchema, text: string, contentType: string | undefined, what: string): void {
+  assert.equal(contentType, "text/event-stream; charset=utf-8", what);
+  const validate = compile(schema);
+  for (const [, data] of text.matchAll(/^event: event\ndata: (.*)$/gm))
+    assert.ok(
+      validate(JSON.parse(data!)),
+      `${what} is not as its row says: ${ajv.errorsText(validate.errors)} ${data}`,
+    );
 }
 
 const isProblem = (schema: TSchema): boolean =>

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { tell } from "../random.js";
+import { tell } from "../random/random.js";
 import { setTimeout as sleep } from "node:timers/promises";
 import { at, listAt, send, submission, until, type Answer, type TestWorkspace } from "./app.js";
-import { assertWithin } from "../yardstick.js";
+import { assertWithin } from "../house/yardstick.js";
 
 /** One event of the traffic. */
 interface Sent {

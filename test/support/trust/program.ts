@@ -1,7 +1,7 @@
 import type { Identifier } from "../../../core/event/event.js";
 import type { EventId } from "../../../core/ids.js";
 import type { Rules } from "../../../core/identity/model.js";
-import { shuffled, type Random } from "../random.js";
+import { shuffled, type Random } from "../random/random.js";
 import type { Claim } from "./assertions.js";
 import { nameOf } from "./model.js";
 

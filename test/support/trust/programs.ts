@@ -1,6 +1,6 @@
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
-import { createRandom, SEED } from "../random.js";
-import { shrink } from "../shrink.js";
+import { createRandom, SEED } from "../random/random.js";
+import { shrink } from "../random/shrink.js";
 import { drawProgram, showProgram, type Program } from "./program.js";
 import { runProgram } from "./run.js";
 import { simplerOf } from "./simpler.js";

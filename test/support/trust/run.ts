@@ -18,7 +18,7 @@ import { checkAll } from "./checks.js";
 import { copyOf, createTrustState, distance, isLinked, nameOf, pairName, type Name, type TrustState } from "./model.js";
 import { IDENTIFIERS, type IdentifierPair, type Operation, type Program } from "./program.js";
 import { allow, revert, unlinkIdentifier, unlinkPair, type Expected, type Moment } from "./undo.js";
-import { shuffled, type Random } from "../random.js";
+import { shuffled, type Random } from "../random/random.js";
 
 const KEY = "key0000001" as KeyId;
 

@@ -1,4 +1,4 @@
-import { without } from "../shrink.js";
+import { without } from "../random/shrink.js";
 import type { Claim } from "./assertions.js";
 import type { Operation } from "./program.js";
 

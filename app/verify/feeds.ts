@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Entry } from "../../core/audience/seat.js";
+import { newId, type AudienceId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
+import type { SeatRow } from "../../core/ports/copying.js";
+import type { Backends } from "../backends.js";
+import type { Findings } from "./findings.js";
+
+interface FeedDeps {
+  readonly backends: Pick<Backends, "seats">;
+  readonly findings: Findings;
+  readonly isRepair: boolean;
+  readonly now: number;
+}
+
+type Members = Map<AudienceId, Set<ProfileId>>;
+
+const PER_PAGE = 1_000;
+/** A look that is under way ends in this. */
+const SETTLE_MS = 1_000;
+
+/** Whoever reads the feed from its beginning must come to the members that are stored, and to their number. */
+export async function verifyFeed(
+  deps: FeedDeps,
+  workspace: WorkspaceId,
+  readSeats: () => Promise<ReadonlyMap<ProfileId, Pick<SeatRow, "memberships">>>,
+): Promise<void> {
+  const { seats: store } = deps.backends;
+  const look = async () => {
+    const stored = membersOf(await readSeats());
+    const told = await fold(store, workspace);
+    const lacking = told === null ? [] : differences(told, stored, deps.now);
+    const { sizes } = await store.sizes(workspace);
+    const audienceIds = [...new Set([...sizes.keys(), ...stored.keys()])];
+    const wrongSizes = audienceIds.filter((id) => (sizes.get(id) ?? 0) !== (stored.get(id)?.size ?? 0));
+    return { isWhole: told !== null, lacking, wrongSizes };
+  };
+  const { isWhole, ...first } = await look();
+  if (!isWhole) deps.findings.passedOver("feeds of which the oldest entries are forgotten");
+  if (first.lacking.length + first.wrongSizes.length === 0) return;
+  // Somebody may be at them.
+  await sleep(SETTLE_MS);
+  const second = await look();
+  const known = new Set(first.lacking.map(keyOf));
+  await tell(deps, workspace, {
+    lacking: second.lacking.filter((entry) => known.has(keyOf(entry))),
+    wrongSizes: second.wrongSizes.filter((id) => first.wrongSizes.includes(id)),
+  });
+}
+
+/** Without its time. */
+const keyOf = (entry: Entry): string => JSON.stringify({ ...entry, at: 0 });
+
+interface Wrong {
+  readonly lacking: readonly Entry[];
+  readonly wrongSizes: readonly AudienceId[];
+}
+
+async function tell(
+  { backends: { seats }, findings, isRepair }: FeedDeps,
+  workspace: WorkspaceId,
+  { lacking, wrongSizes }: Wrong,
+): Promise<void> {
+  for (const entry of lacking) if ("profileId" in entry) findings.found("wrong_feeds", entry.profileId);
+  const sizes = new Set(wrongSizes);
+  // What the feed lacks its sizes lack too.
+  for (const entry of lacking) if ("audienceId" in entry) sizes.delete(entry.audienceId);
+  for (const audienceId of sizes) findings.found("wrong_sizes", audienceId);
+  if (!isRepair || lacking.length === 0) return;
+  await seats.append(workspace, `mended:${newId<string>()}`, lacking);
+  for (const _ of lacking) findings.mended("wrong_feeds");
+}
+
+function membersOf(seats: ReadonlyMap<ProfileId, Pick<SeatRow, "memberships">>): Members {
+  const stored: Members = new Map();
+  for (const [profileId, { memberships }] of seats)
+    for (const [audienceId] of memberships) membersIn(stored, audienceId).add(profileId);
+  return stored;
+}
+
+function membersIn(all: Members, audienceId: AudienceId): Set<ProfileId> {
+  const known = all.get(audienceId) ?? new Set();
+  all.set(audienceId, known);
+  return known;
+}
+
+/** Null where it does not begin at its first entry any more. */
+async function fold(store: Backends["seats"], workspace: WorkspaceId): Promise<Members | null> {
+  const told: Members = new Map();
+  for (let after = 0; ;) {
+    const { entries, oldest } = await store.feed(workspace, after, PER_PAGE);
+    if (oldest > 1) return null;
+    for (const { entry } of entries) {
+      if (entry.type === "entered") membersIn(told, entry.audienceId).add(entry.profileId);
+      if (entry.type === "left") membersIn(told, entry.audienceId).delete(entry.profileId);
+      if (entry.type === "audience_deleted") told.delete(entry.audienceId);
+    }
+    if (entries.length === 0) return told;
+    after = entries.at(-1)!.seq;
+  }
+}
+
+/** What the feed would have to say to come to the members that are stored. */
+function differences(told: Members, stored: Members, at: number): readonly Entry[] {
+  const of = (type: "entered" | "left", these: Members, others: Members): readonly Entry[] =>
+    [...these].flatMap(([audienceId, members]) =>
+      [...members]
+        .filter((profileId) => others.get(audienceId)?.has(profileId) !== true)
+        .map((profileId): Entry => ({ type, at, audienceId, profileId, cause: "changed", into: null })),
+    );
+  return [...of("left", told, stored), ...of("entered", stored, told)];
+}

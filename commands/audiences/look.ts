@@ -1,0 +1,163 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { lookAt, type Found } from "../../core/audience/look.js";
+import type { Audience } from "../../core/audience/audience.js";
+import { isEmptySeat, type Cause, type Judged } from "../../core/audience/seat.js";
+import { isUnavailable } from "../../core/errors.js";
+import { newId, type ClaimId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
+import type { WalkedProfile } from "../../core/identity/pages.js";
+import { describeError, type Log } from "../../core/log.js";
+import { allow, readProfile, readWhole, wholeMax, type Judgeable } from "../read-profile.js";
+import type { Services } from "../services.js";
+import { compileAudiences, countedOf, judgeProfiles, type CompiledSet } from "./judged.js";
+import { publishAll } from "./publish.js";
+
+export type LookServices = Pick<
+  Services,
+  "audiences" | "seats" | "identity" | "profiles" | "events" | "tallies" | "limits"
+> & {
+  readonly log: Log;
+};
+
+/** They are read together, in a few calls: the embedded store answers at once, and more in one turn would hold up everybody. */
+const AT_ONCE = 32;
+/** What cannot be read now is looked at again after so long. */
+const UNREAD_MS = 300_000;
+
+/**
+ * Judges the profiles by the audiences of the workspace, and puts what was found into their seats and into the feed. Answers those that
+ * are done; of the others somebody else began a look meanwhile.
+ */
+export async function lookAtProfiles(
+  services: LookServices,
+  workspace: WorkspaceId,
+  causes: ReadonlyMap<ProfileId, Cause>,
+  now: number,
+): Promise<ReadonlySet<ProfileId>> {
+  if (causes.size === 0) return new Set();
+  const { seats } = services;
+  const claim = newId<ClaimId>();
+  let isToPublish = false;
+  const saved = await lookAt(
+    {
+      claim: (profileIds) => seats.claim(workspace, claim, profileIds),
+      rules: async () => compileAudiences(await services.audiences.audiences(workspace)),
+      judge: (profileIds, by: CompiledSet) => judgeAll(services, workspace, { profileIds, by, now }),
+      save: (saves) => {
+        isToPublish = saves.some(({ seat, entries }) => entries.length > 0 || isEmptySeat(seat));
+        return seats.save(workspace, claim, saves);
+      },
+    },
+    causes,
+    now,
+  );
+  // What a look left behind that died here comes with the next one, or with the round of a keeper.
+  if (isToPublish) await publishAll(services, workspace);
+  return saved;
+}
+
+interface Asked {
+  readonly profileIds: readonly ProfileId[];
+  readonly by: CompiledSet;
+  readonly now: number;
+}
+
+/** In order. Writes nothing. */
+export async function judgeAll(
+  services: LookServices,
+  workspace: WorkspaceId,
+  { profileIds, by, now }: Asked,
+): Promise<readonly Found[]> {
+  const found: Found[] = [];
+  for (let at = 0; at < profileIds.length; at += AT_ONCE) {
+    if (at > 0) await nextTurn();
+    const some = profileIds.slice(at, at + AT_ONCE);
+    found.push(...(await judgeSome(services, workspace, { profileIds: some, by, now })));
+  }
+  return found;
+}
+
+async function judgeSome(
+  services: LookServices,
+  workspace: WorkspaceId,
+  { profileIds, by, now }: Asked,
+): Promise<readonly Found[]> {
+  const met = await services.identity.resolveAll(workspace, profileIds, wholeMax(services));
+  const found = new Map<ProfileId, Found>();
+  for (const [i, profileId] of profileIds.entries()) {
+    const into = met[i]?.profileId ?? null;
+    if (into !== profileId) found.set(profileId, { kind: "gone", into });
+    // Of an audience that is no more everybody leaves, whatever can be read of them.
+    else if (by.all.length === 0) found.set(profileId, { kind: "live", judged: [] });
+  }
+  const open = met.flatMap((one, i) => (found.has(profileIds[i]!) ? [] : (one ?? [])));
+  const judge = (some: readonly WalkedProfile[]) => judgeOpen(services, workspace, some, { by, now });
+  for (const one of await judge(open.filter(isWhole))) found.set(...one);
+  for (const one of open.filter((other) => !isWhole(other))) found.set(...(await judge([one]))[0]!);
+  return profileIds.map((profileId) => found.get(profileId)!);
+}
+
+const isWhole = ({ members }: WalkedProfile): boolean => members !== null;
+
+type FoundOf = readonly [ProfileId, Found];
+
+/** Small ones together, or one. What cannot be read of one is no matter of the others. */
+async function judgeOpen(
+  services: LookServices,
+  workspace: WorkspaceId,
+  some: readonly WalkedProfile[],
+  { by, now }: Omit<Asked, "profileIds">,
+): Promise<readonly FoundOf[]> {
+  const [first, ...more] = some;
+  if (first === undefined) return [];
+  try {
+    const profiles =
+      first.members === null
+        ? [await readLarge(services, workspace, first)]
+        : await readWhole(services, workspace, some);
+    // The others would have to be judged by the events themselves, for nothing: their own build begins when all is counted.
+    const counted = countedOf(by);
+    const judgements = await judgeProfiles(services, workspace, counted, profiles, now);
+    return some.map(({ profileId }, n): FoundOf => {
+      const verdicts = judgements[n]!.verdicts.values();
+      const judged = by.all.map((one): Judged => {
+        const { audienceId } = one.audience;
+        if (!counted.all.includes(one)) return { audienceId, is: null, until: Infinity, cause: null };
+        const { is, until } = verdicts.next().value!;
+        return { audienceId, is: is === true, until, cause: causeOf(one.audience, profileId) };
+      });
+      return [profileId, { kind: "live", judged }];
+    });
+  } catch (error) {
+    if (isUnavailable(error)) throw error;
+    if (more.length > 0) {
+      const found: FoundOf[] = [];
+      for (const one of some) found.push(...(await judgeOpen(services, workspace, [one], { by, now })));
+      return found;
+    }
+    const { profileId } = first;
+    services.log.error(
+      { workspace, profileId, ...describeError(error) },
+      "a profile cannot be judged by its audiences",
+    );
+    const until = now + UNREAD_MS;
+    const judged = by.all.map(({ audience: { audienceId } }): Judged => ({ audienceId, is: null, until, cause: null }));
+    return [[profileId, { kind: "unread", judged }]];
+  }
+}
+
+/** The same part of a large profile as a read of it shows. */
+async function readLarge(
+  services: LookServices,
+  workspace: WorkspaceId,
+  { profileId, size }: WalkedProfile,
+): Promise<Judgeable> {
+  const allowance = await allow(services, takeNothing, [size]);
+  return readProfile(services, workspace, profileId, allowance);
+}
+
+/** Whom a build has not come to yet, enters or leaves because of it, whatever led here. */
+const causeOf = ({ build }: Audience, profileId: ProfileId): Cause | null =>
+  build !== null && (build.after === null || profileId > build.after) ? build.cause : null;
+
+/** Looks are few at a time, and nobody waits for their answer. */
+const takeNothing = (): Promise<void> => Promise.resolve();

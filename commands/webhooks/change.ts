@@ -1,0 +1,124 @@
+import { AppError, type ErrorItem } from "../../core/errors.js";
+import { newId, type AudienceId, type WebhookId, type WorkspaceId } from "../../core/ids.js";
+import type { Posted } from "../../core/webhook/outbound.js";
+import { shownSecret } from "../../core/webhook/signature.js";
+import { resumed, rotated, WEBHOOKS_MAX, type Webhook } from "../../core/webhook/webhook.js";
+import { requirePosition } from "../audiences/feed.js";
+import type { Caller, Services } from "../services.js";
+import { sendTest } from "./send.js";
+
+export interface WantedWebhook {
+  readonly url: string;
+  readonly audienceIds: readonly AudienceId[] | null;
+  readonly types: Webhook["types"];
+  /** Null: from now on. */
+  readonly after: number | null;
+}
+
+export interface WithSecret {
+  readonly webhook: Webhook;
+  readonly secret: string;
+}
+
+/** Throws `validation_failed`, and what `requirePosition` throws. */
+export async function createWebhook(
+  services: Pick<Services, "webhooks" | "audiences" | "seats" | "catalog" | "outbound">,
+  { workspace, now }: Pick<Caller, "workspace" | "now">,
+  { url, audienceIds, types, after }: WantedWebhook,
+): Promise<WithSecret> {
+  const wrong = services.outbound.check(url);
+  if (wrong !== null) throw invalid({ path: "url", message: wrong });
+  await requireAudiences(services, workspace, audienceIds);
+  const webhook: Webhook = {
+    workspace,
+    webhookId: newId<WebhookId>(),
+    url,
+    audienceIds,
+    types,
+    createdAt: now,
+    delivered: await positionOf(services, workspace, after),
+    batch: null,
+    turn: null,
+    failing: null,
+    nextTryAt: 0,
+    isStopped: false,
+    lastError: null,
+    replays: 0,
+    secretNo: 1,
+    oldSecretUntil: null,
+  };
+  if (!(await services.webhooks.createWebhook(webhook, WEBHOOKS_MAX)))
+    throw invalid({ path: "", message: `a workspace has at most ${WEBHOOKS_MAX} webhooks` });
+  return { webhook, secret: shownSecret(await services.catalog.secret(), webhook) };
+}
+
+export async function requireWebhook(
+  { webhooks }: Pick<Services, "webhooks">,
+  workspace: WorkspaceId,
+  webhookId: WebhookId,
+): Promise<Webhook> {
+  return found(await webhooks.findWebhook(workspace, webhookId));
+}
+
+/** Goes on at once; with `after`, behind that number. */
+export async function resumeWebhook(
+  services: Pick<Services, "webhooks" | "seats">,
+  workspace: WorkspaceId,
+  webhookId: WebhookId,
+  after: number | null,
+): Promise<Webhook> {
+  const { delivered } = await requireWebhook(services, workspace, webhookId);
+  // One that stands beyond the end of the feed has to be told where to go on.
+  const { head } = await services.seats.sizes(workspace);
+  const from = after ?? (delivered > head ? delivered : null);
+  if (from !== null) await positionOf(services, workspace, from);
+  return found(await services.webhooks.changeWebhook(workspace, webhookId, (current) => resumed(current, after)));
+}
+
+/** The secret before signs as well for a day. */
+export async function rotateWebhook(
+  { webhooks, catalog }: Pick<Services, "webhooks" | "catalog">,
+  { workspace, now }: Pick<Caller, "workspace" | "now">,
+  webhookId: WebhookId,
+): Promise<WithSecret> {
+  const webhook = found(await webhooks.changeWebhook(workspace, webhookId, (current) => rotated(current, now)));
+  return { webhook, secret: shownSecret(await catalog.secret(), webhook) };
+}
+
+/** Sends a batch without entries, once. */
+export async function testWebhook(
+  services: Pick<Services, "webhooks" | "catalog" | "outbound" | "now">,
+  workspace: WorkspaceId,
+  webhookId: WebhookId,
+): Promise<Posted> {
+  return sendTest(services, await requireWebhook(services, workspace, webhookId));
+}
+
+const found = (webhook: Webhook | null): Webhook => {
+  if (webhook === null) throw new AppError("not_found", "There is no such webhook.");
+  return webhook;
+};
+
+const invalid = (item: ErrorItem): AppError =>
+  new AppError("validation_failed", `${item.path}${item.path === "" ? "" : ": "}${item.message}.`, { errors: [item] });
+
+async function positionOf(
+  { seats }: Pick<Services, "seats">,
+  workspace: WorkspaceId,
+  after: number | null,
+): Promise<number> {
+  if (after === null) return (await seats.sizes(workspace)).head;
+  requirePosition(after, await seats.feed(workspace, after, 1));
+  return after;
+}
+
+async function requireAudiences(
+  { audiences }: Pick<Services, "audiences">,
+  workspace: WorkspaceId,
+  audienceIds: readonly AudienceId[] | null,
+): Promise<void> {
+  if (audienceIds === null) return;
+  const standing = new Set((await audiences.audiences(workspace)).audiences.map(({ audienceId }) => audienceId));
+  const unknown = audienceIds.findIndex((audienceId) => !standing.has(audienceId));
+  if (unknown !== -1) throw invalid({ path: `audience_ids.${unknown}`, message: "there is no such audience" });
+}

@@ -1,0 +1,149 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { returns } from "../state/connection.js";
+import { useStore } from "../state/store.js";
+import { api, AwayError } from "./http.js";
+
+export interface Query<Data> {
+  /** What was read last, also while it is read again. */
+  readonly data: Data | null;
+  readonly error: unknown;
+  readonly isLoading: boolean;
+  readonly reload: () => void;
+}
+
+export interface QueryOptions {
+  /** Milliseconds until it is read again, while the page can be seen. */
+  readonly every?: number;
+}
+
+/** Reads a path and keeps it fresh: again when the service was away, and every so often. A null path reads nothing. */
+export function useQuery<Data>(path: string | null, { every }: QueryOptions = {}): Query<Data> {
+  const [state, setState] = useState<{ path: string | null; data: Data | null; error: unknown; isLoading: boolean }>({
+    path,
+    data: null,
+    error: null,
+    isLoading: path !== null,
+  });
+  const [asked, setAsked] = useState(0);
+  const returned = useStore(returns);
+
+  useEffect(() => {
+    if (path === null) return setState({ path, data: null, error: null, isLoading: false });
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = async (): Promise<void> => {
+      setState((last) => ({ path, data: last.path === path ? last.data : null, error: null, isLoading: true }));
+      try {
+        const data = await api<Data>("GET", path, undefined, { signal: abort.signal });
+        if (!abort.signal.aborted) setState({ path, data, error: null, isLoading: false });
+      } catch (error) {
+        if (abort.signal.aborted) return;
+        // The banner says that the service is away. What was read before stays.
+        setState((last) => ({
+          path,
+          data: last.data,
+          error,
+          isLoading: error instanceof AwayError && last.data === null,
+        }));
+      }
+      if (every !== undefined && !abort.signal.aborted) timer = setTimeout(() => void again(), every);
+    };
+    const again = (): Promise<void> | void => {
+      if (!document.hidden) return read();
+      timer = setTimeout(() => void again(), every);
+    };
+    void read();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [path, asked, returned, every]);
+
+  const reload = useCallback(() => setAsked((count) => count + 1), []);
+  const isOfPath = state.path === path;
+  return {
+    data: isOfPath ? state.data : null,
+    error: isOfPath ? state.error : null,
+    isLoading: isOfPath ? state.isLoading : path !== null,
+    reload,
+  };
+}
+
+export interface Pages<Item> extends Omit<Query<readonly Item[]>, "data"> {
+  readonly items: readonly Item[] | null;
+  /** Null: there is no further page. */
+  readonly more: (() => void) | null;
+}
+
+type PageOf<Item> = Readonly<Record<string, unknown>> & { readonly next_cursor?: string | null } & {
+  readonly items?: readonly Item[];
+};
+
+/** A list of `/v1`, page by page. `name` is the member of the answer that holds the items. */
+export function usePages<Item>(path: string | null, name: string, options: QueryOptions = {}): Pages<Item> {
+  const first = useQuery<PageOf<Item>>(path, options);
+  const [further, setFurther] = useState<readonly PageOf<Item>[]>([]);
+  const [error, setError] = useState<unknown>(null);
+  const [isLoading, setLoading] = useState(false);
+  useEffect(() => {
+    setFurther([]);
+    setError(null);
+  }, [path, first.data]);
+  const pages = first.data === null ? [] : [first.data, ...further];
+  const cursor = pages.at(-1)?.next_cursor ?? null;
+  const more = async (): Promise<void> => {
+    if (path === null || cursor === null || isLoading) return;
+    setLoading(true);
+    try {
+      const joined = `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
+      const page = await api<PageOf<Item>>("GET", joined);
+      setFurther((last) => [...last, page]);
+    } catch (failed) {
+      setError(failed);
+    }
+    setLoading(false);
+  };
+  return {
+    items: first.data === null ? null : pages.flatMap((page) => (page[name] as readonly Item[] | undefined) ?? []),
+    more: cursor === null ? null : () => void more(),
+    error: first.error ?? error,
+    isLoading: first.isLoading || isLoading,
+    reload: first.reload,
+  };
+}
+
+export interface Action<Args extends readonly unknown[], Result> {
+  /** Undefined when it failed: `error` says why. */
+  readonly run: (...args: Args) => Promise<Result | undefined>;
+  readonly isBusy: boolean;
+  readonly error: unknown;
+  readonly reset: () => void;
+}
+
+/** Something that a person does: one at a time, with its failure to show. */
+export function useAction<Args extends readonly unknown[], Result>(
+  act: (...args: Args) => Promise<Result>,
+): Action<Args, Result> {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const latest = useRef(act);
+  latest.current = act;
+  const underWay = useRef(false);
+  const run = useCallback(async (...args: Args): Promise<Result | undefined> => {
+    if (underWay.current) return undefined;
+    underWay.current = true;
+    setBusy(true);
+    setError(null);
+    try {
+      return await latest.current(...args);
+    } catch (failed) {
+      setError(failed);
+      return undefined;
+    } finally {
+      underWay.current = false;
+      setBusy(false);
+    }
+  }, []);
+  const reset = useCallback(() => setError(null), []);
+  return { run, isBusy, error, reset };
+}

@@ -1,0 +1,94 @@
+import { BASE, wentAway } from "../state/connection.js";
+import type { Problem, Refusal } from "./types.js";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** The service refused. `problem.errors` names each field that is wrong. */
+export class ApiError extends Error {
+  readonly problem: Problem;
+  constructor(problem: Problem) {
+    super(problem.detail);
+    this.name = "ApiError";
+    this.problem = problem;
+  }
+}
+
+/** The service could not be reached. */
+export class AwayError extends Error {
+  constructor() {
+    super("The service does not answer. This page goes on by itself when it is back.");
+    this.name = "AwayError";
+  }
+}
+
+let onLoggedOut: (detail: string) => void = () => {};
+/** What is called when an answer says that the session is over. */
+export const whenLoggedOut = (told: (detail: string) => void): void => {
+  onLoggedOut = told;
+};
+
+export interface Asking {
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The answer as it comes, once it is a good one. `path` begins with `/`. A text is sent as it is. */
+export async function ask(method: Method, path: string, body?: unknown, asking: Asking = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(new URL(path.slice(1), BASE), {
+      method,
+      credentials: "same-origin",
+      cache: "no-store",
+      headers: {
+        "X-Onym-Console": "1",
+        ...(body !== undefined && { "Content-Type": "application/json" }),
+        ...asking.headers,
+      },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      ...(asking.signal !== undefined && { signal: asking.signal }),
+    });
+  } catch (error) {
+    if (asking.signal?.aborted === true) throw error;
+    wentAway();
+    throw new AwayError();
+  }
+  if (response.ok) return response;
+  const problem = await problemOf(response);
+  // A proxy answers for a service that is away.
+  if (problem.code === "unknown" && response.status >= 502) {
+    wentAway();
+    throw new AwayError();
+  }
+  if (problem.code === "unauthenticated") onLoggedOut(problem.detail);
+  throw new ApiError(problem);
+}
+
+/** The answer's JSON. */
+export async function api<Answer>(method: Method, path: string, body?: unknown, asking?: Asking): Promise<Answer> {
+  const response = await ask(method, path, body, asking);
+  return (response.status === 204 ? undefined : await response.json()) as Answer;
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  const { status } = response;
+  const told = (await response.json().catch(() => ({}))) as Partial<Problem>;
+  return { code: "unknown", title: `Status ${status}`, detail: response.statusText, ...told, status };
+}
+
+/** What a person reads of a failure. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof ApiError) {
+    const { title, detail, errors = [] } = error.problem;
+    return { title, detail, errors };
+  }
+  if (error instanceof AwayError) return { title: "The service is away", detail: error.message, errors: [] };
+  return { title: "Something went wrong in this page", detail: String(error), errors: [] };
+}
+
+/** `?a=1&b=2` of what is given; nothing for null, undefined and the empty text. */
+export function queryOf(values: Readonly<Record<string, string | number | boolean | null | undefined>>): string {
+  const given = Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return query === "" ? "" : `?${query}`;
+}

@@ -1,0 +1,68 @@
+import { returns } from "../state/connection.js";
+import { ask, AwayError } from "./http.js";
+
+export interface StreamEvent {
+  readonly name: string;
+  readonly data: unknown;
+}
+
+const AGAIN_MS = 1_000;
+
+/**
+ * Listens to server-sent events of `/v1` until it is stopped, and begins anew when the connection is lost. With `fetch`, because a browser's
+ * own `EventSource` sends no header.
+ */
+export function listen(
+  path: string,
+  told: (event: StreamEvent) => void,
+  onState: (isOpen: boolean) => void,
+): () => void {
+  const abort = new AbortController();
+  const read = async (): Promise<void> => {
+    const response = await ask("GET", path, undefined, {
+      signal: abort.signal,
+      headers: { Accept: "text/event-stream" },
+    });
+    onState(true);
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      const pieces = (text + next.value).split("\n\n");
+      text = pieces.pop() ?? "";
+      for (const piece of pieces) {
+        const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(piece) ?? [];
+        if (name !== undefined && data !== undefined) told({ name, data: JSON.parse(data) as unknown });
+      }
+    }
+  };
+  const goOn = async (): Promise<void> => {
+    while (!abort.signal.aborted) {
+      let isAway = false;
+      try {
+        await read();
+      } catch (error) {
+        isAway = error instanceof AwayError;
+      }
+      if (abort.signal.aborted) return;
+      onState(false);
+      await (isAway ? untilBack(abort.signal) : wait(AGAIN_MS));
+    }
+  };
+  void goOn();
+  return () => abort.abort();
+}
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The connection is looked after elsewhere. */
+const untilBack = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const stop = returns.listen(() => {
+      stop();
+      resolve();
+    });
+    signal.addEventListener("abort", () => {
+      stop();
+      resolve();
+    });
+  });

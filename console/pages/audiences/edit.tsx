@@ -1,0 +1,153 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { useAction } from "../../api/hooks.js";
+import { api, ApiError, ask } from "../../api/http.js";
+import type { Audience } from "../../api/audiences.js";
+import type { PageProps } from "../../state/pages.js";
+import { go, href } from "../../state/router.js";
+import { useUnsaved } from "../../state/unsaved.js";
+import {
+  Button,
+  Card,
+  Failure,
+  Form,
+  LinkButton,
+  Loaded,
+  Message,
+  notify,
+  PageFrame,
+  TextField,
+  wrongOf,
+} from "../../ui/kit.js";
+import { newField, newGroup, type Group } from "./rule/model.js";
+import { writeRule } from "./rule/write.js";
+import { draftOf, RuleFields, ruleTextOf, type Draft } from "./rule-fields.js";
+import "../../styles/audiences.css";
+
+interface Standing {
+  readonly audience: Audience;
+  /** What it must still be, so that nobody's change is written over. */
+  readonly tag: string | null;
+}
+
+/** A new audience, or another rule or name of one that stands. */
+export function Page({ params }: PageProps): JSX.Element {
+  const id = params["id"];
+  return id === undefined ? <Edit standing={null} /> : <Change id={id} />;
+}
+
+function Change({ id }: { readonly id: string }): JSX.Element {
+  const [standing, setStanding] = useState<Standing | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [asked, setAsked] = useState(0);
+  useEffect(() => {
+    const abort = new AbortController();
+    const read = async (): Promise<void> => {
+      const response = await ask("GET", `/v1/audiences/${encodeURIComponent(id)}`, undefined, { signal: abort.signal });
+      setStanding({ audience: (await response.json()) as Audience, tag: response.headers.get("ETag") });
+    };
+    setError(null);
+    read().catch((failed: unknown) => {
+      if (!abort.signal.aborted) setError(failed);
+    });
+    return () => abort.abort();
+  }, [id, asked]);
+  const reload = (): void => {
+    setStanding(null);
+    setAsked(asked + 1);
+  };
+  if (standing !== null) return <Edit key={asked} standing={standing} onReload={reload} />;
+  return (
+    <PageFrame title="Change the audience">
+      <Card>
+        <Loaded data={null} error={error} reload={reload} lines={12}>
+          {() => null}
+        </Loaded>
+      </Card>
+    </PageFrame>
+  );
+}
+
+const shapeOf = (group: Group): string =>
+  JSON.stringify(group, (name, value: unknown) => (name === "id" ? undefined : value));
+
+/** What cannot be stored yet is work, too. How a rule is written is none. */
+function isChanged(first: Draft, now: Draft): boolean {
+  if (now.by === "builder" && shapeOf(now.group) === shapeOf(first.group)) return false;
+  const text = ruleTextOf(now);
+  return text === null || JSON.stringify(JSON.parse(text)) !== JSON.stringify(writeRule(first.group).rule);
+}
+
+function Edit({
+  standing,
+  onReload,
+}: {
+  readonly standing: Standing | null;
+  readonly onReload?: () => void;
+}): JSX.Element {
+  const before = standing?.audience;
+  const [name, setName] = useState(before?.name ?? "");
+  const [first] = useState<Draft>(() =>
+    before === undefined ? { by: "builder", group: newGroup("all", [newField()]), text: "" } : draftOf(before.rule),
+  );
+  const [draft, setDraft] = useState(first);
+  const text = ruleTextOf(draft);
+  const storing = useAction(async () => {
+    const body = `{"name":${JSON.stringify(name.trim())},"rule":${text ?? "{}"}}`;
+    if (before === undefined) return api<Audience>("POST", "/v1/audiences", body);
+    const headers = { ...(standing?.tag !== null && standing !== null && { "If-Match": standing.tag }) };
+    return api<Audience>("PUT", `/v1/audiences/${before.audience_id}`, body, { headers });
+  });
+  useUnsaved(name !== (before?.name ?? "") || isChanged(first, draft));
+  const submit = async (): Promise<void> => {
+    const stored = await storing.run();
+    if (stored === undefined) return;
+    notify(`The audience ${stored.name} is stored.`);
+    go(href("/audiences/:id", { id: stored.audience_id }));
+  };
+  const isOld = storing.error instanceof ApiError && storing.error.problem.status === 412;
+  // A refusal is about what stood there then; that it is another's turn stays true.
+  useEffect(() => {
+    if (!isOld) storing.reset();
+  }, [name, text]);
+  return (
+    <PageFrame
+      title={before === undefined ? "New audience" : `Change ${before.name}`}
+      intro="A rule over profiles. Who it holds for is counted while you build it; nothing is stored before you say so."
+    >
+      <Form onSubmit={() => void submit()}>
+        <Card>
+          <TextField
+            label="Name"
+            value={name}
+            onInput={setName}
+            placeholder="Big spenders of 90 days"
+            wrong={wrongOf(storing.error, "name")}
+          />
+        </Card>
+        <RuleFields draft={draft} onChange={setDraft} />
+        {isOld ? (
+          <Message tone="bad">
+            <strong>Somebody else changed this audience meanwhile</strong>
+            <span>Nothing of yours is stored. Read it again, and make your change on top of theirs.</span>
+            <div>
+              <Button isSmall onClick={() => onReload?.()}>
+                Read it again
+              </Button>
+            </div>
+          </Message>
+        ) : (
+          <Failure error={storing.error} />
+        )}
+        <div class="form-actions">
+          <Button kind="primary" type="submit" isBusy={storing.isBusy} disabled={name.trim() === "" || text === null}>
+            {before === undefined ? "Create the audience" : "Store"}
+          </Button>
+          <LinkButton href={before === undefined ? "#/audiences" : href("/audiences/:id", { id: before.audience_id })}>
+            Cancel
+          </LinkButton>
+        </div>
+      </Form>
+    </PageFrame>
+  );
+}

@@ -1,0 +1,54 @@
+import type { JSX } from "preact";
+import { usePages } from "../../api/hooks.js";
+import type { Audience } from "../../api/audiences.js";
+import { href } from "../../state/router.js";
+import { useMay } from "../../state/session.js";
+import { Card, Empty, LinkButton, Num, PagedTable, PageFrame, Time } from "../../ui/kit.js";
+import { State } from "./state.js";
+
+const EVERY_MS = 5_000;
+
+export function Page(): JSX.Element {
+  const audiences = usePages<Audience>("/v1/audiences?limit=100", "audiences", { every: EVERY_MS });
+  const mayEdit = useMay("editor");
+  const create = (
+    <LinkButton kind="primary" icon="add" href="#/new-audience">
+      New audience
+    </LinkButton>
+  );
+  return (
+    <PageFrame
+      title="Audiences"
+      intro="Names for rules over profiles. Members follow by themselves, also after a merge, an undo or a late event."
+      actions={mayEdit && create}
+    >
+      <Card isFlush>
+        <PagedTable
+          label="Audiences"
+          pages={audiences}
+          keyOf={({ audience_id: id }) => id}
+          empty={
+            <Empty icon="audience" title="There is no audience yet" {...(mayEdit && { action: create })}>
+              For example everybody who spent 500 in 90 days, or who has not been seen for a month.
+            </Empty>
+          }
+          columns={[
+            {
+              name: "Name",
+              fit: "wide",
+              show: ({ audience_id: id, name }) => (
+                <a href={href("/audiences/:id", { id })}>
+                  <bdi>{name}</bdi>
+                </a>
+              ),
+            },
+            { name: "Members", fit: "end", show: ({ size }) => <Num value={size} /> },
+            { name: "State", show: (audience) => <State of={audience} /> },
+            { name: "Version", fit: "end", show: ({ version }) => <Num value={version} /> },
+            { name: "Made", show: ({ created_at: at }) => <Time at={at} /> },
+          ]}
+        />
+      </Card>
+    </PageFrame>
+  );
+}

@@ -1,0 +1,92 @@
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api } from "../../api/http.js";
+import type { SampleProfile } from "../../api/audiences.js";
+import { returns } from "../../state/connection.js";
+import { href } from "../../state/router.js";
+import { useStore } from "../../state/store.js";
+import { Id, visible } from "../../ui/kit.js";
+import "../../styles/audiences.css";
+
+const LOOKUP_MAX = 100;
+const LETTERS_MAX = 60;
+
+/** What a person is recognised by, first the best. */
+const NAMESPACES = ["email", "user_id", "phone"];
+const TRAITS = ["name", "full_name", "first_name", "username"];
+
+interface LookedUp {
+  readonly profiles: readonly (SampleProfile & { readonly matched_ids: readonly string[] })[];
+}
+/** By profile id; null: nobody has it. */
+export type Names = ReadonlyMap<string, string | null>;
+
+/** The first e-mail, login or name; else whatever identifier there is. */
+export function nameOf({ identifiers, traits }: Pick<SampleProfile, "identifiers" | "traits">): string | null {
+  for (const wanted of NAMESPACES) {
+    const found = identifiers.find(({ namespace }) => namespace === wanted);
+    if (found !== undefined) return found.value;
+  }
+  const named = TRAITS.map((trait) => traits[trait]).find((value) => typeof value === "string" && value !== "");
+  const [first] = identifiers;
+  return (named as string | undefined) ?? (first === undefined ? null : `${first.namespace} ${first.value}`);
+}
+
+/** The names of these profiles, each asked for once, a hundred at a time. */
+export function useNames(ids: readonly string[]): Names {
+  const [names, setNames] = useState<Names>(new Map());
+  const [isIdle, setIdle] = useState(true);
+  const asked = useRef(new Set<string>());
+  const failed = useRef(new Set<string>());
+  const returned = useStore(returns);
+  useEffect(() => {
+    for (const id of failed.current) asked.current.delete(id);
+    failed.current.clear();
+  }, [returned]);
+  useEffect(() => {
+    const wanted = [...new Set(ids)].filter((id) => !asked.current.has(id)).slice(0, LOOKUP_MAX);
+    if (!isIdle || wanted.length === 0) return;
+    for (const id of wanted) asked.current.add(id);
+    setIdle(false);
+    const lookUp = async (): Promise<void> => {
+      const found = new Map<string, string | null>(wanted.map((id) => [id, null]));
+      try {
+        const { profiles } = await api<LookedUp>("POST", "/v1/profiles/lookup", { profile_ids: wanted });
+        for (const one of profiles) for (const id of one.matched_ids) found.set(id, nameOf(one));
+      } catch {
+        // The ids alone will do, until the service is back.
+        for (const id of wanted) failed.current.add(id);
+      }
+      setNames((last) => new Map([...last, ...found]));
+      setIdle(true);
+    };
+    void lookUp();
+  }, [ids, isIdle, returned]);
+  return names;
+}
+
+/** Two lines from the start, so that nothing moves when the name comes. */
+export function Person({ id, names }: { readonly id: string; readonly names: Names }): JSX.Element {
+  const name = names.get(id);
+  return (
+    <span class="person">
+      {name === undefined ? (
+        <span class="soft">…</span>
+      ) : name === null ? (
+        <span class="soft">no name</span>
+      ) : (
+        <a class="break" href={href("/profiles/:id", { id })} title={visible(name)}>
+          <bdi>{cut(visible(name))}</bdi>
+        </a>
+      )}
+      <Id id={id} href={href("/profiles/:id", { id })} what="the profile id" />
+    </span>
+  );
+}
+
+function cut(text: string): string {
+  const letters = Array.from(text.slice(0, LETTERS_MAX * 4));
+  return letters.length <= LETTERS_MAX && text.length <= LETTERS_MAX * 4
+    ? text
+    : `${letters.slice(0, LETTERS_MAX).join("")}…`;
+}

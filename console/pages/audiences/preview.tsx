@@ -1,0 +1,128 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { api, AwayError } from "../../api/http.js";
+import type { Preview, SampleProfile } from "../../api/audiences.js";
+import { returns } from "../../state/connection.js";
+import { href } from "../../state/router.js";
+import { useStore } from "../../state/store.js";
+import { brief } from "../people/parts/text.js";
+import { Bones, Card, count, Failure, Id, showNumber } from "../../ui/kit.js";
+
+const WAITED_MS = 350;
+const SAMPLE = 5;
+
+export interface Previewed {
+  /** Of the rule of before, as long as the new one is looked at. */
+  readonly preview: Preview | null;
+  readonly error: unknown;
+  readonly isLooking: boolean;
+}
+
+/** Who would be in an audience of the rule, shortly after its last change. A null text is no rule yet. */
+export function usePreview(ruleText: string | null): Previewed {
+  const [state, setState] = useState<Previewed>({ preview: null, error: null, isLooking: true });
+  const returned = useStore(returns);
+  useEffect(() => {
+    if (ruleText === null) return setState((last) => ({ ...last, error: null, isLooking: false }));
+    setState((last) => ({ ...last, isLooking: true }));
+    const abort = new AbortController();
+    const look = async (): Promise<void> => {
+      try {
+        const body = `{"sample":${SAMPLE},"rule":${ruleText}}`;
+        const preview = await api<Preview>("POST", "/v1/audiences/preview", body, { signal: abort.signal });
+        if (!abort.signal.aborted) setState({ preview, error: null, isLooking: false });
+      } catch (error) {
+        if (!abort.signal.aborted) setState({ preview: null, error, isLooking: error instanceof AwayError });
+      }
+    };
+    const timer = setTimeout(() => void look(), WAITED_MS);
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [ruleText, returned]);
+  return state;
+}
+
+/** How many there would be, and some of them. */
+export function PreviewCard({
+  previewed: { preview, error, isLooking },
+  isUnfinished,
+}: {
+  readonly previewed: Previewed;
+  readonly isUnfinished: boolean;
+}): JSX.Element {
+  return (
+    <Card title="Who would be in it">
+      <div class="stack" aria-live="polite" aria-busy={isLooking}>
+        {isUnfinished ? (
+          <p class="soft">Finish the conditions, and this counts who they hold for.</p>
+        ) : error !== null ? (
+          <Failure error={error} />
+        ) : preview === null ? (
+          <Bones lines={4} />
+        ) : (
+          <Found preview={preview} isOld={isLooking} />
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function Found({ preview, isOld }: { readonly preview: Preview; readonly isOld: boolean }): JSX.Element {
+  const { count: found, exact, low, high, profiles, looked_at: lookedAt, sample } = preview;
+  return (
+    <div class={`stack${isOld ? " old" : ""}`}>
+      <div>
+        <div class="preview-count">
+          {exact ? "" : "about "}
+          {showNumber(found)}
+        </div>
+        <p class="soft small">
+          {exact
+            ? `of ${count(profiles, "profile")}. All of them were looked at.`
+            : `of ${count(profiles, "profile")}: from ${showNumber(low)} to ${showNumber(high)}, by ${showNumber(lookedAt)} drawn at random.`}
+        </p>
+      </div>
+      {sample.length > 0 && (
+        <ul class="sample" aria-label="Some of them">
+          {sample.map((profile) => (
+            <Sampled key={profile.profile_id} profile={profile} />
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+const TRAITS_SHOWN = 3;
+const TEXT_MAX = 120;
+
+function Sampled({
+  profile: { profile_id: id, identifiers, traits },
+}: {
+  readonly profile: SampleProfile;
+}): JSX.Element {
+  // The one that says most to a person.
+  const first = identifiers.find(({ namespace }) => namespace === "email") ?? identifiers[0];
+  return (
+    <li>
+      <div class="row-between">
+        <strong class="break">{first === undefined ? "no identifier" : <bdi>{brief(first.value)}</bdi>}</strong>
+        <Id id={id} href={href("/profiles/:id", { id })} what="the profile id" />
+      </div>
+      <div class="soft small break">
+        {Object.entries(traits)
+          .slice(0, TRAITS_SHOWN)
+          .map(([name, value], i) => (
+            <span key={name}>
+              {i > 0 && " · "}
+              <bdi>{brief(name)}</bdi>:{" "}
+              <bdi>{brief(Array.isArray(value) ? value.map(String).join(", ") : String(value), TEXT_MAX)}</bdi>
+            </span>
+          ))}
+        {Object.keys(traits).length === 0 && "no traits"}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,16 @@
+import type { JSX } from "preact";
+import type { Audience } from "../../api/audiences.js";
+import { Badge, count } from "../../ui/kit.js";
+
+/** Whether its members are those of the rule already. */
+export function State({ of: { state, progress } }: { readonly of: Audience }): JSX.Element {
+  if (state === "live") return <Badge tone="good">live</Badge>;
+  return (
+    <span class="row">
+      <Badge tone="info">{state}</Badge>
+      {state === "building" && progress !== undefined && (
+        <span class="soft small">{count(progress.profiles, "profile")} judged</span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,271 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useAction, usePages, useQuery } from "../../api/hooks.js";
+import { api } from "../../api/http.js";
+import type { Backfill, Dataset, Schema } from "../../api/records.js";
+import { href } from "../../state/router.js";
+import { useMay } from "../../state/session.js";
+import {
+  Badge,
+  Button,
+  Card,
+  CheckField,
+  Confirm,
+  count,
+  Dialog,
+  Empty,
+  Failure,
+  Form,
+  LinkButton,
+  Loaded,
+  notify,
+  Num,
+  PagedTable,
+  PageFrame,
+  SelectField,
+  TextField,
+  Time,
+  wrongOf,
+} from "../../ui/kit.js";
+
+const EVERY_MS = 5_000;
+
+export function Page(): JSX.Element {
+  const datasets = usePages<Dataset>("/v1/datasets", "datasets");
+  const backfills = usePages<Backfill>("/v1/backfills", "backfills", { every: EVERY_MS });
+  const [edited, setEdited] = useState<Dataset | "new" | null>(null);
+  const [filled, setFilled] = useState<Dataset | null>(null);
+  const mayEdit = useMay("admin");
+  const create = (
+    <Button kind="primary" icon="add" onClick={() => setEdited("new")}>
+      New dataset
+    </Button>
+  );
+  return (
+    <PageFrame
+      title="Datasets"
+      intro="The events of a schema: whether they are folded into profiles, and how long they are kept."
+      actions={mayEdit && create}
+    >
+      <Card isFlush>
+        <PagedTable
+          label="Datasets"
+          pages={datasets}
+          keyOf={({ dataset_id: id }) => id}
+          empty={
+            <Empty icon="dataset" title="There is no dataset yet" {...(mayEdit && { action: create })}>
+              Without a dataset, events are stored, and not folded into profiles.
+            </Empty>
+          }
+          columns={[
+            { name: "Name", fit: "wide", show: ({ name }) => <strong>{name}</strong> },
+            {
+              name: "Schema",
+              fit: "wide",
+              show: ({ schema_id: id }) => <a href={href("/schemas/:id", { id })}>{id}</a>,
+            },
+            {
+              name: "Profiles",
+              show: ({ unified_profile: is }) => (is ? <Badge tone="good">folded</Badge> : <Badge>stored only</Badge>),
+            },
+            {
+              name: "Kept",
+              show: ({ retention_days: days }) => (days === null ? "for ever" : count(days, "day")),
+            },
+            { name: "Made", show: ({ created_at: at }) => <Time at={at} /> },
+            ...(mayEdit
+              ? [
+                  {
+                    name: "Actions",
+                    isNameless: true,
+                    fit: "end" as const,
+                    show: (one: Dataset) => (
+                      <span class="row">
+                        {one.unified_profile && (
+                          <Button isSmall onClick={() => setFilled(one)}>
+                            Backfill
+                          </Button>
+                        )}
+                        <Button isSmall onClick={() => setEdited(one)}>
+                          Change
+                        </Button>
+                      </span>
+                    ),
+                  },
+                ]
+              : []),
+          ]}
+        />
+      </Card>
+      {(backfills.items?.length ?? 0) > 0 && (
+        <Card title="Backfills" note="Events that were stored before a dataset was enabled, folded afterwards." isFlush>
+          <PagedTable
+            label="Backfills"
+            pages={backfills}
+            keyOf={({ backfill_id: id }) => id}
+            empty={null}
+            columns={[
+              { name: "Schema", fit: "wide", show: ({ schema_id: id }) => id },
+              {
+                name: "State",
+                show: ({ state }) => (
+                  <Badge tone={state === "done" ? "good" : state === "stopped" ? "neutral" : "info"}>{state}</Badge>
+                ),
+              },
+              { name: "Folded", fit: "end", show: ({ done }) => <Num value={done} /> },
+              { name: "Of", fit: "end", show: ({ total }) => (total === null ? "many" : <Num value={total} />) },
+              { name: "Begun", show: ({ created_at: at }) => <Time at={at} /> },
+            ]}
+          />
+        </Card>
+      )}
+      {edited !== null && (
+        <Edit
+          of={edited}
+          onClose={() => setEdited(null)}
+          onDone={(name) => {
+            setEdited(null);
+            notify(`The dataset ${name} is stored.`);
+            datasets.reload();
+          }}
+        />
+      )}
+      {filled !== null && (
+        <Fill
+          of={filled}
+          onClose={() => setFilled(null)}
+          onDone={() => {
+            notify(`The backfill of ${filled.name} has begun.`);
+            backfills.reload();
+          }}
+        />
+      )}
+    </PageFrame>
+  );
+}
+
+function Edit({
+  of,
+  onClose,
+  onDone,
+}: {
+  readonly of: Dataset | "new";
+  readonly onClose: () => void;
+  readonly onDone: (name: string) => void;
+}): JSX.Element {
+  const standing = of === "new" ? null : of;
+  const schemas = useQuery<{ readonly schemas: readonly Schema[] }>(standing === null ? "/v1/schemas?limit=100" : null);
+  const [name, setName] = useState(standing?.name ?? "");
+  const [schemaId, setSchemaId] = useState(standing?.schema_id ?? "");
+  const [isFolded, setFolded] = useState(standing?.unified_profile ?? true);
+  const [days, setDays] = useState(
+    standing?.retention_days === null || standing === null ? "" : String(standing.retention_days),
+  );
+  const storing = useAction(async () => {
+    const body = { name: name.trim(), unified_profile: isFolded, retention_days: days === "" ? null : Number(days) };
+    if (standing === null) await api("POST", "/v1/datasets", { ...body, schema_id: schemaId });
+    else await api("PATCH", `/v1/datasets/${standing.dataset_id}`, body);
+    return true;
+  });
+  const submit = async (): Promise<void> => {
+    if ((await storing.run()) === true) onDone(name.trim());
+  };
+  const options = (schemas.data?.schemas ?? []).map(({ schema_id: id }) => [id, id] as const);
+  if (standing === null && schemas.data?.schemas.length === 0)
+    return (
+      <Dialog title="New dataset" onClose={onClose}>
+        <Empty
+          icon="schema"
+          title="It needs a schema first"
+          action={
+            <LinkButton kind="primary" href="#/new-schema">
+              New schema
+            </LinkButton>
+          }
+        >
+          A dataset holds the events of one schema.
+        </Empty>
+      </Dialog>
+    );
+  return (
+    <Dialog title={standing === null ? "New dataset" : `The dataset ${standing.name}`} onClose={onClose}>
+      <Form onSubmit={() => void submit()}>
+        <TextField label="Name" value={name} onInput={setName} wrong={wrongOf(storing.error, "name")} />
+        {standing === null && (
+          <SelectField
+            label="Schema"
+            value={schemaId}
+            options={[["", "choose one"], ...options]}
+            onChange={setSchemaId}
+            wrong={wrongOf(storing.error, "schema_id")}
+          />
+        )}
+        <CheckField
+          label="Fold its events into profiles"
+          hint="From now on. A backfill folds those that are stored already."
+          checked={isFolded}
+          onChange={setFolded}
+        />
+        <TextField
+          label="Keep events for, days"
+          type="number"
+          min={1}
+          value={days}
+          onInput={setDays}
+          placeholder="for ever"
+          hint="Older ones are deleted; the profiles keep what they took from them."
+          wrong={wrongOf(storing.error, "retention_days")}
+        />
+        <Failure error={storing.error} />
+        <div class="form-actions">
+          <Button
+            kind="primary"
+            type="submit"
+            isBusy={storing.isBusy}
+            disabled={name.trim() === "" || (standing === null && schemaId === "")}
+          >
+            Store
+          </Button>
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+function Fill({
+  of,
+  onClose,
+  onDone,
+}: {
+  readonly of: Dataset;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}): JSX.Element {
+  const path = `/v1/datasets/${of.dataset_id}/backfill`;
+  const [plan, setPlan] = useState<{ readonly total: number | null } | null>(null);
+  const planning = useAction(async () =>
+    setPlan(await api<{ readonly total: number | null }>("POST", `${path}?dry_run=true`, {})),
+  );
+  useState(() => void planning.run());
+  return (
+    <Confirm
+      title={`Fold the stored events of ${of.name}?`}
+      verb="Begin"
+      onClose={onClose}
+      act={async () => {
+        await api("POST", path, {});
+        onDone();
+      }}
+    >
+      <Loaded data={plan} error={planning.error} lines={1}>
+        {({ total }) => (
+          <p>
+            {total === null ? "Very many events" : count(total, "event")} of this schema {total === 1 ? "is" : "are"}{" "}
+            stored and not folded. They are folded in the background, beside what comes in.
+          </p>
+        )}
+      </Loaded>
+    </Confirm>
+  );
+}

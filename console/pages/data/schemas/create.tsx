@@ -1,0 +1,98 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useAction } from "../../../api/hooks.js";
+import { api } from "../../../api/http.js";
+import type { Schema } from "../../../api/records.js";
+import { go, href } from "../../../state/router.js";
+import { useUnsaved } from "../../../state/unsaved.js";
+import {
+  Button,
+  Card,
+  CheckField,
+  Failure,
+  Form,
+  LinkButton,
+  notify,
+  PageFrame,
+  SelectField,
+  TextField,
+  wrongOf,
+} from "../../../ui/kit.js";
+import { jsonProblem, SchemaEditor } from "./editor.js";
+
+const EXAMPLE = JSON.stringify(
+  {
+    type: "object",
+    required: ["email"],
+    properties: {
+      email: { type: "string", format: "email", "x-identity": { namespace: "email" } },
+      cookie: { type: "string", "x-identity": { namespace: "cookie_id" } },
+      city: { type: "string", "x-trait": { name: "city" } },
+    },
+  },
+  null,
+  2,
+);
+
+export const COMPATIBILITIES = [
+  ["backward", "only what takes every event of before"],
+  ["none", "anything"],
+] as const;
+
+export function Page(): JSX.Element {
+  const [id, setId] = useState("");
+  const [text, setText] = useState(EXAMPLE);
+  const [compatibility, setCompatibility] = useState("backward");
+  const [isFolded, setFolded] = useState(true);
+  const storing = useAction(async () => {
+    const head = { ...(id.trim() !== "" && { schema_id: id.trim() }), compatibility };
+    const body = `${JSON.stringify(head).slice(0, -1)},"schema":${text}}`;
+    const made = await api<Schema>("POST", "/v1/schemas", body);
+    if (isFolded)
+      await api("POST", "/v1/datasets", { name: made.schema_id, schema_id: made.schema_id, unified_profile: true });
+    return made;
+  });
+  useUnsaved(id !== "" || text !== EXAMPLE);
+  const submit = async (): Promise<void> => {
+    const made = await storing.run();
+    if (made === undefined) return;
+    notify(`The schema ${made.schema_id} is registered.`);
+    go(href("/schemas/:id", { id: made.schema_id }));
+  };
+  return (
+    <PageFrame title="New schema" intro="It is tried out while you write. Nothing is stored before you register it.">
+      <Card>
+        <Form onSubmit={() => void submit()}>
+          <TextField
+            label="Schema id"
+            value={id}
+            onInput={setId}
+            placeholder="signup"
+            hint="What senders name in schema_id. Empty: one is made."
+            wrong={wrongOf(storing.error, "schema_id")}
+          />
+          <SchemaEditor text={text} onInput={setText} path="/v1/schemas" compatibility={compatibility} />
+          <SelectField
+            label="Later versions may change"
+            value={compatibility}
+            options={COMPATIBILITIES}
+            onChange={setCompatibility}
+          />
+          <CheckField
+            label="Fold its events into profiles"
+            hint="Makes a dataset of the same name that is enabled for the unified profile."
+            checked={isFolded}
+            onChange={setFolded}
+          />
+          <Failure error={storing.error} />
+          <div class="form-actions">
+            <Button kind="primary" type="submit" isBusy={storing.isBusy} disabled={jsonProblem(text) !== null}>
+              Register
+            </Button>
+            <LinkButton href="#/schemas">Cancel</LinkButton>
+          </div>
+        </Form>
+      </Card>
+    </PageFrame>
+  );
+}

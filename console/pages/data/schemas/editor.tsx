@@ -1,0 +1,102 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { api } from "../../../api/http.js";
+import type { Schema } from "../../../api/records.js";
+import type { ErrorItem } from "../../../api/types.js";
+import { AreaField, Badge, Failure, Message } from "../../../ui/kit.js";
+import { annotationsOf } from "./annotations.js";
+
+export interface Trial extends Omit<Schema, "schema_id"> {
+  readonly warnings: readonly ErrorItem[];
+}
+
+const TRIED_MS = 500;
+
+/** Null where it is JSON; else why not. */
+export function jsonProblem(text: string): string | null {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : "is not JSON";
+  }
+}
+
+export interface EditorProps {
+  readonly text: string;
+  readonly onInput: (text: string) => void;
+  /** Where it would be registered; asked with `dry_run` after each change. */
+  readonly path: string;
+  readonly compatibility: string;
+  readonly children?: ComponentChildren;
+}
+
+/** A text area whose schema is tried out while it is written: nothing is stored. */
+export function SchemaEditor({ text, onInput, path, compatibility, children }: EditorProps): JSX.Element {
+  const [trial, setTrial] = useState<Trial | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const problem = jsonProblem(text);
+  useEffect(() => {
+    setTrial(null);
+    setError(null);
+    if (problem !== null) return undefined;
+    const abort = new AbortController();
+    const body = `{"compatibility":${JSON.stringify(compatibility)},"schema":${text}}`;
+    const timer = setTimeout(() => {
+      api<Trial>("POST", `${path}?dry_run=true`, body, { signal: abort.signal }).then(
+        (tried) => setTrial(tried),
+        (failed: unknown) => {
+          if (!abort.signal.aborted) setError(failed);
+        },
+      );
+    }, TRIED_MS);
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [text, path, compatibility, problem]);
+  return (
+    <div class="stack">
+      <AreaField label="JSON Schema" isCode rows={20} value={text} onInput={onInput} wrong={problem} />
+      {children}
+      {error !== null && <Failure error={error} />}
+      {trial !== null && <Tried trial={trial} />}
+    </div>
+  );
+}
+
+function Tried({ trial }: { readonly trial: Trial }): JSX.Element {
+  const { identities, traits } = annotationsOf(trial.schema);
+  return (
+    <div class="stack-small">
+      <Message tone="good">
+        <strong>This would be version {trial.version}.</strong>
+        {identities.length === 0 && <span>No field has x-identity, so its events belong to nobody.</span>}
+      </Message>
+      {trial.warnings.length > 0 && (
+        <Message tone="warn">
+          <strong>These words are no keywords, and do nothing</strong>
+          <ul>
+            {trial.warnings.map(({ path, message }) => (
+              <li key={path}>
+                <code>{path}</code> {message}
+              </li>
+            ))}
+          </ul>
+        </Message>
+      )}
+      {(identities.length > 0 || traits.length > 0) && (
+        <div class="row">
+          {identities.map((one) => (
+            <Badge key={one} tone="accent">
+              identifies by {one}
+            </Badge>
+          ))}
+          {traits.map((one) => (
+            <Badge key={one}>trait {one}</Badge>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}

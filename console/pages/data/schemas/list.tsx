@@ -1,0 +1,67 @@
+import type { JSX } from "preact";
+import { usePages } from "../../../api/hooks.js";
+import type { Schema } from "../../../api/records.js";
+import { href } from "../../../state/router.js";
+import { useMay } from "../../../state/session.js";
+import { Badge, Card, count, Empty, LinkButton, Num, PagedTable, PageFrame, Time } from "../../../ui/kit.js";
+import { annotationsOf } from "./annotations.js";
+
+export function Page(): JSX.Element {
+  const schemas = usePages<Schema>("/v1/schemas", "schemas");
+  const mayEdit = useMay("admin");
+  const create = (
+    <LinkButton kind="primary" icon="add" href="#/new-schema">
+      New schema
+    </LinkButton>
+  );
+  return (
+    <PageFrame
+      title="Schemas"
+      intro="What your events look like, which of their fields identify a person, and which become traits."
+      actions={mayEdit && create}
+    >
+      <Card isFlush>
+        <PagedTable
+          label="Schemas"
+          pages={schemas}
+          keyOf={({ schema_id: id }) => id}
+          empty={
+            <Empty icon="schema" title="There is no schema yet" {...(mayEdit && { action: create })}>
+              A schema is a JSON Schema of your events. Events of SDKs have schemas of their own: you need none for
+              them.
+            </Empty>
+          }
+          columns={[
+            {
+              name: "Schema",
+              fit: "wide",
+              show: ({ schema_id: id }) => <a href={href("/schemas/:id", { id })}>{id}</a>,
+            },
+            { name: "Version", fit: "end", show: ({ version }) => <Num value={version} /> },
+            {
+              name: "Names",
+              show: ({ schema }) => {
+                const { identities, traits } = annotationsOf(schema);
+                return (
+                  <span class="row">
+                    {identities.map((one) => (
+                      <Badge key={one} tone="accent">
+                        {one}
+                      </Badge>
+                    ))}
+                    {traits.length > 0 && <span class="soft small">{count(traits.length, "trait")}</span>}
+                  </span>
+                );
+              },
+            },
+            {
+              name: "Changes",
+              show: ({ compatibility }) => (compatibility === "backward" ? "compatible only" : "any"),
+            },
+            { name: "Last change", show: ({ created_at: at }) => <Time at={at} /> },
+          ]}
+        />
+      </Card>
+    </PageFrame>
+  );
+}

@@ -1,0 +1,216 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { useAction, usePages, useQuery } from "../../../api/hooks.js";
+import { api } from "../../../api/http.js";
+import type { Schema } from "../../../api/records.js";
+import { useMay } from "../../../state/session.js";
+import type { PageProps } from "../../../state/pages.js";
+import { useUnsaved, whenFree } from "../../../state/unsaved.js";
+import {
+  Badge,
+  Button,
+  Card,
+  Empty,
+  Failure,
+  Form,
+  Json,
+  LinkButton,
+  Loaded,
+  notify,
+  PageFrame,
+  SelectField,
+  Tabs,
+  Time,
+} from "../../../ui/kit.js";
+import "../../../styles/schemas.css";
+import { CheckEvent } from "./check.js";
+import { COMPATIBILITIES } from "./create.js";
+import { diff, foldSame } from "./diff.js";
+import { jsonProblem, SchemaEditor } from "./editor.js";
+
+export function Page({ params }: PageProps): JSX.Element {
+  const id = params["id"]!;
+  const path = `/v1/schemas/${encodeURIComponent(id)}`;
+  const schema = useQuery<Schema>(path);
+  const versions = usePages<Schema>(`${path}/versions?limit=100`, "schemas");
+  const [tab, setTab] = useState("schema");
+  const mayEdit = useMay("admin");
+  const mayCheck = useMay("editor");
+  const reload = (): void => {
+    schema.reload();
+    versions.reload();
+  };
+  return (
+    <PageFrame
+      title={id}
+      intro={
+        schema.data !== null && (
+          <span class="row">
+            <Badge tone="accent">version {schema.data.version}</Badge>
+            <Time at={schema.data.created_at} />
+          </span>
+        )
+      }
+      actions={<LinkButton href="#/schemas">All schemas</LinkButton>}
+    >
+      <Loaded {...schema} lines={14}>
+        {(latest) => (
+          <Tabs
+            label="Parts of the schema"
+            chosen={tab}
+            onChoose={(next) => whenFree(() => setTab(next))}
+            tabs={[
+              {
+                id: "schema",
+                name: "Schema",
+                show: () => <Card>{<Json value={latest.schema} label="the schema" />}</Card>,
+              },
+              ...(mayCheck
+                ? [
+                    {
+                      id: "check",
+                      name: "Check an event",
+                      show: () => <CheckEvent key={latest.version} schema={latest} />,
+                    },
+                  ]
+                : []),
+              ...(mayEdit
+                ? [
+                    {
+                      id: "edit",
+                      name: "New version",
+                      show: () => <Edit key={latest.version} latest={latest} path={path} onDone={reload} />,
+                    },
+                  ]
+                : []),
+              {
+                id: "versions",
+                name: "Versions",
+                show: () => (
+                  <Card>
+                    <Loaded data={versions.items} error={versions.error} reload={versions.reload}>
+                      {(items) => <Versions items={items} />}
+                    </Loaded>
+                  </Card>
+                ),
+              },
+            ]}
+          />
+        )}
+      </Loaded>
+    </PageFrame>
+  );
+}
+
+function Edit({
+  latest,
+  path,
+  onDone,
+}: {
+  readonly latest: Schema;
+  readonly path: string;
+  readonly onDone: () => void;
+}): JSX.Element {
+  const before = JSON.stringify(latest.schema, null, 2);
+  const [text, setText] = useState(before);
+  const [compatibility, setCompatibility] = useState<string>(latest.compatibility);
+  const storing = useAction(() =>
+    api<Schema>("POST", `${path}/versions`, `{"compatibility":${JSON.stringify(compatibility)},"schema":${text}}`),
+  );
+  useUnsaved(text !== before);
+  const submit = async (): Promise<void> => {
+    const made = await storing.run();
+    if (made === undefined) return;
+    notify(`Version ${made.version} is registered. It counts for what comes in from now on.`);
+    onDone();
+  };
+  return (
+    <Card>
+      <Form onSubmit={() => void submit()}>
+        <SchemaEditor text={text} onInput={setText} path={`${path}/versions`} compatibility={compatibility} />
+        <SelectField
+          label="It may change"
+          value={compatibility}
+          options={COMPATIBILITIES}
+          onChange={setCompatibility}
+        />
+        {jsonProblem(text) === null && text !== before && <Diff before={before} after={text} label="What changes" />}
+        <Failure error={storing.error} />
+        <div class="form-actions">
+          <Button
+            kind="primary"
+            type="submit"
+            isBusy={storing.isBusy}
+            disabled={jsonProblem(text) !== null || text === before}
+          >
+            Register the version
+          </Button>
+          <Button onClick={() => setText(before)} disabled={text === before}>
+            Take the changes back
+          </Button>
+        </div>
+      </Form>
+    </Card>
+  );
+}
+
+const textOf = (schema: Schema): string => JSON.stringify(schema.schema, null, 2);
+
+function Versions({ items }: { readonly items: readonly Schema[] }): JSX.Element {
+  const sorted = items.toSorted((a, b) => b.version - a.version);
+  const [to, setTo] = useState(String(sorted[0]?.version ?? ""));
+  const [from, setFrom] = useState(String(sorted[1]?.version ?? sorted[0]?.version ?? ""));
+  useEffect(() => {
+    setTo(String(sorted[0]?.version ?? ""));
+    setFrom(String(sorted[1]?.version ?? sorted[0]?.version ?? ""));
+  }, [items.length]);
+  const find = (version: string): Schema | undefined => sorted.find((one) => String(one.version) === version);
+  const [before, after] = [find(from), find(to)];
+  const options = sorted.map(
+    ({ version, created_at: at }) => [String(version), `${version} of ${at.slice(0, 10)}`] as const,
+  );
+  if (sorted.length < 2)
+    return (
+      <Empty icon="changes" title="There is one version">
+        When a second one is registered, this page shows what changed.
+      </Empty>
+    );
+  return (
+    <div class="stack">
+      <div class="toolbar">
+        <SelectField label="From" value={from} options={options} onChange={setFrom} />
+        <SelectField label="To" value={to} options={options} onChange={setTo} />
+      </div>
+      {before !== undefined && after !== undefined && (
+        <Diff before={textOf(before)} after={textOf(after)} label={`From version ${from} to ${to}`} />
+      )}
+    </div>
+  );
+}
+
+const SIGNS = { same: " ", added: "+", removed: "−", folded: "⋯" } as const;
+
+function Diff({
+  before,
+  after,
+  label,
+}: {
+  readonly before: string;
+  readonly after: string;
+  readonly label: string;
+}): JSX.Element {
+  const lines = diff(before, after);
+  if (lines.every(({ kind }) => kind === "same")) return <p class="soft">They are the same.</p>;
+  return (
+    <div class="code">
+      <pre class="diff" tabIndex={0} role="region" aria-label={label}>
+        {foldSame(lines).map(({ kind, text }, i) => (
+          <span key={i} class={kind}>
+            {SIGNS[kind]} {text}
+            {"\n"}
+          </span>
+        ))}
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,106 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useAction } from "../../api/hooks.js";
+import { api, ask } from "../../api/http.js";
+import type { Identifier } from "../../api/types.js";
+import { href } from "../../state/router.js";
+import { Button, CheckField, count, Dialog, Failure, Facts, Form, Id, Message, notify, wrongOf } from "../../ui/kit.js";
+import { IdentifierFields, isGiven, useNamespaces } from "../people/parts/choose.js";
+import type { Plan } from "./records.js";
+import { Counts } from "./shown.js";
+
+interface Seen {
+  readonly plan: Plan;
+  /** What would go must still be that when it goes. */
+  readonly tag: string | null;
+}
+
+/** Erases by an identifier: first it is looked at what would go, and then only that goes. */
+export function Erase({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }): JSX.Element {
+  const { names } = useNamespaces();
+  const [typed, setTyped] = useState<Identifier | null>(null);
+  const [suppress, setSuppress] = useState(false);
+  const [seen, setSeen] = useState<Seen | null>(null);
+  const given = typed ?? { namespace: names?.[0] ?? "", value: "" };
+  const body = { identifiers: [given], suppress };
+  const looking = useAction(async () => {
+    const response = await ask("POST", "/v1/erasures?dry_run=true", body);
+    setSeen({ plan: (await response.json()) as Plan, tag: response.headers.get("ETag") });
+  });
+  const erasing = useAction(async () => {
+    const tag = seen?.tag ?? null;
+    await api("POST", "/v1/erasures", body, { headers: { ...(tag !== null && { "If-Match": tag }) } });
+    notify("The person is erased. The receipt says when all of it was gone.");
+    onDone();
+  });
+  const change = (next: Identifier): void => {
+    setTyped(next);
+    setSeen(null);
+    looking.reset();
+    erasing.reset();
+  };
+  return (
+    <Dialog title="Erase a person" onClose={onClose}>
+      <Form onSubmit={() => void looking.run()}>
+        <IdentifierFields
+          label="An identifier of the person"
+          names={names}
+          value={given}
+          wrong={wrongOf(looking.error, "identifiers.0.value")}
+          onChange={change}
+        />
+        <CheckField
+          label="Keep the person out"
+          hint="Nothing that comes later brings them back, until they are readmitted."
+          checked={suppress}
+          onChange={setSuppress}
+        />
+        <Failure error={looking.error ?? erasing.error} />
+        {seen !== null && <Planned plan={seen.plan} />}
+        <div class="form-actions">
+          {seen === null ? (
+            <Button kind="primary" type="submit" isBusy={looking.isBusy} disabled={!isGiven(given)}>
+              See what would go
+            </Button>
+          ) : (
+            <Button kind="danger" isBusy={erasing.isBusy} onClick={() => void erasing.run()}>
+              Erase for ever
+            </Button>
+          )}
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+const Planned = ({
+  plan: { profile_id: id, identifiers, events, partial, erased_by: before },
+}: {
+  readonly plan: Plan;
+}): JSX.Element => (
+  <div class="stack">
+    <Facts
+      facts={[
+        [
+          "Profile",
+          id === null ? (
+            "none: what names it and is older stays out"
+          ) : (
+            <Id key="p" id={id} href={href("/profiles/:id", { id })} what="the profile id" />
+          ),
+        ],
+        ["Identifiers", <Counts key="i" of={identifiers} />],
+        ["Events", `${count(events, "event")}${partial === true ? " and more" : ""}`],
+      ]}
+    />
+    {before === undefined ? (
+      <Message tone="warn">
+        It cannot be undone, and two people who were merged wrongly would both go. Look whether the numbers can be
+        right.
+      </Message>
+    ) : (
+      <Message tone="info">This person was erased before: it answers the same receipt.</Message>
+    )}
+  </div>
+);

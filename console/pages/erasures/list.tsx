@@ -1,0 +1,61 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { usePages } from "../../api/hooks.js";
+import { href } from "../../state/router.js";
+import { Button, Card, Empty, Id, Num, PagedTable, PageFrame, Time } from "../../ui/kit.js";
+import { Check } from "./check.js";
+import { Erase } from "./erase.js";
+import type { Receipt } from "./records.js";
+import { Counts, State } from "./shown.js";
+
+const EVERY_MS = 5_000;
+
+export function Page(): JSX.Element {
+  const receipts = usePages<Receipt>("/v1/erasures", "erasures", { every: EVERY_MS });
+  const [isErasing, setErasing] = useState(false);
+  return (
+    <PageFrame
+      title="Erasures"
+      intro="Who was erased, when all of it was gone, and what came too late. A receipt holds no value of the person."
+      actions={
+        <Button icon="erase" onClick={() => setErasing(true)}>
+          Erase a person
+        </Button>
+      }
+    >
+      <Card isFlush>
+        <PagedTable
+          label="Erasures"
+          pages={receipts}
+          keyOf={({ erasure_id: id }) => id}
+          empty={
+            <Empty icon="erase" title="Nobody was erased yet">
+              A person is erased on the page of the profile, or here by identifiers. It cannot be undone.
+            </Empty>
+          }
+          columns={[
+            {
+              name: "Receipt",
+              show: ({ erasure_id: id }) => <Id id={id} href={href("/erasures/:id", { id })} what="the erasure id" />,
+            },
+            { name: "State", show: (receipt) => <State of={receipt} /> },
+            { name: "Identifiers", fit: "wide", show: ({ identifiers }) => <Counts of={identifiers} /> },
+            { name: "Events", fit: "end", show: ({ removed }) => <Num value={removed["events"] ?? 0} /> },
+            { name: "Came late", fit: "end", show: ({ late }) => <Num value={late.events} /> },
+            { name: "Erased", show: ({ erased_at: at }) => <Time at={at} /> },
+          ]}
+        />
+      </Card>
+      <Check />
+      {isErasing && (
+        <Erase
+          onClose={() => setErasing(false)}
+          onDone={() => {
+            setErasing(false);
+            receipts.reload();
+          }}
+        />
+      )}
+    </PageFrame>
+  );
+}

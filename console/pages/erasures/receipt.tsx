@@ -1,0 +1,93 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useQuery } from "../../api/hooks.js";
+import { api } from "../../api/http.js";
+import type { PageProps } from "../../state/pages.js";
+import { Button, Card, Confirm, count, Facts, Id, LinkButton, Loaded, notify, PageFrame, Time } from "../../ui/kit.js";
+import type { Receipt } from "./records.js";
+import { Counts, Remains, Removed, State } from "./shown.js";
+
+const EVERY_MS = 3_000;
+
+export function Page({ params }: PageProps): JSX.Element {
+  const path = `/v1/erasures/${encodeURIComponent(params["id"]!)}`;
+  const receipt = useQuery<Receipt>(path, { every: EVERY_MS });
+  const [isReadmitting, setReadmitting] = useState(false);
+  const isKeptOut = receipt.data?.suppress === true && receipt.data.readmitted_at === null;
+  return (
+    <PageFrame
+      title="Receipt of an erasure"
+      intro={receipt.data !== null && <State of={receipt.data} />}
+      actions={
+        <>
+          {isKeptOut && <Button onClick={() => setReadmitting(true)}>Readmit</Button>}
+          <LinkButton href="#/erasures">All erasures</LinkButton>
+        </>
+      }
+    >
+      <Loaded {...receipt} lines={12}>
+        {(read) => <Shown of={read} />}
+      </Loaded>
+      {isReadmitting && (
+        <Confirm
+          title="Readmit this person?"
+          verb="Readmit"
+          onClose={() => setReadmitting(false)}
+          act={async () => {
+            await api("POST", `${path}/readmit`, {});
+            notify("The person is readmitted.");
+            receipt.reload();
+          }}
+        >
+          <p>What they do from now on begins a new profile. What was erased stays erased.</p>
+        </Confirm>
+      )}
+    </PageFrame>
+  );
+}
+
+const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
+  <div class="columns">
+    <Card title="What was erased">
+      <Facts
+        facts={[
+          ["Erased", <Time key="e" at={of.erased_at} isExact />],
+          ["All gone", of.completed_at === null ? "not yet" : <Time key="c" at={of.completed_at} isExact />],
+          ["Identifiers", <Counts key="i" of={of.identifiers} />],
+          ["Went", <Removed key="r" of={of.removed} />],
+          [
+            "Came late",
+            of.late.events === 0 || of.late.last_at === null ? (
+              "nothing that is older than the erasure"
+            ) : (
+              <span key="l">
+                {count(of.late.events, "older event")} refused, the last <Time at={of.late.last_at} />
+              </span>
+            ),
+          ],
+          [
+            "Kept out",
+            !of.suppress ? (
+              "no: something new begins a new profile"
+            ) : of.readmitted_at === null ? (
+              "yes, whatever comes"
+            ) : (
+              <span key="k">
+                readmitted <Time at={of.readmitted_at} />
+              </span>
+            ),
+          ],
+          ["Asked by", <Id key="k" id={of.key_id} what="the key id" />],
+          [
+            "Profile",
+            of.profile_id === null ? "none" : <Id key="p" id={of.profile_id} what="the id that the profile had" />,
+          ],
+          ["Receipt", <Id key="d" id={of.erasure_id} what="the erasure id" />],
+        ]}
+      />
+    </Card>
+    <Card title="What no erasure reaches" note="In this installation.">
+      <Remains of={of.remains} />
+    </Card>
+  </div>
+);

@@ -1,0 +1,64 @@
+import type { JSX } from "preact";
+import { Badge, count } from "../../ui/kit.js";
+import { visible } from "../people/parts/text.js";
+import type { Receipt } from "./records.js";
+
+/** "2 email, 1 cookie_id". */
+export function Counts({ of }: { readonly of: Readonly<Record<string, number>> }): JSX.Element {
+  const named = Object.entries(of);
+  if (named.length === 0) return <span class="soft">none</span>;
+  return <span class="break">{named.map(([name, times]) => `${times} ${visible(name)}`).join(", ")}</span>;
+}
+
+export const State = ({
+  of: { status, suppress, readmitted_at: readmitted },
+}: {
+  readonly of: Receipt;
+}): JSX.Element => (
+  <span class="row">
+    <Badge tone={status === "completed" ? "good" : "info"}>{status}</Badge>
+    {suppress && (readmitted === null ? <Badge tone="warn">kept out</Badge> : <Badge>readmitted</Badge>)}
+  </span>
+);
+
+const REMOVED: Readonly<Record<string, readonly [one: string, many?: string]>> = {
+  events: ["event"],
+  facets: ["facet"],
+  links: ["link"],
+  changes_redacted: ["change without the names", "changes without the names"],
+  dead_letters: ["dead letter"],
+  memberships: ["membership of an audience", "memberships of audiences"],
+};
+
+/** What went, in words; what there was none of is left out. */
+export const Removed = ({ of }: { readonly of: Receipt["removed"] }): JSX.Element => {
+  const gone = Object.entries(of).filter(([, times]) => times > 0);
+  if (gone.length === 0) return <span class="soft">nothing was stored</span>;
+  return (
+    <ul>
+      {gone.map(([name, times]) => {
+        const [one, many] = REMOVED[name] ?? [name];
+        return <li key={name}>{count(times, one, many)}</li>;
+      })}
+    </ul>
+  );
+};
+
+const REMAINS: Readonly<Record<string, string>> = {
+  backups: "Copies of the stores. When one is restored, the log of erasures erases again.",
+  receivers: "What somebody has read or exported before.",
+  queued_messages: "Events that are still queued. They are refused when they come.",
+  payloads_of_others: "Events of other people whose payload names the person.",
+  unreadable_messages: "Quarantined items and dead letters in which no identifier can be found.",
+  settings: "What an admin wrote into the settings, such as blocked values.",
+  free_space_mongodb: "MongoDB writes over freed space in its own time.",
+  free_space_neo4j: "Neo4j writes over freed space in its own time.",
+};
+
+export const Remains = ({ of }: { readonly of: Receipt["remains"] }): JSX.Element => (
+  <ul>
+    {of.map((name) => (
+      <li key={name}>{REMAINS[name] ?? name}</li>
+    ))}
+  </ul>
+);

@@ -1,0 +1,120 @@
+import type { JSX } from "preact";
+import { useQuery } from "../../api/hooks.js";
+import type { PageProps } from "../../state/pages.js";
+import { href } from "../../state/router.js";
+import {
+  Badge,
+  Card,
+  Facts,
+  Id,
+  Json,
+  LinkButton,
+  Loaded,
+  Message,
+  PageFrame,
+  Table,
+  Time,
+  type Tone,
+} from "../../ui/kit.js";
+import { ProfileLink, RULES } from "./parts/evidence.js";
+import type { Event } from "./parts/records.js";
+import { Name, visible } from "./parts/text.js";
+
+export const STATUS_TONES: Readonly<Record<Event["status"], Tone>> = {
+  folded: "good",
+  stored: "info",
+  dead: "bad",
+  dropped: "neutral",
+};
+
+const REASONS: Readonly<Record<string, string>> = {
+  not_unified: "Its schema has no dataset with unified profiles, so it is stored and not folded.",
+  no_identifier: "It names nobody, so it is stored and not folded.",
+  erased: "The person was erased.",
+  expired: "Its retention is over.",
+};
+
+export function Page({ params }: PageProps): JSX.Element {
+  const id = params["id"]!;
+  const event = useQuery<Event>(`/v1/events/${encodeURIComponent(id)}`);
+  return (
+    <PageFrame
+      title="Event"
+      intro={<Id id={id} what="the event id" />}
+      actions={
+        (event.data?.profile_id ?? null) !== null && (
+          <LinkButton icon="person" href={href("/profiles/:id", { id: event.data!.profile_id! })}>
+            Its profile
+          </LinkButton>
+        )
+      }
+    >
+      <Loaded {...event} lines={12}>
+        {(one) => <Shown of={one} />}
+      </Loaded>
+    </PageFrame>
+  );
+}
+
+const Shown = ({ of }: { readonly of: Event }): JSX.Element => (
+  <>
+    <Card title="What became of it">
+      <Facts
+        facts={[
+          [
+            "State",
+            <span key="s" class="row">
+              <Badge tone={STATUS_TONES[of.status]}>{of.status}</Badge>
+              {of.reason !== null && <span class="break">{REASONS[of.reason] ?? visible(of.reason)}</span>}
+            </span>,
+          ],
+          [
+            "Schema",
+            <a key="s" class="break" href={href("/schemas/:id", { id: of.schema_id })}>
+              {visible(of.schema_id)}
+            </a>,
+          ],
+          ["Version", of.schema_version],
+          ["Time", of.timestamp === null ? "not kept" : <Time key="t" at={of.timestamp} isExact />],
+          ["Received", <Time key="r" at={of.received_at} isExact />],
+          ["Profile", of.profile_id === null ? "none" : <ProfileLink key="p" id={of.profile_id} />],
+          ...(of.profile_id_then !== null && of.profile_id_then !== of.profile_id
+            ? [["Profile then", <ProfileLink key="p" id={of.profile_id_then} />] as const]
+            : []),
+        ]}
+      />
+    </Card>
+    {of.violations.length > 0 && (
+      <Message tone="warn">
+        <strong>What the plan says of it</strong>
+        <ul>
+          {of.violations.map(({ path, message }, i) => (
+            <li key={i}>
+              <code>{visible(path)}</code> {visible(message)}
+            </li>
+          ))}
+        </ul>
+      </Message>
+    )}
+    {of.dropped.length > 0 && (
+      <Card title="Left out" note="Identifiers that it names and that did not link" isFlush>
+        <Table
+          label="Left out"
+          rows={of.dropped}
+          keyOf={({ identifier, rule }) => `${identifier.namespace} ${identifier.value} ${rule}`}
+          columns={[
+            { name: "Identifier", fit: "wide", show: ({ identifier }) => <Name of={identifier} isCopied /> },
+            { name: "Why", show: ({ rule }) => RULES[rule] },
+          ]}
+        />
+      </Card>
+    )}
+    <Card title="Payload" note="As it was sent">
+      {of.status === "dropped" ? (
+        <p class="soft">Nothing of it is left.</p>
+      ) : (
+        <Json value={of.payload} label="the payload" />
+      )}
+    </Card>
+  </>
+);

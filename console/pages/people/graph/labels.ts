@@ -1,0 +1,122 @@
+import type { RefObject } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { showNumber } from "../../../ui/kit.js";
+import { brief } from "../parts/text.js";
+import { radiusOf, type Spots } from "./layout.js";
+import type { Drawn, DrawnNode } from "./shape.js";
+
+const LETTERS_MAX = 18;
+const LETTERS_READ = 1_024;
+/** Of the font at its size, in pixels. */
+const LETTER = 6.4;
+const LINE = 14;
+export const FONT = 11;
+const GAP = 3;
+
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Its middle and its baseline. */
+export interface Label {
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
+  /** A counter's number, where it has room inside of its point. */
+  readonly count: string | null;
+}
+
+/** How many units of the picture a pixel is, at least one: words stay as large as words, however much there is to see. */
+export function useUnit(plane: RefObject<SVGSVGElement | null>, box: Box): number {
+  const [unit, setUnit] = useState(1);
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => {
+      const { width, height } = entry!.contentRect;
+      if (width > 0 && height > 0) setUnit(Math.max(1, box.width / width, box.height / height));
+    });
+    observer.observe(plane.current!);
+    return () => observer.disconnect();
+  }, [box]);
+  return unit;
+}
+
+type Sides = readonly [left: number, right: number, top: number, bottom: number];
+const meet = (a: Sides, b: Sides): boolean => a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3];
+
+/** The words that have room beside their points: below, above or at a side, on nothing else, and within the picture. */
+export function labelsOf(
+  { nodes, links }: Drawn,
+  spots: Spots,
+  { box, unit, first }: { readonly box: Box; readonly unit: number; readonly first: ReadonlySet<string> },
+): ReadonlyMap<string, Label> {
+  const rank = (one: DrawnNode): number => (first.has(one.id) ? 2 : one.isSought ? 1 : 0);
+  const degrees = new Map<string, number>();
+  for (const { from, to } of links) for (const id of [from, to]) degrees.set(id, (degrees.get(id) ?? 0) + 1);
+  const sorted = nodes.toSorted(
+    (a, b) => rank(b) - rank(a) || b.count - a.count || (degrees.get(b.id) ?? 0) - (degrees.get(a.id) ?? 0),
+  );
+  const points = sorted.map(({ id, count, isSought }): Sides => {
+    const { x, y } = spots.get(id)!;
+    const radius = radiusOf(count) + (isSought ? 6 : 1);
+    return [x - radius, x + radius, y - radius, y + radius];
+  });
+  const placed: Sides[] = [];
+  const labels = new Map<string, Label>();
+  for (const [i, one] of sorted.entries()) {
+    const { text, count } = wordsOf(one, unit);
+    const half = (Array.from(text).length * LETTER * unit) / 2;
+    const spot = spots.get(one.id)!;
+    const found = placesOf(spot, radiusOf(one.count) + (one.isSought ? 5 : 0), half, unit)
+      .map(([x, y]): readonly [number, number] => [within(x, box.x + half, box.x + box.width - half), y])
+      .find(([x, y]) => {
+        const sides = sidesOf(x, y, half, unit);
+        const isIn = sides[2] >= box.y && sides[3] <= box.y + box.height;
+        return (
+          isIn &&
+          !placed.some((other) => meet(sides, other)) &&
+          !points.some((other, j) => j !== i && meet(sides, other))
+        );
+      });
+    if (found === undefined) continue;
+    const [x, y] = found;
+    placed.push(sidesOf(x, y, half, unit));
+    labels.set(one.id, { text, x, y, count });
+  }
+  return labels;
+}
+
+const sidesOf = (x: number, y: number, half: number, unit: number): Sides => [
+  x - half,
+  x + half,
+  y - FONT * unit,
+  y + (LINE - FONT) * unit,
+];
+
+const placesOf = ({ x, y }: { readonly x: number; readonly y: number }, radius: number, half: number, unit: number) =>
+  [
+    [x, y + radius + FONT * unit + GAP],
+    [x, y - radius - (LINE - FONT) * unit - GAP],
+    [x + radius + half + GAP, y + (FONT * unit) / 3],
+    [x - radius - half - GAP, y + (FONT * unit) / 3],
+  ] as const;
+
+const within = (value: number, low: number, high: number): number => Math.max(low, Math.min(high, value));
+
+/** Values that begin alike are told apart by their ends. */
+function ends(text: string): string {
+  const letters = Array.from(brief(text, LETTERS_READ));
+  const half = LETTERS_MAX / 2;
+  if (letters.length <= LETTERS_MAX) return letters.join("");
+  return `${letters.slice(0, half).join("")}…${letters.slice(1 - half).join("")}`;
+}
+
+function wordsOf({ node, namespace, count }: DrawnNode, unit: number): Pick<Label, "text" | "count"> {
+  if (node !== null) return { text: ends(node.value), count: null };
+  const number = count > 9_999 ? `${Math.round(count / 1_000)}k` : showNumber(count);
+  const name = ends(namespace);
+  const isInside = number.length * LETTER * unit < 2 * radiusOf(count);
+  return isInside ? { text: name, count: number } : { text: `${number} ${name}`, count: null };
+}

@@ -1,0 +1,260 @@
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { href } from "../../../state/router.js";
+import { useMay } from "../../../state/session.js";
+import {
+  Badge,
+  Bones,
+  Button,
+  Card,
+  count,
+  Empty,
+  Failure,
+  LinkButton,
+  Message,
+  showNumber,
+  Table,
+  Time,
+} from "../../../ui/kit.js";
+import { EvidenceLine, Source } from "../parts/evidence.js";
+import { isSame, type Identifier, type Profile } from "../parts/records.js";
+import { Name, Pair } from "../parts/text.js";
+import { hrefOfUndo } from "../undo/request.js";
+import { Picture } from "./picture.js";
+import { useOutline } from "./read.js";
+import {
+  countsOf,
+  DRAWN_MAX,
+  drawOutline,
+  idOf,
+  type Drawn,
+  type Outline,
+  type OutlineLink,
+  type OutlineNode,
+} from "./shape.js";
+
+/** The identifiers of a profile and what holds them together. */
+export function GraphTab({ of, sought }: { readonly of: Profile; readonly sought: Identifier | null }): JSX.Element {
+  const { outline, error } = useOutline(of.profile_id, sought);
+  if (error !== null) return <Failure error={error} />;
+  if (outline === null)
+    return (
+      <Card title="Identity graph" note="Reading…">
+        <div class="graph-place tall">
+          {of.identifiers.length > DRAWN_MAX ? <Counts of={of.identifiers} /> : <Bones lines={8} />}
+        </div>
+      </Card>
+    );
+  if (outline.partial === true)
+    return (
+      <Card title="Identity graph" note={count(outline.size.identifiers, "identifier")}>
+        <Message tone="warn">This profile has too many links for a picture. The export of links has all.</Message>
+        <Counts of={of.identifiers} />
+      </Card>
+    );
+  return <Shown outline={outline} sought={sought} />;
+}
+
+function Shown({ outline, sought }: { readonly outline: Outline; readonly sought: Identifier | null }): JSX.Element {
+  const soughtUid = sought === null ? null : (outline.nodes.find((node) => isSame(node, sought))?.uid ?? null);
+  const drawn = useMemo(() => drawOutline(outline, soughtUid), [outline, soughtUid]);
+  const [chosen, setChosen] = useState<string | null>(soughtUid);
+  const title = `${count(outline.size.identifiers, "identifier")}, ${count(outline.size.links, "link")}`;
+  return (
+    <Card
+      title="Identity graph"
+      note={
+        drawn.isCollapsed
+          ? `${title}. Those of one namespace are shown as a counter; bridges, hubs and what you looked for stand alone.`
+          : title
+      }
+      isFlush
+    >
+      <div class="graph-sides">
+        <div class="graph-left">
+          <Picture drawn={drawn} label={`Identity graph: ${title}`} chosen={chosen} onChoose={setChosen} />
+          <div class="graph-chosen" aria-live="polite">
+            <Chosen id={chosen} drawn={drawn} outline={outline} />
+          </div>
+        </div>
+        <Links outline={outline} chosen={chosen} onChoose={setChosen} />
+      </div>
+    </Card>
+  );
+}
+
+const Counts = ({ of }: { readonly of: readonly Identifier[] }): JSX.Element => (
+  <ul class="counts">
+    {countsOf(of)
+      .slice(0, 12)
+      .map(([namespace, many]) => (
+        <li key={namespace}>
+          <strong class="number">{showNumber(many)}</strong> <span class="break">{namespace}</span>
+        </li>
+      ))}
+  </ul>
+);
+
+/** What was chosen, and what can be done with it. */
+function Chosen({
+  id,
+  drawn,
+  outline,
+}: {
+  readonly id: string | null;
+  readonly drawn: Drawn;
+  readonly outline: Outline;
+}): JSX.Element {
+  const mayUndo = useMay("admin");
+  const node = drawn.nodes.find((one) => one.id === id);
+  if (node !== undefined) {
+    if (node.node === null)
+      return (
+        <p>
+          <strong>{showNumber(node.count)}</strong> identifiers of <strong class="break">{node.namespace}</strong> that
+          hang together here. The list of identifiers names each.
+        </p>
+      );
+    return <ChosenNode node={outline.nodes.find(({ uid }) => uid === id)!} mayUndo={mayUndo} />;
+  }
+  const link = outline.links.find((one) => idOf(one) === id);
+  if (link !== undefined) return <ChosenLink link={link} nodes={outline.nodes} mayUndo={mayUndo} />;
+  const bundle = drawn.links.find((one) => one.id === id);
+  if (bundle !== undefined) return <p>{count(bundle.count, "link")} between these two.</p>;
+  return <p class="soft">Choose a point or a line to see who said so, and when.</p>;
+}
+
+const ChosenNode = ({ node, mayUndo }: { readonly node: OutlineNode; readonly mayUndo: boolean }): JSX.Element => {
+  const { namespace, value, links } = node;
+  return (
+    <div class="row-between">
+      <span class="stack-tight">
+        <Name of={node} isCopied />
+        <span class="soft small">
+          {count(links, "link")}
+          {node.shared === true && ", shared by too many people"}
+        </span>
+      </span>
+      <span class="row">
+        <LinkButton isSmall icon="why" href={href("/why", {}, { from_namespace: namespace, from_value: value })}>
+          Why…
+        </LinkButton>
+        {mayUndo && links > 0 && (
+          <LinkButton isSmall icon="undo" href={hrefOfUndo({ kind: "identifier", identifier: { namespace, value } })}>
+            Unlink…
+          </LinkButton>
+        )}
+      </span>
+    </div>
+  );
+};
+
+const ChosenLink = ({
+  link,
+  nodes,
+  mayUndo,
+}: {
+  readonly link: OutlineLink;
+  readonly nodes: readonly OutlineNode[];
+  readonly mayUndo: boolean;
+}): JSX.Element => {
+  const find = (wanted: string): OutlineNode => nodes.find(({ uid }) => uid === wanted)!;
+  const [from, to] = [find(link.from), find(link.to)];
+  return (
+    <div class="row-between">
+      <span class="stack-tight">
+        <Pair from={from} to={to} />
+        <EvidenceLine of={link} />
+        {link.bridge !== undefined && <Badge tone="warn">bridge: without it these are two profiles</Badge>}
+      </span>
+      {mayUndo && (
+        <LinkButton isSmall icon="undo" href={hrefOfUndo({ kind: "pair", from, to, isForbidden: false })}>
+          Unlink…
+        </LinkButton>
+      )}
+    </div>
+  );
+};
+
+const ROWS_A_PAGE = 50;
+
+/** The same as the picture, for whoever reads rather than looks. */
+function Links({
+  outline,
+  chosen,
+  onChoose,
+}: {
+  readonly outline: Outline;
+  readonly chosen: string | null;
+  readonly onChoose: (id: string) => void;
+}): JSX.Element {
+  const [rows, setRows] = useState(ROWS_A_PAGE);
+  const byUid = useMemo(() => new Map(outline.nodes.map((node) => [node.uid, node])), [outline]);
+  // Bridges first: they are what one looks for.
+  const sorted = useMemo(() => outline.links.toSorted((a, b) => (b.bridge ?? 0) - (a.bridge ?? 0)), [outline]);
+  if (sorted.length === 0 && outline.bundles.length === 0)
+    return (
+      <Empty icon="why" title="No links">
+        This identifier stands alone. An identify or alias call, or an event that names it with others, links it.
+      </Empty>
+    );
+  return (
+    <div class="graph-table">
+      <Table
+        label="Links"
+        rows={sorted.slice(0, rows)}
+        keyOf={idOf}
+        isSelected={(link) => idOf(link) === chosen}
+        columns={[
+          {
+            name: "Link",
+            fit: "wide",
+            show: (link) => (
+              <span class="stack-tight">
+                <Name of={byUid.get(link.from)!} />
+                <Name of={byUid.get(link.to)!} />
+              </span>
+            ),
+          },
+          {
+            name: "By",
+            show: (link) => (
+              <span class="stack-tight">
+                <Source of={link} />
+                <span class="soft small">
+                  <Time at={link.at} />
+                </span>
+                {link.bridge !== undefined && <Badge tone="warn">bridge</Badge>}
+              </span>
+            ),
+          },
+          {
+            name: "Actions",
+            isNameless: true,
+            fit: "end",
+            show: (link) => (
+              <Button isSmall onClick={() => onChoose(idOf(link))}>
+                Show
+              </Button>
+            ),
+          },
+        ]}
+      />
+      {outline.bundles.length > 0 && (
+        <p class="soft small graph-rest">
+          These are the links between those that stand alone. The list of identifiers names all others.
+        </p>
+      )}
+      {sorted.length > rows && (
+        <div class="card-foot">
+          <Button isSmall onClick={() => setRows(rows + ROWS_A_PAGE)}>
+            Show more
+          </Button>
+          <span class="soft small">
+            {showNumber(rows)} of {showNumber(sorted.length)}
+          </span>
+        </div>
+      )}
+    </div>
+  );
+}

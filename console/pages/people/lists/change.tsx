@@ -1,0 +1,109 @@
+import type { JSX } from "preact";
+import { useQuery } from "../../../api/hooks.js";
+import type { PageProps } from "../../../state/pages.js";
+import { useMay } from "../../../state/session.js";
+import { Card, Facts, Id, LinkButton, Loaded, PageFrame, Table, Time } from "../../../ui/kit.js";
+import { ChangeLink, OutcomeBadge, OUTCOMES, ProfileLink, RULES, Source } from "../parts/evidence.js";
+import type { Change, ChangedIdentifier, Dropped, Outcome } from "../parts/records.js";
+import { Name, Pair } from "../parts/text.js";
+import { hrefOfUndo } from "../undo/request.js";
+import { hrefOfWhy } from "../why.js";
+
+/** Those that linked or unlinked something. */
+const UNDOABLE = new Set<Outcome>(["created", "linked", "merged", "partial", "unlinked", "reverted"]);
+
+export function Page({ params }: PageProps): JSX.Element {
+  const id = params["id"]!;
+  const change = useQuery<Change>(`/v1/changes/${encodeURIComponent(id)}`);
+  const mayUndo = useMay("admin");
+  const { data } = change;
+  const [one, other] = data?.identifiers ?? [];
+  return (
+    <PageFrame
+      title="Change"
+      intro={<Id id={id} what="the change id" />}
+      actions={
+        data !== null && (
+          <>
+            {isWhole(one) && isWhole(other) && (
+              <LinkButton icon="why" href={hrefOfWhy(one, other)}>
+                Why…
+              </LinkButton>
+            )}
+            {mayUndo && UNDOABLE.has(data.outcome) && (
+              <LinkButton icon="undo" href={hrefOfUndo({ kind: "change", id })}>
+                Undo…
+              </LinkButton>
+            )}
+          </>
+        )
+      }
+    >
+      <Loaded {...change} lines={12}>
+        {(read) => <Shown of={read} />}
+      </Loaded>
+    </PageFrame>
+  );
+}
+
+const isWhole = (one: ChangedIdentifier | undefined): one is Extract<ChangedIdentifier, { value: string }> =>
+  one !== undefined && "value" in one;
+
+const Profiles = ({ ids }: { readonly ids: readonly string[] }): JSX.Element =>
+  ids.length === 0 ? (
+    <span class="soft">none</span>
+  ) : (
+    <span class="stack-tight">
+      {ids.map((id) => (
+        <ProfileLink key={id} id={id} />
+      ))}
+    </span>
+  );
+
+const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
+  <>
+    <Card title="What happened">
+      <Facts
+        facts={[
+          [
+            "Outcome",
+            <span key="o" class="row">
+              <OutcomeBadge outcome={of.outcome} /> {OUTCOMES[of.outcome].means}
+            </span>,
+          ],
+          ...(of.rule === undefined ? [] : [["Rule", RULES[of.rule]] as const]),
+          ...(of.reverts === undefined ? [] : [["Took back", <ChangeLink key="c" id={of.reverts} />] as const]),
+          ["When", <Time key="t" at={of.at} isExact />],
+          ["By", <Source key="s" of={of} />],
+          ["Key", <Id key="k" id={of.key_id} what="the key id" />],
+          ["Profiles before", <Profiles key="b" ids={of.before} />],
+          ["Profiles after", <Profiles key="a" ids={of.after} />],
+        ]}
+      />
+    </Card>
+    <Card title="Identifiers" isFlush>
+      <Table
+        label="Identifiers"
+        rows={of.identifiers.map((one, i) => ({ one, i }))}
+        keyOf={({ i }) => String(i)}
+        columns={[{ name: "Identifier", fit: "wide", show: ({ one }) => <Name of={one} isCopied /> }]}
+      />
+    </Card>
+    {of.dropped.length > 0 && (
+      <Card title="Left out" isFlush>
+        <Table
+          label="Left out"
+          rows={of.dropped.map((one, i) => ({ one, i }))}
+          keyOf={({ i }) => String(i)}
+          columns={[
+            { name: "What", fit: "wide", show: ({ one }) => <Left of={one} /> },
+            { name: "Why", show: ({ one }) => RULES[one.rule] },
+          ]}
+        />
+      </Card>
+    )}
+  </>
+);
+
+const Left = ({ of }: { readonly of: Dropped }): JSX.Element =>
+  "identifier" in of ? <Name of={of.identifier} isCopied /> : <Pair from={of.from} to={of.to} />;

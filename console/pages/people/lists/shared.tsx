@@ -1,0 +1,68 @@
+import type { JSX } from "preact";
+import { usePages, useQuery } from "../../../api/hooks.js";
+import type { IdentitySettings } from "../../../api/records.js";
+import { Card, count, Empty, LinkButton, PagedTable, PageFrame } from "../../../ui/kit.js";
+import { ProfileLink } from "../parts/evidence.js";
+import { keyOf, type Identifier } from "../parts/records.js";
+import { Name } from "../parts/text.js";
+
+interface Shared extends Identifier {
+  readonly profile_id: string | null;
+}
+
+export function Page(): JSX.Element {
+  const pages = usePages<Shared>("/v1/identity/shared-identifiers", "shared_identifiers");
+  const limit = useQuery<IdentitySettings>("/v1/identity/settings").data?.shared_identifier_limit;
+  return (
+    <PageFrame
+      title="Shared identifiers"
+      intro="A kiosk, a support agent’s browser, a family’s tablet: what was seen with too many people links nobody any more."
+    >
+      <Card
+        title="Beyond the limit"
+        note={limitOf(limit)}
+        actions={
+          <LinkButton isSmall icon="settings" href="#/settings">
+            The limit
+          </LinkButton>
+        }
+        isFlush
+      >
+        <PagedTable
+          label="Shared identifiers"
+          pages={pages}
+          keyOf={keyOf}
+          empty={
+            limit === null ? (
+              <Empty
+                icon="shared"
+                title="The limit is off"
+                action={<LinkButton href="#/settings">To the settings</LinkButton>}
+              >
+                Set how many people one identifier may be seen with. Beyond it, it stops linking them.
+              </Empty>
+            ) : (
+              <Empty icon="shared" title="No identifier is beyond the limit">
+                Only values of namespaces with a limit count as people: a login, for example.
+              </Empty>
+            )
+          }
+          columns={[
+            { name: "Identifier", fit: "wide", show: (one) => <Name of={one} isCopied /> },
+            {
+              name: "Profile of its own",
+              show: ({ profile_id: id }) => (id === null ? <span class="soft">none</span> : <ProfileLink id={id} />),
+            },
+          ]}
+        />
+      </Card>
+    </PageFrame>
+  );
+}
+
+function limitOf(limit: number | null | undefined): string {
+  // Not read yet: a line that holds the place.
+  if (limit === undefined) return "…";
+  if (limit === null) return "The limit is off";
+  return `Seen with more than ${count(limit, "person", "people")}: each has a profile of its own`;
+}

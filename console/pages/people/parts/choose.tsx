@@ -1,0 +1,55 @@
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { usePages } from "../../../api/hooks.js";
+import type { Namespace } from "../../../api/records.js";
+import { SelectField, TextField } from "../../../ui/kit.js";
+import type { Identifier } from "./records.js";
+
+/** All namespaces of the workspace, those of the highest priority first; null while they are read. */
+export function useNamespaces(): { readonly names: readonly string[] | null; readonly error: unknown } {
+  const { items, more, isLoading, error } = usePages<Namespace>("/v1/namespaces?limit=100", "namespaces");
+  const isWhole = items !== null && more === null;
+  useEffect(() => {
+    if (!isLoading && error === null) more?.();
+  }, [items, isLoading]);
+  const names = items?.toSorted((a, b) => b.priority - a.priority).map(({ name }) => name) ?? null;
+  return { names: isWhole ? names : null, error };
+}
+
+/** Two fields that name one identifier. */
+export function IdentifierFields({
+  label,
+  names,
+  value,
+  wrong,
+  onChange,
+}: {
+  readonly label: string;
+  readonly names: readonly string[] | null;
+  readonly value: Identifier;
+  readonly wrong?: string | null;
+  readonly onChange: (value: Identifier) => void;
+}): JSX.Element {
+  const all = names ?? [];
+  const shown = value.namespace === "" || all.includes(value.namespace) ? all : [value.namespace, ...all];
+  return (
+    <fieldset class="identifier-fields">
+      <legend>{label}</legend>
+      <SelectField
+        label="Namespace"
+        value={value.namespace}
+        options={shown.map((name) => [name, name] as const)}
+        onChange={(namespace) => onChange({ ...value, namespace })}
+      />
+      <TextField
+        label="Value"
+        value={value.value}
+        wrong={wrong ?? null}
+        onInput={(text) => onChange({ ...value, value: text })}
+      />
+    </fieldset>
+  );
+}
+
+/** Whether both parts are there. */
+export const isGiven = ({ namespace, value }: Identifier): boolean => namespace !== "" && value !== "";

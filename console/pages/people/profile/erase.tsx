@@ -1,0 +1,108 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { useAction } from "../../../api/hooks.js";
+import { ApiError, ask, queryOf } from "../../../api/http.js";
+import { go, href } from "../../../state/router.js";
+import { Button, CheckField, count, Dialog, Facts, Failure, Loaded, Message, notify } from "../../../ui/kit.js";
+
+interface Preview {
+  readonly identifiers: Readonly<Record<string, number>>;
+  readonly events: number;
+  readonly partial?: true;
+}
+
+/** Shows what would go, and erases it only as it was shown. */
+export function Erase({ id, onClose }: { readonly id: string; readonly onClose: () => void }): JSX.Element {
+  const [seen, setSeen] = useState<{ readonly preview: Preview; readonly tag: string | null } | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [looked, setLooked] = useState(0);
+  const [isForGood, setForGood] = useState(false);
+  const [isSure, setSure] = useState(false);
+  const path = `/v1/profiles/${id}`;
+  useEffect(() => {
+    const abort = new AbortController();
+    setSeen(null);
+    setError(null);
+    const look = async (): Promise<void> => {
+      const answer = await ask("DELETE", `${path}?dry_run=true`, undefined, { signal: abort.signal });
+      setSeen({ preview: (await answer.json()) as Preview, tag: answer.headers.get("ETag") });
+    };
+    look().catch((failed: unknown) => abort.signal.aborted || setError(failed));
+    return () => abort.abort();
+  }, [path, looked]);
+  const erasing = useAction(async () => {
+    const headers = { ...((seen?.tag ?? null) !== null && { "If-Match": seen!.tag! }) };
+    const answer = await ask("DELETE", `${path}${queryOf({ suppress: isForGood })}`, undefined, { headers });
+    return (await answer.json()) as { readonly erasure_id: string };
+  });
+  const erase = async (): Promise<void> => {
+    const done = await erasing.run();
+    if (done === undefined) return;
+    notify("The person is erased. This is the receipt.");
+    go(href("/erasures/:id", { id: done.erasure_id }));
+  };
+  const isOther = erasing.error instanceof ApiError && erasing.error.problem.status === 412;
+  return (
+    <Dialog
+      title="Erase this person?"
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            kind="danger"
+            icon="erase"
+            disabled={!isSure || seen === null}
+            isBusy={erasing.isBusy}
+            onClick={() => void erase()}
+          >
+            Erase for ever
+          </Button>
+        </>
+      }
+    >
+      <Loaded data={seen} error={error} reload={() => setLooked(looked + 1)} lines={3}>
+        {({ preview }) => <Goes preview={preview} />}
+      </Loaded>
+      <CheckField
+        label="Keep them out for good"
+        hint="Whatever names them later is left out too. Without it, a new act of the person begins a new profile."
+        checked={isForGood}
+        onChange={setForGood}
+      />
+      <CheckField label="I know that nobody can take this back" checked={isSure} onChange={setSure} />
+      {isOther ? (
+        <Message tone="warn">
+          <span>This profile changed since it was shown here. Look at what would go now.</span>
+          <div>
+            <Button
+              isSmall
+              onClick={() => {
+                erasing.reset();
+                setSure(false);
+                setLooked(looked + 1);
+              }}
+            >
+              Look again
+            </Button>
+          </div>
+        </Message>
+      ) : (
+        <Failure error={erasing.error} />
+      )}
+    </Dialog>
+  );
+}
+
+const Goes = ({ preview: { identifiers, events, partial } }: { readonly preview: Preview }): JSX.Element => (
+  <div class="stack-small">
+    <p>From the answer on nothing shows the person. This goes:</p>
+    <Facts
+      facts={[
+        ...Object.entries(identifiers).map(([namespace, many]) => [namespace, count(many, "identifier")] as const),
+        ["Events", `${events.toLocaleString("en")}${partial === true ? " or more" : ""}`],
+      ]}
+    />
+    <p class="soft small">Their traits, links and memberships go too. Records of changes keep no value of theirs.</p>
+  </div>
+);

@@ -1,0 +1,110 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { usePages } from "../../../api/hooks.js";
+import { href } from "../../../state/router.js";
+import { useMay } from "../../../state/session.js";
+import { Badge, Button, Card, Empty, Id, Json, LinkButton, PagedTable, Time } from "../../../ui/kit.js";
+import { STATUS_TONES } from "../event.js";
+import { ChangesTable } from "../parts/changes-table.js";
+import { keyOf, type Change, type Event, type Identifier } from "../parts/records.js";
+import { Name, Value } from "../parts/text.js";
+import { hrefOfUndo } from "../undo/request.js";
+
+const EVENTS_A_PAGE = 20;
+
+/** What the person did, the latest first. */
+export function Timeline({ of }: { readonly of: string }): JSX.Element {
+  const pages = usePages<Event>(`/v1/profiles/${of}/events?limit=${EVENTS_A_PAGE}`, "events");
+  const [opened, setOpened] = useState<string | null>(null);
+  return (
+    <Card isFlush>
+      <PagedTable
+        label="Timeline"
+        pages={pages}
+        keyOf={({ event_id: id }) => id}
+        isSelected={({ event_id: id }) => id === opened}
+        empty={
+          <Empty icon="live" title="No events" action={<LinkButton href="#/live">See what comes in</LinkButton>}>
+            Identifiers were linked, and no event was folded into this profile so far.
+          </Empty>
+        }
+        columns={[
+          {
+            name: "When",
+            show: ({ timestamp, received_at: received }) => <Time at={timestamp ?? received} />,
+          },
+          {
+            name: "Schema",
+            fit: "wide",
+            show: (event) => (
+              <span class="stack-tight">
+                <Value text={event.schema_id} />
+                {opened === event.event_id && <Json value={event.payload} label="the payload" />}
+              </span>
+            ),
+          },
+          { name: "State", show: ({ status }) => <Badge tone={STATUS_TONES[status]}>{status}</Badge> },
+          {
+            name: "Event",
+            show: ({ event_id: id }) => <Id id={id} href={href("/events/:id", { id })} what="the event id" />,
+          },
+          {
+            name: "Actions",
+            isNameless: true,
+            fit: "end",
+            show: ({ event_id: id }) => (
+              <Button isSmall expanded={opened === id} onClick={() => setOpened(opened === id ? null : id)}>
+                Payload
+              </Button>
+            ),
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+export function Identifiers({ of }: { readonly of: string }): JSX.Element {
+  const pages = usePages<Identifier>(`/v1/profiles/${of}/identifiers?limit=100`, "identifiers");
+  const mayUndo = useMay("admin");
+  return (
+    <Card note="The oldest first" isFlush>
+      <PagedTable
+        label="Identifiers"
+        pages={pages}
+        keyOf={keyOf}
+        empty={<Empty icon="person" title="No identifiers" />}
+        columns={[
+          { name: "Identifier", fit: "wide", show: (one) => <Name of={one} isCopied /> },
+          ...(mayUndo
+            ? [
+                {
+                  name: "Actions",
+                  isNameless: true,
+                  fit: "end" as const,
+                  show: ({ namespace, value }: Identifier) => (
+                    <LinkButton
+                      isSmall
+                      href={hrefOfUndo({ kind: "identifier", identifier: { namespace, value } })}
+                      label={`Unlink this ${namespace}`}
+                    >
+                      Unlink…
+                    </LinkButton>
+                  ),
+                },
+              ]
+            : []),
+        ]}
+      />
+    </Card>
+  );
+}
+
+export const History = ({ of }: { readonly of: string }): JSX.Element => (
+  <Card isFlush>
+    <ChangesTable
+      pages={usePages<Change>(`/v1/profiles/${of}/history`, "changes")}
+      empty={<Empty icon="changes" title="Nothing changed yet" />}
+    />
+  </Card>
+);

@@ -1,0 +1,215 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { usePages } from "../../api/hooks.js";
+import type { PageProps } from "../../state/pages.js";
+import { go, href } from "../../state/router.js";
+import {
+  Badge,
+  Bones,
+  Button,
+  Card,
+  count,
+  Empty,
+  Failure,
+  LinkButton,
+  Num,
+  PagedTable,
+  PageFrame,
+  Table,
+  TextField,
+  Time,
+} from "../../ui/kit.js";
+import { find, VALUE_MAX, type Found } from "./find.js";
+import { useNamespaces } from "./parts/choose.js";
+import { OutcomeBadge, ProfileLink } from "./parts/evidence.js";
+import type { Identifier, Profile } from "./parts/records.js";
+import { brief, Name, visible } from "./parts/text.js";
+
+export function Page({ query }: PageProps): JSX.Element {
+  const asked = query.get("q") ?? "";
+  const [text, setText] = useState(asked);
+  useEffect(() => setText(asked), [asked]);
+  const isTooLong = Array.from(text).length > VALUE_MAX;
+  return (
+    <PageFrame
+      title="Search"
+      intro="One person by anything that is known of them: an e-mail address, a login, a cookie, a phone number. Or by the id of a profile, an event or a change."
+    >
+      <form
+        class="finder"
+        role="search"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!isTooLong) go(href("/search", {}, { q: text.trim() }));
+        }}
+      >
+        <TextField
+          label="Value or id"
+          type="search"
+          value={text}
+          onInput={setText}
+          placeholder="ada@example.com"
+          wrong={isTooLong ? `No identifier is longer than ${VALUE_MAX.toLocaleString("en")} characters.` : null}
+        />
+        <Button kind="primary" icon="search" type="submit" disabled={isTooLong}>
+          Search
+        </Button>
+      </form>
+      {asked === "" ? <Oldest /> : <Result key={asked} of={asked} />}
+    </PageFrame>
+  );
+}
+
+type State = { readonly found: Found } | { readonly error: unknown } | null;
+
+function Result({ of }: { readonly of: string }): JSX.Element {
+  const { names, error } = useNamespaces();
+  const [state, setState] = useState<State>(null);
+  const [tries, setTries] = useState(0);
+  useEffect(() => {
+    if (names === null) return undefined;
+    const abort = new AbortController();
+    setState(null);
+    find(of, names, abort.signal).then(
+      (found) => abort.signal.aborted || setState({ found }),
+      (failed: unknown) => abort.signal.aborted || setState({ error: failed }),
+    );
+    return () => abort.abort();
+    // The names are made anew with each drawing.
+  }, [of, names === null, tries]);
+  if (error !== null) return <Failure error={error} />;
+  if (state === null)
+    return (
+      <Card>
+        <Bones lines={3} />
+      </Card>
+    );
+  if ("error" in state) return <Failure error={state.error} onRetry={() => setTries(tries + 1)} />;
+  const { profiles, event, change } = state.found;
+  if (profiles.length === 0 && event === null && change === null)
+    return (
+      <Card>
+        <Empty
+          icon="search"
+          title="Nobody is known by this"
+          action={<LinkButton href="#/live">See what comes in</LinkButton>}
+        >
+          <bdi class="break">{brief(of)}</bdi> was looked up in all {names?.length ?? 0} namespaces, exactly as it
+          stands. Look for a letter too many, or for the spelling that the sender uses.
+        </Empty>
+      </Card>
+    );
+  return (
+    <>
+      {profiles.length > 0 && (
+        <Card title={`${count(profiles.length, "profile")} found`} isFlush>
+          <People rows={profiles} />
+        </Card>
+      )}
+      {event !== null && (
+        <Card
+          title="An event"
+          actions={<LinkButton href={href("/events/:id", { id: event.event_id })}>Open the event</LinkButton>}
+        >
+          <p class="row">
+            <Badge tone="info">{event.status}</Badge> {visible(event.schema_id)}, <Time at={event.received_at} />
+          </p>
+        </Card>
+      )}
+      {change !== null && (
+        <Card
+          title="A change"
+          actions={<LinkButton href={href("/changes/:id", { id: change.change_id })}>Open the change</LinkButton>}
+        >
+          <p class="row">
+            <OutcomeBadge outcome={change.outcome} /> <Time at={change.at} />
+          </p>
+        </Card>
+      )}
+    </>
+  );
+}
+
+interface Row {
+  readonly profile: Profile;
+  readonly matched: readonly Identifier[];
+}
+const NAMED_MAX = 3;
+
+const columns = (matching: boolean) => [
+  { name: "Profile", show: ({ profile }: Row) => <ProfileLink id={profile.profile_id} /> },
+  {
+    name: matching ? "Found by" : "Known by",
+    fit: "wide" as const,
+    show: ({ profile, matched }: Row) => <KnownBy of={matched.length > 0 ? matched : profile.identifiers} />,
+  },
+  {
+    name: "Identifiers",
+    fit: "end" as const,
+    show: ({ profile: { identifiers, partial } }: Row) => (
+      <>
+        <Num value={identifiers.length} />
+        {partial === true && "+"}
+      </>
+    ),
+  },
+  { name: "Events", fit: "end" as const, show: ({ profile }: Row) => <Num value={profile.event_count} /> },
+  {
+    name: "Last seen",
+    show: ({ profile: { last_seen: at } }: Row) => (at === null ? <span class="soft">never</span> : <Time at={at} />),
+  },
+  {
+    name: "Actions",
+    isNameless: true,
+    fit: "end" as const,
+    show: ({ profile: { profile_id: id }, matched: [by] }: Row) => (
+      <LinkButton isSmall href={href("/profiles/:id", { id }, { ...by })} label={`Open the profile ${id}`}>
+        Open
+      </LinkButton>
+    ),
+  },
+];
+
+const People = ({ rows }: { readonly rows: readonly Row[] }): JSX.Element => (
+  <Table label="Profiles" rows={rows} keyOf={({ profile }) => profile.profile_id} columns={columns(true)} />
+);
+
+const KnownBy = ({ of }: { readonly of: readonly Identifier[] }): JSX.Element => (
+  <span class="stack-tight">
+    {of.slice(0, NAMED_MAX).map((one) => (
+      <Name key={`${one.namespace} ${one.value}`} of={one} />
+    ))}
+    {of.length > NAMED_MAX && <span class="soft small">and {count(of.length - NAMED_MAX, "more", "more")}</span>}
+  </span>
+);
+
+const SHOWN_FIRST = 10;
+
+/** Somebody to begin with. */
+function Oldest(): JSX.Element {
+  const pages = usePages<Profile>(`/v1/profiles?limit=${SHOWN_FIRST}`, "profiles");
+  return (
+    <Card title="Profiles" note="Of everybody, the oldest first" isFlush>
+      <PagedTable
+        label="Profiles"
+        pages={{ ...pages, items: pages.items?.map((profile) => ({ profile, matched: [] })) ?? null }}
+        keyOf={({ profile }: Row) => profile.profile_id}
+        columns={columns(false)}
+        empty={
+          <Empty
+            icon="person"
+            title="Nobody is known yet"
+            action={
+              <LinkButton kind="primary" href="#/start">
+                Set up a sender
+              </LinkButton>
+            }
+          >
+            A profile begins with the first event of a dataset with unified profiles, or with the first identify call.
+          </Empty>
+        }
+      />
+    </Card>
+  );
+}

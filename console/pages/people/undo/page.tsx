@@ -1,0 +1,195 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { ApiError } from "../../../api/http.js";
+import type { PageProps } from "../../../state/pages.js";
+import { Bones, Button, Card, Confirm, count, Failure, LinkButton, Message, PageFrame } from "../../../ui/kit.js";
+import { ChangeLink, RULES } from "../parts/evidence.js";
+import type { Link } from "../parts/records.js";
+import { Pair } from "../parts/text.js";
+import { Ask } from "./ask.js";
+import { Done } from "./done.js";
+import { Held, Still } from "./held.js";
+import { Pictures } from "./pictures.js";
+import { isSamePreview, readRequest, send, type Preview, type UndoRequest, type Undone } from "./request.js";
+
+export function Page({ query }: PageProps): JSX.Element {
+  const request = readRequest(query);
+  return (
+    <PageFrame
+      title="Undo"
+      intro="Take back a merge that should not be. Nothing is written before you have seen what would become of whom."
+    >
+      <Ask key={`ask ${query.toString()}`} query={query} />
+      {request !== null && <Undoing key={query.toString()} request={request} />}
+    </PageFrame>
+  );
+}
+
+type State =
+  | { readonly at: "looking" }
+  | { readonly at: "failed"; readonly error: unknown }
+  | { readonly at: "seen"; readonly preview: Preview; readonly isNew: boolean }
+  /** Somebody else was first. */
+  | { readonly at: "late" }
+  | { readonly at: "done"; readonly preview: Preview; readonly undone: Undone };
+
+const VERBS = { change: "Revert", identifier: "Unlink", pair: "Unlink" } as const;
+const verbOf = (request: UndoRequest): string =>
+  request.kind === "pair" && request.isForbidden ? "Unlink and forbid" : VERBS[request.kind];
+
+function Undoing({ request }: { readonly request: UndoRequest }): JSX.Element {
+  const [state, setState] = useState<State>({ at: "looking" });
+  const [isAsking, setAsking] = useState(false);
+  const look = async (): Promise<void> => {
+    setState({ at: "looking" });
+    setState(
+      await send(request, true).then(
+        (preview): State => ({ at: "seen", preview, isNew: false }),
+        (error: unknown): State => ({ at: "failed", error }),
+      ),
+    );
+  };
+  // The key of this component stands for the request.
+  useEffect(() => void look(), []);
+  const act = async (seen: Preview): Promise<void> => {
+    const now = await send(request, true);
+    if (!isSamePreview(seen, now))
+      return setState(now.outcome === "unchanged" ? { at: "late" } : { at: "seen", preview: now, isNew: true });
+    const undone = await send(request, false);
+    setState(undone.outcome === "unchanged" ? { at: "late" } : { at: "done", preview: now, undone });
+  };
+  switch (state.at) {
+    case "looking":
+      return (
+        <Card title="Preview">
+          <Bones lines={10} />
+        </Card>
+      );
+    case "failed":
+      return <Refused request={request} error={state.error} onRetry={() => void look()} />;
+    case "late":
+      return (
+        <Card title="This was undone already" isResult>
+          <p>In another tab, or by somebody else. Nothing was changed now.</p>
+          <p>
+            <a href="#/changes">The changes</a> say who did it, and when.
+          </p>
+        </Card>
+      );
+    case "done":
+      return <Done request={request} preview={state.preview} undone={state.undone} />;
+    case "seen":
+      break;
+  }
+  const { preview, isNew } = state;
+  if (preview.outcome === "unchanged") return <Nothing request={request} preview={preview} />;
+  return (
+    <>
+      {isNew && (
+        <Message tone="warn">
+          Something changed since the preview was made, so nothing was done. This is what would happen now.
+        </Message>
+      )}
+      <Card
+        title="Preview: nothing is written yet"
+        isResult
+        note={request.kind === "change" ? <ChangeLink id={request.id} /> : undefined}
+        foot={
+          <>
+            <Button kind="primary" icon="undo" onClick={() => setAsking(true)}>
+              {verbOf(request)}…
+            </Button>
+            <LinkButton href="#/undo">Leave it</LinkButton>
+          </>
+        }
+      >
+        <div class="stack">
+          <Pictures request={request} preview={preview} />
+          <Still path={preview.still_joined_by ?? null} />
+          <Stays preview={preview} />
+        </div>
+      </Card>
+      {isAsking && (
+        <Confirm
+          title={`${verbOf(request)}?`}
+          verb={verbOf(request)}
+          onClose={() => setAsking(false)}
+          act={() => act(preview)}
+        >
+          <p>
+            {count(preview.before.length, "profile")} now, {count(preview.after.length, "profile")} afterwards. Each
+            part has its former id, traits and counts again.{" "}
+            {request.kind === "pair" && request.isForbidden
+              ? "To let the two join again, allow the pair."
+              : "You can take this back by reverting the change that it makes."}
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** Links that would not come back. */
+function Stays({ preview: { dropped = [] } }: { readonly preview: Preview }): JSX.Element | null {
+  if (dropped.length === 0) return null;
+  return (
+    <Message tone="warn">
+      <strong>{count(dropped.length, "link")} would not come back</strong>
+      <ul>
+        {dropped.map((one, i) => (
+          <li key={i}>
+            {"from" in one && <Pair from={one.from} to={one.to} />}
+            {RULES[one.rule]}
+          </li>
+        ))}
+      </ul>
+    </Message>
+  );
+}
+
+function Refused({
+  request,
+  error,
+  onRetry,
+}: {
+  readonly request: UndoRequest;
+  readonly error: unknown;
+  readonly onRetry: () => void;
+}): JSX.Element {
+  const path =
+    error instanceof ApiError
+      ? (error.problem as { readonly still_joined_by?: readonly Link[] }).still_joined_by
+      : undefined;
+  return (
+    <>
+      <Card title="There is no preview" isResult>
+        <Failure error={error} onRetry={onRetry} />
+      </Card>
+      {request.kind === "pair" && path !== undefined && <Held from={request.from} to={request.to} path={path} />}
+    </>
+  );
+}
+
+function Nothing({ request, preview }: { readonly request: UndoRequest; readonly preview: Preview }): JSX.Element {
+  const path = preview.still_joined_by ?? [];
+  if (request.kind === "pair" && path.length > 0) return <Held from={request.from} to={request.to} path={path} />;
+  return (
+    <Card title="There is nothing to take back" isResult>
+      <div class="stack">
+        <p>
+          {request.kind === "change"
+            ? "This change was taken back already, or what it linked is no longer linked by it."
+            : request.kind === "identifier"
+              ? "This identifier stands alone already."
+              : request.isForbidden
+                ? "The two are a forbidden pair already."
+                : "No link connects just these two."}
+        </p>
+        <Stays preview={preview} />
+        <div class="row">
+          <LinkButton href="#/changes">To the changes</LinkButton>
+        </div>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,161 @@
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { count, shorten } from "../../../ui/kit.js";
+import { Picture } from "../graph/picture.js";
+import { readGraph } from "../graph/read.js";
+import { draw, DRAWN_MAX, groupsOf, HUES, type Drawn, type Graph, type GraphLink } from "../graph/shape.js";
+import { ProfileLink } from "../parts/evidence.js";
+import { isSame, keyOf, type Identifier } from "../parts/records.js";
+import { Name } from "../parts/text.js";
+import type { Preview, Ref, UndoRequest } from "./request.js";
+
+export const NAMED_MAX = 4;
+/** Lines beyond this are a ball of wool, however few the nodes. */
+const LINKS_MAX = 2_000;
+
+interface Sides {
+  readonly before: Drawn;
+  readonly after: Drawn;
+  /** Who is in which profile afterwards; null where only the sizes are known. */
+  readonly members: ReadonlyMap<string, readonly Identifier[]> | null;
+}
+
+/** The profiles before and after, as pictures and as a list. */
+export function Pictures({
+  request,
+  preview,
+}: {
+  readonly request: UndoRequest;
+  readonly preview: Preview;
+}): JSX.Element {
+  const graph = useGraphs(preview.before);
+  const sides = useMemo(
+    () =>
+      graph === null ? null : ((graph === "large" ? null : sidesOf(request, preview, graph)) ?? onlySizes(preview)),
+    [request, preview, graph],
+  );
+  return (
+    <div class="columns">
+      <figure class="undo-side" aria-labelledby="undo-before">
+        <figcaption id="undo-before">
+          <h2>Now</h2> <span class="soft small">{count(preview.before.length, "profile")}</span>
+        </figcaption>
+        {sides === null ? <div class="graph-place" /> : <Picture drawn={sides.before} label="Now" isLow />}
+        <Refs refs={preview.before} known={null} members={null} />
+      </figure>
+      <figure class="undo-side" aria-labelledby="undo-after">
+        <figcaption id="undo-after">
+          <h2>Afterwards</h2> <span class="soft small">{count(preview.after.length, "profile")}</span>
+        </figcaption>
+        {sides === null ? <div class="graph-place" /> : <Picture drawn={sides.after} label="Afterwards" isLow />}
+        <Refs refs={preview.after} known={preview.before} members={sides?.members ?? null} />
+      </figure>
+    </div>
+  );
+}
+
+/** Profiles, each with its first identifiers. */
+export function Refs({
+  refs,
+  known,
+  members,
+}: {
+  readonly refs: readonly Ref[];
+  readonly known: readonly Ref[] | null;
+  readonly members: Sides["members"];
+}): JSX.Element {
+  const isKnown = (id: string): boolean => known?.some((one) => one.profile_id === id) ?? true;
+  return (
+    <ul class="undo-refs">
+      {refs.map(({ profile_id: id, size }) => {
+        const names = members?.get(id) ?? [];
+        return (
+          <li key={id}>
+            <span class="row">
+              {/* One that is not there yet has no page. */}
+              {isKnown(id) ? <ProfileLink id={id} /> : <span class="mono">{shorten(id)}</span>}
+              <span class="soft small">{count(size, "identifier")}</span>
+            </span>
+            <span class="stack-tight">
+              {names.slice(0, NAMED_MAX).map((one) => (
+                <Name key={keyOf(one)} of={one} />
+              ))}
+              {names.length > 0 && size > NAMED_MAX && (
+                <span class="soft small">and {count(size - NAMED_MAX, "more", "more")}</span>
+              )}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** All that the undo touches; `large` where it would be no picture. */
+function useGraphs(refs: readonly Ref[]): Graph | "large" | null {
+  const [graph, setGraph] = useState<Graph | "large" | null>(null);
+  useEffect(() => {
+    const abort = new AbortController();
+    setGraph(null);
+    const size = refs.reduce((all, one) => all + one.size, 0);
+    if (size > DRAWN_MAX) return setGraph("large");
+    Promise.all(refs.map(({ profile_id: id }) => readGraph(id, abort.signal))).then(
+      (all) => setGraph({ nodes: all.flatMap(({ nodes }) => nodes), links: all.flatMap(({ links }) => links) }),
+      // The sizes are known without it.
+      () => abort.signal.aborted || setGraph("large"),
+    );
+    return () => abort.abort();
+  }, [refs]);
+  return graph;
+}
+
+/** Worked out here, and shown only if it comes to the profiles that the service announced: links may also come back. */
+function sidesOf(request: UndoRequest, preview: Preview, graph: Graph): Sides | null {
+  const gone = new Set(graph.links.filter(goneBy(request, graph)));
+  const rest = graph.links.filter((link) => !gone.has(link));
+  const members = new Map<string, Identifier[]>();
+  const groups = groupsOf(graph.nodes, rest);
+  for (const node of graph.nodes) {
+    const id = groups.get(node.uid)!;
+    members.set(id, [...(members.get(id) ?? []), node]);
+  }
+  const isAnnounced =
+    members.size === preview.after.length &&
+    preview.after.every(({ profile_id: id, size }) => members.get(id)?.length === size);
+  if (!isAnnounced) return null;
+  if (graph.links.length > LINKS_MAX) return null;
+  return { before: draw(graph, gone), after: draw({ nodes: graph.nodes, links: rest }), members };
+}
+
+function goneBy(request: UndoRequest, { nodes }: Graph): (link: GraphLink) => boolean {
+  const uidOf = (one: Identifier): string | undefined => nodes.find((node) => isSame(node, one))?.uid;
+  if (request.kind === "change") return ({ change_id: id }) => id === request.id;
+  if (request.kind === "identifier") {
+    const uid = uidOf(request.identifier);
+    return ({ from, to }) => from === uid || to === uid;
+  }
+  const [one, other] = [uidOf(request.from), uidOf(request.to)];
+  return ({ from, to }) => (from === one && to === other) || (from === other && to === one);
+}
+
+const pointName = (id: string): string => `profile ${shorten(id)}`;
+
+/** Each profile as one point. */
+const pointsOf = (refs: readonly Ref[], hues: ReadonlyMap<string, number>): Drawn => ({
+  nodes: refs.map(({ profile_id: id, size }) => ({
+    id,
+    namespace: pointName(id),
+    node: null,
+    count: size,
+    isSought: false,
+  })),
+  links: [],
+  isCollapsed: true,
+  hues,
+});
+
+function onlySizes({ before, after }: Preview): Sides {
+  const ids = new Set([...before, ...after].map(({ profile_id: id }) => pointName(id)));
+  const hues = new Map([...ids].map((name, i) => [name, i % HUES]));
+  return { before: pointsOf(before, hues), after: pointsOf(after, hues), members: null };
+}

@@ -1,0 +1,126 @@
+import type { JSX } from "preact";
+import { useAction, useQuery } from "../../api/hooks.js";
+import { api } from "../../api/http.js";
+import type { IdentitySettings, Namespace } from "../../api/records.js";
+import { useMay } from "../../state/session.js";
+import { Badge, Button, Failure } from "../../ui/kit.js";
+
+export interface ApartState {
+  readonly isDone: boolean;
+  readonly loginLimit: number | null | undefined;
+  readonly sharedLimit: number | null | undefined;
+  /** The shared identifier limit counts nothing else than values of namespaces that have a limit. */
+  readonly hasLimits: boolean;
+  readonly settings: IdentitySettings | null;
+  readonly reload: () => void;
+  readonly error: unknown;
+}
+
+/** How the two settings that keep different people apart stand. */
+export function useApart(): ApartState {
+  const user = useQuery<Namespace>("/v1/namespaces/user_id");
+  const all = useQuery<{ readonly namespaces: readonly Namespace[] }>("/v1/namespaces?limit=100");
+  const settings = useQuery<IdentitySettings>("/v1/identity/settings");
+  const [loginLimit, sharedLimit] = [user.data?.limit, settings.data?.shared_identifier_limit];
+  return {
+    // What is set for user_id is a limit before the list is read again.
+    hasLimits: typeof loginLimit === "number" || (all.data?.namespaces ?? []).some(({ limit }) => limit !== null),
+    isDone: typeof loginLimit === "number" && typeof sharedLimit === "number",
+    loginLimit,
+    sharedLimit,
+    settings: settings.data,
+    reload: () => {
+      user.reload();
+      all.reload();
+      settings.reload();
+    },
+    error: user.error ?? all.error ?? settings.error,
+  };
+}
+
+const SHARED_LIMIT = 5;
+
+export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
+  const mayEdit = useMay("admin");
+  const { loginLimit, sharedLimit, hasLimits, settings, reload } = apart;
+  const limiting = useAction(async () => {
+    await api("PUT", "/v1/namespaces/user_id", { limit: 1 });
+    reload();
+  });
+  const sharing = useAction(async () => {
+    await api("PUT", "/v1/identity/settings", { ...settings, shared_identifier_limit: SHARED_LIMIT });
+    reload();
+  });
+  return (
+    <div class="stack">
+      <Failure error={apart.error ?? limiting.error ?? sharing.error} />
+      <Choice
+        title="One login per profile"
+        text="A profile never gets a second user_id, even if two people share a device."
+        state={loginLimit}
+        shown={(limit) => `at most ${limit}`}
+        mayEdit={mayEdit}
+        isBusy={limiting.isBusy}
+        onTurnOn={() => void limiting.run()}
+        more="#/namespaces"
+      />
+      <Choice
+        title="A shared device is not a person"
+        text={`An identifier that is seen with more than ${sharedLimit ?? SHARED_LIMIT} logins, such as the device of a kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit count as logins.`}
+        state={sharedLimit}
+        shown={(limit) => `more than ${limit} logins`}
+        idle={hasLimits ? null : "no effect yet: no namespace has a limit"}
+        mayEdit={mayEdit}
+        isBusy={sharing.isBusy}
+        onTurnOn={() => void sharing.run()}
+        more="#/settings"
+      />
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  readonly title: string;
+  readonly text: string;
+  readonly state: number | null | undefined;
+  readonly shown: (limit: number) => string;
+  /** Why it does nothing although it is on. */
+  readonly idle?: string | null;
+  readonly mayEdit: boolean;
+  readonly isBusy: boolean;
+  readonly onTurnOn: () => void;
+  readonly more: string;
+}
+
+const Choice = ({
+  title,
+  text,
+  state,
+  shown,
+  idle = null,
+  mayEdit,
+  isBusy,
+  onTurnOn,
+  more,
+}: ChoiceProps): JSX.Element => (
+  <div class="row-between setting">
+    <div class="grow">
+      <strong>{title}</strong>
+      <p class="soft small">{text}</p>
+    </div>
+    {typeof state === "number" ? (
+      <span class="row">
+        {idle === null ? <Badge tone="good">on: {shown(state)}</Badge> : <Badge tone="warn">{idle}</Badge>}
+        <a href={more} class="small">
+          Change
+        </a>
+      </span>
+    ) : mayEdit ? (
+      <Button isBusy={isBusy} disabled={state === undefined} onClick={onTurnOn} label={`Turn on: ${title}`}>
+        Turn on
+      </Button>
+    ) : (
+      <Badge tone="warn">off</Badge>
+    )}
+  </div>
+);

@@ -1,0 +1,268 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useAction, usePages } from "../../api/hooks.js";
+import { api } from "../../api/http.js";
+import type { Key, NewKey } from "../../api/records.js";
+import type { Role } from "../../api/types.js";
+import { useMe } from "../../state/session.js";
+import {
+  AreaField,
+  Badge,
+  Button,
+  Card,
+  Code,
+  Confirm,
+  Dialog,
+  Empty,
+  Failure,
+  Form,
+  Id,
+  Message,
+  notify,
+  PagedTable,
+  PageFrame,
+  SelectField,
+  showNumber,
+  TextField,
+  Time,
+  wrongOf,
+} from "../../ui/kit.js";
+
+const ROLES = [
+  ["viewer", "viewer: reads"],
+  ["editor", "editor: sends, identifies, builds audiences"],
+  ["admin", "admin: schemas, settings, undo, erase"],
+  ["owner", "owner: all of it, and keys"],
+] as const;
+const SENDS = [
+  ["", "no: it may do all that its role may"],
+  ["collect", "only events: for a web page or an app"],
+  ["all", "events, identify and alias: for a back end"],
+] as const;
+
+export function Page(): JSX.Element {
+  const keys = usePages<Key>("/v1/keys", "keys");
+  const [isMaking, setMaking] = useState(false);
+  const [made, setMade] = useState<NewKey | null>(null);
+  const [revoked, setRevoked] = useState<Key | null>(null);
+  const [rotated, setRotated] = useState<Key | null>(null);
+  const me = useMe().key.key_id;
+  return (
+    <PageFrame
+      title="Keys"
+      intro="Who may use this workspace, and for what. A key's secret is shown once, when it is made."
+      actions={
+        <Button kind="primary" icon="add" onClick={() => setMaking(true)}>
+          New key
+        </Button>
+      }
+    >
+      <Card isFlush>
+        <PagedTable
+          label="Keys"
+          pages={keys}
+          keyOf={(key) => key.key_id}
+          empty={<Empty icon="key" title="There are no keys" />}
+          columns={[
+            {
+              name: "Name",
+              fit: "wide",
+              show: (key) => (
+                <span class="row">
+                  {key.name ?? <span class="soft">without a name</span>}
+                  {key.key_id === me && <Badge tone="accent">yours</Badge>}
+                </span>
+              ),
+            },
+            { name: "Id", show: (key) => <Id id={key.key_id} what="the key id" /> },
+            {
+              name: "May",
+              show: (key) =>
+                key.send === null ? (
+                  <Badge tone={key.role === "owner" ? "violet" : "neutral"}>{key.role}</Badge>
+                ) : (
+                  <Badge tone="info">{key.send === "collect" ? "send events" : "send all"}</Badge>
+                ),
+            },
+            {
+              name: "Limits",
+              show: (key) => (
+                <span class="small soft">
+                  {[
+                    key.origins === null ? null : key.origins.join(", "),
+                    key.per_minute === null ? null : `${showNumber(key.per_minute)} a minute`,
+                  ]
+                    .filter((one) => one !== null)
+                    .join("; ") || "none"}
+                </span>
+              ),
+            },
+            { name: "Made", show: (key) => <Time at={key.created_at} /> },
+            { name: "Ends", show: (key) => <Ends of={key} /> },
+            {
+              name: "Actions",
+              isNameless: true,
+              fit: "end",
+              show: (key) => (
+                <span class="row">
+                  {key.rotated_to === null && (
+                    <Button isSmall onClick={() => setRotated(key)}>
+                      Rotate
+                    </Button>
+                  )}
+                  <Button isSmall onClick={() => setRevoked(key)}>
+                    Revoke
+                  </Button>
+                </span>
+              ),
+            },
+          ]}
+        />
+      </Card>
+      {isMaking && (
+        <NewKeyDialog
+          onClose={() => setMaking(false)}
+          onMade={(key) => {
+            setMaking(false);
+            setMade(key);
+            keys.reload();
+          }}
+        />
+      )}
+      {made !== null && <Made made={made} onClose={() => setMade(null)} />}
+      {revoked !== null && (
+        <Confirm
+          title={`Revoke ${nameOf(revoked)}?`}
+          verb="Revoke the key"
+          isDanger
+          onClose={() => setRevoked(null)}
+          act={async () => {
+            await api("DELETE", `/v1/keys/${revoked.key_id}`);
+            notify(`${nameOf(revoked)} is revoked.`);
+            keys.reload();
+          }}
+        >
+          <p>
+            Whoever sends or reads with it is refused from now on, and what a sender keeps trying to send is lost when
+            it gives up. {revoked.key_id === me && <strong>This is the key that you are logged in with.</strong>}
+          </p>
+        </Confirm>
+      )}
+      {rotated !== null && (
+        <Confirm
+          title={`Rotate ${nameOf(rotated)}?`}
+          verb="Make the new key"
+          onClose={() => setRotated(null)}
+          act={async () => {
+            setMade(await api<NewKey>("POST", `/v1/keys/${rotated.key_id}/rotate`, {}));
+            keys.reload();
+          }}
+        >
+          <p>
+            A new key takes its place with the same rights. The old one goes on for a day, so that senders can change
+            over. {rotated.key_id === me && <strong>It is yours: log in with the new one.</strong>}
+          </p>
+        </Confirm>
+      )}
+    </PageFrame>
+  );
+}
+
+const nameOf = ({ name, key_id: id }: Key): string => name ?? id;
+
+function Ends({ of: { rotated_to: to, expires_at: at } }: { readonly of: Key }): JSX.Element {
+  if (at === null) return <span class="soft">never</span>;
+  return (
+    <span class="row">
+      <Time at={at} />
+      {to !== null && <Badge tone="warn">rotated</Badge>}
+    </span>
+  );
+}
+
+/** The secret of a new key. */
+export const Made = ({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }): JSX.Element => (
+  <Dialog
+    title={`The key ${made.name ?? ""}`}
+    onClose={onClose}
+    foot={
+      <Button kind="primary" onClick={onClose}>
+        I have kept it
+      </Button>
+    }
+  >
+    <Message tone="warn">Copy it now: it is not shown again.</Message>
+    <Code text={made.key} wraps label="the key" />
+  </Dialog>
+);
+
+export function NewKeyDialog({
+  onClose,
+  onMade,
+}: {
+  readonly onClose: () => void;
+  readonly onMade: (key: NewKey) => void;
+}): JSX.Element {
+  const [role, setRole] = useState<Role>("viewer");
+  const [send, setSend] = useState("");
+  const [name, setName] = useState("");
+  const [origins, setOrigins] = useState("");
+  const [perMinute, setPerMinute] = useState("");
+  const making = useAction((body: unknown) => api<NewKey>("POST", "/v1/keys", body));
+  const lines = origins.split(/\s+/).filter((line) => line !== "");
+  const submit = async (): Promise<void> => {
+    const made = await making.run({
+      role: send === "" ? role : "editor",
+      ...(name.trim() !== "" && { name: name.trim() }),
+      ...(send !== "" && { send }),
+      ...(send !== "" && lines.length > 0 && { origins: lines }),
+      ...(send !== "" && perMinute !== "" && { per_minute: Number(perMinute) }),
+    });
+    if (made !== undefined) onMade(made);
+  };
+  return (
+    <Dialog title="New key" onClose={onClose}>
+      <Form onSubmit={() => void submit()}>
+        <TextField
+          label="Name"
+          value={name}
+          onInput={setName}
+          hint="What or who uses it: “shop web page”."
+          wrong={wrongOf(making.error, "name")}
+        />
+        <SelectField label="May it only send?" value={send} options={SENDS} onChange={setSend} />
+        {send === "" ? (
+          <SelectField label="Role" value={role} options={ROLES} onChange={(value) => setRole(value as Role)} />
+        ) : (
+          <>
+            <AreaField
+              label="Origins"
+              rows={2}
+              value={origins}
+              onInput={setOrigins}
+              placeholder="https://shop.example"
+              hint="The pages that may use it, one on each line. Empty: any page."
+              wrong={wrongOf(making.error, "origins")}
+            />
+            <TextField
+              label="Events a minute"
+              type="number"
+              min={1}
+              value={perMinute}
+              onInput={setPerMinute}
+              hint="Empty: any number."
+              wrong={wrongOf(making.error, "per_minute")}
+            />
+          </>
+        )}
+        <Failure error={making.error} />
+        <div class="form-actions">
+          <Button kind="primary" type="submit" isBusy={making.isBusy}>
+            Make the key
+          </Button>
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}

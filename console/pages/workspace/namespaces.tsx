@@ -1,0 +1,195 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useAction, usePages } from "../../api/hooks.js";
+import { api } from "../../api/http.js";
+import type { Namespace } from "../../api/records.js";
+import { useMay } from "../../state/session.js";
+import {
+  AreaField,
+  Badge,
+  Button,
+  Card,
+  Dialog,
+  Empty,
+  Failure,
+  Form,
+  notify,
+  Num,
+  PagedTable,
+  PageFrame,
+  SelectField,
+  TextField,
+  wrongOf,
+} from "../../ui/kit.js";
+
+const KINDS = [
+  ["person", "person: a login, an e-mail address"],
+  ["device", "device: a cookie, a phone"],
+] as const;
+const NORMALIZATIONS = [
+  ["none", "none: exactly as sent"],
+  ["email", "e-mail: lower case, spaces cut"],
+  ["phone", "phone: international form"],
+] as const;
+const BLANK: Namespace = { name: "", kind: "person", normalization: "none", limit: null, priority: 0, blocked: [] };
+
+export function Page(): JSX.Element {
+  const namespaces = usePages<Namespace>("/v1/namespaces?limit=100", "namespaces");
+  const [edited, setEdited] = useState<Namespace | null>(null);
+  const mayEdit = useMay("admin");
+  return (
+    <PageFrame
+      title="Namespaces"
+      intro="The kinds of identifier, and how far each may link. A limit of 1 means that a profile never gets a second value."
+      actions={
+        mayEdit && (
+          <Button kind="primary" icon="add" onClick={() => setEdited(BLANK)}>
+            New namespace
+          </Button>
+        )
+      }
+    >
+      <Card isFlush>
+        <PagedTable
+          label="Namespaces"
+          pages={namespaces}
+          keyOf={({ name }) => name}
+          empty={<Empty icon="namespace" title="There are no namespaces" />}
+          columns={[
+            { name: "Name", show: ({ name }) => <strong class="break">{name}</strong> },
+            { name: "Kind", show: ({ kind }) => <Badge tone={kind === "person" ? "accent" : "info"}>{kind}</Badge> },
+            { name: "Normalization", show: ({ normalization }) => normalization },
+            {
+              name: "Values per profile",
+              fit: "end",
+              show: ({ limit }) => (limit === null ? <span class="soft">any</span> : <Num value={limit} />),
+            },
+            { name: "Priority", fit: "end", show: ({ priority }) => <Num value={priority} /> },
+            {
+              name: "Blocked values",
+              fit: "end",
+              show: ({ blocked }) =>
+                blocked.length === 0 ? <span class="soft">none</span> : <Num value={blocked.length} />,
+            },
+            ...(mayEdit
+              ? [
+                  {
+                    name: "Actions",
+                    isNameless: true,
+                    fit: "end" as const,
+                    show: (one: Namespace) => (
+                      <Button isSmall onClick={() => setEdited(one)}>
+                        Change
+                      </Button>
+                    ),
+                  },
+                ]
+              : []),
+          ]}
+        />
+      </Card>
+      {edited !== null && (
+        <Edit
+          of={edited}
+          onClose={() => setEdited(null)}
+          onDone={(name) => {
+            setEdited(null);
+            notify(`The namespace ${name} is stored. It counts for what comes in from now on.`);
+            namespaces.reload();
+          }}
+        />
+      )}
+    </PageFrame>
+  );
+}
+
+function Edit({
+  of,
+  onClose,
+  onDone,
+}: {
+  readonly of: Namespace;
+  readonly onClose: () => void;
+  readonly onDone: (name: string) => void;
+}): JSX.Element {
+  const isNew = of.name === "";
+  const [name, setName] = useState(of.name);
+  const [kind, setKind] = useState<string>(of.kind);
+  const [normalization, setNormalization] = useState<string>(of.normalization);
+  const [limit, setLimit] = useState(of.limit === null ? "" : String(of.limit));
+  const [priority, setPriority] = useState(String(of.priority));
+  const [blocked, setBlocked] = useState(of.blocked.join("\n"));
+  const storing = useAction((body: unknown) =>
+    api("PUT", `/v1/namespaces/${encodeURIComponent(name.trim())}`, body).then(() => true),
+  );
+  const submit = async (): Promise<void> => {
+    const done = await storing.run({
+      kind,
+      normalization,
+      limit: limit === "" ? null : Number(limit),
+      // What is not given stays, and a new namespace has a priority of its kind.
+      ...(isNew && priority === "0" ? {} : { priority: Number(priority) }),
+      blocked: blocked.split("\n").filter((line) => line !== ""),
+    });
+    if (done === true) onDone(name.trim());
+  };
+  return (
+    <Dialog title={isNew ? "New namespace" : `The namespace ${of.name}`} onClose={onClose}>
+      <Form onSubmit={() => void submit()}>
+        {isNew && (
+          <TextField
+            label="Name"
+            value={name}
+            onInput={setName}
+            placeholder="loyalty_card"
+            wrong={wrongOf(storing.error, "name")}
+          />
+        )}
+        <SelectField label="Kind" value={kind} options={KINDS} onChange={setKind} />
+        <SelectField
+          label="Normalization"
+          value={normalization}
+          options={NORMALIZATIONS}
+          onChange={setNormalization}
+          wrong={wrongOf(storing.error, "normalization")}
+        />
+        <TextField
+          label="Values per profile"
+          type="number"
+          min={1}
+          max={1_000}
+          value={limit}
+          onInput={setLimit}
+          placeholder="any number"
+          hint="1 where one value is one person, such as a login. Empty: any number."
+          wrong={wrongOf(storing.error, "limit")}
+        />
+        <TextField
+          label="Priority"
+          type="number"
+          min={0}
+          max={1_000}
+          value={priority}
+          onInput={setPriority}
+          hint="Where not all of an event's identifiers may link, those of the higher number are kept."
+          wrong={wrongOf(storing.error, "priority")}
+        />
+        <AreaField
+          label="Blocked values"
+          rows={4}
+          value={blocked}
+          onInput={setBlocked}
+          hint="Values that identify nobody, one on each line: “test@example.com”, “unknown”."
+          wrong={wrongOf(storing.error, "blocked")}
+        />
+        <Failure error={storing.error} />
+        <div class="form-actions">
+          <Button kind="primary" type="submit" isBusy={storing.isBusy} disabled={name.trim() === ""}>
+            Store
+          </Button>
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}

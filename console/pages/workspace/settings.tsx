@@ -1,0 +1,194 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { useAction, useQuery, type Query } from "../../api/hooks.js";
+import { api } from "../../api/http.js";
+import type { IdentitySettings, SdkSettings } from "../../api/records.js";
+import { useMay, useMe } from "../../state/session.js";
+import {
+  Button,
+  Card,
+  CheckField,
+  Failure,
+  Facts,
+  Form,
+  Id,
+  Loaded,
+  notify,
+  PageFrame,
+  SelectField,
+  TextField,
+  wrongOf,
+} from "../../ui/kit.js";
+
+const UNPLANNED = [
+  ["accept", "accept it"],
+  ["mark", "accept it, and mark it"],
+  ["quarantine", "quarantine it"],
+] as const;
+const VIOLATIONS = [
+  ["mark", "accept it, and mark it"],
+  ["omit", "accept it, and leave out of the profile what is wrong"],
+  ["quarantine", "quarantine it"],
+] as const;
+
+export function Page(): JSX.Element {
+  const { workspace, url, key } = useMe();
+  const identity = useQuery<IdentitySettings>("/v1/identity/settings");
+  const sdk = useQuery<SdkSettings>("/v1/sdk/settings");
+  return (
+    <PageFrame title="Settings" intro="What this workspace does with what it is sent.">
+      <Card title="Workspace">
+        <Facts
+          facts={[
+            ["Name", workspace.name],
+            ["Id", <Id key="id" id={workspace.workspace_id} what="the workspace id" />],
+            ["Senders reach it at", <code key="url">{url}</code>],
+            [
+              "You are",
+              `${key.role}${key.name === null || key.name === key.role ? "" : `, with the key “${key.name}”`}`,
+            ],
+          ]}
+        />
+      </Card>
+      <div class="columns">
+        <Card title="Identity" note="What keeps different people apart.">
+          <Loaded {...identity} lines={4}>
+            {(settings) => <Identity settings={settings} query={identity} />}
+          </Loaded>
+        </Card>
+        <Card title="Events of SDKs" note="What becomes of events that the tracking plan does not want.">
+          <Loaded {...sdk} lines={7}>
+            {(settings) => <Sdk settings={settings} query={sdk} />}
+          </Loaded>
+        </Card>
+      </div>
+    </PageFrame>
+  );
+}
+
+function Identity({
+  settings,
+  query,
+}: {
+  readonly settings: IdentitySettings;
+  readonly query: Query<IdentitySettings>;
+}): JSX.Element {
+  const mayEdit = useMay("admin");
+  const [limit, setLimit] = useState("");
+  const [adds, setAdds] = useState(false);
+  useEffect(() => {
+    setLimit(settings.shared_identifier_limit === null ? "" : String(settings.shared_identifier_limit));
+    setAdds(settings.sending_keys_add_namespaces);
+  }, [settings]);
+  const storing = useAction(async () => {
+    await api("PUT", "/v1/identity/settings", {
+      shared_identifier_limit: limit === "" ? null : Number(limit),
+      sending_keys_add_namespaces: adds,
+    });
+    notify("The identity settings are stored.");
+    query.reload();
+  });
+  if (!mayEdit)
+    return (
+      <Facts
+        facts={[
+          ["Shared identifier limit", settings.shared_identifier_limit ?? "off"],
+          ["Sending keys add namespaces", settings.sending_keys_add_namespaces ? "yes" : "no"],
+        ]}
+      />
+    );
+  return (
+    <Form onSubmit={() => void storing.run()}>
+      <TextField
+        label="Shared identifier limit"
+        type="number"
+        min={1}
+        value={limit}
+        onInput={setLimit}
+        placeholder="off"
+        hint="An identifier that is seen with more logins than this, such as the device of a kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit count as logins: without one, this does nothing. Empty: off."
+        wrong={wrongOf(storing.error, "shared_identifier_limit")}
+      />
+      <CheckField
+        label="Sending keys may add namespaces"
+        hint="With identify and alias, just by using a new name."
+        checked={adds}
+        onChange={setAdds}
+      />
+      <Failure error={storing.error} />
+      <div class="form-actions">
+        <Button kind="primary" type="submit" isBusy={storing.isBusy}>
+          Store
+        </Button>
+      </div>
+    </Form>
+  );
+}
+
+const SWITCHES = [
+  [
+    "keep_rejects",
+    "Keep refused events among the dead letters",
+    "So that a failing sender can be found, and its events replayed.",
+  ],
+  [
+    "collect_only_adds_traits",
+    "Keys of web pages may add names of traits",
+    "Else only the names that a schema or another key made known are kept.",
+  ],
+  ["phone", "Take the phone number as an identifier", undefined],
+  ["device_id", "Take the device id as an identifier", undefined],
+  ["advertising_id", "Take the advertising id as an identifier", undefined],
+] as const;
+
+function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly query: Query<SdkSettings> }): JSX.Element {
+  const mayEdit = useMay("admin");
+  const [edited, setEdited] = useState(settings);
+  useEffect(() => setEdited(settings), [settings]);
+  const storing = useAction(async () => {
+    await api("PUT", "/v1/sdk/settings", edited);
+    notify("The settings for events of SDKs are stored.");
+    query.reload();
+  });
+  if (!mayEdit)
+    return (
+      <Facts
+        facts={[
+          ["Not in the plan", settings.unplanned],
+          ["Against its schema", settings.violations],
+          ...SWITCHES.map(([name, label]) => [label, settings[name] ? "yes" : "no"] as const),
+        ]}
+      />
+    );
+  return (
+    <Form onSubmit={() => void storing.run()}>
+      <SelectField
+        label="An event that is not in the plan"
+        value={edited.unplanned}
+        options={UNPLANNED}
+        onChange={(unplanned) => setEdited({ ...edited, unplanned: unplanned as SdkSettings["unplanned"] })}
+      />
+      <SelectField
+        label="An event that is not as its schema says"
+        value={edited.violations}
+        options={VIOLATIONS}
+        onChange={(violations) => setEdited({ ...edited, violations: violations as SdkSettings["violations"] })}
+      />
+      {SWITCHES.map(([name, label, hint]) => (
+        <CheckField
+          key={name}
+          label={label}
+          {...(hint !== undefined && { hint })}
+          checked={edited[name]}
+          onChange={(checked) => setEdited({ ...edited, [name]: checked })}
+        />
+      ))}
+      <Failure error={storing.error} />
+      <div class="form-actions">
+        <Button kind="primary" type="submit" isBusy={storing.isBusy}>
+          Store
+        </Button>
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,186 @@
+import type { JSX } from "preact";
+import { useQuery } from "../../api/hooks.js";
+import { href } from "../../state/router.js";
+import {
+  ago,
+  Badge,
+  Card,
+  count,
+  Empty,
+  exactTime,
+  Figure,
+  Id,
+  LinkButton,
+  Loaded,
+  Num,
+  PageFrame,
+  Table,
+  Time,
+} from "../../ui/kit.js";
+import "../../styles/stats.css";
+
+interface Tally {
+  readonly accepted: number;
+  readonly quarantined: number;
+  readonly rejected: number;
+}
+interface Sender extends Tally {
+  readonly key_id: string | null;
+  readonly schema_id: string | null;
+  readonly codes: Readonly<Record<string, number>>;
+  readonly last_accepted_at: string | null;
+  readonly last_rejected_at: string | null;
+}
+interface Stats extends Tally {
+  readonly senders: readonly Sender[];
+  readonly queue: { readonly waiting: number | null; readonly oldest_at: string | null };
+  readonly minutes: readonly (Tally & { readonly at: string })[];
+}
+
+const EVERY_MS = 5_000;
+
+export function Page(): JSX.Element {
+  const stats = useQuery<Stats>("/v1/stats", { every: EVERY_MS });
+  return (
+    <PageFrame
+      title="Statistics"
+      intro="What was sent in the last hour, by key and schema, and how far the folding is behind."
+    >
+      <Loaded {...stats} lines={12}>
+        {(read) => <Shown stats={read} />}
+      </Loaded>
+    </PageFrame>
+  );
+}
+
+function Shown({
+  stats: { accepted, quarantined, rejected, senders, queue, minutes },
+}: {
+  readonly stats: Stats;
+}): JSX.Element {
+  const lastWhole = minutes.at(-2);
+  return (
+    <>
+      <div class="figures">
+        <Figure
+          name="Accepted"
+          value={<Num value={accepted} />}
+          note={lastWhole && `${count(lastWhole.accepted, "event")} in the last minute`}
+        />
+        <Figure name="Quarantined" value={<Num value={quarantined} />} />
+        <Figure name="Refused" value={<Num value={rejected} />} />
+        <Figure
+          name="Waiting in the queue"
+          value={queue.waiting === null ? "unknown" : <Num value={queue.waiting} />}
+          note={
+            queue.oldest_at === null
+              ? "nothing is behind"
+              : `the oldest came ${ago(Date.parse(queue.oldest_at), Date.now())}`
+          }
+        />
+      </div>
+      <Card title="The last hour" note="Events in each minute.">
+        <Chart minutes={minutes} />
+      </Card>
+      <Card title="Senders" isFlush>
+        {senders.length === 0 ? (
+          <Empty
+            icon="stats"
+            title="Nothing was sent in the last hour"
+            action={<LinkButton href="#/start">Set up a sender</LinkButton>}
+          >
+            As soon as something is sent, this shows which key sends what, and what of it is refused and why.
+          </Empty>
+        ) : (
+          <Table
+            label="Senders"
+            rows={senders}
+            keyOf={(row) => `${row.key_id ?? ""} ${row.schema_id ?? ""}`}
+            columns={[
+              {
+                name: "Key",
+                show: (row) =>
+                  row.key_id === null ? <span class="soft">unknown</span> : <Id id={row.key_id} what="the key id" />,
+              },
+              {
+                name: "Schema",
+                fit: "wide",
+                show: (row) =>
+                  row.schema_id === null ? (
+                    <span class="soft">unknown</span>
+                  ) : (
+                    <a href={href("/schemas/:id", { id: row.schema_id })}>{row.schema_id}</a>
+                  ),
+              },
+              { name: "Accepted", fit: "end", show: (row) => <Num value={row.accepted} /> },
+              { name: "Quarantined", fit: "end", show: (row) => <Num value={row.quarantined} /> },
+              { name: "Refused", fit: "end", show: (row) => <Num value={row.rejected} /> },
+              { name: "Why", show: (row) => <Reasons codes={row.codes} /> },
+              {
+                name: "Last accepted",
+                show: (row) =>
+                  row.last_accepted_at === null ? <span class="soft">never</span> : <Time at={row.last_accepted_at} />,
+              },
+            ]}
+          />
+        )}
+      </Card>
+    </>
+  );
+}
+
+function Reasons({ codes }: { readonly codes: Sender["codes"] }): JSX.Element {
+  const all = Object.entries(codes).toSorted((a, b) => b[1] - a[1]);
+  if (all.length === 0) return <span class="soft">nothing</span>;
+  return (
+    <span class="row">
+      {all.map(([code, times]) => (
+        <Badge key={code} tone="bad">
+          {code} <Num value={times} />
+        </Badge>
+      ))}
+    </span>
+  );
+}
+
+const HEIGHT = 120;
+const BAR = 10;
+
+/** A bar for each minute; the same numbers stand in words for who cannot see it. */
+function Chart({ minutes }: { readonly minutes: Stats["minutes"] }): JSX.Element {
+  const most = Math.max(1, ...minutes.map((one) => one.accepted + one.quarantined + one.rejected));
+  const scale = (events: number): number => (events === 0 ? 0 : Math.max(2, (events / most) * HEIGHT));
+  const busy = minutes.filter((one) => one.accepted + one.quarantined + one.rejected > 0);
+  return (
+    <figure class="chart">
+      <svg
+        viewBox={`0 0 ${minutes.length * BAR} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Events in each of the last 60 minutes; at most ${most} in one, none in ${minutes.length - busy.length} of them`}
+      >
+        {minutes.map(({ at, accepted, quarantined, rejected }, n) => {
+          const [good, held, bad] = [scale(accepted), scale(quarantined), scale(rejected)];
+          return (
+            <g key={at}>
+              <title>{`${exactTime(at)}: ${count(accepted, "accepted event")}, ${quarantined} quarantined, ${rejected} refused`}</title>
+              <rect x={n * BAR} y={0} width={BAR} height={HEIGHT} class="chart-ground" />
+              <rect x={n * BAR + 1} y={HEIGHT - good} width={BAR - 2} height={good} class="chart-good" />
+              <rect x={n * BAR + 1} y={HEIGHT - good - held} width={BAR - 2} height={held} class="chart-held" />
+              <rect x={n * BAR + 1} y={HEIGHT - good - held - bad} width={BAR - 2} height={bad} class="chart-bad" />
+            </g>
+          );
+        })}
+      </svg>
+      <figcaption class="row-between soft small">
+        <span>60 minutes ago</span>
+        <span class="row">
+          <span class="chart-key good">accepted</span>
+          <span class="chart-key held">quarantined</span>
+          <span class="chart-key bad">refused</span>
+        </span>
+        <span>now</span>
+      </figcaption>
+    </figure>
+  );
+}

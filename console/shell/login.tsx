@@ -1,0 +1,44 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { useAction } from "../api/hooks.js";
+import { logIn } from "../state/session.js";
+import { Button, Failure, Form, Message, TextField } from "../ui/kit.js";
+import { Logo } from "../ui/icons.js";
+
+export function Login({ reason }: { readonly reason: string | null }): JSX.Element {
+  const [key, setKey] = useState("");
+  const action = useAction(logIn);
+  useEffect(() => {
+    document.title = "Log in · Onym";
+  }, []);
+  return (
+    <main class="login">
+      <div class="login-box">
+        <div class="brand">
+          <Logo />
+          <h1>Onym</h1>
+        </div>
+        {reason !== null && action.error === null && <Message tone="info">{reason}</Message>}
+        <Form onSubmit={() => void action.run(key)}>
+          <TextField
+            label="API key"
+            type="password"
+            value={key}
+            onInput={setKey}
+            autocomplete="current-password"
+            placeholder="onym_…"
+            hint="The owner key was shown at the first start, or is in the file that it named. A lost one is replaced with npm run owner-key."
+          />
+          <Failure error={action.error} />
+          <Button kind="primary" type="submit" isBusy={action.isBusy} disabled={key.trim() === ""}>
+            Log in
+          </Button>
+        </Form>
+        <p class="small soft">
+          The key is not kept: this browser gets a cookie that no script can read, for eight hours or until the key is
+          revoked.
+        </p>
+      </div>
+    </main>
+  );
+}

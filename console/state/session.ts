@@ -1,0 +1,43 @@
+import { api, whenLoggedOut } from "../api/http.js";
+import type { Me, Role } from "../api/types.js";
+import { createStore, useStore } from "./store.js";
+
+export type Session =
+  | { readonly state: "unknown" }
+  /** `reason`: why it ended; null: it never began. */
+  | { readonly state: "out"; readonly reason: string | null }
+  | { readonly state: "in"; readonly me: Me };
+
+export const session = createStore<Session>({ state: "unknown" });
+
+whenLoggedOut((detail) => session.set({ state: "out", reason: session.get().state === "in" ? detail : null }));
+
+/** Asks whose session this is. */
+export async function findSession(): Promise<void> {
+  const { is_open: isOpen } = await api<{ readonly is_open: boolean }>("GET", "/console/session");
+  if (isOpen) session.set({ state: "in", me: await api<Me>("GET", "/v1/me") });
+  else session.set({ state: "out", reason: null });
+}
+
+export async function logIn(key: string): Promise<void> {
+  await api("POST", "/console/session", { key });
+  session.set({ state: "in", me: await api<Me>("GET", "/v1/me") });
+}
+
+export async function logOut(): Promise<void> {
+  await api("DELETE", "/console/session");
+  session.set({ state: "out", reason: null });
+}
+
+/** Of the session; to be called inside of a page only. */
+export function useMe(): Me {
+  const known = useStore(session);
+  if (known.state !== "in") throw new Error("a page is shown only to somebody");
+  return known.me;
+}
+
+const ROLES: readonly Role[] = ["viewer", "editor", "admin", "owner"];
+export const atLeast = (role: Role, required: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(required);
+
+/** Whether the session's key has this role or a higher one: what it may not do is not shown. */
+export const useMay = (required: Role): boolean => atLeast(useMe().key.role, required);

@@ -1,0 +1,97 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Icon, type IconName } from "./icons.js";
+
+export interface ButtonProps {
+  readonly children?: ComponentChildren;
+  /** One `primary` a view at most. */
+  readonly kind?: "plain" | "primary" | "danger" | "quiet";
+  readonly icon?: IconName;
+  /** Of a button without text: what a screen reader says. */
+  readonly label?: string;
+  readonly isSmall?: boolean;
+  readonly isBusy?: boolean;
+  readonly disabled?: boolean;
+  readonly type?: "button" | "submit";
+  /** Of one that opens something: whether it is open. */
+  readonly expanded?: boolean;
+  readonly pressed?: boolean;
+  readonly onClick?: () => void;
+}
+
+const classOf = ({ kind = "plain", isSmall, label, children }: ButtonProps): string =>
+  ["button", kind, isSmall === true && "small", label !== undefined && children === undefined && "icon"]
+    .filter(Boolean)
+    .join(" ");
+
+export function Button(props: ButtonProps): JSX.Element {
+  const {
+    children,
+    icon,
+    label,
+    isBusy = false,
+    disabled = false,
+    type = "button",
+    expanded,
+    pressed,
+    onClick,
+  } = props;
+  return (
+    <button
+      type={type}
+      class={classOf(props)}
+      aria-label={label}
+      title={children === undefined ? label : undefined}
+      aria-busy={isBusy}
+      aria-expanded={expanded}
+      aria-pressed={pressed}
+      disabled={disabled}
+      onClick={isBusy ? undefined : onClick}
+    >
+      {icon !== undefined && <Icon name={icon} />}
+      {isBusy ? "One moment…" : children}
+    </button>
+  );
+}
+
+export const LinkButton = (props: ButtonProps & { readonly href: string }): JSX.Element => (
+  <a class={classOf(props)} href={props.href} aria-label={props.label}>
+    {props.icon !== undefined && <Icon name={props.icon} />}
+    {props.children}
+  </a>
+);
+
+const SHOWN_MS = 1_500;
+
+/** Puts a text on the clipboard, and says so. `what` is read aloud: "Copy the profile id". */
+export function Copy({ text, what = "this" }: { readonly text: string; readonly what?: string }): JSX.Element {
+  const [isDone, setDone] = useState(false);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const copy = async (): Promise<void> => {
+    await write(text);
+    setDone(true);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setDone(false), SHOWN_MS);
+  };
+  const label = isDone ? "Copied" : `Copy ${what}`;
+  return (
+    <button type="button" class="copy" aria-label={label} title={label} onClick={() => void copy()}>
+      <Icon name={isDone ? "done" : "copy"} />
+    </button>
+  );
+}
+
+/** The clipboard's own interface is there over https and on this machine only. */
+async function write(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}

@@ -1,0 +1,85 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { useAction } from "../api/hooks.js";
+import { Button } from "./buttons.js";
+import { Failure } from "./layout.js";
+
+export interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly isLarge?: boolean;
+  readonly foot?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** Shown as long as it is drawn. The browser keeps the focus inside, and Escape closes it. */
+export function Dialog({ title, onClose, isLarge = false, foot, children }: DialogProps): JSX.Element {
+  const box = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    box.current?.showModal();
+    // The browser would take the first button, which is the close sign: what asks begins at Cancel.
+    box.current?.querySelector<HTMLElement>(".dialog-foot button")?.focus();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={box}
+      class={`dialog${isLarge ? " large" : ""}`}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <div class="dialog-head">
+        <h2 id={id}>{title}</h2>
+        <Button kind="quiet" isSmall icon="close" label="Close" onClick={onClose} />
+      </div>
+      <div class="dialog-body">{children}</div>
+      {foot !== undefined && <div class="dialog-foot">{foot}</div>}
+    </dialog>
+  );
+}
+
+export interface ConfirmProps {
+  readonly title: string;
+  /** What the button says: a verb. */
+  readonly verb: string;
+  readonly isDanger?: boolean;
+  /** Rejects if it cannot be done: the dialog stays and says why. */
+  readonly act: () => Promise<unknown>;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** Asks before something is done that others will feel. */
+export function Confirm({ title, verb, isDanger = false, act, onClose, children }: ConfirmProps): JSX.Element {
+  const action = useAction(async () => {
+    await act();
+    return true;
+  });
+  const run = async (): Promise<void> => {
+    if ((await action.run()) === true) onClose();
+  };
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind={isDanger ? "danger" : "primary"} isBusy={action.isBusy} onClick={() => void run()}>
+            {verb}
+          </Button>
+        </>
+      }
+    >
+      {children}
+      <Failure error={action.error} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,157 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Pages } from "../api/hooks.js";
+import { Button } from "./buttons.js";
+import { Bones, Failure } from "./layout.js";
+
+export interface Column<Row> {
+  /** The heading; on a phone it stands before the value. */
+  readonly name: string;
+  readonly show: (row: Row) => ComponentChildren;
+  /** `end`: a number or a button. `wide`: long text. */
+  readonly fit?: "end" | "wide" | undefined;
+  /** The heading is read aloud, and not shown. */
+  readonly isNameless?: boolean;
+}
+
+export interface TableProps<Row> {
+  /** What a screen reader calls it. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly isSelected?: (row: Row) => boolean;
+}
+
+/** A table that scrolls by itself where it is too wide, and becomes a list of small cards on a phone. */
+export function Table<Row>({ label, columns, rows, keyOf, isSelected }: TableProps<Row>): JSX.Element {
+  return (
+    <div class="table-scroll" role="region" aria-label={`${label}, as a table`} tabIndex={0}>
+      <table class="table stacks">
+        <thead>
+          <tr>
+            {columns.map(({ name, fit, isNameless }) => (
+              <th key={name} scope="col" class={fit}>
+                {isNameless === true ? <span class="hidden-text">{name}</span> : name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} aria-selected={isSelected?.(row)}>
+              {columns.map(({ name, fit, isNameless, show }) => (
+                <td key={name} class={fit} data-label={isNameless === true ? undefined : name}>
+                  {show(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A list of `/v1` as a table: its place while it loads, what to do where it is empty, and the next page. */
+export function PagedTable<Row>({
+  pages,
+  empty,
+  lines = 6,
+  ...table
+}: Omit<TableProps<Row>, "rows"> & {
+  readonly pages: Pages<Row>;
+  readonly empty: ComponentChildren;
+  readonly lines?: number;
+}): JSX.Element {
+  const { items, error, isLoading, more, reload } = pages;
+  if (items === null)
+    return error === null ? (
+      <Bones lines={lines} />
+    ) : (
+      <div class="card-body">
+        <Failure error={error} onRetry={reload} />
+      </div>
+    );
+  if (items.length === 0) return <>{empty}</>;
+  return (
+    <>
+      <Table {...table} rows={items} />
+      {error !== null && (
+        <div class="card-body">
+          <Failure error={error} onRetry={reload} />
+        </div>
+      )}
+      {more !== null && (
+        <div class="card-foot">
+          <Button isSmall isBusy={isLoading} onClick={more}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+export interface Tab {
+  readonly id: string;
+  readonly name: string;
+  readonly show: () => ComponentChildren;
+}
+
+/** Arrow keys move between the tabs, as everywhere. `chosen` and `onChoose` keep the choice elsewhere, as in the address. */
+export function Tabs({
+  label,
+  tabs,
+  chosen: given,
+  onChoose,
+}: {
+  readonly label: string;
+  readonly tabs: readonly Tab[];
+  readonly chosen?: string;
+  readonly onChoose?: (id: string) => void;
+}): JSX.Element {
+  const [own, setOwn] = useState(tabs[0]?.id ?? "");
+  const id = given ?? own;
+  const index = Math.max(
+    0,
+    tabs.findIndex((tab) => tab.id === id),
+  );
+  const choose = (next: string): void => (onChoose ?? setOwn)(next);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    event.preventDefault();
+    const next = tabs[(index + step + tabs.length) % tabs.length]!;
+    choose(next.id);
+    document.getElementById(`tab-${next.id}`)?.focus();
+  };
+  return (
+    <div class="stack">
+      <div class="tabs" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
+        {tabs.map((tab, i) => (
+          <button
+            key={tab.id}
+            type="button"
+            role="tab"
+            id={`tab-${tab.id}`}
+            aria-selected={i === index}
+            aria-controls={`panel-${tab.id}`}
+            tabIndex={i === index ? 0 : -1}
+            onClick={() => choose(tab.id)}
+          >
+            {tab.name}
+          </button>
+        ))}
+      </div>
+      <div
+        role="tabpanel"
+        class="stack"
+        id={`panel-${tabs[index]?.id ?? ""}`}
+        aria-labelledby={`tab-${tabs[index]?.id ?? ""}`}
+      >
+        {tabs[index]?.show()}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,123 @@
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Copy } from "./buttons.js";
+
+export type Tone = "neutral" | "good" | "warn" | "bad" | "info" | "accent" | "violet";
+
+export const Badge = ({
+  tone = "neutral",
+  children,
+}: {
+  readonly tone?: Tone;
+  readonly children: ComponentChildren;
+}): JSX.Element => <span class={`badge ${tone}`}>{children}</span>;
+
+const numbers = new Intl.NumberFormat("en");
+export const showNumber = (value: number): string => numbers.format(value);
+export const Num = ({ value }: { readonly value: number }): JSX.Element => (
+  <span class="number">{showNumber(value)}</span>
+);
+
+/** "1 event", "2,300 events". */
+export const count = (value: number, one: string, many = `${one}s`): string =>
+  `${showNumber(value)} ${value === 1 ? one : many}`;
+
+const UNITS = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+] as const;
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+
+/** "3 minutes ago", "in 2 days". */
+export function ago(at: number, now: number): string {
+  const seconds = Math.round((at - now) / 1_000);
+  if (Math.abs(seconds) < 10) return seconds < 3 ? "just now" : "in a moment";
+  for (const [unit, length] of UNITS)
+    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
+  return relative.format(seconds, "second");
+}
+
+export const exactTime = (at: string): string => {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? at : exact.format(date);
+};
+
+const TICK_MS = 10_000;
+
+/** How long ago it was, kept true. The exact time is its title, and stands there after a click. */
+export function Time({ at, isExact = false }: { readonly at: string; readonly isExact?: boolean }): JSX.Element {
+  const [now, setNow] = useState(Date.now());
+  const [shown, setShown] = useState(isExact);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const then = Date.parse(at);
+  const text = shown || Number.isNaN(then) ? exactTime(at) : ago(then, Math.max(now, Date.now()));
+  return (
+    <time class="nowrap" dateTime={at} title={`${exactTime(at)} (${at})`} onClick={() => setShown(!shown)}>
+      {text}
+    </time>
+  );
+}
+
+/** Both ends of a long id: its beginning is its time, and its end tells it from those made in the same moment. */
+export const shorten = (id: string): string => (id.length <= 18 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`);
+
+/** An id in short, with a button that copies the whole. */
+export function Id({
+  id,
+  href,
+  what = "the id",
+}: {
+  readonly id: string;
+  readonly href?: string;
+  readonly what?: string;
+}): JSX.Element {
+  return (
+    <span class="id">
+      {href === undefined ? (
+        <span title={id}>{shorten(id)}</span>
+      ) : (
+        <a href={href} title={id}>
+          {shorten(id)}
+        </a>
+      )}
+      <Copy text={id} what={what} />
+    </span>
+  );
+}
+
+/** Text of a machine, with a button that copies it. */
+export const Code = ({
+  text,
+  wraps = false,
+  label = "code",
+}: {
+  readonly text: string;
+  readonly wraps?: boolean;
+  readonly label?: string;
+}): JSX.Element => (
+  <div class="code">
+    <pre class={wraps ? "wrap" : ""} tabIndex={0} role="region" aria-label={label}>
+      {text}
+    </pre>
+    <Copy text={text} what={label} />
+  </div>
+);
+
+/** What cannot be seen, or turns the text around it. Joiners stay, since emoji and several scripts are written with them. */
+const UNSEEN = /[\p{Cc}\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/gu;
+
+/** A sender's text as something that can be seen: what cannot is shown by its number. */
+export const visible = (text: string): string =>
+  text.replace(UNSEEN, (one) => `\\u${one.codePointAt(0)!.toString(16).padStart(4, "0")}`);
+
+/** JSON as text: nothing in it is ever markup, and it stays JSON. */
+export const Json = ({ value, label = "JSON" }: { readonly value: unknown; readonly label?: string }): JSX.Element => (
+  <Code text={(JSON.stringify(value, null, 2) ?? "null").split("\n").map(visible).join("\n")} label={label} wraps />
+);

@@ -1,0 +1,106 @@
+import { mismatch } from "../errors.js";
+import { newId, type AudienceId, type TallyId } from "../ids.js";
+import { rowOf, type SeenEvent } from "../rule/events.js";
+import { formOf } from "../rule/form.js";
+import { talliesOf, type Tally } from "../rule/rule.js";
+import {
+  resolvedRules,
+  type AudienceBody,
+  type AudienceChange,
+  type AudienceSet,
+  type StandingTally,
+} from "./audience.js";
+
+export const TALLIES_MAX = 50;
+
+/** The tallies of a set whose audiences change so: those that a rule needs stand, and the others are still to be forgotten. */
+export function followTallies(
+  current: Pick<AudienceSet, "tallies" | "forgotten">,
+  { audiences, deleted }: AudienceChange,
+): AudienceBody {
+  const needed = new Map<string, Tally>();
+  for (const rule of resolvedRules({ audiences }).values())
+    for (const tally of talliesOf(rule)) if (!needed.has(formOf(tally))) needed.set(formOf(tally), tally);
+  if (needed.size > TALLIES_MAX)
+    throw mismatch([
+      { path: "rule", message: `with it the audiences of the workspace count events in more than ${TALLIES_MAX} ways` },
+    ]);
+  const kept = current.tallies.filter(({ tally }) => needed.delete(formOf(tally)));
+  const left = current.tallies.filter((one) => !kept.includes(one)).map(({ tallyId }) => tallyId);
+  const begun = [...needed.values()].map((tally): StandingTally => ({
+    tallyId: newId(),
+    tally,
+    filling: { after: null },
+  }));
+  return { audiences, deleted, tallies: [...kept, ...begun], forgotten: [...current.forgotten, ...left] };
+}
+
+/** An event, as far as a tally looks at it. */
+export interface Countable extends Omit<SeenEvent, "payload"> {
+  /** JSON. */
+  readonly payload: Buffer;
+}
+
+interface Mark {
+  readonly tallyId: TallyId;
+  readonly amount: number | null;
+}
+
+type Counter = (event: SeenEvent) => Mark | null;
+
+const counters = new WeakMap<StandingTally, Counter>();
+
+function counterOf(standing: StandingTally): Counter {
+  const known = counters.get(standing);
+  if (known !== undefined) return known;
+  const row = rowOf(standing.tally);
+  const counter: Counter = (event) => {
+    const found = row(event);
+    return found === null ? null : { tallyId: standing.tallyId, amount: found.amount };
+  };
+  counters.set(standing, counter);
+  return counter;
+}
+
+const NONE: readonly Mark[] = [];
+
+/** What the event counts for. Its payload is parsed only if one of them asks for it. */
+export function marksOf(tallies: readonly StandingTally[], event: Countable): readonly Mark[] {
+  if (tallies.length === 0) return NONE;
+  const { schemaId, effectiveTs, payload } = event;
+  let parsed: { readonly payload: unknown } | null = null;
+  const seen = {
+    schemaId,
+    effectiveTs,
+    get payload(): unknown {
+      parsed ??= { payload: JSON.parse(payload.toString("utf8")) as unknown };
+      return parsed.payload;
+    },
+  };
+  return tallies.flatMap((standing) => counterOf(standing)(seen) ?? []);
+}
+
+/** The tallies that say all, by their forms. */
+const filled = new WeakMap<readonly StandingTally[], ReadonlyMap<string, TallyId>>();
+
+export function filledTallies({ tallies }: Pick<AudienceSet, "tallies">): ReadonlyMap<string, TallyId> {
+  const known = filled.get(tallies);
+  if (known !== undefined) return known;
+  const full = tallies.filter(({ filling }) => filling === null);
+  const found = new Map(full.map(({ tallyId, tally }) => [formOf(tally), tallyId]));
+  filled.set(tallies, found);
+  return found;
+}
+
+const counting = new WeakMap<AudienceSet, ReadonlySet<AudienceId>>();
+
+/** Audiences of which a tally is still being filled: they are not judged for their members yet. */
+export function countingAudiences(set: AudienceSet): ReadonlySet<AudienceId> {
+  const known = counting.get(set);
+  if (known !== undefined) return known;
+  const full = filledTallies(set);
+  const isCounting = (tallies: readonly Tally[]): boolean => tallies.some((tally) => !full.has(formOf(tally)));
+  const found = new Set([...resolvedRules(set)].flatMap(([id, rule]) => (isCounting(talliesOf(rule)) ? [id] : [])));
+  counting.set(set, found);
+  return found;
+}

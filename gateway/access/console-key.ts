@@ -1,0 +1,93 @@
+import type { Request } from "express";
+import type { KeyRecord } from "../../core/catalog/catalog.js";
+import { AppError } from "../../core/errors.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
+import { createSessions } from "./session.js";
+
+/** As long as a working day. */
+const SESSION_MS = 8 * 3_600_000;
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+const READS = new Set(["GET", "HEAD"]);
+
+/** Set by our own page, and by no form or link of another one: a script of another origin has to ask first, and is not let. */
+const HEADER = "x-onym-console";
+export const isFromConsole = (request: Request): boolean => request.headers[HEADER] === "1";
+
+export interface ConsoleKeys {
+  /** The key that the request's session stands for. Throws `unauthenticated`. */
+  key(request: Request): Promise<KeyRecord>;
+  /** Whether the request has a session of a right key. */
+  has(request: Request): Promise<boolean>;
+  /** The header that begins a session of the key. */
+  begin(key: KeyRecord): string;
+  /** The header that ends it. */
+  end(): string;
+  /** Throws `insufficient_scope` unless the request comes from our page over a way that nobody else reads. */
+  requireOwnPage(request: Request): void;
+}
+
+export interface ConsoleKeysDeps {
+  readonly catalog: Pick<CatalogStore, "findKey">;
+  /** Of the installation. */
+  readonly secret: Buffer;
+  /** Where browsers reach the service; empty: on this machine only. */
+  readonly publicUrl: string;
+  readonly now: () => number;
+}
+
+/** Sessions of the console: a cookie that stands for a key as long as the key is right. The cookie alone opens nothing. */
+export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKeysDeps): ConsoleKeys {
+  const sessions = createSessions(secret);
+  const own = publicUrl === "" ? null : new URL(publicUrl);
+  const isSecure = own?.protocol === "https:";
+  const cookie = isSecure ? "__Host-onym" : "onym";
+  const attributes = `HttpOnly; SameSite=Strict; Path=/${isSecure ? "; Secure" : ""}`;
+
+  const requireOwnPage = (request: Request): void => {
+    const { origin, host = "" } = request.headers;
+    const isLoopback = LOOPBACK.test(own?.host ?? host);
+    const expected = own?.origin ?? `http://${host.toLowerCase()}`;
+    if (!isSecure && !isLoopback) throw new AppError("insufficient_scope", NEEDS_TLS);
+    if (origin !== expected)
+      throw new AppError("insufficient_scope", "Only the console's own page may do this: the Origin is another one.");
+  };
+
+  /** Null: it has none, or a session that is over. */
+  const find = async (request: Request): Promise<KeyRecord | null> => {
+    const sealed = cookieOf(request, cookie);
+    const session = sealed === null ? null : sessions.open(sealed);
+    if (session === null || session.until <= now()) return null;
+    const record = await catalog.findKey(session.keyId);
+    // A rotated key still sends for a while, so that nothing is lost. A person can log in with the new one at once.
+    if (record === null || record.hash !== session.keyHash || record.successor !== null) return null;
+    return record.expiresAt !== null && record.expiresAt <= now() ? null : record;
+  };
+
+  return {
+    requireOwnPage,
+    has: async (request) => (await find(request)) !== null,
+    begin: ({ keyId, hash }) => {
+      const sealed = sessions.seal({ keyId, keyHash: hash, until: now() + SESSION_MS });
+      return `${cookie}=${sealed}; ${attributes}; Max-Age=${SESSION_MS / 1_000}`;
+    },
+    end: () => `${cookie}=; ${attributes}; Max-Age=0`,
+    key: async (request) => {
+      if (!READS.has(request.method)) requireOwnPage(request);
+      const record = await find(request);
+      if (record === null) throw new AppError("unauthenticated", "This session is over. Log in again.");
+      return record;
+    },
+  };
+}
+
+const NEEDS_TLS =
+  "The console takes a key over https only, or on this machine: open it at http://localhost, or set PUBLIC_URL to its https address.";
+
+function cookieOf({ headers: { cookie = "" } }: Request, name: string): string | null {
+  for (const pair of cookie.split(";")) {
+    const [given = "", ...value] = pair.trim().split("=");
+    if (given === name) return value.join("=");
+  }
+  return null;
+}

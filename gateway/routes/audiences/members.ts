@@ -1,0 +1,103 @@
+import { Type } from "typebox";
+import { audienceIn } from "../../../commands/audiences/change.js";
+import { previewAudience } from "../../../commands/audiences/preview.js";
+import type { Services } from "../../../commands/services.js";
+import { countingAudiences } from "../../../core/audience/tallies.js";
+import { showTime } from "../../../core/event/time.js";
+import type { AudienceId, ProfileId } from "../../../core/ids.js";
+import { reply, route, type Route } from "../../route.js";
+import { answered } from "../../shapes/examples.js";
+import { idOf, record, TIME, UUID } from "../../shapes/fields.js";
+import { NEXT_CURSOR, PAGE } from "../../shapes/page.js";
+import { PROFILE, showProfiles } from "../profiles.js";
+import { STATE, stateOf } from "./audiences.js";
+
+const COUNT = Type.Integer({ minimum: 0 });
+const SAMPLE_MAX = 20;
+
+/** Who is in an audience, and who would be in one of a rule. */
+export function memberRoutes(services: Services): readonly Route[] {
+  const access = { kind: "role", role: "viewer" } as const;
+  return [
+    route({
+      method: "get",
+      path: "/v1/audiences/:id/members",
+      operationId: "listMembers",
+      tag: "Audiences",
+      summary: "The profiles in an audience, by id",
+      description:
+        "The stored members: they follow the profiles within about a second. Read on in the feed after the `as_of_seq` of the first page " +
+        "to stay up to date.",
+      example: { params: { id: answered("createAudience", "/audience_id") } },
+      access,
+      params: { id: idOf("audience") },
+      query: PAGE,
+      responses: {
+        200: record({
+          members: Type.Array(record({ profile_id: UUID, since: TIME })),
+          next_cursor: NEXT_CURSOR,
+          as_of_seq: COUNT,
+          state: STATE,
+        }),
+      },
+      handle: async ({ workspace, params: { id }, page: { limit, after, cursorOf } }) => {
+        const set = await services.audiences.audiences(workspace);
+        const audience = audienceIn(set, id as AudienceId);
+        // The feed first: what changes meanwhile stands behind this number.
+        const { head } = await services.seats.feed(workspace, 0, 1);
+        const from = (after?.[0] ?? null) as ProfileId | null;
+        const found = await services.seats.members(workspace, audience.audienceId, { limit: limit + 1, after: from });
+        const members = found.slice(0, limit);
+        return reply(200, {
+          members: members.map(({ profileId, since }) => ({ profile_id: profileId, since: showTime(since) })),
+          next_cursor: found.length > limit ? cursorOf([members.at(-1)!.profileId]) : null,
+          as_of_seq: head,
+          state: stateOf(audience, countingAudiences(set)),
+        });
+      },
+    }),
+    route({
+      method: "post",
+      path: "/v1/audiences/preview",
+      operationId: "previewAudience",
+      tag: "Audiences",
+      summary: "How many profiles an audience of a rule would have",
+      description:
+        "Looks at every profile if there are at most 20,000, and else at 2,000 that are drawn with equal chances. `exact` says that `count` " +
+        "is a count; else it is an estimate, and the true number is from `low` to `high` in 95 of 100 cases.",
+      example: { after: ["registerSchema"], body: { rule: { "traits.city": "Paris" }, sample: 3 } },
+      access,
+      body: record({
+        rule: Type.Object({}),
+        sample: Type.Optional(Type.Integer({ minimum: 0, maximum: SAMPLE_MAX })),
+      }),
+      isRead: true,
+      responses: {
+        200: record({
+          count: COUNT,
+          exact: Type.Boolean(),
+          low: COUNT,
+          high: COUNT,
+          profiles: COUNT,
+          looked_at: COUNT,
+          as_of: TIME,
+          sample: Type.Array(record(PROFILE)),
+        }),
+      },
+      handle: async ({ workspace, now, body: { rule, sample = 0 }, takeBytes }) => {
+        const preview = await previewAudience(services, workspace, { rule, sample, now }, takeBytes);
+        const { count, low, high, isExact, profiles, lookedAt } = preview;
+        return reply(200, {
+          count,
+          exact: isExact,
+          low,
+          high,
+          profiles,
+          looked_at: lookedAt,
+          as_of: showTime(now),
+          sample: await showProfiles(services, { workspace, now }, preview.sample),
+        });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,214 @@
+import { Type } from "typebox";
+import {
+  createWebhook,
+  requireWebhook,
+  resumeWebhook,
+  rotateWebhook,
+  testWebhook,
+  type WithSecret,
+} from "../../../commands/webhooks/change.js";
+import type { Services } from "../../../commands/services.js";
+import { ENTRY_TYPES } from "../../../core/audience/feed.js";
+import { AppError } from "../../../core/errors.js";
+import { showTime } from "../../../core/event/time.js";
+import type { AudienceId, WebhookId, WorkspaceId } from "../../../core/ids.js";
+import { STATES, stateOf, WEBHOOKS_MAX, type Webhook } from "../../../core/webhook/webhook.js";
+import { POSITION_REFUSALS, SEQ } from "../audiences/feed.js";
+import { reply, route, type Route } from "../../route.js";
+import { answered } from "../../shapes/examples.js";
+import { idOf, nullable, record, TIME, UUID } from "../../shapes/fields.js";
+import { list } from "../../shapes/page.js";
+
+const AUDIENCES_MAX = 100;
+/** One test takes as long as its receiver. */
+const TESTS_AT_ONCE = 4;
+
+const AUDIENCE_IDS = Type.Array(UUID, { minItems: 1, maxItems: AUDIENCES_MAX });
+const TYPES = Type.Array(Type.Enum([...ENTRY_TYPES]), { minItems: 1, maxItems: ENTRY_TYPES.length });
+const SHOWN = {
+  webhook_id: UUID,
+  url: Type.String(),
+  audience_ids: nullable(Type.Array(UUID)),
+  types: nullable(Type.Array(Type.Enum([...ENTRY_TYPES]))),
+  state: Type.Enum([...STATES]),
+  delivered: SEQ,
+  head: SEQ,
+  last_error: nullable(Type.String()),
+  last_error_at: nullable(TIME),
+  failing_since: nullable(TIME),
+  next_try_at: nullable(TIME),
+  created_at: TIME,
+};
+const WEBHOOK = record(SHOWN);
+const SECRET = Type.String({ pattern: "^whsec_" });
+
+export function webhookRoutes(services: Services): readonly Route[] {
+  const access = { kind: "role", role: "admin" } as const;
+  const params = { id: idOf("webhook") };
+  const example = { params: { id: answered("createWebhook", "/webhook_id") } };
+  const headOf = async (workspace: WorkspaceId): Promise<number> => (await services.seats.sizes(workspace)).head;
+  const inTurn = createTurns(TESTS_AT_ONCE);
+  const shown = async (webhook: Webhook) => show({ webhook, head: await headOf(webhook.workspace) });
+  const withSecret = async ({ webhook, secret }: WithSecret) => ({ ...(await shown(webhook)), secret });
+  return [
+    route({
+      method: "post",
+      path: "/v1/webhooks",
+      operationId: "createWebhook",
+      tag: "Audiences",
+      summary: "Have each entry of the feed sent to an address",
+      description: `At most ${WEBHOOKS_MAX}. From the entries after \`after\` on; without it, from now on. The \`secret\` verifies what is sent, and is shown only here.`,
+      example: { body: { url: "https://hooks.example.com/onym" } },
+      access,
+      body: record({
+        url: Type.String({ minLength: 1, maxLength: 2_048 }),
+        audience_ids: Type.Optional(AUDIENCE_IDS),
+        types: Type.Optional(TYPES),
+        after: Type.Optional(SEQ),
+      }),
+      responses: { 201: record({ ...SHOWN, secret: SECRET }), ...POSITION_REFUSALS },
+      handle: async (context) => {
+        const { url, audience_ids = null, types = null, after = null } = context.body;
+        const wanted = { url, audienceIds: audience_ids as readonly AudienceId[] | null, types, after };
+        return reply(201, await withSecret(await createWebhook(services, context, wanted)));
+      },
+    }),
+    list({
+      path: "/v1/webhooks",
+      operationId: "listWebhooks",
+      tag: "Audiences",
+      summary: "Webhooks, by age",
+      example: {},
+      access,
+      name: "webhooks",
+      item: WEBHOOK,
+      itemBytes: 8_192,
+      read: async ({ workspace }, { limit, after }) => {
+        const page = { limit, after: (after?.[0] ?? null) as WebhookId | null };
+        const webhooks = await services.webhooks.webhooks(workspace, page);
+        // Read last, so that none is ahead of it.
+        const head = await headOf(workspace);
+        return webhooks.map((webhook) => ({ webhook, head }));
+      },
+      position: ({ webhook }) => [webhook.webhookId],
+      show,
+    }),
+    route({
+      method: "get",
+      path: "/v1/webhooks/:id",
+      operationId: "getWebhook",
+      tag: "Audiences",
+      summary: "One webhook, and how far it is",
+      description: "`delivered`: the number up to which all is told; `head`: the last of the feed.",
+      example,
+      access,
+      params,
+      responses: { 200: WEBHOOK },
+      handle: async ({ workspace, params: { id } }) =>
+        reply(200, await shown(await requireWebhook(services, workspace, id as WebhookId))),
+    }),
+    route({
+      method: "delete",
+      path: "/v1/webhooks/:id",
+      operationId: "deleteWebhook",
+      tag: "Audiences",
+      summary: "Delete a webhook",
+      example,
+      access,
+      params,
+      responses: { 204: null },
+      handle: async ({ workspace, params: { id } }) => {
+        if (!(await services.webhooks.deleteWebhook(workspace, id as WebhookId)))
+          throw new AppError("not_found", "There is no such webhook.");
+        return { status: 204, json: "" };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/v1/webhooks/:id/resume",
+      operationId: "resumeWebhook",
+      tag: "Audiences",
+      summary: "Go on at once, or from an earlier number",
+      description: "Without `after` it goes on where it stands; with it, behind that number, which tells it all anew.",
+      example: { ...example, body: {} },
+      access,
+      params,
+      body: record({ after: Type.Optional(SEQ) }),
+      bodyIs: "optional",
+      responses: { 200: WEBHOOK, ...POSITION_REFUSALS },
+      handle: async ({ workspace, params: { id }, body }) =>
+        reply(200, await shown(await resumeWebhook(services, workspace, id as WebhookId, body?.after ?? null))),
+    }),
+    route({
+      method: "post",
+      path: "/v1/webhooks/:id/rotate",
+      operationId: "rotateWebhook",
+      tag: "Audiences",
+      summary: "Another secret; for a day both sign",
+      example,
+      access,
+      params,
+      responses: { 200: record({ ...SHOWN, secret: SECRET }) },
+      handle: async (context) =>
+        reply(200, await withSecret(await rotateWebhook(services, context, context.params.id as WebhookId))),
+    }),
+    route({
+      method: "post",
+      path: "/v1/webhooks/:id/test",
+      operationId: "testWebhook",
+      tag: "Audiences",
+      summary: "Send a batch without entries now, and say what came back",
+      description: "`status`: what the receiver answered; null: nothing, and `error` says why.",
+      example,
+      access,
+      params,
+      responses: { 200: record({ status: nullable(Type.Integer()), error: nullable(Type.String()) }) },
+      handle: async ({ workspace, params: { id } }) => {
+        const { status, error } = await inTurn(workspace, () => testWebhook(services, workspace, id as WebhookId));
+        return reply(200, { status, error });
+      },
+    }),
+  ];
+}
+
+/** So many at once of each workspace; further ones are refused. */
+function createTurns(max: number) {
+  const running = new Map<WorkspaceId, number>();
+  return async <T>(workspace: WorkspaceId, work: () => Promise<T>): Promise<T> => {
+    const before = running.get(workspace) ?? 0;
+    if (before >= max)
+      throw new AppError("rate_limited", "Other tests of webhooks of this workspace are under way.", {
+        headers: { "Retry-After": "15" },
+      });
+    running.set(workspace, before + 1);
+    try {
+      return await work();
+    } finally {
+      const left = running.get(workspace)! - 1;
+      if (left === 0) running.delete(workspace);
+      else running.set(workspace, left);
+    }
+  };
+}
+
+const timeOf = (ms: number | null | undefined): string | null =>
+  ms === null || ms === undefined ? null : showTime(ms);
+
+function show({ webhook, head }: { readonly webhook: Webhook; readonly head: number }) {
+  const { webhookId, url, audienceIds, types, delivered, lastError, failing, nextTryAt, createdAt } = webhook;
+  const state = stateOf(webhook);
+  return {
+    webhook_id: webhookId,
+    url,
+    audience_ids: audienceIds,
+    types,
+    state,
+    delivered,
+    head,
+    last_error: lastError?.text ?? null,
+    last_error_at: timeOf(lastError?.at),
+    failing_since: timeOf(failing?.since),
+    next_try_at: state === "failing" ? timeOf(nextTryAt) : null,
+    created_at: showTime(createdAt),
+  };
+}

@@ -1,0 +1,50 @@
+import { lookAtProfiles } from "../../commands/audiences/look.js";
+import type { Audience, AudienceChange, AudienceSet, Build } from "../../core/audience/audience.js";
+import { countingAudiences } from "../../core/audience/tallies.js";
+import type { Cause } from "../../core/audience/seat.js";
+import type { ProfileId, WorkspaceId } from "../../core/ids.js";
+import { PER_LOOK, type AudienceDeps } from "./deps.js";
+
+/** A look may be lost to somebody else's; then it is that one which counts, or the next. */
+const TRIES = 5;
+const CHANGED: Cause = "changed";
+
+/**
+ * Judges the next page of profiles, by id, for the audiences whose rules are new. All that are being built go on together from where the
+ * last of them stands. Answers false when none is being built.
+ */
+export async function buildPage(deps: AudienceDeps, workspace: WorkspaceId, set: AudienceSet): Promise<boolean> {
+  const counting = countingAudiences(set);
+  const building = set.audiences.flatMap(({ audienceId, build }) => (counting.has(audienceId) ? [] : (build ?? [])));
+  if (building.length === 0) return false;
+  const after = furthestBehind(building);
+  const page = await deps.identity.walk(workspace, { limit: PER_LOOK, after, membersMax: 0 });
+  let open: readonly ProfileId[] = page.map(({ profileId }) => profileId);
+  for (let tries = 0; open.length > 0; tries += 1) {
+    // The page is begun again later, by whoever comes.
+    if (tries === TRIES) return true;
+    const causes = new Map(open.map((profileId) => [profileId, CHANGED]));
+    const saved = await lookAtProfiles(deps, workspace, causes, deps.now(workspace));
+    open = open.filter((profileId) => !saved.has(profileId));
+  }
+  const reached = page.length < PER_LOOK ? null : page.at(-1)!.profileId;
+  // Only those that stood before these looks: of another rule they say nothing.
+  const judgedBy = new Set(building.map(({ buildId }) => buildId));
+  const goOn = (one: Audience): Audience => {
+    const { build } = one;
+    if (build === null || !judgedBy.has(build.buildId)) return one;
+    if (reached === null) return { ...one, build: null };
+    if (build.after !== null && build.after >= reached) return one;
+    return { ...one, build: { ...build, after: reached, judged: build.judged + page.length } };
+  };
+  await deps.audiences.changeAudiences(workspace, (current): AudienceChange => {
+    return { ...current, audiences: current.audiences.map(goOn) };
+  });
+  return true;
+}
+
+function furthestBehind(building: readonly Build[]): ProfileId | null {
+  let last: ProfileId | null = building[0]!.after;
+  for (const { after } of building) if (last !== null && (after === null || after < last)) last = after;
+  return last;
+}

@@ -1,0 +1,178 @@
+import type { AudienceSet, StandingTally } from "../core/audience/audience.js";
+import { marksOf } from "../core/audience/tallies.js";
+import type { StoredEvent } from "../core/event/event.js";
+import type { TallyId, WorkspaceId } from "../core/ids.js";
+import type { AudienceStore, TallyChange } from "../core/ports/audience-store.js";
+import type { Arrival, EventStore } from "../core/ports/event-store.js";
+import type { TallyStore } from "../core/ports/tally-store.js";
+import type { Task } from "./task.js";
+
+export interface TallyDeps {
+  readonly audiences: Pick<AudienceStore, "audiences" | "changeTallies" | "watching">;
+  readonly events: Pick<EventStore, "arrivals">;
+  readonly tallies: Pick<TallyStore, "count" | "forget">;
+}
+
+/** Somebody who creates an audience waits for so long until its counting begins. */
+const IDLE_MS = 200;
+const IDLE_MS_MAX = 2_000;
+/** With very many workspaces going round takes long, and is then done more rarely: this many times that. */
+const REST = 9;
+const WORKSPACES_PER_PAGE = 100;
+/** Several workspaces go together, up to so long. */
+const PIECE_MS = 20;
+const EVENTS_PER_PIECE = 500;
+const BYTES_PER_PIECE = 1_048_576;
+const LOOKS_PER_PIECE = 2_000;
+const FACETS_PER_PIECE = 500;
+/** Where a walk stands is noted so often: what comes after the last note is done again after a crash. */
+const NOTED_MS = 2_000;
+
+/** Where this process has come, beyond what is noted. */
+interface Walks {
+  readonly filled: Map<TallyId, { after: Arrival | null; notedAt: number }>;
+  readonly forgotten: Map<TallyId, string | null>;
+}
+
+export const createWalks = (): Walks => ({ filled: new Map(), forgotten: new Map() });
+
+/**
+ * Counts the events that were folded before a tally stood, and forgets tallies that no rule needs. It may be killed at any point, and any
+ * number of processes may do it at once: what counts is a set.
+ */
+export function createTallyTask(deps: TallyDeps): Task {
+  const walks = createWalks();
+  let ahead: WorkspaceId[] = [];
+  /** Null: a round begins. */
+  let after: WorkspaceId | null = null;
+  let round = { isBusy: false, tookMs: 0 };
+
+  /** False: the round is over. */
+  const enterWorkspace = async (): Promise<boolean> => {
+    if (ahead.length > 0) return true;
+    ahead = [...(await deps.audiences.watching({ limit: WORKSPACES_PER_PAGE, after }))];
+    after = ahead.at(-1) ?? null;
+    return ahead.length > 0;
+  };
+
+  const goRound = async (end: number): Promise<"over" | "more"> => {
+    while (await enterWorkspace()) {
+      // Before the piece: one that fails must not hold up the others in the next step.
+      const workspace = ahead.shift()!;
+      if (await tendTallies(deps, workspace, walks)) round.isBusy = true;
+      if (performance.now() >= end) return "more";
+    }
+    return "over";
+  };
+
+  return {
+    name: "tallies",
+    step: async () => {
+      const begunAt = performance.now();
+      const reached = await goRound(begunAt + PIECE_MS);
+      round.tookMs += performance.now() - begunAt;
+      if (reached === "more") return 0;
+      const { isBusy, tookMs } = round;
+      round = { isBusy: false, tookMs: 0 };
+      return isBusy ? 0 : Math.min(IDLE_MS_MAX, Math.max(IDLE_MS, tookMs * REST));
+    },
+  };
+}
+
+/** Does a piece; false where there is nothing to do. */
+export async function tendTallies(
+  deps: TallyDeps,
+  workspace: WorkspaceId,
+  walks: Walks,
+  clock: () => number = () => performance.now(),
+): Promise<boolean> {
+  const set = await deps.audiences.audiences(workspace);
+  const [gone] = set.forgotten;
+  const open = set.tallies.filter(({ filling }) => filling !== null);
+  if (gone !== undefined) await forgetSome(deps, workspace, gone, walks);
+  if (open.length > 0) await fillSome(deps, workspace, open, { ...walks, clock });
+  return gone !== undefined || open.length > 0;
+}
+
+/** Those that stand at the same place go on together. */
+async function fillSome(
+  deps: TallyDeps,
+  workspace: WorkspaceId,
+  open: readonly StandingTally[],
+  { filled, clock }: Walks & { readonly clock: () => number },
+): Promise<void> {
+  const placeOf = (one: StandingTally): Arrival | null =>
+    later(filled.get(one.tallyId)?.after ?? null, one.filling?.after ?? null);
+  const after = placeOf(open[0]!);
+  const group = open.filter((one) => isSame(placeOf(one), after));
+  const { events, next } = await deps.events.arrivals(workspace, {
+    filter: { schemaId: schemaOf(group), keyId: null, status: "folded", since: null, until: null },
+    order: "oldest",
+    after,
+    limit: EVENTS_PER_PIECE,
+    bytesMax: BYTES_PER_PIECE,
+    looksMax: LOOKS_PER_PIECE,
+  });
+  const tallied = events.map((event) => ({ event, tallies: marksOf(group, event) })).filter(isCounted);
+  if (tallied.length > 0)
+    await deps.tallies.count(
+      workspace,
+      tallied.map(({ event: { eventId, facet }, tallies }) => ({ eventId, uid: facet!, tallies })),
+    );
+  const ids = new Set(group.map(({ tallyId }) => tallyId));
+  const notedAt = filled.get(open[0]!.tallyId)?.notedAt ?? clock();
+  const isNoted = next === null || clock() - notedAt >= NOTED_MS;
+  for (const tallyId of ids) filled.set(tallyId, { after: next, notedAt: isNoted ? clock() : notedAt });
+  if (!isNoted) return;
+  await deps.audiences.changeTallies(workspace, (current) => noteFilled(current, ids, next));
+  if (next === null) for (const tallyId of ids) filled.delete(tallyId);
+}
+
+const isCounted = (one: { readonly event: StoredEvent; readonly tallies: readonly unknown[] }): boolean =>
+  one.tallies.length > 0 && one.event.facet !== null;
+
+/** Null if none of them stands any more, or is further already. */
+function noteFilled(current: AudienceSet, ids: ReadonlySet<TallyId>, next: Arrival | null): TallyChange | null {
+  const note = (one: StandingTally): StandingTally => {
+    if (!ids.has(one.tallyId) || one.filling === null) return one;
+    if (next === null) return { ...one, filling: null };
+    return isSame(later(one.filling.after, next), one.filling.after)
+      ? one
+      : { ...one, filling: { after: positionOf(next) } };
+  };
+  const tallies = current.tallies.map(note);
+  return tallies.every((one, n) => one === current.tallies[n]) ? null : { ...current, tallies };
+}
+
+const positionOf = ({ receivedAt, eventId }: Arrival): Arrival => ({ receivedAt, eventId });
+const isSame = (a: Arrival | null, b: Arrival | null): boolean =>
+  a?.receivedAt === b?.receivedAt && a?.eventId === b?.eventId;
+
+function later(a: Arrival | null, b: Arrival | null): Arrival | null {
+  if (a === null || b === null) return a ?? b;
+  return a.receivedAt > b.receivedAt || (a.receivedAt === b.receivedAt && a.eventId > b.eventId) ? a : b;
+}
+
+/** Null: of several, or any. */
+function schemaOf(group: readonly StandingTally[]): StandingTally["tally"]["schemaId"] {
+  const { schemaId } = group[0]!.tally;
+  return group.every(({ tally }) => tally.schemaId === schemaId) ? schemaId : null;
+}
+
+async function forgetSome(
+  deps: TallyDeps,
+  workspace: WorkspaceId,
+  tallyId: TallyId,
+  { forgotten }: Walks,
+): Promise<void> {
+  const after = forgotten.get(tallyId) ?? null;
+  const next = await deps.tallies.forget(workspace, tallyId, { limit: FACETS_PER_PIECE, after });
+  forgotten.set(tallyId, next);
+  if (next !== null) return;
+  forgotten.delete(tallyId);
+  await deps.audiences.changeTallies(workspace, (current) =>
+    current.forgotten.includes(tallyId)
+      ? { ...current, forgotten: current.forgotten.filter((one) => one !== tallyId) }
+      : null,
+  );
+}

@@ -1,0 +1,140 @@
+import { isUnavailable } from "../../core/errors.js";
+import { newId, type WebhookId, type WorkspaceId } from "../../core/ids.js";
+import { describeError, type Log } from "../../core/log.js";
+import { isFree as isFreeFor, type Webhook } from "../../core/webhook/webhook.js";
+import type { Task } from "../task.js";
+import { deliverNext, type DeliverDeps } from "./deliver.js";
+
+export interface WebhookDeps extends Omit<DeliverDeps, "by" | "isFree" | "random"> {
+  readonly log: Log;
+  /** No other process delivers: what one that is no more began is free. */
+  readonly isAlone: boolean;
+  /** From 0 to 1. */
+  readonly random?: () => number;
+}
+
+export interface WebhookTask extends Task {
+  /** For how long the webhook that is furthest behind has not told what stood in the feed then, milliseconds. */
+  lagMs(): number;
+  /** Cuts off what is under way. */
+  close(): Promise<void>;
+}
+
+const BUSY_MS = 200;
+const IDLE_MS = 1_000;
+const PAGE = 100;
+/** Tries at once: of a workspace, of the process, and those of them that failed last time. */
+const OF_WORKSPACE = 4;
+const OF_PROCESS = 64;
+const OF_FAILING = 32;
+/** One webhook after the other may go on for so long before others have its place. */
+const TURN_MS = 2_000;
+
+/**
+ * Pushes each webhook forward. A step only begins what is to be done: a receiver takes seconds, and must hold up nothing else. What runs
+ * goes on beside the keeper's other tasks.
+ */
+export function createWebhookTask(deps: WebhookDeps): WebhookTask {
+  const { webhooks, seats, now, log, isAlone, random = Math.random } = deps;
+  const by = newId<string>();
+  const closing = new AbortController();
+  const running = new Map<WebhookId, { readonly webhook: Webhook; readonly ended: Promise<void> }>();
+  const lags = createLags();
+  let after: WebhookId | null = null;
+  let isAnyOpen = false;
+
+  const isFree = (webhook: Webhook): boolean => {
+    const { turn } = webhook;
+    const isOurs = turn !== null && (isAlone || turn.by === by);
+    return isFreeFor(isOurs ? { ...webhook, turn: null } : webhook, now(webhook.workspace));
+  };
+  const deliverDeps: DeliverDeps = { ...deps, by, isFree, random };
+
+  const hasRoom = ({ workspace, failing }: Webhook): boolean => {
+    const all = [...running.values()].map((one) => one.webhook);
+    return (
+      all.length < OF_PROCESS &&
+      all.filter((one) => one.workspace === workspace).length < OF_WORKSPACE &&
+      (failing === null || all.filter((one) => one.failing !== null).length < OF_FAILING)
+    );
+  };
+
+  const run = async (webhook: Webhook): Promise<void> => {
+    const end = performance.now() + TURN_MS;
+    try {
+      for (let seen: Webhook | null = webhook; seen !== null;)
+        seen =
+          closing.signal.aborted || performance.now() >= end
+            ? null
+            : await deliverNext(deliverDeps, seen, closing.signal);
+    } catch (error) {
+      const { workspace, webhookId } = webhook;
+      const fields = { workspace, webhookId, ...describeError(error) };
+      if (isUnavailable(error)) log.warn(fields, "a webhook waits for a dependency");
+      else log.error(fields, "a webhook could not be pushed forward");
+    } finally {
+      running.delete(webhook.webhookId);
+    }
+  };
+
+  return {
+    name: "webhooks",
+    step: async () => {
+      if (closing.signal.aborted) return IDLE_MS;
+      const page = await webhooks.openWebhooks({ limit: PAGE, after });
+      const heads = new Map<WorkspaceId, Promise<number>>();
+      const headOf = (workspace: WorkspaceId): Promise<number> => {
+        const known = heads.get(workspace) ?? seats.sizes(workspace).then(({ head }) => head);
+        heads.set(workspace, known);
+        return known;
+      };
+      for (const webhook of page) {
+        const { webhookId, workspace, delivered } = webhook;
+        const head = await headOf(workspace);
+        lags.saw(webhook, head);
+        if (
+          closing.signal.aborted ||
+          head === delivered ||
+          running.has(webhookId) ||
+          !isFree(webhook) ||
+          !hasRoom(webhook)
+        )
+          continue;
+        running.set(webhookId, { webhook, ended: run(webhook) });
+      }
+      isAnyOpen ||= page.length > 0;
+      after = page.length < PAGE ? null : page.at(-1)!.webhookId;
+      if (after !== null) return 0;
+      lags.endRound();
+      const wasAnyOpen = isAnyOpen;
+      isAnyOpen = false;
+      return wasAnyOpen ? BUSY_MS : IDLE_MS;
+    },
+    lagMs: lags.max,
+    close: async () => {
+      closing.abort();
+      await Promise.all([...running.values()].map(({ ended }) => ended));
+    },
+  };
+}
+
+/** Since when each webhook has not reached what was the end of the feed at that moment. */
+function createLags() {
+  let standing = new Map<WebhookId, { readonly head: number; readonly since: number }>();
+  let round = new Map<WebhookId, { readonly head: number; readonly since: number }>();
+  return {
+    saw: ({ webhookId, delivered }: Webhook, head: number): void => {
+      if (delivered >= head) return;
+      const known = standing.get(webhookId);
+      round.set(webhookId, known !== undefined && delivered < known.head ? known : { head, since: performance.now() });
+    },
+    endRound: (): void => {
+      standing = round;
+      round = new Map();
+    },
+    max: (): number => {
+      const at = performance.now();
+      return Math.max(0, ...[...standing.values()].map(({ since }) => at - since));
+    },
+  };
+}

@@ -1,0 +1,195 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { latencyOf, limitOf } from "../../drill/neighbours/latency.js";
+import type { Life } from "../../drill/process/life.js";
+import { andThen } from "../../shared/async.js";
+import type { Client } from "../../shared/client.js";
+import type { Settings } from "../../shared/grounds.js";
+import { openScratch } from "../../shared/scratch.js";
+import { make, withLife, type Kept } from "../million/bench.js";
+import { userOf } from "../million/people.js";
+import { verdict, whole } from "../report.js";
+import { apiOf, create, eventOf, untilLive, type Api, type Audience } from "./api.js";
+import { headOf, mostPerSecond, probe, readFeed, sendSteadily } from "./latency.js";
+import { PING, RULES, schemaOf, VISIT, VISIT_MS, VISITORS } from "./rules.js";
+
+export interface AudiencesOptions {
+  readonly people: number;
+  /** A folder that keeps the profiles, or has them from an earlier run; null: one that goes afterwards. */
+  readonly folder: string | null;
+}
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const OPERATOR_KEY = "operator-key-of-the-bench";
+const FEED_GOAL_MS = 1_000;
+const TIMER_GOAL_MS = 2_000;
+const LOAD = 0.6;
+const SENDERS = 8;
+const STEADY_PER_SECOND = 50;
+
+/** Builds, windows that end at once, and the feed under load, over very many profiles on the embedded store. True where the goals are met. */
+export async function benchAudiences(options: AudiencesOptions, tell: (line: string) => void): Promise<boolean> {
+  if (options.folder !== null) return inFolder(options.folder, options.people, tell);
+  const { folder, remove } = openScratch("bench");
+  return andThen(() => inFolder(folder, options.people, tell), remove);
+}
+
+interface Crowd extends Kept {
+  /** When the first of the visits was, milliseconds since 1970. */
+  readonly visitedAt: number;
+}
+
+async function inFolder(folder: string, people: number, tell: (line: string) => void): Promise<boolean> {
+  const note = path.join(folder, "bench.json");
+  const dataDir = path.join(folder, "data");
+  mkdirSync(folder, { recursive: true });
+  const settings = { DATA_DIR: dataDir, OPERATOR_KEY };
+  if (!existsSync(note)) writeFileSync(note, JSON.stringify(await makeCrowd(settings, people, tell)));
+  const crowd = JSON.parse(readFileSync(note, "utf8")) as Crowd;
+  return withLife(settings, async (life, client) => {
+    const api = apiOf(client, crowd.key);
+    await removeAll(api, life);
+    const { ids, seconds } = await build({ api, life, dataDir, people, tell });
+    const isFeedMet = await underLoad({ api, life, ids, tell });
+    const isCalm = await windowEnds({ api, life, crowd, people, buildSeconds: seconds, tell });
+    return isFeedMet && isCalm;
+  });
+}
+
+async function makeCrowd(settings: Settings, people: number, tell: (line: string) => void): Promise<Crowd> {
+  const visitedAt = Date.now() - DAY_MS;
+  const visits = async (life: Life, client: Client, key: string): Promise<void> => {
+    const api = apiOf(client, key);
+    for (const schemaId of [VISIT, PING]) {
+      await api.post(201, "/v1/schemas", schemaOf(schemaId));
+      await api.post(201, "/v1/datasets", { name: schemaId, schema_id: schemaId, unified_profile: true });
+    }
+    const events = Array.from({ length: VISITORS }, (_, n) =>
+      eventOf(VISIT, { user: userOf(n) }, visitedAt + (n * VISIT_MS) / VISITORS),
+    );
+    await api.post(202, "/v1/collect/batch", { events });
+    while ((await life.ask("depth")) > 0) await sleep(100);
+  };
+  return { ...(await make(settings, { people, busyEvents: 0 }, tell, visits)), visitedAt };
+}
+
+/** Of an earlier run on the same folder. */
+async function removeAll(api: Api, life: Life): Promise<void> {
+  const { audiences } = await api.get<{ readonly audiences: readonly Audience[] }>("/v1/audiences?limit=100");
+  for (const { audience_id: id } of audiences) await api.remove(`/v1/audiences/${id}`);
+  if (audiences.length > 0) await life.ask("rest");
+}
+
+const bytesIn = (folder: string): number =>
+  readdirSync(folder).reduce((sum, name) => sum + statSync(path.join(folder, name)).size, 0);
+const megabytes = (bytes: number): string => `${whole(bytes / 1e6)} MB`;
+
+interface Building {
+  readonly api: Api;
+  readonly life: Life;
+  readonly dataDir: string;
+  readonly people: number;
+  readonly tell: (line: string) => void;
+}
+
+async function build({ api, life, dataDir, people, tell }: Building) {
+  const bytes = bytesIn(dataDir);
+  const cpu = (await life.ask("usage")).cpuMs;
+  const began = performance.now();
+  const ids: string[] = [];
+  for (const [n, rule] of RULES.entries()) ids.push((await create(api, `audience ${n}`, rule)).audience_id);
+  const live = await untilLive(api, ids);
+  const seconds = (performance.now() - began) / 1_000;
+  const usage = await life.ask("usage");
+  const members = live.reduce((sum, { size }) => sum + size, 0);
+  tell(
+    `${ids.length} audiences of ${whole(people)} profiles: live after ${whole(seconds)} s, ${whole((usage.cpuMs - cpu) / 1_000)} s of CPU, ` +
+      `${whole(((usage.cpuMs - cpu) * 1_000) / people)} µs a profile; ${whole(members)} memberships`,
+  );
+  tell(
+    `on disk ${megabytes(bytes)} before, ${megabytes(bytesIn(dataDir))} after; memory at its highest ${whole(usage.megabytes)} MB`,
+  );
+  return { ids, seconds };
+}
+
+const shown = (millis: readonly number[]): string => {
+  const { p50, p99 } = latencyOf(millis);
+  return `p50 ${whole(p50)} ms, p99 ${whole(p99)} ms (${millis.length})`;
+};
+
+interface WithIds {
+  readonly ids: readonly string[];
+}
+
+const SECONDS = 60;
+const order = (user: string): object => eventOf("order", { user, city: "Lyon", total: 1.5 });
+
+/** The feed while events come at a part of the rate at which this machine takes them. */
+async function underLoad({ api, life, ids, tell }: Omit<Ending, "crowd" | "people" | "buildSeconds"> & WithIds) {
+  const collect = (n: number): Promise<unknown> => api.post(202, "/v1/collect", order(`load-${n % 5_000}`));
+  const most = await mostPerSecond(15, SENDERS, collect);
+  // What that left to the keeper is no part of this.
+  await life.ask("rest");
+  const head = await headOf(api);
+  const [probed, pinged] = [readFeed(api, ids.at(-2)!, head), readFeed(api, ids.at(-1)!, head)];
+  const state = { isOver: false };
+  const load = sendSteadily(most * LOAD, () => state.isOver, collect);
+  const { entered, left, missing } = await probe(api, SECONDS, probed, pinged);
+  state.isOver = true;
+  const millis = await load;
+  await Promise.all([probed.end(), pinged.end()]);
+  tell(`load: ${whole(most * LOAD)} events/s of ${whole(most)}; collect ${shown(millis)}`);
+  const feed = latencyOf(entered).p99;
+  const timer = latencyOf(left).p99;
+  tell(`from the event to the feed: ${shown(entered)}, ${verdict(feed > FEED_GOAL_MS, "<=", FEED_GOAL_MS)}`);
+  tell(`from the end of a window to the feed: ${shown(left)}, ${verdict(timer > TIMER_GOAL_MS, "<=", TIMER_GOAL_MS)}`);
+  if (missing > 0) tell(`${missing} entries did not come`);
+  return missing === 0 && feed <= FEED_GOAL_MS && timer <= TIMER_GOAL_MS;
+}
+
+interface Ending {
+  readonly api: Api;
+  readonly life: Life;
+  readonly crowd: Crowd;
+  readonly people: number;
+  /** What all audiences took. */
+  readonly buildSeconds: number;
+  readonly tell: (line: string) => void;
+}
+
+/** A tenth of all profiles leave an audience within a minute: what that does to the answers of collect. */
+async function windowEnds({ api, life, crowd, people, buildSeconds, tell }: Ending): Promise<boolean> {
+  // The first window ends when all were judged by this one rule, and a minute of rest has passed: much sooner than by all twenty.
+  const leadMs = buildSeconds * 1_000 + 2 * MINUTE_MS;
+  const minutes = Math.ceil((Date.now() + leadMs - crowd.visitedAt) / MINUTE_MS);
+  const firstEnd = crowd.visitedAt + minutes * MINUTE_MS;
+  const rule = { $events: { schema_id: VISIT, within: `${minutes}m` } };
+  const { audience_id: id } = await create(api, "visitors", rule);
+  const size = (await untilLive(api, [id]))[0]!.size;
+  if (Date.now() > firstEnd - MINUTE_MS) throw new Error("The first window ended before all were judged: try again.");
+  await sleep(firstEnd - MINUTE_MS - Date.now());
+  const collect = (n: number): Promise<unknown> => api.post(202, "/v1/collect", order(`steady-${n % 5_000}`));
+  const before = await sendSteadily(STEADY_PER_SECOND, () => Date.now() >= firstEnd - 1_000, collect);
+  await sleep(firstEnd - Date.now());
+  const cpu = (await life.ask("usage")).cpuMs;
+  const state = { size, isOver: false };
+  const during = sendSteadily(STEADY_PER_SECOND, () => state.isOver, collect);
+  while (state.size > 0) {
+    await sleep(100);
+    state.size = (await api.get<{ readonly size: number }>(`/v1/audiences/${id}`)).size;
+  }
+  const tookMs = Date.now() - firstEnd;
+  state.isOver = true;
+  const millis = await during;
+  const cpuMs = (await life.ask("usage")).cpuMs - cpu;
+  const limit = limitOf(latencyOf(before));
+  const { p99 } = latencyOf(millis);
+  tell(
+    `${whole(size)} of ${whole(people)} profiles left within a minute: the last ${whole(Math.max(0, tookMs - VISIT_MS))} ms after its time; ` +
+      `${whole((cpuMs * 1_000) / size)} µs of CPU each, with ${STEADY_PER_SECOND} events a second`,
+  );
+  tell(`collect before: ${shown(before)}; meanwhile: ${shown(millis)}, ${verdict(p99 > limit, "<=", limit)}`);
+  return p99 <= limit;
+}

@@ -1,0 +1,19 @@
+import { decodeMessage } from "../core/event/message.js";
+import type { KeyId, SchemaId } from "../core/ids.js";
+import type { DeadLetter } from "../core/ports/event-store.js";
+
+/** What letters are found by. Nulls where the message is none of the workspace's. */
+export interface LetterKeys {
+  readonly keyId: KeyId | null;
+  readonly schemaId: SchemaId | null;
+  readonly receivedAt: number | null;
+}
+
+const UNKNOWN: LetterKeys = { keyId: null, schemaId: null, receivedAt: null };
+
+export function foundBy({ workspace, message }: Pick<DeadLetter, "workspace" | "message">): LetterKeys {
+  const decoded = decodeMessage(message);
+  if (decoded.kind === "foreign" || decoded.event.workspace !== workspace) return UNKNOWN;
+  const { keyId, schemaId, receivedAt } = decoded.event;
+  return { keyId, schemaId, receivedAt };
+}

@@ -1,0 +1,129 @@
+import { originOf, type Entry } from "../../../core/audience/seat.js";
+import type { Database } from "../../../core/database.js";
+import { newId, type AudienceId, type MarkId } from "../../../core/ids.js";
+import type { Copied, Copying, CopyPage, MemberRows } from "../../../core/ports/copying.js";
+import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
+
+export const MEMBER_KINDS = ["seats", "feed", "feedHeads", "marks"] as const;
+
+type Dumps = { readonly [K in keyof MemberRows]: (page: CopyPage) => Copied<MemberRows[K]> };
+type Loads = { readonly [K in keyof MemberRows]: (row: MemberRows[K]) => void };
+type Pairs = readonly (readonly [AudienceId, number])[];
+
+const UUID_BYTES = 16;
+
+/** Copies the tables of seats, feeds and marks. They stand already. */
+export function createEmbeddedMemberCopying({ database }: { readonly database: Database }): Copying<MemberRows> {
+  const dumps = prepareDumps(database);
+  const loads = prepareLoads(database);
+  return {
+    kinds: MEMBER_KINDS,
+    dump: async (kind, page) => database.read(() => dumps[kind](page)),
+    load: (kind, rows) => database.write(() => rows.forEach(loads[kind])),
+  };
+}
+
+const idsIn = (key: Buffer) => [key.subarray(0, UUID_BYTES), key.subarray(UUID_BYTES)] as const;
+const bytesOf = (after: string | null): Buffer => Buffer.from(after ?? "", "hex");
+
+function copied<Columns extends readonly unknown[], Row>(
+  rows: readonly Columns[],
+  limit: number,
+  toRow: (row: Columns) => Row,
+  placeOf: (row: Columns) => string,
+): Copied<Row> {
+  return { rows: rows.map(toRow), next: rows.length < limit ? null : placeOf(rows.at(-1)!) };
+}
+
+type SeatColumns = readonly [ws: Buffer, profile: Buffer, due: number | null, memberships: string];
+type FeedColumns = readonly [ws: Buffer, seq: number, entry: string];
+type HeadColumns = readonly [ws: Buffer, head: number, sizes: string];
+type MarkColumns = readonly [key: Buffer, since: number];
+
+function prepareDumps(database: Database): Dumps {
+  const seats = database.prepare(
+    `SELECT ws, profile, due, memberships FROM seats WHERE (ws, profile) > (?, ?) AND (due IS NOT NULL OR memberships <> '[]')
+     ORDER BY ws, profile LIMIT ?`,
+  );
+  const feed = database.prepare("SELECT ws, seq, entry FROM feed WHERE (ws, seq) > (?, ?) ORDER BY ws, seq LIMIT ?");
+  const heads = database.prepare("SELECT ws, head, sizes FROM feeds WHERE ws > ? ORDER BY ws LIMIT ?");
+  const marks = database.prepare("SELECT key, since FROM marks WHERE key > ? ORDER BY key LIMIT ?");
+  return {
+    seats: ({ after, limit }) =>
+      copied(
+        seats.all([...idsIn(bytesOf(after)), limit]) as unknown as readonly SeatColumns[],
+        limit,
+        ([ws, profile, due, memberships]) => ({
+          workspace: readUuid(ws),
+          profileId: readUuid(profile),
+          due,
+          memberships: JSON.parse(memberships) as Pairs,
+        }),
+        ([ws, profile]) => Buffer.concat([ws, profile]).toString("hex"),
+      ),
+    feed: ({ after, limit }) => {
+      const [ws = "", seq = "0"] = after?.split(":") ?? [];
+      return copied(
+        feed.all([bytesOf(ws), Number(seq), limit]) as unknown as readonly FeedColumns[],
+        limit,
+        ([workspace, at, entry]) => ({ workspace: readUuid(workspace), seq: at, entry }),
+        ([workspace, at]) => `${workspace.toString("hex")}:${at}`,
+      );
+    },
+    feedHeads: ({ after, limit }) =>
+      copied(
+        heads.all([bytesOf(after), limit]) as unknown as readonly HeadColumns[],
+        limit,
+        ([ws, head, sizes]) => ({
+          workspace: readUuid(ws),
+          head,
+          sizes: (JSON.parse(sizes) as Pairs).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+        }),
+        ([ws]) => ws.toString("hex"),
+      ),
+    marks: ({ after, limit }) =>
+      copied(
+        marks.all([bytesOf(after), limit]) as unknown as readonly MarkColumns[],
+        limit,
+        ([key, since]) => {
+          const [ws, uid] = idsIn(key);
+          return { workspace: readUuid(ws), uid: readUuid(uid), since };
+        },
+        ([key]) => key.toString("hex"),
+      ),
+  };
+}
+
+function prepareLoads(database: Database): Loads {
+  const addSeat = database.prepare(
+    "INSERT INTO seats (ws, profile, due, memberships) VALUES (?, ?, ?, ?) ON CONFLICT (ws, profile) DO NOTHING",
+  );
+  const addMember = database.prepare(
+    "INSERT INTO members (ws, audience, profile, since) VALUES (?, ?, ?, ?) ON CONFLICT (ws, audience, profile) DO NOTHING",
+  );
+  const addEntry = database.prepare(
+    "INSERT INTO feed (ws, seq, at, entry) VALUES (?, ?, ?, ?) ON CONFLICT (ws, seq) DO NOTHING",
+  );
+  const addOrigin = database.prepare("INSERT OR IGNORE INTO feed_origins (ws, origin) VALUES (?, ?)");
+  const addHead = database.prepare("INSERT INTO feeds (ws, head, sizes) VALUES (?, ?, ?) ON CONFLICT (ws) DO NOTHING");
+  const addMark = database.prepare(
+    "INSERT INTO marks (key, mark, since) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
+  );
+  return {
+    seats: ({ workspace, profileId, due, memberships }) => {
+      const [ws, profile] = [uuidBytes(workspace), uuidBytes(profileId)];
+      if (addSeat.run([ws, profile, due, JSON.stringify(memberships)]).changes === 0) return;
+      for (const [audienceId, since] of memberships) addMember.run([ws, uuidBytes(audienceId), profile, since]);
+    },
+    feed: ({ workspace, seq, entry: text }) => {
+      const ws = uuidBytes(workspace);
+      const entry = JSON.parse(text) as Entry;
+      const origin = originOf(entry);
+      addEntry.run([ws, seq, entry.at, text]);
+      if (origin !== null) addOrigin.run([ws, Buffer.from(origin)]);
+    },
+    feedHeads: ({ workspace, head, sizes }) => void addHead.run([uuidBytes(workspace), head, JSON.stringify(sizes)]),
+    marks: ({ workspace, uid, since }) =>
+      void addMark.run([createOwnKeys(workspace)(uid), uuidBytes(newId<MarkId>()), since]),
+  };
+}

@@ -1,0 +1,147 @@
+import { originOf, type Entry } from "../../../core/audience/seat.js";
+import { newId, type MarkId, type Uid, type WorkspaceId } from "../../../core/ids.js";
+import type { Copied, Copying, CopyPage, FeedHeadRow, MemberRows } from "../../../core/ports/copying.js";
+import { chunkId, type ChunkDocument } from "../audiences/feed.js";
+import type { MarkDocument } from "../audiences/marks.js";
+import type { SeatDocument } from "../audiences/seats.js";
+import { duplicatesOf } from "../failure.js";
+import type { Mongo } from "../open.js";
+import { idIn, ownId, workspaceIn } from "../own-id.js";
+import { createSession } from "../session.js";
+
+export const MEMBER_KINDS = ["seats", "feed", "feedHeads", "marks"] as const;
+
+type Dumps = { readonly [K in keyof MemberRows]: (page: CopyPage) => Promise<Copied<MemberRows[K]>> };
+type Loads = { readonly [K in keyof MemberRows]: (rows: readonly MemberRows[K][]) => Promise<void> };
+
+/** Copies the collections of seats, feeds and marks. What was saved is in the feed already: see `publish`. */
+export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): Copying<MemberRows> {
+  const session = createSession(mongo);
+  const seats = mongo.db.collection<SeatDocument>("seats");
+  const chunks = mongo.db.collection<ChunkDocument>("feed");
+  const marks = mongo.db.collection<MarkDocument>("marks");
+  /** What stands already stays. */
+  const insert = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await session.call(work);
+    } catch (error) {
+      if (duplicatesOf(error) === null) throw error;
+    }
+  };
+  const headAfter = async (after: string): Promise<FeedHeadRow | null> => {
+    const of = { projection: { ws: 1 } } as const;
+    const next = await session.call(() =>
+      chunks.findOne({ ws: { $gt: after as WorkspaceId } }, { ...of, sort: { ws: 1, last: 1 } }),
+    );
+    if (next === null) return null;
+    const last = await session.call(() => chunks.findOne({ ws: next.ws }, { sort: { last: -1 } }));
+    const sizes = last!.sizes.toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return { workspace: next.ws, head: last!.last, sizes };
+  };
+  const dumps: Dumps = {
+    seats: async ({ after, limit }) => {
+      const isKept = { $or: [{ due: { $ne: null } }, { "memberships.0": { $exists: true } }] };
+      const filter = { _id: { $gt: after ?? "" }, ...isKept };
+      const found = await session.call(() => seats.find(filter, { sort: { _id: 1 }, limit }).toArray());
+      return copied(found, limit, ({ ws, profile, due, memberships }) => [
+        {
+          workspace: ws,
+          profileId: profile,
+          due,
+          memberships: memberships.map(({ audience, since }) => [audience, since] as const),
+        },
+      ]);
+    },
+    feed: async ({ after, limit }) => {
+      const filter = { _id: { $gt: after ?? "" } };
+      const found = await session.call(() => chunks.find(filter, { sort: { _id: 1 }, limit }).toArray());
+      return copied(found, limit, ({ ws, first, entries }) =>
+        entries.map((entry, n) => ({ workspace: ws, seq: first + n, entry })),
+      );
+    },
+    feedHeads: async ({ after, limit }) => {
+      const rows: FeedHeadRow[] = [];
+      for (let from = after ?? ""; rows.length < limit; from = rows.at(-1)!.workspace) {
+        const row = await headAfter(from);
+        if (row === null) return { rows, next: null };
+        rows.push(row);
+      }
+      return { rows, next: rows.at(-1)!.workspace };
+    },
+    marks: async ({ after, limit }) => {
+      const filter = { _id: { $gt: after ?? "" } };
+      const found = await session.call(() => marks.find(filter, { sort: { _id: 1 }, limit }).toArray());
+      return copied(found, limit, ({ _id, since }) => [{ workspace: workspaceIn(_id), uid: idIn<Uid>(_id), since }]);
+    },
+  };
+  const loads: Loads = {
+    seats: (rows) =>
+      insert(() =>
+        seats.insertMany(
+          rows.map(({ workspace, profileId, due, memberships }) => ({
+            _id: ownId(workspace, profileId),
+            ws: workspace,
+            profile: profileId,
+            claim: null,
+            memberships: memberships.map(([audience, since]) => ({ audience, since })),
+            due,
+            out: [],
+          })),
+          { ordered: false },
+        ),
+      ),
+    feed: (rows) =>
+      insert(() =>
+        chunks.insertMany(
+          rows.map(({ workspace, seq, entry }) => chunkOf(workspace, seq, entry)),
+          { ordered: false },
+        ),
+      ),
+    feedHeads: async (rows) => {
+      for (const { workspace, head, sizes } of rows) {
+        const last = { _id: chunkId(workspace, head), ws: workspace, sizes: { $size: 0 } };
+        await session.call(() => chunks.updateOne(last, { $set: { sizes } }));
+      }
+    },
+    marks: (rows) =>
+      insert(() =>
+        marks.insertMany(
+          rows.map(({ workspace, uid, since }) => ({ _id: ownId(workspace, uid), mark: newId<MarkId>(), since })),
+          { ordered: false },
+        ),
+      ),
+  };
+  return {
+    kinds: MEMBER_KINDS,
+    dump: (kind, page) => dumps[kind](page),
+    load: async (kind, rows) => (rows.length === 0 ? undefined : loads[kind](rows)),
+  };
+}
+
+/** One entry; only the last chunk's sizes matter, and the head brings them. */
+function chunkOf(ws: WorkspaceId, seq: number, text: string): ChunkDocument {
+  const entry = JSON.parse(text) as Entry;
+  const origin = originOf(entry);
+  return {
+    _id: chunkId(ws, seq),
+    ws,
+    first: seq,
+    last: seq,
+    at: entry.at,
+    entries: [text],
+    origins: origin === null ? [] : [origin],
+    sizes: [],
+  };
+}
+
+const copied = <Document extends { readonly _id: string }, Row>(
+  found: readonly Document[],
+  limit: number,
+  rowsOf: (document: Document) => readonly Row[],
+): Copied<Row> => {
+  const { _id: last = null } = found.at(-1) ?? {};
+  return {
+    rows: found.flatMap((document) => Array.from(rowsOf(document))),
+    next: found.length < limit ? null : last,
+  };
+};

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { describeConsole } from "../support/console/console.js";
+import type { TestWorkspace } from "../support/service/app.js";
+
+describeConsole("erasures", (console) => {
+  const people = async (...emails: readonly string[]): Promise<TestWorkspace> => {
+    const workspace = await console().app.workspace("Shop");
+    const schemaId = await workspace.schema();
+    for (const email of emails) {
+      const { body } = await workspace.collect(schemaId, { email, cookie: `c-${email}`, city: "Paris" });
+      await workspace.settled(body["event_id"]);
+    }
+    return workspace;
+  };
+
+  it("are looked at first, done, proven and ended by mouse; no receipt shows the person", async () => {
+    const workspace = await people("eve@example.com", "ada@example.com");
+    const { page, look } = await console().open(workspace, { path: "/erasures", as: "admin" });
+    await page.getByText("Nobody was erased yet").waitFor();
+    await look("erasures-empty");
+    await page.getByRole("button", { name: "Erase a person" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Namespace").selectOption("email");
+    await dialog.getByLabel("Value").fill("eve@example.com");
+    await dialog.getByLabel("Keep the person out").check();
+    await dialog.getByRole("button", { name: "See what would go" }).click();
+    await dialog.getByText("1 cookie_id, 1 email").or(dialog.getByText("1 email, 1 cookie_id")).waitFor();
+    await dialog.getByText("1 event", { exact: true }).waitFor();
+    await look("erasure-plan");
+    await dialog.getByRole("button", { name: "Erase for ever" }).click();
+    await page.getByText("The person is erased").waitFor();
+    await page.getByText("kept out").waitFor();
+    await page.getByLabel("Namespace").selectOption("email");
+    await page.getByLabel("Value").fill("eve@example.com");
+    await page.getByRole("button", { name: "Check" }).click();
+    await page.getByText("Nothing that comes later brings it back.").waitFor();
+    await page.getByText("completed").waitFor();
+    await look("erasures");
+    await page.getByLabel("Value").fill("ada@example.com");
+    await page.getByRole("button", { name: "Check" }).click();
+    await page.getByText("It is in a profile.").waitFor();
+    await page.locator("tbody a").first().click();
+    await page.getByText("What no erasure reaches").waitFor();
+    await page.getByText("Copies of the stores").waitFor();
+    assert.ok(!(await page.content()).includes("eve@example.com"));
+    await look("receipt");
+    await page.getByRole("button", { name: "Readmit" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Readmit" }).click();
+    await page.getByText("readmitted", { exact: true }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Readmit" }).count(), 0);
+  });
+
+  it("are done by keyboard alone, and not if the person is another one by then", async () => {
+    const workspace = await people("eve@example.com", "ada@example.com");
+    const { page, wrongs } = await console().open(workspace, { path: "/erasures", as: "admin" });
+    await page.getByRole("button", { name: "Erase a person" }).focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Namespace").focus();
+    await page.keyboard.type("email");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("eve@example.com");
+    await page.keyboard.press("Enter");
+    const erase = dialog.getByRole("button", { name: "Erase for ever" });
+    await erase.waitFor();
+    const identifiers = ["eve@example.com", "ada@example.com"].map((value) => ({ namespace: "email", value }));
+    assert.equal((await workspace.send("POST", "/v1/identify", { identifiers })).body["outcome"], "merged");
+    await erase.focus();
+    await page.keyboard.press("Enter");
+    await dialog.getByRole("alert").waitFor();
+    // A browser tells of each refused request.
+    assert.equal(wrongs.length, 1);
+    (wrongs as string[]).splice(0);
+    assert.deepEqual((await workspace.send("GET", "/v1/erasures")).body["erasures"], []);
+    await dialog.getByLabel("Value").focus();
+    await page.keyboard.press("End");
+    await page.keyboard.type(" ");
+    await page.keyboard.press("Enter");
+    await dialog.getByText("2 email").waitFor();
+    await erase.focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("The person is erased").waitFor();
+  });
+
+  it("are not for who is no admin", async () => {
+    const { page } = await console().open(await people(), { path: "/erasures", as: "editor" });
+    await page.getByText("This page needs a key of role admin").waitFor();
+    assert.equal(await page.getByRole("link", { name: "Erasures" }).count(), 0);
+  });
+});

@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { describeConsole } from "../support/console/console.js";
+import { press, reach, wereRefused, write } from "../support/console/hands.js";
+import { SIGNUP_SCHEMA, submission, textAt, until, type TestWorkspace } from "../support/service/app.js";
+
+describeConsole("what arrives", (console) => {
+  const fresh = (): Promise<TestWorkspace> => console().app.workspace("Shop");
+
+  describe("set up", () => {
+    it("leads by mouse from a key to the first profile, and to the two settings", async () => {
+      const workspace = await fresh();
+      const schemaId = await workspace.schema();
+      const { page, look } = await console().open(workspace, { path: "/start" });
+      await page.getByText("Waiting for the first event").waitFor();
+      await look("start-empty");
+      await page.getByRole("button", { name: "A back end with the API" }).click();
+      await page.getByRole("button", { name: "Make its key" }).click();
+      const key = (await page.getByRole("region", { name: "the key" }).textContent())!.trim();
+      assert.ok((await page.getByRole("region", { name: /the snippet/ }).textContent())!.includes(key));
+      const body = submission(schemaId, { email: "ada@example.com" });
+      assert.equal((await console().app.send("POST", "/v1/collect", { key, body })).status, 202);
+      await page.getByRole("link", { name: "See the profile" }).waitFor();
+      await page.getByRole("button", { name: "Turn on: A shared device is not a person" }).click();
+      await page.getByText("no effect yet: no namespace has a limit").waitFor();
+      assert.equal(await page.getByText("on: more than 5 logins").count(), 0);
+      await page.getByRole("button", { name: "Turn on: One login per profile" }).click();
+      await page.getByText("on: more than 5 logins").waitFor();
+      await page.getByText("on: at most 1").waitFor();
+      await look("start-done");
+      assert.equal((await workspace.send("GET", "/v1/namespaces/user_id")).body["limit"], 1);
+    });
+
+    it("shows what is done already where events came before, and the next one as it comes", async () => {
+      const workspace = await fresh();
+      const schemaId = await workspace.schema();
+      const { body } = await workspace.collect(schemaId, { email: "ada@example.com" });
+      await workspace.settled(body["event_id"]);
+      const { page, look } = await console().open(workspace, { path: "/start" });
+      await page.getByText("Events have arrived already.").waitFor();
+      assert.equal(await page.getByText("Waiting for the first event").count(), 0);
+      for (const name of ["Who sends?", "Put it into the sender", "See the first event"])
+        await page.getByRole("heading", { name: `${name} (done)` }).waitFor();
+      assert.equal(
+        await page.getByRole("link", { name: "See the event" }).getAttribute("href"),
+        `#/events/${textAt(body, "event_id")}`,
+      );
+      await look("start-before");
+      await workspace.collect(schemaId, { email: "alan@example.com" });
+      await page.getByText(`It has arrived: an event of ${schemaId}.`).waitFor();
+    });
+
+    it("is not done by an event that was refused", async () => {
+      const workspace = await fresh();
+      const schemaId = await workspace.schema();
+      const { page } = await console().open(workspace, { path: "/start" });
+      await page.getByText("Waiting for the first event").waitFor();
+      await workspace.collect(schemaId, { email: 7 });
+      await page.getByText("An event came, and was refused.").waitFor();
+      await page.getByRole("heading", { name: "Put it into the sender (done)" }).waitFor();
+      assert.equal(await page.getByRole("heading", { name: "See the first event (done)" }).count(), 0);
+    });
+
+    it("tells of the shared identifier limit that is set", async () => {
+      const workspace = await fresh();
+      await workspace.send("PUT", "/v1/identity/settings", { shared_identifier_limit: 9 });
+      await workspace.send("PUT", "/v1/namespaces/loyalty_card", { limit: 2 });
+      const { page } = await console().open(workspace, { path: "/start", as: "admin" });
+      await page.getByText("An identifier that is seen with more than 9 logins").waitFor();
+      await page.getByText("on: more than 9 logins").waitFor();
+    });
+
+    it("leads there by keyboard alone", async () => {
+      const workspace = await fresh();
+      const { page } = await console().open(workspace, { path: "/start" });
+      await page.getByText("Waiting for the first event").waitFor();
+      await write(page, "Name of the key", "till");
+      await page.keyboard.press("Enter");
+      await page.getByText("The key is shown once").waitFor();
+      const { body } = await workspace.send("GET", "/v1/keys");
+      assert.ok((body["keys"] as { name: string | null }[]).some(({ name }) => name === "till"));
+      await press(page, "Turn on: One login per profile");
+      await page.getByText("on: at most 1").waitFor();
+    });
+  });
+
+  describe("live events", () => {
+    it("show each event with what became of it, filtered, paused and opened by mouse and by keyboard", async () => {
+      const workspace = await fresh();
+      const schemaId = await workspace.schema();
+      const { page, look } = await console().open(workspace, { path: "/live", as: "viewer" });
+      await page.getByText("Watching").waitFor();
+      await page.getByText("keeps it for 5 minutes after").waitFor();
+      await page.locator("main").getByRole("link", { name: "Dead letters" }).waitFor();
+      await look("live-empty");
+      await workspace.collect(schemaId, { email: "ada@example.com", city: "Paris" });
+      await workspace.inline(schemaId, { email: "never stored" });
+      await workspace.collect(schemaId, { email: 7 });
+      await page.locator(".live-row", { hasText: "accepted" }).waitFor();
+      await page.locator(".live-row", { hasText: "refused" }).click();
+      await page.getByText("Refused: validation_failed").waitFor();
+      await look("live");
+      await page.getByLabel("Show").selectOption("accepted");
+      assert.equal(await page.locator(".live-row").count(), 1);
+      await page.getByLabel("Show").selectOption("");
+      await page.getByRole("heading", { name: "Live events" }).focus();
+      await press(page, "Pause");
+      await workspace.collect(schemaId, { email: "grace@example.com" });
+      await page.getByRole("button", { name: "Go on (1 new event)" }).waitFor();
+      assert.equal(await page.locator(".live-row").count(), 2);
+      await page.keyboard.press("Enter");
+      await page.locator(".live-row").nth(2).waitFor();
+      await write(page, "Filter", "grace@");
+      await page.locator(".live-row").nth(1).waitFor({ state: "detached" });
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await page.getByRole("region", { name: "payload" }).waitFor();
+      await write(page, "Filter", "nothing like it").catch(() => page.getByLabel("Filter").fill("nothing like it"));
+      await page.getByText("None of these events matches").waitFor();
+    });
+  });
+
+  describe("schemas", () => {
+    it("are tried out while they are written, registered, checked and changed by mouse", async () => {
+      const workspace = await fresh();
+      const opened = await console().open(workspace, { path: "/schemas", as: "admin" });
+      const { page, look } = opened;
+      await page.getByText("There is no schema yet").waitFor();
+      await look("schemas-empty");
+      await page.getByRole("link", { name: "New schema" }).first().click();
+      await page.getByLabel("Schema id").fill("order");
+      await page.getByLabel("JSON Schema").fill("{");
+      await page.locator(".field .wrong").waitFor();
+      await page.getByLabel("JSON Schema").fill(JSON.stringify({ ...SIGNUP_SCHEMA, required: 5 }));
+      await page.getByRole("alert").waitFor();
+      wereRefused(opened, 422);
+      await page.getByLabel("JSON Schema").fill(JSON.stringify(SIGNUP_SCHEMA, null, 2));
+      await page.getByText("This would be version 1.").waitFor();
+      await look("schema-new");
+      await page.getByRole("button", { name: "Register" }).click();
+      await page.getByText("version 1", { exact: true }).waitFor();
+      await page.getByRole("tab", { name: "Check an event" }).click();
+      await page.getByLabel("Payload").fill('{"email": 7}');
+      await page.getByText("No: it would be refused.").waitFor();
+      await look("schema-check");
+      await page.getByLabel("Payload").fill('{"email": "ada@example.com"}');
+      await page.getByText("Yes: it matches.").waitFor();
+      await page.getByRole("tab", { name: "New version" }).click();
+      const wider = { ...SIGNUP_SCHEMA, properties: { ...SIGNUP_SCHEMA.properties, plan: { type: "string" } } };
+      await page.getByLabel("JSON Schema").fill(JSON.stringify(wider, null, 2));
+      await page.getByText("This would be version 2.").waitFor();
+      await page.getByRole("button", { name: "Register the version" }).click();
+      await page.getByText("version 2", { exact: true }).waitFor();
+      await page.getByRole("tab", { name: "Versions" }).click();
+      await page.locator(".diff .added", { hasText: "plan" }).waitFor();
+      await page
+        .locator(".diff .folded", { hasText: /^⋯ \d+ lines are the same/ })
+        .first()
+        .waitFor();
+      await look("schema-versions");
+      const datasets = await workspace.send("GET", "/v1/datasets");
+      assert.equal((datasets.body["datasets"] as unknown[]).length, 1);
+    });
+
+    it("are registered by keyboard alone", async () => {
+      const workspace = await fresh();
+      const { page } = await console().open(workspace, { path: "/schemas", as: "admin" });
+      await press(page, "New schema");
+      await page.getByRole("heading", { name: "New schema" }).waitFor();
+      await write(page, "Schema id", "visit");
+      await press(page, "Register");
+      await page.getByRole("heading", { name: "visit" }).waitFor();
+      await reach(page, "Schema");
+      await page.keyboard.press("ArrowRight");
+      await page.getByText("Would version 1 take this event?").waitFor();
+      assert.equal((await workspace.send("GET", "/v1/schemas/visit")).status, 200);
+    });
+  });
+
+  describe("datasets", () => {
+    it("are made, changed and filled by mouse", async () => {
+      const workspace = await fresh();
+      const schemaId = await workspace.schema(SIGNUP_SCHEMA, null);
+      const { body } = await workspace.collect(schemaId, { email: "ada@example.com" });
+      await workspace.settled(body["event_id"], "stored");
+      const { page, look } = await console().open(workspace, { path: "/datasets", as: "admin" });
+      await page.getByText("There is no dataset yet").waitFor();
+      await look("datasets-empty");
+      await page.getByRole("button", { name: "New dataset" }).first().click();
+      await page.getByLabel("Name").fill("Signups");
+      await page.getByLabel("Schema").selectOption(schemaId);
+      await page.getByRole("button", { name: "Store" }).click();
+      await page.getByText("The dataset Signups is stored.").waitFor();
+      await page.getByRole("button", { name: "Backfill" }).click();
+      await page.getByText("1 event of this schema is stored and not folded").waitFor();
+      await page.getByRole("button", { name: "Begin" }).click();
+      await page.getByText("done", { exact: true }).waitFor();
+      await look("datasets");
+      await page.getByRole("button", { name: "Change" }).click();
+      await page.getByLabel("Keep events for, days").fill("90");
+      await page.getByRole("button", { name: "Store" }).click();
+      await page.getByText("90 days").waitFor();
+    });
+
+    it("are made by keyboard alone, and say where a schema is missing", async () => {
+      const workspace = await fresh();
+      const first = await console().open(workspace, { path: "/datasets", as: "admin" });
+      await press(first.page, "New dataset");
+      await first.page.getByText("It needs a schema first").waitFor();
+      await first.page.keyboard.press("Escape");
+      const schemaId = await workspace.schema(SIGNUP_SCHEMA, null);
+      await first.page.getByRole("heading", { name: "Datasets" }).focus();
+      await press(first.page, "New dataset");
+      await write(first.page, "Name", "Signups");
+      await reach(first.page, "Schema");
+      await first.page.keyboard.type(schemaId);
+      await first.page.keyboard.press("Tab");
+      await press(first.page, "Store");
+      await first.page.getByText("The dataset Signups is stored.").waitFor();
+    });
+  });
+
+  describe("dead letters", () => {
+    /** A quarantined event, kept as a letter. */
+    async function quarantined(): Promise<TestWorkspace> {
+      const workspace = await fresh();
+      const settings = { unplanned: "quarantine", violations: "mark", keep_rejects: true };
+      assert.equal((await workspace.send("PUT", "/v1/sdk/settings", settings)).status, 200);
+      const key = await workspace.key("collect");
+      const event = { type: "track", event: "Surprise", userId: "u-1", messageId: "m-1", properties: {} };
+      const headers = { Authorization: `Basic ${Buffer.from(`${key}:`).toString("base64")}` };
+      const sent = await console().app.send("POST", "/v1/track", { body: event, headers });
+      assert.equal(sent.status, 200, sent.text);
+      const { body } = await until(
+        () => workspace.send("GET", "/v1/dead-letters"),
+        (answer) => (answer.body["dead_letters"] as unknown[]).length === 1,
+      );
+      assert.equal(textAt(body, "dead_letters.0.reason"), "quarantined");
+      return workspace;
+    }
+    const accept = (workspace: TestWorkspace) =>
+      workspace.send("PUT", "/v1/sdk/settings", { unplanned: "accept", violations: "mark", keep_rejects: true });
+
+    it("are opened and replayed by mouse, after a look at what would go", async () => {
+      const workspace = await quarantined();
+      const { page, look, go } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
+      await page.getByRole("button", { name: "Open", exact: true }).click();
+      await page.getByRole("region", { name: "the payload" }).waitFor();
+      await look("dead-letter");
+      await page.keyboard.press("Escape");
+      await look("dead-letters");
+      await accept(workspace);
+      await page.getByRole("button", { name: "Replay", exact: true }).click();
+      await page.getByRole("button", { name: "Replay 1 letter" }).click();
+      await page.getByText("1 letter queued again.").waitFor();
+      await page.getByText("Nothing waits to be mended").waitFor();
+      await look("dead-letters-empty");
+      await go("/dead-letters?state=all");
+      await page.getByText("replayed", { exact: true }).first().waitFor();
+    });
+
+    it("are replayed by keyboard alone", async () => {
+      const workspace = await quarantined();
+      await accept(workspace);
+      const { page } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
+      await page.getByRole("button", { name: "Replay all open" }).waitFor();
+      await press(page, "Replay all open");
+      await page.getByText("goes back into the queue").waitFor();
+      await press(page, "Replay 1 letter");
+      await page.getByText("Nothing waits to be mended").waitFor();
+    });
+  });
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { describeConsole } from "../support/console/console.js";
+import { eventually } from "../support/eventually.js";
+import { startReceiver, type Receiver } from "../support/service/receiver.js";
+import { textAt, until, type TestWorkspace } from "../support/service/app.js";
+
+describeConsole(
+  "the feed and webhooks",
+  (console) => {
+    const enter = async (workspace: TestWorkspace, schemaId: string, email: string): Promise<void> => {
+      const { body } = await workspace.collect(schemaId, { email, city: "Paris" });
+      await workspace.settled(body["event_id"]);
+    };
+    const head = async (workspace: TestWorkspace, wanted: number): Promise<void> => {
+      const answer = await until(
+        () => workspace.send("GET", "/v1/feed"),
+        ({ body }) => Number(body["head"]) >= wanted,
+      );
+      assert.equal(answer.body["head"], wanted);
+    };
+    async function parisians(): Promise<{ workspace: TestWorkspace; schemaId: string; id: string }> {
+      const workspace = await console().app.workspace("Shop");
+      const schemaId = await workspace.schema();
+      const rule = { "traits.city": "Paris" };
+      const made = await workspace.send("POST", "/v1/audiences", { name: "Parisians", rule });
+      return { workspace, schemaId, id: textAt(made.body, "audience_id") };
+    }
+
+    it("show who came and went as it happens, of all audiences or of one", async () => {
+      const { workspace, schemaId, id } = await parisians();
+      const { page, look } = await console().open(workspace, { path: "/feed", as: "viewer" });
+      await page.getByText("Nobody came or went yet").waitFor();
+      await page.getByText("Watching").waitFor();
+      await look("feed-empty");
+      await enter(workspace, schemaId, "ada@example.com");
+      await page.getByRole("cell", { name: "entered" }).waitFor();
+      await page.getByRole("link", { name: "Parisians" }).waitFor();
+      await page.getByRole("link", { name: "ada@example.com" }).waitFor();
+      const other = await workspace.send("POST", "/v1/audiences", { name: "Everybody", rule: {} });
+      await page.getByRole("link", { name: "Everybody" }).waitFor();
+      const { body } = await workspace.send("DELETE", `/v1/audiences/${textAt(other.body, "audience_id")}`);
+      assert.deepEqual(body, {});
+      await page.getByRole("cell", { name: "audience deleted" }).waitFor();
+      await look("feed");
+      assert.deepEqual(await page.locator("tbody td:first-child").allTextContents(), ["3", "2", "1"]);
+      await page.getByLabel("Audience").focus();
+      await page.keyboard.type("Parisians");
+      await page.locator("tbody tr").nth(1).waitFor({ state: "detached" });
+      assert.match(page.url(), new RegExp(`audience=${id}`));
+      assert.equal(await page.getByRole("link", { name: "Have it pushed to you" }).count(), 0);
+      // Who is erased is named no more.
+      await page.getByLabel("Audience").selectOption("");
+      await page.getByText("ada@example.com").first().waitFor();
+      const found = await workspace.send("POST", "/v1/profiles/lookup", {
+        identifiers: [{ namespace: "email", value: "ada@example.com" }],
+      });
+      await workspace.send("DELETE", `/v1/profiles/${textAt(found.body, "profiles.0.profile_id")}`);
+      await page.getByRole("cell", { name: "person erased" }).waitFor();
+      await page.getByText("ada@example.com").first().waitFor({ state: "detached" });
+      await look("feed-erased");
+    });
+
+    describe("webhooks", () => {
+      let receiver: Receiver;
+      before(async () => {
+        receiver = await startReceiver();
+      });
+      after(() => receiver.close());
+
+      it("are made, tested, set back, signed anew and deleted by mouse; the secret is shown once", async () => {
+        const { workspace, schemaId } = await parisians();
+        await enter(workspace, schemaId, "ada@example.com");
+        await head(workspace, 1);
+        const { page, look } = await console().open(workspace, { path: "/webhooks", as: "admin" });
+        await page.getByText("There is no webhook yet").waitFor();
+        await look("webhooks-empty");
+        await page.getByRole("button", { name: "New webhook" }).first().click();
+        await page.getByLabel("Address").fill(receiver.url);
+        await page.getByLabel("Parisians").check();
+        await page.getByLabel("a person was erased").uncheck();
+        await page.getByLabel("Begins").selectOption("first");
+        await look("webhook-new");
+        await page.getByRole("button", { name: "Make the webhook" }).click();
+        const secret = await page.getByRole("region", { name: "the secret" }).textContent();
+        assert.match(secret!, /^whsec_/);
+        await page.getByRole("button", { name: "I have kept it" }).click();
+        await page.getByText("1 of 1").waitFor();
+        await page.getByText("Parisians: entered, left, audience deleted").waitFor();
+        assert.ok(!(await page.content()).includes(secret!));
+        assert.deepEqual(receiver.seqs(), [1]);
+        await page.getByRole("button", { name: "Test" }).click();
+        await page.getByText("The receiver answered 200.").waitFor();
+        await page.getByRole("button", { name: "Go on" }).click();
+        await page.getByLabel("After entry").fill("0");
+        await page.getByRole("dialog").getByRole("button", { name: "Go on" }).click();
+        await page.getByText("The webhook goes on.").waitFor();
+        await eventually("it is pushed once more", () => receiver.seqs().length === 2);
+        assert.deepEqual(receiver.seqs(), [1, 1]);
+        await page.getByRole("button", { name: "New secret" }).click();
+        await page.getByRole("button", { name: "Make the new secret" }).click();
+        await page.getByRole("button", { name: "I have kept it" }).click();
+        receiver.answer(500);
+        await enter(workspace, schemaId, "grace@example.com");
+        await page.getByText("failing").waitFor();
+        await page.getByText("1 entry behind").waitFor();
+        await look("webhooks");
+        await page.getByRole("button", { name: "Delete" }).click();
+        await page.getByRole("button", { name: "Delete the webhook" }).click();
+        await page.getByText("There is no webhook yet").waitFor();
+      });
+
+      it("are made by keyboard alone, and a wrong address is told at its field", async () => {
+        const { workspace } = await parisians();
+        const { page, wrongs } = await console().open(workspace, { path: "/webhooks", as: "admin" });
+        await page.getByRole("button", { name: "New webhook" }).first().focus();
+        await page.keyboard.press("Enter");
+        await page.getByLabel("Address").focus();
+        await page.keyboard.type("ftp://example.com");
+        await page.keyboard.press("Enter");
+        await page.locator(".field .wrong").waitFor();
+        // A browser tells of each refused request.
+        assert.equal(wrongs.length, 1);
+        (wrongs as string[]).splice(0);
+        await page.keyboard.press("ControlOrMeta+a");
+        await page.keyboard.type(receiver.url);
+        await page.keyboard.press("Enter");
+        await page.getByText("Copy it now").waitFor();
+        await page.keyboard.press("Escape");
+        await page.getByText("0 of 0").waitFor();
+      });
+
+      it("are not for who is no admin", async () => {
+        const { workspace } = await parisians();
+        const { page } = await console().open(workspace, { path: "/webhooks", as: "editor" });
+        await page.getByText("This page needs a key of role admin").waitFor();
+        assert.equal(await page.getByRole("link", { name: "Webhooks" }).count(), 0);
+      });
+    });
+  },
+  { WEBHOOK_PRIVATE: "1" },
+);

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { textAt } from "../../support/service/app.js";
+import { describeConsole } from "../../support/console/console.js";
+import { aPerson, id, identify } from "../../support/console/people.js";
+
+describeConsole("changes, shared identifiers and forbidden pairs", (console) => {
+  it("say what to do where there are none", async () => {
+    const { page, go, look } = await console().open(await console().app.workspace(), { path: "/changes" });
+    await page.getByText("Nobody is linked yet").waitFor();
+    await look("people-changes-empty");
+    await go("/shared-identifiers");
+    await page.getByRole("heading", { name: "The limit is off" }).waitFor();
+    await look("people-shared-empty");
+    await go("/forbidden-pairs");
+    await page.getByText("No pair is forbidden").waitFor();
+    await look("people-forbidden-empty");
+  });
+
+  it("lists changes by their outcome, and opens one, by mouse and by keyboard", async () => {
+    const workspace = await console().app.workspace();
+    const { profileId, changeId } = await aPerson(workspace, "ada");
+    await aPerson(workspace, "bob");
+    await identify(workspace, id("user_id", "ada"), id("user_id", "bob"));
+    const { page, look } = await console().open(workspace, { as: "viewer", path: "/changes" });
+    await page.getByRole("region", { name: "Changes" }).getByText("merged").waitFor();
+    await look("people-changes");
+    await page.getByLabel("Outcome").selectOption("created");
+    await page.getByRole("region", { name: "Changes" }).getByText("merged").waitFor({ state: "detached" });
+    await page.getByRole("row").nth(2).waitFor();
+    assert.equal(await page.getByRole("row").count(), 3);
+    await page.getByRole("link", { name: `Open the change ${changeId}` }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "What happened" }).waitFor();
+    await page
+      .getByRole("link", { name: profileId.slice(0, 8) })
+      .first()
+      .waitFor();
+    assert.equal(await page.getByText("Undo…").count(), 0);
+    await look("people-change");
+  });
+
+  it("lists identifiers that too many people share", async () => {
+    const workspace = await console().app.workspace();
+    await workspace.send("PUT", "/v1/namespaces/user_id", { limit: 1 });
+    await workspace.send("PUT", "/v1/identity/settings", { shared_identifier_limit: 1 });
+    for (const name of ["a", "b", "c"]) await identify(workspace, id("user_id", name), id("device_id", "kiosk"));
+    const { page, look } = await console().open(workspace, { as: "viewer", path: "/shared-identifiers" });
+    await page.getByText("kiosk", { exact: true }).waitFor();
+    await page.getByText("more than 1 person").waitFor();
+    await look("people-shared");
+    await page.getByRole("region", { name: "Shared identifiers" }).getByRole("link").click();
+    await page.getByText("too many people use it").waitFor();
+  });
+
+  it("lists forbidden pairs, and allows one again; two tabs that do the same get a clear message", async () => {
+    const workspace = await console().app.workspace();
+    await identify(workspace, id("user_id", "ada"), id("device_id", "tablet"));
+    const pair = { from: id("user_id", "ada"), to: id("device_id", "tablet"), forbid: true };
+    assert.equal(textAt((await workspace.send("POST", "/v1/identity/unlink", pair)).body, "outcome"), "unlinked");
+    const viewer = await console().open(workspace, { as: "viewer", path: "/forbidden-pairs" });
+    await viewer.page.getByText("tablet").waitFor();
+    assert.equal(await viewer.page.getByText(/Allow|Forbid a pair/).count(), 0);
+    const [one, other] = [
+      await console().open(workspace, { as: "admin", path: "/forbidden-pairs" }),
+      await console().open(workspace, { as: "admin", path: "/forbidden-pairs" }),
+    ];
+    for (const { page } of [one, other]) await page.getByRole("button", { name: "Allow…" }).click();
+    await one.look("people-forbidden-allow");
+    const dialogs = [one, other].map(({ page }) => page.getByRole("dialog"));
+    await dialogs[0]!.getByRole("button", { name: "Allow" }).focus();
+    await one.page.keyboard.press("Enter");
+    await one.page.getByText("The pair is allowed.").waitFor();
+    await one.page.getByText("No pair is forbidden").waitFor();
+    await dialogs[1]!.getByRole("button", { name: "Allow" }).click();
+    await other.page.getByText("allowed already").waitFor();
+    // A browser tells of the refused one.
+    (other.wrongs as string[]).splice(0);
+  });
+});

@@ -1,0 +1,67 @@
+import { describeConsole } from "../../support/console/console.js";
+import { aPerson, id, identify } from "../../support/console/people.js";
+
+describeConsole("search", (console) => {
+  it("says what to do where nobody is known yet", async () => {
+    const { page, look } = await console().open(await console().app.workspace(), { path: "/search" });
+    await page.getByText("Nobody is known yet").waitFor();
+    await look("people-search-empty");
+  });
+
+  it("finds a person by a value, in whatever namespace it stands, by keyboard alone", async () => {
+    const workspace = await console().app.workspace();
+    const ada = await aPerson(workspace, "ada");
+    await identify(workspace, id("device_id", "ada"));
+    const { page, look } = await console().open(workspace, { as: "viewer", path: "/search" });
+    await page.getByText("the oldest first").waitFor();
+    await page.getByLabel("Value or id").focus();
+    await page.keyboard.type("ada");
+    await page.keyboard.press("Enter");
+    await page.getByText("2 profiles found").waitFor();
+    await look("people-search-found");
+    await page.getByLabel("Value or id").fill("ada@example.com");
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.getByText("1 profile found").waitFor();
+    await page.getByRole("link", { name: `Open the profile ${ada.profileId}` }).waitFor();
+  });
+
+  it("looks into each of more namespaces than one look-up takes", async () => {
+    const workspace = await console().app.workspace();
+    for (let i = 0; i < 100; i += 1) await workspace.send("PUT", `/v1/namespaces/own_${i}`, { priority: 1_000 });
+    await workspace.send("PUT", "/v1/namespaces/zz_last", { priority: 0 });
+    const { profileId } = await identify(workspace, id("zz_last", "found"));
+    const { page } = await console().open(workspace, { path: "/search?q=found" });
+    await page.getByRole("link", { name: `Open the profile ${profileId}` }).click();
+    await page.getByRole("heading", { name: "Profile", exact: true }).waitFor();
+  });
+
+  it("finds a profile, an event and a change by their ids", async () => {
+    const workspace = await console().app.workspace();
+    const { profileId, eventId, changeId } = await aPerson(workspace, "bob");
+    const { page, go, wrongs } = await console().open(workspace, { path: `/search?q=${profileId}` });
+    await page.getByText("1 profile found").waitFor();
+    await go(`/search?q=${changeId}`);
+    await page.getByRole("heading", { name: "A change" }).waitFor();
+    await go(`/search?q=${eventId}`);
+    await page.getByRole("link", { name: "Open the event" }).click();
+    await page.getByRole("heading", { name: "Event", exact: true }).waitFor();
+    await page.getByText("folded").waitFor();
+    // A browser tells of each id that is not of the kind that was tried.
+    (wrongs as string[]).splice(0);
+  });
+
+  it("says that nobody is known by a value", async () => {
+    const { page, look } = await console().open(await console().app.workspace(), { path: "/search?q=nobody" });
+    await page.getByText("Nobody is known by this").waitFor();
+    await look("people-search-nobody");
+  });
+
+  it("shows an event and what became of it", async () => {
+    const workspace = await console().app.workspace();
+    const { eventId } = await aPerson(workspace, "eve");
+    const { page, look } = await console().open(workspace, { path: `/events/${eventId}` });
+    await page.getByText("folded").waitFor();
+    await look("people-event");
+    await page.getByRole("link", { name: "Its profile" }).waitFor();
+  });
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { describeConsole } from "../../support/console/console.js";
+import { aKiosk, aPerson, id, identify } from "../../support/console/people.js";
+
+describeConsole("why two are one person", (console) => {
+  it("shows the path with its evidence and marks the bridges, by keyboard alone", async () => {
+    const workspace = await console().app.workspace();
+    const { email } = await aPerson(workspace, "ada");
+    await identify(workspace, id("email", email), id("device_id", "tablet"));
+    const { page, look } = await console().open(workspace, { as: "viewer", path: "/why" });
+    await page.getByRole("heading", { name: "Why one person?" }).waitFor();
+    await page.getByText("user_id").first().waitFor({ state: "attached" });
+    await look("people-why-empty");
+    const [from, to] = [page.getByRole("group", { name: "From" }), page.getByRole("group", { name: "To" })];
+    await from.getByLabel("Namespace").selectOption("user_id");
+    await from.getByLabel("Value").focus();
+    await page.keyboard.type("ada");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("device");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("tablet");
+    assert.equal(await to.getByLabel("Namespace").inputValue(), "device_id");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "One person, by 2 links" }).waitFor();
+    const path = page.getByRole("list", { name: "The path" });
+    assert.deepEqual(await path.locator(".name-of .sent").allTextContents(), ["ada", email, "tablet"]);
+    assert.equal(await path.getByText("bridge").count(), 2);
+    assert.equal(await path.getByText("Unlink…").count(), 0);
+    await look("people-why-path");
+  });
+
+  it("says that no link is a bridge, and offers who may undo to take out an identifier in between", async () => {
+    const workspace = await console().app.workspace();
+    await aKiosk(workspace);
+    const path = "/why?from_namespace=user_id&from_value=ada&to_namespace=user_id&to_value=bob";
+    const viewer = await console().open(workspace, { as: "viewer", path });
+    await viewer.page.getByText("No link of this path is a bridge").waitFor();
+    assert.equal(await viewer.page.getByText("out of this profile").count(), 0);
+    const { page, look } = await console().open(workspace, { as: "admin", path });
+    await page.getByText("No link of this path is a bridge").waitFor();
+    await page.getByRole("link", { name: "Take device_id kiosk-7 out of this profile…" }).waitFor();
+    await look("people-why-no-bridge");
+  });
+
+  it("says that two are two people, and that nobody is known by one of them", async () => {
+    const workspace = await console().app.workspace();
+    await aPerson(workspace, "ada");
+    await aPerson(workspace, "bob");
+    const of = (value: string) => `/why?from_namespace=user_id&from_value=ada&to_namespace=user_id&to_value=${value}`;
+    const { page, go, look } = await console().open(workspace, { path: of("bob") });
+    await page.getByRole("heading", { name: "They are two people" }).waitFor();
+    await look("people-why-two");
+    await go(of("nobody"));
+    await page.getByText("Nobody is known by one of them").waitFor();
+    await look("people-why-nobody");
+    await go(of("ada"));
+    await page.getByText("This is the same identifier twice.").waitFor();
+  });
+});

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { describeConsole } from "../support/console/console.js";
+import { DRAWN } from "../support/console/crawl.js";
+
+describeConsole("the session", (console) => {
+  it("asks for a key, says what is wrong with it, and opens with a right one, by keyboard alone", async () => {
+    const workspace = await console().app.workspace("Corner shop");
+    const { page, look, wrongs } = await console().stranger();
+    const field = page.getByLabel("API key");
+    await field.waitFor();
+    await look("login");
+    await field.focus();
+    await page.keyboard.type("onym_nothing");
+    await page.keyboard.press("Enter");
+    await page.getByText("This key is not right").waitFor();
+    // A browser tells of each refused request.
+    assert.equal(wrongs.length, 1);
+    (wrongs as string[]).splice(0);
+    await field.fill("");
+    await field.focus();
+    await page.keyboard.type(await workspace.key("viewer"));
+    await page.keyboard.press("Enter");
+    await page.getByText("Corner shop").first().waitFor();
+    await page.getByRole("button", { name: "Log out" }).focus();
+    await page.keyboard.press("Enter");
+    await field.waitFor();
+    await page.reload();
+    await field.waitFor();
+  });
+
+  it("leaves the focus to who moved it while a page was loading, and else gives it to the heading", async () => {
+    const { page } = await console().open(await console().app.workspace(), { path: "/stats" });
+    const heading = (name: string) => page.getByRole("heading", { name, exact: true, level: 1 });
+    await heading("Statistics").and(page.locator(":focus")).waitFor();
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route(/\/settings-[^/]*\.js$/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.locator(".bones").waitFor();
+    const out = page.getByRole("button", { name: "Log out" });
+    await out.focus();
+    letGo();
+    await heading("Settings").waitFor();
+    await page.evaluate(DRAWN);
+    assert.equal(await out.and(page.locator(":focus")).count(), 1);
+    await page.getByRole("link", { name: "Namespaces" }).click();
+    await heading("Namespaces").and(page.locator(":focus")).waitFor();
+  });
+
+  it("ends when its key is revoked, and says so", async () => {
+    const workspace = await console().app.workspace();
+    const { page, wrongs } = await console().open(workspace, { as: "viewer", path: "/stats" });
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+    const { body } = await workspace.send("GET", "/v1/keys");
+    const viewer = (body["keys"] as { key_id: string; role: string }[]).find(({ role }) => role === "viewer")!;
+    assert.equal((await workspace.send("DELETE", `/v1/keys/${viewer.key_id}`)).status, 204);
+    await page.getByText("This session is over").waitFor();
+    (wrongs as string[]).splice(0);
+  });
+
+  it("shows the whole navigation on a laptop, and the page where one is in a lower window", async () => {
+    const { page, go } = await console().open(await console().app.workspace(), { path: "/settings", width: 1_440 });
+    const nav = page.getByRole("navigation", { name: "Pages" });
+    const current = nav.locator('[aria-current="page"]');
+    const isSeen = async (): Promise<boolean> => {
+      const [inner, outer] = [await current.boundingBox(), await nav.boundingBox()];
+      return inner!.y >= outer!.y && inner!.y + inner!.height <= outer!.y + outer!.height;
+    };
+    await page.getByRole("heading", { name: "Settings", exact: true }).waitFor();
+    const hidden = "document.querySelector('.nav').scrollHeight - document.querySelector('.nav').clientHeight";
+    assert.equal(await page.evaluate(hidden), 0);
+    await page.setViewportSize({ width: 1_440, height: 480 });
+    await go("/start");
+    await nav.locator('[href="#/start"][aria-current="page"]').waitFor();
+    assert.ok(await isSeen(), "the first");
+    await go("/settings");
+    await nav.locator('[href="#/settings"][aria-current="page"]').waitFor();
+    assert.ok(await isSeen(), "the last");
+  });
+
+  it("keeps the theme that a person chose", async () => {
+    const { page } = await console().open(await console().app.workspace(), { path: "/stats" });
+    const theme = () => page.evaluate("document.documentElement.dataset.theme ?? 'system'");
+    await page.getByRole("button", { name: "Theme: as the system" }).click();
+    await page.getByRole("button", { name: "Theme: light" }).click();
+    assert.equal(await theme(), "dark");
+    await page.reload();
+    await page.getByRole("button", { name: "Theme: dark" }).waitFor();
+    assert.equal(await theme(), "dark");
+  });
+});

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { describeConsole, type Opened } from "../support/console/console.js";
+import { press } from "../support/console/hands.js";
+import { textAt } from "../support/service/app.js";
+
+describeConsole("work that is not stored", (console) => {
+  const question = ({ page }: Opened) => page.getByRole("dialog", { name: "Leave without storing?" });
+  const answer = async (opened: Opened, name: "Stay" | "Leave"): Promise<void> => {
+    await question(opened).getByRole("button", { name, exact: true }).click();
+    await question(opened).waitFor({ state: "detached" });
+  };
+  const closes = async ({ page }: Opened): Promise<string> => {
+    const [asked] = await Promise.all([page.waitForEvent("dialog"), page.close({ runBeforeUnload: true })]);
+    const type = asked.type();
+    await asked.dismiss();
+    return type;
+  };
+
+  it("of an audience is asked about by a link, by the way back and by closing the tab, and not once it is stored", async () => {
+    const workspace = await console().app.workspace();
+    await workspace.schema();
+    const rule = { "traits.city": "Paris" };
+    const made = await workspace.send("POST", "/v1/audiences", { name: "Parisians", rule });
+    const path = `/audiences/${textAt(made.body, "audience_id")}/change`;
+    const opened = await console().open(workspace, { path: "/stats", as: "editor" });
+    const { page, go, look } = opened;
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+    await go(path);
+    const name = page.getByLabel("Name", { exact: true });
+    const value = page.getByLabel("Value", { exact: true });
+    await value.waitFor();
+    // Neither a look at the rule as text nor what was taken back is work.
+    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByRole("tab", { name: "Builder" }).click();
+    await value.fill("Lyon");
+    await value.fill("Paris");
+    await page.getByRole("link", { name: "Statistics" }).click();
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+    await page.goBack();
+    await value.fill("Lyon");
+    await page.getByRole("link", { name: "Statistics" }).click();
+    await question(opened).waitFor();
+    await look("leave");
+    await answer(opened, "Stay");
+    await page.goBack();
+    await question(opened).waitFor();
+    assert.ok(page.url().endsWith(path), page.url());
+    await answer(opened, "Stay");
+    assert.equal(await value.inputValue(), "Lyon");
+    assert.equal(await closes(opened), "beforeunload");
+    await page.getByRole("link", { name: "Statistics" }).click();
+    await answer(opened, "Leave");
+    await page.getByRole("heading", { name: "Statistics" }).and(page.locator(":focus")).waitFor();
+    await go(path);
+    await name.fill("People of Paris");
+    await page.getByRole("button", { name: "Store" }).click();
+    await page.getByRole("heading", { name: "People of Paris" }).waitFor();
+    await page.getByRole("link", { name: "Statistics" }).click();
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+  });
+
+  it("of a schema is asked about by its other tabs and by logging out, with the keyboard alone", async () => {
+    const workspace = await console().app.workspace();
+    const schemaId = await workspace.schema();
+    const opened = await console().open(workspace, { path: `/schemas/${schemaId}` });
+    const { page } = opened;
+    await page.getByRole("tab", { name: "New version" }).click();
+    const text = page.getByLabel("JSON Schema");
+    const before = await text.inputValue();
+    await text.fill(`${before} `);
+    await page.getByRole("tab", { name: "New version" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await question(opened).waitFor();
+    await page.keyboard.press("Escape");
+    await question(opened).waitFor({ state: "detached" });
+    assert.equal(await text.inputValue(), `${before} `);
+    await press(page, "Log out");
+    await question(opened).waitFor();
+    await press(page, "Leave");
+    await page.getByLabel("API key").waitFor();
+  });
+
+  it("of a new webhook and of a new schema is asked about before it is gone", async () => {
+    const opened = await console().open(await console().app.workspace(), { path: "/webhooks" });
+    const { page, go } = opened;
+    await page.getByRole("button", { name: "New webhook" }).first().click();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "New webhook" }).first().click();
+    await page.getByLabel("Address").fill("https://hooks.example.com");
+    await page.keyboard.press("Escape");
+    await answer(opened, "Stay");
+    assert.equal(await page.getByLabel("Address").inputValue(), "https://hooks.example.com");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await answer(opened, "Leave");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await go("/new-audience");
+    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByRole("tab", { name: "Builder" }).click();
+    await go("/new-schema");
+    await page.getByLabel("Schema id").fill("signup");
+    await page.getByRole("link", { name: "Cancel" }).click();
+    await question(opened).waitFor();
+    assert.equal(await closes(opened), "beforeunload");
+  });
+});

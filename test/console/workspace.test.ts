@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describeConsole } from "../support/console/console.js";
+import { press, reach, wereRefused, write } from "../support/console/hands.js";
+import type { TestWorkspace } from "../support/service/app.js";
+
+describeConsole("the workspace", (console) => {
+  const fresh = (): Promise<TestWorkspace> => console().app.workspace("Shop");
+
+  it("has statistics of the last hour, by key and schema", async () => {
+    const workspace = await fresh();
+    const { page, look, go } = await console().open(workspace, { path: "/stats", as: "viewer" });
+    await page.getByText("Nothing was sent in the last hour").waitFor();
+    await look("stats-empty");
+    const schemaId = await workspace.schema();
+    await workspace.collect(schemaId, { email: "ada@example.com" });
+    await workspace.collect(schemaId, { email: 7 });
+    await go("/live");
+    await go("/stats");
+    await page.getByRole("link", { name: schemaId }).waitFor();
+    await page.getByText("validation_failed").waitFor();
+    await look("stats");
+    await reach(page, schemaId);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: schemaId }).waitFor();
+  });
+
+  it("has keys, made, rotated and revoked by mouse; each secret is shown once", async () => {
+    const workspace = await fresh();
+    const { page, look } = await console().open(workspace, { path: "/keys" });
+    await page.getByText("yours").waitFor();
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("web page");
+    await page.getByLabel("May it only send?").selectOption("collect");
+    await page.getByLabel("Origins").fill("https://shop.example");
+    await page.getByLabel("Events a minute").fill("600");
+    await look("key-new");
+    await page.getByRole("button", { name: "Make the key" }).click();
+    const secret = (await page.getByRole("region", { name: "the key" }).textContent())!.trim();
+    await look("key-made");
+    await page.getByRole("button", { name: "I have kept it" }).click();
+    const row = page.getByRole("row", { name: /web page/ });
+    await row.getByText("600 a minute").waitFor();
+    assert.ok(!(await page.content()).includes(secret));
+    await look("keys");
+    await row.getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("button", { name: "Make the new key" }).click();
+    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByText("rotated", { exact: true }).waitFor();
+    await page
+      .getByRole("row", { name: /web page/ })
+      .first()
+      .getByRole("button", { name: "Revoke" })
+      .click();
+    await page.getByRole("button", { name: "Revoke the key" }).click();
+    await page.getByText("web page is revoked.").waitFor();
+    const { body } = await workspace.send("GET", "/v1/keys");
+    assert.equal((body["keys"] as unknown[]).length, 2);
+  });
+
+  it("has keys, made by keyboard alone", async () => {
+    const workspace = await fresh();
+    const { page } = await console().open(workspace, { path: "/keys" });
+    await page.getByText("yours").waitFor();
+    await press(page, "New key");
+    await write(page, "Name", "reader");
+    await press(page, "Make the key");
+    await page.getByText("Copy it now").waitFor();
+    await press(page, "I have kept it");
+    await page.getByRole("cell", { name: "reader" }).waitFor();
+  });
+
+  it("has namespaces, made and changed by mouse", async () => {
+    const workspace = await fresh();
+    const opened = await console().open(workspace, { path: "/namespaces", as: "admin" });
+    const { page, look } = opened;
+    await page.getByRole("cell", { name: "user_id" }).waitFor();
+    await look("namespaces");
+    await page.getByRole("button", { name: "New namespace" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("Loyalty Card!");
+    await page.getByRole("button", { name: "Store" }).click();
+    await page.getByRole("alert").waitFor();
+    wereRefused(opened, 422);
+    await page.getByLabel("Name", { exact: true }).fill("loyalty_card");
+    await page.getByLabel("Values per profile").fill("2");
+    await look("namespace-new");
+    await page.getByRole("button", { name: "Store" }).click();
+    await page.getByText("The namespace loyalty_card is stored.").waitFor();
+    await page
+      .getByRole("row", { name: /loyalty_card/ })
+      .getByRole("button", { name: "Change" })
+      .click();
+    await page.getByLabel("Blocked values").fill("0000\nunknown");
+    await page.getByRole("button", { name: "Store" }).click();
+    await page.getByRole("row", { name: /loyalty_card.* 2 .*2/ }).waitFor();
+    const { body } = await workspace.send("GET", "/v1/namespaces/loyalty_card");
+    assert.deepEqual([body["limit"], body["blocked"]], [2, ["0000", "unknown"]]);
+  });
+
+  it("has namespaces, made by keyboard alone", async () => {
+    const workspace = await fresh();
+    const { page } = await console().open(workspace, { path: "/namespaces", as: "admin" });
+    await page.getByRole("cell", { name: "user_id" }).waitFor();
+    await press(page, "New namespace");
+    await write(page, "Name", "till");
+    await press(page, "Store");
+    await page.getByRole("cell", { name: "till" }).waitFor();
+  });
+
+  it("has settings, stored by mouse", async () => {
+    const workspace = await fresh();
+    const opened = await console().open(workspace, { path: "/settings", as: "admin" });
+    const { page, look } = opened;
+    await page.getByLabel("Shared identifier limit").fill("0");
+    await page.getByRole("button", { name: "Store" }).first().click();
+    await page.locator(".field .wrong").waitFor();
+    wereRefused(opened, 422);
+    await page.getByLabel("Shared identifier limit").fill("5");
+    await page.getByRole("button", { name: "Store" }).first().click();
+    await page.getByText("The identity settings are stored.").waitFor();
+    await page.getByLabel("Take the phone number as an identifier").check();
+    await page.getByRole("button", { name: "Store" }).last().click();
+    await page.getByText("The settings for events of SDKs are stored.").waitFor();
+    await look("settings");
+    assert.equal((await workspace.send("GET", "/v1/identity/settings")).body["shared_identifier_limit"], 5);
+    assert.equal((await workspace.send("GET", "/v1/sdk/settings")).body["phone"], true);
+  });
+
+  it("has settings, stored by keyboard alone, and read by a viewer", async () => {
+    const workspace = await fresh();
+    const { page } = await console().open(workspace, { path: "/settings", as: "admin" });
+    await page.getByLabel("Shared identifier limit").waitFor();
+    await reach(
+      page,
+      "Keep refused events among the dead lettersSo that a failing sender can be found, and its events replayed.",
+    );
+    await page.keyboard.press("Space");
+    await press(page, "Store");
+    await page.getByText("The settings for events of SDKs are stored.").waitFor();
+    assert.equal((await workspace.send("GET", "/v1/sdk/settings")).body["keep_rejects"], true);
+    const viewer = await console().open(workspace, { path: "/settings", as: "viewer" });
+    await viewer.page.getByText("Keep refused events among the dead letters").waitFor();
+    await viewer.look("settings-viewer");
+    assert.equal(await viewer.page.locator("main button", { hasText: "Store" }).count(), 0);
+  });
+});

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import * as fc from "fast-check";
+import { seatAfter, type Judged, type Look, type Seat } from "../../../core/audience/seat.js";
+import type { AudienceId, ProfileId } from "../../../core/ids.js";
+import { SCALE, SEED } from "../../support/random/random.js";
+
+const AUDIENCE = "a" as AudienceId;
+const PROFILE = "p" as ProfileId;
+const inSeat = (due: number | null): Seat => ({
+  profileId: PROFILE,
+  memberships: [{ audienceId: AUDIENCE, since: 1 }],
+  due,
+});
+const judged = (is: boolean | null, until: number): readonly Judged[] => [
+  { audienceId: AUDIENCE, is, until, cause: null },
+];
+const look = (at: number): Look => ({ at, cause: "changed", into: null });
+const dueAfter = (before: number | null, until: number, at: number): number | null =>
+  seatAfter(inSeat(before), judged(true, until), look(at)).seat.due;
+
+describe("When a seat is due", () => {
+  it("stays where it is as long as that is not far too early", () => {
+    assert.equal(dueAfter(1_000, 1_100, 100), 1_000);
+    assert.equal(dueAfter(600, 1_100, 100), 600);
+    assert.equal(dueAfter(599, 1_100, 100), 1_100);
+    assert.equal(dueAfter(1_000, 1_000, 100), 1_000);
+  });
+
+  it("moves where time comes earlier, has come, or never comes", () => {
+    assert.equal(dueAfter(1_000, 900, 100), 900);
+    assert.equal(dueAfter(100, 200, 100), 200);
+    assert.equal(dueAfter(50, 200, 100), 200);
+    assert.equal(dueAfter(null, 200, 100), 200);
+    assert.equal(dueAfter(1_000, Infinity, 100), null);
+  });
+
+  it("is exact where somebody enters or leaves", () => {
+    const { seat, entries } = seatAfter(inSeat(1_000), judged(false, 1_100), look(100));
+    assert.deepEqual([seat.due, entries.length], [1_100, 1]);
+  });
+
+  it("is never too late, and ahead of the look", () => {
+    const time = fc.integer({ min: 0, max: 2_000 });
+    fc.assert(
+      fc.property(fc.option(time), time, time, fc.boolean(), (before, until, at, is) => {
+        fc.pre(until > at);
+        const { due } = seatAfter(inSeat(before), judged(is, until), look(at)).seat;
+        assert.ok(due !== null && due <= until && due > at);
+      }),
+      { seed: SEED, numRuns: 1_000 * SCALE },
+    );
+  });
+});

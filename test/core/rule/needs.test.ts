@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { instantOf } from "../../../core/event/time.js";
+import type { SchemaId } from "../../../core/ids.js";
+import { eventsOf, rowOf, type SeenEvent } from "../../../core/rule/events.js";
+import { formOf } from "../../../core/rule/form.js";
+import { compileRule } from "../../../core/rule/judge.js";
+import { compileNeeds } from "../../../core/rule/needs.js";
+import { parseRule } from "../../../core/rule/parse.js";
+import { resolveRule } from "../../../core/rule/resolve.js";
+import type { Rule } from "../../../core/rule/rule.js";
+import { createRandom, SEED, type Random } from "../../support/random/random.js";
+import { subjectOf, VOCABULARY } from "./rules.js";
+
+function parsed(given: unknown): Rule {
+  const found = parseRule(given, "rule", VOCABULARY);
+  assert.ok("rule" in found, JSON.stringify(found));
+  return resolveRule(found.rule, () => null)!;
+}
+
+const events = (atLeast: number) => ({ $events: { schema_id: "order", at_least: atLeast } });
+const needed = (given: unknown, a: number) =>
+  compileNeeds(parsed(given))(subjectOf({ traits: { a } }, null), 0).map((one) => "atLeast" in one && one.atLeast);
+
+describe("What a rule needs to know of events", () => {
+  it("is what the rest of it leaves open", () => {
+    const either = { $or: [{ "traits.a": 1 }, events(2)] };
+    assert.deepEqual(needed({ $and: [either, events(3)] }, 1), [3]);
+    assert.deepEqual(needed({ $and: [either, events(3)] }, 2), [2, 3]);
+    assert.deepEqual(needed({ $and: [{ "traits.a": 1 }, { $not: events(4) }] }, 1), [4]);
+    assert.deepEqual(needed({ $and: [{ "traits.a": 1 }, { $not: events(4) }] }, 2), []);
+    assert.deepEqual(needed({ $or: [{ "traits.a": 1 }, events(5)] }, 1), []);
+  });
+
+  it(`is enough to judge, 5,000 random rules (SEED=${SEED})`, () => {
+    const random = createRandom(SEED);
+    const now = Date.UTC(2026, 0, 10);
+    let saved = 0;
+    for (let n = 0; n < 5_000; n += 1) {
+      const rule = parsed(aRule(random, 3));
+      const all = Array.from({ length: random.below(6) }, (): SeenEvent => ({
+        schemaId: random.pick(["order", "visit"]) as SchemaId,
+        effectiveTs: instantOf(now - random.below(10) * 86_400_000),
+        payload: { total: random.below(4) },
+      })).toSorted((a, b) => (a.effectiveTs < b.effectiveTs ? 1 : -1));
+      const shown = { traits: { a: random.below(2) } };
+      const needs = compileNeeds(rule)(subjectOf(shown, null), now);
+      const asked = new Set(needs.map(({ tally }) => formOf(tally)));
+      const judge = compileRule(rule);
+      const unread = judge(subjectOf(shown, null), now);
+      assert.equal(unread.is === null, needs.length > 0);
+      // The others were not read.
+      const part = eventsOf((tally) => (asked.has(formOf(tally)) ? all.flatMap((one) => rowOf(tally)(one) ?? []) : []));
+      const whole = judge(subjectOf(shown, all), now).is;
+      assert.equal(
+        unread.is ?? judge({ ...subjectOf(shown, null), events: part }, now).is,
+        whole,
+        JSON.stringify(rule),
+      );
+      if (needs.length < countOf(rule)) saved += 1;
+    }
+    assert.ok(saved > 500, `${saved} needed less than all`);
+  });
+});
+
+const countOf = (rule: Rule): number =>
+  rule.kind === "field" ? 0 : rule.kind === "not" ? countOf(rule.part) : "parts" in rule ? sum(rule.parts) : 1;
+const sum = (parts: readonly Rule[]): number => parts.reduce((all, part) => all + countOf(part), 0);
+
+function aRule(random: Random, depth: number): Record<string, unknown> {
+  const within = random.below(2) === 0 ? {} : { within: `${1 + random.below(9)}d` };
+  switch (random.below(depth === 0 ? 3 : 6)) {
+    case 0:
+      return { "traits.a": random.below(2) };
+    case 1:
+      return {
+        $events: { schema_id: "order", where: { total: random.below(3) }, ...within, at_least: 1 + random.below(2) },
+      };
+    case 2:
+      return { $events: { schema_id: "order", sum: "total", is: { $gte: random.below(5) }, ...within } };
+    case 3:
+      return { $not: aRule(random, depth - 1) };
+    default:
+      return { [random.pick(["$and", "$or"])]: [aRule(random, depth - 1), aRule(random, depth - 1)] };
+  }
+}

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import {
+  aWorld,
+  createAudience,
+  exportOf,
+  feedOf,
+  identifier,
+  KINDS,
+  sendAll,
+  sendLines,
+  shownOf,
+  type Line,
+} from "../../support/service/imports.js";
+import { EMBEDDED } from "../../support/servers/servers.js";
+import { at, listAt, startApp, textAt, useApp, type App, type TestWorkspace } from "../../support/service/app.js";
+
+describe("An import of exports", () => {
+  const source = useApp();
+  let target: App;
+  before(async () => {
+    target = await startApp(EMBEDDED);
+  });
+  after(() => target.close());
+
+  // On the servers the second way is from the embedded store to them.
+  for (const [seed, isBack] of [
+    [1, false],
+    [2, true],
+    [3, false],
+  ] as const)
+    it(`into an empty workspace gives the same profiles, ids, links and counts (world ${seed})`, async () => {
+      const [here, there] = isBack ? [target, source()] : [source(), target];
+      const from = await here.workspace();
+      await aWorld(from, seed);
+      const into = await there.workspace();
+      assert.deepEqual((await into.send("POST", "/v1/imports")).body, { open: true, stands: [] });
+      for (const kind of KINDS) {
+        const lines = await exportOf(from, kind);
+        await sendAll(into, lines, 40);
+        // As after a break.
+        await sendAll(into, lines.slice(-30), 30);
+      }
+      // Nobody enters while half of a profile stands.
+      await there.service.keeper!.rest();
+      assert.deepEqual(await feedOf(into), []);
+      assert.equal((await into.send("DELETE", "/v1/imports")).status, 204);
+      await here.service.keeper!.rest();
+      await there.service.keeper!.rest();
+      const wanted = await shownOf(from);
+      const entered = wanted.audiences.flatMap((one, n) =>
+        wanted.members[n]!.map((id) => `entered built ${textAt(one, "audience_id")} ${id}`),
+      );
+      assert.ok(entered.length > 5, `${entered.length} members`);
+      assert.deepEqual((await feedOf(into)).toSorted(), entered.toSorted());
+      assert.ok(wanted.profiles.length > 1 && wanted.changes.length > 20, `${wanted.profiles.length} profiles`);
+      assert.deepEqual(await shownOf(into), wanted);
+      // And what it exports is what was imported.
+      for (const kind of KINDS) {
+        // Which events of a facet wait for their marks is another thing on each backend.
+        const settled = (one: unknown) => {
+          const facet = (one as Line)["facet"] as readonly unknown[] | undefined;
+          return { ...(one as Line), facet: facet?.slice(0, 4) };
+        };
+        const without = (text: string): string => {
+          const line = JSON.parse(text) as Line;
+          const identifiers =
+            line["type"] === "profile" ? listAt(line, "identifiers").map(settled) : line["identifiers"];
+          return JSON.stringify({ ...line, identifiers, position: undefined });
+        };
+        const [again, first] = [await exportOf(into, kind), await exportOf(from, kind)];
+        assert.deepEqual(again.map(without).toSorted(), first.map(without).toSorted(), kind);
+      }
+    });
+
+  it("behaves like the original afterwards: what was unlinked stays apart, what was undone can be undone", async () => {
+    const from = await source().workspace();
+    const identify = (workspace: TestWorkspace, ...identifiers: readonly unknown[]) =>
+      workspace.send("POST", "/v1/identify", { identifiers });
+    const made = await identify(from, identifier("email", "ada@example.com"), identifier("cookie_id", "c-1"));
+    await identify(from, identifier("email", "bob@example.com"));
+    await from.send("POST", "/v1/identity/unlink", {
+      from: identifier("email", "ada@example.com"),
+      to: identifier("email", "bob@example.com"),
+      forbid: true,
+    });
+    const into = await target.workspace();
+    await into.send("POST", "/v1/imports");
+    for (const kind of KINDS) await sendAll(into, await exportOf(from, kind), 1_000);
+    await into.send("DELETE", "/v1/imports");
+    const dropped = await identify(
+      into,
+      identifier("email", "ada@example.com"),
+      identifier("email", "bob@example.com"),
+    );
+    assert.deepEqual(
+      listAt(dropped.body, "dropped").map((one) => at(one, "rule")),
+      ["forbidden_pair"],
+    );
+    const undone = await into.send("POST", `/v1/changes/${textAt(made.body, "change_id")}/revert`);
+    assert.deepEqual([undone.status, undone.body["outcome"]], [200, "reverted"]);
+    const explained = await into.send("POST", "/v1/identity/explain", {
+      from: identifier("email", "ada@example.com"),
+      to: identifier("cookie_id", "c-1"),
+    });
+    assert.equal(explained.body["connected"], false);
+  });
+
+  it("is refused where anything stands, by its name, and without one that is open", async () => {
+    const into = await target.workspace();
+    const closed = await sendLines(into, ['{"type":"end","complete":true,"lines":0}']);
+    assert.deepEqual([closed.status, closed.body["code"]], [409, "conflict"]);
+    await into.send("POST", "/v1/identify", { identifiers: [identifier("email", "ada@example.com")] });
+    await into.schema();
+    await createAudience(into, "everybody", {});
+    const stands = ["profiles", "changes", "schemas", "datasets", "traits", "audiences"];
+    assert.deepEqual((await into.send("POST", "/v1/imports?dry_run=true")).body, { open: false, stands });
+    const refused = await into.send("POST", "/v1/imports");
+    assert.deepEqual([refused.status, refused.body["stands"]], [409, stands]);
+    assert.equal((await into.as("editor", "POST", "/v1/imports")).status, 403);
+  });
+
+  it("goes on when it was opened before, though things stand by then", async () => {
+    const into = await target.workspace();
+    await into.send("POST", "/v1/imports");
+    await sendAll(into, ['{"type":"trait","position":"x","name":"city","merge":"latest","registered_itself":true}'], 1);
+    assert.deepEqual((await into.send("POST", "/v1/imports")).body, { open: true, stands: ["traits"] });
+  });
+
+  it("says which line is wrong, and where: nothing of the request is stored", async () => {
+    const into = await target.workspace();
+    await into.send("POST", "/v1/imports");
+    const uid = "0197a000-0000-7000-8000-00000000000";
+    const profile = (last: string, ...identifiers: readonly object[]) =>
+      JSON.stringify({
+        type: "profile",
+        position: "x",
+        profile_id: uid + last,
+        traits: {},
+        first_seen: null,
+        last_seen: null,
+        event_count: 0,
+        identifiers,
+      });
+    const good = profile("1", { uid: `${uid}1`, namespace: "email", value: "a@example.com" });
+    const pathsOf = async (...lines: readonly string[]) => {
+      const { status, body, text } = await sendLines(into, lines);
+      assert.equal(status, 422, text);
+      return listAt(body, "errors").map((one) => textAt(one, "path"));
+    };
+    assert.deepEqual(await pathsOf(good, "no JSON"), ["lines.1"]);
+    assert.deepEqual(await pathsOf(good, '{"type":"person"}'), ["lines.1.type"]);
+    assert.deepEqual(await pathsOf('{"type":"dataset","position":"x"}'), [
+      "lines.0.dataset_id",
+      "lines.0.name",
+      "lines.0.schema_id",
+      "lines.0.unified_profile",
+      "lines.0.retention_days",
+      "lines.0.created_at",
+    ]);
+    assert.deepEqual(await pathsOf(profile("1", { uid: `${uid}1`, namespace: "email", value: "a", facet: [1, 2] })), [
+      "lines.0.identifiers.0.facet",
+    ]);
+    assert.deepEqual(await pathsOf(profile("1")), ["lines.0.identifiers"]);
+    assert.deepEqual(await pathsOf(profile("1", { uid: `${uid}2`, namespace: "email", value: "b@example.com" })), [
+      "profile_id",
+    ]);
+    const link = { type: "link", position: "x", profile_id: `${uid}1`, from: `${uid}1`, to: `${uid}3` };
+    const asserted = {
+      source: "identify",
+      event_id: null,
+      change_id: `${uid}9`,
+      key_id: "k",
+      at: "2026-01-01T00:00:00.000Z",
+    };
+    assert.deepEqual(await pathsOf(JSON.stringify({ ...link, ...asserted })), ["change_id"]);
+    assert.deepEqual((await into.send("GET", "/v1/profiles")).body["profiles"], []);
+    assert.equal((await sendLines(into, [good])).status, 200);
+    // Its identifier has another uid here.
+    const other = await sendLines(into, [profile("5", { uid: `${uid}5`, namespace: "email", value: "a@example.com" })]);
+    assert.equal(other.status, 409, other.text);
+  });
+
+  it("is refused beside the original: an id names one profile of an installation", async () => {
+    const from = await target.workspace();
+    await from.send("POST", "/v1/identify", { identifiers: [identifier("email", "ada@example.com")] });
+    const into = await target.workspace();
+    await into.send("POST", "/v1/imports");
+    const refused = await sendLines(into, await exportOf(from, "profiles"));
+    assert.deepEqual([refused.status, refused.body["code"]], [409, "conflict"]);
+  });
+});

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import * as fc from "fast-check";
+import { AppError } from "../../../core/errors.js";
+import { newId, type WorkspaceId } from "../../../core/ids.js";
+import { queryReader } from "../../../gateway/http/validate.js";
+import { createCursors, PAGE, pageOf } from "../../../gateway/shapes/page.js";
+import { SEED } from "../../support/random/random.js";
+
+const SECRET = Buffer.alloc(32, 7);
+const cursors = createCursors(SECRET);
+const workspace = newId<WorkspaceId>();
+const write = (position: readonly string[]): string => cursors.page(workspace, "keys", { limit: 1 }).cursorOf(position);
+
+const code = (work: () => unknown): string => {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof AppError) return error.code;
+    throw error;
+  }
+  return "none";
+};
+const readCode = (cursor: string, list = "keys", reader = workspace): string =>
+  code(() => cursors.page(reader, list, { limit: 1, cursor }));
+
+describe("A cursor", () => {
+  it("brings its position back, and is URL-safe", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "grapheme" })), (position) => {
+        const cursor = write(position);
+        assert.match(cursor, /^[A-Za-z0-9_-]+$/);
+        assert.deepEqual(cursors.page(workspace, "keys", { limit: 1, cursor }).after, position);
+      }),
+      { seed: SEED },
+    );
+  });
+
+  it("of no request is no position", () => {
+    assert.equal(cursors.page(workspace, "keys", { limit: 1 }).after, null);
+  });
+
+  it("is refused for another workspace, another list and another installation", () => {
+    const cursor = write(["a"]);
+    assert.equal(readCode(cursor), "none");
+    assert.equal(readCode(cursor, "keys", newId()), "invalid_cursor");
+    assert.equal(readCode(cursor, "schemas"), "invalid_cursor");
+    const elsewhere = createCursors(Buffer.alloc(32, 8));
+    assert.equal(
+      code(() => elsewhere.page(workspace, "keys", { limit: 1, cursor })),
+      "invalid_cursor",
+    );
+  });
+
+  it("is refused when any one character of it was changed, added or taken away", () => {
+    const cursor = write(["abcdefg"]);
+    for (let i = 0; i < cursor.length; i++) {
+      const other = cursor[i] === "A" ? "B" : "A";
+      assert.equal(readCode(cursor.slice(0, i) + other + cursor.slice(i + 1)), "invalid_cursor", `changed at ${i}`);
+      assert.equal(readCode(cursor.slice(0, i) + cursor.slice(i + 1)), "invalid_cursor", `shorter at ${i}`);
+    }
+    for (const added of ["A", "!", "=", " ", "\0"]) assert.equal(readCode(cursor + added), "invalid_cursor", added);
+    for (const text of ["", "x", "null", "0", "-1"]) assert.equal(readCode(text), "invalid_cursor", text);
+  });
+});
+
+describe("A page", () => {
+  const readQuery = queryReader(PAGE);
+  const readLimit = (given: Readonly<Record<string, string>> | null): unknown => readQuery(given)["limit"];
+
+  it("has 50 items unless limit says 1 to 100", () => {
+    assert.equal(readLimit(null), 50);
+    assert.equal(readLimit({ limit: "1" }), 1);
+    assert.equal(readLimit({ limit: "100" }), 100);
+    for (const limit of ["0", "101", "x", "", "-1", "1.5", "1e1", " 1", "0x1", "١"])
+      assert.equal(
+        code(() => readLimit({ limit })),
+        "invalid_parameter",
+        limit,
+      );
+  });
+
+  it("has a next cursor only when there is one more row", () => {
+    assert.deepEqual(pageOf([1, 2, 3], 2, String), { items: [1, 2], next_cursor: "2" });
+    assert.deepEqual(pageOf([1, 2], 2, String), { items: [1, 2], next_cursor: null });
+    assert.deepEqual(pageOf([], 2, String), { items: [], next_cursor: null });
+  });
+});

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createWaiting } from "../../../commands/waiting.js";
+import { newId, type WorkspaceId } from "../../../core/ids.js";
+import {
+  at,
+  errorPaths,
+  listAt,
+  startApp,
+  useApp,
+  type Answer,
+  type TestWorkspace,
+} from "../../support/service/app.js";
+
+/** Far less than the ten seconds that are asked for, and enough for a busy machine. */
+const SOON_MS = 5_000;
+
+async function timed(ask: () => Promise<Answer>): Promise<Answer & { readonly ms: number }> {
+  const before = performance.now();
+  const answer = await ask();
+  return { ...answer, ms: performance.now() - before };
+}
+
+describe("A read that waits", () => {
+  let release = (): void => {};
+  /** Folds come to stand only once they are released, as with a slow store. */
+  let released = Promise.resolve();
+  const hold = (): void => {
+    released = new Promise((resolve) => (release = resolve));
+  };
+  const app = useApp(
+    {},
+    {
+      wrap: (backends) => ({
+        ...backends,
+        events: {
+          ...backends.events,
+          fold: async (...given) => {
+            await released;
+            return backends.events.fold(...given);
+          },
+        },
+      }),
+    },
+  );
+  let workspace: TestWorkspace;
+  beforeEach(async () => {
+    workspace = await app().workspace();
+  });
+  afterEach(() => release());
+  const lookUp = (value: string, wait: string) =>
+    workspace.send("POST", `/v1/profiles/lookup?wait=${wait}`, { identifiers: [{ namespace: "email", value }] });
+
+  it("answers an event once it is folded, in one request", async () => {
+    const schemaId = await workspace.schema();
+    const accepted = await workspace.collect(schemaId, { email: "ada@example.com" });
+    const { body } = await workspace.send("GET", `/v1/events/${String(accepted.body["event_id"])}?wait=10`);
+    assert.equal(body["status"], "folded");
+  });
+
+  it("answers an event at once that stays stored for good, for no dataset folds it or it names nobody", async () => {
+    for (const unified of [false, true]) {
+      const schemaId = await workspace.schema(undefined, unified);
+      const payload = unified ? { email: "null" } : { email: "ada@example.com" };
+      const accepted = await workspace.collect(schemaId, payload);
+      const target = `/v1/events/${String(accepted.body["event_id"])}?wait=10`;
+      const { body, ms } = await timed(() => workspace.send("GET", target));
+      assert.deepEqual([body["status"], body["reason"]], ["stored", unified ? "no_identifier" : "not_unified"]);
+      assert.ok(ms < SOON_MS, `${ms} ms`);
+    }
+  });
+
+  it("looks a profile up once its identifiers are known and their events are folded, not before", async () => {
+    hold();
+    const schemaId = await workspace.schema();
+    const answering = lookUp("ada@example.com", "10");
+    let isAnswered = false;
+    void answering.then(() => (isAnswered = true));
+    await workspace.collect(schemaId, { email: "ada@example.com", city: "London" });
+    while ((await lookUp("ada@example.com", "0")).body["profiles"]?.toString() === "") await sleep(10);
+    await sleep(300);
+    assert.ok(!isAnswered, "known, but not folded yet");
+    release();
+    const profile = listAt((await answering).body, "profiles")[0];
+    assert.deepEqual([at(profile, "event_count"), at(profile, "traits")], [1, { city: "London" }]);
+  });
+
+  it("looks up at once what identify made known, for there is no event to wait for", async () => {
+    await workspace.send("POST", "/v1/identify", { identifiers: [{ namespace: "email", value: "ada@example.com" }] });
+    const { body, ms } = await timed(() => lookUp("ada@example.com", "10"));
+    assert.equal(listAt(body, "profiles").length, 1);
+    assert.ok(ms < SOON_MS, `${ms} ms`);
+  });
+
+  it("answers as it is when the time is up", async () => {
+    const event = await timed(() => workspace.send("GET", `/v1/events/${randomUUID()}?wait=1`));
+    assert.equal(event.status, 404);
+    assert.ok(event.ms >= 990, `${event.ms} ms`);
+    const lookup = await timed(() => lookUp("nobody@example.com", "1"));
+    assert.equal(listAt(lookup.body, "unknown").length, 1);
+    assert.ok(lookup.ms >= 990, `${lookup.ms} ms`);
+  });
+
+  it("is refused with 400 that names wait unless that is a whole number from 0 to 10", async () => {
+    for (const wait of ["-1", "11", "1.5", "x", "", "1e1", "0x1"])
+      for (const answer of [
+        await lookUp("a@example.com", wait),
+        await workspace.send("GET", `/v1/events/${randomUUID()}?wait=${wait}`),
+      ])
+        assert.deepEqual([answer.status, errorPaths(answer)], [400, ["wait"]], wait);
+  });
+
+  it("answers at once when the process drains", async () => {
+    const draining = await startApp();
+    const other = await draining.workspace();
+    const waiting = timed(() => other.send("GET", `/v1/events/${randomUUID()}?wait=10`));
+    await sleep(200);
+    const closing = draining.service.close();
+    const { status, ms } = await waiting;
+    assert.equal(status, 404);
+    assert.ok(ms < SOON_MS, `${ms} ms`);
+    await closing;
+    await draining.close();
+  });
+
+  it("does not wait where too many wait already, in all or of its workspace", async () => {
+    const [one, other, third] = [newId<WorkspaceId>(), newId<WorkspaceId>(), newId<WorkspaceId>()];
+    const waiting = createWaiting(2, 1);
+    const never = () => false;
+    let reads = 0;
+    const ask = (workspace: WorkspaceId) => waiting.until(workspace, async () => (reads += 1), never, 10);
+    const first = ask(one);
+    assert.equal(await ask(one), 2);
+    const second = ask(other);
+    const before = reads;
+    assert.equal(await ask(third), before + 1);
+    waiting.drain();
+    assert.ok((await first) <= reads && (await second) <= reads);
+    const after = reads;
+    assert.equal(await ask(one), after + 1);
+  });
+
+  it("asks ever more rarely: a second of waiting is some ten reads", async () => {
+    let reads = 0;
+    await createWaiting().until(
+      newId<WorkspaceId>(),
+      async () => (reads += 1),
+      () => false,
+      1,
+    );
+    assert.ok(reads >= 3 && reads <= 14, `${reads} reads`);
+  });
+});

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { newId, type Uid } from "../../../core/ids.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
+import { createIdentity } from "../../../graph/identity.js";
+import { NO_RULES } from "../../../graph/rules/assert.js";
+import { createMemoryGraph, createMemoryState } from "../../support/memory/graph.js";
+import { aWorkspace, anIdentifier } from "../../support/identity/fixtures.js";
+
+const READ_MS = 5;
+const TIMEOUT_MS = 100;
+
+describe("Shared identifiers, when most of the marked ones link again", () => {
+  it("are looked for no longer than the call's time", async () => {
+    const memory = createMemoryGraph(createMemoryState());
+    let asked = 0;
+    // A list without end, of which nothing is over the present limit.
+    const graph: IdentityGraph = {
+      ...memory,
+      sharedIdentifiers: async (_workspace, { limit }) => {
+        asked += 1;
+        await sleep(READ_MS);
+        return Array.from({ length: limit }, (_, n) => {
+          return { uid: newId<Uid>(), identifier: anIdentifier(`m${n}`), isShared: true };
+        });
+      },
+    };
+    const rulesOf = async () => ({ ...NO_RULES, sharedIdentifierLimit: 5 });
+    const identity = createIdentity({ graph, timeoutMs: TIMEOUT_MS, rulesOf });
+    const listing = identity.sharedIdentifiers(aWorkspace(), { limit: 10, after: null });
+    await assert.rejects(listing, { code: "unavailable" });
+    await sleep(10 * READ_MS);
+    const after = asked;
+    assert.ok(after > 0);
+    await sleep(20 * READ_MS);
+    assert.equal(asked, after, "nothing is asked for when nobody waits any more");
+  });
+});

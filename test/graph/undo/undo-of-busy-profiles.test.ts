@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import type { Identifier } from "../../../core/event/event.js";
+import type { Identity, UndoResult } from "../../../core/identity/api.js";
+import type { EventId, KeyId, WorkspaceId } from "../../../core/ids.js";
+import type { Rules } from "../../../core/identity/model.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
+import { createIdentity } from "../../../graph/identity.js";
+import { NO_RULES } from "../../../graph/rules/assert.js";
+import { graphBackends } from "../../support/backends.js";
+import { aWorkspace, anIdentifier } from "../../support/identity/fixtures.js";
+import { forSeeds } from "../../support/identity/model.js";
+import { checkRight } from "../../support/identity/undo-bench.js";
+import { createRandom, SEED, type Random } from "../../support/random/random.js";
+
+const evidence = (source: "identify" | "unlink" | "revert" | EventId, at = 1_000) => ({
+  source,
+  keyId: "key0000001" as KeyId,
+  at,
+});
+const hub = anIdentifier("hub", "device_id");
+
+describe(`An undo in a profile that another process links to all the time (seed ${SEED})`, () => {
+  let drop: () => Promise<void>;
+  let opened: IdentityGraph;
+  before(async () => {
+    const place = await graphBackends[0]!.place();
+    drop = () => place.drop();
+    opened = await place.open();
+  });
+  after(async () => {
+    await opened.close();
+    await drop();
+  });
+
+  interface Scene {
+    readonly workspace: WorkspaceId;
+    readonly everybody: Identifier[];
+    /** Whose undo it is. */
+    readonly one: Identity;
+    /** Another process over the same graph. */
+    readonly other: Identity;
+    /** Before each page that is read and each step that is written. */
+    arrive: (before: "page" | "step") => Promise<unknown>;
+  }
+  function aScene(linksPerStep: number, rules: () => Rules = () => NO_RULES): Scene {
+    const graph: IdentityGraph = {
+      ...opened,
+      members: async (...asked) => {
+        await scene.arrive("page");
+        return opened.members(...asked);
+      },
+      links: async (...asked) => {
+        await scene.arrive("page");
+        return opened.links(...asked);
+      },
+      update: async (...asked) => {
+        await scene.arrive("step");
+        return opened.update(...asked);
+      },
+    };
+    const rulesOf = async () => rules();
+    const scene: Scene = {
+      workspace: aWorkspace(),
+      everybody: [],
+      one: createIdentity({ graph, timeoutMs: 20_000, linksPerStep, rulesOf }),
+      other: createIdentity({ graph: opened, timeoutMs: 20_000, rulesOf }),
+      arrive: async () => undefined,
+    };
+    return scene;
+  }
+  const link = async ({ other, workspace, everybody }: Scene, ...identifiers: readonly Identifier[]) => {
+    if (new Set(identifiers.map(({ value }) => value)).size < identifiers.length) return;
+    for (const one of identifiers) if (!everybody.some(({ value }) => value === one.value)) everybody.push(one);
+    await other.assert(workspace, { identifiers, evidence: evidence("identify") });
+  };
+  const check = ({ workspace, everybody }: Scene) => checkRight({ graph: opened, workspace }, everybody);
+  const newcomer = ({ everybody }: Pick<Scene, "everybody">) => anIdentifier(`n${everybody.length}`);
+
+  const linksOf = async ({ other, workspace }: Scene, one: Identifier, others: readonly Identifier[]) => {
+    let found = 0;
+    for (const to of others) {
+      const { path } = await other.explain(workspace, one, to);
+      if (path?.length === 1) found += 1;
+    }
+    return found;
+  };
+
+  for (const busy of ["hub", "p3"])
+    it(`takes the hub's links away at the first read, though ${busy} gets a link before each page and step`, async () => {
+      const scene = aScene(3);
+      const people = [...Array(12).keys()].map((n) => anIdentifier(`p${n}`));
+      for (const one of people) await link(scene, hub, one);
+      const whom = busy === "hub" ? hub : people[3]!;
+      scene.arrive = () => link(scene, whom, newcomer(scene));
+      const undone = await scene.one.unlink(scene.workspace, { identifier: hub }, evidence("unlink"));
+      scene.arrive = async () => undefined;
+      assert.equal(undone.outcome, "unlinked");
+      assert.equal(await linksOf(scene, hub, people), 0);
+      await check(scene);
+      scene.arrive = () => link(scene, whom, newcomer(scene));
+      const back = await scene.one.revert(scene.workspace, undone.changeId!, evidence("revert"));
+      scene.arrive = async () => undefined;
+      assert.equal(back.outcome, "reverted");
+      assert.equal(await linksOf(scene, hub, people), people.length);
+      await check(scene);
+    });
+
+  it("parts two hubs that both get links all the time", async () => {
+    const scene = aScene(3);
+    const second = anIdentifier("second", "device_id");
+    for (let n = 0; n < 10; n++) await link(scene, n % 2 === 0 ? hub : second, anIdentifier(`p${n}`));
+    await link(scene, hub, second);
+    let turn = 0;
+    scene.arrive = () => link(scene, (turn += 1) % 2 === 0 ? hub : second, newcomer(scene));
+    const asked = { from: hub, to: second, forbid: true };
+    const undone = await scene.one.unlink(scene.workspace, asked, evidence("unlink"));
+    scene.arrive = async () => undefined;
+    assert.deepEqual([undone.outcome, undone.stillJoinedBy], ["unlinked", null]);
+    const { connected } = await scene.other.explain(scene.workspace, hub, second);
+    assert.equal(connected, false);
+    await check(scene);
+  });
+
+  it("names what stays by its smallest uid, also when that is in a part which a new link holds back", async () => {
+    const scene = aScene(100);
+    const [oldest, older, friend] = ["oldest", "older", "friend"].map((value) => anIdentifier(value));
+    await link(scene, oldest!);
+    await link(scene, older!, friend!);
+    for (const one of [older!, oldest!]) await link(scene, one, hub);
+    let isRead = false;
+    scene.arrive = async (before) => {
+      isRead ||= before === "page";
+      if (isRead && before === "step") await link(scene, friend!, hub);
+      // The profiles as the first step left them.
+      else await check(scene);
+    };
+    await scene.one.unlink(scene.workspace, { identifier: hub }, evidence("unlink"));
+    await check(scene);
+  });
+
+  /** Links of any kind: with newcomers, between members, and with profiles of their own. */
+  const anArrival = (scene: Scene, random: Random) => (): Promise<unknown> => {
+    if (random.below(3) > 0) return Promise.resolve();
+    const [known, other] = [random.pick(scene.everybody), random.pick(scene.everybody)];
+    const fresh = newcomer(scene);
+    const kind = random.below(4);
+    if (kind < 2) return link(scene, known, fresh);
+    if (kind === 2) return known.value === other.value ? Promise.resolve() : link(scene, known, other);
+    const far = newcomer({ everybody: [...scene.everybody, fresh] });
+    return link(scene, fresh, far).then(() => link(scene, fresh, known));
+  };
+
+  it("leaves profiles that are what hangs together, whatever arrives in between, for 50 graphs", function () {
+    this.timeout(120_000);
+    return forSeeds(SEED, 50, async (seed) => {
+      const random = createRandom(seed);
+      const scene = aScene(1 + random.below(4));
+      const people = [...Array(3 + random.below(8)).keys()].map((n) => anIdentifier(`p${n}`));
+      const all = [hub, ...people];
+      for (const [n, one] of people.entries())
+        await link(scene, random.below(3) > 0 ? hub : random.pick(all.slice(0, n + 1)), one);
+      for (let n = random.below(6); n > 0; n--) {
+        const [a, b] = [random.pick(all), random.pick(all)];
+        if (a.value !== b.value) await link(scene, a, b);
+      }
+      scene.arrive = anArrival(scene, random);
+      const undone: UndoResult =
+        random.below(3) > 0
+          ? await scene.one.unlink(scene.workspace, { identifier: hub }, evidence("unlink"))
+          : await scene.one.unlink(
+              scene.workspace,
+              { from: hub, to: random.pick(people), forbid: false },
+              evidence("unlink"),
+            );
+      await check(scene);
+      if (undone.changeId !== null) await scene.one.revert(scene.workspace, undone.changeId, evidence("revert"));
+      scene.arrive = async () => undefined;
+      await check(scene);
+    });
+  });
+
+  it("restores by the rules as they are when a link is written: a limit that is set meanwhile is kept", async () => {
+    for (const linksPerStep of [2, 100]) {
+      let [asked, isSet] = [0, false];
+      // What the revert asks for first it decides by, and then a step.
+      const rules = (): Rules =>
+        isSet && (asked += 1) > 1 ? { ...NO_RULES, limits: new Map([["user_id", 2]]) } : NO_RULES;
+      const scene = aScene(linksPerStep, rules);
+      const people = [...Array(6).keys()].map((n) => anIdentifier(`p${n}`));
+      for (const one of people) await link(scene, hub, one);
+      const undone = await scene.one.unlink(scene.workspace, { identifier: hub }, evidence("unlink"));
+      isSet = true;
+      const back = await scene.one.revert(scene.workspace, undone.changeId!, evidence("revert"));
+      const sizes = await scene.other.lookup(scene.workspace, [hub]);
+      assert.equal(sizes[0]!.size, 3, `the hub and two of them, by ${linksPerStep}`);
+      assert.equal(back.dropped.length, 4);
+      const [record] = await scene.other.changes(scene.workspace, "reverted", { limit: 1, before: null });
+      if (linksPerStep === 100) assert.equal(record!.dropped.length, 4);
+    }
+  });
+});

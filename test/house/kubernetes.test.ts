@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { parse } from "yaml";
+import { readConfig, SETTINGS } from "../../core/config.js";
+import { ROOT } from "../support/house/compose-file.js";
+
+interface Container {
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly envFrom: readonly Readonly<Record<string, { readonly name: string }>>[];
+  readonly resources: { readonly limits: Readonly<Record<string, string>> };
+  readonly securityContext: object;
+}
+interface Labelled {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly selector: { readonly matchLabels: object } };
+}
+interface Deployment extends Labelled {
+  readonly spec: Labelled["spec"] & {
+    readonly template: {
+      readonly metadata: { readonly labels: object };
+      readonly spec: {
+        readonly automountServiceAccountToken: boolean;
+        readonly terminationGracePeriodSeconds: number;
+        readonly securityContext: { readonly runAsNonRoot: boolean };
+        readonly containers: readonly Container[];
+      };
+    };
+  };
+}
+
+const BASE = path.join(ROOT, "deploy/k8s/base");
+const read = <T>(file: string): T => parse(readFileSync(path.join(BASE, file), "utf8")) as T;
+const { data: settings } = read<{ readonly data: Readonly<Record<string, string>> }>("settings.yaml");
+/** What the secret holds. */
+const SECRETS = {
+  RABBITMQ_URL: "amqp://onym:secret@rabbitmq:5672",
+  MONGODB_URL: "mongodb://onym:secret@mongodb:27017/onym",
+  NEO4J_PASSWORD: "secret",
+  METRICS_KEY: "x".repeat(32),
+  OPERATOR_KEY: "x".repeat(32),
+};
+
+describe("The objects for Kubernetes", () => {
+  it("are all in the base, and every file is one object, as the chart wants it", () => {
+    const { resources } = read<{ readonly resources: readonly string[] }>("kustomization.yaml");
+    const files = readdirSync(BASE).filter((file) => file !== "kustomization.yaml");
+    assert.deepEqual([...resources].toSorted(), files.toSorted());
+    for (const file of files) assert.doesNotMatch(readFileSync(path.join(BASE, file), "utf8"), /^---/m, file);
+  });
+
+  it("set what there is to set", () => {
+    for (const name of Object.keys({ ...settings, ...SECRETS }))
+      assert.ok(name in SETTINGS.properties || name === "NODE_OPTIONS", name);
+  });
+
+  for (const mode of ["gateway", "worker"]) {
+    const deployment = read<Deployment>(`${mode}.deployment.yaml`);
+    const { labels } = deployment.spec.template.metadata;
+    const pod = deployment.spec.template.spec;
+    const [container] = pod.containers;
+
+    it(`start a ${mode} with settings that are right`, () => {
+      const own = Object.fromEntries(container!.env.map(({ name, value }) => [name, value]));
+      const { MODE } = readConfig({ ...settings, ...SECRETS, ...own });
+      assert.equal(MODE, mode);
+      const sources = container!.envFrom.map((from) => Object.values(from)[0]!.name);
+      assert.deepEqual(sources, ["onym-settings", "onym-secrets"]);
+    });
+
+    it(`let a ${mode} change nothing, be nobody, and end by itself`, () => {
+      assert.equal(pod.automountServiceAccountToken, false);
+      assert.equal(pod.securityContext.runAsNonRoot, true);
+      assert.deepEqual(container!.securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+      const heapMegabytes = Number(/--max-old-space-size=(\d+)/.exec(settings["NODE_OPTIONS"]!)![1]);
+      assert.ok(Number.parseInt(container!.resources.limits["memory"]!, 10) >= 1.5 * heapMegabytes);
+      assert.ok(pod.terminationGracePeriodSeconds * 1_000 >= readConfig({}).DRAIN_MS + 15_000);
+    });
+
+    it(`keep a ${mode} up, make more of it, and say whom it may talk to`, () => {
+      assert.deepEqual(deployment.spec.selector.matchLabels, labels);
+      assert.deepEqual(read<Labelled>(`${mode}.budget.yaml`).spec.selector.matchLabels, labels);
+      const scaler = read<{ readonly spec: { readonly scaleTargetRef: { readonly name: string } } }>(
+        `${mode}.autoscaler.yaml`,
+      );
+      assert.equal(scaler.spec.scaleTargetRef.name, deployment.metadata.name);
+      const policy = read<{ readonly spec: { readonly podSelector: object } }>(`${mode}.networkpolicy.yaml`);
+      assert.deepEqual(policy.spec.podSelector, { matchLabels: labels });
+    });
+  }
+});

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import type { Entry } from "../../core/audience/seat.js";
+import { newId, type AudienceId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
+import { NO_METRICS } from "../../core/metrics.js";
+import type { WebhookStore } from "../../core/ports/webhook-store.js";
+import type { Message, Posted } from "../../core/webhook/outbound.js";
+import { isFree, resumed, type Webhook } from "../../core/webhook/webhook.js";
+import { deliverNext, type DeliverDeps } from "../../keeper/webhooks/deliver.js";
+import { aWebhook } from "../contracts/catalog/webhook-store.contract.js";
+import { webhookBackends } from "../support/backends.js";
+
+const OK: Posted = { status: 200, error: null, retryAfter: null };
+const FAILED: Posted = { status: 500, error: "It answered 500.", retryAfter: null };
+const SECRET = Buffer.alloc(32, 1);
+const never = new AbortController().signal;
+
+const entered = (audienceId: AudienceId = newId<AudienceId>()): Entry => {
+  return { type: "entered", at: 5, audienceId, profileId: newId<ProfileId>(), cause: "changed", into: null };
+};
+const numbersIn = ({ body }: Message): readonly number[] =>
+  (JSON.parse(body) as { readonly entries: readonly { readonly seq: number }[] }).entries.map(({ seq }) => seq);
+
+/** Two keepers at one webhook, each of which has read it before the other did something. */
+for (const backend of webhookBackends)
+  describe(`Two keepers that push one webhook forward (${backend.name})`, () => {
+    let place: Awaited<ReturnType<typeof backend.place>>;
+    let webhooks: WebhookStore;
+    let feed: Entry[] = [];
+    let oldest = 1;
+    let at = 1_000_000;
+    let sent: Message[] = [];
+    before(async () => {
+      place = await backend.place();
+      webhooks = await place.open();
+    });
+    after(async () => {
+      await webhooks.close();
+      await place.drop();
+    });
+    beforeEach(() => {
+      [feed, oldest, at, sent] = [[], 1, 1_000_000, []];
+    });
+
+    /** `saw`: as much of the feed stood there when it read; `post`: what comes of what it sends. */
+    const keeper = (
+      by: string,
+      { saw = () => feed.length, post = async () => OK }: { saw?: () => number; post?: () => Promise<Posted> } = {},
+    ): DeliverDeps =>
+      ({
+        webhooks,
+        seats: {
+          feed: async (_: WorkspaceId, after: number, limit: number) => {
+            const numbered = feed.slice(0, saw()).map((entry, n) => ({ seq: n + 1, entry }));
+            const kept = numbered.filter(({ seq }) => seq >= oldest && seq > after);
+            return { entries: kept.slice(0, limit), head: saw(), oldest };
+          },
+        },
+        catalog: { secret: () => Promise.resolve(SECRET) },
+        outbound: {
+          check: () => null,
+          post: (message: Message) => {
+            sent.push(message);
+            return post();
+          },
+        },
+        now: () => at,
+        metrics: NO_METRICS,
+        by,
+        isFree: (webhook: Webhook) => isFree(webhook, at),
+        random: () => 0.5,
+      }) as unknown as DeliverDeps;
+    const made = async (more: Partial<Webhook> = {}): Promise<Webhook> => {
+      const webhook = aWebhook(newId<WorkspaceId>(), more);
+      await webhooks.createWebhook(webhook, 20);
+      return webhook;
+    };
+    const now = ({ workspace, webhookId }: Webhook) => webhooks.findWebhook(workspace, webhookId);
+    const deliver = (deps: DeliverDeps, seen: Webhook) => deliverNext(deps, seen, never);
+
+    it("what is sent again is the same, byte for byte, also by one that has read more of the feed", async () => {
+      const webhook = await made();
+      feed = [entered(), entered()];
+      await deliver(keeper("one", { post: async () => FAILED }), webhook);
+      feed.push(entered());
+      at += 3_600_000;
+      // It read the webhook before the other began.
+      assert.equal(await deliver(keeper("two"), webhook), null);
+      await deliver(keeper("two"), (await now(webhook))!);
+      assert.deepEqual(sent.map(numbersIn), [
+        [1, 2],
+        [1, 2],
+      ]);
+      assert.equal(sent[0]!.body, sent[1]!.body);
+    });
+
+    it("while one sends the other does not, nor before the time of the next try", async () => {
+      const webhook = await made();
+      feed = [entered()];
+      const other = keeper("two");
+      await deliver(
+        keeper("one", { post: async () => deliver(other, (await now(webhook))!).then(() => FAILED) }),
+        webhook,
+      );
+      assert.equal(sent.length, 1);
+      await deliver(other, (await now(webhook))!);
+      assert.equal(sent.length, 1);
+      at += 6_001;
+      await deliver(other, (await now(webhook))!);
+      assert.deepEqual([sent.length, (await now(webhook))!.delivered], [2, 1]);
+    });
+
+    it("one passes over what is not wanted while the other sends what came behind that: it is told once", async () => {
+      const audienceId = newId<AudienceId>();
+      const webhook = await made({ audienceIds: [audienceId] });
+      feed = [entered(), entered(), entered(audienceId)];
+      const late = keeper("one", { saw: () => 2 });
+      await deliver(keeper("two", { post: () => deliver(late, webhook).then(() => OK) }), webhook);
+      assert.deepEqual(sent.map(numbersIn), [[3]]);
+      const { delivered, batch, turn } = (await now(webhook))!;
+      assert.deepEqual([delivered, batch, turn], [3, null, null]);
+    });
+
+    it("what is trimmed while it is sent is passed over, whatever the receiver says", async () => {
+      const webhook = await made();
+      feed = [entered(), entered(), entered()];
+      const other = keeper("two");
+      const trim = async (): Promise<Posted> => {
+        oldest = 3;
+        await deliver(other, (await now(webhook))!);
+        return FAILED;
+      };
+      const first = keeper("one", { saw: () => 2, post: trim });
+      await deliver(first, webhook);
+      const { delivered, batch, turn, failing } = (await now(webhook))!;
+      assert.deepEqual([delivered, batch, turn, failing], [2, null, null, null]);
+      await deliver(other, (await now(webhook))!);
+      assert.deepEqual(sent.map(numbersIn), [[1, 2], [3]]);
+    });
+
+    it("one that comes late leaves alone what was delivered since, set back, or stopped", async () => {
+      feed = [entered(), entered()];
+      const delivered = await made();
+      await deliver(keeper("one"), delivered);
+      assert.equal(await deliver(keeper("two"), delivered), null);
+      assert.deepEqual(sent.map(numbersIn), [[1, 2]]);
+
+      // When it read the feed, that was shorter: it was restored, has grown since, and somebody resumed behind that very number.
+      const restored = await made({ delivered: 2 });
+      await webhooks.changeWebhook(restored.workspace, restored.webhookId, (one) => resumed(one, 2));
+      assert.equal(await deliver(keeper("two", { saw: () => 1 }), restored), null);
+      assert.equal((await now(restored))!.isStopped, false);
+
+      const stopped = await made();
+      await deliver(keeper("one", { post: async () => ({ ...FAILED, status: 410 }) }), stopped);
+      oldest = 2;
+      assert.equal(await deliver(keeper("two"), stopped), null);
+      const { isStopped, delivered: at0, lastError } = (await now(stopped))!;
+      assert.deepEqual([isStopped, at0, lastError?.text], [true, 0, FAILED.error]);
+    });
+
+    it("what was under way when the process ended is no failure: it is sent again when its turn is over", async () => {
+      const webhook = await made();
+      feed = [entered()];
+      const ending = new AbortController();
+      const cut = async (): Promise<Posted> => {
+        ending.abort();
+        return { status: null, error: "It was cut off.", retryAfter: null };
+      };
+      assert.equal(await deliverNext(keeper("one", { post: cut }), webhook, ending.signal), null);
+      const left = (await now(webhook))!;
+      assert.deepEqual([left.failing, left.nextTryAt, left.delivered], [null, 0, 0]);
+      at += 20_001;
+      await deliver(keeper("two"), left);
+      assert.deepEqual(sent.map(numbersIn), [[1], [1]]);
+      assert.equal((await now(webhook))!.delivered, 1);
+    });
+  });

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Posted } from "../../core/webhook/outbound.js";
+import { createOutbound, type OutboundOptions } from "../../keeper/webhooks/outbound.js";
+import { eventually } from "../support/eventually.js";
+import { startReceiver, type Receiver } from "../support/service/receiver.js";
+
+const MIB = 1_048_576;
+
+describe("What posts to the addresses of webhooks", () => {
+  let receiver: Receiver;
+  beforeEach(async () => {
+    receiver = await startReceiver();
+  });
+  afterEach(() => receiver.close());
+  const post = (url: string, options: Partial<OutboundOptions> = {}, signal = new AbortController().signal) =>
+    createOutbound({ allowsPrivate: true, timeoutMs: 400, ...options }).post({ url, headers: {}, body: "{}" }, signal);
+  const portOf = (url: string): string => new URL(url).port;
+
+  it("follows no redirect", async () => {
+    const inside = await startReceiver();
+    try {
+      for (const status of [301, 302, 303, 307, 308]) {
+        receiver.answer((_, response) => void response.writeHead(status, { Location: inside.url }).end());
+        assert.deepEqual(await post(receiver.url), {
+          status,
+          error: `It answered ${status}: redirects are not followed.`,
+          retryAfter: null,
+        });
+      }
+      assert.deepEqual([receiver.received.length, inside.received.length], [5, 0]);
+    } finally {
+      await inside.close();
+    }
+  });
+
+  it("gives up a receiver that never answers, and takes the status of one that never ends", async () => {
+    receiver.answer(() => undefined);
+    const silent: Posted = { status: null, error: "It did not answer within 0.4 seconds.", retryAfter: null };
+    assert.deepEqual(await post(receiver.url), silent);
+    // It accepts the connection and says nothing at all.
+    const mute = http.createServer().listen(0, "127.0.0.1");
+    mute.removeAllListeners("request");
+    await once(mute, "listening");
+    assert.deepEqual(await post(`http://127.0.0.1:${(mute.address() as AddressInfo).port}/`), silent);
+    mute.closeAllConnections();
+    mute.close();
+    receiver.answer((_, response) => void response.writeHead(200).write("a part"));
+    assert.deepEqual(await post(receiver.url), { status: 200, error: null, retryAfter: null });
+    // A name that nobody answers for counts, too.
+    const never = { resolve: () => new Promise<never>(() => undefined) };
+    assert.deepEqual(await post("http://hook.example/", never), silent);
+  });
+
+  it("is answered also by one that wants to change the protocol", async () => {
+    const server = http.createServer().listen(0, "127.0.0.1");
+    server.on("request", ({ socket }) => socket.end("HTTP/1.1 101 Other\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"));
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    assert.deepEqual(await post(url), { status: 101, error: "It answered 101.", retryAfter: null });
+    server.close();
+  });
+
+  it("reads 64 KB of an answer of 100 MB, and breaks it off", async () => {
+    const chunk = Buffer.alloc(MIB, "x");
+    let written = 0;
+    let isCut = false;
+    receiver.answer((_, response) => {
+      response.on("close", () => (isCut = !response.writableFinished));
+      const more = (): void => {
+        while (written < 100 && !response.destroyed) {
+          written += 1;
+          if (!response.write(chunk)) return void response.once("drain", more);
+        }
+        response.end();
+      };
+      more();
+    });
+    const before = process.memoryUsage().arrayBuffers;
+    assert.deepEqual(await post(receiver.url, { timeoutMs: 10_000 }), { status: 200, error: null, retryAfter: null });
+    assert.ok(process.memoryUsage().arrayBuffers - before < 32 * MIB);
+    await eventually("the connection is closed", () => isCut);
+    assert.ok(written < 50, `${written} MiB were written`);
+  });
+
+  it("connects to none but the addresses that it has checked, and refuses a name with a private one among them", async () => {
+    const asked: string[] = [];
+    const answering = (...addresses: readonly string[]): Partial<OutboundOptions> => ({
+      resolve: async (name) => {
+        asked.push(name);
+        return addresses.map((address) => ({ address, family: 4 }));
+      },
+    });
+    const url = `http://hook.example:${portOf(receiver.url)}/`;
+    assert.equal((await post(url, answering("127.0.0.1"))).status, 200);
+    assert.deepEqual([asked, receiver.received[0]!.headers["host"]], [["hook.example"], `hook.example:${portOf(url)}`]);
+    const refused: Posted = {
+      status: null,
+      error: "The url was refused: the address is not a public one.",
+      retryAfter: null,
+    };
+    const secure = url.replace("http:", "https:");
+    for (const addresses of [["127.0.0.1"], ["93.184.215.14", "10.0.0.1"], []])
+      assert.deepEqual(await post(secure, { ...answering(...addresses), allowsPrivate: false }), refused);
+    assert.equal(receiver.received.length, 1);
+    // Also where the address was allowed when the webhook was made.
+    const local: Posted = { ...refused, error: "The url the address is not a public one." };
+    assert.deepEqual(await post("https://192.168.1.1/", { allowsPrivate: false }), local);
+  });
+
+  it("is cut off when the process ends", async () => {
+    const ending = new AbortController();
+    receiver.answer(() => ending.abort());
+    const { status } = await post(receiver.url, { timeoutMs: 60_000 }, ending.signal);
+    assert.equal(status, null);
+  });
+});

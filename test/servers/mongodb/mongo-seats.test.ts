@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import type { Entry } from "../../../core/audience/seat.js";
+import { newId, type AudienceId, type ClaimId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
+import type { SeatStore } from "../../../core/ports/seat-store.js";
+import { createMongoSeatStore } from "../../../store/mongo/audiences/seats.js";
+import type { Mongo } from "../../../store/mongo/open.js";
+import { OF_TEST } from "../../support/mongo-shapes/shape.js";
+import { withDatabase } from "../../support/servers/mongo-backend.js";
+import { serversUnderTest } from "../../support/servers/servers.js";
+
+const { MONGODB_URL } = serversUnderTest();
+
+/** The same database; something else happens right before a chunk is inserted into the feed. */
+function before(mongo: Mongo, happens: () => Promise<unknown>): Mongo {
+  const collection = (name: string) => {
+    const real = mongo.db.collection(name);
+    if (name !== "feed") return real;
+    const insertOne = async (document: object) => {
+      await happens();
+      return real.insertOne(document);
+    };
+    return new Proxy(real, {
+      get: (target, key) => {
+        const value: unknown = key === "insertOne" ? insertOne : Reflect.get(target, key);
+        return typeof value === "function" ? (value.bind(target) as unknown) : value;
+      },
+    });
+  };
+  return { ...mongo, db: { collection } as unknown as Mongo["db"] };
+}
+
+const entry = (type: "entered" | "left", audienceId: AudienceId, profileId: ProfileId): Entry => {
+  return { type, at: 7, audienceId, profileId, cause: "changed", into: null };
+};
+async function save(store: SeatStore, workspace: WorkspaceId, profileId: ProfileId, entries: readonly Entry[]) {
+  const claim = newId<ClaimId>();
+  await store.claim(workspace, claim, [profileId]);
+  const seat = { profileId, memberships: [], due: null };
+  assert.deepEqual(await store.save(workspace, claim, [{ seat, entries }]), [true]);
+}
+
+describe("Seats and the feed in MongoDB", () => {
+  it("what is saved, or appended by another, while a publish is under way is told once, and is not left in the seat", () =>
+    withDatabase(MONGODB_URL, async (open) => {
+      const mongo = await open();
+      const [workspace, profile, rich] = [newId<WorkspaceId>(), newId<ProfileId>(), newId<AudienceId>()];
+      const plain = await createMongoSeatStore({ mongo });
+      const other: Entry = { type: "audience_deleted", at: 9, audienceId: newId<AudienceId>() };
+      let times = 0;
+      const store = await createMongoSeatStore({
+        mongo: before(mongo, async () => {
+          if ((times += 1) > 1) return;
+          await save(plain, workspace, profile, [entry("left", rich, profile)]);
+          await plain.append(workspace, "other", [other]);
+        }),
+      });
+      await save(store, workspace, profile, [entry("entered", rich, profile)]);
+      while (await store.publish(workspace, 10));
+      assert.equal(times, 2, "the number was taken, and it looked again");
+      while (await store.publish(workspace, 10));
+      const { entries } = await plain.feed(workspace, 0, 10);
+      assert.deepEqual(
+        entries.map((one) => one.entry),
+        [other, entry("entered", rich, profile), entry("left", rich, profile)],
+      );
+      assert.equal(await mongo.db.collection("seats").countDocuments({ ws: workspace }, OF_TEST), 0);
+    }));
+
+  it("an empty seat of which nothing is told is taken away", () =>
+    withDatabase(MONGODB_URL, async (open) => {
+      const mongo = await open();
+      const workspace = newId<WorkspaceId>();
+      const store = await createMongoSeatStore({ mongo });
+      await save(store, workspace, newId<ProfileId>(), []);
+      while (await store.publish(workspace, 10));
+      assert.equal(await mongo.db.collection("seats").countDocuments({ ws: workspace }, OF_TEST), 0);
+    }));
+});

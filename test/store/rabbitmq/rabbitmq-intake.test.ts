@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Connection } from "rabbitmq-client";
+import { openIntake } from "../../../store/rabbitmq/consumer/intake.js";
+import { namesOf } from "../../../store/rabbitmq/topology.js";
+
+/** A channel that answers late: a consumer has the prefetch that came before it. */
+function aChannel(consumeMs = 2) {
+  const prefetchOf = new Map<string, number>();
+  /** The queue of each consumer, the one that came last at the end. */
+  const standing: string[] = [];
+  let prefetch = 0;
+  let tags = 0;
+  const queueOf = new Map<string, string>();
+  const channel = Object.assign(new EventEmitter(), {
+    _onHeader: () => undefined,
+    _state: { consumers: new Map() },
+    basicQos: async ({ prefetchCount }: { readonly prefetchCount: number }) => {
+      prefetch = prefetchCount;
+      await sleep(2);
+    },
+    basicConsume: async ({ queue }: { readonly queue: string }) => {
+      prefetchOf.set(queue, prefetch);
+      standing.push(queue);
+      await sleep(consumeMs);
+      tags += 1;
+      queueOf.set(`${tags}`, queue);
+      return { consumerTag: `${tags}` };
+    },
+    basicCancel: async (tag: string) => {
+      await sleep(2);
+      standing.splice(standing.indexOf(queueOf.get(tag)!), 1);
+    },
+    close: async () => void channel.emit("close"),
+  });
+  return { prefetchOf, standing, connection: { acquire: async () => channel } as unknown as Connection };
+}
+
+const prefetch = { main: 300, lists: 16, retry: 100, suspects: 1, dead: 10 };
+
+describe("What a worker takes of RabbitMQ", () => {
+  it("lets each partition hand out its share, also while the worker asks whether it has caught up", async () => {
+    const { prefetchOf, connection } = aChannel();
+    const names = namesOf("test");
+    const intake = await openIntake({ connection, names, partitions: [], prefetch, onMessage: () => undefined });
+    const partitions = ["a", "b", "c"];
+    const joined = intake.join(partitions);
+    const asked: Promise<void>[] = [];
+    const asking = (async () => {
+      for (let n = 0; n < 20; n += 1) {
+        asked.push(intake.caughtUp());
+        await sleep(1);
+      }
+    })();
+    await Promise.all([joined, asking]);
+    await Promise.all(asked);
+    assert.deepEqual(
+      partitions.map((one) => prefetchOf.get(one)),
+      [100, 100, 100],
+    );
+    await intake.close();
+  });
+
+  it("goes on where a call before failed", async () => {
+    const { prefetchOf, connection } = aChannel();
+    const intake = await openIntake({
+      connection,
+      names: namesOf("test"),
+      partitions: [],
+      prefetch,
+      onMessage: () => undefined,
+    });
+    const channel = (await connection.acquire()) as unknown as { basicQos: () => Promise<void> };
+    const { basicQos } = channel;
+    channel.basicQos = () => Promise.reject(new Error("closed"));
+    const failed = intake.caughtUp();
+    await assert.rejects(failed, /closed/);
+    channel.basicQos = basicQos;
+    await intake.join(["a"]);
+    assert.equal(prefetchOf.get("a"), 300);
+    await intake.close();
+  });
+
+  it("stands once in the line of each partition, also when it goes behind twice, or takes others, at once", async () => {
+    const { standing, connection } = aChannel(100);
+    const intake = await openIntake({
+      connection,
+      names: namesOf("test"),
+      partitions: ["a", "b"],
+      prefetch,
+      onMessage: () => undefined,
+    });
+    const partitions = ["a", "b", "c"];
+    await Promise.all([intake.goBehind("a"), intake.join(partitions), intake.goBehind("a"), intake.goBehind("b")]);
+    const own = standing.filter((queue) => partitions.includes(queue));
+    assert.deepEqual([own.toSorted(), intake.partitions().toSorted()], [partitions, partitions]);
+    assert.equal(own.at(-1), "b", "it went behind last");
+    await intake.goBehind("unknown");
+    assert.deepEqual(intake.partitions().toSorted(), partitions);
+    await intake.close();
+  });
+});
