@@ -10,7 +10,7 @@ const WORKERS = 2;
 
 describe(`Random programs over HTTP on servers with ${WORKERS} workers, against a naive program (seed ${SEED})`, () => {
   it(`show what it computes, for ${PROGRAMS} programs`, async function () {
-    this.timeout(180_000 + 10_000 * PROGRAMS);
+    this.timeout(300_000 + 45_000 * PROGRAMS);
     await checkPrograms(() => openOnServers(WORKERS), PROGRAMS, AT_ONCE);
   });
 });
