@@ -76,4 +76,4 @@ function createProgress() {
   };
 }
 
-await main().catch(fail);
+await main().catch((error: unknown) => fail(error, "cannot move: "));

@@ -6,7 +6,16 @@ import type { MoveMark, Place } from "../../core/ports/copying.js";
 import { copyErasureLog, copyQueue, copyStores, type Progress, type Tally } from "./copy.js";
 import { patiently } from "./patience.js";
 import { requireRoom } from "./marks.js";
-import { markAll, openSide, requireApart, withCatalogPlace, type Side } from "./side.js";
+import {
+  markAll,
+  nameOf,
+  openSide,
+  requireApart,
+  requireFilled,
+  requireStanding,
+  withCatalogPlace,
+  type Side,
+} from "./side.js";
 
 export interface MoveOptions {
   readonly from: Config;
@@ -24,9 +33,11 @@ const LOOK_MS = 3_500;
  */
 export async function move({ from, to, log, progress }: MoveOptions): Promise<readonly Tally[]> {
   requireApart(from, to);
+  requireStanding(from);
   const source = await openSide(from, log);
   try {
     const standing = await standingMove(source);
+    if (standing === null) await requireFilled(source);
     const moveId = standing ?? newId<string>();
     const leaving = await leave(source, moveId, standing === null, nameOf(to));
     const arriving: MoveMark = { moveId, state: "arriving", other: nameOf(from) };
@@ -54,6 +65,7 @@ export async function move({ from, to, log, progress }: MoveOptions): Promise<re
 
 /** Takes the mark of an unfinished move off the side that it leaves. */
 export async function cancel(from: Config, log: Log): Promise<void> {
+  requireStanding(from);
   const source = await openSide(from, log);
   try {
     const [place] = source.backends.places;
@@ -147,10 +159,4 @@ async function copyAll(source: Side, target: Side, progress: Progress): Promise<
   await patiently(() => copyErasureLog(source, target));
   await target.backends.catalog.advanceTime(await source.backends.catalog.advanceTime(0));
   return tallies;
-}
-
-/** For people, without a password. */
-function nameOf({ MONGODB_URL, DATA_DIR }: Config): string {
-  if (MONGODB_URL === "") return DATA_DIR;
-  return MONGODB_URL.replace(/^([a-z+]+:\/\/)(?:[^@/]*@)?([^?]*).*$/, "$1$2");
 }

@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { ConfigError, graphsOf, type Config } from "../../core/config.js";
 import type { Log } from "../../core/log.js";
 import type { CatalogPlace, MoveMark, Place, QueueCopying } from "../../core/ports/copying.js";
@@ -62,6 +63,24 @@ const isEmbedded = ({ RABBITMQ_URL, MONGODB_URL, NEO4J_URL }: Config): boolean =
 
 const addressesOf = (config: Config): readonly string[] =>
   config.NEO4J_URL === "" ? [] : [config.NEO4J_URL, ...graphsOf(config).map(([, url]) => url)];
+
+/** Throws where the side has no file that it needs: opening it would make one, and a mistyped folder would be moved as an empty one. */
+export function requireStanding(config: Config): void {
+  if (isEmbedded(config) && !existsSync(join(config.DATA_DIR, "onym.db")))
+    throw new ConfigError(`${config.DATA_DIR}: there is no store here`);
+}
+
+/** Throws where nothing stands in any of its stores. */
+export async function requireFilled({ config, backends, queue }: Side): Promise<void> {
+  for (const place of backends.places) if ((await place.stands()).size > 0) return;
+  if ((await queue.count()) === 0) throw new ConfigError(`${nameOf(config)}: nothing stands here that could be moved`);
+}
+
+/** For people, without a password. */
+export function nameOf({ MONGODB_URL, DATA_DIR }: Config): string {
+  if (MONGODB_URL === "") return DATA_DIR;
+  return MONGODB_URL.replace(/^([a-z+]+:\/\/)(?:[^@/]*@)?([^?]*).*$/, "$1$2");
+}
 
 /** Throws where both sides name the same store. */
 export function requireApart(from: Config, to: Config): void {

@@ -30,4 +30,4 @@ async function copyStopped(dataDir: string, file: string): Promise<BackupAnswer>
   }
 }
 
-await makeBackup(configOrFail(process.env), process.argv[2]).catch(fail);
+await makeBackup(configOrFail(process.env), process.argv[2]).catch((error: unknown) => fail(error, ""));

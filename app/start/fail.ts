@@ -1,10 +1,10 @@
 import { ConfigError, readConfig, type Config } from "../../core/config.js";
 
-/** One line that a person can act on, and an exit code that a supervisor sees. */
-export function fail(error: unknown): never {
+/** One line that a person can act on, and an exit code that a supervisor sees. `what` was being done. */
+export function fail(error: unknown, what = "cannot start: "): never {
   const known = error instanceof ConfigError;
   process.stderr.write(
-    `onym: ${known ? error.message : `cannot start: ${error instanceof Error ? error.message : String(error)}`}\n`,
+    `onym: ${known ? error.message : `${what}${error instanceof Error ? error.message : String(error)}`}\n`,
   );
   process.exit(known ? 2 : 1);
 }

@@ -45,4 +45,6 @@ async function choose(catalog: CatalogStore, wanted: string | undefined): Promis
   throw new ConfigError(`name one of these workspaces: npm run owner-key -- WORKSPACE_ID${list}`);
 }
 
-await makeOwnerKey(configOrFail(process.env), process.argv[2]).catch(fail);
+await makeOwnerKey(configOrFail(process.env), process.argv[2]).catch((error: unknown) =>
+  fail(error, "cannot make a key: "),
+);

@@ -23,4 +23,4 @@ function readRepair(given: readonly string[]): boolean {
   }
 }
 
-await main().catch(fail);
+await main().catch((error: unknown) => fail(error, "cannot verify: "));

@@ -148,6 +148,23 @@ describe("npm run move", () => {
       assert.deepEqual((await readdir(folder)).toSorted(), ["from"]);
     }));
 
+  it("refuses a place with nothing in it, and makes nothing there", () =>
+    withFolder(async (folder) => {
+      const [missing, empty, to] = ["missing", "empty", "to"].map((one) => path.join(folder, one));
+      for (const given of [[], ["--cancel"]]) {
+        const refused = await runMove("--from", missing!, "--to", to!, ...given);
+        assert.deepEqual([refused.status, refused.stdout], [2, ""]);
+        assert.match(refused.stderr, /missing: there is no store here/);
+      }
+      assert.deepEqual(await readdir(folder), []);
+      const store = await openEmbedded({ dataDir: empty!, checkpointMs: 60_000, onError: quietly });
+      await store.close();
+      const refused = await runMove("--from", empty!, "--to", to!);
+      assert.deepEqual([refused.status, refused.stdout], [2, ""]);
+      assert.match(refused.stderr, /empty: nothing stands here that could be moved/);
+      assert.deepEqual(await readdir(folder), ["empty"]);
+    }));
+
   it("can be called off until it is over", () =>
     withFolder(async (folder) => {
       const [from, to] = [path.join(folder, "from"), path.join(folder, "to")];
