@@ -74,6 +74,21 @@ describe("docs/concepts.md", () => {
   });
 });
 
+describe("docs/api.md, on errors", () => {
+  it("lists every error code", () => {
+    const codes = [...read("core/errors.ts").matchAll(/^ {2}\| "(\w+)"/gm)].map(([, code]) => code!);
+    assert.ok(codes.length > 30, "the codes were found");
+    const section =
+      read("docs/api.md")
+        .split("\n## ")
+        .find((one) => one.startsWith("Errors\n")) ?? assert.fail();
+    assert.deepEqual(
+      codes.filter((code) => !section.includes(`\`${code}\``)),
+      [],
+    );
+  });
+});
+
 describe("README.md", () => {
   it("lists every page", () => {
     const listed = read("README.md");
