@@ -34,6 +34,8 @@ function parsePart(given: unknown, path: string, parsing: Parsing, depth: number
   const { problems } = parsing;
   if (depth > DEPTH_MAX) return wrong(problems, path, `a rule is at most ${DEPTH_MAX} deep`);
   if (!isObject(given)) return wrong(problems, path, "must be an object");
+  // One that holds for everybody counts too: references to references to it would else stand for any number of parts.
+  if (Object.keys(given).length === 0) problems.count(path);
   const parts = Object.keys(given).map((key) => parseMember(key, given[key], `${path}.${key}`, parsing, depth));
   return parts.length === 1 ? parts[0]! : { kind: "and", parts };
 }

@@ -45,7 +45,10 @@ export function resolveRule(
   return rule;
 }
 
-/** How many conditions it has, `max` + 1 if there are more: references to references can stand for very many. */
+/**
+ * How many conditions it has, `max` + 1 if there are more: references to references can stand for very many. A rule for everybody counts as
+ * one.
+ */
 export function countConditions(
   rule: WrittenRule,
   ruleOf: (audienceId: AudienceId) => WrittenRule | null,
@@ -58,7 +61,7 @@ export function countConditions(
       const meant = ruleOf(one.audienceId);
       if (meant !== null) left.push(meant);
     } else if (one.kind === "not") left.push(one.part);
-    else if ("parts" in one) left.push(...one.parts);
+    else if ("parts" in one && one.parts.length > 0) left.push(...one.parts);
     else conditions += 1;
   }
   return conditions;

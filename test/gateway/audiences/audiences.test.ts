@@ -179,6 +179,19 @@ describe("Audiences", () => {
     assert.deepEqual(await refused({ $or: [{ $audience: half }, many(26)] }), ["a rule has at most 50 conditions"]);
   });
 
+  it("count one for everybody as a condition: references to references to it stand for no more than 50", async () => {
+    const fiftyOf = (part: object) => ({ $and: Array.from({ length: 50 }, () => part) });
+    const all = await create("all", {});
+    const fifty = await create("fifty", fiftyOf({ $audience: all }));
+    const refused = async (rule: object) =>
+      problems(await workspace.send("POST", "/v1/audiences", { name: "a", rule })).map((one) => one.split(": ")[1]);
+    assert.deepEqual(await refused(fiftyOf({ $audience: fifty })), ["a rule has at most 50 conditions"]);
+    assert.deepEqual(await refused({ $and: [fiftyOf({}), {}] }), ["a rule has at most 50 conditions"]);
+    assert.deepEqual(problems(await put(all, { rule: { $or: [{}, {}] } })), [
+      `rule: with it the audience ${fifty}, which refers to this one, has more than 50 conditions`,
+    ]);
+  });
+
   it("refuse a change that makes another too large", async () => {
     const a = await create("a", IN_PARIS);
     const b = await create("b", { $and: [{ $audience: a }, ...Array.from({ length: 49 }, () => IN_PARIS)] });
