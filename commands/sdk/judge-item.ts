@@ -7,6 +7,7 @@ import { admit, namespaceTable, type Admission, type GivenIdentifier } from "../
 import { extract, type Extract } from "../../core/schema/extract.js";
 import type { SdkItem } from "../../core/sdk/item.js";
 import { omitProperties, type Omitted } from "../../core/sdk/omit.js";
+import { rememberedTraits } from "../../core/sdk/own-traits.js";
 import { builtInSchema, isReserved, sdkSchemaId } from "../../core/sdk/schemas.js";
 import { recordOf, scopedFor } from "../acceptance/judge.js";
 import { leaveTraitsOut } from "../acceptance/open-traits.js";
@@ -45,8 +46,10 @@ export async function judgeItem(
   const admitted = await admitSome(services, caller, extract(services.validator.plan(schema), judged.payload), named);
   const violations = [...judged.errors, ...admitted.errors];
   if (violations.length > 0 && policy === "quarantine") throw new Quarantining(violations);
-  const left = await leaveTraitsOut(services, caller, admitted.found);
-  const unfolded = [...failing(admitted.found, judged.failing), ...(left?.unfolded ?? [])];
+  const remembered = rememberedTraits(judged.payload, admitted.found.traits);
+  const said = admitted.found.traits.filter(({ path }) => !remembered.has(path));
+  const left = await leaveTraitsOut(services, caller, { ...admitted.found, traits: said });
+  const unfolded = [...failing(admitted.found, judged.failing), ...remembered, ...(left?.unfolded ?? [])];
   const scoped = await scopedFor(services, caller, admitted);
   const notes = {
     countsMismatch: true,

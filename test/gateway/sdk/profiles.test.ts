@@ -137,4 +137,20 @@ describe("An event of an SDK", () => {
     const joined = await profileOf(workspace, ["user_id", "known-2"], 3);
     assert.deepEqual(identifiersOf(joined), ["anonymous_id:visitor", "user_id:known-2"]);
   });
+
+  it("has the traits of its own call, not those that its context remembers", async () => {
+    const owner = await app().workspace();
+    const own = await owner.key("collect");
+    await owner.send("PUT", "/v1/sdk/settings", { collect_only_adds_traits: true });
+    const now = { email: "new@example.com", plan: null, seats: [3] };
+    const before = { email: "old@example.com", plan: "free", seats: 2, city: "London" };
+    for (const [userId, parts] of [
+      ["u-context-last", { traits: now, context: { traits: before } }],
+      ["u-context-first", { context: { traits: before }, traits: now }],
+    ] as const) {
+      await sendSdk(app(), "/v1/identify", { key: own, body: { userId, ...parts } });
+      const profile = await profileOf(owner, ["user_id", userId], 1);
+      assert.deepEqual(profile?.["traits"], { city: "London", email: "new@example.com", plan: null }, userId);
+    }
+  });
 });
