@@ -129,19 +129,20 @@ const identifyCaller =
     if (access.kind === "operator") await deps.authenticator.operator(request, response);
     if (access.kind === "role") {
       const key = await deps.authenticator.key(request, response);
-      await admit(deps, request, response, key, access);
+      await admit(deps, request, response, key, access, access.send !== undefined);
       const { workspace, now } = contextOf(response);
       deps.enterTurn({ workspace, now, bytes: 0 }, next);
     } else next();
   };
 
-/** The key's owner is the caller of the request. Throws what the key may not. */
+/** The key's owner is the caller of the request, which counts as sent or not. Throws what the key may not. */
 async function admit(
   { itemLimit, now }: StageDeps,
   request: Request,
   response: Response,
   key: KeyRecord,
   access: Extract<Access, { kind: "role" }>,
+  isSending: boolean,
 ): Promise<void> {
   const context = contextOf(response);
   const { keyId, sender, send, workspace } = key;
@@ -149,14 +150,17 @@ async function admit(
   Object.assign(context, caller);
   requireOrigin(request, response, key);
   authorize(key, access);
-  if (key.perMinute !== null && access.send !== undefined)
-    context.countItems = await itemLimit.admit(request, response, key);
+  if (key.perMinute !== null && isSending) context.countItems = await itemLimit.admit(request, response, key);
 }
 
 /** What an SDK sends is read before anybody knows whose it is. */
 function takeFromSdk(deps: StageDeps, route: Route): RequestHandler {
   const access = { kind: "role", role: "editor", send: "collect" } as const;
-  const take = deps.sdkDoor.dialect(route, (request, response, key) => admit(deps, request, response, key, access));
+  // What a page asks for before it sends is no item.
+  const isSending = route.body !== undefined;
+  const take = deps.sdkDoor.dialect(route, (request, response, key) =>
+    admit(deps, request, response, key, access, isSending),
+  );
   return async (request, response, next) => {
     const taken = await take(request, response);
     const context = contextOf(response);

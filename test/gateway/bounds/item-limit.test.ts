@@ -51,6 +51,18 @@ describe("What a key may send in a minute", () => {
     assert.deepEqual(statuses, [202, 202, 429, 429, 202]);
   });
 
+  it("does not count what a page asks for before it sends, and answers that when all is sent", async () => {
+    const key = textAt(await make({ send: "collect", per_minute: 2 }), "key");
+    const settings = () => app().send("GET", `/v1/projects/${key}/settings`);
+    const config = () => app().send("GET", `/sourceConfig/?writeKey=${key}`);
+    const statuses = [(await settings()).status, (await config()).status, (await settings()).status];
+    for (let n = 0; n < 3; n += 1) statuses.push((await collect(key)).status);
+    assert.deepEqual(
+      [...statuses, (await settings()).status, (await config()).status],
+      [200, 200, 200, 202, 202, 429, 200, 200],
+    );
+  });
+
   it("does not bound a key without it, and sends it no headers about a limit", async () => {
     const key = textAt(await make({ send: "collect" }), "key");
     for (let n = 0; n < 5; n += 1) {
