@@ -1,7 +1,8 @@
 import { AppError } from "../core/errors.js";
 import type { Identifier } from "../core/event/event.js";
 import type { ChangeId, WorkspaceId } from "../core/ids.js";
-import type { Rules, AssertResult, ReadSet } from "../core/identity/model.js";
+import type { Rules, AssertResult } from "../core/identity/model.js";
+import type { ReadSet } from "../core/identity/snapshot.js";
 import { NO_METRICS, type Metrics } from "../core/metrics.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { decide, type PendingAssertion } from "./rules/assert.js";

@@ -107,18 +107,8 @@ export const pairKey = (a: IdentifierKey, b: IdentifierKey): PairKey =>
 
 export type KeyPair = readonly [IdentifierKey, IdentifierKey];
 
-/** What a decision has to look at: the identifiers, and the pairs of them whose link matters. */
-export interface ReadSet {
-  readonly keys: readonly IdentifierKey[];
-  readonly pairs: readonly KeyPair[];
-  /** Also read what the rules need; without it the read is cheaper. */
-  readonly rules?: {
-    /** Namespaces whose values count for `seenWith`; empty when nobody asks. */
-    readonly limited: readonly string[];
-    /** Read at most this many of `seenWith`. */
-    readonly seenWithMax: number;
-  };
-}
+/** A key that is only to be counted and compared: nobody can read the value from it. */
+export type HiddenKey = string & { readonly hidden: unique symbol };
 
 /** What the rules need to know of a component. */
 export interface Summary {
@@ -126,48 +116,6 @@ export interface Summary {
   readonly counts: ReadonlyMap<string, number>;
   /** The forbidden pairs that have one side in it: two components that share one may not become one. Sorted. */
   readonly forbidden: readonly ForbiddenPairId[];
-}
-
-export interface SeenIdentifier {
-  readonly uid: Uid;
-  readonly component: Component;
-  /** When it was last unlinked, milliseconds since 1970; older assertions do not count. Null: never. */
-  readonly unlinkedAt: number | null;
-  /**
-   * Values of limited namespaces that it was seen with: those linked to it now, and those that a rule kept apart from it. Keys of the
-   * read set as they are, all others as `HiddenKey`.
-   */
-  readonly seenWith: readonly (IdentifierKey | HiddenKey)[];
-  /** It is marked as a shared identifier. */
-  readonly isShared: boolean;
-  /** It was erased before and came back; absent otherwise. */
-  readonly isReturned?: true;
-}
-
-export interface SeenComponent extends Summary, ProfileRef {
-  /** Higher after each step that wrote anything of the component or its links; by `REMOVAL_REV` at least when links went. */
-  readonly rev: number;
-}
-
-/** A key that is only to be counted and compared: nobody can read the value from it. */
-export type HiddenKey = string & { readonly hidden: unique symbol };
-
-/** What the graph holds of a read set. What does not exist, or was erased, is absent. */
-export interface Snapshot {
-  readonly identifiers: ReadonlyMap<IdentifierKey, SeenIdentifier>;
-  readonly components: ReadonlyMap<Component, SeenComponent>;
-  /** The pairs of the read set that have an active link. */
-  readonly linked: ReadonlySet<PairKey>;
-  /** The pairs of the read set whose link was removed. */
-  readonly removed: ReadonlyMap<PairKey, RemovedLink>;
-  /** Of those keys that were erased at any time, also if they came back. Only if the read set asks for what the rules need. */
-  readonly tombstones: ReadonlyMap<IdentifierKey, Tombstone>;
-}
-
-export interface RemovedLink {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly by: ChangeId;
 }
 
 /** A component after the step: `into` grows (null: a new one) by `absorbed` and by the created identifiers that name it. */

@@ -1,5 +1,6 @@
 import type { IdentifierKey, Uid } from "../ids.js";
-import type { Component, Plan, Snapshot } from "./model.js";
+import type { Component, Plan } from "./model.js";
+import type { Snapshot } from "./snapshot.js";
 
 /** What a removal raises a `rev` by, beyond all that growth can: so it tells whether a profile lost anything since. */
 export const REMOVAL_REV = 2 ** 26;

@@ -10,17 +10,8 @@ import type {
 } from "../identity/erasure.js";
 import type { Tombstone } from "../identity/tombstone.js";
 import type { ChangeId, ErasureId, ForbiddenPairId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../ids.js";
-import type {
-  Change,
-  ForbiddenPair,
-  Link,
-  LinkState,
-  Member,
-  ProfileRef,
-  ReadSet,
-  Repeat,
-  Snapshot,
-} from "../identity/model.js";
+import type { Change, ForbiddenPair, Link, LinkState, Member, ProfileRef, Repeat } from "../identity/model.js";
+import type { ReadSet, RulesReadSet, SnapshotOf } from "../identity/snapshot.js";
 import type { WalkedProfile } from "../identity/pages.js";
 import type { ChangePage, LinkPage, MemberPage, WalkPage } from "../identity/pages.js";
 import type { Decide, Turn } from "../identity/step.js";
@@ -33,7 +24,7 @@ export interface GraphTransactions {
    * Reads the snapshot of the read set without waiting for a change. It misses nothing that stood when it was asked, and it shows
    * both sides of each pair as they were at one moment.
    */
-  read(workspace: WorkspaceId, want: ReadSet): Promise<Snapshot>;
+  read<Asked extends ReadSet>(workspace: WorkspaceId, want: Asked): Promise<SnapshotOf<Asked>>;
   /**
    * Without a lock: for each set of keys, the profile that holds them, the uid of the first and whether one is marked as shared, if
    * every two of them are linked; null if not, or in any doubt. With `untilNone`, what is behind the first null may be left out.
@@ -56,7 +47,7 @@ export interface GraphTransactions {
    * It decides and writes only within a `turn`; without one it begins at once. A large split takes several turns, and what others
    * change between them stands.
    */
-  update<T>(workspace: WorkspaceId, want: ReadSet, decide: Decide<T>, turn?: Turn): Promise<T>;
+  update<T>(workspace: WorkspaceId, want: RulesReadSet, decide: Decide<T>, turn?: Turn): Promise<T>;
 }
 
 /** Profiles as they are now, page by page. */

@@ -5,10 +5,10 @@ import {
   type ComponentPlan,
   type CreatePlan,
   type LinkPlan,
-  type Snapshot,
   type Plan,
   type Summary,
 } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/snapshot.js";
 import { movementsOf } from "../rules/movements.js";
 import { EMPTY_SNAPSHOT } from "../rules/working-state.js";
 import type { Move } from "./staging.js";

@@ -1,14 +1,12 @@
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
-import type { Component, KeyPair, ReadSet, Snapshot } from "../../core/identity/model.js";
+import type { KeyPair } from "../../core/identity/model.js";
+import type { PlainSnapshot, ReadSet, RulesReadSet, Snapshot, SnapshotOf } from "../../core/identity/snapshot.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { type Client, type Step, inLock } from "./client.js";
 import {
   type Lookups,
-  type RulesWant,
   type FoundRows,
   type Names,
-  type RulesRead,
-  hasRules,
   lookParameters,
   lookupsOfWant,
   seeWithRules,
@@ -16,10 +14,9 @@ import {
   snapshotOf,
 } from "./snapshot.js";
 import { READS, createBatcher } from "./batcher.js";
-import { LOCK_AND_LOOK, LOCK_AND_RULES, LOOK, RULES } from "./cypher/writes.js";
+import { LOOK, RULES } from "./cypher/writes.js";
 import { withOneRetry } from "./failure.js";
-import { lookupsOf } from "../rules/read-set.js";
-import { ANNEXED } from "./cypher/staging.js";
+import { hasRules, lookupsOf } from "../rules/read-set.js";
 
 /** Looks without a lock, and once more behind it where that leaves a doubt. */
 export function createRead(client: Client, look: IdentityGraph["read"], names: Names): IdentityGraph["read"] {
@@ -31,7 +28,7 @@ export function createRead(client: Client, look: IdentityGraph["read"], names: N
 }
 
 /** A step that moves members shows bit by bit: one may be missed, and the two of a pair be seen apart before and after a merge. */
-function isInDoubt(workspace: WorkspaceId, { keys, pairs }: ReadSet, { identifiers }: Snapshot): boolean {
+function isInDoubt(workspace: WorkspaceId, { keys, pairs }: ReadSet, { identifiers }: PlainSnapshot): boolean {
   const own = `${workspace}:`;
   const isMissed = (key: IdentifierKey): boolean => key.startsWith(own) && !identifiers.has(key);
   const areApart = ([a, b]: KeyPair): boolean => identifiers.get(a)?.component !== identifiers.get(b)?.component;
@@ -41,30 +38,26 @@ function isInDoubt(workspace: WorkspaceId, { keys, pairs }: ReadSet, { identifie
 /** One look at a time in a workspace: whoever comes meanwhile shares the next one. */
 function createLockedLook(client: Client, names: Names): IdentityGraph["read"] {
   interface Line {
-    readonly share: (want: ReadSet) => Promise<Snapshot>;
+    readonly share: (want: ReadSet) => Promise<PlainSnapshot>;
     waiting: number;
   }
   const lines = new Map<WorkspaceId, Line>();
   const lineOf = (workspace: WorkspaceId): Line => ({
     waiting: 0,
-    share: createBatcher<ReadSet, Snapshot>({
+    share: createBatcher<ReadSet, PlainSnapshot>({
       ...READS,
       atOnceMax: 1,
       weightOf: lookupsOf,
       ask: (wants) =>
-        inLock(client, workspace, (step) =>
-          Promise.all(
-            wants.map(async (want) => (await seeInStep(step, workspace, want, { locks: false, names })).snapshot),
-          ),
-        ),
+        inLock(client, workspace, (step) => Promise.all(wants.map((want) => seeInStep(step, workspace, want, names)))),
     }),
   });
-  return async (workspace, want) => {
+  return async <Asked extends ReadSet>(workspace: WorkspaceId, want: Asked) => {
     const line = lines.get(workspace) ?? lineOf(workspace);
     lines.set(workspace, line);
     line.waiting += 1;
     try {
-      return await line.share(want);
+      return (await line.share(want)) as SnapshotOf<Asked>;
     } finally {
       line.waiting -= 1;
       if (line.waiting === 0) lines.delete(workspace);
@@ -85,17 +78,17 @@ export function createLook(client: Client, names: Names): IdentityGraph["read"] 
     },
   });
   const withRules = createRulesRead(client, names);
-  return async (workspace, want) => {
-    if (hasRules(want)) return withRules({ workspace, want });
+  return async <Asked extends ReadSet>(workspace: WorkspaceId, want: Asked) => {
     const lookups = lookupsOfWant(workspace, want);
-    return snapshotOf(lookups, await share(lookups));
+    const seen = hasRules(want) ? withRules({ workspace, want }) : snapshotOf(lookups, await share(lookups));
+    return (await seen) as SnapshotOf<Asked>;
   };
 }
 
 /** Each goes alone: only who asks what would be needs this much. */
 function createRulesRead(client: Client, names: Names) {
   const ask = (statement: string, q: object) => withOneRetry(() => client.read(statement, { ...q }));
-  return createBatcher<{ readonly workspace: WorkspaceId; readonly want: RulesWant }, Snapshot>({
+  return createBatcher<{ readonly workspace: WorkspaceId; readonly want: RulesReadSet }, Snapshot>({
     ...READS,
     weightMax: 1,
     weightWorth: 1,
@@ -124,34 +117,8 @@ function split(asks: readonly Lookups[], { found, linked }: FoundRows): readonly
   });
 }
 
-export interface StepSnapshot extends Pick<RulesRead, "sealed"> {
-  readonly snapshot: Snapshot;
-  /** Null: the cheap read does not tell. */
-  readonly hasErasures: boolean | null;
-  /** Which of its components have annexes. */
-  readonly annexed: () => Promise<ReadonlySet<Component>>;
-}
-
-/** Takes the lock, unless told not to, and reads. */
-export async function seeInStep(
-  step: Step,
-  ws: WorkspaceId,
-  want: ReadSet,
-  { locks, names }: { readonly locks: boolean; readonly names: Names },
-): Promise<StepSnapshot> {
-  if (hasRules(want)) {
-    const seen = await seeWithRules(step.run, locks ? LOCK_AND_RULES : RULES, ws, want, names);
-    return { ...seen, annexed: async () => seen.annexed };
-  }
+async function seeInStep(step: Step, ws: WorkspaceId, want: ReadSet, names: Names): Promise<PlainSnapshot> {
+  if (hasRules(want)) return (await seeWithRules(step.run, RULES, ws, want, names)).snapshot;
   const lookups = lookupsOfWant(ws, want);
-  const q = { ws, ...lookParameters(lookups) };
-  const found = foundRowsOf(await step.run(locks ? LOCK_AND_LOOK : LOOK, q));
-  const snapshot = snapshotOf(lookups, found);
-  const sealed = new Set(found.found.map(([n]) => lookups.keys[n]!).filter((key) => !snapshot.identifiers.has(key)));
-  // The cheap read does not tell.
-  const annexed = async () => {
-    const rows = await step.run(ANNEXED, { ids: [...snapshot.components.keys()] });
-    return new Set(rows.map(([id]) => id as Component));
-  };
-  return { snapshot, annexed, sealed, hasErasures: null };
+  return snapshotOf(lookups, foundRowsOf(await step.run(LOOK, lookParameters(lookups))));
 }

@@ -3,19 +3,24 @@ import type { ChangeId, IdentifierKey, ForbiddenPairId, ProfileId, Uid, Workspac
 import {
   pairKey,
   type Component,
-  type HiddenKey,
   type KeyPair,
   type PairKey,
-  type RemovedLink,
-  type Snapshot,
-  type SeenComponent,
-  type SeenIdentifier,
-  type ReadSet,
+  type ProfileRef,
+  type HiddenKey,
 } from "../../core/identity/model.js";
+import type {
+  PlainIdentifier,
+  PlainSnapshot,
+  RemovedLink,
+  RulesReadSet,
+  Snapshot,
+  SeenComponent,
+  SeenIdentifier,
+  ReadSet,
+} from "../../core/identity/snapshot.js";
 import type { TombOf } from "../../core/identity/tombstone.js";
 import { namespaceOfHidden, type HiddenKeys } from "../rules/hidden-keys.js";
 import { readTombstones } from "./erasure/tombstones.js";
-import { EMPTY_SNAPSHOT } from "../rules/working-state.js";
 import { whole, type Ask, type Parameters, type Row } from "./client.js";
 
 /** What a statement looks at, by position. */
@@ -49,7 +54,7 @@ export interface FoundRows {
 }
 
 /** Only keys of the workspace: a key names its own workspace. */
-export function lookupsOfWant(workspace: WorkspaceId, { keys, pairs }: Pick<ReadSet, "keys" | "pairs">): Lookups {
+export function lookupsOfWant(workspace: WorkspaceId, { keys, pairs }: ReadSet): Lookups {
   const own = `${workspace}:`;
   const ends = pairs.filter(([a, b]) => a.startsWith(own) && b.startsWith(own));
   return { keys: keys.filter((key) => key.startsWith(own)), pairs: ends.map(([a, b]) => pairKey(a, b)), ends };
@@ -65,13 +70,10 @@ export const foundRowsOf = ([row]: readonly Row[]): FoundRows => {
   return { found, linked };
 };
 
-const NO_SUMMARY = { rev: 0, counts: new Map(), forbidden: [] } as const;
-const NO_MARKS = { unlinkedAt: null, seenWith: [] } as const;
-
 /** The profile's id names the component, so that reads before and after a merge never look like one. */
-export function snapshotOf({ keys, pairs, ends }: Lookups, { found, linked }: FoundRows): Snapshot {
-  const identifiers = new Map<IdentifierKey, SeenIdentifier>();
-  const components = new Map<ProfileId, SeenComponent>();
+export function snapshotOf({ keys, pairs, ends }: Lookups, { found, linked }: FoundRows): PlainSnapshot {
+  const identifiers = new Map<IdentifierKey, PlainIdentifier>();
+  const components = new Map<ProfileId, ProfileRef>();
   const away = new Set<IdentifierKey>();
   for (const [position, uid, profileId, size, isShared, isReturned] of found) {
     const key = keys[position]!;
@@ -79,18 +81,18 @@ export function snapshotOf({ keys, pairs, ends }: Lookups, { found, linked }: Fo
       away.add(key);
       continue;
     }
-    identifiers.set(key, { uid, component: profileId, isShared, ...NO_MARKS, ...returned(isReturned) });
-    components.set(profileId, { profileId, size, ...NO_SUMMARY });
+    identifiers.set(key, { uid, component: profileId, isShared, ...returned(isReturned) });
+    components.set(profileId, { profileId, size });
   }
   const stands = linked.filter((position) => isWithout(away, ends[position])).map((position) => pairs[position]!);
-  return { ...EMPTY_SNAPSHOT, identifiers, components, linked: new Set(stands) };
+  return { identifiers, components, linked: new Set(stands) };
 }
 
 /** Links of a sealed profile stand until it is taken apart. */
 const isWithout = (away: ReadonlySet<IdentifierKey>, ends: KeyPair | undefined): boolean =>
   away.size === 0 || ends?.some((key) => away.has(key)) !== true;
 
-const returned = (isReturned: boolean): Pick<SeenIdentifier, "isReturned"> => (isReturned ? { isReturned } : {});
+const returned = (isReturned: boolean): Pick<PlainIdentifier, "isReturned"> => (isReturned ? { isReturned } : {});
 
 /** Neo4j indexes up to 8 KB; two long keys are more. No pair key begins with a letter. */
 const PAIR_KEY_CHARACTERS_MAX = 512;
@@ -120,10 +122,7 @@ type RulesRow = readonly [
 type LinkRow = readonly [position: number, removedAt: number | null, by: ChangeId | null];
 type SeenWithRow = readonly [position: number, keys: readonly IdentifierKey[]];
 
-export type RulesWant = ReadSet & { readonly rules: NonNullable<ReadSet["rules"]> };
 type RulesAnswer = [readonly RulesRow[], readonly LinkRow[], readonly SeenWithRow[], hasErasures: boolean | null];
-
-export const hasRules = (want: ReadSet): want is RulesWant => want.rules !== undefined;
 
 export interface RulesRead {
   readonly snapshot: Snapshot;
@@ -139,7 +138,7 @@ export async function seeWithRules(
   ask: Ask,
   statement: string,
   ws: WorkspaceId,
-  want: RulesWant,
+  want: RulesReadSet,
   { tombOf, hiddenKeys }: Names,
 ): Promise<RulesRead> {
   const { rules } = want;
@@ -177,7 +176,7 @@ function identifiersOf(
   { keys }: Lookups,
   found: readonly RulesRow[],
   neighbours: ReadonlyMap<number, readonly IdentifierKey[]>,
-  { limited, seenWithMax }: RulesWant["rules"],
+  { limited, seenWithMax }: RulesReadSet["rules"],
   { show }: HiddenKeys,
 ): ReadonlyMap<IdentifierKey, SeenIdentifier> {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import type { Component, ComponentPlan, PartPlan, Snapshot, SplitPlan, Plan } from "../../core/identity/model.js";
+import type { Component, ComponentPlan, PartPlan, SplitPlan, Plan } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/snapshot.js";
 import { REMOVAL_REV, type Turn } from "../../core/identity/step.js";
 import { inShares } from "../scheduling/chunks.js";
 import { createPace } from "../scheduling/pace.js";

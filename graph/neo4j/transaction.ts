@@ -1,6 +1,7 @@
 import { AppError } from "../../core/errors.js";
 import type { ChangeId, ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { Plan, ReadSet, Snapshot } from "../../core/identity/model.js";
+import type { Plan } from "../../core/identity/model.js";
+import type { RulesReadSet, Snapshot } from "../../core/identity/snapshot.js";
 import { atOnce, type Border, type Decide, type Turn } from "../../core/identity/step.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { EMPTY_SNAPSHOT } from "../rules/working-state.js";
@@ -10,10 +11,9 @@ import { release, stage, type Staged, type StagedPart, type Tidying } from "./st
 import { type Client, STEP_MS, type Step, inStep } from "./client.js";
 import { isConstraint, isOutOfMemory, withRetries } from "./failure.js";
 import type { NewKeyGuess } from "./repeats.js";
-import type { Names } from "./snapshot.js";
+import { seeWithRules, type Names } from "./snapshot.js";
 import { newParameters, requireKnown } from "./parameters.js";
-import { FIND_CHANGE, WRITE_NEW } from "./cypher/writes.js";
-import { seeInStep } from "./read.js";
+import { FIND_CHANGE, LOCK_AND_RULES, RULES, WRITE_NEW } from "./cypher/writes.js";
 import { isPlain, layoutOf, PART_ROWS, writePlan } from "./write.js";
 
 export interface UpdateOptions {
@@ -41,7 +41,7 @@ const AWAY_TRIES_MAX = 4;
 /** The writing side: one transaction for each try, and the workspace's lock first in it. */
 export function createUpdate(deps: UpdateDeps): IdentityGraph["update"] {
   const within = createDeadline(UPDATE_MS, "The identity graph did not take the change in time.");
-  return async <T>(workspace: WorkspaceId, want: ReadSet, decide: Decide<T>, turn: Turn = atOnce) => {
+  return async <T>(workspace: WorkspaceId, want: RulesReadSet, decide: Decide<T>, turn: Turn = atOnce) => {
     const task: Task<T> = { ...deps, workspace, want, decide, turn, doubts: { last: null } };
     const isNew = deps.newKeys.takeAll(want.keys) && deps.locks && !deps.erased.has(workspace);
     const ending = await turn(() =>
@@ -57,7 +57,7 @@ export function createUpdate(deps: UpdateDeps): IdentityGraph["update"] {
 
 interface Task<T> extends UpdateDeps {
   readonly workspace: WorkspaceId;
-  readonly want: ReadSet;
+  readonly want: RulesReadSet;
   readonly decide: Decide<T>;
   readonly turn: Turn;
   readonly doubts: Doubts<T>;
@@ -187,8 +187,9 @@ interface Written<T> {
 }
 
 async function writeLocked<T>(task: Task<T>, step: Step, { rows, staged }: Room): Promise<Written<T>> {
-  const { workspace, want, decide, doubts, movesMax } = task;
-  const { snapshot, annexed, sealed, hasErasures } = await seeInStep(step, workspace, want, task);
+  const { workspace, want, decide, doubts, movesMax, locks, names } = task;
+  const seen = await seeWithRules(step.run, locks ? LOCK_AND_RULES : RULES, workspace, want, names);
+  const { snapshot } = seen;
   const unwritten = (ending: Ending<T> | Long): Written<T> => ({ ending, annexed: [] });
   // Under the lock, which the transaction in doubt held to its end.
   const { last } = doubts;
@@ -202,8 +203,7 @@ async function writeLocked<T>(task: Task<T>, step: Step, { rows, staged }: Room)
   requireKnown(plan, snapshot);
   const layout = layoutOf(plan, snapshot, staged, movesMax);
   if (layout.rows > rows || !layout.isComplete) return unwritten({ kind: "long", plan, snapshot, rows: layout.rows });
-  const seen = { keys: new Set(want.keys), snapshot, annexed: await annexed(), sealed, hasErasures };
-  const profiles = await writePlan(step, workspace, plan, seen, layout, task.names);
+  const profiles = await writePlan(step, workspace, plan, { ...seen, keys: new Set(want.keys) }, layout, names);
   note(doubts, plan, decided);
   await step.commit();
   return { ending: decided, annexed: profiles };

@@ -1,6 +1,7 @@
 import { identifierKey } from "../../core/event/event.js";
 import { newId, type IdentifierKey, type ProfileId, type WorkspaceId } from "../../core/ids.js";
-import { pairKey, type Component, type Snapshot, type Plan, type SplitPlan } from "../../core/identity/model.js";
+import { pairKey, type Component, type Plan, type SplitPlan } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/snapshot.js";
 import { REMOVAL_REV } from "../../core/identity/step.js";
 import { isStaged, leavesOf, movesOf, stageLate, type Staged, type Move } from "./staging.js";
 import { ANNEX, CATCH_UP, PART_STAGED, REPOINT, SPREAD } from "./cypher/staging.js";
@@ -8,7 +9,7 @@ import { whole, type Row, type Step } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
 import { namedKeys } from "../rules/subjects.js";
 import { afterErasures, writeTraces } from "./erasure/writes.js";
-import { linkKey, type Names } from "./snapshot.js";
+import { linkKey, type Names, type RulesRead } from "./snapshot.js";
 import { profileOf, unknown, writeParameters } from "./parameters.js";
 import { WRITE } from "./cypher/writes.js";
 import {
@@ -43,13 +44,8 @@ export const isPlain = (plan: Plan): boolean =>
   plan.links.every(({ revives }) => !revives);
 
 /** What a step read, and what it found. */
-export interface Seen {
+export interface Seen extends RulesRead {
   readonly keys: ReadonlySet<IdentifierKey>;
-  readonly snapshot: Snapshot;
-  /** Of its components, those that have annexes. */
-  readonly annexed: ReadonlySet<Component>;
-  readonly sealed: ReadonlySet<IdentifierKey>;
-  readonly hasErasures: boolean | null;
 }
 
 /** How a plan is written: what it moves itself, and what stays staged. */

@@ -1,14 +1,8 @@
 import { AppError, mismatch } from "../../core/errors.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { RemovedPair, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
-import {
-  pairKey,
-  type Change,
-  type ForbiddenPair,
-  type LinkPlan,
-  type Plan,
-  type Snapshot,
-} from "../../core/identity/model.js";
+import { pairKey, type Change, type ForbiddenPair, type LinkPlan, type Plan } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import { namedKeys } from "../rules/subjects.js";
 import { keyIn } from "./seen-with.js";

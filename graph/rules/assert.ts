@@ -4,13 +4,13 @@ import {
   pairKey,
   type Change,
   type LinkPlan,
-  type Snapshot,
   type Plan,
   type ProfileRef,
   type Repeat,
   type Rules,
   type AssertResult,
 } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/snapshot.js";
 import {
   addLinks,
   createWorkingState,

@@ -1,5 +1,6 @@
 import { newId, type MovedId, type ProfileId } from "../../core/ids.js";
-import type { Component, Plan, Snapshot } from "../../core/identity/model.js";
+import type { Component, Plan } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { Moved, MovedCause } from "../../core/ports/movements.js";
 
 /** So many profiles stand in one note. */

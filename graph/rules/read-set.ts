@@ -1,5 +1,6 @@
 import type { ChangeId, IdentifierKey, Uid } from "../../core/ids.js";
-import { pairKey, type Assertion, type PairKey, type Rules, type ReadSet } from "../../core/identity/model.js";
+import { pairKey, type Assertion, type PairKey, type Rules } from "../../core/identity/model.js";
+import type { RulesReadSet, ReadSet } from "../../core/identity/snapshot.js";
 
 /** An assertion that waits for its step. */
 export interface PendingAssertion {
@@ -29,7 +30,7 @@ function pairsOf(keys: readonly IdentifierKey[]): readonly Pair[] {
 export const readSetOf = (keys: readonly IdentifierKey[]): ReadSet => ({ keys, pairs: pairsOf(keys) });
 
 /** Also with what the rules need. */
-export const readSetWith = (want: ReadSet, { limits, sharedIdentifierLimit }: Rules): ReadSet => ({
+export const readSetWith = (want: ReadSet, { limits, sharedIdentifierLimit }: Rules): RulesReadSet => ({
   ...want,
   rules:
     sharedIdentifierLimit === null
@@ -37,7 +38,9 @@ export const readSetWith = (want: ReadSet, { limits, sharedIdentifierLimit }: Ru
       : { limited: [...limits.keys()], seenWithMax: sharedIdentifierLimit + 1 },
 });
 
-const NOT_SEEN_WITH: NonNullable<ReadSet["rules"]> = { limited: [], seenWithMax: 0 };
+const NOT_SEEN_WITH: RulesReadSet["rules"] = { limited: [], seenWithMax: 0 };
+
+export const hasRules = (want: ReadSet): want is RulesReadSet => "rules" in want;
 
 /** What all of them need to see together, each item once. */
 export function readSetOfAll(wants: readonly ReadSet[]): ReadSet {

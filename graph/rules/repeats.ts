@@ -1,5 +1,6 @@
 import type { IdentifierKey } from "../../core/ids.js";
-import { pairKey, type PairKey, type Repeat, type Snapshot } from "../../core/identity/model.js";
+import { pairKey, type PairKey, type Repeat } from "../../core/identity/model.js";
+import type { PlainSnapshot } from "../../core/identity/snapshot.js";
 
 /** An assertion repeats what stands when one component holds all its keys and each two of them are linked. */
 export function isRepeat(
@@ -15,7 +16,10 @@ export function isRepeat(
 }
 
 /** The profile that the keys repeat; null when they do not, or the snapshot does not show it. */
-export function repeatIn({ identifiers, components, linked }: Snapshot, keys: readonly IdentifierKey[]): Repeat | null {
+export function repeatIn(
+  { identifiers, components, linked }: PlainSnapshot,
+  keys: readonly IdentifierKey[],
+): Repeat | null {
   const first = identifiers.get(keys[0]!);
   const profile = first === undefined ? undefined : components.get(first.component);
   if (first === undefined || profile === undefined) return null;

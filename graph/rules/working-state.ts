@@ -5,15 +5,15 @@ import {
   type Change,
   type Component,
   type ComponentPlan,
-  type HiddenKey,
   type LinkPlan,
   type PairKey,
-  type Snapshot,
   type Plan,
   type ProfileRef,
   type Summary,
   type SeenWithPlan,
+  type HiddenKey,
 } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/snapshot.js";
 
 /** A component in the working state. Once it is joined to another, it points to that one. */
 export interface WorkingComponent extends Summary {

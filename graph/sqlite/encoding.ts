@@ -1,15 +1,7 @@
 import type { ChangeId, IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Tombstone } from "../../core/identity/tombstone.js";
-import type {
-  Component,
-  HiddenKey,
-  PairKey,
-  RemovedLink,
-  Snapshot,
-  SeenComponent,
-  SeenIdentifier,
-  Summary,
-} from "../../core/identity/model.js";
+import type { Component, PairKey, Summary, HiddenKey } from "../../core/identity/model.js";
+import type { RemovedLink, Snapshot, SeenComponent, SeenIdentifier } from "../../core/identity/snapshot.js";
 
 /** A snapshot with the rows behind it. */
 export interface RowSnapshot extends Snapshot {
@@ -20,8 +12,8 @@ export interface RowSnapshot extends Snapshot {
   readonly linked: Set<PairKey>;
   readonly removed: Map<PairKey, RemovedLink>;
   readonly tombstones: Map<IdentifierKey, Tombstone>;
-  /** Whether the workspace has any erasures; null when the read set did not ask for what the rules need. */
-  readonly hasErasures: boolean | null;
+  /** Whether the workspace has any erasures. */
+  readonly hasErasures: boolean;
   /** Members of a sealed component that still have their keys. */
   readonly sealed: Map<IdentifierKey, SealedRow>;
 }

@@ -30,7 +30,7 @@ export interface SqliteGraphDeps {
 export function createSqliteGraph({ database, tombOf }: SqliteGraphDeps): IdentityGraph {
   const hiddenKeys = createHiddenKeys(tombOf);
   const erasures = { records: prepareRecords(database), tombstones: prepareTombstones(database, tombOf) };
-  const hiding = createHiding(erasures.records, erasures.tombstones);
+  const hiding = createHiding(erasures.tombstones);
   const look = prepareLook(database, { erasures, hiddenKeys });
   const borderOf = prepareBorder(database);
   const movements = prepareMovements(database);

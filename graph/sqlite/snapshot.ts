@@ -1,9 +1,16 @@
 import type { Database } from "../../core/database.js";
 import { identifierOf } from "../../core/event/event.js";
 import type { IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
-import { pairKey, type KeyPair, type Summary, type ReadSet } from "../../core/identity/model.js";
-import type { HiddenKey } from "../../core/identity/model.js";
+import { pairKey, type KeyPair, type Summary, type HiddenKey } from "../../core/identity/model.js";
+import type {
+  PlainSnapshot,
+  ReadSet,
+  RulesReadSet,
+  SeenComponent,
+  SeenIdentifier,
+} from "../../core/identity/snapshot.js";
 import { namespaceOfHidden, type HiddenKeys } from "../rules/hidden-keys.js";
+import { hasRules } from "../rules/read-set.js";
 import type { ErasureRecords } from "./erasure/records.js";
 import type { Tombstones } from "./erasure/tombstones.js";
 import {
@@ -80,9 +87,10 @@ export function prepareLook(database: Database, { erasures, hiddenKeys }: LookDe
     if (row !== undefined) seeLinkRow(snapshot, keys, row, LINK, isDeep);
   };
 
-  return (workspace: WorkspaceId, { keys, pairs, rules }: ReadSet): RowSnapshot => {
+  return <Asked extends ReadSet>(workspace: WorkspaceId, want: Asked): RowsOf<Asked> => {
     const snapshot = emptySnapshot();
-    const isDeep = rules !== undefined;
+    const { keys, pairs } = want;
+    const isDeep = hasRules(want);
     const own = keyPrefix(workspace);
     const unseen = new Set(keys.filter((key) => key.startsWith(own)));
     const apart: KeyPair[] = [];
@@ -96,19 +104,23 @@ export function prepareLook(database: Database, { erasures, hiddenKeys }: LookDe
     }
     for (const key of unseen) seeOne(snapshot, key, isDeep);
     for (const pair of apart) seeLink(snapshot, pair, isDeep);
-    if (rules !== undefined && rules.limited.length > 0) addSeenWith(snapshot, keys, rules);
-    if (!isDeep) return snapshot;
-    const hasErasures = erasures.records.hasAny(workspace);
-    if (hasErasures)
-      for (const key of keys) {
+    if (hasRules(want)) {
+      if (want.rules.limited.length > 0) addSeenWith(snapshot, keys, want.rules);
+      snapshot.hasErasures = erasures.records.hasAny(workspace);
+      for (const key of snapshot.hasErasures ? keys : []) {
         const tombstone = erasures.tombstones.of(workspace, key);
         if (tombstone !== null) snapshot.tombstones.set(key, tombstone);
       }
-    return Object.assign(snapshot, { hasErasures });
+    }
+    return snapshot;
   };
 }
 
-const emptySnapshot = (): RowSnapshot => ({
+type RowsOf<Asked extends ReadSet> = Asked extends RulesReadSet ? RowSnapshot : PlainSnapshot;
+/** While it is read; without rules it stays a `PlainSnapshot`. */
+type Reading = RowSnapshot & { hasErasures: boolean };
+
+const emptySnapshot = (): Reading => ({
   rowIds: new Map(),
   identifiers: new Map(),
   components: new Map(),
@@ -116,11 +128,10 @@ const emptySnapshot = (): RowSnapshot => ({
   removed: new Map(),
   tombstones: new Map(),
   sealed: new Map(),
-  hasErasures: null,
+  hasErasures: false,
 });
 
 type Row = readonly unknown[];
-const NOBODY: Summary & { readonly rev: number } = { counts: new Map(), forbidden: [], rev: 0 };
 const NONE: readonly IdentifierKey[] = [];
 
 /** What the row says of the identifier from the column `at` on, and what the rules need of it from `deepAt` on. */
@@ -129,27 +140,18 @@ function see(snapshot: RowSnapshot, key: IdentifierKey, row: Row, at: number, de
   if (id === null) return;
   const [uid, component, size] = [row[at + 1] as Uid, row[at + 2] as number, row[at + 4] as number];
   if (isSealed(size)) return void snapshot.sealed.set(key, { row: id, uid, component });
-  const seen = {
-    uid,
-    component,
-    unlinkedAt: deepAt === null ? null : (row[deepAt] as number | null),
-    isShared: row[at + 5] !== null,
-    seenWith: NONE,
-  };
+  const isShared = row[at + 5] !== null;
+  const plain = row[at + 6] === null ? { uid, component, isShared } : { uid, component, isShared, isReturned: true };
+  const profile = { profileId: row[at + 3] as ProfileId, size };
   snapshot.rowIds.set(key, id);
-  snapshot.identifiers.set(key, row[at + 6] === null ? seen : Object.assign(seen, { isReturned: true as const }));
+  const marks = deepAt === null ? null : { unlinkedAt: row[deepAt] as number | null, seenWith: NONE };
+  snapshot.identifiers.set(key, Object.assign(plain, marks) as SeenIdentifier & typeof plain);
   if (snapshot.components.has(component)) return;
-  const { counts, forbidden, rev } = deepAt === null ? NOBODY : summaryOf(row, deepAt);
-  snapshot.components.set(component, {
-    profileId: row[at + 3] as ProfileId,
-    size,
-    counts,
-    forbidden,
-    rev,
-  });
+  const summary = deepAt === null ? null : summaryOf(row, deepAt);
+  snapshot.components.set(component, Object.assign(profile, summary));
 }
 
-const summaryOf = (row: Row, deepAt: number): typeof NOBODY => ({
+const summaryOf = (row: Row, deepAt: number): Summary & Pick<SeenComponent, "rev"> => ({
   rev: row[deepAt + 1] as number,
   counts: countsOf(row[deepAt + 2] as string),
   forbidden: forbiddenOf(row[deepAt + 3] as string | null),
@@ -183,7 +185,7 @@ function prepareSeenWith(database: Database, { show }: HiddenKeys) {
   return (
     snapshot: RowSnapshot,
     keys: readonly IdentifierKey[],
-    { limited, seenWithMax }: NonNullable<ReadSet["rules"]>,
+    { limited, seenWithMax }: RulesReadSet["rules"],
   ): void => {
     const [namespaces, list] = [new Set(limited), JSON.stringify(limited)];
     for (const [key, seen] of snapshot.identifiers) {

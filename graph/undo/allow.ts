@@ -1,7 +1,8 @@
 import { AppError } from "../../core/errors.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { ForbiddenPairId, IdentifierKey } from "../../core/ids.js";
-import type { ComponentPlan, Snapshot } from "../../core/identity/model.js";
+import type { ComponentPlan } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/snapshot.js";
 import { refOf } from "../rules/working-state.js";
 import { resultOf, type ChangingPair, type UndoDecision, type UndoStep } from "./decision.js";
 import { locationOf, look, type Prepared, type Reading } from "./read.js";

@@ -1,6 +1,7 @@
 import type { UndoResult } from "../../core/identity/api.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid } from "../../core/ids.js";
-import type { Change, KeyPair, Plan, ProfileRef, Rules, Snapshot } from "../../core/identity/model.js";
+import type { Change, KeyPair, Plan, ProfileRef, Rules } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { Border, StepDecision } from "../../core/identity/step.js";
 import type { ForbiddenPairSides, Split } from "./split.js";
 

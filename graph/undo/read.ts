@@ -1,19 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { IdentifierKey, ProfileId, WorkspaceId } from "../../core/ids.js";
-import type {
-  Component,
-  ForbiddenPair,
-  KeyPair,
-  Link,
-  Member,
-  ProfileRef,
-  ReadSet,
-  Rules,
-  SeenComponent,
-  SeenIdentifier,
-  Snapshot,
-} from "../../core/identity/model.js";
+import type { Component, ForbiddenPair, KeyPair, Link, Member, ProfileRef, Rules } from "../../core/identity/model.js";
+import type { SeenComponent, SeenIdentifier, Snapshot } from "../../core/identity/snapshot.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { NO_RULES } from "../rules/assert.js";
 import { readSetWith } from "../rules/read-set.js";
@@ -76,7 +65,7 @@ export const look = (
   keys: readonly IdentifierKey[],
   pairs: readonly KeyPair[] = [],
 ): Promise<Snapshot> => {
-  const want: ReadSet = readSetWith({ keys, pairs }, NO_RULES);
+  const want = readSetWith({ keys, pairs }, NO_RULES);
   return graph.update(workspace, want, (snapshot) => ({ plan: null, result: snapshot }));
 };
 

@@ -1,6 +1,7 @@
 import { identifierOf } from "../../core/event/event.js";
 import type { IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
-import type { PartPlan, SeenComponent, Snapshot, SplitPlan } from "../../core/identity/model.js";
+import type { PartPlan, SplitPlan } from "../../core/identity/model.js";
+import type { SeenComponent, Snapshot } from "../../core/identity/snapshot.js";
 import { REMOVAL_REV, hasOnlyGrown, type BorderLink } from "../../core/identity/step.js";
 import { linkBetween } from "./component-graph.js";
 import type { AffectedProfile, Removing, Seeing, StepPlan, UndoStep } from "./decision.js";

@@ -11,8 +11,8 @@ import {
   type LinkState,
   type ProfileRef,
   type Rules,
-  type Snapshot,
 } from "../../core/identity/model.js";
+import type { Snapshot } from "../../core/identity/snapshot.js";
 import { breaks } from "../rules/violation.js";
 import {
   componentPlans,

@@ -15,6 +15,7 @@ import { anAssertionSchedule } from "../support/identity/model.js";
 import { memoryBackend } from "../support/memory/graph.js";
 import { createRandom, SEED } from "../support/random/random.js";
 import { tombOf } from "../support/builders.js";
+import { wantingRules } from "../support/identity/snapshots.js";
 
 const inFolder = () => {
   const folder = mkdtempSync(path.join(tmpdir(), "onym-graph-"));
@@ -87,7 +88,7 @@ describe("The identity graph's tables", () => {
   it("hold no row of a plan that names a component which is gone", async () => {
     const workspace = aWorkspace();
     const request = aRequest(workspace, anAssertion("a", "b"));
-    const update = graph.update(workspace, { keys: [], pairs: [] }, () => ({
+    const update = graph.update(workspace, wantingRules({ keys: [], pairs: [] }), () => ({
       plan: {
         ...EMPTY_PLAN,
         components: [

@@ -24,13 +24,6 @@ SET into.annexed = true, gone:Annex,
 REMOVE gone:Profile
 RETURN count(*)`;
 
-/** Which of these have staging nodes. */
-export const ANNEXED = `CYPHER replan=skip
-UNWIND $q.ids AS id
-MATCH (p:Profile {id: id}) USING INDEX SEEK p:Profile(id)
-WHERE p.annexed
-RETURN id`;
-
 /** A step may have raised the `rev` of a staging node only. */
 export const CATCH_UP = `CYPHER replan=skip
 UNWIND $q.ids AS id

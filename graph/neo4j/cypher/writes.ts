@@ -69,22 +69,20 @@ export const PING = "RETURN 1";
 const TAKE_LOCK = "MERGE (w:Workspace {id: $q.ws}) SET w.seq = coalesce(w.seq, 0) + 1 WITH w";
 
 /** Answers positions instead of keys, because they are shorter. */
-const LOOK_PARTS = (scope: string): string => `
-CALL (${scope}) {
+export const LOOK = `CYPHER replan=skip
+CALL () {
   UNWIND range(0, size($q.keys) - 1) AS n
   MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
   MATCH (i)-[:OF]->(p)
   RETURN collect([n, i.uid, p.id, p.size, i:SharedIdentifier, i:Returned]) AS found
 }
-CALL (${scope}) {
+CALL () {
   UNWIND range(0, size($q.pairs) - 1) AS n
   MATCH ()-[l:LINKED {key: $q.pairs[n]}]->() USING INDEX SEEK l:LINKED(key)
   WHERE l.removed_at IS NULL
   RETURN collect(n) AS linked
 }
 RETURN found, linked`;
-
-export const LOOK = `CYPHER replan=skip ${LOOK_PARTS("")}`;
 
 /**
  * Of couples of keys and their links, each at its position: id and size of the profile that holds both, the positions of those that are
@@ -116,8 +114,6 @@ CALL (missed) {
 RETURN at, ids, sizes, missed, known, facets, shared`;
 
 export const LOCK = `CYPHER replan=skip ${TAKE_LOCK} RETURN w.seq`;
-
-export const LOCK_AND_LOOK = `CYPHER replan=skip ${TAKE_LOCK} ${LOOK_PARTS("w")}`;
 
 /** Also reads what the rules need. `$q.asked` are the positions whose neighbours count; none when no rule asks. */
 const RULES_PARTS = (scope: string): string => `

@@ -1,19 +1,14 @@
 import { identifierKey } from "../../../core/event/event.js";
 import type { IdentifierKey, WorkspaceId } from "../../../core/ids.js";
-import { pairKey, type Plan, type Snapshot } from "../../../core/identity/model.js";
+import { pairKey, type Plan } from "../../../core/identity/model.js";
 import { namesOf } from "../../../core/identity/names.js";
 import { namedKeys } from "../../rules/subjects.js";
 import type { Step } from "../client.js";
 import { LIVING_KEYS, MARK_RETURNED, MENTION, TAKE_OUT, TAKE_OUT_LINKS } from "../cypher/erasure.js";
-import { linkKey, type Names } from "../snapshot.js";
-import { hasErasures, written } from "./tombstones.js";
+import { linkKey, type Names, type RulesRead } from "../snapshot.js";
+import { written } from "./tombstones.js";
 
-interface Seen {
-  readonly snapshot: Snapshot;
-  readonly sealed: ReadonlySet<IdentifierKey>;
-  /** Null: nobody looked. */
-  readonly hasErasures: boolean | null;
-}
+type Seen = Pick<RulesRead, "snapshot" | "sealed" | "hasErasures">;
 
 /** Before the plan: sealed members leave their keys to those that it creates, and its records no longer name who was erased. */
 export async function afterErasures(
@@ -32,7 +27,7 @@ export async function afterErasures(
     if (pairs.length > 0) await step.run(TAKE_OUT_LINKS, { pairs });
     await step.run(TAKE_OUT, { taken });
   }
-  if (plan.changes.length === 0 || !(seen.hasErasures ?? (await hasErasures(step.run, ws)))) return plan;
+  if (plan.changes.length === 0 || !seen.hasErasures) return plan;
   const created = new Set(plan.creates.map(({ key }) => key));
   const isKnown = (key: IdentifierKey): boolean => created.has(key) || seen.snapshot.identifiers.has(key);
   return { ...plan, changes: await written(step.run, tombOf, ws, plan.changes, isKnown) };

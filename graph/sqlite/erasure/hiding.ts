@@ -5,11 +5,10 @@ import type { Change } from "../../../core/identity/model.js";
 import { isNamed, withoutErased } from "../../../core/identity/names.js";
 import { prepareRewriteChange } from "../changes.js";
 import { changeIdOf } from "../encoding.js";
-import type { ErasureRecords } from "./records.js";
 import type { Tombstones } from "./tombstones.js";
 
 /** Records as they are shown while an erasure is under way, and as they are written after it. */
-export function createHiding({ hasAny }: ErasureRecords, { of, isOf }: Tombstones) {
+export function createHiding({ of, isOf }: Tombstones) {
   return {
     /** Before their rows are rewritten, by erasures that were under way before they were read. */
     shown: (workspace: WorkspaceId, changes: readonly Change[], erasures: readonly ErasureId[]): readonly Change[] =>
@@ -23,9 +22,9 @@ export function createHiding({ hasAny }: ErasureRecords, { of, isOf }: Tombstone
       workspace: WorkspaceId,
       changes: readonly Change[],
       isLive: (key: IdentifierKey) => boolean,
-      hasErasures: boolean | null,
+      hasErasures: boolean,
     ): readonly Change[] => {
-      if (changes.length === 0 || !(hasErasures ?? hasAny(workspace))) return changes;
+      if (!hasErasures) return changes;
       return changes.map((change) =>
         withoutErased(change, (one) => {
           const key = identifierKey(workspace, one);

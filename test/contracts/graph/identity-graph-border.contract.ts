@@ -16,7 +16,7 @@ async function borderOf(port: IdentityGraph, workspace: WorkspaceId, everybody: 
   const border = sets.map((keys) => keys.map(([of, one]) => identifierKey(of, one)));
   return port.update<{ readonly links: readonly string[]; readonly first: readonly (string | undefined)[] }>(
     workspace,
-    wanting(workspace, ...everybody),
+    wantingRules(wanting(workspace, ...everybody)),
     ({ identifiers, components }, seen: Border | null) => {
       if (seen === null) return { plan: null, border, result: { links: [], first: [] } };
       const names = new Map(
@@ -77,7 +77,7 @@ export const identityGraphBorder: Contract<IdentityGraph> = {
     const workspace = await aChain(port);
     const asked: number[] = [];
     const keys = [ann, bob].map((one) => identifierKey(workspace, one));
-    const found = await port.update(workspace, wanting(workspace, ann), (_, border) => {
+    const found = await port.update(workspace, wantingRules(wanting(workspace, ann)), (_, border) => {
       asked.push(border === null ? -1 : border.links.length);
       const more = border === null ? [keys.slice(0, 1)] : [keys];
       return { plan: null, result: asked.length, ...(asked.length < 3 && { border: more }) };

@@ -33,6 +33,7 @@ import {
   inPages,
   NEWEST,
   standing,
+  wantingRules,
 } from "../../support/identity/snapshots.js";
 
 const idsOf = (changes: readonly Change[]) => changes.map(({ changeId }) => changeId);
@@ -69,7 +70,7 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
     await assertOne(port, workspace, bob);
     const keys = [ann, bob].map((one) => identifierKey(workspace, one));
     const late = { ...aChange({ identifiers: [ann, bob], before: [], after: [] }), unseen: new Set([keys[1]!]) };
-    await port.update(workspace, { keys, pairs: [] }, () => ({
+    await port.update(workspace, wantingRules({ keys, pairs: [] }), () => ({
       plan: { ...EMPTY_PLAN, changes: [late] },
       result: undefined,
     }));
@@ -89,7 +90,7 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
     const [from, to] = [ann, bob].map((one) => identifierKey(workspace, one)) as [IdentifierKey, IdentifierKey];
     const change = aChange({ identifiers: [ann, bob], before: [], after: [] });
     const write = (plan: Partial<Plan>) =>
-      port.update(workspace, { keys: [from, to], pairs: [[from, to]] }, () => ({
+      port.update(workspace, wantingRules({ keys: [from, to], pairs: [[from, to]] }), () => ({
         plan: { ...EMPTY_PLAN, ...plan },
         result: undefined,
       }));

@@ -34,7 +34,8 @@ export const identityGraphRevs: Contract<IdentityGraph> = {
     const more = anAssertion("eve", ann);
     assert.deepEqual(await raisedBy(port, workspace, () => step(port, workspace, more)), ["ann", "bob"]);
     assert.deepEqual(await raisedBy(port, workspace, () => step(port, workspace, more)), [], "nothing was written");
-    const look = () => port.update(workspace, wanting(workspace, ann), () => ({ plan: null, result: null }));
+    const look = () =>
+      port.update(workspace, wantingRules(wanting(workspace, ann)), () => ({ plan: null, result: null }));
     assert.deepEqual(await raisedBy(port, workspace, look), []);
   },
 

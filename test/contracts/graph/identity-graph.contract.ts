@@ -22,6 +22,7 @@ import {
   NOTHING,
   standing,
   wanting,
+  wantingRules,
 } from "../../support/identity/snapshots.js";
 import { identityGraphBorder } from "./identity-graph-border.contract.js";
 import { identityGraphChanges } from "./identity-graph-changes.contract.js";
@@ -106,7 +107,7 @@ const transactions: Contract<IdentityGraph> = {
   "update shows decide what is already there": async ({ port }) => {
     const workspace = aWorkspace();
     await step(port, workspace, anAssertion(ann, bob), anAssertion(cat));
-    const want = wanting(workspace, ann, bob, cat, dan);
+    const want = wantingRules(wanting(workspace, ann, bob, cat, dan));
     const shown = await port.update(workspace, want, (snapshot) => ({ plan: null, result: snapshot }));
     assert.deepEqual(shown, await port.read(workspace, want));
     assert.equal(shown.identifiers.size, 3);
@@ -115,7 +116,7 @@ const transactions: Contract<IdentityGraph> = {
 
   "update asks decide even when nothing is known, and when nothing is wanted": async ({ port }) => {
     const workspace = aWorkspace();
-    for (const want of [wanting(workspace, ann), { keys: [], pairs: [] }]) {
+    for (const want of [wanting(workspace, ann), { keys: [], pairs: [] }].map((one) => wantingRules(one))) {
       let asked = 0;
       const answer = await port.update(workspace, want, ({ identifiers }) => {
         asked += 1;
@@ -143,7 +144,7 @@ const transactions: Contract<IdentityGraph> = {
     await step(port, workspace, anAssertion(ann, bob));
     const before = await standing(port, workspace, ann, bob, cat);
     const thrown = new Error("refused");
-    const refused = port.update(workspace, wanting(workspace, ann, cat), () => {
+    const refused = port.update(workspace, wantingRules(wanting(workspace, ann, cat)), () => {
       throw thrown;
     });
     await assert.rejects(refused, (error) => error === thrown);
@@ -152,7 +153,7 @@ const transactions: Contract<IdentityGraph> = {
 
   "update leaves its neighbours alone if decide throws": async ({ port }) => {
     const [one, other] = [aWorkspace(), aWorkspace()];
-    const refused = port.update(one, wanting(one, ann), () => {
+    const refused = port.update(one, wantingRules(wanting(one, ann)), () => {
       throw new Error("refused");
     });
     const [first, second] = [step(port, one, anAssertion(ann, bob)), step(port, other, anAssertion(ann, bob))];
@@ -164,7 +165,7 @@ const transactions: Contract<IdentityGraph> = {
 
   "update changes nothing if the plan is null": async ({ port }) => {
     const workspace = aWorkspace();
-    await port.update(workspace, wanting(workspace, ann), () => ({ plan: null, result: null }));
+    await port.update(workspace, wantingRules(wanting(workspace, ann)), () => ({ plan: null, result: null }));
     assert.deepEqual(await standing(port, workspace, ann), NOTHING);
   },
 

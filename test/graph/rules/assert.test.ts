@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { ChangeId, IdentifierKey, Uid } from "../../../core/ids.js";
-import { pairKey, type Component, type Snapshot, type Plan } from "../../../core/identity/model.js";
+import { pairKey, type Component, type Plan } from "../../../core/identity/model.js";
+import type { Snapshot } from "../../../core/identity/snapshot.js";
 import { repeatIn } from "../../../graph/rules/repeats.js";
 import { decide, NO_RULES, unchanged, type Decision, type Request } from "../../../graph/rules/assert.js";
 import { anAssertion, lettersOf } from "../../support/identity/fixtures.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { identifierKey } from "../../../core/event/event.js";
 import type { ChangeId, IdentifierKey, KeyId, Uid, WorkspaceId } from "../../../core/ids.js";
-import type { SeenComponent, SeenIdentifier } from "../../../core/identity/model.js";
+import type { SeenComponent, SeenIdentifier } from "../../../core/identity/snapshot.js";
 import { REMOVAL_REV, type Border } from "../../../core/identity/step.js";
 import { createGraphBuilder, type ComponentGraph } from "../../../graph/undo/component-graph.js";
 import { removalSteps } from "../../../graph/undo/removal.js";

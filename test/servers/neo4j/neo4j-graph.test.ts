@@ -15,7 +15,7 @@ import { FORMAT } from "../../../graph/neo4j/cypher/writes.js";
 import * as undo from "../../../graph/neo4j/cypher/undo.js";
 import { aRequest, aWorkspace, anAssertion, anIdentifier, step, stepOf } from "../../support/identity/fixtures.js";
 import { anAssertionSchedule } from "../../support/identity/model.js";
-import { ann, bob, standing, wanting } from "../../support/identity/snapshots.js";
+import { ann, bob, standing, wanting, wantingRules } from "../../support/identity/snapshots.js";
 import {
   neo4jUnderTest,
   openCypher,
@@ -250,6 +250,6 @@ async function aLargeProfile(graph: IdentityGraph, workspace: WorkspaceId, size:
       component: 0,
     })),
   };
-  await graph.update(workspace, { keys: [], pairs: [] }, () => ({ plan, result: null }));
+  await graph.update(workspace, wantingRules({ keys: [], pairs: [] }), () => ({ plan, result: null }));
   return uids;
 }

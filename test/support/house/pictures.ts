@@ -9,14 +9,8 @@ import {
   type Uid,
   type WorkspaceId,
 } from "../../../core/ids.js";
-import {
-  pairKey,
-  type PairKey,
-  type Snapshot,
-  type Rules,
-  type SeenComponent,
-  type Source,
-} from "../../../core/identity/model.js";
+import { pairKey, type PairKey, type Rules, type Source } from "../../../core/identity/model.js";
+import type { Snapshot, SeenComponent } from "../../../core/identity/snapshot.js";
 import type { Request } from "../../../graph/rules/assert.js";
 
 /** `u:ann` is a user id, `d:tab` a device; several stand in one text, with spaces between them. */

@@ -1,13 +1,8 @@
 import type { Database } from "../../../core/database.js";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type ChangeId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import {
-  pairKey,
-  type Assertion,
-  type Evidence,
-  type AssertResult,
-  type ReadSet,
-} from "../../../core/identity/model.js";
+import { pairKey, type Assertion, type Evidence, type AssertResult } from "../../../core/identity/model.js";
+import type { RulesReadSet } from "../../../core/identity/snapshot.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { decide, NO_RULES, type Request } from "../../../graph/rules/assert.js";
 import { GRAPH_TABLES } from "../../../graph/sqlite/schema.js";
@@ -38,7 +33,7 @@ export const aRequest = (
   changeId: newId<ChangeId>(),
 });
 
-export const wantOfRequests = (requests: readonly Request[]): ReadSet =>
+export const wantOfRequests = (requests: readonly Request[]): RulesReadSet =>
   readSetWith(readSetOfAll(requests.map(({ keys }) => readSetOf(keys))), NO_RULES);
 
 /** One step of the graph, decided by the real rules; no workspace has set any. */

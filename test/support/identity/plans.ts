@@ -8,11 +8,9 @@ import {
   type KeyPair,
   type ForbiddenPair,
   type PartPlan,
-  type Snapshot,
   type Plan,
-  type SeenComponent,
-  type SeenIdentifier,
 } from "../../../core/identity/model.js";
+import type { Snapshot, SeenComponent, SeenIdentifier } from "../../../core/identity/snapshot.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { EMPTY_PLAN } from "../../../graph/rules/working-state.js";
 import { aWorkspace, anAssertion, EVIDENCE, step } from "./fixtures.js";

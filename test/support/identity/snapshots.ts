@@ -1,6 +1,6 @@
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import type { ProfileId, WorkspaceId } from "../../../core/ids.js";
-import type { ReadSet } from "../../../core/identity/model.js";
+import type { ReadSet, RulesReadSet } from "../../../core/identity/snapshot.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { readSetOf } from "../../../graph/rules/read-set.js";
 import { anAssertion, anIdentifier, step } from "./fixtures.js";
@@ -22,7 +22,7 @@ export const wantingRules = (
   want: ReadSet,
   limited: readonly string[] = [],
   seenWithMax = limited.length === 0 ? 0 : 100,
-): ReadSet => ({ ...want, rules: { limited, seenWithMax } });
+): RulesReadSet => ({ ...want, rules: { limited, seenWithMax } });
 
 /** What stands there, without the components' names, which only the backend knows. */
 export async function standing(graph: IdentityGraph, workspace: WorkspaceId, ...identifiers: readonly Identifier[]) {

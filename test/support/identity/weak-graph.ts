@@ -1,20 +1,20 @@
 import { AppError } from "../../../core/errors.js";
 import type { IdentifierKey, WorkspaceId } from "../../../core/ids.js";
-import {
-  type Component,
-  type PairKey,
-  type RemovedLink,
-  type Snapshot,
-  type Plan,
-  type SeenComponent,
-  type SeenIdentifier,
-  type ReadSet,
-} from "../../../core/identity/model.js";
+import type { Component, PairKey, Plan } from "../../../core/identity/model.js";
+import type {
+  RemovedLink,
+  Snapshot,
+  SeenComponent,
+  SeenIdentifier,
+  ReadSet,
+  SnapshotOf,
+} from "../../../core/identity/snapshot.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { repeatIn } from "../../../graph/rules/repeats.js";
-import { readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
+import { hasRules, readSetOf, readSetOfAll } from "../../../graph/rules/read-set.js";
 import { createMemoryGraph } from "../memory/graph.js";
-import { applyPlan, componentOf, lookAt, seenOf, type MemoryState } from "../memory/state.js";
+import { componentOf, lookAt, seenOf, UNLIMITED } from "../memory/look.js";
+import { applyPlan, type MemoryState } from "../memory/state.js";
 import type { Random } from "../random/random.js";
 
 export interface WeakGraphOptions {
@@ -31,7 +31,7 @@ const TRIES_MAX = 20;
  * transactions fail now and then, before the commit or with its reply lost, and now and then for good.
  */
 export function createWeakGraph({ state, random, pause }: WeakGraphOptions): IdentityGraph {
-  const read = (want: ReadSet): Promise<Snapshot> => readInSteps(state, want, pause);
+  const read = <Asked extends ReadSet>(want: Asked) => readInSteps(state, want, pause) as Promise<SnapshotOf<Asked>>;
   return {
     ...createMemoryGraph(state),
     // What it promises is more than these steps have: as a real server, it settles its doubts itself.
@@ -72,6 +72,7 @@ function tryToApply(state: MemoryState, plan: Plan, workspace: WorkspaceId): boo
 }
 
 async function readInSteps(state: MemoryState, want: ReadSet, pause: () => Promise<void>): Promise<Snapshot> {
+  const rules = hasRules(want) ? want.rules : UNLIMITED;
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   const components = new Map<Component, SeenComponent>();
   const linked = new Set<PairKey>();
@@ -79,16 +80,16 @@ async function readInSteps(state: MemoryState, want: ReadSet, pause: () => Promi
   for (const key of want.keys) {
     await pause();
     if (!state.identifiers.has(key)) continue;
-    const seen = seenOf(state, key, want.rules, want.keys);
+    const seen = seenOf(state, key, rules, want.keys);
     await pause();
     // The profile was merged away between the two: the row is missing, as in a join.
     if (!state.components.has(Number(seen.component))) continue;
     identifiers.set(key, seen);
-    components.set(seen.component, componentOf(state, seen.component, want.rules));
+    components.set(seen.component, componentOf(state, seen.component));
   }
   for (const pair of want.pairs) {
     await pause();
-    const seen = lookAt(state, { ...want, keys: [], pairs: [pair] });
+    const seen = lookAt(state, { rules, keys: [], pairs: [pair] });
     for (const one of seen.linked) linked.add(one);
     for (const [one, at] of seen.removed) removed.set(one, at);
   }

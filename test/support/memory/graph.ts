@@ -1,7 +1,8 @@
 import { AppError } from "../../../core/errors.js";
 import { identifierKey } from "../../../core/event/event.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
-import type { Change, Member, ReadSet } from "../../../core/identity/model.js";
+import type { Change, Member } from "../../../core/identity/model.js";
+import type { ReadSet } from "../../../core/identity/snapshot.js";
 import { atOnce } from "../../../core/identity/step.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { namedKeys, subjectsOf } from "../../../graph/rules/subjects.js";
@@ -11,18 +12,18 @@ import type { Backend } from "../contract.js";
 import type { Movements } from "../../../core/ports/movements.js";
 import { createMemoryErasures } from "./erasures.js";
 import { withMovements } from "./movements.js";
+import { borderOf, lookAt } from "./look.js";
 import {
   applyPlan,
-  borderOf,
   createMemoryState,
-  lookAt,
   requireFits,
   type MemoryLink,
   type MemorySeat,
   type MemoryState,
 } from "./state.js";
 
-export { applyPlan, createMemoryState, lookAt, type MemoryState } from "./state.js";
+export { lookAt } from "./look.js";
+export { applyPlan, createMemoryState, type MemoryState } from "./state.js";
 
 /** Its state outlives the port, as a file does. */
 export const memoryBackend: Backend<IdentityGraph> = {
@@ -146,7 +147,7 @@ function createReader({ identifiers }: MemoryState) {
   };
 }
 
-function ownPart(workspace: WorkspaceId, want: ReadSet): ReadSet {
+function ownPart<Asked extends ReadSet>(workspace: WorkspaceId, want: Asked): Asked {
   const isOwn = (key: IdentifierKey): boolean => key.startsWith(`${workspace}:`);
   return { ...want, keys: want.keys.filter(isOwn), pairs: want.pairs.filter((pair) => pair.every(isOwn)) };
 }

@@ -1,29 +1,23 @@
 import type { MemoryNotes } from "./movements.js";
-import { identifierKey, identifierOf, type Identifier } from "../../../core/event/event.js";
+import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import type { ChangeId, ErasureId, IdentifierKey, ForbiddenPairId, Uid, WorkspaceId } from "../../../core/ids.js";
 import {
   pairKey,
   type Change,
   type Component,
-  type HiddenKey,
   type KeyPair,
   type LinkPlan,
   type ForbiddenPair,
   type PairKey,
-  type RemovedLink,
-  type Snapshot,
   type Plan,
-  type SeenComponent,
-  type SeenIdentifier,
-  type ReadSet,
 } from "../../../core/identity/model.js";
+import type { SeenComponent, SeenIdentifier } from "../../../core/identity/snapshot.js";
 import type { Erasure } from "../../../core/identity/erasure.js";
 import { withoutErased } from "../../../core/identity/names.js";
-import type { Tombstone } from "../../../core/identity/tombstone.js";
-import { createHiddenKeys, isHidden, namespaceOfHidden } from "../../../graph/rules/hidden-keys.js";
+import { createHiddenKeys } from "../../../graph/rules/hidden-keys.js";
 import { tombOf } from "../builders.js";
 import { tombstoneOf, type MemoryTombstone } from "./erasures.js";
-import { REMOVAL_REV, type Border } from "../../../core/identity/step.js";
+import { REMOVAL_REV } from "../../../core/identity/step.js";
 
 export interface MemorySeat {
   readonly uid: Uid;
@@ -76,89 +70,7 @@ export const createMemoryState = (): MemoryState => ({
   nextComponent: 1,
 });
 
-const NO_SUMMARY = { counts: new Map<string, number>(), forbidden: [], rev: 0 };
-
-export function lookAt(state: MemoryState, { keys, pairs, rules }: ReadSet): Snapshot {
-  const known = keys.filter((key) => state.identifiers.has(key));
-  const identifiers = new Map(known.map((key) => [key, seenOf(state, key, rules, keys)]));
-  const components = new Map(
-    [...identifiers.values()].map(({ component }) => [component, componentOf(state, component, rules)]),
-  );
-  const linked = new Set<PairKey>();
-  const removed = new Map<PairKey, RemovedLink>();
-  for (const [a, b] of pairs) {
-    const link = state.links.get(pairKey(a, b));
-    if (link === undefined) continue;
-    if (link.removedAt === null) linked.add(pairKey(a, b));
-    else if (rules !== undefined) removed.set(pairKey(a, b), { at: link.removedAt, by: link.by });
-  }
-  const tombstones = new Map<IdentifierKey, Tombstone>();
-  if (rules !== undefined)
-    for (const key of keys) {
-      const tombstone = tombstoneOf(state, key);
-      if (tombstone !== null) tombstones.set(key, tombstone);
-    }
-  return { identifiers, components, linked, removed, tombstones };
-}
-
-export function borderOf(state: MemoryState, sets: readonly (readonly IdentifierKey[])[]): Border {
-  const inSets = new Set(sets.flat());
-  const links = sets.flatMap((keys, set) =>
-    keys.flatMap((key) =>
-      neighboursOf(state, key)
-        .filter((to) => !keys.includes(to))
-        .map((to) => ({ set, fromUid: state.identifiers.get(key)!.uid, to, uid: state.identifiers.get(to)!.uid })),
-    ),
-  );
-  const firstOutside = new Map<Component, Uid>();
-  for (const { component } of sets.flat().flatMap((key) => state.identifiers.get(key) ?? [])) {
-    const outside = [...state.identifiers].filter(
-      ([key, location]) => location.component === component && !inSets.has(key),
-    );
-    const [first] = outside.map(([, { uid }]) => uid).toSorted();
-    if (first !== undefined) firstOutside.set(component, first);
-  }
-  return { links, firstOutside };
-}
-
-export function componentOf(state: MemoryState, component: Component, rules: ReadSet["rules"]): SeenComponent {
-  // In a graph that lost it there is none, and the tests of that look at what comes of it.
-  const { profileId, size, ...seen } = { ...state.components.get(Number(component))! };
-  const { counts, forbidden, rev } = rules === undefined ? NO_SUMMARY : seen;
-  return { profileId, size, counts, forbidden, rev };
-}
-
-const { hide, show } = createHiddenKeys(tombOf);
-
-export function seenOf(
-  state: MemoryState,
-  key: IdentifierKey,
-  rules: ReadSet["rules"],
-  keys: ReadSet["keys"] = [key],
-): SeenIdentifier {
-  const { uid, component, unlinked, seenWith, isShared, isReturned } = state.identifiers.get(key)!;
-  const mark = isReturned ? { isReturned } : {};
-  if (rules === undefined) return { uid, component, unlinkedAt: null, seenWith: [], isShared, ...mark };
-  const limited = new Set(rules.limited);
-  const all = limited.size === 0 ? [] : [...neighboursOf(state, key), ...seenWith];
-  const wanted = all.filter((one) => limited.has(namespaceOf(one)));
-  return {
-    uid,
-    component,
-    unlinkedAt: unlinked?.at ?? null,
-    seenWith: show(wanted, keys).slice(0, rules.seenWithMax),
-    isShared,
-    ...mark,
-  };
-}
-
-const namespaceOf = (key: IdentifierKey | HiddenKey): string =>
-  isHidden(key) ? namespaceOfHidden(key) : identifierOf(key).namespace;
-
-const neighboursOf = ({ links }: MemoryState, key: IdentifierKey): readonly IdentifierKey[] =>
-  [...links.values()]
-    .filter(({ plan, removedAt }) => removedAt === null && (plan.from === key || plan.to === key))
-    .map(({ plan }) => (plan.from === key ? plan.to : plan.from));
+const { hide } = createHiddenKeys(tombOf);
 
 /** All or nothing, as a transaction with unique keys is; but a row that it names and that is gone is silently passed over. */
 export function applyPlan(state: MemoryState, plan: Plan, workspace: WorkspaceId): void {
