@@ -80,16 +80,19 @@ export async function changeAudience(
   const set = await services.audiences.changeAudiences(workspace, (current) => {
     const standing = audienceIn(current, audienceId);
     if (!mayChange(standing)) throw stale();
-    const changed = {
-      ...standing,
-      ...(name !== undefined && { name }),
-      ...(words !== null && text !== null && { text, rule: ruleIn(given, words, current, audienceId) }),
-      version: standing.version + 1,
+    const rule = words === null ? standing.rule : ruleIn(given, words, current, audienceId);
+    const changed = { ...standing, name: name ?? standing.name, text: text ?? standing.text, rule };
+    const isSameRule = JSON.stringify(rule) === JSON.stringify(standing.rule);
+    if (isSameRule && changed.text === standing.text && changed.name === standing.name) return null;
+    const next: AudienceSet = {
+      ...current,
+      audiences: current.audiences.map((one) =>
+        one === standing ? { ...changed, version: standing.version + 1 } : one,
+      ),
     };
-    const audiences = current.audiences.map((one) => (one === standing ? changed : one));
-    const next: AudienceSet = { ...current, audiences };
     requireSmall(next);
-    return words === null ? next : rebuilt(next, audienceId);
+    // A client may send the whole record to change the name: that has nobody judged anew.
+    return isSameRule ? next : rebuilt(next, audienceId);
   });
   return audienceIn(set, audienceId);
 }

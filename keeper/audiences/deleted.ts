@@ -8,15 +8,17 @@ import { PER_LOOK, type AudienceDeps } from "./deps.js";
 const CHANGED: Cause = "changed";
 
 /**
- * Takes the first of the deleted audiences out of the seats, and then says in the feed that it is no more: nothing about it comes
- * afterwards. Answers false when there is none.
+ * Takes a page of members of the first of the deleted audiences out of their seats; when there are none, says in the feed that it is no
+ * more: nothing about it comes afterwards. Answers false when no deleted audience is left.
  */
 export async function endDeleted(deps: AudienceDeps, workspace: WorkspaceId, set: AudienceSet): Promise<boolean> {
   const [audienceId] = set.deleted;
   if (audienceId === undefined) return false;
+  // A page at a time: it may have millions, and others wait for what comes next.
+  if (await lookAtMembers(deps, workspace, audienceId)) return true;
   // Whoever began a look before the audience was deleted may still let somebody in. These looks are lost now.
   await lookAtClaimed(deps, workspace);
-  await lookAtMembers(deps, workspace, audienceId);
+  if (await lookAtMembers(deps, workspace, audienceId)) return true;
   await publishAll(deps, workspace);
   const at = deps.now(workspace);
   const entry: Entry = { type: "audience_deleted", at, audienceId };
@@ -39,17 +41,15 @@ async function lookAtClaimed(deps: AudienceDeps, workspace: WorkspaceId): Promis
   }
 }
 
-/** Those who were looked at are members no more, so the first page is always another one. */
-async function lookAtMembers(deps: AudienceDeps, workspace: WorkspaceId, audienceId: AudienceId): Promise<void> {
-  for (;;) {
-    const page = await deps.seats.members(workspace, audienceId, { limit: PER_LOOK, after: null });
-    if (page.length === 0) return;
-    await lookAt(
-      deps,
-      workspace,
-      page.map(({ profileId }) => profileId),
-    );
-  }
+/** Answers false when there are none. Those who were looked at are members no more, so the first page is always another one. */
+async function lookAtMembers(deps: AudienceDeps, workspace: WorkspaceId, audienceId: AudienceId): Promise<boolean> {
+  const page = await deps.seats.members(workspace, audienceId, { limit: PER_LOOK, after: null });
+  await lookAt(
+    deps,
+    workspace,
+    page.map(({ profileId }) => profileId),
+  );
+  return page.length > 0;
 }
 
 const lookAt = (deps: AudienceDeps, workspace: WorkspaceId, profileIds: readonly ProfileId[]) =>

@@ -116,6 +116,15 @@ describe("The stored members of audiences", () => {
     assert.deepEqual(await told(rich), [`${ann} entered rule`]);
     const renamed = await workspace.send("PUT", `/v1/audiences/${rich}`, { name: "wealthy" });
     assert.equal(at(renamed.body, "state"), "live", "a name is no rule");
+    const rule = { "traits.largest_order": { $gte: 10 } };
+    const again = await workspace.send("PUT", `/v1/audiences/${rich}`, { name: "wealthier", rule });
+    assert.deepEqual(
+      [at(again.body, "state"), at(again.body, "version")],
+      ["live", 4],
+      "the same rule is no other one",
+    );
+    const same = await workspace.send("PUT", `/v1/audiences/${rich}`, { name: "wealthier", rule });
+    assert.deepEqual([at(same.body, "state"), at(same.body, "version")], ["live", 4], "nothing changed");
   });
 
   it("leave by themselves when a window ends", async () => {
