@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -246,6 +247,16 @@ describe("architecture", () => {
       folders.set(path.dirname(file), (folders.get(path.dirname(file)) ?? 0) + 1);
     const large = [...folders].filter(([, files]) => files > FILES_MAX);
     assert.deepEqual(large, []);
+  });
+
+  // A tracked link to a folder would take the place of that folder in every other checkout.
+  it("tracks no symbolic link", () => {
+    if (!existsSync(path.join(ROOT, ".git"))) return;
+    const tracked = execFileSync("git", ["ls-files", "--stage"], { cwd: ROOT, encoding: "utf8", maxBuffer: 16_777_216 });
+    assert.deepEqual(
+      tracked.split("\n").filter((line) => line.startsWith("120000 ")),
+      [],
+    );
   });
 
   it("reads the environment in the programs of app alone", () => {
