@@ -1,4 +1,4 @@
-import { useLayoutEffect } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { go, keepBy, leadsAway } from "./router.js";
 import { createStore } from "./store.js";
 
@@ -23,6 +23,33 @@ export function useUnsaved(isHeld: boolean): void {
     return () => void holders.delete(own);
   }, [isHeld]);
 }
+
+export interface Draft<Values> {
+  readonly values: Values;
+  readonly change: (changed: Partial<Values>) => void;
+  /** To be called once it is stored. */
+  readonly settle: () => void;
+}
+
+/** What a person makes of what is stored. It stays when that is read again, and is not left without being asked. */
+export function useDraft<Values extends object>(stored: Values): Draft<Values> {
+  const [values, setValues] = useState(stored);
+  const [base, setBase] = useState(stored);
+  const text = JSON.stringify(stored);
+  const latest = useRef({ values, base });
+  latest.current = { values, base };
+  useEffect(() => {
+    if (!isChanged(latest.current.values, latest.current.base)) setValues(stored);
+    setBase(stored);
+    // The text stands for what is stored, which is made anew with each drawing.
+  }, [text]);
+  useUnsaved(isChanged(values, base));
+  const change = useCallback((changed: Partial<Values>) => setValues((last) => ({ ...last, ...changed })), []);
+  const settle = useCallback(() => setBase(latest.current.values), []);
+  return { values, change, settle };
+}
+
+const isChanged = (one: object, other: object): boolean => JSON.stringify(one) !== JSON.stringify(other);
 
 keepBy((target) => {
   if (holders.size === 0) return false;

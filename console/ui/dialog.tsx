@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { useAction } from "../api/hooks.js";
 import { Button } from "./buttons.js";
 import { Failure } from "./layout.js";
@@ -16,7 +16,8 @@ export interface DialogProps {
 export function Dialog({ title, onClose, isLarge = false, foot, children }: DialogProps): JSX.Element {
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // At once: a key that is pressed next is meant for it.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     box.current?.showModal();
     // The browser would take the first button, which is the close sign: what asks begins at Cancel.

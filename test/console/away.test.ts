@@ -1,7 +1,9 @@
+import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describeConsole } from "../support/console/console.js";
+import { DRAWN } from "../support/console/crawl.js";
 import { startApp, workspaceOf, type App } from "../support/service/app.js";
 
 describeConsole("a service that goes away", (console) => {
@@ -23,6 +25,9 @@ describeConsole("a service that goes away", (console) => {
       await page.getByText("Watching").waitFor();
       await workspace.collect(schemaId, { email: "ada@example.com" });
       await page.locator(".live-row").waitFor();
+      const writing = await page.context().newPage();
+      await writing.goto(`${app.url}/console/#/settings`);
+      await writing.getByLabel("Shared identifier limit").fill("7");
       await app.close();
       const banner = page.getByText("The service does not answer");
       await banner.waitFor();
@@ -31,9 +36,16 @@ describeConsole("a service that goes away", (console) => {
       await page.locator(".live-row").waitFor();
       await go("/namespaces");
       await page.locator(".bones").waitFor();
+      await writing.getByRole("button", { name: "Store" }).first().click();
+      await writing.getByText("The service is away").waitFor();
+      const again = writing.waitForResponse((response) => response.url().endsWith("/v1/identity/settings"));
       app = await startApp({ DATA_DIR: folder, PORT: port });
       await banner.waitFor({ state: "detached" });
       await page.getByRole("cell", { name: "user_id" }).waitFor();
+      // What could not be stored is not overwritten by what is read again.
+      await again;
+      await writing.evaluate(DRAWN);
+      assert.equal(await writing.getByLabel("Shared identifier limit").inputValue(), "7");
       await go("/live");
       await page.getByText("Watching").waitFor();
       await workspaceOf(app.url, workspace.id, owner).collect(schemaId, { email: "grace@example.com" });

@@ -103,4 +103,56 @@ describeConsole("work that is not stored", (console) => {
     await question(opened).waitFor();
     assert.equal(await closes(opened), "beforeunload");
   });
+
+  it("of a dataset, a key and a namespace is asked about, whether it is new or changed", async () => {
+    const workspace = await console().app.workspace();
+    const schemaId = await workspace.schema();
+    await workspace.send("POST", "/v1/datasets", { name: "Orders", schema_id: schemaId });
+    const opened = await console().open(workspace, { path: "/stats" });
+    const { page, go } = opened;
+    const dialog = page.getByRole("dialog");
+    for (const [path, opens, label, text] of [
+      ["/datasets", "New dataset", "Name", "Visits"],
+      ["/datasets", "Change", "Keep events for, days", "30"],
+      ["/keys", "New key", "Name", "web page"],
+      ["/namespaces", "New namespace", "Name", "till"],
+      ["/namespaces", "Change", "Blocked values", "unknown"],
+    ] as const) {
+      await go(path);
+      await page.getByRole("button", { name: opens }).first().click();
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+      await page.getByRole("button", { name: opens }).first().click();
+      const field = page.getByLabel(label, { exact: true });
+      await field.fill(text);
+      await page.keyboard.press("Escape");
+      await answer(opened, "Stay");
+      assert.equal(await field.inputValue(), text, `${path}, ${opens}`);
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await answer(opened, "Leave");
+      await dialog.waitFor({ state: "detached" });
+    }
+  });
+
+  it("of the settings is asked about until it is stored, and stays when they are read again", async () => {
+    const opened = await console().open(await console().app.workspace(), { path: "/settings" });
+    const { page, go } = opened;
+    const limit = page.getByLabel("Shared identifier limit");
+    const phone = page.getByLabel("Take the phone number as an identifier");
+    await limit.fill("7");
+    await phone.check();
+    // The other form is stored, and read again.
+    await page.getByRole("button", { name: "Store" }).first().click();
+    await page.getByText("The identity settings are stored.").waitFor();
+    await page.getByRole("link", { name: "Statistics" }).click();
+    await answer(opened, "Stay");
+    assert.deepEqual([await limit.inputValue(), await phone.isChecked()], ["7", true]);
+    await page.getByRole("button", { name: "Store" }).last().click();
+    await page.getByText("The settings for events of SDKs are stored.").waitFor();
+    await page.getByRole("link", { name: "Statistics" }).click();
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+    await go("/settings");
+    await limit.waitFor();
+    assert.deepEqual([await limit.inputValue(), await phone.isChecked()], ["7", true]);
+  });
 });

@@ -5,6 +5,7 @@ import { api } from "../../api/http.js";
 import type { Backfill, Dataset, Schema } from "../../api/records.js";
 import { href } from "../../state/router.js";
 import { useMay } from "../../state/session.js";
+import { useDraft, whenFree } from "../../state/unsaved.js";
 import {
   Badge,
   Button,
@@ -155,12 +156,14 @@ function Edit({
 }): JSX.Element {
   const standing = of === "new" ? null : of;
   const schemas = useQuery<{ readonly schemas: readonly Schema[] }>(standing === null ? "/v1/schemas?limit=100" : null);
-  const [name, setName] = useState(standing?.name ?? "");
-  const [schemaId, setSchemaId] = useState(standing?.schema_id ?? "");
-  const [isFolded, setFolded] = useState(standing?.unified_profile ?? true);
-  const [days, setDays] = useState(
-    standing?.retention_days === null || standing === null ? "" : String(standing.retention_days),
-  );
+  const { values, change } = useDraft({
+    name: standing?.name ?? "",
+    schemaId: standing?.schema_id ?? "",
+    isFolded: standing?.unified_profile ?? true,
+    days: String(standing?.retention_days ?? ""),
+  });
+  const { name, schemaId, isFolded, days } = values;
+  const close = (): void => whenFree(onClose);
   const storing = useAction(async () => {
     const body = { name: name.trim(), unified_profile: isFolded, retention_days: days === "" ? null : Number(days) };
     if (standing === null) await api("POST", "/v1/datasets", { ...body, schema_id: schemaId });
@@ -188,15 +191,20 @@ function Edit({
       </Dialog>
     );
   return (
-    <Dialog title={standing === null ? "New dataset" : `The dataset ${standing.name}`} onClose={onClose}>
+    <Dialog title={standing === null ? "New dataset" : `The dataset ${standing.name}`} onClose={close}>
       <Form onSubmit={() => void submit()}>
-        <TextField label="Name" value={name} onInput={setName} wrong={wrongOf(storing.error, "name")} />
+        <TextField
+          label="Name"
+          value={name}
+          onInput={(next) => change({ name: next })}
+          wrong={wrongOf(storing.error, "name")}
+        />
         {standing === null && (
           <SelectField
             label="Schema"
             value={schemaId}
             options={[["", "choose one"], ...options]}
-            onChange={setSchemaId}
+            onChange={(next) => change({ schemaId: next })}
             wrong={wrongOf(storing.error, "schema_id")}
           />
         )}
@@ -204,14 +212,14 @@ function Edit({
           label="Fold its events into profiles"
           hint="From now on. A backfill folds those that are stored already."
           checked={isFolded}
-          onChange={setFolded}
+          onChange={(next) => change({ isFolded: next })}
         />
         <TextField
           label="Keep events for, days"
           type="number"
           min={1}
           value={days}
-          onInput={setDays}
+          onInput={(next) => change({ days: next })}
           placeholder="for ever"
           hint="Older ones are deleted; the profiles keep what they took from them."
           wrong={wrongOf(storing.error, "retention_days")}
@@ -226,7 +234,7 @@ function Edit({
           >
             Store
           </Button>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={close}>Cancel</Button>
         </div>
       </Form>
     </Dialog>

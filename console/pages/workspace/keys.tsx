@@ -5,6 +5,7 @@ import { api } from "../../api/http.js";
 import type { Key, NewKey } from "../../api/records.js";
 import type { Role } from "../../api/types.js";
 import { useMe } from "../../state/session.js";
+import { useDraft, whenFree } from "../../state/unsaved.js";
 import {
   AreaField,
   Badge,
@@ -196,6 +197,8 @@ export const Made = ({ made, onClose }: { readonly made: NewKey; readonly onClos
   </Dialog>
 );
 
+const NO_KEY = { role: "viewer" as Role, send: "", name: "", origins: "", perMinute: "" };
+
 export function NewKeyDialog({
   onClose,
   onMade,
@@ -203,11 +206,9 @@ export function NewKeyDialog({
   readonly onClose: () => void;
   readonly onMade: (key: NewKey) => void;
 }): JSX.Element {
-  const [role, setRole] = useState<Role>("viewer");
-  const [send, setSend] = useState("");
-  const [name, setName] = useState("");
-  const [origins, setOrigins] = useState("");
-  const [perMinute, setPerMinute] = useState("");
+  const { values, change } = useDraft(NO_KEY);
+  const { role, send, name, origins, perMinute } = values;
+  const close = (): void => whenFree(onClose);
   const making = useAction((body: unknown) => api<NewKey>("POST", "/v1/keys", body));
   const lines = origins.split(/\s+/).filter((line) => line !== "");
   const submit = async (): Promise<void> => {
@@ -221,25 +222,30 @@ export function NewKeyDialog({
     if (made !== undefined) onMade(made);
   };
   return (
-    <Dialog title="New key" onClose={onClose}>
+    <Dialog title="New key" onClose={close}>
       <Form onSubmit={() => void submit()}>
         <TextField
           label="Name"
           value={name}
-          onInput={setName}
+          onInput={(next) => change({ name: next })}
           hint="What or who uses it: “shop web page”."
           wrong={wrongOf(making.error, "name")}
         />
-        <SelectField label="May it only send?" value={send} options={SENDS} onChange={setSend} />
+        <SelectField
+          label="May it only send?"
+          value={send}
+          options={SENDS}
+          onChange={(next) => change({ send: next })}
+        />
         {send === "" ? (
-          <SelectField label="Role" value={role} options={ROLES} onChange={(value) => setRole(value as Role)} />
+          <SelectField label="Role" value={role} options={ROLES} onChange={(next) => change({ role: next as Role })} />
         ) : (
           <>
             <AreaField
               label="Origins"
               rows={2}
               value={origins}
-              onInput={setOrigins}
+              onInput={(next) => change({ origins: next })}
               placeholder="https://shop.example"
               hint="The pages that may use it, one on each line. Empty: any page."
               wrong={wrongOf(making.error, "origins")}
@@ -249,7 +255,7 @@ export function NewKeyDialog({
               type="number"
               min={1}
               value={perMinute}
-              onInput={setPerMinute}
+              onInput={(next) => change({ perMinute: next })}
               hint="Empty: any number."
               wrong={wrongOf(making.error, "per_minute")}
             />
@@ -260,7 +266,7 @@ export function NewKeyDialog({
           <Button kind="primary" type="submit" isBusy={making.isBusy}>
             Make the key
           </Button>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={close}>Cancel</Button>
         </div>
       </Form>
     </Dialog>

@@ -4,6 +4,7 @@ import { useAction, usePages } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { Namespace } from "../../api/records.js";
 import { useMay } from "../../state/session.js";
+import { useDraft, whenFree } from "../../state/unsaved.js";
 import {
   AreaField,
   Badge,
@@ -113,12 +114,17 @@ function Edit({
   readonly onDone: (name: string) => void;
 }): JSX.Element {
   const isNew = of.name === "";
-  const [name, setName] = useState(of.name);
-  const [kind, setKind] = useState<string>(of.kind);
-  const [normalization, setNormalization] = useState<string>(of.normalization);
-  const [limit, setLimit] = useState(of.limit === null ? "" : String(of.limit));
-  const [priority, setPriority] = useState(String(of.priority));
-  const [blocked, setBlocked] = useState(of.blocked.join("\n"));
+  const { values, change } = useDraft({
+    name: of.name,
+    kind: of.kind,
+    normalization: of.normalization,
+    limit: of.limit === null ? "" : String(of.limit),
+    // A new namespace has a priority of its kind.
+    priority: isNew ? "" : String(of.priority),
+    blocked: of.blocked.join("\n"),
+  });
+  const { name, kind, normalization, limit, priority, blocked } = values;
+  const close = (): void => whenFree(onClose);
   const storing = useAction((body: unknown) =>
     api("PUT", `/v1/namespaces/${encodeURIComponent(name.trim())}`, body).then(() => true),
   );
@@ -127,30 +133,35 @@ function Edit({
       kind,
       normalization,
       limit: limit === "" ? null : Number(limit),
-      // What is not given stays, and a new namespace has a priority of its kind.
-      ...(isNew && priority === "0" ? {} : { priority: Number(priority) }),
+      // What is not given stays.
+      ...(priority === "" ? {} : { priority: Number(priority) }),
       blocked: blocked.split("\n").filter((line) => line !== ""),
     });
     if (done === true) onDone(name.trim());
   };
   return (
-    <Dialog title={isNew ? "New namespace" : `The namespace ${of.name}`} onClose={onClose}>
+    <Dialog title={isNew ? "New namespace" : `The namespace ${of.name}`} onClose={close}>
       <Form onSubmit={() => void submit()}>
         {isNew && (
           <TextField
             label="Name"
             value={name}
-            onInput={setName}
+            onInput={(next) => change({ name: next })}
             placeholder="loyalty_card"
             wrong={wrongOf(storing.error, "name")}
           />
         )}
-        <SelectField label="Kind" value={kind} options={KINDS} onChange={setKind} />
+        <SelectField
+          label="Kind"
+          value={kind}
+          options={KINDS}
+          onChange={(next) => change({ kind: next as Namespace["kind"] })}
+        />
         <SelectField
           label="Normalization"
           value={normalization}
           options={NORMALIZATIONS}
-          onChange={setNormalization}
+          onChange={(next) => change({ normalization: next as Namespace["normalization"] })}
           wrong={wrongOf(storing.error, "normalization")}
         />
         <TextField
@@ -159,7 +170,7 @@ function Edit({
           min={1}
           max={1_000}
           value={limit}
-          onInput={setLimit}
+          onInput={(next) => change({ limit: next })}
           placeholder="any number"
           hint="1 where one value is one person, such as a login. Empty: any number."
           wrong={wrongOf(storing.error, "limit")}
@@ -170,7 +181,8 @@ function Edit({
           min={0}
           max={1_000}
           value={priority}
-          onInput={setPriority}
+          onInput={(next) => change({ priority: next })}
+          {...(isNew && { placeholder: "that of its kind" })}
           hint="Where not all of an event's identifiers may link, those of the higher number are kept."
           wrong={wrongOf(storing.error, "priority")}
         />
@@ -178,7 +190,7 @@ function Edit({
           label="Blocked values"
           rows={4}
           value={blocked}
-          onInput={setBlocked}
+          onInput={(next) => change({ blocked: next })}
           hint="Values that identify nobody, one on each line: “test@example.com”, “unknown”."
           wrong={wrongOf(storing.error, "blocked")}
         />
@@ -187,7 +199,7 @@ function Edit({
           <Button kind="primary" type="submit" isBusy={storing.isBusy} disabled={name.trim() === ""}>
             Store
           </Button>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={close}>Cancel</Button>
         </div>
       </Form>
     </Dialog>

@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import { useAction, useQuery, type Query } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { IdentitySettings, SdkSettings } from "../../api/records.js";
 import { useMay, useMe } from "../../state/session.js";
+import { useDraft } from "../../state/unsaved.js";
 import {
   Button,
   Card,
@@ -74,17 +74,17 @@ function Identity({
   readonly query: Query<IdentitySettings>;
 }): JSX.Element {
   const mayEdit = useMay("admin");
-  const [limit, setLimit] = useState("");
-  const [adds, setAdds] = useState(false);
-  useEffect(() => {
-    setLimit(settings.shared_identifier_limit === null ? "" : String(settings.shared_identifier_limit));
-    setAdds(settings.sending_keys_add_namespaces);
-  }, [settings]);
+  const { values, change, settle } = useDraft({
+    limit: settings.shared_identifier_limit === null ? "" : String(settings.shared_identifier_limit),
+    adds: settings.sending_keys_add_namespaces,
+  });
+  const { limit, adds } = values;
   const storing = useAction(async () => {
     await api("PUT", "/v1/identity/settings", {
       shared_identifier_limit: limit === "" ? null : Number(limit),
       sending_keys_add_namespaces: adds,
     });
+    settle();
     notify("The identity settings are stored.");
     query.reload();
   });
@@ -104,7 +104,7 @@ function Identity({
         type="number"
         min={1}
         value={limit}
-        onInput={setLimit}
+        onInput={(next) => change({ limit: next })}
         placeholder="off"
         hint="An identifier that is seen with more logins than this, such as the device of a kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit count as logins: without one, this does nothing. Empty: off."
         wrong={wrongOf(storing.error, "shared_identifier_limit")}
@@ -113,7 +113,7 @@ function Identity({
         label="Sending keys may add namespaces"
         hint="With identify and alias, just by using a new name."
         checked={adds}
-        onChange={setAdds}
+        onChange={(next) => change({ adds: next })}
       />
       <Failure error={storing.error} />
       <div class="form-actions">
@@ -143,10 +143,10 @@ const SWITCHES = [
 
 function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly query: Query<SdkSettings> }): JSX.Element {
   const mayEdit = useMay("admin");
-  const [edited, setEdited] = useState(settings);
-  useEffect(() => setEdited(settings), [settings]);
+  const { values: edited, change, settle } = useDraft(settings);
   const storing = useAction(async () => {
     await api("PUT", "/v1/sdk/settings", edited);
+    settle();
     notify("The settings for events of SDKs are stored.");
     query.reload();
   });
@@ -166,13 +166,13 @@ function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly que
         label="An event that is not in the plan"
         value={edited.unplanned}
         options={UNPLANNED}
-        onChange={(unplanned) => setEdited({ ...edited, unplanned: unplanned as SdkSettings["unplanned"] })}
+        onChange={(unplanned) => change({ unplanned: unplanned as SdkSettings["unplanned"] })}
       />
       <SelectField
         label="An event that is not as its schema says"
         value={edited.violations}
         options={VIOLATIONS}
-        onChange={(violations) => setEdited({ ...edited, violations: violations as SdkSettings["violations"] })}
+        onChange={(violations) => change({ violations: violations as SdkSettings["violations"] })}
       />
       {SWITCHES.map(([name, label, hint]) => (
         <CheckField
@@ -180,7 +180,7 @@ function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly que
           label={label}
           {...(hint !== undefined && { hint })}
           checked={edited[name]}
-          onChange={(checked) => setEdited({ ...edited, [name]: checked })}
+          onChange={(checked) => change({ [name]: checked })}
         />
       ))}
       <Failure error={storing.error} />
