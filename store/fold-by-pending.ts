@@ -40,9 +40,14 @@ export const PENDING_MAX = 1_000;
 
 /**
  * Folds events so that each counts once, whatever crashes: a facet names the events in it that may not be marked yet, an event is marked
- * after its facet is saved, and the marks are read after the facets. Throws `unavailable` when other workers keep changing a facet.
+ * after its facet is saved, and the marks are read after the facets. Answers, in order, the facet that each is in. Throws `unavailable` when
+ * other workers keep changing a facet.
  */
-export async function foldByPending(steps: FoldSteps, workspace: WorkspaceId, folds: readonly Fold[]): Promise<void> {
+export async function foldByPending(
+  steps: FoldSteps,
+  workspace: WorkspaceId,
+  folds: readonly Fold[],
+): Promise<readonly (Uid | null)[]> {
   const pinned = await steps.pin(workspace, folds);
   let open = gainsOf(folds, pinned);
   for (let race = 0; open.size > 0; race += 1) {
@@ -51,6 +56,7 @@ export async function foldByPending(steps: FoldSteps, workspace: WorkspaceId, fo
   }
   const known = folds.filter((_, n) => pinned[n] !== null).map(({ eventId }) => eventId);
   await steps.mark(workspace, [...new Set(known)], talliedOf(folds, pinned));
+  return pinned;
 }
 
 /** What each event adds, under its facet; of an event that stands there twice, the first. */

@@ -79,14 +79,18 @@ async function fold(
   if (refused.length > 0) await deps.late.dropRefused(workspace, refused);
   if (places.length === 0) return [];
   const byId = new Map(events.map((event) => [event.eventId, event]));
-  await deps.events.fold(
+  const facets = await deps.events.fold(
     workspace,
     places.map((place) => {
       const tallies = marksOf(by.tallies, byId.get(place.eventId)!);
       return Object.assign(place, { gain: gains.get(place.eventId)!, tallies });
     }),
   );
-  const folded = places.map(({ eventId, facet }) => ({ event: byId.get(eventId)!, facet }));
+  // Another worker may have given it another facet first.
+  const folded = places.flatMap(({ eventId }, n) => {
+    const facet = facets[n] ?? null;
+    return facet === null ? [] : [{ event: byId.get(eventId)!, facet }];
+  });
   const at = deps.now(workspace);
   for (const { event } of folded) if (event.status !== "folded") deps.metrics.folded(at - event.receivedAt);
   return folded;

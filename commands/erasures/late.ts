@@ -46,10 +46,16 @@ async function dropRefused(services: LateServices, workspace: WorkspaceId, refus
   const events = new Map<ErasureId, EventId[]>();
   for (const { eventId, refusedBy } of refused)
     events.set(refusedBy.erasureId, [...(events.get(refusedBy.erasureId) ?? []), eventId]);
+  const uids = [...new Set(refused.flatMap(({ refusedBy }) => refusedBy.uids))];
+  await removeFacets(services, workspace, uids);
   for (const [erasureId, ids] of events)
     await countLate(services, workspace, erasureId, await services.events.drop(workspace, ids, "erased"));
-  await clear(services, workspace, [...new Set(refused.flatMap(({ refusedBy }) => refusedBy.uids))]);
+  await clear(services, workspace, uids);
 }
+
+/** Before the events: of one that is dropped nothing is left that leads here again, so whoever died behind that would leave a facet. */
+const removeFacets = ({ profiles }: LateServices, workspace: WorkspaceId, uids: readonly Uid[]): Promise<unknown> =>
+  uids.length === 0 ? Promise.resolve() : profiles.remove(workspace, uids);
 
 async function lookAfter(services: LateServices, workspace: WorkspaceId, { folded, kept }: Written): Promise<void> {
   if (folded.length + kept.length === 0 || !(await services.erasures.hasErasures(workspace))) return;
@@ -57,8 +63,10 @@ async function lookAfter(services: LateServices, workspace: WorkspaceId, { folde
   const living = facets.length === 0 ? new Set<Uid>() : await services.erasures.livingUids(workspace, facets);
   const dead = folded.filter(({ facet }) => !living.has(facet));
   if (dead.length > 0) {
+    const uids = [...new Set(dead.map(({ facet }) => facet))];
+    await removeFacets(services, workspace, uids);
     await dropRefused(services, workspace, await whoRefuses(services, workspace, dead));
-    await clear(services, workspace, [...new Set(dead.map(({ facet }) => facet))]);
+    await clear(services, workspace, uids);
   }
   for (const [erasureId, going] of await findErased(services, workspace, kept))
     await countLate(services, workspace, erasureId, countOf(await forget(services, workspace, going)));
@@ -82,14 +90,15 @@ async function whoRefuses(
 const EVENTS_PER_STEP = 500;
 
 /** Nothing stands under these uids any more. */
-async function clear({ events, profiles }: LateServices, workspace: WorkspaceId, uids: readonly Uid[]): Promise<void> {
+async function clear(services: LateServices, workspace: WorkspaceId, uids: readonly Uid[]): Promise<void> {
   if (uids.length === 0) return;
+  const { events } = services;
   for (;;) {
     const folded = await events.foldedInto(workspace, uids, EVENTS_PER_STEP);
     if (folded.length > 0) await events.drop(workspace, folded, "erased");
     if (folded.length < EVENTS_PER_STEP) break;
   }
-  await profiles.remove(workspace, uids);
+  await removeFacets(services, workspace, uids);
 }
 
 async function countLate(

@@ -164,9 +164,10 @@ export interface EventStore extends Port {
    * Adds each stored event to a facet, once for ever, and marks it as folded: from then on it stands in the timeline. The facet is the one
    * that the event was given first. Whatever fails or comes again, at the same time or later: the event counts once, in one facet. The
    * profile store of the same place reads the facets. An event that was dropped adds nothing. In the same step it begins to count for its
-   * tallies, in the facet that it is in, also if it was folded before; the tally store of the same place reads those.
+   * tallies, in the facet that it is in, also if it was folded before; the tally store of the same place reads those. Answers, in order, the
+   * facet that each event is in; null for one that was dropped or is not stored.
    */
-  fold(workspace: WorkspaceId, folds: readonly Fold[]): Promise<void>;
+  fold(workspace: WorkspaceId, folds: readonly Fold[]): Promise<readonly (Uid | null)[]>;
   /**
    * Folded events of these facets by (effective_ts, event id), newest first, before the position. From its second event on, the list
    * ends with the one whose payload takes it over `bytesMax`. Not many more are read than it has.

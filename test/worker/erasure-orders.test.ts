@@ -3,7 +3,7 @@ import { identifierKey } from "../../core/event/event.js";
 import type { IdentifierKey } from "../../core/ids.js";
 import { aKeyOf, anEvent } from "../support/builders.js";
 import { SCALE } from "../support/random/random.js";
-import { explore, type Explored } from "../support/explore/explore.js";
+import { explore, type Actor, type Explored } from "../support/explore/explore.js";
 import { aWorld, erase, ERASED_AT, work, type Broken, type World } from "../support/erasure/model.js";
 
 const A = { namespace: "email", value: "a@example.com" };
@@ -18,6 +18,7 @@ describe("An erasure beside a worker, in every order", () => {
   const a: IdentifierKey = identifierKey(workspace, A);
   const kept = anEvent({ ...early, workspace, identifiers: [A], folds: false });
   const others = anEvent({ ...early, workspace, identifiers: [B, A] });
+  const both = anEvent({ ...early, workspace, identifiers: [A, B] });
   const b = aKeyOf(workspace, "b");
 
   const run = (
@@ -25,12 +26,14 @@ describe("An erasure beside a worker, in every order", () => {
     living: readonly IdentifierKey[],
     wrong: (world: World) => string | null,
     broken?: Broken,
+    { gone = a, others = [] }: { readonly gone?: IdentifierKey; readonly others?: readonly Actor<World>[] } = {},
   ): Promise<Explored> =>
     explore({
       world: () => aWorld(living),
       actors: [
         { name: "worker", run: (step) => work(step, event, broken), crashes: 1 },
-        { name: "keeper", run: (step) => erase(step, event, a), crashes: SCALE > 1 ? 1 : 0 },
+        { name: "keeper", run: (step) => erase(step, event, gone), crashes: SCALE > 1 ? 1 : 0 },
+        ...others,
       ],
       atRest: wrong,
     });
@@ -66,6 +69,20 @@ describe("An erasure beside a worker, in every order", () => {
       forgetsFacet: true,
     };
     assert.ok(isFound(await run(own, [a], left, forgetful)));
+  });
+
+  it("leaves nothing under the facet that another worker gave the event before it died", async () => {
+    const pinned: Actor<World> = {
+      name: "another worker",
+      run: (step) =>
+        step("pin another", ({ event, living }) => {
+          if (event?.status === "stored") event.facet ??= living.get(b) ?? null;
+        }),
+    };
+    const bytes = ({ buried, facets }: World): string | null =>
+      [...buried.values()].some(({ uids }) => uids.some((uid) => facets.has(uid))) ? "a facet is left" : null;
+    const { violation } = await run(both, [a, b], bytes, {}, { gone: b, others: [pinned] });
+    assert.equal(violation, null, violation?.trace.join("\n"));
   });
 
   it("deletes an event that does not fold and was queued before, and is found wrong without the look", async () => {

@@ -137,8 +137,9 @@ function createMeeting(stage: Stage) {
           return stored;
         },
         fold: async (workspace, folds) => {
-          await backends.events.fold(workspace, folds);
+          const facets = await backends.events.fold(workspace, folds);
           if (folds.some(({ eventId }) => eventId === act.theEventId(stage))) signal(`${name} finished`).give();
+          return facets;
         },
       },
     });

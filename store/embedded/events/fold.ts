@@ -31,15 +31,16 @@ export function createFold(database: Database, session: Session): Pick<EventStor
        LEFT JOIN folds USING (seq) WHERE gone IS NULL AND folds.seq IS NULL`,
   );
   // One that came from servers may have its facet, and no mark yet.
-  const waiting = database.prepare(
-    `SELECT substr(folds.facet, 17) FROM events LEFT JOIN folds USING (seq)
-     WHERE events.id = ? AND gone IS NULL AND (folds.seq IS NULL OR position = X'')`,
+  const standing = database.prepare(
+    `SELECT substr(folds.facet, 17), folds.seq IS NULL OR position = X'' FROM events LEFT JOIN folds USING (seq)
+     WHERE events.id = ? AND gone IS NULL`,
   );
-  /** The event with the facet that it goes into; null if it is folded, dropped, or not stored. */
-  const placed = (key: Buffer, one: Fold): Fold | null => {
-    const row = waiting.get([key]);
+  /** The event with the facet that it is in, or goes into; null if it is dropped, or not stored. */
+  const placed = (key: Buffer, one: Fold): Placed | null => {
+    const row = standing.get([key]);
     if (row === undefined) return null;
-    return row[0] === null ? one : { ...one, facet: readUuid<Uid>(row[0] as Buffer) };
+    const own = row[0] === null ? one : { ...one, facet: readUuid<Uid>(row[0] as Buffer) };
+    return { key, one: own, isWaiting: row[1] === 1 };
   };
   const countAll = prepareCounts(database);
   const find = database.prepare("SELECT seq, facet FROM facets WHERE key = ?");
@@ -64,16 +65,27 @@ export function createFold(database: Database, session: Session): Pick<EventStor
       for (const one of folds) if (!first.has(one.eventId)) first.set(one.eventId, one);
       const all = [...first.values()].map((one) => ({ key: keyOf(one.eventId), one }));
       const counts = countsOf(all);
-      await session.write(() => {
+      const stood = await session.write(() => {
         // All at once: that one of them is folded, dropped or not stored is rare.
         const areNew = countNew(all.map(({ key }) => [key])) === all.length;
-        const own = areNew ? all.map(({ one }) => one) : all.flatMap(({ key, one }) => placed(key, one) ?? []);
+        const known = areNew ? null : all.flatMap(({ key, one }) => placed(key, one) ?? []);
+        const own = (known?.filter(({ isWaiting }) => isWaiting) ?? all).map(({ one }) => one);
         for (const [uid, some] of byFacet(own)) addTo(keyOf(uid), some);
         markAll(own.map((one) => markOf(keyOf, one)));
         if (counts.length > 0) countAll(counts);
+        return known;
       });
+      const facets = new Map((stood ?? all).map(({ one }) => [one.eventId, one.facet]));
+      return folds.map(({ eventId }) => facets.get(eventId) ?? null);
     },
   };
+}
+
+interface Placed {
+  readonly key: Buffer;
+  readonly one: Fold;
+  /** It is still to be added. */
+  readonly isWaiting: boolean;
 }
 
 const countsOf = (all: readonly { readonly key: Buffer; readonly one: Fold }[]): readonly Count[] =>

@@ -80,7 +80,7 @@ export function createFold(
   return {
     fold: async (workspace, folds) => {
       session.requireOpen();
-      await foldByPending(watched, workspace, folds);
+      return foldByPending(watched, workspace, folds);
     },
   };
 }

@@ -103,6 +103,20 @@ export const foldContract: Contract<FoldPlace> = {
     assert.equal(facet, sums[1] === 1 ? other : third);
   },
 
+  "answers the facet that each event is in, whatever was given; null for one that was dropped or is not stored":
+    async ({ port }) => {
+      const workspace = newId<WorkspaceId>();
+      const other = aUidOf(workspace, "other");
+      const [one, two, three] = await stored(port, workspace, [1, 2, 4]);
+      const unknown = { ...one!, eventId: newId<EventId>() };
+      assert.deepEqual(await port.events.fold(workspace, [one!, two!]), [one!.facet, two!.facet]);
+      const again = [{ ...two!, facet: other }, { ...three!, facet: other }, unknown, { ...one!, facet: other }];
+      assert.deepEqual(await port.events.fold(workspace, again), [two!.facet, other, null, one!.facet]);
+      await port.events.drop(workspace, [two!.eventId], "erased");
+      assert.deepEqual(await port.events.fold(workspace, [two!, three!]), [null, other]);
+      assert.deepEqual(await port.events.fold(workspace, []), []);
+    },
+
   "adds nothing of an event that is not stored": async ({ port }) => {
     const workspace = newId<WorkspaceId>();
     const [known] = await stored(port, workspace, [1]);

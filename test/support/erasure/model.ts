@@ -62,7 +62,9 @@ export function portsOf(
   // What a step answers is a copy, and a copied payload is no Buffer: it is put in behind the step.
   const stored = (held: NonNullable<World["event"]>): StoredEvent => {
     const facet = broken.forgetsFacet === true && held.status === "stored" ? null : held.facet;
-    return { ...event, ...held, facet, profileIdThen: facet, reason: null };
+    // Of one that was dropped nothing is left to be linked.
+    const left = held.status === "dropped" ? { folds: false, identifiers: [] } : {};
+    return { ...event, ...held, ...left, facet, profileIdThen: facet, reason: null };
   };
   const events = {
     insert: async () => [stored(await step("insert", (world) => (world.event ??= { status: "stored", facet: null })))],
@@ -71,7 +73,7 @@ export function portsOf(
         if (world.event!.status === "dropped") return null;
         return (world.event!.facet ??= fold!.facet);
       });
-      if (facet === null) return;
+      if (facet === null) return [null];
       await step("add", (world) => {
         if (world.event!.status !== "dropped")
           world.facets.set(facet, [...new Set([...(world.facets.get(facet) ?? []), eventId])]);
@@ -79,6 +81,7 @@ export function portsOf(
       await step("mark", (world) => {
         if (world.event!.status === "stored") world.event!.status = "folded";
       });
+      return [facet];
     },
     find: async () => null,
     drop: () =>
