@@ -252,7 +252,11 @@ describe("architecture", () => {
   // A tracked link to a folder would take the place of that folder in every other checkout.
   it("tracks no symbolic link", () => {
     if (!existsSync(path.join(ROOT, ".git"))) return;
-    const tracked = execFileSync("git", ["ls-files", "--stage"], { cwd: ROOT, encoding: "utf8", maxBuffer: 16_777_216 });
+    const tracked = execFileSync("git", ["ls-files", "--stage"], {
+      cwd: ROOT,
+      encoding: "utf8",
+      maxBuffer: 16_777_216,
+    });
     assert.deepEqual(
       tracked.split("\n").filter((line) => line.startsWith("120000 ")),
       [],
