@@ -5,20 +5,9 @@ import { knowAudiences } from "../store/known-audiences.js";
 import { ConfigError, graphsOf, type Config } from "../core/config.js";
 import { createTombOf } from "../core/identity/tombstone.js";
 import { describeError, type Log } from "../core/log.js";
-import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { Copying, DocumentRows, MemberRows, Place, QueueCopying, GraphCopying } from "../core/ports/copying.js";
-import type { CatalogStore } from "../core/ports/catalog-store.js";
-import type { ErasureLog } from "../core/ports/erasure-log.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
-import type { EventStore } from "../core/ports/event-store.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
-import type { MarkStore } from "../core/ports/mark-store.js";
-import type { ProfileStore } from "../core/ports/profile-store.js";
-import type { SeatStore } from "../core/ports/seat-store.js";
-import type { TallyStore } from "../core/ports/tally-store.js";
-import type { WebhookStore } from "../core/ports/webhook-store.js";
-import type { RateWindows } from "../core/rate-windows.js";
-import type { StatsStore } from "../core/stats.js";
 import { createMemoryWindows } from "../gateway/access/rate-windows.js";
 import type { AroundFold } from "../store/fold-by-pending.js";
 import { createMemoryStats } from "../store/memory-stats.js";
@@ -29,21 +18,9 @@ import type { Lifecycle } from "./lifecycle.js";
 import type { Documents } from "./documents.js";
 
 /** One object per port. A deployment on servers differs in nothing but this. */
-export interface Backends {
+export interface Backends extends Omit<Documents, "copying" | "members" | "place"> {
   readonly queue: EventQueue;
-  readonly events: EventStore;
-  readonly profiles: ProfileStore;
-  readonly catalog: CatalogStore;
-  readonly audiences: AudienceStore;
-  readonly marks: MarkStore;
-  readonly tallies: TallyStore;
-  readonly seats: SeatStore;
-  readonly webhooks: WebhookStore;
   readonly graph: IdentityGraph;
-  /** Each limit has a table of its own, so that what fills one takes nothing from another. */
-  readonly windows: () => RateWindows;
-  readonly stats: StatsStore;
-  readonly erasureLog: ErasureLog;
   /** Once it answers true, no file of this process holds what was deleted before; false: not just now. */
   readonly purge: () => Promise<boolean>;
   /** What dumps and loads the stores: for exports and moves. */

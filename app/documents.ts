@@ -41,6 +41,7 @@ export interface Documents {
   readonly tallies: TallyStore;
   readonly seats: SeatStore;
   readonly webhooks: WebhookStore;
+  /** Each limit has a table of its own, so that what fills one takes nothing from another. */
   readonly windows: () => RateWindows;
   readonly stats: StatsStore;
   readonly erasureLog: ErasureLog;

@@ -35,22 +35,7 @@ export interface CopiedGraph {
 /** The ports on the one SQLite file; each is made only if it is asked for. */
 export interface EmbeddedPorts {
   queue(): EventQueue;
-  stores(): Promise<
-    Pick<
-      Documents,
-      | "events"
-      | "profiles"
-      | "catalog"
-      | "audiences"
-      | "marks"
-      | "seats"
-      | "tallies"
-      | "webhooks"
-      | "copying"
-      | "members"
-      | "place"
-    >
-  >;
+  stores(): Promise<Omit<Documents, "windows" | "stats" | "erasureLog">>;
   graph(tombOf: TombOf): CopiedGraph;
   queueCopying(): QueueCopying;
   /** The file. */

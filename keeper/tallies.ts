@@ -5,6 +5,7 @@ import type { TallyId, WorkspaceId } from "../core/ids.js";
 import type { AudienceStore, TallyChange } from "../core/ports/audience-store.js";
 import type { Arrival, EventStore } from "../core/ports/event-store.js";
 import type { TallyStore } from "../core/ports/tally-store.js";
+import { createRounds, restMs } from "./rounds.js";
 import type { Task } from "./task.js";
 
 export interface TallyDeps {
@@ -13,14 +14,6 @@ export interface TallyDeps {
   readonly tallies: Pick<TallyStore, "count" | "forget">;
 }
 
-/** Somebody who creates an audience waits for so long until its counting begins. */
-const IDLE_MS = 200;
-const IDLE_MS_MAX = 2_000;
-/** With very many workspaces going round takes long, and is then done more rarely: this many times that. */
-const REST = 9;
-const WORKSPACES_PER_PAGE = 100;
-/** Several workspaces go together, up to so long. */
-const PIECE_MS = 20;
 const EVENTS_PER_PIECE = 500;
 const BYTES_PER_PIECE = 1_048_576;
 const LOOKS_PER_PIECE = 2_000;
@@ -42,39 +35,22 @@ export const createWalks = (): Walks => ({ filled: new Map(), forgotten: new Map
  */
 export function createTallyTask(deps: TallyDeps): Task {
   const walks = createWalks();
-  let ahead: WorkspaceId[] = [];
-  /** Null: a round begins. */
-  let after: WorkspaceId | null = null;
   let round = { isBusy: false, tookMs: 0 };
 
-  /** False: the round is over. */
-  const enterWorkspace = async (): Promise<boolean> => {
-    if (ahead.length > 0) return true;
-    ahead = [...(await deps.audiences.watching({ limit: WORKSPACES_PER_PAGE, after }))];
-    after = ahead.at(-1) ?? null;
-    return ahead.length > 0;
-  };
-
-  const goRound = async (end: number): Promise<"over" | "more"> => {
-    while (await enterWorkspace()) {
-      // Before the piece: one that fails must not hold up the others in the next step.
-      const workspace = ahead.shift()!;
-      if (await tendTallies(deps, workspace, walks)) round.isBusy = true;
-      if (performance.now() >= end) return "more";
-    }
-    return "over";
-  };
+  const goRound = createRounds(deps.audiences, async (workspace) => {
+    if (await tendTallies(deps, workspace, walks)) round.isBusy = true;
+  });
 
   return {
     name: "tallies",
     step: async () => {
       const begunAt = performance.now();
-      const reached = await goRound(begunAt + PIECE_MS);
+      const reached = await goRound();
       round.tookMs += performance.now() - begunAt;
       if (reached === "more") return 0;
       const { isBusy, tookMs } = round;
       round = { isBusy: false, tookMs: 0 };
-      return isBusy ? 0 : Math.min(IDLE_MS_MAX, Math.max(IDLE_MS, tookMs * REST));
+      return isBusy ? 0 : restMs(tookMs);
     },
   };
 }

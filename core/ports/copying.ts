@@ -143,6 +143,19 @@ export interface GraphRows {
   readonly watched: WatchedRow;
   readonly moved: MovedRow;
 }
+export const GRAPH_KINDS = [
+  "changes",
+  "profiles",
+  "identifiers",
+  "links",
+  "forbiddenPairs",
+  "subjects",
+  "erasures",
+  "tombstones",
+  "mentions",
+  "watched",
+  "moved",
+] as const satisfies readonly (keyof GraphRows)[];
 
 export interface EventRow {
   readonly workspace: WorkspaceId;
@@ -196,6 +209,12 @@ export interface DocumentRows {
   readonly facets: FacetRow;
   readonly deadLetters: LetterRow;
 }
+export const DOCUMENT_KINDS = [
+  "events",
+  "tallies",
+  "facets",
+  "deadLetters",
+] as const satisfies readonly (keyof DocumentRows)[];
 
 /** A message of the queue, with what became of it so far. */
 export interface MessageRow {
@@ -280,3 +299,4 @@ export interface MemberRows {
   readonly feedHeads: FeedHeadRow;
   readonly marks: MarkRow;
 }
+export const MEMBER_KINDS = ["seats", "feed", "feedHeads", "marks"] as const satisfies readonly (keyof MemberRows)[];

@@ -2,6 +2,7 @@ import { lookAtProfiles } from "../../commands/audiences/look.js";
 import { publishAll } from "../../commands/audiences/publish.js";
 import type { Cause } from "../../core/audience/seat.js";
 import type { WorkspaceId } from "../../core/ids.js";
+import { createRounds, restMs } from "../rounds.js";
 import type { Task } from "../task.js";
 import { buildPage } from "./build.js";
 import { endDeleted } from "./deleted.js";
@@ -11,14 +12,6 @@ import { lookAtMoved } from "./moved.js";
 import { createParking } from "./parking.js";
 import { createPauses } from "./pauses.js";
 
-/** A look waits so long for others, and a change is seen within about this. */
-const IDLE_MS = 200;
-/** With very many workspaces going round takes long, and is then done more rarely: this many times that. */
-const REST = 9;
-const IDLE_MS_MAX = 2_000;
-const WORKSPACES_PER_PAGE = 100;
-/** Several workspaces go together, up to so long. */
-const PIECE_MS = 20;
 const TIME: Cause = "time";
 /** `isTended`: something of one workspace went through. */
 const NEW_ROUND = { isBusy: false, isTended: false, tookMs: 0 };
@@ -28,9 +21,6 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   const pauses = createPauses();
   /** Apart: where a build fails, its members still follow what changes. */
   const [marking, tending] = [createParking(deps.log), createParking(deps.log)];
-  let ahead: WorkspaceId[] = [];
-  /** Null: a round begins. */
-  let after: WorkspaceId | null = null;
   let round = { ...NEW_ROUND };
 
   /** Those whose time has come. */
@@ -58,24 +48,11 @@ export function createAudienceTask(deps: AudienceDeps): Task {
 
   const away = (): unknown => marking.away() ?? tending.away();
 
-  /** False: the round is over. */
-  const enterWorkspace = async (): Promise<boolean> => {
-    if (ahead.length > 0) return true;
-    ahead = [...(await deps.audiences.watching({ limit: WORKSPACES_PER_PAGE, after }))];
-    after = ahead.at(-1) ?? null;
-    return ahead.length > 0;
-  };
-
-  const goRound = async (end: number): Promise<"over" | "more"> => {
-    while (await enterWorkspace()) {
-      const workspace = ahead.shift()!;
-      const isBusy = await tending.attempt(workspace, () => tend(workspace));
-      if (isBusy !== null) round.isTended = true;
-      if (isBusy === true) round.isBusy = true;
-      if (performance.now() >= end) return "more";
-    }
-    return "over";
-  };
+  const goRound = createRounds(deps.audiences, async (workspace) => {
+    const isBusy = await tending.attempt(workspace, () => tend(workspace));
+    if (isBusy !== null) round.isTended = true;
+    if (isBusy === true) round.isBusy = true;
+  });
 
   return {
     name: "audiences",
@@ -86,14 +63,14 @@ export function createAudienceTask(deps: AudienceDeps): Task {
       const marked = await lookAtMarked(deps, pauses, marking);
       if (marked !== "nothing") round.isBusy = true;
       if (marked === "busy") round.isTended = true;
-      const reached = await goRound(performance.now() + PIECE_MS);
+      const reached = await goRound();
       round.tookMs += performance.now() - begunAt;
       const { isBusy, isTended, tookMs } = round;
       if (reached === "over") round = { ...NEW_ROUND };
       // What is away is not away for one workspace alone: the keeper waits, too.
       if (!isTended && away() !== null) throw away();
       if (reached === "more" || isBusy) return 0;
-      return Math.min(IDLE_MS_MAX, Math.max(IDLE_MS, tookMs * REST));
+      return restMs(tookMs);
     },
   };
 }

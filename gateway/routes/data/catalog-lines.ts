@@ -9,6 +9,7 @@ import { withRaw } from "../../route.js";
 import { nullable, record, TIME, UUID } from "../../shapes/fields.js";
 import { NAMESPACE_NAME } from "../../../core/identity/namespaces.js";
 import { AUDIENCE_GIVEN } from "../audiences/audiences.js";
+import { SDK_SETTINGS } from "../sdk/settings.js";
 import { POSITION } from "./lines.js";
 
 const line = <Name extends string, P extends TProperties>(type: Name, members: P) =>
@@ -24,15 +25,7 @@ export const CATALOG_LINES = {
     sending_keys_add_namespaces: Type.Boolean(),
   }),
   sdk: line("sdk", {
-    settings: record({
-      unplanned: Type.Enum(UNPLANNED),
-      violations: Type.Enum(VIOLATIONS),
-      keep_rejects: Type.Boolean(),
-      collect_only_adds_traits: Type.Boolean(),
-      phone: Type.Boolean(),
-      device_id: Type.Boolean(),
-      advertising_id: Type.Boolean(),
-    }),
+    settings: SDK_SETTINGS,
     plan: Type.Array(
       record({
         name: Type.String(),

@@ -16,7 +16,7 @@ import { readIfMatch, withEtag } from "../../shapes/etag.js";
 import { SCHEMA_ID } from "../../shapes/examples.js";
 import { nullable, record } from "../../shapes/fields.js";
 
-const SETTINGS = record({
+export const SDK_SETTINGS = record({
   unplanned: Type.Enum(UNPLANNED),
   violations: Type.Enum(VIOLATIONS),
   keep_rejects: Type.Boolean(),
@@ -57,7 +57,7 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
       summary: "What the workspace set for events of SDKs",
       example: {},
       access: read,
-      responses: { 200: SETTINGS },
+      responses: { 200: SDK_SETTINGS },
       handle: async ({ workspace }) => withEtag(reply(200, showSettings((await catalog.sdk(workspace)).settings))),
     }),
     route({
@@ -68,8 +68,8 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
       summary: "Set all of it; what is omitted is then as at the beginning",
       example: { body: { keep_rejects: true } },
       access: write,
-      body: Type.Partial(SETTINGS, { additionalProperties: false }),
-      responses: { 200: SETTINGS, 412: problemSchema(412) },
+      body: Type.Partial(SDK_SETTINGS, { additionalProperties: false }),
+      responses: { 200: SDK_SETTINGS, 412: problemSchema(412) },
       handle: async ({ workspace, body, ifMatch }) => {
         const matches = readIfMatch(ifMatch);
         const mayChange = (standing: SdkSettings) => matches(JSON.stringify(showSettings(standing)));

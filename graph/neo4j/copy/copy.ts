@@ -1,25 +1,17 @@
 import { AppError } from "../../../core/errors.js";
-import type { Copied, CopyPage, GraphRows, GraphCopying } from "../../../core/ports/copying.js";
+import {
+  GRAPH_KINDS,
+  type Copied,
+  type CopyPage,
+  type GraphRows,
+  type GraphCopying,
+} from "../../../core/ports/copying.js";
 import type { Client, Parameters, Row } from "../client.js";
 import { inStep, whole } from "../client.js";
 import { MEND_PROFILE } from "../cypher/copy.js";
 import { withOneRetry, withOneRetryLocked } from "../failure.js";
 import { loadsOf } from "./loads.js";
 import { DUMPS } from "./rows.js";
-
-export const GRAPH_KINDS = [
-  "changes",
-  "profiles",
-  "identifiers",
-  "links",
-  "forbiddenPairs",
-  "subjects",
-  "erasures",
-  "tombstones",
-  "mentions",
-  "watched",
-  "moved",
-] as const;
 
 /** So much one statement writes; the rest follows in others. */
 const ROWS_PER_STEP = 1_000;

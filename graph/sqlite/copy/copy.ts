@@ -2,27 +2,13 @@ import type { Database, Statement } from "../../../core/database.js";
 import { identifierKey } from "../../../core/event/event.js";
 import { AppError } from "../../../core/errors.js";
 import type { Uid } from "../../../core/ids.js";
-import type { GraphRows, GraphCopying } from "../../../core/ports/copying.js";
+import { GRAPH_KINDS, type GraphRows, type GraphCopying } from "../../../core/ports/copying.js";
 import { EMPTY_PLAN } from "../../rules/working-state.js";
 import { prepareChangeWriter, prepareFindChange } from "../changes.js";
 import { changeBytes, countsText, forbiddenText, keyBlob, seenWithBlob } from "../encoding.js";
 import { prepareErasureLoads } from "./erasures.js";
 import { prepareMovementLoads } from "./movements.js";
 import { prepareDumps } from "./rows.js";
-
-export const GRAPH_KINDS = [
-  "changes",
-  "profiles",
-  "identifiers",
-  "links",
-  "forbiddenPairs",
-  "subjects",
-  "erasures",
-  "tombstones",
-  "mentions",
-  "watched",
-  "moved",
-] as const;
 
 type Loads = { readonly [K in keyof GraphRows]: (row: GraphRows[K]) => void };
 

@@ -2,16 +2,21 @@ import type { Database } from "../../../core/database.js";
 import type { DropReason } from "../../../core/event/event.js";
 import { decodeMessage } from "../../../core/event/message.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
-import type { DeadLetterId, EventId, KeyId, SchemaId, Uid, WorkspaceId } from "../../../core/ids.js";
-import type { Copied, Copying, CopyPage, DocumentRows, TallyRow } from "../../../core/ports/copying.js";
+import type { EventId, KeyId, SchemaId, Uid, WorkspaceId } from "../../../core/ids.js";
+import {
+  DOCUMENT_KINDS,
+  type Copied,
+  type Copying,
+  type CopyPage,
+  type DocumentRows,
+  type TallyRow,
+} from "../../../core/ports/copying.js";
 import { prepareCounts } from "../events/counts.js";
-import { INSERT_LETTER, letterValues } from "../events/dead-letters.js";
+import { INSERT_LETTER, letterValues, type LetterRow } from "../events/dead-letters.js";
 import { createNames, type Names } from "../events/names.js";
 import { arrivalKey, TIME_BYTES, UUID_BYTES } from "../events/rows.js";
 import { createSession } from "../session.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
-
-export const DOCUMENT_KINDS = ["events", "tallies", "facets", "deadLetters"] as const;
 
 type Dumps = { readonly [K in keyof DocumentRows]: (page: CopyPage) => Copied<DocumentRows[K]> };
 type Loads = { readonly [K in keyof DocumentRows]: (row: DocumentRows[K]) => void };
@@ -193,19 +198,7 @@ type EventColumns = readonly [
   dropped: string | null,
   isDone: number | null,
 ];
-type LetterColumns = readonly [
-  seq: number,
-  id: DeadLetterId,
-  ws: WorkspaceId | null,
-  eventId: EventId | null,
-  at: number,
-  killsEvent: number,
-  reason: Buffer,
-  message: Buffer,
-  times: number,
-  replayed: number,
-  replayedAt: number | null,
-];
+type LetterColumns = readonly [seq: number, ...LetterRow];
 
 function copied<Row>(
   found: readonly (readonly unknown[])[],

@@ -1,10 +1,14 @@
 import { originOf, type Entry } from "../../../core/audience/seat.js";
 import type { Database } from "../../../core/database.js";
 import { newId, type AudienceId, type MarkId } from "../../../core/ids.js";
-import type { Copied, Copying, CopyPage, MemberRows } from "../../../core/ports/copying.js";
+import {
+  MEMBER_KINDS,
+  type Copied,
+  type Copying,
+  type CopyPage,
+  type MemberRows,
+} from "../../../core/ports/copying.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
-
-export const MEMBER_KINDS = ["seats", "feed", "feedHeads", "marks"] as const;
 
 type Dumps = { readonly [K in keyof MemberRows]: (page: CopyPage) => Copied<MemberRows[K]> };
 type Loads = { readonly [K in keyof MemberRows]: (row: MemberRows[K]) => void };

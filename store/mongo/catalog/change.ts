@@ -36,10 +36,13 @@ const OPS_KEPT = 32;
 /** Bounds the time for which one write's decisions block the loop. */
 const SHARED_MAX = 128;
 
-interface Deps {
+/** What each part of the catalog is made of. */
+export interface CatalogDeps {
   readonly catalog: Collection<CatalogDocument>;
   readonly session: Session;
+  readonly change: ChangeCatalog;
 }
+type Deps = Pick<CatalogDeps, "catalog" | "session">;
 
 interface Waiting {
   readonly call: CatalogCall<keyof Sections, unknown>;

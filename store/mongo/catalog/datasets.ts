@@ -1,22 +1,16 @@
-import type { Collection } from "mongodb";
 import type { Dataset } from "../../../core/catalog/catalog.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
-import type { ChangeCatalog } from "./change.js";
-import type { CatalogDocument, DatasetRow } from "./document.js";
+import type { CatalogDeps } from "./change.js";
+import type { DatasetRow } from "./document.js";
 import { pageOf } from "./page.js";
-import type { Session } from "../session.js";
 
 /** Datasets: whether a schema's events are folded. */
 export function createDatasets({
   catalog,
   session,
   change,
-}: {
-  readonly catalog: Collection<CatalogDocument>;
-  readonly session: Session;
-  readonly change: ChangeCatalog;
-}): Pick<CatalogStore, "putDataset" | "changeDataset" | "findDataset" | "datasets" | "isUnified"> {
+}: CatalogDeps): Pick<CatalogStore, "putDataset" | "changeDataset" | "findDataset" | "datasets" | "isUnified"> {
   return {
     putDataset: (dataset) =>
       change(dataset.workspace, {

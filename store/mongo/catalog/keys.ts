@@ -1,26 +1,16 @@
-import type { Collection } from "mongodb";
 import type { KeyRecord, Workspace } from "../../../core/catalog/catalog.js";
 import { deleteKey, rotateKey } from "../../../core/catalog/decide.js";
 import { AppError } from "../../../core/errors.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { KeyMethods } from "../../../core/ports/catalog-store.js";
-import type { ChangeCatalog } from "./change.js";
+import type { CatalogDeps } from "./change.js";
 import type { CatalogDocument, KeyRow, Sections } from "./document.js";
 import { pageOf } from "./page.js";
-import type { Session } from "../session.js";
 
 type Keys = Sections["keys"];
 
 /** Workspaces and their API keys. */
-export function createKeys({
-  catalog,
-  session,
-  change,
-}: {
-  readonly catalog: Collection<CatalogDocument>;
-  readonly session: Session;
-  readonly change: ChangeCatalog;
-}): KeyMethods {
+export function createKeys({ catalog, session, change }: CatalogDeps): KeyMethods {
   const projection = { workspace: 1 };
   return {
     createWorkspace: ({ workspaceId, name, createdAt }, ownerKey) =>

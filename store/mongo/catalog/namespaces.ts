@@ -1,26 +1,18 @@
-import type { Collection } from "mongodb";
 import { DEFAULT_IDENTITY_SETTINGS, type Namespace } from "../../../core/catalog/catalog.js";
 import { registerNamespaces } from "../../../core/catalog/decide.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { NamespaceMethods as Methods } from "../../../core/ports/catalog-store.js";
-import type { ChangeCatalog } from "./change.js";
-import type { CatalogDocument, NamespaceRow } from "./document.js";
-import type { Session } from "../session.js";
-
-interface Deps {
-  readonly catalog: Collection<CatalogDocument>;
-  readonly session: Session;
-  readonly change: ChangeCatalog;
-}
+import type { CatalogDeps } from "./change.js";
+import type { NamespaceRow } from "./document.js";
 
 /** What a workspace registered or changed, and what it set for identity. A name that registered itself goes on counting as such. */
-export const createNamespaces = (deps: Deps): Methods => ({ ...createNames(deps), ...createSettings(deps) });
+export const createNamespaces = (deps: CatalogDeps): Methods => ({ ...createNames(deps), ...createSettings(deps) });
 
 function createNames({
   catalog,
   session,
   change,
-}: Deps): Pick<Methods, "namespaces" | "changeNamespace" | "registerNamespaces"> {
+}: CatalogDeps): Pick<Methods, "namespaces" | "changeNamespace" | "registerNamespaces"> {
   /** The `rev` of the document that a list was read from: any change of the workspace's catalog raises it. */
   const revs = new WeakMap<readonly Namespace[], readonly [WorkspaceId, number]>();
   const find = (workspace: WorkspaceId, projection: Readonly<Record<string, 1>>) =>
@@ -83,7 +75,7 @@ const createSettings = ({
   catalog,
   session,
   change,
-}: Deps): Pick<Methods, "identitySettings" | "putIdentitySettings"> => ({
+}: CatalogDeps): Pick<Methods, "identitySettings" | "putIdentitySettings"> => ({
   identitySettings: async (workspace) => {
     const projection = { identity_settings: 1 };
     const found = await session.call(() => catalog.findOne({ _id: workspace }, { projection }));

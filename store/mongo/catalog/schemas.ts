@@ -4,17 +4,13 @@ import { putSchema, type PutSchemaResult } from "../../../core/catalog/decide.js
 import { AppError } from "../../../core/errors.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
-import type { ChangeCatalog, Decision } from "./change.js";
-import type { CatalogDocument, SchemaRow, Sections, TraitRow, VersionDocument } from "./document.js";
+import type { CatalogDeps, Decision } from "./change.js";
+import type { SchemaRow, Sections, TraitRow, VersionDocument } from "./document.js";
 import { pageOf } from "./page.js";
 import { isDuplicateKey } from "../failure.js";
-import type { Session } from "../session.js";
 
-interface Deps {
-  readonly catalog: Collection<CatalogDocument>;
+interface Deps extends CatalogDeps {
   readonly versions: Collection<VersionDocument>;
-  readonly session: Session;
-  readonly change: ChangeCatalog;
 }
 
 /** Schemas, their immutable versions, and the one merge that each trait name has in a workspace. */

@@ -1,21 +1,11 @@
-import type { Collection } from "mongodb";
 import { registerTraits, type TraitName } from "../../../core/catalog/decide.js";
 import { DEFAULT_SDK_CATALOG } from "../../../core/catalog/sdk.js";
 import type { SdkMethods as Methods } from "../../../core/ports/catalog-store.js";
-import type { ChangeCatalog } from "./change.js";
-import type { CatalogDocument, TraitRow } from "./document.js";
-import type { Session } from "../session.js";
+import type { CatalogDeps } from "./change.js";
+import type { TraitRow } from "./document.js";
 
 /** What a workspace set for SDKs, its plan, and the names of its traits. */
-export const createSdk = ({
-  catalog,
-  session,
-  change,
-}: {
-  readonly catalog: Collection<CatalogDocument>;
-  readonly session: Session;
-  readonly change: ChangeCatalog;
-}): Methods => ({
+export const createSdk = ({ catalog, session, change }: CatalogDeps): Methods => ({
   sdk: async (workspace) => {
     const found = await session.call(() => catalog.findOne({ _id: workspace }, { projection: { sdk: 1 } }));
     return found?.sdk ?? DEFAULT_SDK_CATALOG;

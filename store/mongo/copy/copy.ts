@@ -2,7 +2,14 @@ import type { Collection, Filter } from "mongodb";
 import { decodeMessage } from "../../../core/event/message.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { EventId, Uid } from "../../../core/ids.js";
-import type { Copied, Copying, CopyPage, DocumentRows, EventRow } from "../../../core/ports/copying.js";
+import {
+  DOCUMENT_KINDS,
+  type Copied,
+  type Copying,
+  type CopyPage,
+  type DocumentRows,
+  type EventRow,
+} from "../../../core/ports/copying.js";
 import { arrivalText, readArrival } from "../../arrivals.js";
 import { batchesOf } from "../events/batches.js";
 import { toDocument as toLetterDocument, toLetter, type DeadLetterDocument } from "../events/dead-letters.js";
@@ -13,8 +20,6 @@ import type { Mongo } from "../open.js";
 import { idIn, ownId, workspaceIn } from "../own-id.js";
 import { createSession, type Session } from "../session.js";
 import { dumpTallies, loadTallies } from "./tallies.js";
-
-export const DOCUMENT_KINDS = ["events", "tallies", "facets", "deadLetters"] as const;
 
 interface FacetDocument {
   readonly _id: string;

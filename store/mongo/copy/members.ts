@@ -1,6 +1,13 @@
 import { originOf, type Entry } from "../../../core/audience/seat.js";
 import { newId, type MarkId, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import type { Copied, Copying, CopyPage, FeedHeadRow, MemberRows } from "../../../core/ports/copying.js";
+import {
+  MEMBER_KINDS,
+  type Copied,
+  type Copying,
+  type CopyPage,
+  type FeedHeadRow,
+  type MemberRows,
+} from "../../../core/ports/copying.js";
 import { chunkId, type ChunkDocument } from "../audiences/feed.js";
 import type { MarkDocument } from "../audiences/marks.js";
 import type { SeatDocument } from "../audiences/seats.js";
@@ -8,8 +15,6 @@ import { duplicatesOf } from "../failure.js";
 import type { Mongo } from "../open.js";
 import { idIn, ownId, workspaceIn } from "../own-id.js";
 import { createSession } from "../session.js";
-
-export const MEMBER_KINDS = ["seats", "feed", "feedHeads", "marks"] as const;
 
 type Dumps = { readonly [K in keyof MemberRows]: (page: CopyPage) => Promise<Copied<MemberRows[K]>> };
 type Loads = { readonly [K in keyof MemberRows]: (rows: readonly MemberRows[K][]) => Promise<void> };
