@@ -6,9 +6,9 @@ import path from "node:path";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 import { useApp, type App, type Caller, type Settings, type TestWorkspace } from "../service/app.js";
 
-const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+export const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 /** A folder for pictures of the pages, to be looked at. */
-const PICTURES = process.env["PICTURES"];
+export const PICTURES = process.env["PICTURES"];
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 export interface OpenOptions {
