@@ -31,6 +31,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 async function upOne(instance: Instance, server: ServerName, progress: Progress): Promise<void> {
   const started = performance.now();
   const isNew = await startServer(instance, server, progress);
+  if (isNew) await KINDS[server].warm?.(instance);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);
   progress(
     `${server}: ${isNew ? `answers after ${seconds} s` : "was running"} on port ${KINDS[server].port(instance)}`,

@@ -1,6 +1,9 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import neo4jDriver from "neo4j-driver";
+import { ConfigError } from "../../core/config.js";
+import { connect } from "../../graph/neo4j/client.js";
+import { openClient, warmRest } from "../../graph/neo4j/open.js";
 import { copyJars, installed, JAVA_PACKAGES, requireProgram, run, type Progress } from "./install.js";
 import type { Instance } from "./instance.js";
 import type { Prepared, ServerKind, ServerName } from "./server.js";
@@ -28,6 +31,7 @@ const kindOf = ({ name, portsOn, memory, settings }: Kind): ServerKind => {
     prepare: (instance, progress) =>
       prepare(instance, progress, { name, memory, ports: [boltOf(instance), instance.ports.neo4jHttp + portsOn] }),
     ask: (instance) => ask(urlOf(boltOf(instance)), instance.passwords.neo4j),
+    warm: (instance) => warm({ url: urlOf(boltOf(instance)), user: USER, password: instance.passwords.neo4j }),
     settings,
     ownLog: ({ folder }) => path.join(folder, name, "logs", "neo4j.log"),
   };
@@ -123,4 +127,22 @@ async function ask(url: string, password: string): Promise<void> {
   } finally {
     await driver.close();
   }
+}
+
+/** A start of the service waits ten seconds; a cold server beside a busy machine takes longer for its indexes alone. */
+const WARM_TRIES = 12;
+
+/** Makes the service's indexes and plans its statements. */
+async function warm(login: { readonly url: string; readonly user: string; readonly password: string }): Promise<void> {
+  const options = { ...login, onError: () => undefined };
+  for (let tries = 1; ; tries += 1)
+    try {
+      await (await openClient(options)).close();
+      break;
+    } catch (error) {
+      if (!(error instanceof ConfigError) || tries === WARM_TRIES) throw error;
+    }
+  const driver = connect(options);
+  await warmRest(driver);
+  await driver.close();
 }

@@ -25,6 +25,8 @@ export interface ServerKind {
   readonly prepare: (instance: Instance, progress: Progress) => Promise<Prepared>;
   /** Logs in and asks for something; throws while that fails. */
   readonly ask: (instance: Instance) => Promise<void>;
+  /** After a start by hand: what a server does slowly at first is done before anybody waits for it. */
+  readonly warm?: (instance: Instance) => Promise<void>;
   /** What the service needs to know. */
   readonly settings: (instance: Instance) => Readonly<Record<string, string>>;
   /** Its log, when that is not its output. */
