@@ -1,11 +1,11 @@
 /** Printed by every test that uses it; `SEED=... npm test` runs another one. */
 export const SEED = Number(process.env["SEED"] ?? 20_261_121);
 
-/** How many times as many runs the model tests do, and larger profiles: `npm run test:long` sets 8. */
+/** How many times as many runs the model tests do, and larger profiles: `npm run test:long` sets 8, `.ci/run` 4. */
 export const SCALE = Number(process.env["SCALE"] ?? 1);
 
-/** As many runs of a model test as `npm run test:long` does for each 1 of its SCALE; `npm test`, which comes before it, does two fifths. */
-export const runsOf = (count: number): number => (SCALE > 1 ? count * SCALE : Math.ceil(count * 0.4));
+/** So many runs of a model test for each 1 of SCALE. */
+export const runsOf = (count: number): number => count * SCALE;
 
 /** Measurements and the like, which only `TELL=1` shows: a run says what fails. */
 export const tell = (line: string): void => {
