@@ -19,6 +19,7 @@ import { AWAIT_SCHEMA, FORMAT, FORMAT_CONSTRAINT, SCHEMA, TAKE_FORMAT } from "./
 import type { WorkspaceId } from "../../core/ids.js";
 import { EMPTY_PLAN, EMPTY_SNAPSHOT } from "../rules/working-state.js";
 import * as erasure from "./cypher/erasure.js";
+import * as movements from "./cypher/movements.js";
 import * as annex from "./cypher/staging.js";
 import { writeParameters } from "./parameters.js";
 import * as reads from "./cypher/reads.js";
@@ -154,9 +155,11 @@ const NOTHING = {
   max: 1,
   at: 0,
   events: 0,
-  erased_at: 0,
+  erased_at: whole(0),
   completed_at: null,
   strangers: [],
+  sets: [],
+  graph: "",
 } satisfies Parameters;
 
 /** Statements that change the schema have no plan. */
@@ -167,28 +170,31 @@ const queriesOf = (...texts: readonly Readonly<Record<string, unknown>>[]): read
 
 /** Statements of nearly every request, and statements of few. */
 const HOT = [...queriesOf(hot), reads.WHOLE_MEMBERS, reads.LOCATION];
-const REST = queriesOf(reads, undo, annex, erasure).filter((text) => !HOT.includes(text));
+const REST = queriesOf(reads, undo, annex, erasure, movements).filter((text) => !HOT.includes(text));
 
 /**
  * Has the server plan each statement once, on nothing, and takes it back. A server that was started just now needs seconds for
- * that on a busy machine, longer than a caller's transaction may last; each try of his would begin anew. Never rejects.
+ * that on a busy machine, longer than a caller's transaction may last; each try of his would begin anew. Never rejects: answers what
+ * could not be planned, with the reason.
  */
-export const warmUp = (driver: Driver): Promise<void> => planAll(driver, HOT);
+export const warmUp = (driver: Driver): Promise<readonly string[]> => planAll(driver, HOT);
 
 /** The same for statements that can wait. */
-export const warmRest = (driver: Driver): Promise<void> => planAll(driver, REST);
+export const warmRest = (driver: Driver): Promise<readonly string[]> => planAll(driver, REST);
 
-async function planAll(driver: Driver, statements: readonly string[]): Promise<void> {
+async function planAll(driver: Driver, statements: readonly string[]): Promise<readonly string[]> {
   const session = driver.session({ database: DATABASE, defaultAccessMode: neo4j.session.WRITE });
-  try {
-    for (const statement of statements) {
+  const failed: string[] = [];
+  for (const statement of statements)
+    try {
       const transaction = await session.beginTransaction({ timeout: PLAN_MS });
       await transaction.run(statement, { q: NOTHING });
       await transaction.rollback();
+    } catch (error) {
+      // A caller will see the error, and its statement is planned then. An outage ends the others as well.
+      failed.push(`${codeOf(error)} ${statement}`);
+      if (failureOf(ofDriver(error)) === "away") break;
     }
-  } catch {
-    // A caller will see the error, and its statement is planned then.
-  } finally {
-    await session.close().catch(() => undefined);
-  }
+  await session.close().catch(() => undefined);
+  return failed;
 }

@@ -7,7 +7,8 @@ import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { EMPTY_PLAN } from "../../../graph/rules/working-state.js";
 import { createNeo4jGraph, openNeo4jGraph } from "../../../graph/neo4j/graph.js";
 import { linkKey } from "../../../graph/neo4j/snapshot.js";
-import { openClient } from "../../../graph/neo4j/open.js";
+import { connect } from "../../../graph/neo4j/client.js";
+import { openClient, warmRest, warmUp } from "../../../graph/neo4j/open.js";
 import * as annex from "../../../graph/neo4j/cypher/staging.js";
 import * as reads from "../../../graph/neo4j/cypher/reads.js";
 import * as statements from "../../../graph/neo4j/cypher/writes.js";
@@ -40,6 +41,13 @@ describe("The identity graph in Neo4j", () => {
   after(async () => {
     for (const port of opened) await port.close();
     await close();
+  });
+
+  it("plans every statement before anybody needs it", async () => {
+    const driver = connect({ ...neo4jUnderTest(), onError: throwError });
+    const failed = [...(await warmUp(driver)), ...(await warmRest(driver))];
+    await driver.close();
+    assert.deepEqual(failed, []);
   });
 
   it(`agrees with itself after any schedule: sizes, ids, members, links and changes (seed ${SEED})`, async () => {
