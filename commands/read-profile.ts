@@ -9,6 +9,7 @@ import { isUuid, type ProfileId, type Uid, type WorkspaceId } from "../core/ids.
 import { valueOf, type Facet, type Scalar } from "../core/profile/facet.js";
 import { emptyFacet, addFacets } from "../core/profile/fold.js";
 import { requireReadable, withoutBlocked } from "./admit-identifiers.js";
+import { FACET_BYTES_PER_READ, sumsOf } from "./search/facets.js";
 import type { Services, TakeBytes } from "./services.js";
 
 const unknownProfile = (): AppError => new AppError("not_found", "There is no such profile.");
@@ -60,7 +61,7 @@ type ProfileServices = Pick<Services, "catalog" | "identity" | "profiles" | "eve
 const MEMBERS_PER_READ = 1_000;
 const PROFILES_AT_ONCE = 16;
 const MEMBERS_AT_ONCE = 200;
-/** How large they are is not known before they are read. */
+/** Of a small profile all are read, however large they are. */
 const FACETS_READ_FIRST = 16;
 const FACETS_PER_READ = 500;
 
@@ -132,20 +133,19 @@ async function addAll(
   bytesMax: number,
 ) {
   let facet: Facet = emptyFacet;
-  let bytes = 0;
-  let isPartial = false;
-  for (let next = 0, some = FACETS_READ_FIRST; next < uids.length && !isPartial;) {
-    const found = await profiles.find(workspace, uids.slice(next, next + some));
+  let [next, bytes] = [0, 0];
+  while (next < uids.length && (next < FACETS_READ_FIRST || bytes < bytesMax)) {
+    const isFirst = next < FACETS_READ_FIRST;
+    const some = uids.slice(next, isFirst ? FACETS_READ_FIRST : next + FACETS_PER_READ);
+    const most = isFirst ? FACET_BYTES_PER_READ : Math.min(FACET_BYTES_PER_READ, bytesMax - bytes);
+    const { found, looked } = await profiles.findSome(workspace, some, most);
     for (const stored of found.values()) {
       facet = addFacets(facet, stored.facet);
       bytes += bytesOf(stored.facet);
     }
-    next += some;
-    const fitting = Math.floor((bytesMax - bytes) / (bytes / next));
-    some = Math.max(FACETS_READ_FIRST, Math.min(FACETS_PER_READ, fitting));
-    isPartial = bytes >= bytesMax && next < uids.length;
+    next += looked;
   }
-  return { facet, bytes, isPartial };
+  return { facet, bytes, isPartial: next < uids.length };
 }
 
 const TRAIT_BYTES = 128;
@@ -213,22 +213,27 @@ export type Judgeable = Pick<Profile, "uids" | "identifiers" | "facet">;
 export const wholeMax = ({ limits }: Pick<Services, "limits">): number =>
   Math.min(FACETS_READ_FIRST, limits.profileIdentifiersMax);
 
-/** Small profiles whose members were read, in order: the same as a read of each. */
-export async function readWhole(
+/** Small profiles whose members were read, in order, some at a time: the same as a read of each. */
+export async function* readWhole(
   services: Pick<Services, "profiles">,
   workspace: WorkspaceId,
   small: readonly WalkedProfile[],
-): Promise<readonly Judgeable[]> {
-  const facets = await services.profiles.find(workspace, small.flatMap(uidsOf));
-  return small.map((one) => {
-    const uids = uidsOf(one);
+): AsyncGenerator<readonly Judgeable[], void> {
+  const sums = sumsOf(services, workspace, small.map(uidsOf));
+  let [some, bytes]: [Judgeable[], number] = [[], 0];
+  for (const one of small) {
+    const facet = (await sums.next()).value!;
     const identifiers = one.members!.map(({ identifier }) => identifier);
-    return { uids, identifiers, facet: sumOf(uids.flatMap((uid) => facets.get(uid)?.facet ?? [])) };
-  });
+    some.push({ uids: uidsOf(one), identifiers, facet });
+    bytes += bytesOf(facet);
+    if (bytes < FACET_BYTES_PER_READ) continue;
+    yield some;
+    [some, bytes] = [[], 0];
+  }
+  if (some.length > 0) yield some;
 }
 
 const uidsOf = ({ members }: WalkedProfile): readonly Uid[] => members!.map(({ uid }) => uid);
-const sumOf = ([first, ...more]: readonly Facet[]): Facet => more.reduce(addFacets, first ?? emptyFacet);
 
 export interface LookedUp {
   /** Each profile with the identifiers that found it, as they were sent, so that the caller can match them. */

@@ -8,7 +8,7 @@ import type { WalkedProfile } from "../../core/identity/pages.js";
 import { describeError, type Log } from "../../core/log.js";
 import { allow, readProfile, readWhole, wholeMax, type Judgeable } from "../read-profile.js";
 import type { Services } from "../services.js";
-import { compileAudiences, countedOf, judgeProfiles, type CompiledSet } from "./judged.js";
+import { compileAudiences, countedOf, judgeProfiles, type CompiledSet, type Judgement } from "./judged.js";
 import { publishAll } from "./publish.js";
 
 export type LookServices = Pick<
@@ -110,13 +110,13 @@ async function judgeOpen(
   const [first, ...more] = some;
   if (first === undefined) return [];
   try {
-    const profiles =
-      first.members === null
-        ? [await readLarge(services, workspace, first)]
-        : await readWhole(services, workspace, some);
+    const isLarge = first.members === null;
+    const parts = isLarge ? [[await readLarge(services, workspace, first)]] : readWhole(services, workspace, some);
     // The others would have to be judged by the events themselves, for nothing: their own build begins when all is counted.
     const counted = countedOf(by);
-    const judgements = await judgeProfiles(services, workspace, counted, profiles, now);
+    const judgements: Judgement[] = [];
+    for await (const profiles of parts)
+      judgements.push(...(await judgeProfiles(services, workspace, counted, profiles, now)));
     return some.map(({ profileId }, n): FoundOf => {
       const verdicts = judgements[n]!.verdicts.values();
       const judged = by.all.map((one): Judged => {

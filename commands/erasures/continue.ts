@@ -13,6 +13,7 @@ import {
 } from "../../core/ids.js";
 import { lookAtProfiles, type LookServices } from "../audiences/look.js";
 import { publishAll } from "../audiences/publish.js";
+import { facetsOf } from "../search/facets.js";
 import type { Services } from "../services.js";
 import { findErased, forget, type ForgetServices } from "./forget.js";
 import { logErasure, type LogServices } from "./log.js";
@@ -22,7 +23,7 @@ export type ContinueServices = ForgetServices &
   LookServices &
   Pick<Services, "now"> & {
     readonly events: Pick<Services["events"], "foldedInto" | "naming">;
-    readonly profiles: Pick<Services["profiles"], "find" | "remove">;
+    readonly profiles: Pick<Services["profiles"], "findSome" | "remove">;
   };
 
 /** What is removed where, in this order. `files`: all is deleted, and its bytes are to go from the files. */
@@ -104,7 +105,8 @@ const PIECES: Readonly<
     const uids = page.flatMap(({ uid }) => uid ?? []);
     const folded = uids.length === 0 ? [] : await events.foldedInto(workspace, uids, EVENTS_PER_PIECE);
     if (folded.length > 0) return { ...cursor, claimed: { ...NOTHING, events: folded } };
-    const facets = uids.length === 0 ? [] : [...(await profiles.find(workspace, uids)).keys()];
+    const facets: Uid[] = [];
+    for await (const { found } of facetsOf({ profiles }, workspace, uids)) facets.push(...found.keys());
     const next = { ...cursor, after: page.at(-1)!.tomb };
     return facets.length === 0 ? next : { ...next, claimed: { ...NOTHING, facets } };
   },

@@ -4,6 +4,7 @@ import type { Erasure, ErasurePreview, ErasureTarget } from "../../core/identity
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import { admitEach, withoutBlocked } from "../admit-identifiers.js";
 import { memberUids } from "../read-profile.js";
+import { facetsOf } from "../search/facets.js";
 import type { Caller, Services } from "../services.js";
 import { logErasure, type LogServices } from "./log.js";
 
@@ -39,8 +40,9 @@ export async function previewErasure(
   if (preview === null) throw noProfile();
   if (preview.profileId === null) return { preview, events: 0, isPartial: false };
   const { uids, isPartial } = await memberUids(services, workspace, preview.profileId);
-  const facets = await services.profiles.find(workspace, uids);
-  const events = [...facets.values()].reduce((sum, { facet }) => sum + facet.eventCount, 0);
+  let events = 0;
+  for await (const { found } of facetsOf(services, workspace, uids))
+    for (const { facet } of found.values()) events += facet.eventCount;
   return { preview, events, isPartial };
 }
 

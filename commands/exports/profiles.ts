@@ -5,6 +5,7 @@ import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Facet } from "../../core/profile/facet.js";
 import { emptyFacet, addFacets } from "../../core/profile/fold.js";
 import type { Folded } from "../../core/profile/fold-events.js";
+import { FACET_BYTES_PER_READ } from "../search/facets.js";
 import type { Services } from "../services.js";
 
 /** An identifier of a profile, with what its own events say. */
@@ -32,9 +33,8 @@ export interface ProfilePlace {
 }
 
 const PROFILES_PER_READ = 100;
-/** Of a profile with more, a part is read at a time. */
+/** Of a profile with more, or with larger facets than have room together, a part is read at a time. */
 const MEMBERS_MAX = 100;
-/** How large facets are is not known before they are read. */
 const FACETS_PER_PART = 200;
 
 type ExportServices = Pick<Services, "identity" | "profiles">;
@@ -55,7 +55,7 @@ export async function* exportProfiles(
     for (const some of portions(found)) {
       const [first] = some;
       if (first?.members === null) yield* exportLarge(services, workspace, first.profileId, null);
-      else yield await withFacets(services, workspace, some);
+      else yield* exportSmall(services, workspace, some);
     }
     if (found.length < PROFILES_PER_READ) return;
     last = found.at(-1)!.profileId;
@@ -80,41 +80,47 @@ function* portions(found: readonly WalkedProfile[]): Generator<readonly WalkedPr
   if (some.length > 0) yield some;
 }
 
-async function withFacets(
+/** One whose facets have no room together comes as a large one does. */
+async function* exportSmall(
   services: ExportServices,
   workspace: WorkspaceId,
   some: readonly WalkedProfile[],
-): Promise<readonly ExportedProfile[]> {
-  const whole = await wholeMembers(
-    services,
-    workspace,
-    some.flatMap(({ members }) => members!),
-  );
-  return some.map(({ profileId, members }) => {
-    const read = members!.map(({ uid }) => whole.get(uid)!);
-    return { profileId, members: read, facet: joined(read), isPartial: false, last: null };
-  });
+): AsyncGenerator<readonly ExportedProfile[], void> {
+  for (let next = 0; next < some.length;) {
+    const rest = some.slice(next);
+    const all = await wholeMembers(
+      services,
+      workspace,
+      rest.flatMap(({ members }) => members!),
+    );
+    const whole: ExportedProfile[] = [];
+    let taken = 0;
+    for (const { profileId, members: own } of rest) {
+      if (taken + own!.length > all.length) break;
+      const members = all.slice(taken, (taken += own!.length));
+      whole.push({ profileId, members, facet: joined(members), isPartial: false, last: null });
+    }
+    if (whole.length > 0) yield whole;
+    else yield* exportLarge(services, workspace, rest[0]!.profileId, null);
+    next += Math.max(1, whole.length);
+  }
 }
 
-/** Only a shared identifier is known by what it was seen with. */
+/** The first of them, as many as have room together. Only a shared identifier is known by what it was seen with. */
 async function wholeMembers(
   { identity, profiles }: ExportServices,
   workspace: WorkspaceId,
-  members: readonly Member[],
-): Promise<ReadonlyMap<Uid, ExportedMember>> {
+  asked: readonly Member[],
+): Promise<readonly ExportedMember[]> {
+  const uids = asked.map(({ uid }) => uid);
+  const { found, looked } = await profiles.findSome(workspace, uids, FACET_BYTES_PER_READ);
+  const members = asked.slice(0, looked);
   const shared = members.filter(({ isShared }) => isShared).map(({ identifier }) => identifier);
-  const uids = members.map(({ uid }) => uid);
-  const [facets, seenWith] = await Promise.all([
-    profiles.find(workspace, uids),
-    shared.length === 0 ? [] : identity.seenWith(workspace, shared),
-  ]);
+  const seenWith = shared.length === 0 ? [] : await identity.seenWith(workspace, shared);
   const seenBy = new Map(shared.map((identifier, n) => [identifier, seenWith[n] ?? []]));
-  return new Map(
-    members.map(({ uid, identifier, isShared }) => [
-      uid,
-      { uid, identifier, isShared, seenWith: seenBy.get(identifier) ?? [], folded: facets.get(uid) ?? null },
-    ]),
-  );
+  return members.map(({ uid, identifier, isShared }) => {
+    return { uid, identifier, isShared, seenWith: seenBy.get(identifier) ?? [], folded: found.get(uid) ?? null };
+  });
 }
 
 const joined = (members: readonly ExportedMember[]): Facet =>
@@ -131,11 +137,10 @@ async function* exportLarge(
     const { identity } = services;
     const found = await identity.members(workspace, profileId, { limit: MEMBERS_MAX + 1, after: last });
     const live = await identity.resolve(workspace, profileId);
-    const some = found.slice(0, MEMBERS_MAX);
-    if (live?.profileId !== profileId || some.length === 0) return;
-    const members = [...(await wholeMembers(services, workspace, some)).values()];
-    const hasMore = found.length > MEMBERS_MAX;
-    last = hasMore ? some.at(-1)!.uid : null;
+    if (live?.profileId !== profileId || found.length === 0) return;
+    const members = await wholeMembers(services, workspace, found.slice(0, MEMBERS_MAX));
+    const hasMore = found.length > members.length;
+    last = hasMore ? members.at(-1)!.uid : null;
     yield [{ profileId, members, facet: joined(members), isPartial: true, last }];
     if (!hasMore) return;
   }

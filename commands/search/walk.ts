@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Identifier } from "../../core/event/event.js";
 import type { WalkedProfile } from "../../core/identity/pages.js";
-import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
-import type { StoredFacet } from "../../core/ports/profile-store.js";
+import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Facet } from "../../core/profile/facet.js";
-import { emptyFacet, addFacets } from "../../core/profile/fold.js";
 import type { Services } from "../services.js";
+import { sumsOf } from "./facets.js";
 
 export type WalkServices = Pick<Services, "identity" | "profiles">;
 
@@ -40,7 +39,7 @@ export async function* walk(
   for (let last = after; ;) {
     const page = { limit: PROFILES_PER_READ, after: last, membersMax: MEMBERS_MAX };
     const found = await services.identity.walk(workspace, page);
-    yield* await withFacets(services, workspace, found);
+    yield* withFacets(services, workspace, found);
     if (found.length < PROFILES_PER_READ) return;
     last = found.at(-1)!.profileId;
     // The embedded store answers at once, and a long walk in one turn of the event loop would hold up everybody.
@@ -48,21 +47,18 @@ export async function* walk(
   }
 }
 
-async function withFacets(
-  { profiles }: WalkServices,
+async function* withFacets(
+  services: WalkServices,
   workspace: WorkspaceId,
   found: readonly WalkedProfile[],
-): Promise<readonly Met[]> {
-  const uids = found.flatMap(({ members }) => (members ?? []).map(({ uid }) => uid));
-  const facets = uids.length === 0 ? new Map<Uid, StoredFacet>() : await profiles.find(workspace, uids);
-  return found.map(({ profileId, members }) => {
-    if (members === null) return { profileId, seen: null };
-    const facet = members.reduce((sum: Facet, { uid }) => {
-      const stored = facets.get(uid);
-      return stored === undefined ? sum : addFacets(sum, stored.facet);
-    }, emptyFacet);
-    return { profileId, seen: { identifiers: members.map(({ identifier }) => identifier), facet } };
-  });
+): AsyncGenerator<Met, void> {
+  const groups = found.map(({ members }) => (members ?? []).map(({ uid }) => uid));
+  const sums = sumsOf(services, workspace, groups);
+  for (const { profileId, members } of found) {
+    const facet = (await sums.next()).value!;
+    const identifiers = members?.map(({ identifier }) => identifier) ?? [];
+    yield { profileId, seen: members === null ? null : { identifiers, facet } };
+  }
 }
 
 const LOOKED_AT_MAX = 5_000;

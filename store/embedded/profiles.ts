@@ -1,13 +1,24 @@
 import type { Database } from "../../core/database.js";
-import { facetOf, facetToJson, type FacetJson } from "../../core/profile/facet-json.js";
+import { facetFromJson, facetOf, facetToJson, type FacetJson } from "../../core/profile/facet-json.js";
 import type { Uid, WorkspaceId } from "../../core/ids.js";
-import type { FacetSave, ProfileStore, StoredFacet } from "../../core/ports/profile-store.js";
+import type { FacetSave, ProfileStore, SomeFacets, StoredFacet } from "../../core/ports/profile-store.js";
 import { prepareJson } from "./rows.js";
 import { createSession, nextTurn } from "./session.js";
 import { createOwnKeys } from "./uuid.js";
 
 const FACETS_PER_TURN = 500;
-type FacetRow = readonly [n: number, rev: number, facet: FacetJson];
+/** More would hold up everybody. */
+const BYTES_PER_TURN = 1_048_576;
+/** A larger one is read alone: how large they are is not known before. */
+const SMALL_BYTES = 4_096;
+/** `facet` is null where it is larger. */
+type FacetRow = readonly [n: number, rev: number, bytes: number, facet: FacetJson | null];
+
+interface Read {
+  readonly found: Map<Uid, StoredFacet>;
+  looked: number;
+  bytes: number;
+}
 
 /** Facets under workspace and uid. */
 export function createEmbeddedProfileStore({ database }: { readonly database: Database }): ProfileStore {
@@ -16,25 +27,46 @@ export function createEmbeddedProfileStore({ database }: { readonly database: Da
     database,
     2,
     (values) =>
-      `SELECT group_concat('[' || asked.column2 || ',' || rev || ',' || facet || ']')
+      `SELECT group_concat('[' || asked.column2 || ',' || rev || ',' || octet_length(facet) || ',' ||
+         iif(octet_length(facet) <= ${SMALL_BYTES}, facet, 'null') || ']')
        FROM (VALUES ${values}) AS asked CROSS JOIN facets ON facets.key = asked.column1`,
   );
   const create = database.prepare("INSERT INTO facets (key, rev, facet) VALUES (?, 1, ?) ON CONFLICT (key) DO NOTHING");
   const update = database.prepare("UPDATE facets SET facet = ?, rev = rev + 1 WHERE key = ? AND rev = ?");
 
-  const find = async (workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlyMap<Uid, StoredFacet>> => {
-    const keyOf = createOwnKeys(workspace);
-    const found = new Map<Uid, StoredFacet>();
-    for (let next = 0; next < uids.length || next === 0; next += FACETS_PER_TURN) {
-      if (next > 0) await nextTurn();
-      await session.read(() => {
-        const some = uids.slice(next, next + FACETS_PER_TURN);
-        const rows = select(some.map((uid, n) => [keyOf(uid), n])) as readonly FacetRow[];
-        for (const [n, rev, facet] of rows) found.set(some[n]!, { rev, ...facetOf(facet) });
-      });
+  const selectOne = database.prepare("SELECT facet FROM facets WHERE key = ?");
+
+  /** What stands in one turn of the event loop. */
+  const readNext = (keyOf: (uid: Uid) => Buffer, read: Read, some: readonly Uid[], bytesMax: number): void => {
+    const rows: FacetRow[] = [];
+    for (const row of select(some.map((uid, n) => [keyOf(uid), n])) as readonly FacetRow[]) rows[row[0]] = row;
+    const end = Math.min(bytesMax, read.bytes + BYTES_PER_TURN);
+    for (const [n, uid] of some.entries()) {
+      if (read.bytes >= end) return;
+      read.looked += 1;
+      const row = rows[n];
+      if (row === undefined) continue;
+      const [, rev, size, small] = row;
+      read.bytes += size;
+      const folded = small === null ? facetFromJson(selectOne.get([keyOf(uid)])![0] as string) : facetOf(small);
+      read.found.set(uid, { rev, ...folded });
     }
-    return found;
   };
+
+  const findSome = async (workspace: WorkspaceId, uids: readonly Uid[], bytesMax: number): Promise<SomeFacets> => {
+    const keyOf = createOwnKeys(workspace);
+    const read: Read = { found: new Map(), looked: 0, bytes: 0 };
+    do {
+      if (read.looked > 0) await nextTurn();
+      await session.read(() => {
+        readNext(keyOf, read, uids.slice(read.looked, read.looked + FACETS_PER_TURN), bytesMax);
+      });
+    } while (read.looked < uids.length && read.bytes < bytesMax);
+    return { found: read.found, looked: read.looked };
+  };
+
+  const find = async (workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlyMap<Uid, StoredFacet>> =>
+    (await findSome(workspace, uids, Infinity)).found;
 
   const save = async (workspace: WorkspaceId, saves: readonly FacetSave[]): Promise<readonly boolean[]> => {
     const keyOf = createOwnKeys(workspace);
@@ -57,5 +89,5 @@ export function createEmbeddedProfileStore({ database }: { readonly database: Da
     return session.write(() => uids.reduce((gone, uid) => gone + drop.run([keyOf(uid)]).changes, 0));
   };
 
-  return { find, save, remove, ready: session.ready, close: session.close };
+  return { find, findSome, save, remove, ready: session.ready, close: session.close };
 }

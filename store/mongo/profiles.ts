@@ -36,11 +36,12 @@ export async function openFacets(
   { db }: Pick<Mongo, "db">,
   session: Session,
   level: ReadLevel,
-): Promise<Pick<ProfileStore, "find" | "save" | "remove">> {
+): Promise<Pick<ProfileStore, "find" | "findSome" | "save" | "remove">> {
   const facets = db.collection<GuardedDocument>("facets");
   await keepGuard(facets, session);
   return {
     ...createFind(facets, session, level),
+    ...createFindSome(facets, session, level),
     ...createSave(facets, session),
     remove: async (workspace, uids) => {
       session.requireOpen();
@@ -83,6 +84,50 @@ const createFind = (
     return found;
   },
 });
+
+function createFindSome(
+  facets: Collection<GuardedDocument>,
+  session: Session,
+  level: ReadLevel,
+): Pick<ProfileStore, "findSome"> {
+  /** Null where they take more and there are further ones: in which order they come is the server's choice. */
+  const read = (ids: readonly string[], bytesMax: number): Promise<readonly FacetDocument[] | null> =>
+    session.call(async () => {
+      const documents: FacetDocument[] = [];
+      let bytes = 0;
+      // Leaving the loop closes the cursor.
+      for await (const document of facets.find({ _id: { $in: ids } }, { readConcern: { level } })) {
+        if (bytes >= bytesMax) return null;
+        documents.push(document);
+        bytes += document.body.length;
+      }
+      return documents;
+    });
+
+  return {
+    findSome: async (workspace, uids, bytesMax) => {
+      session.requireOpen();
+      const found = new Map<Uid, StoredFacet>();
+      let [looked, bytes, size] = [0, 0, FACETS_PER_FIND];
+      while (looked < uids.length && bytes < bytesMax) {
+        const some = uids.slice(looked, looked + size);
+        const documents = await read(
+          [...new Set(some)].map((uid) => ownId(workspace, uid)),
+          bytesMax - bytes,
+        );
+        if (documents === null) size = Math.ceil(some.length / 2);
+        else {
+          looked += some.length;
+          for (const { _id, rev, body } of documents) {
+            bytes += body.length;
+            found.set(idIn(_id), { rev, ...facetFromJson(body) });
+          }
+        }
+      }
+      return { found, looked };
+    },
+  };
+}
 
 function createSave(facets: Collection<GuardedDocument>, session: Session): Pick<ProfileStore, "save"> {
   const saveBatch = async (batch: readonly Save[]): Promise<ReadonlySet<number>> => {

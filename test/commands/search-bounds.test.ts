@@ -36,7 +36,10 @@ function world(count: number) {
       resolve: async (_workspace: WorkspaceId, profileId: ProfileId) => ({ profileId, size: 1 }),
     },
     profiles: {
-      find: async (_workspace: WorkspaceId, uids: readonly Uid[]) => new Map(uids.map((uid) => [uid, facetOf(uid)])),
+      findSome: async (_workspace: WorkspaceId, uids: readonly Uid[]) => ({
+        found: new Map(uids.map((uid) => [uid, facetOf(uid)])),
+        looked: uids.length,
+      }),
     },
     audiences: { audiences: async () => ({ version: 0, audiences: [] }) },
     limits: { profileIdentifiersMax: 10_000, payloadBytesMax: 1 },

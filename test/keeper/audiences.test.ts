@@ -162,15 +162,15 @@ describe("The stored members of audiences", () => {
     const person = await event({ email: "ada@example.com", city: "Paris" });
     await rest();
     const { profiles } = app().service.backends;
-    const find = profiles.find.bind(profiles);
-    Object.assign(profiles, { find: () => Promise.reject(new AppError("damaged", "a facet is damaged")) });
+    const findSome = profiles.findSome.bind(profiles);
+    Object.assign(profiles, { findSome: () => Promise.reject(new AppError("damaged", "a facet is damaged")) });
     try {
       await workspace.send("DELETE", `/v1/audiences/${one}`);
       await rest();
       assert.deepEqual(await membersOf(other), [person]);
       assert.deepEqual((await told(one)).at(-1), "audience_deleted");
     } finally {
-      Object.assign(profiles, { find });
+      Object.assign(profiles, { findSome });
     }
   });
 

@@ -89,7 +89,7 @@ describe("SIGTERM while clients of every kind send", () => {
       {
         wrap: (backends) => ({
           ...backends,
-          profiles: { ...backends.profiles, find: () => (ask(), never) },
+          profiles: { ...backends.profiles, findSome: () => (ask(), never) },
         }),
       },
       async (app) => {

@@ -144,7 +144,30 @@ export const profileStoreContract: Contract<ProfileStore> = {
     );
   },
 
-  "find keeps workspaces apart": async ({ port }) => {
+  "finds some facets, and ends with the one that takes them over the bytes": async ({ port }) => {
+    const ws = workspace();
+    const [unknown, ...uids] = uidsOf(ws, 41) as [Uid, ...Uid[]];
+    // Of several sizes, the large ones side by side.
+    const lengthOf = (n: number): number => [10, 3_000, 100_000, 100_000][n % 4]!;
+    const facetAt = (n: number) => aFacet({ n: aTrait("x".repeat(lengthOf(n))) });
+    await port.save(
+      ws,
+      uids.map((uid, n) => ({ uid, facet: facetAt(n), pending: [], expectedRev: 0 })),
+    );
+    for (const bytesMax of [1, 3_000, 150_000, 1_000_000, 10_000_000]) {
+      const asked = [unknown, ...uids];
+      const { found, looked } = await port.findSome(ws, asked, bytesMax);
+      assert.ok(looked >= 1 && looked <= asked.length, `${looked} looked at`);
+      assert.deepEqual([...found.keys()].toSorted(), asked.slice(1, looked).toSorted());
+      for (const [n, uid] of uids.slice(0, looked - 1).entries()) assert.deepEqual(found.get(uid)?.facet, facetAt(n));
+      const bytes = uids.slice(0, looked - 1).reduce((sum, _, n) => sum + lengthOf(n), 0);
+      assert.ok(bytes <= bytesMax + 101_000, `${bytes} bytes of ${bytesMax}`);
+      if (bytesMax === 10_000_000) assert.equal(looked, asked.length);
+    }
+    assert.deepEqual(await port.findSome(ws, [], 1), { found: new Map(), looked: 0 });
+  },
+
+  "find and findSome keep workspaces apart": async ({ port }) => {
     const [a, b] = [workspace(), workspace()];
     for (const ws of [a, b])
       await port.save(ws, [{ uid: aUidOf(ws, "ada"), facet: aFacet({ in: aTrait(ws) }), pending: [], expectedRev: 0 }]);
@@ -152,7 +175,9 @@ export const profileStoreContract: Contract<ProfileStore> = {
       [a, b],
       [b, a],
     ] as const) {
-      const found = await port.find(own, [aUidOf(own, "ada"), aUidOf(other, "ada")]);
+      const asked = [aUidOf(own, "ada"), aUidOf(other, "ada")];
+      const found = await port.find(own, asked);
+      assert.deepEqual(await port.findSome(own, asked, Infinity), { found, looked: 2 });
       assert.deepEqual([...found], [[aUidOf(own, "ada"), { facet: aFacet({ in: aTrait(own) }), pending: [], rev: 1 }]]);
     }
   },

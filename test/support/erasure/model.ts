@@ -123,8 +123,11 @@ export function portsOf(
     events,
     erasures,
     profiles: {
-      find: (_: WorkspaceId, uids: readonly Uid[]) =>
-        step("facets", ({ facets }) => new Map(uids.filter((uid) => facets.has(uid)).map((uid) => [uid, {}]))),
+      findSome: (_: WorkspaceId, uids: readonly Uid[]) =>
+        step("facets", ({ facets }) => {
+          const found = new Map(uids.filter((uid) => facets.has(uid)).map((uid) => [uid, {}]));
+          return { found, looked: uids.length };
+        }),
       remove: (_: WorkspaceId, uids: readonly Uid[]) =>
         step("remove facets", ({ facets }) => uids.filter((uid) => facets.delete(uid)).length),
     },
