@@ -25,6 +25,8 @@ export interface Metrics {
   quarantined(reason: string, sender: Sender, schemaId: string | null): void;
   /** Repeats within one request of an SDK. */
   sdkDuplicates(events: number): void;
+  /** Calls of SDKs with the id of another call, of which only the first stands. */
+  sdkMismatches(events: number): void;
   /** An event stands in its profile, so long after it was received. */
   folded(delayMs: number): void;
   deadLetter(reason: string): void;
@@ -50,6 +52,7 @@ export const NO_METRICS: Metrics = {
   rejected: () => {},
   quarantined: () => {},
   sdkDuplicates: () => {},
+  sdkMismatches: () => {},
   folded: () => {},
   deadLetter: () => {},
   dropped: () => {},

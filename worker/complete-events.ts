@@ -120,15 +120,19 @@ async function link(
   return { places, refused };
 }
 
-/** Answers the letters. */
+/** Answers the letters. Of SDKs, which send under one id what they mean to send again, they are only counted. */
 async function buryMismatches(
-  { events, now }: CompleteDeps,
+  { events, metrics, now }: CompleteDeps,
   items: readonly Item[],
   stored: readonly StoredEvent[],
 ): Promise<readonly Naming[]> {
   const letters: Naming[] = [];
   for (const [index, item] of items.entries()) {
-    if (item.event.fingerprint === stored[index]!.fingerprint || item.event.notes?.countsMismatch === true) continue;
+    if (item.event.fingerprint === stored[index]!.fingerprint) continue;
+    if (item.event.notes?.countsMismatch === true) {
+      metrics.sdkMismatches(1);
+      continue;
+    }
     const letter = mismatchLetter(item, now(item.event.workspace));
     await events.bury(letter);
     letters.push({ kind: "letter", letter });

@@ -25,7 +25,7 @@ export interface WorkerDeps {
   /** Of what is erased. */
   readonly late: Late;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, "folded">;
+  readonly metrics: Pick<Metrics, "folded" | "sdkMismatches">;
   readonly batchMax: number;
   /** Failed tries after which an event becomes a dead letter. */
   readonly triesMax: number;

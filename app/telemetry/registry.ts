@@ -119,6 +119,10 @@ function metricsOf(registry: Registry): Metrics {
     name: "onym_sdk_duplicates_total",
     help: "Repeats within one request of an SDK",
   })({});
+  const mismatches = createCounter(registry, {
+    name: "onym_sdk_mismatches_total",
+    help: "Calls of SDKs with the messageId of another call, of which only the first is stored",
+  })({});
   const letters = named("onym_dead_letters_total", "Messages that became dead letters", "reason");
   const dropped = named("onym_events_dropped_total", "Stored events that lost what they said", "reason");
   const changes = named("onym_identity_changes_total", "Assertions and undos, by what came of them", "outcome");
@@ -160,6 +164,9 @@ function metricsOf(registry: Registry): Metrics {
     quarantined: (reason) => quarantined(reason),
     sdkDuplicates: (events) => {
       duplicates.value += events;
+    },
+    sdkMismatches: (events) => {
+      mismatches.value += events;
     },
     folded: (delayMs) => folds(delayMs / 1_000),
     deadLetter: (reason) => letters(reason),

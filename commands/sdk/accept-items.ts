@@ -101,7 +101,10 @@ export const createAcceptItems =
     for (const { kept: isKept = true } of rejected)
       metrics.quarantined(isKept ? "quarantined" : "not_kept", caller, null);
     const duplicates = mapped.length - each.length;
-    if (duplicates > 0) metrics.sdkDuplicates(duplicates);
+    if (duplicates > 0) {
+      metrics.sdkDuplicates(duplicates);
+      metrics.sdkMismatches(mismatchesOf(mapped, each));
+    }
     return { accepted: events.length, duplicates, quarantined: rejected.length, rejected };
   };
 
@@ -126,6 +129,14 @@ const eventIdOf = (mapped: Mapped): EventId => (mapped.kind === "item" ? mapped.
 function firstOfEach(mapped: readonly Mapped[]): readonly Mapped[] {
   const seen = new Set<EventId>();
   return mapped.filter((one) => seen.size < seen.add(eventIdOf(one)).size);
+}
+
+const fingerprintOf = (mapped: Mapped): string | null => (mapped.kind === "item" ? mapped.item.fingerprint : null);
+
+/** How many say something else than the first of their id. */
+function mismatchesOf(mapped: readonly Mapped[], each: readonly Mapped[]): number {
+  const first = new Map(each.map((one) => [eventIdOf(one), fingerprintOf(one)]));
+  return mapped.filter((one) => first.get(eventIdOf(one)) !== fingerprintOf(one)).length;
 }
 
 const UNKNOWN_TYPE = "sdk.unknown" as SchemaId;

@@ -92,6 +92,7 @@ describe("What reads the metrics", () => {
       onym_queue_messages: "GAUGE",
       onym_queue_oldest_seconds: "GAUGE",
       onym_sdk_duplicates_total: "COUNTER",
+      onym_sdk_mismatches_total: "COUNTER",
       onym_store_commit_seconds: "HISTOGRAM",
     };
     for (const [name, type] of Object.entries(expected)) assert.equal(types.get(name), type, name);

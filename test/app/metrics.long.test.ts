@@ -119,6 +119,35 @@ describe("GET /metrics", () => {
     }
   });
 
+  it("counts calls that have the messageId of another one: only the first of them is stored", async () => {
+    const app = await startApp();
+    try {
+      const workspace = await app.workspace();
+      const key = textAt((await workspace.send("POST", "/v1/keys", { role: "editor", send: "collect" })).body, "key");
+      const headers = { Authorization: `Basic ${Buffer.from(`${key}:`).toString("base64")}` };
+      const call = (event: string) => ({ type: "track", event, userId: "u-1", messageId: "always the same" });
+      const send = (...batch: readonly object[]) => app.send("POST", "/v1/batch", { headers, body: { batch } });
+      for (const batch of [
+        [call("A"), call("B"), call("A")],
+        [call("C")],
+        [{ ...call("A"), sentAt: "2026-01-31T12:00:00Z" }],
+      ])
+        assert.equal((await send(...batch)).status, 200);
+      // It comes behind them.
+      await send({ type: "track", event: "Last", userId: "u-2", messageId: "another" });
+      await workspace.send("POST", "/v1/profiles/lookup?wait=5", {
+        identifiers: [{ namespace: "user_id", value: "u-2" }],
+      });
+      await eventually("both are counted", async () => {
+        const { text } = await read(app);
+        return valueOf(text, "onym_sdk_mismatches_total") === 2;
+      });
+      assert.equal(valueOf((await read(app)).text, "onym_sdk_duplicates_total"), 2);
+    } finally {
+      await app.close();
+    }
+  });
+
   it("counts an undo and no dry run, and a dead letter by its reason", async () => {
     const app = await startApp();
     try {

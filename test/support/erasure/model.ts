@@ -178,7 +178,7 @@ export async function work(step: Step<World>, event: EventRecord, broken: Broken
     ...services,
     late: broken.late?.(late) ?? late,
     contribute: () => [],
-    metrics: { folded: () => undefined },
+    metrics: { folded: () => undefined, sdkMismatches: () => undefined },
   } as unknown as CompleteDeps;
   const delivery = { message: Buffer.alloc(0), attempts: 0, failedAt: null, crashes: 0 };
   await completeEvents(deps, async () => ({}) as never, event.workspace, [{ index: 0, delivery, event }]);
