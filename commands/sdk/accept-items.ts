@@ -34,11 +34,12 @@ export interface SdkRejection {
   readonly kept?: false;
 }
 
-/** `duplicates`: repeats of another item of the same request. */
+/** `duplicates`: repeats of another item of the same request. `notKept`: of those in quarantine, how many were only counted. */
 export interface SdkAcceptance {
   readonly accepted: number;
   readonly duplicates: number;
   readonly quarantined: number;
+  readonly notKept: number;
   readonly rejected: readonly SdkRejection[];
 }
 
@@ -105,7 +106,8 @@ export const createAcceptItems =
       metrics.sdkDuplicates(duplicates);
       metrics.sdkMismatches(mismatchesOf(mapped, each));
     }
-    return { accepted: events.length, duplicates, quarantined: rejected.length, rejected };
+    const notKept = rejected.length - kept.length;
+    return { accepted: events.length, duplicates, quarantined: rejected.length, notKept, rejected };
   };
 
 const optionsOf = (

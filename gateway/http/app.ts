@@ -11,7 +11,7 @@ import type { Log } from "../../core/log.js";
 import type { Metrics } from "../../core/metrics.js";
 import type { Live } from "../../commands/live/live.js";
 import type { Context, Route } from "../route.js";
-import { answerPreflight } from "./cors.js";
+import { answerPreflight, openToPages } from "./cors.js";
 import type { MeteredResponse } from "./meter.js";
 import { pageRouter, type MetricsPage } from "./pages.js";
 import { refuse } from "./refuse.js";
@@ -43,11 +43,13 @@ export function createApp({ routes, stages, metrics, live, metricsPage, console,
     const [dialect, rows] = partition(all, ({ access }) => access.kind === "write_key");
     const isShared = dialect.length > 0 && rows.length > 0;
     const place = router.route(path);
-    if (all.some(({ cors }) => cors === true)) place.options(answerPreflight);
+    const isForPages = all.some(({ cors }) => cors === true);
+    if (isForPages) place.options(answerPreflight);
     for (const row of dialect) place[row.method](...(isShared ? [unlessBearer] : []), ...stages(row));
     const own = isShared ? router.route(path) : place;
     for (const row of rows) own[row.method](...stages(row));
-    own.all((_request: Request, _response: Response) => {
+    own.all((request: Request, response: Response) => {
+      if (isForPages) openToPages(request, response);
       throw notAllowed(all);
     });
   }

@@ -109,6 +109,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, meter
     "Content-Length": String(Buffer.byteLength(problem.json)),
     ...SECURITY_HEADERS,
     ...problem.headers,
+    // What was said about origins until then: a page reads this refusal too.
+    ...(underWay?.getHeaders() as Readonly<Record<string, string>> | undefined),
     Connection: "close",
   };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

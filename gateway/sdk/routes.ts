@@ -27,6 +27,7 @@ export const ACCEPTED = record({
   accepted: Type.Integer(),
   duplicates: Type.Integer(),
   quarantined: Type.Integer(),
+  not_kept: Type.Optional(Type.Integer({ minimum: 1 })),
   rejected: Type.Array(
     record({
       index: Type.Integer(),
@@ -186,12 +187,13 @@ export function sdkRoutes(services: Services): readonly Route[] {
 const SHOWN_MAX = 20;
 const MESSAGE_ID_CHARACTERS_MAX = 255;
 
-export const showAccepted = ({ accepted, duplicates, quarantined, rejected }: SdkAcceptance): Reply =>
+export const showAccepted = ({ accepted, duplicates, quarantined, notKept, rejected }: SdkAcceptance): Reply =>
   reply(200, {
     success: true,
     accepted,
     duplicates,
     quarantined,
+    ...(notKept > 0 && { not_kept: notKept }),
     rejected: rejected.slice(0, SHOWN_MAX).map(showRejection),
   });
 

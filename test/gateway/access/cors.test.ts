@@ -129,6 +129,8 @@ describe("A page of another origin", () => {
       [422, () => batch(own, SHOP, { events: [] }), FOR_SHOP],
       [401, () => batch(null, SHOP, { events: [event] }), OPEN],
       [403, () => batch(own, THIEF, { events: [event] }), { ...OPEN, vary: "Origin" }],
+      [405, () => ask("/v1/collect", { Origin: SHOP }, "PUT"), OPEN],
+      [405, () => ask("/v1/batch", { Origin: SHOP }, "GET"), OPEN],
     ];
     for (const [status, refusal, headers] of refusals) {
       const answer = await refusal();

@@ -71,6 +71,7 @@ describe("Items of SDKs by plan and policy", () => {
     assert.deepEqual(await door.send(workspace, items, "all"), {
       accepted: 3,
       duplicates: 0,
+      notKept: 0,
       quarantined: 0,
       rejected: [],
     });
@@ -134,7 +135,7 @@ describe("Items of SDKs by plan and policy", () => {
     await put("settings", { violations: "quarantine" });
     const [bad, good] = [track({ order_id: "o-1", total: "12" }), track({ order_id: "o-2" })];
     const { rejected, ...counts } = await door.send(workspace, [bad, good], "all");
-    assert.deepEqual(counts, { accepted: 1, duplicates: 0, quarantined: 1 });
+    assert.deepEqual(counts, { accepted: 1, duplicates: 0, quarantined: 1, notKept: 0 });
     const errors = [{ path: "properties.total", message: "must be number" }];
     assert.deepEqual(rejected, [{ index: 0, messageId: bad.messageId, errors }]);
     assert.equal(textAt(await letter(bad), "reason"), "quarantined");
@@ -180,7 +181,7 @@ describe("Items of SDKs by plan and policy", () => {
     ];
     const large = track({ text: "x".repeat(300_000) });
     const { rejected, ...counts } = await door.send(workspace, [good, future, odd, large, good]);
-    assert.deepEqual(counts, { accepted: 1, duplicates: 1, quarantined: 3 });
+    assert.deepEqual(counts, { accepted: 1, duplicates: 1, quarantined: 3, notKept: 0 });
     assert.deepEqual(
       rejected.map(({ index, errors }) => [index, errors[0]?.path]),
       [
@@ -278,8 +279,9 @@ describe("Items of SDKs by plan and policy", () => {
     const small = openSdkDoor(app(), { QUARANTINE_BYTES_PER_DAY: "100" });
     const odd = (note = "") => ({ type: "odd", messageId: randomUUID(), note });
     try {
-      const { rejected, quarantined } = await bounded.send(workspace, [odd(), odd(), odd(), track({})]);
+      const { rejected, quarantined, notKept } = await bounded.send(workspace, [odd(), odd(), odd(), track({})]);
       assert.deepEqual([quarantined, rejected.map(({ kept }) => kept)], [3, [undefined, undefined, false]]);
+      assert.equal(notKept, 1, "the answer says how many, because it names only the first");
       const by = await small.send(workspace, [odd("x".repeat(200)), odd()]);
       assert.deepEqual(
         by.rejected.map(({ kept }) => kept),

@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
+import { showAccepted } from "../../../gateway/sdk/routes.js";
 import { listAt, textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
 import { basic, sendSdk, track, type SdkSending } from "../../support/sdk/client.js";
 
 const MIB = 1_048_576;
 const filled = (bytes: number): string => "x".repeat(bytes);
+
+it("The answer to an SDK names twenty wrong items, and says how many are nowhere", () => {
+  const rejected = Array.from({ length: 30 }, (_, index) => ({ index, messageId: null, errors: [] }));
+  const counts = { accepted: 1, duplicates: 0, quarantined: 30, rejected };
+  const shown = (notKept: number) => JSON.parse(String(showAccepted({ ...counts, notKept }).json)) as Answer["body"];
+  assert.deepEqual([shown(0)["not_kept"], listAt(shown(0), "rejected").length], [undefined, 20]);
+  assert.equal(shown(7)["not_kept"], 7);
+});
 
 describe("A request of an SDK", () => {
   const app = useApp();

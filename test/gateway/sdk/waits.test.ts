@@ -28,7 +28,9 @@ describe("Bodies of SDKs whose key is not in the head", () => {
   /** A body that has begun and does not end. */
   const begin = async (path: string, bytes: number) => {
     const raw = await openRaw(app().url);
-    raw.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 500000\r\n\r\n{"t":"${filled(bytes)}`);
+    raw.write(
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nOrigin: https://shop.example\r\nContent-Length: 500000\r\n\r\n{"t":"${filled(bytes)}`,
+    );
     return raw;
   };
 
@@ -45,6 +47,7 @@ describe("Bodies of SDKs whose key is not in the head", () => {
     assert.equal((await sendSdk(app(), "/v1/b", { key, body })).status, 200);
     const answers = await Promise.all(open.map((raw) => raw.ended()));
     assert.deepEqual(answers.map(statusOf), [408, 408], "half a body and then nothing");
+    for (const answer of answers) assert.equal(headerOf(answer, "access-control-allow-origin"), "*", "a page reads it");
     for (const raw of open) raw.close();
     const later = await until(
       () => sendSdk(app(), "/v1/b", { body }),
