@@ -9,7 +9,7 @@ export interface Task {
   readonly name: TaskName;
   /** Others make work for it: at rest it has found nothing to do after they have. */
   readonly isLast?: boolean;
-  /** Part of it waits for a dependency: it is not at rest, though it has nothing to do now. */
+  /** Part of it waits for a dependency, or for its time: it is not at rest, though it has nothing to do now. */
   readonly isWaiting?: () => boolean;
   /** Does a piece that takes milliseconds. Answers in how many there may be something to do again; 0: there is more now. */
   step(): Promise<number>;

@@ -6,31 +6,13 @@ import { lookAtMoved } from "./moved.js";
 import type { Parking } from "./parking.js";
 import type { Pauses } from "./pauses.js";
 
-/** So many are read when all before them have to wait. */
+/** So many are read in one step when all of them have to wait. */
 const READ_MAX = 4_096;
-const MORE = 4;
+const PER_READ = 256;
 const AT_ONCE = 64;
 
-/** `waits`: there is more, which may not be looked at yet. */
-export type Turn = "nothing" | "waits" | "busy";
-
-/**
- * Looks at the profiles that were marked, the oldest marks first, and clears those whose looks went through. Those of a workspace that is
- * parked are passed over.
- */
-export async function lookAtMarked(deps: AudienceDeps, pauses: Pauses, parking: Parking): Promise<Turn> {
-  for (let limit = PER_LOOK; ; limit *= MORE) {
-    const marks = await deps.marks.marks(limit);
-    const { open, isPaused } = await namedBy(deps, marks, pauses, parking);
-    let isBusy = false;
-    for (const [workspace, named] of open) {
-      const looked = await parking.attempt(workspace, () => lookAtNamed(deps, pauses, workspace, named));
-      isBusy ||= looked !== null;
-    }
-    if (isBusy) return "busy";
-    if (marks.length < limit || limit >= READ_MAX) return isPaused ? "waits" : "nothing";
-  }
-}
+/** `waits`: those that are left may not be looked at yet. `more`: so may these, but not all were seen. */
+export type Turn = "nothing" | "waits" | "more" | "busy";
 
 /** `profile` is null where the uid names nobody any more. */
 interface Named {
@@ -38,40 +20,95 @@ interface Named {
   readonly profile: ProfileRef | null;
 }
 
-interface Open {
-  /** Those that may be looked at now, by workspace. */
-  readonly open: ReadonlyMap<WorkspaceId, readonly Named[]>;
-  readonly isPaused: boolean;
+/** What a step found that may be looked at now, by workspace. */
+interface Found {
+  readonly open: Map<WorkspaceId, Named[]>;
+  readonly profiles: Set<string>;
+  hasWaiting: boolean;
 }
 
-async function namedBy(deps: AudienceDeps, marks: readonly Mark[], pauses: Pauses, parking: Parking): Promise<Open> {
-  const open = new Map<WorkspaceId, readonly Named[]>();
-  let [count, isPaused] = [0, false];
-  for (let at = 0; at < marks.length && count < PER_LOOK; at += AT_ONCE) {
-    const some = marks.slice(at, at + AT_ONCE);
-    const resolve = async (workspace: WorkspaceId, its: readonly Mark[]): Promise<readonly Named[]> => {
-      const uids = its.map(({ uid }) => uid);
-      const profiles = await deps.identity.resolveAll(workspace, uids, 0);
-      return its.map((mark, n) => ({ mark, profile: profiles[n]! }));
+/**
+ * Looks at the profiles that were marked, the oldest marks first, and clears those whose looks went through. Those of a workspace that is
+ * parked, and of a profile that was looked at just now, are passed over, however many they are: a walk behind the oldest ones goes on in
+ * the next step where it has come to in this one.
+ */
+export function createMarkLooks(deps: AudienceDeps, pauses: Pauses, parking: Parking): () => Promise<Turn> {
+  let after: Mark | null = null;
+  /** Seen since the walk began. */
+  let hasWaiting = false;
+
+  /** Answers whether all were seen. */
+  const find = async (found: Found): Promise<boolean> => {
+    const take = async (behind: Mark | null): Promise<readonly Mark[]> => {
+      const page = await deps.marks.marks(PER_READ, behind);
+      for (let at = 0; at < page.length; at += AT_ONCE)
+        await nameSome(deps, page.slice(at, at + AT_ONCE), found, pauses, parking);
+      return page;
     };
-    const workspaces = [...new Set(some.map(({ workspace }) => workspace))];
-    const found = await Promise.all(
-      workspaces.map((workspace) => {
-        const its = some.filter((mark) => mark.workspace === workspace);
-        return parking.attempt(workspace, () => resolve(workspace, its));
-      }),
-    );
-    for (const { mark, profile } of found.flatMap((named) => named ?? [])) {
-      const { workspace } = mark;
-      if (profile !== null && !pauses.isFree(workspace, profile.profileId)) {
-        isPaused = true;
-        continue;
-      }
-      open.set(workspace, [...(open.get(workspace) ?? []), { mark, profile }]);
-      count += 1;
+    let page = await take(null);
+    for (let read = page.length; page.length === PER_READ; read += page.length) {
+      if (found.profiles.size >= PER_LOOK || read >= READ_MAX) return false;
+      page = await take(after ?? page.at(-1)!);
+      after = page.at(-1) ?? null;
     }
+    after = null;
+    return true;
+  };
+
+  return async () => {
+    const found: Found = { open: new Map(), profiles: new Set(), hasWaiting: false };
+    const isWhole = await find(found);
+    let isBusy = false;
+    for (const [workspace, named] of found.open) {
+      const looked = await parking.attempt(workspace, () => lookAtNamed(deps, pauses, workspace, named));
+      isBusy ||= looked !== null;
+    }
+    const isAnyWaiting = hasWaiting || found.hasWaiting;
+    hasWaiting = isAnyWaiting && !isWhole;
+    if (isBusy) return "busy";
+    if (!isWhole) return "more";
+    return isAnyWaiting ? "waits" : "nothing";
+  };
+}
+
+async function nameSome(
+  deps: AudienceDeps,
+  some: readonly Mark[],
+  found: Found,
+  pauses: Pauses,
+  parking: Parking,
+): Promise<void> {
+  const byWorkspace = new Map<WorkspaceId, Mark[]>();
+  for (const mark of some) {
+    const its = byWorkspace.get(mark.workspace) ?? [];
+    if (pauses.isWaiting(mark.markId)) found.hasWaiting = true;
+    else byWorkspace.set(mark.workspace, [...its, mark]);
   }
-  return { open, isPaused };
+  const resolve = async (workspace: WorkspaceId, its: readonly Mark[]): Promise<void> => {
+    const uids = its.map(({ uid }) => uid);
+    const profiles = await deps.identity.resolveAll(workspace, uids, 0);
+    for (const [n, mark] of its.entries()) add(found, pauses, { mark, profile: profiles[n]! });
+  };
+  await Promise.all(
+    [...byWorkspace].map(([workspace, its]) => parking.attempt(workspace, () => resolve(workspace, its))),
+  );
+}
+
+function add(found: Found, pauses: Pauses, named: Named): void {
+  const { workspace, markId } = named.mark;
+  if (named.profile !== null) {
+    const { profileId } = named.profile;
+    if (!pauses.isFree(workspace, profileId)) {
+      pauses.waits(markId, workspace, profileId);
+      found.hasWaiting = true;
+      return;
+    }
+    // Many marks of one profile are one look.
+    found.profiles.add(`${workspace}:${profileId}`);
+  }
+  const its = found.open.get(workspace) ?? [];
+  its.push(named);
+  found.open.set(workspace, its);
 }
 
 async function lookAtNamed(
@@ -80,10 +117,9 @@ async function lookAtNamed(
   workspace: WorkspaceId,
   named: readonly Named[],
 ): Promise<void> {
-  const profiles = named.flatMap(({ profile }) => profile ?? []);
-  const changed = profiles.map(({ profileId }) => profileId);
-  const { lost } = await lookAtMoved(deps, workspace, changed);
-  for (const profile of profiles) pauses.looked(workspace, profile);
+  const profiles = new Map(named.flatMap(({ profile }) => (profile === null ? [] : [[profile.profileId, profile]])));
+  const { lost } = await lookAtMoved(deps, workspace, [...profiles.keys()]);
+  for (const profile of profiles.values()) pauses.looked(workspace, profile);
   const done = named.filter(({ profile }) => profile === null || !lost.has(profile.profileId));
   await deps.marks.clear(done.map(({ mark }) => mark));
 }

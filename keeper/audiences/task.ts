@@ -7,7 +7,7 @@ import type { Task } from "../task.js";
 import { buildPage } from "./build.js";
 import { endDeleted } from "./deleted.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
-import { lookAtMarked } from "./marks.js";
+import { createMarkLooks } from "./marks.js";
 import { lookAtMoved } from "./moved.js";
 import { createParking } from "./parking.js";
 import { createPauses } from "./pauses.js";
@@ -21,6 +21,9 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   const pauses = createPauses();
   /** Apart: where a build fails, its members still follow what changes. */
   const [marking, tending] = [createParking(deps.log), createParking(deps.log)];
+  const lookAtMarked = createMarkLooks(deps, pauses, marking);
+  /** Some profiles may not be looked at yet. */
+  let isPaused = false;
   let round = { ...NEW_ROUND };
 
   /** Those whose time has come. */
@@ -57,11 +60,12 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   return {
     name: "audiences",
     isLast: true,
-    isWaiting: () => away() !== null,
+    isWaiting: () => isPaused || away() !== null,
     step: async () => {
       const begunAt = performance.now();
-      const marked = await lookAtMarked(deps, pauses, marking);
-      if (marked !== "nothing") round.isBusy = true;
+      const marked = await lookAtMarked();
+      isPaused = marked === "waits";
+      if (marked === "more" || marked === "busy") round.isBusy = true;
       if (marked === "busy") round.isTended = true;
       const reached = await goRound();
       round.tookMs += performance.now() - begunAt;

@@ -15,6 +15,8 @@ const TABLES: Tables = {
 };
 
 const UUID_BYTES = 16;
+/** Before every since, whatever the clock of a test says, and every key. */
+const FIRST = [Number.MIN_SAFE_INTEGER, Buffer.alloc(0)] as const;
 type Row = readonly [key: Buffer, mark: Buffer, since: number];
 
 /** Marks under workspace and uid. */
@@ -24,7 +26,9 @@ export function createEmbeddedMarkStore({ database }: { readonly database: Datab
   const put = database.prepare(
     "INSERT INTO marks (key, mark, since) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET mark = excluded.mark",
   );
-  const oldest = database.prepare("SELECT key, mark, since FROM marks ORDER BY since LIMIT ?");
+  const oldest = database.prepare(
+    "SELECT key, mark, since FROM marks WHERE (since, key) > (?, ?) ORDER BY since, key LIMIT ?",
+  );
   const clear = database.prepare("DELETE FROM marks WHERE key = ? AND mark = ?");
   return {
     mark: (workspace, uids, at) => {
@@ -34,7 +38,11 @@ export function createEmbeddedMarkStore({ database }: { readonly database: Datab
         for (const key of keys) put.run([key, uuidBytes(newId<MarkId>()), at]);
       });
     },
-    marks: (limit) => session.read(() => oldest.all([limit]).map((row) => toMark(row as Row))),
+    marks: (limit, after = null) =>
+      session.read(() => {
+        const from = after === null ? FIRST : [after.since, createOwnKeys(after.workspace)(after.uid)];
+        return oldest.all([...from, limit]).map((row) => toMark(row as Row));
+      }),
     clear: (marks) =>
       session.write(() => {
         for (const { workspace, uid, markId } of marks) clear.run([createOwnKeys(workspace)(uid), uuidBytes(markId)]);

@@ -11,7 +11,13 @@ export interface MarkDocument {
   readonly _id: string;
   readonly mark: MarkId;
   readonly since: number;
+  /** Its place among the others: `since`, and the id where that is the same. */
+  readonly age: string;
 }
+
+const SINCE_DIGITS = 16;
+
+export const ageOf = (id: string, since: number): string => `${String(since).padStart(SINCE_DIGITS, "0")}:${id}`;
 
 const MARKS_PER_WRITE = 1_000;
 
@@ -19,15 +25,16 @@ const MARKS_PER_WRITE = 1_000;
 export async function createMongoMarkStore({ mongo }: { readonly mongo: Mongo }): Promise<MarkStore> {
   const session = createSession(mongo);
   const documents = mongo.db.collection<MarkDocument>("marks");
-  await session.call(() => documents.createIndex({ since: 1 }, { name: "age" }));
+  await session.call(() => documents.createIndex({ age: 1 }, { name: "age" }));
   return {
     mark: async (workspace, uids, at) => {
       session.requireOpen();
       for (const some of slicesOf([...new Set(uids)], MARKS_PER_WRITE)) {
-        const operations = some.map((uid) => ({
+        const ids = some.map((uid) => ownId(workspace, uid));
+        const operations = ids.map((_id) => ({
           updateOne: {
-            filter: { _id: ownId(workspace, uid) },
-            update: { $set: { mark: newId<MarkId>() }, $setOnInsert: { since: at } },
+            filter: { _id },
+            update: { $set: { mark: newId<MarkId>() }, $setOnInsert: { since: at, age: ageOf(_id, at) } },
             upsert: true,
           },
         }));
@@ -39,8 +46,10 @@ export async function createMongoMarkStore({ mongo }: { readonly mongo: Mongo })
         });
       }
     },
-    marks: async (limit) => {
-      const found = await session.call(() => documents.find({}, { sort: { since: 1 }, limit }).toArray());
+    marks: async (limit, after = null) => {
+      const filter =
+        after === null ? {} : { age: { $gt: ageOf(ownId(after.workspace, after.uid), after.since) } };
+      const found = await session.call(() => documents.find(filter, { sort: { age: 1 }, limit }).toArray());
       return found.map(({ _id, mark, since }) => ({
         workspace: workspaceIn(_id),
         uid: idIn(_id),

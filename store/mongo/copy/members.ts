@@ -9,7 +9,7 @@ import {
   type MemberRows,
 } from "../../../core/ports/copying.js";
 import { chunkId, type ChunkDocument } from "../audiences/feed.js";
-import type { MarkDocument } from "../audiences/marks.js";
+import { ageOf, type MarkDocument } from "../audiences/marks.js";
 import type { SeatDocument } from "../audiences/seats.js";
 import { duplicatesOf } from "../failure.js";
 import type { Mongo } from "../open.js";
@@ -111,7 +111,10 @@ export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): 
     marks: (rows) =>
       insert(() =>
         marks.insertMany(
-          rows.map(({ workspace, uid, since }) => ({ _id: ownId(workspace, uid), mark: newId<MarkId>(), since })),
+          rows.map(({ workspace, uid, since }) => {
+            const _id = ownId(workspace, uid);
+            return { _id, mark: newId<MarkId>(), since, age: ageOf(_id, since) };
+          }),
           { ordered: false },
         ),
       ),

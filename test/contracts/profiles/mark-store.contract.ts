@@ -28,6 +28,19 @@ export const markStoreContract: Contract<MarkStore> = {
     assert.deepEqual(await port.marks(2), found.slice(0, 2));
   },
 
+  "goes on behind a mark, also one that is gone, and among marks of the same moment": async ({ port }) => {
+    const [a, b] = [newWorkspace(), newWorkspace()];
+    await port.mark(a, [newUid(), newUid(), newUid()], 20);
+    await port.mark(b, [newUid(), newUid()], 20);
+    await port.mark(b, [newUid()], 3);
+    const all = await port.marks(10);
+    assert.deepEqual([all.length, all[0]!.since], [6, 3]);
+    for (const [n, one] of all.entries()) assert.deepEqual(await port.marks(2, one), all.slice(n + 1, n + 3));
+    await port.clear([all[2]!]);
+    assert.deepEqual(await port.marks(10, all[2]!), all.slice(3));
+    assert.deepEqual(await port.marks(10, null), [...all.slice(0, 2), ...all.slice(3)]);
+  },
+
   "marks under a fresh id each time, and keeps since when": async ({ port }) => {
     const [workspace, uid] = [newWorkspace(), newUid()];
     await port.mark(workspace, [uid], 10);

@@ -93,10 +93,11 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
     "ws; sort last-": "numbers",
   },
   marks: {
-    "; sort since+": "age",
+    "; sort age+": "age",
     _id: "_id_",
     "_id range; sort _id+": "_id_",
     "_id, mark": "_id_",
+    "age range; sort age+": "age",
   },
   probe: {
     _id: "_id_",
@@ -161,7 +162,8 @@ export const ASKS_ALL_SHARDS: readonly string[] = [
   "feed: _id range; sort _id+",
   "seats: $or, _id range; sort _id+",
   // The keeper, of all workspaces.
-  "marks: ; sort since+",
+  "marks: ; sort age+",
+  "marks: age range; sort age+",
   // By a facet, an arrival or a tally, which begin with the workspace too, but are not the key: an event has many of them.
   "events: arrival range; sort arrival+",
   "events: arrival range; sort arrival-",

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { newId, type MarkId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import type { Mark } from "../../core/ports/mark-store.js";
+import type { AudienceDeps } from "../../keeper/audiences/deps.js";
+import { createAudienceTask } from "../../keeper/audiences/task.js";
+
+/** More than a step reads. */
+const MANY = 5_000;
+
+/** A hub of `size` identifiers, most of them marked, and behind them somebody of another workspace. */
+function aHub(size: number, resolves: (workspace: WorkspaceId) => void = () => undefined) {
+  const [hub, other] = [newId<WorkspaceId>(), newId<WorkspaceId>()];
+  const [hubId, somebody] = [newId<ProfileId>(), newId<ProfileId>()];
+  const markOf = (workspace: WorkspaceId, since: number): Mark => {
+    return { workspace, uid: newId<Uid>(), markId: newId<MarkId>(), since };
+  };
+  let marks: readonly Mark[] = [];
+  let [looks, asked] = [0, 0];
+  const deps = {
+    log: { warn: () => undefined, error: () => undefined },
+    now: () => 1,
+    // Whoever is looked at is done at once.
+    catalog: { isImporting: async () => true },
+    marks: {
+      marks: async (limit: number, after: Mark | null = null) => {
+        const behind = after === null ? marks : marks.filter(({ since }) => since > after.since);
+        return behind.slice(0, limit);
+      },
+      clear: async (gone: readonly Mark[]) => {
+        const ids = new Set(gone.map(({ markId }) => markId));
+        marks = marks.filter(({ markId }) => !ids.has(markId));
+      },
+    },
+    identity: {
+      resolveAll: async (workspace: WorkspaceId, uids: readonly Uid[]) => {
+        resolves(workspace);
+        asked += uids.length;
+        const ref = workspace === hub ? { profileId: hubId, size } : { profileId: somebody, size: 1 };
+        return uids.map(() => ({ ...ref, members: null }));
+      },
+    },
+    movements: {
+      moved: async (workspace: WorkspaceId) => {
+        if (workspace === hub) looks += 1;
+        return [];
+      },
+    },
+    seats: { due: async () => [] },
+    audiences: {
+      watching: async () => [],
+      audiences: async () => ({ audiences: [], deleted: [] }),
+    },
+  } as unknown as AudienceDeps;
+  const task = createAudienceTask(deps);
+  return {
+    task,
+    markHub: (count: number, from: number) =>
+      (marks = [...marks, ...Array.from({ length: count }, (_, n) => markOf(hub, from + n))]),
+    markOther: (since: number) => (marks = [...marks, markOf(other, since)]),
+    left: (workspace: "hub" | "other") =>
+      marks.filter((mark) => mark.workspace === (workspace === "hub" ? hub : other)).length,
+    looks: () => looks,
+    asked: () => asked,
+  };
+}
+
+/** Answers when the last of them wants to go on. */
+const steps = async (task: { readonly step: () => Promise<number> }, count: number): Promise<number> => {
+  let inMs = 0;
+  for (let n = 0; n < count; n += 1) inMs = await task.step();
+  return inMs;
+};
+
+describe("Marks of one large profile", () => {
+  it("are one look together", async () => {
+    const { task, markHub, left, looks } = aHub(60_000);
+    markHub(4_000, 1);
+    await task.step();
+    assert.deepEqual([left("hub"), looks()], [0, 1]);
+  });
+
+  it("hold up nobody else while it may not be looked at again, and cost little", async () => {
+    const { task, markHub, markOther, left, looks, asked } = aHub(60_000);
+    markHub(1, 1);
+    await task.step();
+    markHub(MANY, 2);
+    markOther(MANY + 2);
+    await steps(task, 2);
+    assert.deepEqual([left("hub"), left("other"), looks()], [MANY, 0, 1]);
+    // A walk over so many takes two steps, and then it does not ask all the time.
+    const pauses = [await steps(task, 1), await steps(task, 1)];
+    assert.equal(pauses.filter((ms) => ms > 0).length, 1);
+    assert.equal(pauses[1]! > 0 || (await steps(task, 1)) > 0, true);
+    assert.equal(task.isWaiting!(), true, "and is not at rest");
+    await steps(task, 4);
+    assert.equal(asked(), MANY + 2, "whom a mark names is asked once");
+  });
+
+  it("hold up nobody else either where they fail", async () => {
+    let fails = true;
+    const { task, markHub, markOther, left } = aHub(1, () => {
+      if (fails) throw new TypeError("A fault of ours.");
+    });
+    markHub(MANY, 1);
+    await task.step();
+    fails = false;
+    markOther(MANY + 2);
+    await steps(task, 3);
+    assert.deepEqual([left("hub"), left("other")], [MANY, 0]);
+  });
+});
