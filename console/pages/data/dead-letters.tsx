@@ -23,6 +23,7 @@ import {
   PagedTable,
   PageFrame,
   SelectField,
+  showNumber,
   Time,
 } from "../../ui/kit.js";
 
@@ -107,7 +108,7 @@ export function Page({ query }: PageProps): JSX.Element {
           options={[
             ["", "Any reason"],
             ...(groups?.of ?? []).map(
-              ([name, times]) => [name, `${name} (${times}${groups?.isAll === true ? "" : "+"})`] as const,
+              ([name, times]) => [name, `${name} (${showNumber(times)}${groups?.isAll === true ? "" : "+"})`] as const,
             ),
           ]}
           onChange={(next) => show({ reason: next })}
@@ -126,7 +127,7 @@ export function Page({ query }: PageProps): JSX.Element {
             >
               <span class="name break">{name}</span>
               <span class="value">
-                {times}
+                {showNumber(times)}
                 {groups.isAll ? "" : "+"}
               </span>
             </button>
@@ -286,7 +287,9 @@ function Replay({
       onClose={onClose}
       act={async () => {
         const { replayed, skipped } = await replay(body, false);
-        notify(`${count(replayed, "letter")} queued again${skipped === 0 ? "." : `, ${skipped} left as they are.`}`);
+        notify(
+          `${count(replayed, "letter")} queued again${skipped === 0 ? "." : `, ${showNumber(skipped)} left as they are.`}`,
+        );
         onDone();
       }}
     >

@@ -9,6 +9,8 @@ const LETTERS_MAX = 18;
 const LETTERS_READ = 1_024;
 /** Of the font at its size, in pixels. */
 const LETTER = 6.4;
+/** Of a number in a point, with the room around it. */
+const DIGIT = 8.5;
 const LINE = 14;
 export const FONT = 11;
 const GAP = 3;
@@ -74,11 +76,11 @@ export function labelsOf(
       .find(([x, y]) => {
         const sides = sidesOf(x, y, half, unit);
         const isIn = sides[2] >= box.y && sides[3] <= box.y + box.height;
-        return (
-          isIn &&
-          !placed.some((other) => meet(sides, other)) &&
-          !points.some((other, j) => j !== i && meet(sides, other))
-        );
+        const isFree = !placed.some((other) => meet(sides, other));
+        // What one looked for, or is at, has its words even where they stand on the points of others.
+        const [own] = points.slice(i, i + 1);
+        const covered = rank(one) > 0 ? [own!] : points;
+        return isIn && isFree && !covered.some((other) => meet(sides, other));
       });
     if (found === undefined) continue;
     const [x, y] = found;
@@ -117,6 +119,6 @@ function wordsOf({ node, namespace, count }: DrawnNode, unit: number): Pick<Labe
   if (node !== null) return { text: ends(node.value), count: null };
   const number = count > 9_999 ? `${Math.round(count / 1_000)}k` : showNumber(count);
   const name = ends(namespace);
-  const isInside = number.length * LETTER * unit < 2 * radiusOf(count);
+  const isInside = number.length * DIGIT * unit < 2 * radiusOf(count);
   return isInside ? { text: name, count: number } : { text: `${number} ${name}`, count: null };
 }
