@@ -47,8 +47,7 @@ export async function createMongoMarkStore({ mongo }: { readonly mongo: Mongo })
       }
     },
     marks: async (limit, after = null) => {
-      const filter =
-        after === null ? {} : { age: { $gt: ageOf(ownId(after.workspace, after.uid), after.since) } };
+      const filter = after === null ? {} : { age: { $gt: ageOf(ownId(after.workspace, after.uid), after.since) } };
       const found = await session.call(() => documents.find(filter, { sort: { age: 1 }, limit }).toArray());
       return found.map(({ _id, mark, since }) => ({
         workspace: workspaceIn(_id),

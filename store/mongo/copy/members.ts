@@ -112,8 +112,8 @@ export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): 
       insert(() =>
         marks.insertMany(
           rows.map(({ workspace, uid, since }) => {
-            const _id = ownId(workspace, uid);
-            return { _id, mark: newId<MarkId>(), since, age: ageOf(_id, since) };
+            const id = ownId(workspace, uid);
+            return { _id: id, mark: newId<MarkId>(), since, age: ageOf(id, since) };
           }),
           { ordered: false },
         ),

@@ -81,7 +81,9 @@ async function explained(place: Place, { seed, error }: Failure): Promise<Error>
     });
   const smallest = of(await shrink(drawn.steps, stillFails, simplerOf));
   const cause = (await failureOf(smallest)) ?? error;
-  return new Error(`SEED=${seed}: the smallest program found is\n${showProgram(smallest)}\n${String(cause)}`, { cause });
+  return new Error(`SEED=${seed}: the smallest program found is\n${showProgram(smallest)}\n${String(cause)}`, {
+    cause,
+  });
 }
 
 function simplerOf(step: Step): readonly Step[] {
