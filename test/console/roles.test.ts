@@ -11,7 +11,9 @@ describeConsole("what a role may do", (console) => {
     const texts = await buttons.allTextContents();
     for (let i = 0; i < texts.length; i++) {
       const one = buttons.nth(i);
-      if ((await one.count()) === 0 || !(await one.isVisible()) || !(await one.isEnabled())) continue;
+      if ((await one.count()) === 0 || !(await one.isVisible())) continue;
+      // It may go while it is asked.
+      if (!(await one.isEnabled({ timeout: 2_000 }).catch(() => false))) continue;
       await one.click({ timeout: 2_000 }).catch(() => undefined);
       const acts = page.locator("dialog .primary:enabled, dialog .danger:enabled");
       if ((await page.locator("dialog[open]").count()) === 0) continue;

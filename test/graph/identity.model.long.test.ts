@@ -182,7 +182,8 @@ describe(`Identity under a scheduler that interleaves the steps of a weak graph 
     let broken = 0;
     for (let seed = SEED; seed < SEED + 30; seed++)
       await runAtOnce(seed, withoutLane).catch((error: unknown) => {
-        if (!(error instanceof assert.AssertionError)) throw error;
+        // A profile that another step took away from under it is a break as well: the memory has no answer then.
+        if (!(error instanceof assert.AssertionError || error instanceof TypeError)) throw error;
         broken += 1;
       });
     assert.ok(broken > 0, "none of 30 seeds broke it");

@@ -30,6 +30,8 @@ export type Slot = ReturnType<typeof createSlot>;
 
 const DYING_MS = 3_000;
 const AGAIN_MS = 200;
+/** The deadlines of a request that needs MongoDB and then Neo4j, 3.5 s and 8 s, while both are away; and a machine that is busy. */
+const ANSWER_MS = 15_000;
 
 /** The place of one process, in which lives follow each other. */
 export function createSlot({ settings, connections, startMs }: SlotOptions) {
@@ -56,7 +58,7 @@ export function createSlot({ settings, connections, startMs }: SlotOptions) {
     /** Resolves once it takes requests. Rejects when it does not come up. */
     start: async (): Promise<void> => {
       life = await begin();
-      current = runningOf(life, openClient(life.url, connections));
+      current = runningOf(life, openClient(life.url, connections, ANSWER_MS));
       up.give(current);
     },
     /** Null while it is down. */

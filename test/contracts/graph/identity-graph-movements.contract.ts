@@ -53,6 +53,7 @@ async function act(
   if (kind === 5) return identity.unlink(workspace, { identifier: from! }, EVIDENCE);
   if (kind < 8) return identity.unlink(workspace, { from: from!, to: to!, forbid: false }, EVIDENCE);
   const changes = await port.changes(workspace, null, { limit: 20, before: null });
+  if (changes.length === 0) return identity.assert(workspace, anAssertion(from!, to!));
   return identity.revert(workspace, random.pick(changes).changeId, EVIDENCE);
 }
 

@@ -59,10 +59,12 @@ export const reword = (bench: Bench, { of, rule: drawn, match }: StepOf<"reword"
     if (rule !== null && looksTooFar(rule, truth.kept))
       return refused(bench, "reword", "window_exceeds_retention", answer);
     assert.equal(answer.status, 200, answer.text);
-    const changed = { ...standing, ...body, version: standing.version + 1 };
-    checkRecord(changed, answer);
-    truth.audiences[truth.audiences.indexOf(standing)] = changed;
-    counts.add("reword", rule === null ? "another name" : "another rule");
+    const changed = { ...standing, ...body };
+    const isSame = JSON.stringify(changed) === JSON.stringify(standing);
+    const shown = isSame ? standing : { ...changed, version: standing.version + 1 };
+    checkRecord(shown, answer);
+    truth.audiences[truth.audiences.indexOf(standing)] = shown;
+    counts.add("reword", isSame ? "the same once more" : rule === null ? "another name" : "another rule");
   });
 
 export const disband = (bench: Bench, { of }: StepOf<"disband">): Promise<Done> =>
