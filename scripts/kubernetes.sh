@@ -25,7 +25,7 @@ fi
 
 out=$tools/rendered
 mkdir -p "$out"
-kubectl kustomize deploy/k8s/base >"$out/base.yaml"
+kubectl kustomize deploy/k8s/chart/base >"$out/base.yaml"
 kubectl kustomize deploy/k8s/example >"$out/example.yaml"
 helm lint --quiet --strict deploy/k8s/chart 2>/dev/null
 helm template onym deploy/k8s/chart >"$out/chart.yaml" 2>/dev/null

@@ -29,7 +29,7 @@ interface Deployment extends Labelled {
   };
 }
 
-const BASE = path.join(ROOT, "deploy/k8s/base");
+const BASE = path.join(ROOT, "deploy/k8s/chart/base");
 const read = <T>(file: string): T => parse(readFileSync(path.join(BASE, file), "utf8")) as T;
 const { data: settings } = read<{ readonly data: Readonly<Record<string, string>> }>("settings.yaml");
 /** What the secret holds. */
