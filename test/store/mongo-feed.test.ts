@@ -75,6 +75,17 @@ describe("The feed on MongoDB", () => {
     }
   });
 
+  it("begins with its first entry, also while that is being written", async () => {
+    const { workspace, chunks } = collectionOf([1]);
+    const findOne = async (range: object, options: { readonly sort?: { readonly last: 1 | -1 } }) => {
+      // It comes between this read and the next one.
+      return options.sort?.last === 1 ? null : chunks.findOne(range, options);
+    };
+    const between = { ...chunks, find: () => ({ toArray: async () => [] }), findOne };
+    const feed = await createFeed(between as unknown as Collection<ChunkDocument>, ONE_CALL as unknown as Session);
+    assert.deepEqual(await feed.feed(workspace, 0, 10), { entries: [], head: 1, oldest: 1 });
+  });
+
   it("is written in chunks of at most 1,000 entries, of whole saves", async () => {
     const outgoing = [600, 400, 1, 1_500, 700, 300].map((size, n) => ({
       origin: `save ${n}`,

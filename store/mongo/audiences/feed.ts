@@ -75,7 +75,8 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
       const head = (await headOf(workspace))?.last ?? 0;
       const texts = found.flatMap(numbered).filter(({ seq }) => seq > after);
       const entries = texts.slice(0, limit).map(({ seq, text }) => ({ seq, entry: JSON.parse(text) as Entry }));
-      return { entries, head, oldest: first?.first ?? head + 1 };
+      // A feed keeps its last chunk, so one without any had none until then: the head may be of a first one that came between the reads.
+      return { entries, head, oldest: first?.first ?? 1 };
     },
     sizes: async (workspace) => {
       const head = await headOf(workspace);
