@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { verify, type Verified } from "../../../app/verify/verify.js";
 import { readConfig } from "../../../core/config.js";
+import { isUnavailable } from "../../../core/errors.js";
 import { controlServers } from "../../servers/control.js";
 import { andThen, eventually } from "../../shared/async.js";
 import { openFolder, openServers, type Settings } from "../../shared/grounds.js";
@@ -61,8 +62,17 @@ export async function createEmbeddedTarget(connections: number): Promise<Target>
 
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
-const verifyGround = (settings: Settings): Promise<Verified> =>
-  verify(readConfig({ ...settings, ...OWN }), SILENT, false);
+const VERIFY_TRIES = 5;
+
+/** Again where a store did not answer: it walks all that there is, and on a busy machine one read of them may take longer than its time. */
+async function verifyGround(settings: Settings): Promise<Verified> {
+  for (let tries = 1; ; tries += 1)
+    try {
+      return await verify(readConfig({ ...settings, ...OWN }), SILENT, false);
+    } catch (error) {
+      if (!isUnavailable(error) || tries === VERIFY_TRIES) throw error;
+    }
+}
 
 /** Some starts meet a server that is down, and a server's start takes its time. */
 const START_MS = 120_000;
