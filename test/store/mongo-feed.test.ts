@@ -81,7 +81,7 @@ describe("The feed on MongoDB", () => {
       // It comes between this read and the next one.
       return options.sort?.last === 1 ? null : chunks.findOne(range, options);
     };
-    const between = { ...chunks, find: () => ({ toArray: async () => [] }), findOne };
+    const between = { createIndex: async () => "", find: () => ({ toArray: async () => [] }), findOne };
     const feed = await createFeed(between as unknown as Collection<ChunkDocument>, ONE_CALL as unknown as Session);
     assert.deepEqual(await feed.feed(workspace, 0, 10), { entries: [], head: 1, oldest: 1 });
   });
