@@ -13,7 +13,7 @@ import { createConsoleKeys, type ConsoleKeys } from "../gateway/access/console-k
 import { createLimiter } from "../gateway/access/rate-limit.js";
 import { createByteBudget } from "../gateway/body/budget.js";
 import { createBytesInFlight } from "../gateway/http/bytes-in-flight.js";
-import type { MetricsPage } from "../gateway/http/pages.js";
+import type { MetricsPage } from "../gateway/http/page-router.js";
 import { createStages, type Stages } from "../gateway/http/stages.js";
 import type { Stopping } from "../gateway/http/stopping.js";
 import { createSlots } from "../gateway/stream/slots.js";
@@ -21,7 +21,7 @@ import { createWorkspaceTurns } from "../gateway/http/workspace-turns.js";
 import type { Route } from "../gateway/route.js";
 import { createRoutes } from "../gateway/routes.js";
 import { createSdkDoor } from "../gateway/sdk/door.js";
-import { createCursors } from "../gateway/shapes/page.js";
+import { createCursors } from "../gateway/shapes/cursors.js";
 import { createMemoryLiveChannel } from "../store/memory-live.js";
 import { createOutbound } from "../keeper/webhooks/outbound.js";
 import type { Parts } from "./parts.js";

@@ -47,7 +47,7 @@ function parseWhere(given: unknown, path: string, words: SchemaWords | null, pro
   }
   return Object.keys(given).flatMap((name) => {
     const at = `${path}.${name}`;
-    if (name.startsWith("$")) problems.add(at, "is not an operator here");
+    if (name.startsWith("$")) problems.add(at, "is not an operator here; name a member, and the operators below it");
     const names = name.startsWith("$") ? null : parsePath(name, at, words, problems);
     return names === null ? [] : parseTests(given[name], at, PAYLOAD, problems).map((test) => ({ path: names, test }));
   });

@@ -21,8 +21,10 @@ type Given = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is Given =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+const EQUAL = ["$eq", "$ne", "$in", "$nin"] as const;
 const ORDER: ReadonlySet<string> = new Set(["$gt", "$gte", "$lt", "$lte"] satisfies readonly Order[]);
 const TEXT: ReadonlySet<string> = new Set(["$starts", "$ends", "$contains"]);
+const TEXTUAL: ReadonlySet<Kind["is"]> = new Set(["any", "text", "payload"]);
 const VALUES_MAX = 1_000;
 
 /** A scalar, or an object of operators; each problem is noted with its path. */
@@ -55,11 +57,13 @@ function parseTest(op: string, given: unknown, path: string, kind: Kind, problem
     return { op, values: values.filter((value): value is Scalar => !isWrong(value)) };
   }
   if (ORDER.has(op)) return parseOrder(op as Order, given, kind, refuse);
-  if (op === "$exists" && kind.is !== "sum")
+  const [hasExists, hasText] = [kind.is !== "sum", TEXTUAL.has(kind.is)];
+  if (op === "$exists" && hasExists)
     return typeof given === "boolean" ? { op, value: given } : refuse("must be true or false");
-  if (TEXT.has(op) && (kind.is === "any" || kind.is === "text" || kind.is === "payload"))
+  if (TEXT.has(op) && hasText)
     return typeof given === "string" ? { op: op as "$starts", value: given } : refuse("must be text");
-  return refuse("is not an operator here");
+  const operators = [...EQUAL, ...ORDER, ...(hasExists ? ["$exists"] : []), ...(hasText ? TEXT : [])];
+  return refuse(`is not an operator here; there are ${operators.join(", ")}`);
 }
 
 function parseOrder(op: Order, given: unknown, kind: Kind, refuse: (message: string) => null): Test | null {

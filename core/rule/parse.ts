@@ -85,7 +85,7 @@ function parseField(key: string, value: unknown, path: string, { vocabulary, pro
 
 /** The field with what its values are; else what is wrong with the name. */
 function fieldOf(key: string, vocabulary: Vocabulary): { readonly field: Field; readonly kind: Kind } | string {
-  if (key.startsWith("$")) return "is not an operator here";
+  if (key.startsWith("$")) return "is not an operator here; there are $and, $or, $not, $events and $audience";
   const dot = key.indexOf(".");
   const [room, name] = dot < 0 ? [key, ""] : [key.slice(0, dot), key.slice(dot + 1)];
   if (dot > 0 && room === "traits")

@@ -4,7 +4,7 @@ import { AppError } from "../../core/errors.js";
 import type { Authenticator } from "../access/authenticate.js";
 import type { ConsoleKeys } from "../access/console-key.js";
 import { checkBodyHead, readBody, type BodyLimit } from "../body/read.js";
-import { policy, SELF } from "../http/pages.js";
+import { policy, SELF } from "../http/page-router.js";
 import { sendReply } from "../http/respond.js";
 import { bodyReader } from "../http/validate.js";
 import { record } from "../shapes/fields.js";

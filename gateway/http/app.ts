@@ -13,7 +13,7 @@ import type { Live } from "../../commands/live/live.js";
 import type { Context, Route } from "../route.js";
 import { answerPreflight, openToPages } from "./cors.js";
 import type { MeteredResponse } from "./meter.js";
-import { pageRouter, type MetricsPage } from "./pages.js";
+import { pageRouter, type MetricsPage } from "./page-router.js";
 import { refuse } from "./refuse.js";
 import type { Stages } from "./stages.js";
 

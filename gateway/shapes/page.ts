@@ -1,7 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
 import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
-import { AppError } from "../../core/errors.js";
-import type { WorkspaceId } from "../../core/ids.js";
 import {
   route,
   textOf,
@@ -12,6 +9,7 @@ import {
   type Reply,
   type Route,
 } from "../route.js";
+import type { Cursors } from "./cursors.js";
 import { nullable, record } from "./fields.js";
 
 const LIMIT = 50;
@@ -21,49 +19,6 @@ export const PAGE = {
   cursor: Type.Optional(Type.String()),
 };
 export const NEXT_CURSOR = nullable(Type.String());
-
-/** Opaque, signed, and good only for the list of the workspace that it was made for. */
-export interface Cursors {
-  /** `list` names the list, including its filter. Throws `invalid_cursor`. */
-  page(
-    workspace: WorkspaceId,
-    list: string,
-    asked: { readonly limit: number; readonly cursor?: string | undefined },
-    /** The parameter that holds the cursor. */
-    name?: string,
-  ): Page;
-}
-
-const SIGNATURE_BYTES = 16;
-
-export function createCursors(secret: Buffer): Cursors {
-  const sign = (workspace: string, list: string, position: string): Buffer =>
-    createHmac("sha256", secret)
-      .update(JSON.stringify(["cursor", workspace, list, position]))
-      .digest()
-      .subarray(0, SIGNATURE_BYTES);
-  const read = (workspace: string, list: string, cursor: string, name: string): readonly string[] => {
-    const bytes = Buffer.from(cursor, "base64url");
-    const text = bytes.toString("utf8", SIGNATURE_BYTES);
-    const signature = bytes.subarray(0, SIGNATURE_BYTES);
-    // Decoding ignores characters that are not base64, so only the exact text that we answered is accepted.
-    const isWhole = signature.length === SIGNATURE_BYTES && bytes.toString("base64url") === cursor;
-    if (isWhole && timingSafeEqual(signature, sign(workspace, list, text)))
-      return JSON.parse(text) as readonly string[];
-    const message = "is not a cursor of this list";
-    throw new AppError("invalid_cursor", `${name}: ${message}.`, { errors: [{ path: name, message }] });
-  };
-  return {
-    page: (workspace, list, { limit, cursor }, name = "cursor") => ({
-      limit,
-      after: cursor === undefined ? null : read(workspace, list, cursor, name),
-      cursorOf: (position) => {
-        const text = JSON.stringify(position);
-        return Buffer.concat([sign(workspace, list, text), Buffer.from(text)]).toString("base64url");
-      },
-    }),
-  };
-}
 
 interface Asked {
   readonly limit?: number;

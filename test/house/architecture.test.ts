@@ -104,7 +104,7 @@ const ONLY_IN: Readonly<Record<string, readonly string[]>> = {
   "d3-force": ["console/"],
   vite: ["console/vite.config.ts"],
   "playwright-core": ["scripts/pictures/"],
-  helmet: ["gateway/http/pages.ts"],
+  helmet: ["gateway/http/page-router.ts"],
   express: ["gateway/", "scripts/bench/"],
   "prom-client": ["app/telemetry/"],
   "@opentelemetry/api": ["app/telemetry/"],

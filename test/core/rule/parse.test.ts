@@ -6,13 +6,18 @@ import { declares, errorsOf, ruleOf, subjectOf } from "./rules.js";
 const nested = (depth: number): object => (depth === 1 ? { event_count: 1 } : { $not: nested(depth - 1) });
 const MANY = Array.from({ length: 51 }, () => ({ event_count: 1 }));
 
+const ORDERED = "$eq, $ne, $in, $nin, $gt, $gte, $lt, $lte";
+
 /** The rule, and each problem with its path. */
 const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
   [7, "rule: must be an object"],
   [{ $and: [] }, "rule.$and: must be a list of at least one rule"],
   [{ $or: { a: 1 } }, "rule.$or: must be a list of at least one rule"],
-  [{ $and: [{}, { "traits.city": { $gtx: 1 } }] }, "rule.$and.1.traits.city.$gtx: is not an operator here"],
-  [{ $where: "1" }, "rule.$where: is not an operator here"],
+  [
+    { $and: [{}, { "traits.city": { $gtx: 1 } }] },
+    `rule.$and.1.traits.city.$gtx: is not an operator here; there are ${ORDERED}, $exists, $starts, $ends, $contains`,
+  ],
+  [{ $where: "1" }, "rule.$where: is not an operator here; there are $and, $or, $not, $events and $audience"],
   [{ $audience: "x" }, "rule.$audience: is not an audience of this workspace"],
   [{ $audience: 7 }, "rule.$audience: is not an audience of this workspace"],
   [{ $not: { $audience: "itself" } }, "rule.$not.$audience: refers back to this audience"],
@@ -33,7 +38,10 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
   [{ "traits.a": { $in: [1, [2]] } }, "rule.traits.a.$in.1: must be text, a number, a boolean or null"],
   [{ "traits.a": { $exists: 1 } }, "rule.traits.a.$exists: must be true or false"],
   [{ "traits.a": { $starts: 1 } }, "rule.traits.a.$starts: must be text"],
-  [{ last_seen: { $starts: "2026" } }, "rule.last_seen.$starts: is not an operator here"],
+  [
+    { last_seen: { $starts: "2026" } },
+    `rule.last_seen.$starts: is not an operator here; there are ${ORDERED}, $exists`,
+  ],
   [{ last_seen: "yesterday" }, "rule.last_seen: must be a timestamp like 2026-01-31T12:00:00Z"],
   [{ event_count: { $gte: "3" } }, "rule.event_count.$gte: must be a number"],
   [{ event_count: { $gte: { $now: "-1d" } } }, "rule.event_count.$gte: must be text, a number or a boolean"],
@@ -49,7 +57,10 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
     "rule.$events.where.totl: no version of the schema declares this",
   ],
   [{ $events: { where: { total: 1 } } }, "rule.$events.where.total: needs the schema_id of a schema that declares it"],
-  [{ $events: { schema_id: "order", where: { $or: [] } } }, "rule.$events.where.$or: is not an operator here"],
+  [
+    { $events: { schema_id: "order", where: { $or: [] } } },
+    "rule.$events.where.$or: is not an operator here; name a member, and the operators below it",
+  ],
   [
     { $events: { schema_id: "order", where: { total: { $gt: { $now: "-1d" } } } } },
     "rule.$events.where.total.$gt: must be text, a number or a boolean",

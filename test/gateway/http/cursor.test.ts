@@ -3,7 +3,8 @@ import * as fc from "fast-check";
 import { AppError } from "../../../core/errors.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
 import { queryReader } from "../../../gateway/http/validate.js";
-import { createCursors, PAGE, pageOf } from "../../../gateway/shapes/page.js";
+import { createCursors } from "../../../gateway/shapes/cursors.js";
+import { PAGE, pageOf } from "../../../gateway/shapes/page.js";
 import { SEED } from "../../support/random/random.js";
 
 const SECRET = Buffer.alloc(32, 7);
