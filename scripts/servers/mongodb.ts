@@ -44,7 +44,7 @@ async function prepareImitation({ folder, ports }: Instance, progress: Progress)
   const data = path.join(folder, "mongo-java-server");
   mkdirSync(data, { recursive: true });
   const classPath = [path.join(jars, "classes"), path.join(jars, "*")].join(path.delimiter);
-  const args = ["-Xmx512m", "-cp", classPath, "MongoServerMain", String(ports.mongodb), path.join(data, "data.mv.db")];
+  const args = ["-Xmx1g", "-cp", classPath, "MongoServerMain", String(ports.mongodb), path.join(data, "data.mv.db")];
   return { command: { file: java, args, env: {}, folder: data } };
 }
 

@@ -2,28 +2,17 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import http from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import type { WorkspaceId } from "../../core/ids.js";
 import { anEvent } from "../support/builders.js";
 import { SCALE, tell } from "../support/random/random.js";
 import { startApp, useApp, type App } from "../support/service/app.js";
+import { held } from "../support/service/held.js";
 
 const MIB = 1_048_576;
 const PAYLOAD_BYTES = 50_000;
 const EVENTS = 400 * SCALE;
 /** What streams and the driver may hold at a time; far less than what the answer has. */
 const MORE_MAX = 24 * MIB;
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-/** Of buffers and of the heap, after what is not needed any more is gone. */
-function held(): number {
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 
 /** A workspace with so many events, and what an export of them is asked with. */
 async function filled(app: App) {

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import http from "node:http";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import type { Identifier } from "../../../core/event/event.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { Facet } from "../../../core/profile/facet.js";
 import { listAt, useApp, type TestWorkspace } from "../../support/service/app.js";
+import { held } from "../../support/service/held.js";
 
 const MIB = 1_048_576;
 const PEOPLE = 60;
@@ -16,14 +15,6 @@ const BYTES = MIB;
 const MORE_MAX = 24 * MIB;
 /** And lines that are made of them, and sent. */
 const EXPORTED_MAX = 56 * MIB;
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-function held(): number {
-  collect();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 
 const facetOf = (n: number): Facet => ({
   traits: new Map([
