@@ -24,17 +24,17 @@ interface SlotOptions {
   readonly connections: number;
   /** A start that fails is tried again for so long: what the process needs may be away. */
   readonly startMs: number;
+  /** A request without an answer after so long hangs; the client's own limit where nothing is given. */
+  readonly answerMs?: number;
 }
 
 export type Slot = ReturnType<typeof createSlot>;
 
 const DYING_MS = 3_000;
 const AGAIN_MS = 200;
-/** The deadlines of a request that needs MongoDB and then Neo4j, 3.5 s and 8 s, while both are away; and a machine that is busy. */
-const ANSWER_MS = 15_000;
 
 /** The place of one process, in which lives follow each other. */
-export function createSlot({ settings, connections, startMs }: SlotOptions) {
+export function createSlot({ settings, connections, startMs, answerMs }: SlotOptions) {
   let life: Life | null = null;
   let earlier = "";
   let current: Running | null = null;
@@ -58,7 +58,7 @@ export function createSlot({ settings, connections, startMs }: SlotOptions) {
     /** Resolves once it takes requests. Rejects when it does not come up. */
     start: async (): Promise<void> => {
       life = await begin();
-      current = runningOf(life, openClient(life.url, connections, ANSWER_MS));
+      current = runningOf(life, openClient(life.url, connections, answerMs));
       up.give(current);
     },
     /** Null while it is down. */

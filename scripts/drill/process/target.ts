@@ -45,6 +45,9 @@ async function strikeSlot(slot: Slot, blow: Blow): Promise<Struck> {
   return { diedThere, downMs: performance.now() - since };
 }
 
+/** The deadlines of a request that needs MongoDB and then Neo4j, 3.5 s and 8 s, while both are away; and a machine that is busy. */
+const SERVERS_ANSWER_MS = 15_000;
+
 /** The embedded default: one process on a folder of its own. */
 export async function createEmbeddedTarget(connections: number): Promise<Target> {
   const ground = await openFolder();
@@ -99,6 +102,7 @@ export async function createServersTarget(instance: string, connections: number,
       settings: () => ({ ...ground.settings, ...OWN, MODE: mode, RABBITMQ_PARTITIONS: present() }),
       connections,
       startMs: START_MS,
+      answerMs: SERVERS_ANSWER_MS,
     });
   const gateways = GATEWAYS.map((name) => [name, slotOf("gateway")] as const);
   const slots = new Map<ProcessName, Slot>([...gateways, ...WORKERS.map((name) => [name, slotOf("worker")] as const)]);
