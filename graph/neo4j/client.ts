@@ -172,19 +172,31 @@ async function answers(driver: Driver): Promise<boolean> {
   return Promise.race([answer, sleep(ANSWER_MS, false, { ref: false })]);
 }
 
-export async function readOnce(driver: Driver, statement: string, q: Parameters): Promise<readonly Row[]> {
+/** The server ends it after `timeout` milliseconds. */
+export async function readOnce(
+  driver: Driver,
+  statement: string,
+  q: Parameters,
+  timeout = READ_MS,
+): Promise<readonly Row[]> {
   const session = driver.session({ database: DATABASE, defaultAccessMode: neo4j.session.READ });
   try {
-    return rowsOf((await stackless(() => session.run(statement, { q }, { timeout: READ_MS }))).records);
+    return rowsOf((await stackless(() => session.run(statement, { q }, { timeout }))).records);
   } finally {
     free(session);
   }
 }
 
-export async function writeOnce(driver: Driver, statement: string, q: Parameters): Promise<readonly Row[]> {
+/** The server ends it after `timeout` milliseconds. */
+export async function writeOnce(
+  driver: Driver,
+  statement: string,
+  q: Parameters,
+  timeout = STEP_MS,
+): Promise<readonly Row[]> {
   const session = driver.session({ database: DATABASE, defaultAccessMode: neo4j.session.WRITE });
   try {
-    return rowsOf((await stackless(() => session.run(statement, { q }, { timeout: STEP_MS }))).records);
+    return rowsOf((await stackless(() => session.run(statement, { q }, { timeout }))).records);
   } finally {
     free(session);
   }

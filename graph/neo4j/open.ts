@@ -15,7 +15,7 @@ import {
 } from "./client.js";
 import { codeOf, failureOf, isTooLong, ofDriver } from "./failure.js";
 import * as hot from "./cypher/writes.js";
-import { AWAIT_SCHEMA, FORMAT, FORMAT_CONSTRAINT, SCHEMA, TAKE_FORMAT } from "./cypher/writes.js";
+import { AWAIT_SCHEMA, FORMAT, FORMAT_CONSTRAINT, READY_SCHEMA, SCHEMA, TAKE_FORMAT } from "./cypher/writes.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { EMPTY_PLAN, EMPTY_SNAPSHOT } from "../rules/working-state.js";
 import * as erasure from "./cypher/erasure.js";
@@ -25,8 +25,10 @@ import { writeParameters } from "./parameters.js";
 import * as reads from "./cypher/reads.js";
 import * as undo from "./cypher/undo.js";
 
-/** For the whole start: long enough for the indexes of an empty database, short enough for a person to wait. */
-const OPEN_MS = 9_500;
+/** A server that says nothing: short enough for a person to wait. */
+const LOGIN_MS = 9_500;
+/** One that answers may have started just now, on a busy machine: what it has begun for us would begin anew with the next process. */
+const PREPARE_MS = 60_000;
 
 const LATE = "NEO4J_URL: the server there did not answer in time";
 
@@ -37,20 +39,23 @@ const READY_MS = 12_500;
 export async function openClient(options: ClientOptions, format = FORMAT): Promise<Client> {
   const begun = performance.now();
   const driver = connectTo(options);
-  const tooLate = new AbortController();
   try {
-    const late = sleep(OPEN_MS, "late" as const, { signal: tooLate.signal, ref: false });
-    const outcome = await Promise.race([prepare(driver, format), late]);
-    if (outcome === "late") throw new ConfigError(LATE);
+    await within(LOGIN_MS, () => driver.verifyConnectivity({ database: DATABASE }));
+    await within(PREPARE_MS, () => prepare(driver, format));
   } catch (error) {
     driver.close().catch(() => undefined);
     throw error instanceof ConfigError ? error : explained(ofDriver(error), options);
-  } finally {
-    tooLate.abort();
   }
   await Promise.race([warmUp(driver), sleep(begun + READY_MS - performance.now(), undefined, { ref: false })]);
   void warmRest(driver);
   return createClient(options, driver, (back) => void warmUp(back));
+}
+
+async function within(ms: number, work: () => Promise<unknown>): Promise<void> {
+  const tooLate = new AbortController();
+  const late = sleep(ms, "late" as const, { signal: tooLate.signal, ref: false });
+  const outcome = await Promise.race([work(), late]).finally(() => tooLate.abort());
+  if (outcome === "late") throw new ConfigError(LATE);
 }
 
 function connectTo(options: ClientOptions): Driver {
@@ -65,15 +70,21 @@ function connectTo(options: ClientOptions): Driver {
 }
 
 async function prepare(driver: Driver, format: number): Promise<void> {
-  await driver.verifyConnectivity({ database: "neo4j" });
   await makeOnce(driver, FORMAT_CONSTRAINT);
   const [row] = await makeOnce(driver, TAKE_FORMAT, { format: whole(format) });
   if (row![0] !== format)
     throw new ConfigError(
       `NEO4J_URL: the data there has format ${Number(row![0])}, and this build knows format ${format} alone`,
     );
-  for (const statement of SCHEMA) await makeOnce(driver, statement);
-  await readOnce(driver, AWAIT_SCHEMA, {});
+  const missing = await missingSchema(driver);
+  for (const statement of missing) await makeOnce(driver, statement);
+  if (missing.length > 0) await readOnce(driver, AWAIT_SCHEMA, {}, PREPARE_MS);
+}
+
+async function missingSchema(driver: Driver): Promise<readonly string[]> {
+  const rows = await readOnce(driver, READY_SCHEMA, {}, PREPARE_MS);
+  const ready = new Set(rows.map(([name, owner]) => `${owner === null ? "INDEX" : "CONSTRAINT"} ${String(name)}`));
+  return SCHEMA.filter((statement) => !ready.has(/^CREATE (\w+ \w+)/.exec(statement)![1]!));
 }
 
 /** Two processes that create the same at once may conflict; then it exists at the next try. */
@@ -83,7 +94,7 @@ const BETWEEN_TRIES_MS = 100;
 async function makeOnce(driver: Driver, statement: string, q: Parameters = {}): Promise<readonly Row[]> {
   for (let tries = 1; ; tries++)
     try {
-      return await writeOnce(driver, statement, q);
+      return await writeOnce(driver, statement, q, PREPARE_MS);
     } catch (error) {
       const isRace = failureOf(error) === "conflict" || codeOf(error).startsWith("Neo.ClientError.Schema.");
       if (!isRace || tries === SCHEMA_TRIES) throw error;

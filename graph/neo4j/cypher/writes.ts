@@ -61,7 +61,11 @@ export const SCHEMA: readonly string[] = [
   "CREATE INDEX onym_shared_identifiers IF NOT EXISTS FOR (c:SharedIdentifier) ON (c.ws, c.uid)",
 ];
 
-export const AWAIT_SCHEMA = "CALL db.awaitIndexes(8)";
+/** What stands and can be used, by name. The index of a constraint has its name, and an owner once the constraint stands as well. */
+export const READY_SCHEMA =
+  "SHOW INDEXES YIELD name, state, owningConstraint WHERE state = 'ONLINE' RETURN name, owningConstraint";
+
+export const AWAIT_SCHEMA = "CALL db.awaitIndexes(45)";
 
 export const PING = "RETURN 1";
 
