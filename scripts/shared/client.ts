@@ -25,10 +25,17 @@ export interface Client {
 }
 
 const ANSWER_MS = 10_000;
+const IDLE_MS = 30_000;
 
 /** Connections that stay open, at most `connections` of them. */
 export function openClient(url: string, connections: number, answerMs = ANSWER_MS): Client {
-  const agent = new http.Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections });
+  const agent = new http.Agent({
+    keepAlive: true,
+    maxSockets: connections,
+    maxFreeSockets: connections,
+    // Without it an idle connection is kept until the service closes it, after 65 s, and a request sent just then is reset.
+    timeout: IDLE_MS,
+  });
   return {
     send: async ({ method, path, key, body, headers }) => {
       const content = body === undefined ? null : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
