@@ -1,7 +1,7 @@
 /** Printed by every test that uses it; `SEED=... npm test` runs another one. */
 export const SEED = Number(process.env["SEED"] ?? 20_261_121);
 
-/** How many times as many runs the model tests do, and larger profiles: `npm run test:long` sets 8, `.ci/run` 4. */
+/** How many times as many runs the model tests do, and larger profiles: `npm run test:long` sets 8, `.ci/run` 2. */
 export const SCALE = Number(process.env["SCALE"] ?? 1);
 
 /** So many runs of a model test for each 1 of SCALE. */
