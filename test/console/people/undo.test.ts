@@ -82,6 +82,41 @@ describeConsole("undo", (console) => {
     await look("people-undo-back");
   });
 
+  it("takes the preview away as soon as the form changes, and names both identifiers before it acts", async () => {
+    const workspace = await console().app.workspace();
+    const { ada } = await merged(workspace);
+    const path = "/undo?what=pair&namespace=user_id&value=ada&to_namespace=user_id&to_value=bob";
+    const { page, look } = await console().open(workspace, { as: "admin", path });
+    const unlink = page.getByRole("button", { name: "Unlink…" });
+    await unlink.waitFor();
+    const value = page.getByRole("group", { name: "The other" }).getByLabel("Value");
+    await value.focus();
+    await page.keyboard.type("by");
+    await page.getByRole("heading", { name: "The form changed: preview again" }).waitFor();
+    assert.equal(await unlink.count(), 0);
+    await look("people-undo-changed");
+    await value.fill("");
+    await page.getByRole("heading", { name: "The form changed: preview again" }).waitFor();
+    assert.equal(await unlink.count(), 0);
+    await value.fill("bob");
+    await unlink.waitFor();
+    await page.getByLabel("Forbid the pair").check();
+    await page.getByRole("heading", { name: "The form changed: preview again" }).waitFor();
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.getByRole("button", { name: "Unlink and forbid…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Unlink and forbid?" });
+    assert.deepEqual(await dialog.locator(".sent").allTextContents(), ["ada", "bob"]);
+    await dialog.getByText("may not come into one profile again").waitFor();
+    await look("people-undo-confirm-pair");
+    await page.keyboard.press("Escape");
+    assert.equal(await profileOf(workspace, BOB), ada, "nothing is written");
+    await page.getByLabel("What to take back").selectOption("identifier");
+    await page.getByRole("heading", { name: "The form changed: preview again" }).waitFor();
+    await page.getByRole("button", { name: "Preview" }).click();
+    await unlink.click();
+    assert.deepEqual(await page.getByRole("dialog").locator(".sent").allTextContents(), ["ada"]);
+  });
+
   it("reverts a change once, and tells the second tab so", async () => {
     const workspace = await console().app.workspace();
     const { bob, changeId } = await merged(workspace);

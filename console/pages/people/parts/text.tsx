@@ -6,6 +6,8 @@ import "../../../styles/people.css";
 export { visible };
 
 const SHOWN_MAX = 60;
+/** Of an identifier's value. */
+const LENGTH_MAX = 1_024;
 /** The beginning of a long text, whole characters only. */
 export const brief = (text: string, max = SHOWN_MAX): string => {
   const seen = visible(text);
@@ -19,9 +21,15 @@ export const say = ({ namespace, value }: Identifier): string => `${namespace} $
 export const sayChanged = (one: ChangedIdentifier): string => ("value" in one ? say(one) : `${one.namespace} (erased)`);
 
 /** A sender's text in a line: as long as it is, nothing moves, and its direction is its own. */
-export const Value = ({ text }: { readonly text: string }): JSX.Element => (
-  <bdi class="sent" title={text.length > 24 ? brief(text, 1_024) : undefined}>
-    {text === "" ? <span class="soft">empty text</span> : brief(text, 160)}
+export const Value = ({
+  text,
+  isWhole = false,
+}: {
+  readonly text: string;
+  readonly isWhole?: boolean;
+}): JSX.Element => (
+  <bdi class={isWhole ? "sent whole" : "sent"} title={text.length > 24 ? brief(text, LENGTH_MAX) : undefined}>
+    {text === "" ? <span class="soft">empty text</span> : isWhole ? visible(text) : brief(text, 160)}
   </bdi>
 );
 
@@ -30,10 +38,13 @@ export function Name({
   of,
   href,
   isCopied = false,
+  isWhole = false,
 }: {
   readonly of: ChangedIdentifier;
   readonly href?: string;
   readonly isCopied?: boolean;
+  /** All of its text, in as many lines as that takes. */
+  readonly isWhole?: boolean;
 }): JSX.Element {
   if (!("value" in of))
     return (
@@ -47,7 +58,7 @@ export function Name({
     <span class="name-of">
       <span class="name-space">{namespace}</span>
       {href === undefined ? (
-        <Value text={value} />
+        <Value text={value} isWhole={isWhole} />
       ) : (
         <a href={href}>
           <Value text={value} />
@@ -62,14 +73,16 @@ export function Name({
 export const Pair = ({
   from,
   to,
+  isWhole = false,
 }: {
   readonly from: ChangedIdentifier;
   readonly to: ChangedIdentifier;
+  readonly isWhole?: boolean;
 }): JSX.Element => (
   <span class="pair">
-    <Name of={from} />
+    <Name of={from} isWhole={isWhole} />
     <span class="soft">and</span>
-    <Name of={to} />
+    <Name of={to} isWhole={isWhole} />
   </span>
 );
 

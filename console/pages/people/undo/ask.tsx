@@ -1,10 +1,9 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
-import { go } from "../../../state/router.js";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { Button, Card, CheckField, Failure, Form, SelectField, TextField } from "../../../ui/kit.js";
 import { IdentifierFields, isGiven, useNamespaces } from "../parts/choose.js";
 import type { Identifier } from "../parts/records.js";
-import { hrefOfUndo, type UndoRequest } from "./request.js";
+import type { UndoRequest } from "./request.js";
 
 const KINDS = [
   ["pair", "Two identifiers from each other"],
@@ -12,8 +11,18 @@ const KINDS = [
   ["change", "A whole change"],
 ] as const;
 
-/** What is to be undone, into the address. */
-export function Ask({ query }: { readonly query: URLSearchParams }): JSX.Element {
+export interface AskProps {
+  /** What stands in the form at first. */
+  readonly query: URLSearchParams;
+  /** Whether the form says something that no preview shows. */
+  readonly isNew: boolean;
+  /** The form says something else now; null: not all of it is there. */
+  readonly onChange: (request: UndoRequest | null) => void;
+  readonly onSubmit: (request: UndoRequest) => void;
+}
+
+/** What is to be undone. */
+export function Ask({ query, isNew, onChange, onSubmit }: AskProps): JSX.Element {
   const { names, error } = useNamespaces();
   const text = (name: string): string => query.get(name) ?? "";
   const [kind, setKind] = useState<string>(query.get("what") ?? "pair");
@@ -32,9 +41,11 @@ export function Ask({ query }: { readonly query: URLSearchParams }): JSX.Element
       ? { kind: "pair", from: whole(from), to: whole(to), isForbidden }
       : null;
   })();
+  // Its text stands for the request, which is made anew with each drawing. Before the next key can be pressed.
+  useLayoutEffect(() => onChange(request), [JSON.stringify(request)]);
   return (
     <Card>
-      <Form onSubmit={() => void (request !== null && go(hrefOfUndo(request)))}>
+      <Form onSubmit={() => void (request !== null && onSubmit(request))}>
         <SelectField label="What to take back" value={kind} options={KINDS} onChange={setKind} />
         {kind === "change" ? (
           <TextField
@@ -65,7 +76,7 @@ export function Ask({ query }: { readonly query: URLSearchParams }): JSX.Element
         )}
         <Failure error={error} />
         <div class="form-actions">
-          <Button kind={query.get("what") === null ? "primary" : "plain"} type="submit" disabled={request === null}>
+          <Button kind={isNew ? "primary" : "plain"} type="submit" disabled={request === null}>
             Preview
           </Button>
         </div>

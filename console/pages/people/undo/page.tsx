@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError } from "../../../api/http.js";
 import type { PageProps } from "../../../state/pages.js";
+import { go } from "../../../state/router.js";
 import { Bones, Button, Card, Confirm, count, Failure, LinkButton, Message, PageFrame } from "../../../ui/kit.js";
 import { ChangeLink, RULES } from "../parts/evidence.js";
 import type { Link } from "../parts/records.js";
@@ -10,18 +11,43 @@ import { Ask } from "./ask.js";
 import { Done } from "./done.js";
 import { Held, Still } from "./held.js";
 import { Pictures } from "./pictures.js";
-import { isSamePreview, readRequest, send, type Preview, type UndoRequest, type Undone } from "./request.js";
+import {
+  hrefOfUndo,
+  isSamePreview,
+  isSameRequest,
+  readRequest,
+  send,
+  type Preview,
+  type UndoRequest,
+  type Undone,
+} from "./request.js";
+import { What } from "./what.js";
 
-export function Page({ query }: PageProps): JSX.Element {
-  const request = readRequest(query);
+export const Page = ({ query }: PageProps): JSX.Element => (
+  <PageFrame
+    title="Undo"
+    intro="Take back a merge that should not be. Nothing is written before you have seen what would become of whom."
+  >
+    <Asked key={query.toString()} query={query} />
+  </PageFrame>
+);
+
+/** The form, and the preview of what it says. A preview of something else cannot be acted on. */
+function Asked({ query }: { readonly query: URLSearchParams }): JSX.Element {
+  const asked = readRequest(query);
+  const [form, setForm] = useState(asked);
+  const [looks, setLooks] = useState(0);
+  const isChanged = asked !== null && (form === null || !isSameRequest(form, asked));
   return (
-    <PageFrame
-      title="Undo"
-      intro="Take back a merge that should not be. Nothing is written before you have seen what would become of whom."
-    >
-      <Ask key={`ask ${query.toString()}`} query={query} />
-      {request !== null && <Undoing key={query.toString()} request={request} />}
-    </PageFrame>
+    <>
+      <Ask
+        query={query}
+        isNew={asked === null || isChanged}
+        onChange={setForm}
+        onSubmit={(next) => (asked !== null && !isChanged ? setLooks(looks + 1) : go(hrefOfUndo(next)))}
+      />
+      {asked !== null && <Undoing key={looks} request={asked} isChanged={isChanged} />}
+    </>
   );
 }
 
@@ -37,7 +63,14 @@ const VERBS = { change: "Revert", identifier: "Unlink", pair: "Unlink" } as cons
 const verbOf = (request: UndoRequest): string =>
   request.kind === "pair" && request.isForbidden ? "Unlink and forbid" : VERBS[request.kind];
 
-function Undoing({ request }: { readonly request: UndoRequest }): JSX.Element {
+function Undoing({
+  request,
+  isChanged,
+}: {
+  readonly request: UndoRequest;
+  /** The form says something else by now. */
+  readonly isChanged: boolean;
+}): JSX.Element {
   const [state, setState] = useState<State>({ at: "looking" });
   const [isAsking, setAsking] = useState(false);
   const look = async (): Promise<void> => {
@@ -58,6 +91,8 @@ function Undoing({ request }: { readonly request: UndoRequest }): JSX.Element {
     const undone = await send(request, false);
     setState(undone.outcome === "unchanged" ? { at: "late" } : { at: "done", preview: now, undone });
   };
+  // What was done stays done, whatever the form says.
+  if (isChanged && state.at !== "done" && state.at !== "late") return <Changed />;
   switch (state.at) {
     case "looking":
       return (
@@ -116,6 +151,7 @@ function Undoing({ request }: { readonly request: UndoRequest }): JSX.Element {
           onClose={() => setAsking(false)}
           act={() => act(preview)}
         >
+          <What request={request} />
           <p>
             {count(preview.before.length, "profile")} now, {count(preview.after.length, "profile")} afterwards. Each
             part has its former id, traits and counts again.{" "}
@@ -128,6 +164,12 @@ function Undoing({ request }: { readonly request: UndoRequest }): JSX.Element {
     </>
   );
 }
+
+const Changed = (): JSX.Element => (
+  <Card title="The form changed: preview again" isResult>
+    <p>The preview showed something else, so it is gone. Nothing was done.</p>
+  </Card>
+);
 
 /** Links that would not come back. */
 function Stays({ preview: { dropped = [] } }: { readonly preview: Preview }): JSX.Element | null {

@@ -37,6 +37,9 @@ export function hrefOfUndo(request: UndoRequest): string {
   return href("/undo", {}, { ...one, ...other });
 }
 
+/** Whether both would undo the same. */
+export const isSameRequest = (one: UndoRequest, other: UndoRequest): boolean => hrefOfUndo(one) === hrefOfUndo(other);
+
 /** What an address asks for; null: not all of it is there. */
 export function readRequest(query: URLSearchParams): UndoRequest | null {
   const text = (name: string): string => query.get(name) ?? "";
@@ -44,7 +47,7 @@ export function readRequest(query: URLSearchParams): UndoRequest | null {
   const to = { namespace: text("to_namespace"), value: text("to_value") };
   switch (text("what")) {
     case "change":
-      return text("change") === "" ? null : { kind: "change", id: text("change") };
+      return text("change").trim() === "" ? null : { kind: "change", id: text("change").trim() };
     case "identifier":
       return isGiven(from) ? { kind: "identifier", identifier: from } : null;
     case "pair":
