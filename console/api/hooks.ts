@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { returns } from "../state/connection.js";
 import { useStore } from "../state/store.js";
-import { api, AwayError } from "./http.js";
+import { api, AwayError, isMissing } from "./http.js";
 
 export interface Query<Data> {
   /** What was read last, also while it is read again. */
@@ -31,6 +31,8 @@ export function useQuery<Data>(path: string | null, { every }: QueryOptions = {}
     if (path === null) return setState({ path, data: null, error: null, isLoading: false });
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    // What is not there does not come by waiting: an id is never given again.
+    let hasNone = false;
     const read = async (): Promise<void> => {
       setState((last) => ({ path, data: last.path === path ? last.data : null, error: null, isLoading: true }));
       try {
@@ -38,6 +40,7 @@ export function useQuery<Data>(path: string | null, { every }: QueryOptions = {}
         if (!abort.signal.aborted) setState({ path, data, error: null, isLoading: false });
       } catch (error) {
         if (abort.signal.aborted) return;
+        hasNone = isMissing(error);
         // The banner says that the service is away. What was read before stays.
         setState((last) => ({
           path,
@@ -46,7 +49,7 @@ export function useQuery<Data>(path: string | null, { every }: QueryOptions = {}
           isLoading: error instanceof AwayError && last.data === null,
         }));
       }
-      if (every !== undefined && !abort.signal.aborted) timer = setTimeout(() => void again(), every);
+      if (every !== undefined && !abort.signal.aborted && !hasNone) timer = setTimeout(() => void again(), every);
     };
     const again = (): Promise<void> | void => {
       if (!document.hidden) return read();

@@ -13,6 +13,9 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether the service says that there is no such thing. */
+export const isMissing = (error: unknown): boolean => error instanceof ApiError && error.problem.code === "not_found";
+
 /** The service could not be reached. */
 export class AwayError extends Error {
   constructor() {

@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
-import { refusalOf } from "../api/http.js";
+import { isMissing, refusalOf } from "../api/http.js";
 import { isFocusLeft } from "../state/router.js";
-import { Button } from "./buttons.js";
+import { Button, LinkButton } from "./buttons.js";
 import { Icon, type IconName } from "./icons.js";
 
 export interface PageProps {
@@ -104,6 +104,26 @@ export const Empty = ({
   </div>
 );
 
+/** What stands on a page whose thing is not there: what is missing, why that can be, and a way back. */
+export const Missing = ({
+  what,
+  icon,
+  back: [address, name],
+  children,
+}: {
+  /** "profile". */
+  readonly what: string;
+  readonly icon: IconName;
+  readonly back: readonly [address: string, name: string];
+  readonly children: ComponentChildren;
+}): JSX.Element => (
+  <Card>
+    <Empty icon={icon} title={`There is no such ${what}`} action={<LinkButton href={address}>{name}</LinkButton>}>
+      {children}
+    </Empty>
+  </Card>
+);
+
 export const Message = ({
   tone,
   children,
@@ -170,15 +190,19 @@ export function Loaded<Data>({
   error,
   reload,
   lines,
+  missing,
   children,
 }: {
   readonly data: Data | null;
   readonly error: unknown;
   readonly reload?: () => void;
   readonly lines?: number;
+  /** Instead of the refusal, where the service has no such thing. */
+  readonly missing?: ComponentChildren;
   readonly children: (data: Data) => ComponentChildren;
 }): JSX.Element {
   if (data !== null) return <>{children(data)}</>;
+  if (missing !== undefined && isMissing(error)) return <>{missing}</>;
   if (error !== null && error !== undefined)
     return (
       <div class="card-body">

@@ -27,7 +27,7 @@ import {
 import { JOINS, type Part } from "./rule/model.js";
 import { readRule } from "./rule/read.js";
 import { words } from "./rule/words.js";
-import { State } from "./state.js";
+import { NoAudience, State } from "./state.js";
 import { Person, useNames } from "./people.js";
 import "../../styles/audiences.css";
 
@@ -61,7 +61,7 @@ export function Page({ params }: PageProps): JSX.Element {
         )
       }
     >
-      <Loaded {...audience} lines={12}>
+      <Loaded {...audience} lines={12} missing={<NoAudience />}>
         {(read) => (
           <>
             <div class="columns">

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useAction } from "../../api/hooks.js";
-import { api, ApiError, ask } from "../../api/http.js";
+import { api, ApiError, ask, isMissing } from "../../api/http.js";
 import type { Audience } from "../../api/audiences.js";
 import type { PageProps } from "../../state/pages.js";
 import { go, href } from "../../state/router.js";
@@ -22,6 +22,7 @@ import {
 import { newField, newGroup, type Group } from "./rule/model.js";
 import { writeRule } from "./rule/write.js";
 import { draftOf, RuleFields, ruleTextOf, type Draft } from "./rule-fields.js";
+import { NoAudience } from "./state.js";
 import "../../styles/audiences.css";
 
 interface Standing {
@@ -57,6 +58,12 @@ function Change({ id }: { readonly id: string }): JSX.Element {
     setAsked(asked + 1);
   };
   if (standing !== null) return <Edit key={asked} standing={standing} onReload={reload} />;
+  if (isMissing(error))
+    return (
+      <PageFrame title="Change the audience">
+        <NoAudience />
+      </PageFrame>
+    );
   return (
     <PageFrame title="Change the audience">
       <Card>

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Audience } from "../../api/audiences.js";
-import { Badge, count } from "../../ui/kit.js";
+import { Badge, count, Missing } from "../../ui/kit.js";
 
 /** Whether its members are those of the rule already. */
 export function State({ of: { state, progress } }: { readonly of: Audience }): JSX.Element {
@@ -14,3 +14,10 @@ export function State({ of: { state, progress } }: { readonly of: Audience }): J
     </span>
   );
 }
+
+/** Of an address whose audience is not there. */
+export const NoAudience = (): JSX.Element => (
+  <Missing what="audience" icon="audience" back={["#/audiences", "All audiences"]}>
+    Somebody deleted it, or no audience of this workspace has this id. The id in an address must be whole.
+  </Missing>
+);

@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { usePages, useQuery } from "../../api/hooks.js";
+import { usePages } from "../../api/hooks.js";
 import { api, queryOf } from "../../api/http.js";
-import type { DeadLetter, WholeLetter } from "../../api/records.js";
+import type { DeadLetter } from "../../api/records.js";
 import { go, href } from "../../state/router.js";
 import type { PageProps } from "../../state/pages.js";
 import {
@@ -11,14 +11,10 @@ import {
   Card,
   Confirm,
   count,
-  Dialog,
   Empty,
   Failure,
-  Facts,
   Id,
-  Json,
   Loaded,
-  Message,
   notify,
   PagedTable,
   PageFrame,
@@ -26,6 +22,7 @@ import {
   showNumber,
   Time,
 } from "../../ui/kit.js";
+import { Letter } from "./dead-letter.js";
 
 interface Replayed {
   readonly replayed: number;
@@ -203,52 +200,6 @@ function State({ of: { state, outcome, times } }: { readonly of: DeadLetter }): 
       <Badge tone="warn">open</Badge>
       {outcome === "died_again" && <span class="soft small">died again, {count(times, "time")}</span>}
     </span>
-  );
-}
-
-function Letter({ id, onClose }: { readonly id: string; readonly onClose: () => void }): JSX.Element {
-  const letter = useQuery<WholeLetter>(`/v1/dead-letters/${id}`);
-  return (
-    <Dialog title="Dead letter" isLarge onClose={onClose}>
-      <Loaded {...letter} lines={10}>
-        {(whole) => (
-          <div class="stack">
-            {whole.errors.length > 0 && (
-              <Message tone="bad">
-                <strong>What is wrong with it</strong>
-                <ul>
-                  {whole.errors.map(({ path, message }) => (
-                    <li key={`${path} ${message}`}>
-                      {path !== "" && <code>{path}</code>} {message}
-                    </li>
-                  ))}
-                </ul>
-              </Message>
-            )}
-            <Facts
-              facts={[
-                ["Reason", whole.reason],
-                [
-                  "Schema",
-                  whole.schema_id === null ? (
-                    "unknown"
-                  ) : (
-                    <a key="s" href={href("/schemas/:id", { id: whole.schema_id })}>
-                      {whole.schema_id}
-                    </a>
-                  ),
-                ],
-                ["Key", whole.key_id === null ? "unknown" : <Id key="k" id={whole.key_id} what="the key id" />],
-                ["Received", whole.received_at === null ? "unknown" : <Time key="t" at={whole.received_at} isExact />],
-                ["Buried", <Time key="b" at={whole.at} isExact />],
-                ["Letter", <Id key="i" id={whole.dead_letter_id} what="the id of the dead letter" />],
-              ]}
-            />
-            <Json value={whole.payload} label="the payload" />
-          </div>
-        )}
-      </Loaded>
-    </Dialog>
   );
 }
 

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { useQuery } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { PageProps } from "../../state/pages.js";
-import { Button, Card, Confirm, count, Facts, Id, LinkButton, Loaded, notify, PageFrame, Time } from "../../ui/kit.js";
+import { Button, Card, Confirm, count, Facts, Id, LinkButton, Loaded, Missing, notify, PageFrame, Time } from "../../ui/kit.js";
 import type { Receipt } from "./records.js";
 import { Counts, Remains, Removed, State } from "./shown.js";
 
@@ -25,7 +25,15 @@ export function Page({ params }: PageProps): JSX.Element {
         </>
       }
     >
-      <Loaded {...receipt} lines={12}>
+      <Loaded
+        {...receipt}
+        lines={12}
+        missing={
+          <Missing what="erasure" icon="erase" back={["#/erasures", "All erasures"]}>
+            No erasure of this workspace has this id. The id in an address must be whole.
+          </Missing>
+        }
+      >
         {(read) => <Shown of={read} />}
       </Loaded>
       {isReadmitting && (

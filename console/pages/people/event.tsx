@@ -11,6 +11,7 @@ import {
   LinkButton,
   Loaded,
   Message,
+  Missing,
   PageFrame,
   Table,
   Time,
@@ -49,7 +50,16 @@ export function Page({ params }: PageProps): JSX.Element {
         )
       }
     >
-      <Loaded {...event} lines={12}>
+      <Loaded
+        {...event}
+        lines={12}
+        missing={
+          <Missing what="event" icon="live" back={["#/live", "See what comes in"]}>
+            No event of this workspace has this id, its retention is over, or it is not processed yet. The id in an
+            address must be whole.
+          </Missing>
+        }
+      >
         {(one) => <Shown of={one} />}
       </Loaded>
     </PageFrame>

@@ -1,4 +1,4 @@
-import { api, ApiError } from "../../api/http.js";
+import { api, isMissing } from "../../api/http.js";
 import type { Change, Event, Identifier, LookedUp, Profile } from "./parts/records.js";
 
 export interface Found {
@@ -17,7 +17,7 @@ export async function orNull<Answer>(asked: Promise<Answer>): Promise<Answer | n
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof ApiError && error.problem.code === "not_found") return null;
+    if (isMissing(error)) return null;
     throw error;
   }
 }

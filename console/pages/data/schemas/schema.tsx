@@ -16,6 +16,7 @@ import {
   Json,
   LinkButton,
   Loaded,
+  Missing,
   notify,
   PageFrame,
   SelectField,
@@ -53,7 +54,15 @@ export function Page({ params }: PageProps): JSX.Element {
       }
       actions={<LinkButton href="#/schemas">All schemas</LinkButton>}
     >
-      <Loaded {...schema} lines={14}>
+      <Loaded
+        {...schema}
+        lines={14}
+        missing={
+          <Missing what="schema" icon="schema" back={["#/schemas", "All schemas"]}>
+            No schema of this workspace has this id. Capital and small letters differ.
+          </Missing>
+        }
+      >
         {(latest) => (
           <Tabs
             label="Parts of the schema"

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useQuery } from "../../../api/hooks.js";
 import type { PageProps } from "../../../state/pages.js";
 import { useMay } from "../../../state/session.js";
-import { Card, Facts, Id, LinkButton, Loaded, PageFrame, Table, Time } from "../../../ui/kit.js";
+import { Card, Facts, Id, LinkButton, Loaded, Missing, PageFrame, Table, Time } from "../../../ui/kit.js";
 import { ChangeLink, OutcomeBadge, OUTCOMES, ProfileLink, RULES, Source } from "../parts/evidence.js";
 import type { Change, ChangedIdentifier, Dropped, Outcome } from "../parts/records.js";
 import { Name, Pair } from "../parts/text.js";
@@ -39,7 +39,15 @@ export function Page({ params }: PageProps): JSX.Element {
         )
       }
     >
-      <Loaded {...change} lines={12}>
+      <Loaded
+        {...change}
+        lines={12}
+        missing={
+          <Missing what="change" icon="changes" back={["#/changes", "All changes"]}>
+            No change of this workspace has this id. The id in an address must be whole.
+          </Missing>
+        }
+      >
         {(read) => <Shown of={read} />}
       </Loaded>
     </PageFrame>

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useQuery } from "../../../api/hooks.js";
-import { ApiError } from "../../../api/http.js";
+import { isMissing } from "../../../api/http.js";
 import type { PageProps } from "../../../state/pages.js";
 import { go, href } from "../../../state/router.js";
 import { useMay } from "../../../state/session.js";
@@ -10,13 +10,12 @@ import {
   Bones,
   Button,
   Card,
-  Empty,
   Facts,
   Failure,
   Figure,
   Id,
-  LinkButton,
   Message,
+  Missing,
   Num,
   PageFrame,
   Tabs,
@@ -36,7 +35,6 @@ export function Page({ params, query }: PageProps): JSX.Element {
   const [isErasing, setErasing] = useState(false);
   const mayErase = useMay("admin");
   const { data, error } = profile;
-  const isGone = error instanceof ApiError && error.problem.code === "not_found";
   return (
     <PageFrame
       title="Profile"
@@ -54,16 +52,10 @@ export function Page({ params, query }: PageProps): JSX.Element {
         )
       }
     >
-      {isGone ? (
-        <Card>
-          <Empty
-            icon="person"
-            title="There is no such profile"
-            action={<LinkButton href="#/search">Search for somebody</LinkButton>}
-          >
-            No profile has or ever had this id, or the person was erased.
-          </Empty>
-        </Card>
+      {isMissing(error) ? (
+        <Missing what="profile" icon="person" back={["#/search", "Search for somebody"]}>
+          No profile has or ever had this id, or the person was erased.
+        </Missing>
       ) : data === null ? (
         error === null ? (
           <Waiting />
