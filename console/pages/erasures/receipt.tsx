@@ -3,7 +3,20 @@ import { useState } from "preact/hooks";
 import { useQuery } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { PageProps } from "../../state/pages.js";
-import { Button, Card, Confirm, count, Facts, Id, LinkButton, Loaded, Missing, notify, PageFrame, Time } from "../../ui/kit.js";
+import {
+  Button,
+  Card,
+  Confirm,
+  count,
+  Facts,
+  Id,
+  LinkButton,
+  Loaded,
+  Missing,
+  notify,
+  PageFrame,
+  Time,
+} from "../../ui/kit.js";
 import type { Receipt } from "./records.js";
 import { Counts, Remains, Removed, State } from "./shown.js";
 

@@ -225,7 +225,7 @@ function Path({
           <Message tone="info">
             No link of this path is a bridge: without any one of them the two stay together.
           </Message>
-          {mayUndo && <TakeOut path={path} />}
+          {mayUndo && <TakeOut path={path} apart={{ from, to }} />}
         </div>
       )}
       <p class="hidden-text">

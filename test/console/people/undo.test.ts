@@ -69,11 +69,7 @@ describeConsole("undo", (console) => {
     assert.deepEqual(await page.locator(".undo-refs .sent").allTextContents(), ["ada", "phone", "bob", "tablet"]);
     const again = page.getByText("What is sent from now on may link them again");
     const hrefs = await Promise.all((await again.getByRole("link").all()).map((one) => one.getAttribute("href")));
-    assert.deepEqual(hrefs, [
-      "#/undo?what=pair&namespace=user_id&value=ada&to_namespace=user_id&to_value=bob&forbid=true",
-      "#/namespaces",
-      "#/settings",
-    ]);
+    assert.deepEqual(hrefs, ["#/namespaces", "#/settings"]);
     await look("people-undo-done");
     assert.equal(await profileOf(workspace, BOB), bob);
     await page.getByRole("link", { name: "Take it back…" }).click();
@@ -167,13 +163,68 @@ describeConsole("undo", (console) => {
     // A browser tells of the refused one.
     assert.equal((wrongs as string[]).splice(0).length, 1);
     await workspace.send("POST", "/v1/identity/unlink", { from: PHONE, to: TABLET });
-    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("button", { name: "Look again" }).click();
     await page.getByRole("button", { name: "Unlink and forbid…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Unlink and forbid" }).click();
     await page.getByText("Done: unlinked").waitFor();
     assert.equal(await page.getByText("may link them again").count(), 0);
     const pairs = await workspace.send("GET", "/v1/identity/forbidden-pairs");
     assert.equal(textAt(pairs.body, "forbidden_pairs.length"), "1");
+  });
+
+  const ask = (forbid: boolean): string =>
+    `/undo?what=pair&namespace=user_id&value=ada&to_namespace=user_id&to_value=bob${forbid ? "&forbid=true" : ""}`;
+  const unlinkAsShown = async (page: Page): Promise<void> => {
+    await page.getByRole("button", { name: "Unlink…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Unlink", exact: true }).click();
+    await page.getByText("Done: unlinked").waitFor();
+  };
+  const pairsOf = async (workspace: TestWorkspace): Promise<string> =>
+    textAt((await workspace.send("GET", "/v1/identity/forbidden-pairs")).body, "forbidden_pairs.length");
+
+  it("leads from a pair that cannot be forbidden yet over the link that holds it to keeping it apart", async () => {
+    const workspace = await console().app.workspace();
+    await identify(workspace, ADA, PHONE);
+    await identify(workspace, PHONE, BOB);
+    const { page, look, wrongs } = await console().open(workspace, { as: "admin", path: ask(true) });
+    await page.getByText("so the pair cannot be forbidden yet").waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
+    await page.getByRole("link", { name: "Preview this one" }).first().click();
+    await unlinkAsShown(page);
+    const offer = page.locator(".message", { hasText: "These two are apart now" });
+    assert.deepEqual(await offer.locator(".sent").allTextContents(), ["ada", "bob"]);
+    await look("people-undo-apart");
+    assert.equal(await pairsOf(workspace), "0");
+    await offer.getByRole("button", { name: "Also keep them apart" }).click();
+    await page.getByText("The two are kept apart").waitFor();
+    await look("people-undo-kept-apart");
+    assert.equal(await pairsOf(workspace), "1");
+    const pair = await workspace.send("POST", "/v1/identity/unlink?dry_run=true", { from: ADA, to: BOB, forbid: true });
+    assert.equal(textAt(pair.body, "outcome"), "unchanged", "it is this pair");
+    // A browser tells of the refused preview.
+    assert.equal((wrongs as string[]).splice(0).length, 1);
+  });
+
+  it("says after an undo which links still hold the two together, down to their own", async () => {
+    const workspace = await console().app.workspace();
+    await merged(workspace);
+    await identify(workspace, PHONE, TABLET);
+    const { page, look } = await console().open(workspace, { as: "admin", path: ask(false) });
+    await unlinkAsShown(page);
+    await page.getByText("Other links still hold the two together").waitFor();
+    assert.equal(await page.getByText("bridge", { exact: true }).count(), 3);
+    await look("people-undo-still-joined");
+    await identify(workspace, ADA, BOB);
+    await page.getByRole("link", { name: "Preview this one" }).nth(1).click();
+    await unlinkAsShown(page);
+    await page.getByText("Only their own link still holds these two together").waitFor();
+    await look("people-undo-own-link");
+    await page.getByRole("link", { name: "Preview: unlink and forbid" }).click();
+    await page.getByRole("button", { name: "Unlink and forbid…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Unlink and forbid" }).click();
+    await page.getByText("Done: unlinked").waitFor();
+    assert.equal(await pairsOf(workspace), "1");
+    assert.notEqual(await profileOf(workspace, ADA), await profileOf(workspace, BOB));
   });
 
   it("offers the identifiers in between where no single link holds two together, first those that hold others together", async () => {

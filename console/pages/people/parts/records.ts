@@ -106,7 +106,7 @@ export const keyOf = ({ namespace, value }: Identifier): string => JSON.stringif
 export const isSame = (one: Identifier, other: Identifier): boolean =>
   one.namespace === other.namespace && one.value === other.value;
 
-export const isSameLink = (one: Link, other: Link): boolean =>
+export const isSameLink = (one: Pick<Link, "from" | "to">, other: Pick<Link, "from" | "to">): boolean =>
   (isSame(one.from, other.from) && isSame(one.to, other.to)) ||
   (isSame(one.from, other.to) && isSame(one.to, other.from));
 

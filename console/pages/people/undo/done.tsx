@@ -6,7 +6,8 @@ import { Card, count } from "../../../ui/kit.js";
 import { ChangeLink } from "../parts/evidence.js";
 import type { Identifier } from "../parts/records.js";
 import { NAMED_MAX, Refs } from "./pictures.js";
-import { hrefOfUndo, type Preview, type Undone, type UndoRequest } from "./request.js";
+import { KeepApart } from "./apart.js";
+import { hrefOfUndo, wantedApart, type Preview, type Undone, type UndoRequest } from "./request.js";
 
 const SHOWN_MAX = 10;
 
@@ -22,6 +23,7 @@ export function Done({
 }): JSX.Element {
   const shown = after.slice(0, SHOWN_MAX);
   const members = useMembers(shown.map(({ profile_id: id }) => id));
+  const wanted = wantedApart(request);
   const isForbidden = request.kind === "pair" && request.isForbidden;
   return (
     <Card
@@ -41,6 +43,7 @@ export function Done({
         {after.length > SHOWN_MAX && (
           <p class="soft small">and {count(after.length - SHOWN_MAX, "more profile", "more profiles")}</p>
         )}
+        {!isForbidden && wanted !== null && <KeepApart two={wanted} />}
         {after.length > before.length && !isForbidden && <Again request={request} />}
       </div>
     </Card>
@@ -51,11 +54,6 @@ export function Done({
 const Again = ({ request }: { readonly request: UndoRequest }): JSX.Element => (
   <p>
     What is sent from now on may link them again. To keep them apart:{" "}
-    {request.kind === "pair" && (
-      <>
-        <a href={hrefOfUndo({ ...request, isForbidden: true })}>forbid the pair</a>,{" "}
-      </>
-    )}
     {request.kind === "identifier" && (
       <>
         <a href={href("/undo", {}, { what: "pair", ...request.identifier, forbid: "true" })}>

@@ -5,17 +5,18 @@ import { Badge, Bones, Card, count, LinkButton, Message } from "../../../ui/kit.
 import { EvidenceLine } from "../parts/evidence.js";
 import { isSame, isSameLink, keyOf, type Explained, type Identifier, type Link } from "../parts/records.js";
 import { Pair, Value } from "../parts/text.js";
-import { hrefOfUndo, send } from "./request.js";
+import { hrefOfUndo, send, type Two } from "./request.js";
 
 /** What still holds the two together: links to be taken back, or where no link is a bridge the identifiers in between. */
 export function Held({
-  from,
-  to,
+  two: { from, to },
   path,
+  apart,
 }: {
-  readonly from: Identifier;
-  readonly to: Identifier;
+  readonly two: Two;
   readonly path: readonly Link[];
+  /** Whom the steps shall part in the end. */
+  readonly apart: Two;
 }): JSX.Element {
   const [explained, setExplained] = useState<Explained | "unknown" | null>(null);
   useEffect(
@@ -35,7 +36,7 @@ export function Held({
   if (bridges === null || bridges.length > 0)
     return (
       <Card title="No link connects just these two" isResult>
-        <Still path={path} bridges={bridges ?? []} />
+        <Still path={path} bridges={bridges ?? []} apart={apart} />
       </Card>
     );
   const isDirect = explained !== "unknown" && explained.path?.length === 1;
@@ -44,8 +45,8 @@ export function Held({
       <div class="stack">
         <p>Whichever link is taken back, others still hold them together.</p>
         {/* With their own link gone, one of the others may be a bridge. */}
-        {isDirect && <Still path={path} />}
-        <TakeOut path={path} />
+        {isDirect && <Still path={path} apart={apart} />}
+        <TakeOut path={path} apart={apart} />
       </div>
     </Card>
   );
@@ -55,9 +56,11 @@ export function Held({
 export function Still({
   path,
   bridges = [],
+  apart,
 }: {
   readonly path: readonly Link[] | null;
   readonly bridges?: readonly Link[];
+  readonly apart?: Two | undefined;
 }): JSX.Element | null {
   if (path === null || path.length === 0) return null;
   return (
@@ -75,7 +78,10 @@ export function Still({
             <EvidenceLine of={link} />
             <span class="row">
               {bridges.some((one) => isSameLink(one, link)) && <Badge tone="warn">bridge</Badge>}
-              <LinkButton isSmall href={hrefOfUndo({ kind: "pair", from: link.from, to: link.to, isForbidden: false })}>
+              <LinkButton
+                isSmall
+                href={hrefOfUndo({ kind: "pair", from: link.from, to: link.to, isForbidden: false, apart })}
+              >
                 Preview this one
               </LinkButton>
             </span>
@@ -95,7 +101,13 @@ interface Candidate {
 }
 
 /** Offers to unlink each identifier in between from all others: first those without which the rest falls apart. */
-export function TakeOut({ path }: { readonly path: readonly Link[] }): JSX.Element | null {
+export function TakeOut({
+  path,
+  apart,
+}: {
+  readonly path: readonly Link[];
+  readonly apart?: Two | undefined;
+}): JSX.Element | null {
   const [candidates, setCandidates] = useState<readonly Candidate[] | null>(null);
   useEffect(() => void tried(betweenOf(path)).then(setCandidates), []);
   if (candidates === null) return <Bones lines={3} />;
@@ -106,7 +118,7 @@ export function TakeOut({ path }: { readonly path: readonly Link[] }): JSX.Eleme
       <ul class="undo-refs" aria-label="Identifiers in between">
         {candidates.map(({ identifier, parts }) => (
           <li key={keyOf(identifier)}>
-            <a href={hrefOfUndo({ kind: "identifier", identifier })}>
+            <a href={hrefOfUndo({ kind: "identifier", identifier, apart })}>
               Take {identifier.namespace} <Value text={identifier.value} /> out of this profile…
             </a>
             {parts !== null && (

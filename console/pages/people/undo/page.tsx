@@ -7,6 +7,7 @@ import { Bones, Button, Card, Confirm, count, Failure, LinkButton, Message, Page
 import { ChangeLink, RULES } from "../parts/evidence.js";
 import type { Link } from "../parts/records.js";
 import { Pair } from "../parts/text.js";
+import { KeepApart } from "./apart.js";
 import { Ask } from "./ask.js";
 import { Done } from "./done.js";
 import { Held, Still } from "./held.js";
@@ -17,6 +18,7 @@ import {
   isSameRequest,
   readRequest,
   send,
+  wantedApart,
   type Preview,
   type UndoRequest,
   type Undone,
@@ -140,7 +142,7 @@ function Undoing({
       >
         <div class="stack">
           <Pictures request={request} preview={preview} />
-          <Still path={preview.still_joined_by ?? null} />
+          <Still path={preview.still_joined_by ?? null} apart={wantedApart(request) ?? undefined} />
           <Stays preview={preview} />
         </div>
       </Card>
@@ -189,6 +191,10 @@ function Stays({ preview: { dropped = [] } }: { readonly preview: Preview }): JS
   );
 }
 
+interface Joined {
+  readonly still_joined_by?: readonly Link[];
+}
+
 function Refused({
   request,
   error,
@@ -198,23 +204,34 @@ function Refused({
   readonly error: unknown;
   readonly onRetry: () => void;
 }): JSX.Element {
-  const path =
-    error instanceof ApiError
-      ? (error.problem as { readonly still_joined_by?: readonly Link[] }).still_joined_by
-      : undefined;
+  const path = error instanceof ApiError ? (error.problem as Joined).still_joined_by : undefined;
+  if (request.kind === "pair" && path !== undefined)
+    return (
+      <>
+        <Message tone="warn">
+          <strong>Other links hold these two together, so the pair cannot be forbidden yet</strong>
+          <Pair from={request.from} to={request.to} />
+          <span>Undo those links first. After each undo you can also keep the two apart, as soon as they are.</span>
+          <div>
+            <Button isSmall onClick={onRetry}>
+              Look again
+            </Button>
+          </div>
+        </Message>
+        <Held two={request} path={path} apart={wantedApart(request)!} />
+      </>
+    );
   return (
-    <>
-      <Card title="There is no preview" isResult>
-        <Failure error={error} onRetry={onRetry} />
-      </Card>
-      {request.kind === "pair" && path !== undefined && <Held from={request.from} to={request.to} path={path} />}
-    </>
+    <Card title="There is no preview" isResult>
+      <Failure error={error} onRetry={onRetry} />
+    </Card>
   );
 }
 
 function Nothing({ request, preview }: { readonly request: UndoRequest; readonly preview: Preview }): JSX.Element {
   const path = preview.still_joined_by ?? [];
-  if (request.kind === "pair" && path.length > 0) return <Held from={request.from} to={request.to} path={path} />;
+  if (request.kind === "pair" && path.length > 0)
+    return <Held two={request} path={path} apart={wantedApart(request)!} />;
   return (
     <Card title="There is nothing to take back" isResult>
       <div class="stack">
@@ -228,6 +245,7 @@ function Nothing({ request, preview }: { readonly request: UndoRequest; readonly
                 : "No link connects just these two."}
         </p>
         <Stays preview={preview} />
+        {request.kind === "pair" && !request.isForbidden && <KeepApart two={wantedApart(request)!} />}
         <div class="row">
           <LinkButton href="#/changes">To the changes</LinkButton>
         </div>

@@ -1,13 +1,25 @@
 import { api } from "../../../api/http.js";
 import { href } from "../../../state/router.js";
 import { isGiven } from "../parts/choose.js";
-import type { Dropped, Identifier, Link } from "../parts/records.js";
+import { isSameLink, type Dropped, type Identifier, type Link } from "../parts/records.js";
 
-/** What is to be undone. */
+export interface Two {
+  readonly from: Identifier;
+  readonly to: Identifier;
+}
+
+/** What is to be undone. `apart` names the two whom it shall part in the end, where it is one step of several. */
 export type UndoRequest =
   | { readonly kind: "change"; readonly id: string }
-  | { readonly kind: "identifier"; readonly identifier: Identifier }
-  | { readonly kind: "pair"; readonly from: Identifier; readonly to: Identifier; readonly isForbidden: boolean };
+  | { readonly kind: "identifier"; readonly identifier: Identifier; readonly apart?: Two | undefined }
+  | (Two & { readonly kind: "pair"; readonly isForbidden: boolean; readonly apart?: Two | undefined });
+
+/** Whom it shall part; null: nobody in particular. */
+export function wantedApart(request: UndoRequest): Two | null {
+  if (request.kind === "change") return null;
+  if (request.kind === "identifier") return request.apart ?? null;
+  return request.apart ?? { from: request.from, to: request.to };
+}
 
 export interface Ref {
   readonly profile_id: string;
@@ -31,27 +43,46 @@ export function hrefOfUndo(request: UndoRequest): string {
   if (request.kind === "change") return href("/undo", {}, { what: "change", change: request.id });
   const { namespace, value } = request.kind === "pair" ? request.from : request.identifier;
   const one = { what: request.kind, namespace, value };
-  if (request.kind === "identifier") return href("/undo", {}, one);
-  const { to, isForbidden } = request;
+  if (request.kind === "identifier") return href("/undo", {}, { ...one, ...apartOf(request.apart) });
+  const { to, isForbidden, apart } = request;
   const other = { to_namespace: to.namespace, to_value: to.value, forbid: isForbidden ? "true" : null };
-  return href("/undo", {}, { ...one, ...other });
+  // Those that it names itself need not stand there twice.
+  const isOther = apart !== undefined && !isSameLink(apart, request);
+  return href("/undo", {}, { ...one, ...other, ...(isOther && apartOf(apart)) });
 }
 
+const apartOf = (two: Two | undefined) =>
+  two === undefined
+    ? {}
+    : {
+        apart_namespace: two.from.namespace,
+        apart_value: two.from.value,
+        apart_to_namespace: two.to.namespace,
+        apart_to_value: two.to.value,
+      };
+
 /** Whether both would undo the same. */
-export const isSameRequest = (one: UndoRequest, other: UndoRequest): boolean => hrefOfUndo(one) === hrefOfUndo(other);
+export const isSameRequest = (one: UndoRequest, other: UndoRequest): boolean =>
+  hrefOfUndo(stepOf(one)) === hrefOfUndo(stepOf(other));
+const stepOf = (request: UndoRequest): UndoRequest =>
+  request.kind === "change" ? request : { ...request, apart: undefined };
 
 /** What an address asks for; null: not all of it is there. */
 export function readRequest(query: URLSearchParams): UndoRequest | null {
   const text = (name: string): string => query.get(name) ?? "";
-  const from = { namespace: text("namespace"), value: text("value") };
-  const to = { namespace: text("to_namespace"), value: text("to_value") };
+  const side = (name: string): Identifier => ({ namespace: text(`${name}namespace`), value: text(`${name}value`) });
+  const [from, to] = [side(""), side("to_")];
+  const two = { from: side("apart_"), to: side("apart_to_") };
+  const apart = isGiven(two.from) && isGiven(two.to) ? two : undefined;
   switch (text("what")) {
     case "change":
       return text("change").trim() === "" ? null : { kind: "change", id: text("change").trim() };
     case "identifier":
-      return isGiven(from) ? { kind: "identifier", identifier: from } : null;
+      return isGiven(from) ? { kind: "identifier", identifier: from, apart } : null;
     case "pair":
-      return isGiven(from) && isGiven(to) ? { kind: "pair", from, to, isForbidden: text("forbid") === "true" } : null;
+      return isGiven(from) && isGiven(to)
+        ? { kind: "pair", from, to, isForbidden: text("forbid") === "true", apart }
+        : null;
     default:
       return null;
   }

@@ -1,0 +1,96 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { useAction } from "../../../api/hooks.js";
+import { api } from "../../../api/http.js";
+import { Bones, Button, Failure, LinkButton, Message } from "../../../ui/kit.js";
+import { isSameLink, type Explained } from "../parts/records.js";
+import { Pair } from "../parts/text.js";
+import { Still, TakeOut } from "./held.js";
+import { hrefOfUndo, send, type Two } from "./request.js";
+
+type State = "reading" | "apart" | "forbidden" | { readonly joined: Explained } | { readonly error: unknown };
+
+/** After an undo: forbids the pair that it was about. While links still hold the two together, says which. */
+export function KeepApart({ two }: { readonly two: Two }): JSX.Element {
+  const [state, setState] = useState<State>("reading");
+  const look = async (): Promise<void> => {
+    setState("reading");
+    setState(
+      await api<Explained>("POST", "/v1/identity/explain", two).then(
+        (explained): State => (explained.connected ? { joined: explained } : "apart"),
+        (error: unknown): State => ({ error }),
+      ),
+    );
+  };
+  useEffect(() => void look(), []);
+  const forbidding = useAction(async () => {
+    await send({ kind: "pair", ...two, isForbidden: true }, false);
+    setState("forbidden");
+  });
+  if (state === "reading") return <Bones lines={2} />;
+  if (state === "forbidden")
+    return (
+      <Message tone="good">
+        <strong role="status">The two are kept apart</strong>
+        <Pair from={two.from} to={two.to} isWhole />
+        <span>
+          Nothing brings them into one profile, until the pair is allowed again under{" "}
+          <a href="#/forbidden-pairs">Forbidden pairs</a>.
+        </span>
+      </Message>
+    );
+  if (state === "apart")
+    return (
+      <Message tone="info">
+        <strong>These two are apart now</strong>
+        <Pair from={two.from} to={two.to} isWhole />
+        <span>What is sent from now on may link them again, unless the pair is forbidden.</span>
+        <div>
+          <Button isSmall icon="forbidden" isBusy={forbidding.isBusy} onClick={() => void forbidding.run()}>
+            Also keep them apart
+          </Button>
+        </div>
+        <Failure error={forbidding.error} onRetry={() => void look()} />
+      </Message>
+    );
+  if ("error" in state) return <Failure error={state.error} onRetry={() => void look()} />;
+  return <Joined two={two} explained={state.joined} />;
+}
+
+/** What is left to be undone before the pair can be forbidden. */
+function Joined({
+  two,
+  explained: { path, bridges },
+}: {
+  readonly two: Two;
+  readonly explained: Explained;
+}): JSX.Element {
+  const [only] = bridges ?? [];
+  // Their own link goes together with the pair.
+  if (path?.length === 1 && only !== undefined && isSameLink(only, two))
+    return (
+      <Message tone="info">
+        <strong>Only their own link still holds these two together</strong>
+        <Pair from={two.from} to={two.to} isWhole />
+        <div>
+          <LinkButton isSmall href={hrefOfUndo({ kind: "pair", ...two, isForbidden: true })}>
+            Preview: unlink and forbid
+          </LinkButton>
+        </div>
+      </Message>
+    );
+  if (path === null)
+    return (
+      <Message tone="warn">
+        <strong>These two are still one person</strong>
+        <Pair from={two.from} to={two.to} isWhole />
+        <span>The profile is too large to say which links hold them together. Its graph shows the bridges.</span>
+      </Message>
+    );
+  return (
+    <div class="stack">
+      <Still path={path} bridges={bridges ?? []} apart={two} />
+      {bridges?.length === 0 && <TakeOut path={path} apart={two} />}
+    </div>
+  );
+}
