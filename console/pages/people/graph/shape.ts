@@ -107,7 +107,25 @@ export const draw = ({ nodes, links }: Graph, gone: ReadonlySet<GraphLink> = new
   isCollapsed: false,
 });
 
-export const drawOutline = ({ nodes, links, groups, bundles }: Outline, sought: string | null): Drawn => ({
+/**
+ * Each bridge, with the identifiers of its smaller side: a link whose removal parts the profile in two. The service counts the sides of two
+ * and more; the only link of an identifier is a bridge as well.
+ */
+export function bridgesOf({ nodes, links }: Outline): ReadonlyMap<string, number> {
+  const single = new Set(nodes.filter(({ links: many }) => many === 1).map(({ uid }) => uid));
+  return new Map(
+    links.flatMap((link) => {
+      const size = link.bridge ?? (single.has(link.from) || single.has(link.to) ? 1 : null);
+      return size === null ? [] : [[idOf(link), size] as const];
+    }),
+  );
+}
+
+export const drawOutline = (
+  { nodes, links, groups, bundles }: Outline,
+  bridges: ReadonlyMap<string, number>,
+  sought: string | null,
+): Drawn => ({
   nodes: [
     ...nodes.map((node) => nodeOf(node, sought)),
     ...groups.map(({ id, namespace, count }) => ({
@@ -119,7 +137,7 @@ export const drawOutline = ({ nodes, links, groups, bundles }: Outline, sought: 
     })),
   ],
   links: [
-    ...links.map((link) => lineOf(link, link.bridge !== undefined, false)),
+    ...links.map((link) => lineOf(link, bridges.has(idOf(link)), false)),
     ...bundles.map(({ from, to, count }) => ({
       id: `${from} ${to}`,
       from,

@@ -23,6 +23,7 @@ import { hrefOfUndo } from "../undo/request.js";
 import { Picture } from "./picture.js";
 import { useOutline } from "./read.js";
 import {
+  bridgesOf,
   countsOf,
   DRAWN_MAX,
   drawOutline,
@@ -55,9 +56,12 @@ export function GraphTab({ of, sought }: { readonly of: Profile; readonly sought
   return <Shown outline={outline} sought={sought} />;
 }
 
+const MEANS = "A bridge is a link whose removal parts the profile in two.";
+
 function Shown({ outline, sought }: { readonly outline: Outline; readonly sought: Identifier | null }): JSX.Element {
   const soughtUid = sought === null ? null : (outline.nodes.find((node) => isSame(node, sought))?.uid ?? null);
-  const drawn = useMemo(() => drawOutline(outline, soughtUid), [outline, soughtUid]);
+  const bridges = useMemo(() => bridgesOf(outline), [outline]);
+  const drawn = useMemo(() => drawOutline(outline, bridges, soughtUid), [outline, bridges, soughtUid]);
   const [chosen, setChosen] = useState<string | null>(soughtUid);
   const title = `${count(outline.size.identifiers, "identifier")}, ${count(outline.size.links, "link")}`;
   return (
@@ -65,8 +69,10 @@ function Shown({ outline, sought }: { readonly outline: Outline; readonly sought
       title="Identity graph"
       note={
         drawn.isCollapsed
-          ? `${title}. Those of one namespace are shown as a counter; bridges, hubs and what you looked for stand alone.`
-          : title
+          ? `${title}. Those of one namespace are shown as a counter; the largest bridges, hubs and what you looked for stand alone. ${MEANS}`
+          : bridges.size > 0
+            ? `${title}. ${MEANS}`
+            : title
       }
       isFlush
     >
@@ -74,10 +80,10 @@ function Shown({ outline, sought }: { readonly outline: Outline; readonly sought
         <div class="graph-left">
           <Picture drawn={drawn} label={`Identity graph: ${title}`} chosen={chosen} onChoose={setChosen} />
           <div class="graph-chosen" aria-live="polite">
-            <Chosen id={chosen} drawn={drawn} outline={outline} />
+            <Chosen id={chosen} drawn={drawn} outline={outline} bridges={bridges} />
           </div>
         </div>
-        <Links outline={outline} chosen={chosen} onChoose={setChosen} />
+        <Links outline={outline} bridges={bridges} chosen={chosen} onChoose={setChosen} />
       </div>
     </Card>
   );
@@ -100,10 +106,12 @@ function Chosen({
   id,
   drawn,
   outline,
+  bridges,
 }: {
   readonly id: string | null;
   readonly drawn: Drawn;
   readonly outline: Outline;
+  readonly bridges: ReadonlyMap<string, number>;
 }): JSX.Element {
   const mayUndo = useMay("admin");
   const node = drawn.nodes.find((one) => one.id === id);
@@ -118,7 +126,8 @@ function Chosen({
     return <ChosenNode node={outline.nodes.find(({ uid }) => uid === id)!} mayUndo={mayUndo} />;
   }
   const link = outline.links.find((one) => idOf(one) === id);
-  if (link !== undefined) return <ChosenLink link={link} nodes={outline.nodes} mayUndo={mayUndo} />;
+  if (link !== undefined)
+    return <ChosenLink link={link} nodes={outline.nodes} isBridge={bridges.has(idOf(link))} mayUndo={mayUndo} />;
   const bundle = drawn.links.find((one) => one.id === id);
   if (bundle !== undefined) return <p>{count(bundle.count, "link")} between these two.</p>;
   return <p class="soft">Choose a point or a line to see who said so, and when.</p>;
@@ -152,8 +161,10 @@ const ChosenNode = ({ node, mayUndo }: { readonly node: OutlineNode; readonly ma
 const ChosenLink = ({
   link,
   nodes,
+  isBridge,
   mayUndo,
 }: {
+  readonly isBridge: boolean;
   readonly link: OutlineLink;
   readonly nodes: readonly OutlineNode[];
   readonly mayUndo: boolean;
@@ -165,7 +176,7 @@ const ChosenLink = ({
       <span class="stack-tight">
         <Pair from={from} to={to} />
         <EvidenceLine of={link} />
-        {link.bridge !== undefined && <Badge tone="warn">bridge: without it these are two profiles</Badge>}
+        {isBridge && <Badge tone="warn">bridge: without it these are two profiles</Badge>}
       </span>
       {mayUndo && (
         <LinkButton isSmall icon="undo" href={hrefOfUndo({ kind: "pair", from, to, isForbidden: false })}>
@@ -181,17 +192,22 @@ const ROWS_A_PAGE = 50;
 /** The same as the picture, for whoever reads rather than looks. */
 function Links({
   outline,
+  bridges,
   chosen,
   onChoose,
 }: {
   readonly outline: Outline;
+  readonly bridges: ReadonlyMap<string, number>;
   readonly chosen: string | null;
   readonly onChoose: (id: string) => void;
 }): JSX.Element {
   const [rows, setRows] = useState(ROWS_A_PAGE);
   const byUid = useMemo(() => new Map(outline.nodes.map((node) => [node.uid, node])), [outline]);
-  // Bridges first: they are what one looks for.
-  const sorted = useMemo(() => outline.links.toSorted((a, b) => (b.bridge ?? 0) - (a.bridge ?? 0)), [outline]);
+  // Bridges first, and of them those that part most: they are what one looks for.
+  const sorted = useMemo(() => {
+    const sizeOf = (link: OutlineLink): number => bridges.get(idOf(link)) ?? 0;
+    return outline.links.toSorted((a, b) => sizeOf(b) - sizeOf(a));
+  }, [outline, bridges]);
   if (sorted.length === 0 && outline.bundles.length === 0)
     return (
       <Empty icon="why" title="No links">
@@ -224,7 +240,7 @@ function Links({
                 <span class="soft small">
                   <Time at={link.at} />
                 </span>
-                {link.bridge !== undefined && <Badge tone="warn">bridge</Badge>}
+                {bridges.has(idOf(link)) && <Badge tone="warn">bridge</Badge>}
               </span>
             ),
           },

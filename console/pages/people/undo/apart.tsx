@@ -44,7 +44,6 @@ export function KeepApart({ two }: { readonly two: Two }): JSX.Element {
       <Message tone="info">
         <strong>These two are apart now</strong>
         <Pair from={two.from} to={two.to} isWhole />
-        <span>What is sent from now on may link them again, unless the pair is forbidden.</span>
         <div>
           <Button isSmall icon="forbidden" isBusy={forbidding.isBusy} onClick={() => void forbidding.run()}>
             Also keep them apart

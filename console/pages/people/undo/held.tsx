@@ -66,9 +66,10 @@ export function Still({
   return (
     <Message tone="info">
       <strong>Other links still hold the two together</strong>
+      {apart !== undefined && <Pair from={apart.from} to={apart.to} />}
       <span>
         {bridges.length > 0
-          ? "Unlink a bridge, and the two are apart."
+          ? "A bridge is a link whose removal parts the two: unlink one, and they are apart."
           : "Unlink a pair on this path too, or revert the change that made it."}
       </span>
       <ul class="undo-path">

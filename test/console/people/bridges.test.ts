@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { describeConsole } from "../../support/console/console.js";
+import { aKiosk, id, identify } from "../../support/console/people.js";
+
+type Named = { readonly namespace: string; readonly value: string };
+const sayName = ({ namespace, value }: Named): string => `${namespace} ${value}`;
+const sayPair = (one: string, other: string): string => [one, other].toSorted().join(" - ");
+
+describeConsole("bridges", (console) => {
+  it("are by one rule in the graph and on the page of two", async () => {
+    const workspace = await console().app.workspace();
+    await aKiosk(workspace);
+    const ada = id("user_id", "ada");
+    await identify(workspace, ada, id("email", "ada@example.com"));
+    await identify(workspace, id("email", "ada@example.com"), id("cookie_id", "c-1"));
+    const { profileId } = await identify(workspace, id("cookie_id", "c-1"), id("cookie_id", "c-2"));
+
+    const read = (await workspace.send("GET", `/v1/profiles/${profileId}/graph?limit=100`)).body;
+    const nodes = read["nodes"] as readonly (Named & { readonly uid: string })[];
+    const wanted: string[] = [];
+    for (const { from, to } of read["links"] as readonly { readonly from: string; readonly to: string }[]) {
+      const [a, b] = [from, to].map((uid) => nodes.find((node) => node.uid === uid)!);
+      const names = [a!, b!].map(({ namespace, value }) => ({ namespace, value }));
+      const { body } = await workspace.send("POST", "/v1/identity/explain", { from: names[0], to: names[1] });
+      if ((body["bridges"] as readonly unknown[]).length > 0) wanted.push(sayPair(sayName(a!), sayName(b!)));
+    }
+    assert.equal(wanted.length, 3);
+
+    const { page, go, look } = await console().open(workspace, { path: `/profiles/${profileId}?tab=graph` });
+    const graph = page.getByRole("group", { name: /Identity graph/ });
+    await graph.locator(".graph-label").first().waitFor();
+    await page.getByText("A bridge is a link whose removal parts the profile in two.").waitFor();
+    const said: readonly string[] = await page.evaluate(
+      `[...document.querySelectorAll(".graph-link.bridge")].map((one) => one.getAttribute("aria-label"))`,
+    );
+    const found = said.map((one) => /^Link between (.+) and (.+?), by/.exec(one)!);
+    assert.deepEqual(found.map(([, from, to]) => sayPair(from!, to!)).toSorted(), wanted.toSorted());
+    assert.equal(await page.getByRole("region", { name: "Links" }).getByText("bridge", { exact: true }).count(), 3);
+    await page.locator(".graph-legend").getByText("bridge").waitFor();
+    await look("people-bridges-graph");
+
+    await go("/why?from_namespace=user_id&from_value=ada&to_namespace=cookie_id&to_value=c-2");
+    await page.getByRole("heading", { name: "One person, by 3 links" }).waitFor();
+    assert.equal(await page.getByRole("list", { name: "The path" }).getByText("bridge", { exact: true }).count(), 3);
+    await page.getByText("A bridge is a link whose removal parts the two").waitFor();
+    await look("people-bridges-why");
+  });
+});
