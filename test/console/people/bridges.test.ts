@@ -6,8 +6,21 @@ type Named = { readonly namespace: string; readonly value: string };
 const sayName = ({ namespace, value }: Named): string => `${namespace} ${value}`;
 const sayPair = (one: string, other: string): string => [one, other].toSorted().join(" - ");
 
+/** To be evaluated: the words that a line runs through. */
+const CROSSED = `(() => {
+  const lines = [...document.querySelectorAll(".graph-line")].map((line) => {
+    const on = (end) => new DOMPoint(line["x" + end].baseVal.value, line["y" + end].baseVal.value).matrixTransform(line.getScreenCTM());
+    const [a, b] = [on(1), on(2)];
+    return Array.from({ length: 200 }, (_, i) => ({ x: a.x + ((b.x - a.x) * i) / 199, y: a.y + ((b.y - a.y) * i) / 199 }));
+  });
+  return [...document.querySelectorAll(".graph-label")].filter((word) => {
+    const { left, right, top, bottom } = word.getBoundingClientRect();
+    return lines.some((points) => points.some(({ x, y }) => x > left + 1 && x < right - 1 && y > top + 2 && y < bottom - 2));
+  }).map((word) => word.textContent);
+})()`;
+
 describeConsole("bridges", (console) => {
-  it("are by one rule in the graph and on the page of two", async () => {
+  it("are by one rule in the graph and on the page of two, with a mark of their own, and no line runs through a word", async () => {
     const workspace = await console().app.workspace();
     await aKiosk(workspace);
     const ada = id("user_id", "ada");
@@ -35,8 +48,10 @@ describeConsole("bridges", (console) => {
     );
     const found = said.map((one) => /^Link between (.+) and (.+?), by/.exec(one)!);
     assert.deepEqual(found.map(([, from, to]) => sayPair(from!, to!)).toSorted(), wanted.toSorted());
+    assert.equal(await graph.locator(".graph-middle").count(), 3);
     assert.equal(await page.getByRole("region", { name: "Links" }).getByText("bridge", { exact: true }).count(), 3);
     await page.locator(".graph-legend").getByText("bridge").waitFor();
+    assert.deepEqual(await page.evaluate(CROSSED), []);
     await look("people-bridges-graph");
 
     await go("/why?from_namespace=user_id&from_value=ada&to_namespace=cookie_id&to_value=c-2");

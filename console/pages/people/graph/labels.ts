@@ -14,6 +14,8 @@ const DIGIT = 8.5;
 const LINE = 14;
 export const FONT = 11;
 const GAP = 3;
+/** Of a circle's radius, to its corner. */
+const DIAGONAL = 0.7;
 
 export interface Box {
   readonly x: number;
@@ -46,9 +48,10 @@ export function useUnit(plane: RefObject<SVGSVGElement | null>, box: Box): numbe
 }
 
 type Sides = readonly [left: number, right: number, top: number, bottom: number];
+type Line = readonly [x1: number, y1: number, x2: number, y2: number];
 const meet = (a: Sides, b: Sides): boolean => a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3];
 
-/** The words that have room beside their points: below, above or at a side, on nothing else, and within the picture. */
+/** The words that have room beside their points: around it, where the fewest lines run, on nothing else, and within the picture. */
 export function labelsOf(
   { nodes, links }: Drawn,
   spots: Spots,
@@ -65,15 +68,19 @@ export function labelsOf(
     const radius = radiusOf(count) + (isSought ? 6 : 1);
     return [x - radius, x + radius, y - radius, y + radius];
   });
+  const lines = links.flatMap(({ from, to }): readonly Line[] => {
+    const [a, b] = [spots.get(from), spots.get(to)];
+    return a === undefined || b === undefined ? [] : [[a.x, a.y, b.x, b.y]];
+  });
   const placed: Sides[] = [];
   const labels = new Map<string, Label>();
   for (const [i, one] of sorted.entries()) {
     const { text, count } = wordsOf(one, unit);
     const half = (Array.from(text).length * LETTER * unit) / 2;
     const spot = spots.get(one.id)!;
-    const found = placesOf(spot, radiusOf(one.count) + (one.isSought ? 5 : 0), half, unit)
+    const free = placesOf(spot, radiusOf(one.count) + (one.isSought ? 5 : 0), half, unit)
       .map(([x, y]): readonly [number, number] => [within(x, box.x + half, box.x + box.width - half), y])
-      .find(([x, y]) => {
+      .filter(([x, y]) => {
         const sides = sidesOf(x, y, half, unit);
         const isIn = sides[2] >= box.y && sides[3] <= box.y + box.height;
         const isFree = !placed.some((other) => meet(sides, other));
@@ -82,6 +89,7 @@ export function labelsOf(
         const covered = rank(one) > 0 ? [own!] : points;
         return isIn && isFree && !covered.some((other) => meet(sides, other));
       });
+    const found = leastCrossed(free, lines, ([x, y]) => sidesOf(x, y, half, unit));
     if (found === undefined) continue;
     const [x, y] = found;
     placed.push(sidesOf(x, y, half, unit));
@@ -97,12 +105,54 @@ const sidesOf = (x: number, y: number, half: number, unit: number): Sides => [
   y + (LINE - FONT) * unit,
 ];
 
+type Place = readonly [x: number, y: number];
+
+/** The first of the places on which the fewest lines run. */
+function leastCrossed(
+  places: readonly Place[],
+  lines: readonly Line[],
+  sides: (place: Place) => Sides,
+): Place | undefined {
+  let best: Place | undefined;
+  let least = Infinity;
+  for (const place of places) {
+    const box = sides(place);
+    const crossings = lines.filter((line) => crosses(line, box)).length;
+    if (crossings < least) [best, least] = [place, crossings];
+    if (least === 0) break;
+  }
+  return best;
+}
+
+/** Whether some of the line is within. */
+function crosses([x1, y1, x2, y2]: Line, [left, right, top, bottom]: Sides): boolean {
+  let [begin, end] = [0, 1];
+  for (const [from, by, low, high] of [
+    [x1, x2 - x1, left, right],
+    [y1, y2 - y1, top, bottom],
+  ] as const) {
+    if (by === 0) {
+      if (from < low || from > high) return false;
+      continue;
+    }
+    const [a, b] = [(low - from) / by, (high - from) / by];
+    begin = Math.max(begin, Math.min(a, b));
+    end = Math.min(end, Math.max(a, b));
+    if (begin > end) return false;
+  }
+  return true;
+}
+
 const placesOf = ({ x, y }: { readonly x: number; readonly y: number }, radius: number, half: number, unit: number) =>
   [
     [x, y + radius + FONT * unit + GAP],
     [x, y - radius - (LINE - FONT) * unit - GAP],
     [x + radius + half + GAP, y + (FONT * unit) / 3],
     [x - radius - half - GAP, y + (FONT * unit) / 3],
+    [x + radius * DIAGONAL + half + GAP, y + radius * DIAGONAL + FONT * unit],
+    [x - radius * DIAGONAL - half - GAP, y + radius * DIAGONAL + FONT * unit],
+    [x + radius * DIAGONAL + half + GAP, y - radius * DIAGONAL],
+    [x - radius * DIAGONAL - half - GAP, y - radius * DIAGONAL],
   ] as const;
 
 const within = (value: number, low: number, high: number): number => Math.max(low, Math.min(high, value));

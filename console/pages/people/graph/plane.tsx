@@ -174,6 +174,7 @@ function Line({
       <title>{name}</title>
       <line class="graph-reach" {...ends} />
       <line class="graph-line" {...ends} />
+      {isBridge && <line class="graph-middle" {...ends} />}
     </g>
   );
 }
@@ -224,7 +225,7 @@ const Words = ({
         {count}
       </text>
     )}
-    <text class="graph-label" x={x} y={y} style={{ fontSize: `${FONT * unit}px`, strokeWidth: `${3 * unit}px` }}>
+    <text class="graph-label" x={x} y={y} style={{ fontSize: `${FONT * unit}px`, strokeWidth: `${6 * unit}px` }}>
       {text}
     </text>
   </>
