@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Pages } from "../api/hooks.js";
 import { Button } from "./buttons.js";
 import { Bones, Failure } from "./layout.js";
@@ -118,14 +118,6 @@ export function Tabs({
     tabs.findIndex((tab) => tab.id === id),
   );
   const choose = (next: string): void => (onChoose ?? setOwn)(next);
-  const list = useRef<HTMLDivElement>(null);
-  // On a phone the tabs have to be scrolled.
-  useLayoutEffect(() => {
-    const tab = list.current?.children[index];
-    if (!(tab instanceof HTMLElement)) return;
-    const middle = tab.offsetLeft + tab.offsetWidth / 2 - list.current!.offsetLeft;
-    list.current!.scrollLeft = middle - list.current!.clientWidth / 2;
-  }, [index]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
@@ -136,7 +128,7 @@ export function Tabs({
   };
   return (
     <div class="stack">
-      <div ref={list} class="tabs" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
+      <div class="tabs" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
         {tabs.map((tab, i) => (
           <button
             key={tab.id}

@@ -31,6 +31,22 @@ describeConsole("a profile", (console) => {
     await look("people-profile-history");
   });
 
+  it("shows every tab as a whole on a phone, whichever is chosen", async () => {
+    const workspace = await console().app.workspace();
+    const { profileId } = await aPerson(workspace, "ada");
+    for (const chosen of ["traits", "history"]) {
+      const path = `/profiles/${profileId}?tab=${chosen}`;
+      const { page } = await console().open(workspace, { path, width: 360 });
+      const tabs = page.getByRole("tab");
+      await tabs.first().waitFor();
+      assert.equal(await tabs.count(), 5);
+      for (const tab of await tabs.all()) {
+        const { x, width } = (await tab.boundingBox())!;
+        assert.ok(x >= 0 && x + width <= 360, `${await tab.textContent()} is cut off at ${x + width}`);
+      }
+    }
+  });
+
   it("draws its identity graph, where the arrow keys say the evidence of each link", async () => {
     const workspace = await console().app.workspace();
     const { profileId, email } = await aPerson(workspace, "ada");
