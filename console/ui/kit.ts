@@ -17,6 +17,7 @@ export {
   Num,
   shorten,
   showNumber,
+  Term,
   Time,
   visible,
   type Tone,

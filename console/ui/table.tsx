@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Pages } from "../api/hooks.js";
 import { Button } from "./buttons.js";
 import { Bones, Failure } from "./layout.js";
+import { Term } from "./text.js";
 
 export interface Column<Row> {
   /** The heading; on a phone it stands before the value. */
@@ -10,6 +11,8 @@ export interface Column<Row> {
   readonly show: (row: Row) => ComponentChildren;
   /** `end`: a number or a button. `wide`: long text. */
   readonly fit?: "end" | "wide" | undefined;
+  /** What the heading means. */
+  readonly means?: string;
   /** The heading is read aloud, and not shown. */
   readonly isNameless?: boolean;
 }
@@ -30,9 +33,15 @@ export function Table<Row>({ label, columns, rows, keyOf, isSelected }: TablePro
       <table class="table stacks">
         <thead>
           <tr>
-            {columns.map(({ name, fit, isNameless }) => (
+            {columns.map(({ name, fit, means, isNameless }) => (
               <th key={name} scope="col" class={fit}>
-                {isNameless === true ? <span class="hidden-text">{name}</span> : name}
+                {isNameless === true ? (
+                  <span class="hidden-text">{name}</span>
+                ) : means === undefined ? (
+                  name
+                ) : (
+                  <Term means={means}>{name}</Term>
+                )}
               </th>
             ))}
           </tr>

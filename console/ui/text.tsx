@@ -12,6 +12,19 @@ export const Badge = ({
   readonly children: ComponentChildren;
 }): JSX.Element => <span class={`badge ${tone}`}>{children}</span>;
 
+/** A word with what it means, at hand. */
+export const Term = ({
+  means,
+  children,
+}: {
+  readonly means: string;
+  readonly children: ComponentChildren;
+}): JSX.Element => (
+  <abbr class="term" title={means}>
+    {children}
+  </abbr>
+);
+
 const numbers = new Intl.NumberFormat("en");
 export const showNumber = (value: number): string => numbers.format(value);
 export const Num = ({ value }: { readonly value: number }): JSX.Element => (

@@ -22,6 +22,8 @@ import {
   Num,
   PagedTable,
   PageFrame,
+  showNumber,
+  Term,
   Time,
 } from "../../ui/kit.js";
 import { JOINS, type Part } from "./rule/model.js";
@@ -73,7 +75,15 @@ export function Page({ params }: PageProps): JSX.Element {
                   facts={[
                     ["Members", <Num key="n" value={read.size} />],
                     ["Version", <Num key="v" value={read.version} />],
-                    ["Counted up to", `entry ${read.as_of_seq} of the feed`],
+                    [
+                      "Counted up to",
+                      <Term
+                        key="c"
+                        means="Members and size include every change up to this entry of the feed. Read the feed from here on to stay up to date."
+                      >
+                        entry {showNumber(read.as_of_seq)} of the feed
+                      </Term>,
+                    ],
                     ["Made", <Time key="t" at={read.created_at} />],
                     ["Id", <Id key="i" id={read.audience_id} what="the audience id" />],
                   ]}

@@ -30,6 +30,7 @@ import {
 } from "../../ui/kit.js";
 
 const EVERY_MS = 5_000;
+const FOLDED = "The data of its events is added to the profiles of the people that they name.";
 
 export function Page(): JSX.Element {
   const datasets = usePages<Dataset>("/v1/datasets", "datasets");
@@ -45,7 +46,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Datasets"
-      intro="The events of a schema: whether they are folded into profiles, and how long they are kept."
+      intro="The events of a schema: whether they are folded into profiles (their data is added to the person’s), and how long they are kept."
       actions={mayEdit && create}
     >
       <Card isFlush>
@@ -67,7 +68,16 @@ export function Page(): JSX.Element {
             },
             {
               name: "Profiles",
-              show: ({ unified_profile: is }) => (is ? <Badge tone="good">folded</Badge> : <Badge>stored only</Badge>),
+              show: ({ unified_profile: is }) =>
+                is ? (
+                  <span title={FOLDED}>
+                    <Badge tone="good">folded</Badge>
+                  </span>
+                ) : (
+                  <span title="Its events are kept, and their data is in no profile.">
+                    <Badge>stored only</Badge>
+                  </span>
+                ),
             },
             {
               name: "Kept",
@@ -99,7 +109,11 @@ export function Page(): JSX.Element {
         />
       </Card>
       {(backfills.items?.length ?? 0) > 0 && (
-        <Card title="Backfills" note="Events that were stored before a dataset was enabled, folded afterwards." isFlush>
+        <Card
+          title="Backfills"
+          note="A backfill folds the events that were stored before their dataset was enabled."
+          isFlush
+        >
           <PagedTable
             label="Backfills"
             pages={backfills}
@@ -113,7 +127,12 @@ export function Page(): JSX.Element {
                   <Badge tone={state === "done" ? "good" : state === "stopped" ? "neutral" : "info"}>{state}</Badge>
                 ),
               },
-              { name: "Folded", fit: "end", show: ({ done }) => <Num value={done} /> },
+              {
+                name: "Folded",
+                means: "So many events were added to profiles so far.",
+                fit: "end",
+                show: ({ done }) => <Num value={done} />,
+              },
               { name: "Of", fit: "end", show: ({ total }) => (total === null ? "many" : <Num value={total} />) },
               { name: "Begun", show: ({ created_at: at }) => <Time at={at} /> },
             ]}

@@ -21,16 +21,22 @@ import { ProfileLink, RULES } from "./parts/evidence.js";
 import type { Event } from "./parts/records.js";
 import { Name, visible } from "./parts/text.js";
 
-export const STATUS_TONES: Readonly<Record<Event["status"], Tone>> = {
-  folded: "good",
-  stored: "info",
-  dead: "bad",
-  dropped: "neutral",
+const STATUSES: Readonly<Record<Event["status"], { readonly tone: Tone; readonly means: string }>> = {
+  folded: { tone: "good", means: "its data was added to the profile" },
+  stored: { tone: "info", means: "it is kept, and its data is in no profile so far" },
+  dead: { tone: "bad", means: "it could not be processed: the dead letters say why" },
+  dropped: { tone: "neutral", means: "nothing of it is kept" },
 };
 
+export const StatusBadge = ({ of }: { readonly of: Event["status"] }): JSX.Element => (
+  <span title={STATUSES[of].means}>
+    <Badge tone={STATUSES[of].tone}>{of}</Badge>
+  </span>
+);
+
 const REASONS: Readonly<Record<string, string>> = {
-  not_unified: "Its schema has no dataset with unified profiles, so it is stored and not folded.",
-  no_identifier: "It names nobody, so it is stored and not folded.",
+  not_unified: "Its schema has no dataset with unified profiles.",
+  no_identifier: "It names nobody.",
   erased: "The person was erased.",
   expired: "Its retention is over.",
 };
@@ -74,7 +80,8 @@ const Shown = ({ of }: { readonly of: Event }): JSX.Element => (
           [
             "State",
             <span key="s" class="row">
-              <Badge tone={STATUS_TONES[of.status]}>{of.status}</Badge>
+              <StatusBadge of={of.status} />
+              <span>{STATUSES[of.status].means}.</span>
               {of.reason !== null && <span class="break">{REASONS[of.reason] ?? visible(of.reason)}</span>}
             </span>,
           ],

@@ -4,7 +4,6 @@ import { usePages } from "../../api/hooks.js";
 import type { PageProps } from "../../state/pages.js";
 import { go, href } from "../../state/router.js";
 import {
-  Badge,
   Bones,
   Button,
   Card,
@@ -19,6 +18,7 @@ import {
   TextField,
   Time,
 } from "../../ui/kit.js";
+import { StatusBadge } from "./event.js";
 import { find, VALUE_MAX, type Found } from "./find.js";
 import { useNamespaces } from "./parts/choose.js";
 import { OutcomeBadge, ProfileLink } from "./parts/evidence.js";
@@ -113,7 +113,7 @@ function Result({ of }: { readonly of: string }): JSX.Element {
           actions={<LinkButton href={href("/events/:id", { id: event.event_id })}>Open the event</LinkButton>}
         >
           <p class="row">
-            <Badge tone="info">{event.status}</Badge> {visible(event.schema_id)}, <Time at={event.received_at} />
+            <StatusBadge of={event.status} /> {visible(event.schema_id)}, <Time at={event.received_at} />
           </p>
         </Card>
       )}

@@ -32,6 +32,7 @@ const NORMALIZATIONS = [
   ["email", "e-mail: lower case, spaces cut"],
   ["phone", "phone: international form"],
 ] as const;
+const PRIORITY = "Where not all of an event's identifiers may link, those of the higher number are kept.";
 const BLANK: Namespace = { name: "", kind: "person", normalization: "none", limit: null, priority: 0, blocked: [] };
 
 export function Page(): JSX.Element {
@@ -65,7 +66,7 @@ export function Page(): JSX.Element {
               fit: "end",
               show: ({ limit }) => (limit === null ? <span class="soft">any</span> : <Num value={limit} />),
             },
-            { name: "Priority", fit: "end", show: ({ priority }) => <Num value={priority} /> },
+            { name: "Priority", means: PRIORITY, fit: "end", show: ({ priority }) => <Num value={priority} /> },
             {
               name: "Blocked values",
               fit: "end",
@@ -183,7 +184,7 @@ function Edit({
           value={priority}
           onInput={(next) => change({ priority: next })}
           {...(isNew && { placeholder: "that of its kind" })}
-          hint="Where not all of an event's identifiers may link, those of the higher number are kept."
+          hint={PRIORITY}
           wrong={wrongOf(storing.error, "priority")}
         />
         <AreaField

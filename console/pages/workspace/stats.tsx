@@ -2,7 +2,6 @@ import type { JSX } from "preact";
 import { useQuery } from "../../api/hooks.js";
 import { href } from "../../state/router.js";
 import {
-  ago,
   Badge,
   Card,
   count,
@@ -73,9 +72,13 @@ function Shown({
           name="Waiting in the queue"
           value={queue.waiting === null ? "unknown" : <Num value={queue.waiting} />}
           note={
-            queue.oldest_at === null
-              ? "nothing is behind"
-              : `the oldest came ${ago(Date.parse(queue.oldest_at), Date.now())}`
+            queue.oldest_at === null ? (
+              "nothing is behind"
+            ) : (
+              <>
+                the oldest came <Time at={queue.oldest_at} />
+              </>
+            )
           }
         />
       </div>

@@ -23,6 +23,8 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     await identify(workspace, id("user_id", "ada"), id("user_id", "bob"));
     const { page, look } = await console().open(workspace, { as: "viewer", path: "/changes" });
     await page.getByRole("region", { name: "Changes" }).getByText("merged").waitFor();
+    for (const time of await page.locator("main time").all())
+      assert.match((await time.getAttribute("title")) ?? "", /\d{1,2} \w{3} \d{4}, \d\d:\d\d:\d\d \(.+Z\)$/);
     await look("people-changes");
     await page.getByLabel("Outcome").selectOption("created");
     await page.getByRole("region", { name: "Changes" }).getByText("merged").waitFor({ state: "detached" });

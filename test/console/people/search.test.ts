@@ -61,6 +61,7 @@ describeConsole("search", (console) => {
     const { eventId } = await aPerson(workspace, "eve");
     const { page, look } = await console().open(workspace, { path: `/events/${eventId}` });
     await page.getByText("folded").waitFor();
+    await page.getByText("its data was added to the profile").waitFor();
     await look("people-event");
     await page.getByRole("link", { name: "Its profile" }).waitFor();
   });

@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import { usePages } from "../../../api/hooks.js";
 import { href } from "../../../state/router.js";
 import { useMay } from "../../../state/session.js";
-import { Badge, Button, Card, Empty, Id, Json, LinkButton, PagedTable, Time } from "../../../ui/kit.js";
-import { STATUS_TONES } from "../event.js";
+import { Button, Card, Empty, Id, Json, LinkButton, PagedTable, Time } from "../../../ui/kit.js";
+import { StatusBadge } from "../event.js";
 import { ChangesTable } from "../parts/changes-table.js";
 import { keyOf, type Change, type Event, type Identifier } from "../parts/records.js";
 import { Name, Value } from "../parts/text.js";
@@ -25,7 +25,7 @@ export function Timeline({ of }: { readonly of: string }): JSX.Element {
         isSelected={({ event_id: id }) => id === opened}
         empty={
           <Empty icon="live" title="No events" action={<LinkButton href="#/live">See what comes in</LinkButton>}>
-            Identifiers were linked, and no event was folded into this profile so far.
+            Identifiers were linked, and no event was folded into this profile so far: none added its data to it.
           </Empty>
         }
         columns={[
@@ -43,7 +43,7 @@ export function Timeline({ of }: { readonly of: string }): JSX.Element {
               </span>
             ),
           },
-          { name: "State", show: ({ status }) => <Badge tone={STATUS_TONES[status]}>{status}</Badge> },
+          { name: "State", show: ({ status }) => <StatusBadge of={status} /> },
           {
             name: "Event",
             show: ({ event_id: id }) => <Id id={id} href={href("/events/:id", { id })} what="the event id" />,
