@@ -4,8 +4,8 @@ import { Icon, type IconName } from "./icons.js";
 
 export interface ButtonProps {
   readonly children?: ComponentChildren;
-  /** One `primary` a view at most. */
-  readonly kind?: "plain" | "primary" | "danger" | "quiet";
+  /** One `primary` a view at most. `danger` takes something away; `risky` asks first whether it shall be taken away. */
+  readonly kind?: "plain" | "primary" | "danger" | "risky" | "quiet";
   readonly icon?: IconName;
   /** Of a button without text: what a screen reader says. */
   readonly label?: string;

@@ -56,7 +56,9 @@ export function Page({ params }: PageProps): JSX.Element {
             {mayEdit && (
               <>
                 <LinkButton href={href("/audiences/:id/change", { id: standing.audience_id })}>Change</LinkButton>
-                <Button onClick={() => setDeleting(true)}>Delete</Button>
+                <Button kind="risky" onClick={() => setDeleting(true)}>
+                  Delete
+                </Button>
               </>
             )}
           </>

@@ -223,7 +223,7 @@ function Actions({
       <Button isSmall onClick={() => onDo("rotate")}>
         New secret
       </Button>
-      <Button isSmall onClick={() => onDo("delete")}>
+      <Button kind="risky" isSmall onClick={() => onDo("delete")}>
         Delete
       </Button>
     </span>

@@ -18,7 +18,7 @@ export function Page(): JSX.Element {
       title="Erasures"
       intro="Who was erased, when all of it was gone, and what came too late. A receipt holds no value of the person."
       actions={
-        <Button icon="erase" onClick={() => setErasing(true)}>
+        <Button kind="risky" icon="erase" onClick={() => setErasing(true)}>
           Erase a person
         </Button>
       }

@@ -207,6 +207,7 @@ function Path({
                   {isBridge(link) && <Badge tone="warn">bridge</Badge>}
                   {mayUndo && (
                     <LinkButton
+                      kind="risky"
                       isSmall
                       href={hrefOfUndo({ kind: "pair", from: link.from, to: link.to, isForbidden: false })}
                       label={`Unlink step ${i + 1}`}

@@ -111,7 +111,7 @@ export function Page(): JSX.Element {
                       Rotate
                     </Button>
                   )}
-                  <Button isSmall onClick={() => setRevoked(key)}>
+                  <Button kind="risky" isSmall onClick={() => setRevoked(key)}>
                     Revoke
                   </Button>
                 </span>

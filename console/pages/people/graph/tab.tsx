@@ -149,7 +149,12 @@ const ChosenNode = ({ node, mayUndo }: { readonly node: OutlineNode; readonly ma
           Why…
         </LinkButton>
         {mayUndo && links > 0 && (
-          <LinkButton isSmall icon="undo" href={hrefOfUndo({ kind: "identifier", identifier: { namespace, value } })}>
+          <LinkButton
+            kind="risky"
+            isSmall
+            icon="undo"
+            href={hrefOfUndo({ kind: "identifier", identifier: { namespace, value } })}
+          >
             Unlink…
           </LinkButton>
         )}
@@ -179,7 +184,7 @@ const ChosenLink = ({
         {isBridge && <Badge tone="warn">bridge: without it these are two profiles</Badge>}
       </span>
       {mayUndo && (
-        <LinkButton isSmall icon="undo" href={hrefOfUndo({ kind: "pair", from, to, isForbidden: false })}>
+        <LinkButton kind="risky" isSmall icon="undo" href={hrefOfUndo({ kind: "pair", from, to, isForbidden: false })}>
           Unlink…
         </LinkButton>
       )}

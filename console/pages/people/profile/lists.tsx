@@ -84,6 +84,7 @@ export function Identifiers({ of }: { readonly of: string }): JSX.Element {
                   fit: "end" as const,
                   show: ({ namespace, value }: Identifier) => (
                     <LinkButton
+                      kind="risky"
                       isSmall
                       href={hrefOfUndo({ kind: "identifier", identifier: { namespace, value } })}
                       label={`Unlink this ${namespace}`}

@@ -44,7 +44,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
           <>
             <SaveButton of={data} />
             {mayErase && (
-              <Button icon="erase" onClick={() => setErasing(true)}>
+              <Button kind="risky" icon="erase" onClick={() => setErasing(true)}>
                 Erase…
               </Button>
             )}

@@ -133,7 +133,7 @@ function Undoing({
         note={request.kind === "change" ? <ChangeLink id={request.id} /> : undefined}
         foot={
           <>
-            <Button kind="primary" icon="undo" onClick={() => setAsking(true)}>
+            <Button kind="risky" icon="undo" onClick={() => setAsking(true)}>
               {verbOf(request)}…
             </Button>
             <LinkButton href="#/undo">Leave it</LinkButton>
@@ -150,6 +150,7 @@ function Undoing({
         <Confirm
           title={`${verbOf(request)}?`}
           verb={verbOf(request)}
+          isDanger
           onClose={() => setAsking(false)}
           act={() => act(preview)}
         >
