@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.js";
 
 export interface ButtonProps {
@@ -12,6 +12,8 @@ export interface ButtonProps {
   readonly isSmall?: boolean;
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
+  /** What is to be done before it can be pressed; it stands beside the button. Null: nothing. */
+  readonly needs?: string | null;
   readonly type?: "button" | "submit";
   /** Of one that opens something: whether it is open. */
   readonly expanded?: boolean;
@@ -31,12 +33,14 @@ export function Button(props: ButtonProps): JSX.Element {
     label,
     isBusy = false,
     disabled = false,
+    needs = null,
     type = "button",
     expanded,
     pressed,
     onClick,
   } = props;
-  return (
+  const id = useId();
+  const button = (
     <button
       type={type}
       class={classOf(props)}
@@ -45,12 +49,24 @@ export function Button(props: ButtonProps): JSX.Element {
       aria-busy={isBusy}
       aria-expanded={expanded}
       aria-pressed={pressed}
-      disabled={disabled}
+      aria-describedby={needs === null ? undefined : id}
+      disabled={disabled || needs !== null}
       onClick={isBusy ? undefined : onClick}
     >
       {icon !== undefined && <Icon name={icon} />}
       {isBusy ? "One moment…" : children}
     </button>
+  );
+  // The same tree with and without: a button that is made anew would lose the focus.
+  return (
+    <>
+      {button}
+      {needs !== null && (
+        <span id={id} class="needs">
+          {needs}
+        </span>
+      )}
+    </>
   );
 }
 

@@ -5,7 +5,7 @@ import { api } from "../../api/http.js";
 import type { Identifier } from "../../api/types.js";
 import { href } from "../../state/router.js";
 import { Button, Card, Failure, Form, Id, Message, Time, wrongOf } from "../../ui/kit.js";
-import { IdentifierFields, isGiven, useNamespaces } from "../people/parts/choose.js";
+import { IdentifierFields, needsOf, useNamespaces } from "../people/parts/choose.js";
 import { Name } from "../people/parts/text.js";
 import type { Checked } from "./records.js";
 
@@ -36,7 +36,7 @@ export function Check(): JSX.Element {
           onChange={change}
         />
         <div class="form-actions">
-          <Button type="submit" isBusy={checking.isBusy} disabled={!isGiven(given)}>
+          <Button type="submit" isBusy={checking.isBusy} needs={needsOf(names, given)}>
             Check
           </Button>
         </div>

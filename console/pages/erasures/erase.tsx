@@ -5,7 +5,7 @@ import { api, ask } from "../../api/http.js";
 import type { Identifier } from "../../api/types.js";
 import { href } from "../../state/router.js";
 import { Button, CheckField, count, Dialog, Failure, Facts, Form, Id, Message, notify, wrongOf } from "../../ui/kit.js";
-import { IdentifierFields, isGiven, useNamespaces } from "../people/parts/choose.js";
+import { IdentifierFields, needsOf, useNamespaces } from "../people/parts/choose.js";
 import type { Plan } from "./records.js";
 import { Counts } from "./shown.js";
 
@@ -59,7 +59,7 @@ export function Erase({ onClose, onDone }: { readonly onClose: () => void; reado
         {seen !== null && <Planned plan={seen.plan} />}
         <div class="form-actions">
           {seen === null ? (
-            <Button kind="primary" type="submit" isBusy={looking.isBusy} disabled={!isGiven(given)}>
+            <Button kind="primary" type="submit" isBusy={looking.isBusy} needs={needsOf(names, given)}>
               See what would go
             </Button>
           ) : (

@@ -17,7 +17,7 @@ import {
   Message,
   PageFrame,
 } from "../../ui/kit.js";
-import { IdentifierFields, isGiven, useNamespaces } from "./parts/choose.js";
+import { IdentifierFields, isGiven, needsOf, useNamespaces } from "./parts/choose.js";
 import { EvidenceLine, ProfileLink } from "./parts/evidence.js";
 import { TakeOut } from "./undo/held.js";
 import { hrefOfUndo } from "./undo/request.js";
@@ -57,7 +57,7 @@ export function Page({ query }: PageProps): JSX.Element {
           </div>
           <Failure error={error} />
           <div class="form-actions">
-            <Button kind="primary" type="submit" icon="why" disabled={from.value === "" || to.value === ""}>
+            <Button kind="primary" type="submit" icon="why" needs={needsOf(names, whole(from), whole(to))}>
               Ask why
             </Button>
             <Button
@@ -72,7 +72,20 @@ export function Page({ query }: PageProps): JSX.Element {
           </div>
         </Form>
       </Card>
-      {isAsked && <Answer key={JSON.stringify([asked, askedTo])} from={asked} to={askedTo} />}
+      {isAsked ? (
+        <Answer key={JSON.stringify([asked, askedTo])} from={asked} to={askedTo} />
+      ) : (
+        <Card>
+          <Empty
+            icon="why"
+            title="Enter two identifiers"
+            action={<LinkButton href="#/search">Search for somebody</LinkButton>}
+          >
+            Such as the e-mail address and the cookie of one profile. A point of a profile’s identity graph and each
+            change lead here too, with the form filled in.
+          </Empty>
+        </Card>
+      )}
     </PageFrame>
   );
 }

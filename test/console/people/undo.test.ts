@@ -36,6 +36,11 @@ describeConsole("undo", (console) => {
     const { ada, bob } = await merged(workspace);
     const { page, look } = await console().open(workspace, { as: "admin", path: "/undo" });
     await page.getByText("user_id").first().waitFor({ state: "attached" });
+    await page.getByRole("heading", { name: "Enter what to take back" }).waitFor();
+    await page.getByText("Enter both values").waitFor();
+    await page.getByLabel("What to take back").selectOption("change");
+    await page.getByText("Enter the id of a change").waitFor();
+    await page.getByLabel("What to take back").selectOption("pair");
     await look("people-undo-empty");
     const [one, other] = [page.getByRole("group", { name: "One" }), page.getByRole("group", { name: "The other" })];
     await one.getByLabel("Namespace").selectOption("user_id");

@@ -51,5 +51,14 @@ export function IdentifierFields({
   );
 }
 
+/** What a form of identifiers still needs; null: nothing. */
+export function needsOf(names: readonly string[] | null, ...given: readonly Identifier[]): string | null {
+  const empty = given.filter(({ value }) => value === "").length;
+  if (empty > 0)
+    return given.length === 1 ? "Enter a value" : empty === 1 ? "Enter the other value too" : "Enter both values";
+  if (given.every(isGiven)) return null;
+  return names === null ? "The namespaces are being read" : "Choose a namespace";
+}
+
 /** Whether both parts are there. */
 export const isGiven = ({ namespace, value }: Identifier): boolean => namespace !== "" && value !== "";

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { Button, Card, CheckField, Failure, Form, SelectField, TextField } from "../../../ui/kit.js";
-import { IdentifierFields, isGiven, useNamespaces } from "../parts/choose.js";
+import { IdentifierFields, isGiven, needsOf, useNamespaces } from "../parts/choose.js";
 import type { Identifier } from "../parts/records.js";
 import type { UndoRequest } from "./request.js";
 
@@ -41,6 +41,12 @@ export function Ask({ query, isNew, onChange, onSubmit }: AskProps): JSX.Element
       ? { kind: "pair", from: whole(from), to: whole(to), isForbidden }
       : null;
   })();
+  const needs = (): string | null =>
+    kind === "change"
+      ? "Enter the id of a change"
+      : kind === "identifier"
+        ? needsOf(names, whole(from))
+        : needsOf(names, whole(from), whole(to));
   // Its text stands for the request, which is made anew with each drawing. Before the next key can be pressed.
   useLayoutEffect(() => onChange(request), [JSON.stringify(request)]);
   return (
@@ -76,7 +82,7 @@ export function Ask({ query, isNew, onChange, onSubmit }: AskProps): JSX.Element
         )}
         <Failure error={error} />
         <div class="form-actions">
-          <Button kind={isNew ? "primary" : "plain"} type="submit" disabled={request === null}>
+          <Button kind={isNew ? "primary" : "plain"} type="submit" needs={request === null ? needs() : null}>
             Preview
           </Button>
         </div>

@@ -3,7 +3,18 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError } from "../../../api/http.js";
 import type { PageProps } from "../../../state/pages.js";
 import { go } from "../../../state/router.js";
-import { Bones, Button, Card, Confirm, count, Failure, LinkButton, Message, PageFrame } from "../../../ui/kit.js";
+import {
+  Bones,
+  Button,
+  Card,
+  Confirm,
+  count,
+  Empty,
+  Failure,
+  LinkButton,
+  Message,
+  PageFrame,
+} from "../../../ui/kit.js";
 import { ChangeLink, RULES } from "../parts/evidence.js";
 import type { Link } from "../parts/records.js";
 import { Pair } from "../parts/text.js";
@@ -48,10 +59,23 @@ function Asked({ query }: { readonly query: URLSearchParams }): JSX.Element {
         onChange={setForm}
         onSubmit={(next) => (asked !== null && !isChanged ? setLooks(looks + 1) : go(hrefOfUndo(next)))}
       />
-      {asked !== null && <Undoing key={looks} request={asked} isChanged={isChanged} />}
+      {asked !== null ? <Undoing key={looks} request={asked} isChanged={isChanged} /> : <Blank />}
     </>
   );
 }
+
+const Blank = (): JSX.Element => (
+  <Card>
+    <Empty
+      icon="undo"
+      title="Enter what to take back"
+      action={<LinkButton href="#/changes">To the changes</LinkButton>}
+    >
+      Two identifiers that are not one person, one that is nobody’s, or the id of a change. A profile’s identifiers, its
+      identity graph and each change lead here too, with the form filled in.
+    </Empty>
+  </Card>
+);
 
 type State =
   | { readonly at: "looking" }
