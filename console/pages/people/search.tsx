@@ -10,6 +10,7 @@ import {
   count,
   Empty,
   Failure,
+  Id,
   LinkButton,
   Num,
   PagedTable,
@@ -21,7 +22,7 @@ import {
 import { StatusBadge } from "./event.js";
 import { find, VALUE_MAX, type Found } from "./find.js";
 import { useNamespaces } from "./parts/choose.js";
-import { OutcomeBadge, ProfileLink } from "./parts/evidence.js";
+import { OutcomeBadge } from "./parts/evidence.js";
 import type { Identifier, Profile } from "./parts/records.js";
 import { brief, Name, visible } from "./parts/text.js";
 
@@ -138,12 +139,14 @@ interface Row {
 const NAMED_MAX = 3;
 
 const columns = (matching: boolean) => [
-  { name: "Profile", show: ({ profile }: Row) => <ProfileLink id={profile.profile_id} /> },
   {
     name: matching ? "Found by" : "Known by",
     fit: "wide" as const,
-    show: ({ profile, matched }: Row) => <KnownBy of={matched.length > 0 ? matched : profile.identifiers} />,
+    show: ({ profile, matched }: Row) => (
+      <KnownBy id={profile.profile_id} of={matched.length > 0 ? matched : profile.identifiers} />
+    ),
   },
+  { name: "Profile id", show: ({ profile }: Row) => <Id id={profile.profile_id} what="the profile id" /> },
   {
     name: "Identifiers",
     fit: "end" as const,
@@ -175,10 +178,10 @@ const People = ({ rows }: { readonly rows: readonly Row[] }): JSX.Element => (
   <Table label="Profiles" rows={rows} keyOf={({ profile }) => profile.profile_id} columns={columns(true)} />
 );
 
-const KnownBy = ({ of }: { readonly of: readonly Identifier[] }): JSX.Element => (
+const KnownBy = ({ id, of }: { readonly id: string; readonly of: readonly Identifier[] }): JSX.Element => (
   <span class="stack-tight">
     {of.slice(0, NAMED_MAX).map((one) => (
-      <Name key={`${one.namespace} ${one.value}`} of={one} />
+      <Name key={`${one.namespace} ${one.value}`} of={one} href={href("/profiles/:id", { id }, { ...one })} />
     ))}
     {of.length > NAMED_MAX && <span class="soft small">and {count(of.length - NAMED_MAX, "more", "more")}</span>}
   </span>

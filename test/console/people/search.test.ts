@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { describeConsole } from "../../support/console/console.js";
 import { aPerson, id, identify } from "../../support/console/people.js";
 
@@ -23,6 +24,20 @@ describeConsole("search", (console) => {
     await page.getByRole("button", { name: "Search" }).click();
     await page.getByText("1 profile found").waitFor();
     await page.getByRole("link", { name: `Open the profile ${ada.profileId}` }).waitFor();
+    // The name is the way there, and the id beside it is to be copied.
+    const row = page.getByRole("region", { name: "Profiles" }).getByRole("row").nth(1);
+    assert.equal(await row.locator(".id a").count(), 0);
+    await row.getByRole("button", { name: "Copy the profile id" }).waitFor();
+    await page.setViewportSize({ width: 360, height: 780 });
+    for (const name of await page.locator("main .name-of").all()) {
+      const [chip, value] = await Promise.all([
+        name.locator(".name-space").boundingBox(),
+        name.locator(".sent").boundingBox(),
+      ]);
+      assert.ok(value!.x >= chip!.x + chip!.width && value!.y < chip!.y + chip!.height, "the value is beside its chip");
+    }
+    await row.getByRole("link", { name: "ada@example.com" }).click();
+    await page.getByRole("heading", { name: "Profile", exact: true }).waitFor();
   });
 
   it("looks into each of more namespaces than one look-up takes", async () => {

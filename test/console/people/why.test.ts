@@ -14,6 +14,7 @@ describeConsole("why two are one person", (console) => {
     const ask = page.getByRole("button", { name: "Ask why" });
     assert.ok(await ask.isDisabled());
     await page.getByText("Enter both values").waitFor();
+    for (const group of ["From", "To"]) await page.getByRole("heading", { name: group, exact: true }).waitFor();
     await look("people-why-empty");
     const [from, to] = [page.getByRole("group", { name: "From" }), page.getByRole("group", { name: "To" })];
     await from.getByLabel("Namespace").selectOption("user_id");

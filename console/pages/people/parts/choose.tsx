@@ -34,7 +34,9 @@ export function IdentifierFields({
   const shown = value.namespace === "" || all.includes(value.namespace) ? all : [value.namespace, ...all];
   return (
     <fieldset class="identifier-fields">
-      <legend>{label}</legend>
+      <legend>
+        <h2>{label}</h2>
+      </legend>
       <SelectField
         label="Namespace"
         value={value.namespace}
