@@ -90,7 +90,8 @@ describeConsole("what arrives", (console) => {
       const { page, look } = await console().open(workspace, { path: "/live", as: "viewer" });
       await page.getByText("Watching").waitFor();
       await page.getByText("keeps it for 5 minutes after").waitFor();
-      await page.locator("main").getByRole("link", { name: "Dead letters" }).waitFor();
+      await page.getByText("A key with the role admin or owner can turn on").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Keep refused events" }).count(), 0);
       await look("live-empty");
       await workspace.collect(schemaId, { email: "ada@example.com", city: "Paris" });
       await workspace.inline(schemaId, { email: "never stored" });
@@ -243,7 +244,7 @@ describeConsole("what arrives", (console) => {
     it("are opened and replayed by mouse, after a look at what would go", async () => {
       const workspace = await quarantined();
       const { page, look, go } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
-      await page.getByRole("button", { name: "Open", exact: true }).click();
+      await page.getByRole("button", { name: "Details", exact: true }).click();
       await page.getByRole("region", { name: "the payload" }).waitFor();
       await look("dead-letter");
       await page.keyboard.press("Escape");
@@ -262,8 +263,8 @@ describeConsole("what arrives", (console) => {
       const workspace = await quarantined();
       await accept(workspace);
       const { page } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
-      await page.getByRole("button", { name: "Replay all open" }).waitFor();
-      await press(page, "Replay all open");
+      await page.getByRole("button", { name: "Replay all" }).waitFor();
+      await press(page, "Replay all");
       await page.getByText("goes back into the queue").waitFor();
       await press(page, "Replay 1 letter");
       await page.getByText("Nothing waits to be mended").waitFor();

@@ -131,14 +131,14 @@ describeConsole("the workspace", (console) => {
     await page.getByLabel("Shared identifier limit").waitFor();
     await reach(
       page,
-      "Keep refused events among the dead lettersSo that a failing sender can be found, and its events replayed.",
+      "Keep refused eventsAmong the dead letters, so that a failing sender can be found and its events replayed. Refused calls of identify and alias are not kept.",
     );
     await page.keyboard.press("Space");
     await press(page, "Store");
     await page.getByText("The settings for events of SDKs are stored.").waitFor();
     assert.equal((await workspace.send("GET", "/v1/sdk/settings")).body["keep_rejects"], true);
     const viewer = await console().open(workspace, { path: "/settings", as: "viewer" });
-    await viewer.page.getByText("Keep refused events among the dead letters").waitFor();
+    await viewer.page.getByText("Keep refused events").waitFor();
     await viewer.look("settings-viewer");
     assert.equal(await viewer.page.locator("main button", { hasText: "Store" }).count(), 0);
   });

@@ -19,6 +19,7 @@ import {
   TextField,
   wrongOf,
 } from "../../ui/kit.js";
+import { KEEP_REFUSED } from "../data/refused.js";
 
 const UNPLANNED = [
   ["accept", "accept it"],
@@ -128,8 +129,8 @@ function Identity({
 const SWITCHES = [
   [
     "keep_rejects",
-    "Keep refused events among the dead letters",
-    "So that a failing sender can be found, and its events replayed.",
+    KEEP_REFUSED,
+    "Among the dead letters, so that a failing sender can be found and its events replayed. Refused calls of identify and alias are not kept.",
   ],
   [
     "collect_only_adds_traits",
