@@ -189,8 +189,8 @@ describeConsole("what arrives", (console) => {
       await page.getByRole("button", { name: "New dataset" }).first().click();
       await page.getByLabel("Name").fill("Signups");
       await page.getByLabel("Schema").selectOption(schemaId);
-      await page.getByRole("button", { name: "Store" }).click();
-      await page.getByText("The dataset Signups is stored.").waitFor();
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("The dataset Signups is saved.").waitFor();
       await page.getByRole("button", { name: "Backfill" }).click();
       await page.getByText("1 event of this schema is stored and not folded").waitFor();
       await page.getByRole("button", { name: "Begin" }).click();
@@ -198,7 +198,7 @@ describeConsole("what arrives", (console) => {
       await look("datasets");
       await page.getByRole("button", { name: "Change" }).click();
       await page.getByLabel("Keep events for, days").fill("90");
-      await page.getByRole("button", { name: "Store" }).click();
+      await page.getByRole("button", { name: "Save" }).click();
       await page.getByText("90 days").waitFor();
     });
 
@@ -215,8 +215,8 @@ describeConsole("what arrives", (console) => {
       await reach(first.page, "Schema");
       await first.page.keyboard.type(schemaId);
       await first.page.keyboard.press("Tab");
-      await press(first.page, "Store");
-      await first.page.getByText("The dataset Signups is stored.").waitFor();
+      await press(first.page, "Save");
+      await first.page.getByText("The dataset Signups is saved.").waitFor();
     });
   });
 

@@ -45,7 +45,7 @@ export function Page(): JSX.Element {
             { name: "Members", fit: "end", show: ({ size }) => <Num value={size} /> },
             { name: "State", show: (audience) => <State of={audience} /> },
             { name: "Version", fit: "end", show: ({ version }) => <Num value={version} /> },
-            { name: "Made", show: ({ created_at: at }) => <Time at={at} /> },
+            { name: "Created", show: ({ created_at: at }) => <Time at={at} /> },
           ]}
         />
       </Card>

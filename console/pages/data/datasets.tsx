@@ -73,7 +73,7 @@ export function Page(): JSX.Element {
               name: "Kept",
               show: ({ retention_days: days }) => (days === null ? "for ever" : count(days, "day")),
             },
-            { name: "Made", show: ({ created_at: at }) => <Time at={at} /> },
+            { name: "Created", show: ({ created_at: at }) => <Time at={at} /> },
             ...(mayEdit
               ? [
                   {
@@ -126,7 +126,7 @@ export function Page(): JSX.Element {
           onClose={() => setEdited(null)}
           onDone={(name) => {
             setEdited(null);
-            notify(`The dataset ${name} is stored.`);
+            notify(`The dataset ${name} is saved.`);
             datasets.reload();
           }}
         />
@@ -232,7 +232,7 @@ function Edit({
             isBusy={storing.isBusy}
             disabled={name.trim() === "" || (standing === null && schemaId === "")}
           >
-            Store
+            Save
           </Button>
           <Button onClick={close}>Cancel</Button>
         </div>

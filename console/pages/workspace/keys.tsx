@@ -77,7 +77,7 @@ export function Page(): JSX.Element {
             },
             { name: "Id", show: (key) => <Id id={key.key_id} what="the key id" /> },
             {
-              name: "May",
+              name: "Allowed",
               show: (key) =>
                 key.send === null ? (
                   <Badge tone={key.role === "owner" ? "violet" : "neutral"}>{key.role}</Badge>
@@ -98,8 +98,8 @@ export function Page(): JSX.Element {
                 </span>
               ),
             },
-            { name: "Made", show: (key) => <Time at={key.created_at} /> },
-            { name: "Ends", show: (key) => <Ends of={key} /> },
+            { name: "Created", show: (key) => <Time at={key.created_at} /> },
+            { name: "Expires", show: (key) => <Expires of={key} /> },
             {
               name: "Actions",
               isNameless: true,
@@ -171,7 +171,7 @@ export function Page(): JSX.Element {
 
 const nameOf = ({ name, key_id: id }: Key): string => name ?? id;
 
-function Ends({ of: { rotated_to: to, expires_at: at } }: { readonly of: Key }): JSX.Element {
+function Expires({ of: { rotated_to: to, expires_at: at } }: { readonly of: Key }): JSX.Element {
   if (at === null) return <span class="soft">never</span>;
   return (
     <span class="row">

@@ -95,7 +95,7 @@ export function Page(): JSX.Element {
           onClose={() => setEdited(null)}
           onDone={(name) => {
             setEdited(null);
-            notify(`The namespace ${name} is stored. It counts for what comes in from now on.`);
+            notify(`The namespace ${name} is saved. It counts for what comes in from now on.`);
             namespaces.reload();
           }}
         />
@@ -197,7 +197,7 @@ function Edit({
         <Failure error={storing.error} />
         <div class="form-actions">
           <Button kind="primary" type="submit" isBusy={storing.isBusy} disabled={name.trim() === ""}>
-            Store
+            Save
           </Button>
           <Button onClick={close}>Cancel</Button>
         </div>

@@ -8,10 +8,10 @@ import {
   Button,
   Card,
   CheckField,
+  Copy,
   Failure,
   Facts,
   Form,
-  Id,
   Loaded,
   notify,
   PageFrame,
@@ -42,8 +42,8 @@ export function Page(): JSX.Element {
         <Facts
           facts={[
             ["Name", workspace.name],
-            ["Id", <Id key="id" id={workspace.workspace_id} what="the workspace id" />],
-            ["Senders reach it at", <code key="url">{url}</code>],
+            ["Id", <Whole key="id" text={workspace.workspace_id} what="the workspace id" />],
+            ["Senders reach it at", <Whole key="url" text={url} what="the address" />],
             [
               "You are",
               `${key.role}${key.name === null || key.name === key.role ? "" : `, with the key “${key.name}”`}`,
@@ -67,6 +67,14 @@ export function Page(): JSX.Element {
   );
 }
 
+/** A text that is copied more often than read: all of it, in as many lines as it takes. */
+const Whole = ({ text, what }: { readonly text: string; readonly what: string }): JSX.Element => (
+  <span class="whole">
+    <code>{text}</code>
+    <Copy text={text} what={what} />
+  </span>
+);
+
 function Identity({
   settings,
   query,
@@ -86,7 +94,7 @@ function Identity({
       sending_keys_add_namespaces: adds,
     });
     settle();
-    notify("The identity settings are stored.");
+    notify("The identity settings are saved.");
     query.reload();
   });
   if (!mayEdit)
@@ -119,7 +127,7 @@ function Identity({
       <Failure error={storing.error} />
       <div class="form-actions">
         <Button kind="primary" type="submit" isBusy={storing.isBusy}>
-          Store
+          Save
         </Button>
       </div>
     </Form>
@@ -137,9 +145,21 @@ const SWITCHES = [
     "Keys of web pages may add names of traits",
     "Else only the names that a schema or another key made known are kept.",
   ],
-  ["phone", "Take the phone number as an identifier", undefined],
-  ["device_id", "Take the device id as an identifier", undefined],
-  ["advertising_id", "Take the advertising id as an identifier", undefined],
+  [
+    "phone",
+    "Take the phone number as an identifier",
+    "The trait phone becomes a value of the namespace phone: two visitors with one number become one profile.",
+  ],
+  [
+    "device_id",
+    "Take the device id as an identifier",
+    "context.device.id becomes a value of the namespace device_id: all who use one device become one profile, unless a limit keeps them apart.",
+  ],
+  [
+    "advertising_id",
+    "Take the advertising id as an identifier",
+    "context.device.advertisingId becomes a value of the namespace advertising_id: it joins what the apps on one device send.",
+  ],
 ] as const;
 
 function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly query: Query<SdkSettings> }): JSX.Element {
@@ -148,7 +168,7 @@ function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly que
   const storing = useAction(async () => {
     await api("PUT", "/v1/sdk/settings", edited);
     settle();
-    notify("The settings for events of SDKs are stored.");
+    notify("The settings for events of SDKs are saved.");
     query.reload();
   });
   if (!mayEdit)
@@ -179,7 +199,7 @@ function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly que
         <CheckField
           key={name}
           label={label}
-          {...(hint !== undefined && { hint })}
+          hint={hint}
           checked={edited[name]}
           onChange={(checked) => change({ [name]: checked })}
         />
@@ -187,7 +207,7 @@ function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly que
       <Failure error={storing.error} />
       <div class="form-actions">
         <Button kind="primary" type="submit" isBusy={storing.isBusy}>
-          Store
+          Save
         </Button>
       </div>
     </Form>
