@@ -22,6 +22,7 @@ describeConsole("what arrives", (console) => {
       await page.getByRole("link", { name: "See the profile" }).waitFor();
       await page.getByRole("button", { name: "Turn on: A shared device is not a person" }).click();
       await page.getByText("no effect yet: no namespace has a limit").waitFor();
+      assert.equal(await page.getByRole("link", { name: "Set one" }).getAttribute("href"), "#/namespaces");
       assert.equal(await page.getByText("on: more than 5 logins").count(), 0);
       await page.getByRole("button", { name: "Turn on: One login per profile" }).click();
       await page.getByText("on: more than 5 logins").waitFor();

@@ -81,7 +81,7 @@ describeConsole("the workspace", (console) => {
     await page.getByRole("alert").waitFor();
     wereRefused(opened, 422);
     await page.getByLabel("Name", { exact: true }).fill("loyalty_card");
-    await page.getByLabel("Values per profile").fill("2");
+    await page.getByLabel("Limit").fill("2");
     await look("namespace-new");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("The namespace loyalty_card is saved.").waitFor();
@@ -110,7 +110,7 @@ describeConsole("the workspace", (console) => {
     const workspace = await fresh();
     const { page } = await console().open(workspace, { path: "/settings", as: "admin", width: 360 });
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    const { workspaceId } = workspace;
+    const workspaceId = workspace.id;
     await page.getByText(workspaceId, { exact: true }).waitFor();
     for (const [name, text] of [
       ["the workspace id", workspaceId],
@@ -133,6 +133,11 @@ describeConsole("the workspace", (console) => {
     await page.locator(".field .wrong").waitFor();
     wereRefused(opened, 422);
     await page.getByLabel("Shared identifier limit").fill("5");
+    await page.getByText("The shared identifier limit does nothing yet: no namespace has a limit.").waitFor();
+    assert.equal(
+      await page.locator("main").getByRole("link", { name: "Namespaces" }).getAttribute("href"),
+      "#/namespaces",
+    );
     await page.getByRole("button", { name: "Save" }).first().click();
     await page.getByText("The identity settings are saved.").waitFor();
     await page.getByLabel("Take the phone number as an identifier").check();

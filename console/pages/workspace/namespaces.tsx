@@ -41,7 +41,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Namespaces"
-      intro="The kinds of identifier, and how far each may link. A limit of 1 means that a profile never gets a second value."
+      intro="The kinds of identifier, and how far each may link. The limit says how many values one profile may have: with 1, it never gets a second one."
       actions={
         mayEdit && (
           <Button kind="primary" icon="add" onClick={() => setEdited(BLANK)}>
@@ -61,7 +61,7 @@ export function Page(): JSX.Element {
             { name: "Kind", show: ({ kind }) => <Badge tone={kind === "person" ? "accent" : "info"}>{kind}</Badge> },
             { name: "Normalization", show: ({ normalization }) => normalization },
             {
-              name: "Values per profile",
+              name: "Limit",
               fit: "end",
               show: ({ limit }) => (limit === null ? <span class="soft">any</span> : <Num value={limit} />),
             },
@@ -165,14 +165,14 @@ function Edit({
           wrong={wrongOf(storing.error, "normalization")}
         />
         <TextField
-          label="Values per profile"
+          label="Limit"
           type="number"
           min={1}
           max={1_000}
           value={limit}
           onInput={(next) => change({ limit: next })}
           placeholder="any number"
-          hint="1 where one value is one person, such as a login. Empty: any number."
+          hint="How many values one profile may have: 1 where one value is one person, such as a login. Empty: any number."
           wrong={wrongOf(storing.error, "limit")}
         />
         <TextField

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useAction, useQuery, type Query } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
-import type { IdentitySettings, SdkSettings } from "../../api/records.js";
+import type { IdentitySettings, Namespace, SdkSettings } from "../../api/records.js";
 import { useMay, useMe } from "../../state/session.js";
 import { useDraft } from "../../state/unsaved.js";
 import {
@@ -13,6 +13,7 @@ import {
   Facts,
   Form,
   Loaded,
+  Message,
   notify,
   PageFrame,
   SelectField,
@@ -75,6 +76,12 @@ const Whole = ({ text, what }: { readonly text: string; readonly what: string })
   </span>
 );
 
+/** Null while it is not known. */
+function useHasLimits(): boolean | null {
+  const all = useQuery<{ readonly namespaces: readonly Namespace[] }>("/v1/namespaces?limit=100").data;
+  return all === null ? null : all.namespaces.some(({ limit }) => limit !== null);
+}
+
 function Identity({
   settings,
   query,
@@ -88,6 +95,7 @@ function Identity({
     adds: settings.sending_keys_add_namespaces,
   });
   const { limit, adds } = values;
+  const hasLimits = useHasLimits();
   const storing = useAction(async () => {
     await api("PUT", "/v1/identity/settings", {
       shared_identifier_limit: limit === "" ? null : Number(limit),
@@ -115,9 +123,17 @@ function Identity({
         value={limit}
         onInput={(next) => change({ limit: next })}
         placeholder="off"
-        hint="An identifier that is seen with more logins than this, such as the device of a kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit count as logins: without one, this does nothing. Empty: off."
+        hint="An identifier that is seen with more logins than this, such as the device of a kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit count as logins. Empty: off."
         wrong={wrongOf(storing.error, "shared_identifier_limit")}
       />
+      {hasLimits === false && (
+        <Message tone={limit === "" ? "info" : "warn"}>
+          <span>
+            The shared identifier limit does nothing yet: no namespace has a limit. Set one in{" "}
+            <a href="#/namespaces">Namespaces</a>, for example 1 for user_id.
+          </span>
+        </Message>
+      )}
       <CheckField
         label="Sending keys may add namespaces"
         hint="With identify and alias, just by using a new name."
