@@ -29,6 +29,8 @@ import {
   wrongOf,
 } from "../../ui/kit.js";
 
+import { SDK_EVENTS } from "./sdk-events.js";
+
 const EVERY_MS = 5_000;
 
 export function Page(): JSX.Element {
@@ -55,7 +57,7 @@ export function Page(): JSX.Element {
           keyOf={({ dataset_id: id }) => id}
           empty={
             <Empty icon="dataset" title="There is no dataset yet" {...(mayEdit && { action: create })}>
-              Without a dataset, events are stored, and not folded into profiles.
+              {SDK_EVENTS}
             </Empty>
           }
           columns={[
