@@ -37,8 +37,8 @@ const ROLES = [
 ] as const;
 const SENDS = [
   ["", "no: it may do all that its role may"],
-  ["collect", "only events: for a web page or an app"],
-  ["all", "events, identify and alias: for a back end"],
+  ["collect", "events and SDKs: for a web page, an app or an SDK"],
+  ["all", "events, identify and alias: for a back end without an SDK"],
 ] as const;
 
 export function Page(): JSX.Element {
@@ -82,7 +82,7 @@ export function Page(): JSX.Element {
                 key.send === null ? (
                   <Badge tone={key.role === "owner" ? "violet" : "neutral"}>{key.role}</Badge>
                 ) : (
-                  <Badge tone="info">{key.send === "collect" ? "send events" : "send all"}</Badge>
+                  <Badge tone="info">{key.send === "collect" ? "events and SDKs" : "events, identify and alias"}</Badge>
                 ),
             },
             {
