@@ -55,8 +55,8 @@ export function Page(): JSX.Element {
               },
             },
             {
-              name: "Changes",
-              show: ({ compatibility }) => (compatibility === "backward" ? "compatible only" : "any"),
+              name: "Compatibility",
+              show: ({ compatibility }) => compatibility,
             },
             { name: "Last change", show: ({ created_at: at }) => <Time at={at} /> },
           ]}
