@@ -77,14 +77,14 @@ export function Page({ query }: PageProps): JSX.Element {
         )
       }
     >
-      <div class="toolbar">
+      <div class="toolbar live-toolbar">
         <SelectField label="Show" value={verdict} options={VERDICTS} onChange={(next) => show({ show: next })} />
         <TextField
           label="Filter"
           type="search"
           value={text}
           onInput={(next) => show({ filter: next })}
-          placeholder="A schema, a key, a value, an error"
+          placeholder="Schema, key, value or error"
         />
         <span class={`live-state ${paused !== null ? "paused" : isOpen ? "open" : ""}`} role="status">
           {paused !== null ? "Paused" : isOpen ? "Watching" : "Connecting"}

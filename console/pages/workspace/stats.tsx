@@ -199,32 +199,35 @@ function Chart({ minutes }: { readonly minutes: Stats["minutes"] }): JSX.Element
   const busy = minutes.filter((one) => one.accepted + one.quarantined + one.rejected > 0);
   return (
     <figure class="chart">
-      <svg
-        viewBox={`0 0 ${minutes.length * BAR} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`Events in each of the last 60 minutes; at most ${most} in one, none in ${minutes.length - busy.length} of them`}
-      >
-        {minutes.map(({ at, accepted, quarantined, rejected }, n) => {
-          const [good, held, bad] = [scale(accepted), scale(quarantined), scale(rejected)];
-          return (
-            <g key={at}>
-              <title>{`${exactTime(at)}: ${count(accepted, "accepted event")}, ${quarantined} quarantined, ${rejected} refused`}</title>
-              <rect x={n * BAR} y={0} width={BAR} height={HEIGHT} class="chart-ground" />
-              <rect x={n * BAR + 1} y={HEIGHT - good} width={BAR - 2} height={good} class="chart-good" />
-              <rect x={n * BAR + 1} y={HEIGHT - good - held} width={BAR - 2} height={held} class="chart-held" />
-              <rect x={n * BAR + 1} y={HEIGHT - good - held - bad} width={BAR - 2} height={bad} class="chart-bad" />
-            </g>
-          );
-        })}
-      </svg>
+      <div class="row soft small" aria-hidden="true">
+        <span class="chart-key good">accepted</span>
+        <span class="chart-key held">quarantined</span>
+        <span class="chart-key bad">refused</span>
+      </div>
+      <div class="chart-plane">
+        <svg
+          viewBox={`0 0 ${minutes.length * BAR} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`Events in each of the last 60 minutes; at most ${most} in one, none in ${minutes.length - busy.length} of them`}
+        >
+          {minutes.map(({ at, accepted, quarantined, rejected }, n) => {
+            const [good, held, bad] = [scale(accepted), scale(quarantined), scale(rejected)];
+            return (
+              <g key={at}>
+                <title>{`${exactTime(at)}: ${count(accepted, "accepted event")}, ${quarantined} quarantined, ${rejected} refused`}</title>
+                <rect x={n * BAR} y={0} width={BAR} height={HEIGHT} class="chart-ground" />
+                <rect x={n * BAR + 1} y={HEIGHT - good} width={BAR - 2} height={good} class="chart-good" />
+                <rect x={n * BAR + 1} y={HEIGHT - good - held} width={BAR - 2} height={held} class="chart-held" />
+                <rect x={n * BAR + 1} y={HEIGHT - good - held - bad} width={BAR - 2} height={bad} class="chart-bad" />
+              </g>
+            );
+          })}
+        </svg>
+        {busy.length === 0 && <p class="chart-empty soft">No events in the last 60 minutes</p>}
+      </div>
       <figcaption class="row-between soft small">
         <span>60 minutes ago</span>
-        <span class="row">
-          <span class="chart-key good">accepted</span>
-          <span class="chart-key held">quarantined</span>
-          <span class="chart-key bad">refused</span>
-        </span>
         <span>now</span>
       </figcaption>
     </figure>
