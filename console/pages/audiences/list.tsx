@@ -28,7 +28,7 @@ export function Page(): JSX.Element {
           pages={audiences}
           keyOf={({ audience_id: id }) => id}
           empty={
-            <Empty icon="audience" title="There is no audience yet" {...(mayEdit && { action: create })}>
+            <Empty icon="audience" title="There is no audience yet">
               For example everybody who spent 500 in 90 days, or who has not been seen for a month.
             </Empty>
           }

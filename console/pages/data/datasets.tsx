@@ -56,7 +56,7 @@ export function Page(): JSX.Element {
           pages={datasets}
           keyOf={({ dataset_id: id }) => id}
           empty={
-            <Empty icon="dataset" title="There is no dataset yet" {...(mayEdit && { action: create })}>
+            <Empty icon="dataset" title="There is no dataset yet">
               {SDK_EVENTS}
             </Empty>
           }

@@ -48,6 +48,9 @@ export function Page(): JSX.Element {
   const [revoked, setRevoked] = useState<Key | null>(null);
   const [rotated, setRotated] = useState<Key | null>(null);
   const me = useMe().key.key_id;
+  const lasting = (keys.items ?? []).filter(({ role, expires_at: end }) => role === "owner" && end === null);
+  /** The service keeps one owner key that does not expire. */
+  const isLast = (key: Key): boolean => keys.more === null && lasting.length === 1 && lasting[0] === key;
   return (
     <PageFrame
       title="Keys"
@@ -72,6 +75,12 @@ export function Page(): JSX.Element {
                 <span class="row">
                   {key.name ?? <span class="soft">without a name</span>}
                   {key.key_id === me && <Badge tone="accent">yours</Badge>}
+                  {isLast(key) && (
+                    <>
+                      <Badge tone="warn">last owner key</Badge>
+                      <span class="soft small">cannot be revoked</span>
+                    </>
+                  )}
                 </span>
               ),
             },
@@ -111,9 +120,11 @@ export function Page(): JSX.Element {
                       Rotate
                     </Button>
                   )}
-                  <Button isSmall onClick={() => setRevoked(key)}>
-                    Revoke
-                  </Button>
+                  {!isLast(key) && (
+                    <Button isSmall onClick={() => setRevoked(key)}>
+                      Revoke
+                    </Button>
+                  )}
                 </span>
               ),
             },

@@ -27,7 +27,7 @@ export function Page(): JSX.Element {
           pages={schemas}
           keyOf={({ schema_id: id }) => id}
           empty={
-            <Empty icon="schema" title="There is no schema yet" {...(mayEdit && { action: create })}>
+            <Empty icon="schema" title="There is no schema yet">
               A schema is a JSON Schema of your events. {SDK_EVENTS}
             </Empty>
           }
