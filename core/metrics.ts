@@ -21,6 +21,8 @@ export interface Metrics {
   accepted(door: Door, sender: Sender, schemaId: string): void;
   /** An event, or a request as a whole, was answered as refused; `sender` is null while nobody knows who sent it. */
   rejected(code: ErrorCode, sender: Sender | null, schemaId: string | null): void;
+  /** A call of identify or alias was answered as refused. */
+  linkRefused(code: ErrorCode, sender: Sender): void;
   /** An event was accepted into quarantine, or only counted there. */
   quarantined(reason: string, sender: Sender, schemaId: string | null): void;
   /** Repeats within one request of an SDK. */
@@ -50,6 +52,7 @@ export interface Metrics {
 export const NO_METRICS: Metrics = {
   accepted: () => {},
   rejected: () => {},
+  linkRefused: () => {},
   quarantined: () => {},
   sdkDuplicates: () => {},
   sdkMismatches: () => {},

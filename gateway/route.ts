@@ -135,8 +135,8 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
    */
   readonly bodyIs?: "optional" | "event" | "batch" | "lines" | "sdk_batch" | "sdk_item";
   readonly bodyDepthMax?: number;
-  /** Events come in here: each refusal counts as one of an event. */
-  readonly door?: Door;
+  /** Events come in here: each refusal counts as one of an event. `link`: identifiers do, and a refusal counts as one of a call. */
+  readonly door?: Door | "link";
   /** Its answer may be large although it is no `get`: it takes its bytes as those do. */
   readonly isRead?: true;
   /** It answers `Lines`; the schema of its 200 is that of one line. Its query has `AFTER`. */

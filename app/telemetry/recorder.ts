@@ -130,6 +130,10 @@ export const withStats = (metrics: Metrics, recorder: Pick<Recorder, "count">): 
     metrics.rejected(code, sender, schemaId);
     if (sender !== null) recorder.count(code, sender, schemaId);
   },
+  linkRefused: (code, sender) => {
+    metrics.linkRefused(code, sender);
+    recorder.count(code, sender, null);
+  },
   quarantined: (reason, sender, schemaId) => {
     metrics.quarantined(reason, sender, schemaId);
     recorder.count("quarantined", sender, schemaId);

@@ -161,6 +161,8 @@ function metricsOf(registry: Registry): Metrics {
   return {
     accepted: (door) => accepted(door),
     rejected: (code) => rejected(code),
+    // It is no event, and `onym_http_requests_total` has its route and status.
+    linkRefused: () => {},
     quarantined: (reason) => quarantined(reason),
     sdkDuplicates: (events) => {
       duplicates.value += events;

@@ -19,6 +19,10 @@ export async function readLetter(
 ): Promise<ReadLetter> {
   const letter = await findLetter(services, workspace, deadLetterId);
   if (letter === null) throw new AppError("not_found", "There is no such dead letter.");
+  return opened(letter);
+}
+
+export function opened(letter: DeadLetter): ReadLetter {
   const decoded = decodeMessage(letter.message);
   return { letter, event: decoded.kind === "event" ? decoded.event : null };
 }

@@ -80,10 +80,12 @@ export interface DeadLetter {
   readonly replayed: number;
   readonly replayed_at: string | null;
   readonly outcome: "queued" | "died_again" | null;
-}
-export interface WholeLetter extends DeadLetter {
   readonly schema_id: string | null;
   readonly key_id: string | null;
+  /** The first of its errors. */
+  readonly error: ErrorItem | null;
+}
+export interface WholeLetter extends Omit<DeadLetter, "error"> {
   readonly timestamp: string | null;
   readonly received_at: string | null;
   readonly errors: readonly ErrorItem[];

@@ -20,8 +20,8 @@ import type { Stages } from "./stages.js";
 export interface AppDeps {
   readonly routes: readonly Route[];
   readonly stages: Stages;
-  readonly metrics: Pick<Metrics, "rejected">;
-  /** Is told of each refused event. */
+  readonly metrics: Pick<Metrics, "rejected" | "linkRefused">;
+  /** Is told of each refused event, and of each refused call of identify and alias. */
   readonly live: Pick<Live, "refused">;
   /** Null: there is none. */
   readonly metricsPage: MetricsPage | null;
@@ -77,7 +77,8 @@ function countRefusal({ metrics, live }: Pick<AppDeps, "metrics" | "live">, resp
   if (served.door === null || served.isCheck?.(context?.query ?? {}) === true) return;
   const { code, schemaId = null } = error instanceof AppError ? error : { code: "internal" as const };
   const caller = context === undefined || context.keyId === "" ? null : context;
-  metrics.rejected(code, caller, schemaId);
+  if (served.door !== "link") metrics.rejected(code, caller, schemaId);
+  else if (caller !== null) metrics.linkRefused(code, caller);
   // Of a batch each event that is refused was told.
   if (caller !== null && caller.batch.items.length === 0) live.refused(caller, caller.bytes, error);
 }

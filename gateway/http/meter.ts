@@ -11,8 +11,8 @@ export interface RouteMeter {
 /** What is known of the route once it is found. */
 export interface Served {
   readonly meter: RouteMeter;
-  /** A refusal here is one of an event, or of several. */
-  readonly door: Door | null;
+  /** A refusal here is one of an event, or of several; of `link` one of a call. */
+  readonly door: Door | "link" | null;
   /** A request that only checks stores nothing, and its refusal is none of an event. */
   readonly isCheck?: (query: unknown) => boolean;
 }
@@ -36,6 +36,8 @@ export function metered(Base: ResponseClass, nowhere: Served): ResponseClass {
     }
   };
 }
+
+export const isDryRun = (query: unknown): boolean => (query as { readonly dry_run?: boolean }).dry_run === true;
 
 export const NO_METER: RouteMeter = { answered: () => {} };
 export const UNCOUNTED: Served = { meter: NO_METER, door: null };

@@ -16,7 +16,7 @@ import { readBatch } from "../body/batch.js";
 import type { ByteBudget } from "../body/budget.js";
 import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.js";
 import { openToPages, requireOrigin } from "./cors.js";
-import type { MeteredResponse, RouteMeter, Served } from "./meter.js";
+import { isDryRun, type MeteredResponse, type RouteMeter, type Served } from "./meter.js";
 import type { Refusing } from "./refuse.js";
 import { sendReply } from "./respond.js";
 import { SHUTTING_DOWN } from "./stopping.js";
@@ -87,7 +87,7 @@ function begin({ meterOf, stopping }: StageDeps, route: Route): RequestHandler {
   const served: Served = {
     meter: meterOf(method.toUpperCase(), path),
     door: door ?? null,
-    ...(inlineLimited && { isCheck: inlineLimited }),
+    isCheck: inlineLimited ?? isDryRun,
   };
   // The open routes say that this process is draining, so they answer until the end.
   const answersToTheEnd = access.kind === "open";

@@ -1,11 +1,12 @@
 import { Type } from "typebox";
-import { listLetters, readLetter, type ReadLetter } from "../../commands/letters/read.js";
+import { listLetters, opened, readLetter, type ReadLetter } from "../../commands/letters/read.js";
 import { LETTERS_MAX, replayLetters, SKIP_REASONS, type Skipped } from "../../commands/letters/replay.js";
 import type { Services } from "../../commands/services.js";
+import type { ErrorItem } from "../../core/errors.js";
 import { violationsOf } from "../../core/event/notes.js";
 import { showTime } from "../../core/event/time.js";
 import { UUID_PATTERN, type DeadLetterId, type EventId, type KeyId } from "../../core/ids.js";
-import { isOpen, type DeadLetter, type DeadLetterPage, type LetterState } from "../../core/ports/event-store.js";
+import { isOpen, type DeadLetterPage, type LetterState } from "../../core/ports/event-store.js";
 import { ERROR_ITEM } from "../http/error-response.js";
 import { reply, route, withRaw, type Route } from "../route.js";
 import { answered } from "../shapes/examples.js";
@@ -23,13 +24,15 @@ const LETTER = {
   replayed: Type.Integer({ minimum: 0 }),
   replayed_at: nullable(TIME),
   outcome: nullable(Type.Enum(["queued", "died_again"])),
+  // Of its message; null where that is none of ours.
+  schema_id: nullable(Type.String()),
+  key_id: nullable(Type.String()),
 };
+const LISTED = record({ ...LETTER, error: nullable(ERROR_ITEM) });
 
 /** Beside what the list shows: all that the message says. Null where it is none of ours. */
 const WHOLE = record({
   ...LETTER,
-  schema_id: nullable(Type.String()),
-  key_id: nullable(Type.String()),
   timestamp: nullable(Type.String()),
   received_at: nullable(TIME),
   errors: Type.Array(ERROR_ITEM),
@@ -67,7 +70,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       name: "dead_letters",
       // Each is read with its message.
       itemBytes: limits.payloadBytesMax,
-      item: record(LETTER),
+      item: LISTED,
       read: async ({ workspace, query }, { limit, after }) => {
         const page: DeadLetterPage = {
           limit,
@@ -82,7 +85,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
         return listLetters(services, workspace, page);
       },
       position: ({ deadLetterId }) => [deadLetterId],
-      show,
+      show: (letter) => showListed(opened(letter)),
     }),
     // Before the route with an id: a path is its first route's.
     route({
@@ -143,7 +146,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
   ];
 }
 
-const show = (letter: DeadLetter) => ({
+const show = ({ letter, event }: ReadLetter) => ({
   dead_letter_id: letter.deadLetterId,
   event_id: letter.eventId,
   reason: letter.reason,
@@ -154,16 +157,21 @@ const show = (letter: DeadLetter) => ({
   replayed_at: letter.replayedAt === null ? null : showTime(letter.replayedAt),
   // What its last replay did, as far as it is known.
   outcome: letter.replayed === 0 ? null : isOpen(letter) ? "died_again" : "queued",
+  schema_id: event?.schemaId ?? null,
+  key_id: event?.keyId ?? null,
 });
 
-function showWhole({ letter, event }: ReadLetter): string {
+/** With the first of its errors: the cause, as far as one line can tell it. */
+const showListed = (read: ReadLetter) => ({ ...show(read), error: errorsOf(read)[0] ?? null });
+const errorsOf = ({ event }: ReadLetter): readonly ErrorItem[] => violationsOf(event?.notes ?? null);
+
+function showWhole(read: ReadLetter): string {
+  const { event } = read;
   const whole = {
-    ...show(letter),
-    schema_id: event?.schemaId ?? null,
-    key_id: event?.keyId ?? null,
+    ...show(read),
     timestamp: event?.timestamp ?? null,
     received_at: event && showTime(event.receivedAt),
-    errors: violationsOf(event?.notes ?? null),
+    errors: errorsOf(read),
   };
   return withRaw(whole, "payload", jsonIn(event?.payload ?? null));
 }

@@ -31,6 +31,7 @@ export function identifyRoutes(services: Services): readonly Route[] {
     method: "post",
     access: { kind: "role", role: "editor", send: "all" },
     query: { dry_run: FLAG },
+    door: "link",
   } as const;
   /** SDKs send other bodies to these two paths, so whoever sends no key at all is taken for one of them. */
   const shared = SDK_REFUSALS;

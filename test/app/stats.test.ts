@@ -167,4 +167,22 @@ describe("GET /v1/stats", () => {
     const { body: others } = await other.as("viewer", "GET", "/v1/stats");
     assert.deepEqual([at(others, "accepted"), listAt(others, "senders")], [0, []]);
   });
+
+  it("counts refused calls of identify and alias too, by key and code, and no dry run", async () => {
+    const workspace = await app().workspace();
+    await workspace.send("PUT", "/v1/namespaces/user_id", { limit: 1 });
+    const [ada, bob] = ["ada", "bob"].map((value) => ({ namespace: "user_id", value }));
+    const wrong = { identifiers: [{ namespace: "email", value: "" }] };
+    for (const path of ["/v1/identify", "/v1/identify?dry_run=true"])
+      assert.equal((await workspace.send("POST", path, wrong)).status, 422);
+    for (const path of ["/v1/alias", "/v1/alias?dry_run=true"])
+      assert.equal((await workspace.send("POST", path, { anonymous: ada, known: bob })).status, 409);
+    assert.equal((await workspace.send("POST", "/v1/identify", { identifiers: [ada] })).status, 200);
+    const { body } = await workspace.as("viewer", "GET", "/v1/stats");
+    assert.deepEqual([at(body, "accepted"), at(body, "rejected"), listAt(body, "senders").length], [0, 2, 1]);
+    assert.deepEqual(
+      [at(body, "senders.0.schema_id"), at(body, "senders.0.codes")],
+      [null, { validation_failed: 1, merge_refused: 1 }],
+    );
+  });
 });

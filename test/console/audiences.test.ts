@@ -85,7 +85,7 @@ describeConsole("audiences", (console) => {
     await page.getByRole("button", { name: "Remove these events" }).click();
     await countOf(page, 2);
     await page.getByLabel("Name", { exact: true }).fill("Parisians");
-    await page.getByRole("button", { name: "Store" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "Parisians" }).waitFor();
     assert.deepEqual((await stored(workspace)).rule, { "traits.city": "Paris" });
     await page.getByRole("button", { name: "Delete" }).click();
@@ -203,7 +203,7 @@ describeConsole("audiences", (console) => {
     const { page, wrongs } = await console().open(workspace, { path: `/audiences/${id}/change`, as: "editor" });
     await page.getByLabel("Name", { exact: true }).fill("Mine");
     await workspace.send("PUT", `/v1/audiences/${id}`, { name: "Theirs" });
-    await page.getByRole("button", { name: "Store" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Somebody else changed this audience meanwhile").waitFor();
     (wrongs as string[]).splice(0);
     await page.getByRole("button", { name: "Read it again" }).click();

@@ -36,7 +36,7 @@ describeConsole("a service that goes away", (console) => {
       await page.locator(".live-row").waitFor();
       await go("/namespaces");
       await page.locator(".bones").waitFor();
-      await writing.getByRole("button", { name: "Store" }).first().click();
+      await writing.getByRole("button", { name: "Save" }).first().click();
       await writing.getByText("The service is away").waitFor();
       const again = writing.waitForResponse((response) => response.url().endsWith("/v1/identity/settings"));
       app = await startApp({ DATA_DIR: folder, PORT: port });

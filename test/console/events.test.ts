@@ -1,87 +1,10 @@
 import assert from "node:assert/strict";
 import { describeConsole } from "../support/console/console.js";
 import { press, reach, wereRefused, write } from "../support/console/hands.js";
-import { SIGNUP_SCHEMA, submission, textAt, until, type TestWorkspace } from "../support/service/app.js";
+import { SIGNUP_SCHEMA, textAt, until, type TestWorkspace } from "../support/service/app.js";
 
 describeConsole("what arrives", (console) => {
   const fresh = (): Promise<TestWorkspace> => console().app.workspace("Shop");
-
-  describe("set up", () => {
-    it("leads by mouse from a key to the first profile, and to the two settings", async () => {
-      const workspace = await fresh();
-      const schemaId = await workspace.schema();
-      const { page, look } = await console().open(workspace, { path: "/start" });
-      await page.getByText("Waiting for the first event").waitFor();
-      await look("start-empty");
-      await page.getByRole("button", { name: "A back end with the API" }).click();
-      await page.getByRole("button", { name: "Make its key" }).click();
-      const key = (await page.getByRole("region", { name: "the key" }).textContent())!.trim();
-      assert.ok((await page.getByRole("region", { name: /the snippet/ }).textContent())!.includes(key));
-      const body = submission(schemaId, { email: "ada@example.com" });
-      assert.equal((await console().app.send("POST", "/v1/collect", { key, body })).status, 202);
-      await page.getByRole("link", { name: "See the profile" }).waitFor();
-      await page.getByRole("button", { name: "Turn on: A shared device is not a person" }).click();
-      await page.getByText("no effect yet: no namespace has a limit").waitFor();
-      assert.equal(await page.getByText("on: more than 5 logins").count(), 0);
-      await page.getByRole("button", { name: "Turn on: One login per profile" }).click();
-      await page.getByText("on: more than 5 logins").waitFor();
-      await page.getByText("on: at most 1").waitFor();
-      await look("start-done");
-      assert.equal((await workspace.send("GET", "/v1/namespaces/user_id")).body["limit"], 1);
-    });
-
-    it("shows what is done already where events came before, and the next one as it comes", async () => {
-      const workspace = await fresh();
-      const schemaId = await workspace.schema();
-      const { body } = await workspace.collect(schemaId, { email: "ada@example.com" });
-      await workspace.settled(body["event_id"]);
-      const { page, look } = await console().open(workspace, { path: "/start" });
-      await page.getByText("Events have arrived already.").waitFor();
-      assert.equal(await page.getByText("Waiting for the first event").count(), 0);
-      for (const name of ["Who sends?", "Put it into the sender", "See the first event"])
-        await page.getByRole("heading", { name: `${name} (done)` }).waitFor();
-      assert.equal(
-        await page.getByRole("link", { name: "See the event" }).getAttribute("href"),
-        `#/events/${textAt(body, "event_id")}`,
-      );
-      await look("start-before");
-      await workspace.collect(schemaId, { email: "alan@example.com" });
-      await page.getByText(`It has arrived: an event of ${schemaId}.`).waitFor();
-    });
-
-    it("is not done by an event that was refused", async () => {
-      const workspace = await fresh();
-      const schemaId = await workspace.schema();
-      const { page } = await console().open(workspace, { path: "/start" });
-      await page.getByText("Waiting for the first event").waitFor();
-      await workspace.collect(schemaId, { email: 7 });
-      await page.getByText("An event came, and was refused.").waitFor();
-      await page.getByRole("heading", { name: "Put it into the sender (done)" }).waitFor();
-      assert.equal(await page.getByRole("heading", { name: "See the first event (done)" }).count(), 0);
-    });
-
-    it("tells of the shared identifier limit that is set", async () => {
-      const workspace = await fresh();
-      await workspace.send("PUT", "/v1/identity/settings", { shared_identifier_limit: 9 });
-      await workspace.send("PUT", "/v1/namespaces/loyalty_card", { limit: 2 });
-      const { page } = await console().open(workspace, { path: "/start", as: "admin" });
-      await page.getByText("An identifier that is seen with more than 9 logins").waitFor();
-      await page.getByText("on: more than 9 logins").waitFor();
-    });
-
-    it("leads there by keyboard alone", async () => {
-      const workspace = await fresh();
-      const { page } = await console().open(workspace, { path: "/start" });
-      await page.getByText("Waiting for the first event").waitFor();
-      await write(page, "Name of the key", "till");
-      await page.keyboard.press("Enter");
-      await page.getByText("The key is shown once").waitFor();
-      const { body } = await workspace.send("GET", "/v1/keys");
-      assert.ok((body["keys"] as { name: string | null }[]).some(({ name }) => name === "till"));
-      await press(page, "Turn on: One login per profile");
-      await page.getByText("on: at most 1").waitFor();
-    });
-  });
 
   describe("live events", () => {
     it("show each event with what became of it, filtered, paused and opened by mouse and by keyboard", async () => {
@@ -90,7 +13,8 @@ describeConsole("what arrives", (console) => {
       const { page, look } = await console().open(workspace, { path: "/live", as: "viewer" });
       await page.getByText("Watching").waitFor();
       await page.getByText("keeps it for 5 minutes after").waitFor();
-      await page.locator("main").getByRole("link", { name: "Dead letters" }).waitFor();
+      await page.getByText("A key with the role admin or owner can turn on").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Keep refused events" }).count(), 0);
       await look("live-empty");
       await workspace.collect(schemaId, { email: "ada@example.com", city: "Paris" });
       await workspace.inline(schemaId, { email: "never stored" });
@@ -188,8 +112,8 @@ describeConsole("what arrives", (console) => {
       await page.getByRole("button", { name: "New dataset" }).first().click();
       await page.getByLabel("Name").fill("Signups");
       await page.getByLabel("Schema").selectOption(schemaId);
-      await page.getByRole("button", { name: "Store" }).click();
-      await page.getByText("The dataset Signups is stored.").waitFor();
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("The dataset Signups is saved.").waitFor();
       await page.getByRole("button", { name: "Backfill" }).click();
       await page.getByText("1 event of this schema is stored and not folded").waitFor();
       await page.getByRole("button", { name: "Begin" }).click();
@@ -197,7 +121,7 @@ describeConsole("what arrives", (console) => {
       await look("datasets");
       await page.getByRole("button", { name: "Change" }).click();
       await page.getByLabel("Keep events for, days").fill("90");
-      await page.getByRole("button", { name: "Store" }).click();
+      await page.getByRole("button", { name: "Save" }).click();
       await page.getByText("90 days").waitFor();
     });
 
@@ -214,8 +138,8 @@ describeConsole("what arrives", (console) => {
       await reach(first.page, "Schema");
       await first.page.keyboard.type(schemaId);
       await first.page.keyboard.press("Tab");
-      await press(first.page, "Store");
-      await first.page.getByText("The dataset Signups is stored.").waitFor();
+      await press(first.page, "Save");
+      await first.page.getByText("The dataset Signups is saved.").waitFor();
     });
   });
 
@@ -243,7 +167,7 @@ describeConsole("what arrives", (console) => {
     it("are opened and replayed by mouse, after a look at what would go", async () => {
       const workspace = await quarantined();
       const { page, look, go } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
-      await page.getByRole("button", { name: "Open", exact: true }).click();
+      await page.getByRole("button", { name: "Details", exact: true }).click();
       await page.getByRole("region", { name: "the payload" }).waitFor();
       await look("dead-letter");
       await page.keyboard.press("Escape");
@@ -262,8 +186,8 @@ describeConsole("what arrives", (console) => {
       const workspace = await quarantined();
       await accept(workspace);
       const { page } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
-      await page.getByRole("button", { name: "Replay all open" }).waitFor();
-      await press(page, "Replay all open");
+      await page.getByRole("button", { name: "Replay all" }).waitFor();
+      await press(page, "Replay all");
       await page.getByText("goes back into the queue").waitFor();
       await press(page, "Replay 1 letter");
       await page.getByText("Nothing waits to be mended").waitFor();

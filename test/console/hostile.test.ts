@@ -67,7 +67,7 @@ describeConsole("hostile texts", (console) => {
       );
       assert.ok((await page.locator(".workspace strong").first().textContent())!.includes(text.slice(0, 250)));
       await go("/dead-letters");
-      await page.getByRole("button", { name: "Open", exact: true }).first().click();
+      await page.getByRole("button", { name: "Details", exact: true }).first().click();
       await page.getByRole("dialog").getByRole("region", { name: "the payload" }).waitFor();
       assert.deepEqual(await page.evaluate(EVIL), [], "a dead letter");
       await page.keyboard.press("Escape");

@@ -53,7 +53,7 @@ describeConsole("work that is not stored", (console) => {
     await page.getByRole("heading", { name: "Statistics" }).and(page.locator(":focus")).waitFor();
     await go(path);
     await name.fill("People of Paris");
-    await page.getByRole("button", { name: "Store" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "People of Paris" }).waitFor();
     await page.getByRole("link", { name: "Statistics" }).click();
     await page.getByRole("heading", { name: "Statistics" }).waitFor();
@@ -142,13 +142,13 @@ describeConsole("work that is not stored", (console) => {
     await limit.fill("7");
     await phone.check();
     // The other form is stored, and read again.
-    await page.getByRole("button", { name: "Store" }).first().click();
-    await page.getByText("The identity settings are stored.").waitFor();
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await page.getByText("The identity settings are saved.").waitFor();
     await page.getByRole("link", { name: "Statistics" }).click();
     await answer(opened, "Stay");
     assert.deepEqual([await limit.inputValue(), await phone.isChecked()], ["7", true]);
-    await page.getByRole("button", { name: "Store" }).last().click();
-    await page.getByText("The settings for events of SDKs are stored.").waitFor();
+    await page.getByRole("button", { name: "Save" }).last().click();
+    await page.getByText("The settings for events of SDKs are saved.").waitFor();
     await page.getByRole("link", { name: "Statistics" }).click();
     await page.getByRole("heading", { name: "Statistics" }).waitFor();
     await go("/settings");

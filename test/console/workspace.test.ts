@@ -77,20 +77,20 @@ describeConsole("the workspace", (console) => {
     await look("namespaces");
     await page.getByRole("button", { name: "New namespace" }).click();
     await page.getByLabel("Name", { exact: true }).fill("Loyalty Card!");
-    await page.getByRole("button", { name: "Store" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("alert").waitFor();
     wereRefused(opened, 422);
     await page.getByLabel("Name", { exact: true }).fill("loyalty_card");
-    await page.getByLabel("Values per profile").fill("2");
+    await page.getByLabel("Limit").fill("2");
     await look("namespace-new");
-    await page.getByRole("button", { name: "Store" }).click();
-    await page.getByText("The namespace loyalty_card is stored.").waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("The namespace loyalty_card is saved.").waitFor();
     await page
       .getByRole("row", { name: /loyalty_card/ })
       .getByRole("button", { name: "Change" })
       .click();
     await page.getByLabel("Blocked values").fill("0000\nunknown");
-    await page.getByRole("button", { name: "Store" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("row", { name: /loyalty_card.* 2 .*2/ }).waitFor();
     const { body } = await workspace.send("GET", "/v1/namespaces/loyalty_card");
     assert.deepEqual([body["limit"], body["blocked"]], [2, ["0000", "unknown"]]);
@@ -102,44 +102,67 @@ describeConsole("the workspace", (console) => {
     await page.getByRole("cell", { name: "user_id" }).waitFor();
     await press(page, "New namespace");
     await write(page, "Name", "till");
-    await press(page, "Store");
+    await press(page, "Save");
     await page.getByRole("cell", { name: "till" }).waitFor();
   });
 
-  it("has settings, stored by mouse", async () => {
+  it("has settings with its id and address in full, also on a phone, and buttons that copy them", async () => {
+    const workspace = await fresh();
+    const { page } = await console().open(workspace, { path: "/settings", as: "admin", width: 360 });
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const workspaceId = workspace.id;
+    await page.getByText(workspaceId, { exact: true }).waitFor();
+    for (const [name, text] of [
+      ["the workspace id", workspaceId],
+      ["the address", console().app.url],
+    ] as const) {
+      await page.getByRole("button", { name: `Copy ${name}` }).click();
+      assert.equal(await page.evaluate("navigator.clipboard.readText()"), text);
+    }
+    await page.getByText("two visitors with one number become one profile").waitFor();
+    const cut = `[...document.querySelectorAll("main .facts *")].filter((one) => one.getBoundingClientRect().right > innerWidth - 16 || one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline").map((one) => one.outerHTML)`;
+    assert.deepEqual(await page.evaluate(cut), []);
+  });
+
+  it("has settings, saved by mouse", async () => {
     const workspace = await fresh();
     const opened = await console().open(workspace, { path: "/settings", as: "admin" });
     const { page, look } = opened;
     await page.getByLabel("Shared identifier limit").fill("0");
-    await page.getByRole("button", { name: "Store" }).first().click();
+    await page.getByRole("button", { name: "Save" }).first().click();
     await page.locator(".field .wrong").waitFor();
     wereRefused(opened, 422);
     await page.getByLabel("Shared identifier limit").fill("5");
-    await page.getByRole("button", { name: "Store" }).first().click();
-    await page.getByText("The identity settings are stored.").waitFor();
+    await page.getByText("The shared identifier limit does nothing yet: no namespace has a limit.").waitFor();
+    assert.equal(
+      await page.locator("main").getByRole("link", { name: "Namespaces" }).getAttribute("href"),
+      "#/namespaces",
+    );
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await page.getByText("The identity settings are saved.").waitFor();
     await page.getByLabel("Take the phone number as an identifier").check();
-    await page.getByRole("button", { name: "Store" }).last().click();
-    await page.getByText("The settings for events of SDKs are stored.").waitFor();
+    await page.getByRole("button", { name: "Save" }).last().click();
+    await page.getByText("The settings for events of SDKs are saved.").waitFor();
     await look("settings");
     assert.equal((await workspace.send("GET", "/v1/identity/settings")).body["shared_identifier_limit"], 5);
     assert.equal((await workspace.send("GET", "/v1/sdk/settings")).body["phone"], true);
   });
 
-  it("has settings, stored by keyboard alone, and read by a viewer", async () => {
+  it("has settings, saved by keyboard alone, and read by a viewer", async () => {
     const workspace = await fresh();
     const { page } = await console().open(workspace, { path: "/settings", as: "admin" });
     await page.getByLabel("Shared identifier limit").waitFor();
     await reach(
       page,
-      "Keep refused events among the dead lettersSo that a failing sender can be found, and its events replayed.",
+      "Keep refused eventsAmong the dead letters, so that a failing sender can be found and its events replayed. Refused calls of identify and alias are not kept.",
     );
     await page.keyboard.press("Space");
-    await press(page, "Store");
-    await page.getByText("The settings for events of SDKs are stored.").waitFor();
+    await press(page, "Save");
+    await page.getByText("The settings for events of SDKs are saved.").waitFor();
     assert.equal((await workspace.send("GET", "/v1/sdk/settings")).body["keep_rejects"], true);
     const viewer = await console().open(workspace, { path: "/settings", as: "viewer" });
-    await viewer.page.getByText("Keep refused events among the dead letters").waitFor();
+    await viewer.page.getByText("Keep refused events").waitFor();
     await viewer.look("settings-viewer");
-    assert.equal(await viewer.page.locator("main button", { hasText: "Store" }).count(), 0);
+    assert.equal(await viewer.page.locator("main button", { hasText: "Save" }).count(), 0);
   });
 });

@@ -109,7 +109,7 @@ function Edit({
   const submit = async (): Promise<void> => {
     const stored = await storing.run();
     if (stored === undefined) return;
-    notify(`The audience ${stored.name} is stored.`);
+    notify(`The audience ${stored.name} is saved.`);
     go(href("/audiences/:id", { id: stored.audience_id }));
   };
   const isOld = storing.error instanceof ApiError && storing.error.problem.status === 412;
@@ -120,7 +120,7 @@ function Edit({
   return (
     <PageFrame
       title={before === undefined ? "New audience" : `Change ${before.name}`}
-      intro="A rule over profiles. Who it holds for is counted while you build it; nothing is stored before you say so."
+      intro="A rule over profiles. Who it holds for is counted while you build it; nothing is saved before you say so."
     >
       <Form onSubmit={() => void submit()}>
         <Card>
@@ -136,7 +136,7 @@ function Edit({
         {isOld ? (
           <Message tone="bad">
             <strong>Somebody else changed this audience meanwhile</strong>
-            <span>Nothing of yours is stored. Read it again, and make your change on top of theirs.</span>
+            <span>Nothing of yours is saved. Read it again, and make your change on top of theirs.</span>
             <div>
               <Button isSmall onClick={() => onReload?.()}>
                 Read it again
@@ -148,7 +148,7 @@ function Edit({
         )}
         <div class="form-actions">
           <Button kind="primary" type="submit" isBusy={storing.isBusy} disabled={name.trim() === "" || text === null}>
-            {before === undefined ? "Create the audience" : "Store"}
+            {before === undefined ? "Create the audience" : "Save"}
           </Button>
           <LinkButton href={before === undefined ? "#/audiences" : href("/audiences/:id", { id: before.audience_id })}>
             Cancel

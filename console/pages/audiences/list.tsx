@@ -28,7 +28,7 @@ export function Page(): JSX.Element {
           pages={audiences}
           keyOf={({ audience_id: id }) => id}
           empty={
-            <Empty icon="audience" title="There is no audience yet" {...(mayEdit && { action: create })}>
+            <Empty icon="audience" title="There is no audience yet">
               For example everybody who spent 500 in 90 days, or who has not been seen for a month.
             </Empty>
           }
@@ -45,7 +45,7 @@ export function Page(): JSX.Element {
             { name: "Members", fit: "end", show: ({ size }) => <Num value={size} /> },
             { name: "State", show: (audience) => <State of={audience} /> },
             { name: "Version", fit: "end", show: ({ version }) => <Num value={version} /> },
-            { name: "Made", show: ({ created_at: at }) => <Time at={at} /> },
+            { name: "Created", show: ({ created_at: at }) => <Time at={at} /> },
           ]}
         />
       </Card>

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { ApiError } from "../../api/http.js";
-import { AreaField, Card, Tabs } from "../../ui/kit.js";
+import { AreaField, Card, Message, Tabs } from "../../ui/kit.js";
 import { GroupFields } from "./builder/group.js";
 import { useVocabulary } from "./builder/vocabulary.js";
 import { PreviewCard, usePreview } from "./preview.js";
@@ -57,13 +57,16 @@ export function RuleFields({
               id: "builder",
               name: "Builder",
               show: () => (
-                <GroupFields
-                  group={draft.group}
-                  vocabulary={vocabulary}
-                  wrongs={wrongs}
-                  isUnfinished={ruleTextOf(draft) === null}
-                  onChange={(group) => onChange({ ...draft, group })}
-                />
+                <>
+                  {vocabulary.hasTraits === false && <NoTraits />}
+                  <GroupFields
+                    group={draft.group}
+                    vocabulary={vocabulary}
+                    wrongs={wrongs}
+                    isUnfinished={ruleTextOf(draft) === null}
+                    onChange={(group) => onChange({ ...draft, group })}
+                  />
+                </>
               ),
             },
             {
@@ -94,6 +97,16 @@ export function RuleFields({
     </div>
   );
 }
+
+const NoTraits = (): JSX.Element => (
+  <Message tone="info">
+    <span>
+      There are no traits yet. They come with identify calls of SDKs, and with fields that a{" "}
+      <a href="#/schemas">schema</a> marks as x-trait. Until then a rule can test identifiers, events, first_seen,
+      last_seen and event_count.
+    </span>
+  </Message>
+);
 
 /** What is missing, and what the service said, each at the part that it is about. What is about none stays out. */
 function wrongsOf({ by, group }: Draft, error: unknown): ReadonlyMap<number, readonly string[]> {

@@ -12,6 +12,7 @@ import {
   count,
   Dialog,
   Empty,
+  LinkButton,
   Message,
   notify,
   PagedTable,
@@ -52,8 +53,13 @@ export function Page(): JSX.Element {
           pages={webhooks}
           keyOf={({ webhook_id: id }) => id}
           empty={
-            <Empty icon="webhook" title="There is no webhook yet" action={create}>
+            <Empty
+              icon="webhook"
+              title="There is no webhook yet"
+              {...(audiences?.length === 0 && { action: <LinkButton href="#/new-audience">New audience</LinkButton> })}
+            >
               A receiver of yours hears within a second who entered an audience and who left it.
+              {audiences?.length === 0 && " There is no audience yet: make one first."}
             </Empty>
           }
           columns={[

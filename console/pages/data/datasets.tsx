@@ -29,6 +29,8 @@ import {
   wrongOf,
 } from "../../ui/kit.js";
 
+import { SDK_EVENTS } from "./sdk-events.js";
+
 const EVERY_MS = 5_000;
 const FOLDED = "The data of its events is added to the profiles of the people that they name.";
 
@@ -55,8 +57,8 @@ export function Page(): JSX.Element {
           pages={datasets}
           keyOf={({ dataset_id: id }) => id}
           empty={
-            <Empty icon="dataset" title="There is no dataset yet" {...(mayEdit && { action: create })}>
-              Without a dataset, events are stored, and not folded into profiles.
+            <Empty icon="dataset" title="There is no dataset yet">
+              {SDK_EVENTS}
             </Empty>
           }
           columns={[
@@ -83,7 +85,7 @@ export function Page(): JSX.Element {
               name: "Kept",
               show: ({ retention_days: days }) => (days === null ? "for ever" : count(days, "day")),
             },
-            { name: "Made", show: ({ created_at: at }) => <Time at={at} /> },
+            { name: "Created", show: ({ created_at: at }) => <Time at={at} /> },
             ...(mayEdit
               ? [
                   {
@@ -145,7 +147,7 @@ export function Page(): JSX.Element {
           onClose={() => setEdited(null)}
           onDone={(name) => {
             setEdited(null);
-            notify(`The dataset ${name} is stored.`);
+            notify(`The dataset ${name} is saved.`);
             datasets.reload();
           }}
         />
@@ -251,7 +253,7 @@ function Edit({
             isBusy={storing.isBusy}
             disabled={name.trim() === "" || (standing === null && schemaId === "")}
           >
-            Store
+            Save
           </Button>
           <Button onClick={close}>Cancel</Button>
         </div>

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { usePages } from "../../api/hooks.js";
+import { usePages, type Pages } from "../../api/hooks.js";
 import { api, queryOf } from "../../api/http.js";
 import type { DeadLetter } from "../../api/records.js";
 import { go, href } from "../../state/router.js";
@@ -9,36 +9,31 @@ import {
   Badge,
   Button,
   Card,
-  Confirm,
   count,
   Empty,
   Failure,
   Id,
-  Loaded,
-  notify,
   PagedTable,
   PageFrame,
   SelectField,
+  shorten,
   showNumber,
   Time,
 } from "../../ui/kit.js";
-import { Letter } from "./dead-letter.js";
-
-interface Replayed {
-  readonly replayed: number;
-  readonly skipped: readonly { readonly dead_letter_id: string; readonly why: string }[];
-  readonly next_cursor: string | null;
-}
+import { Letter, Reason, reasonWords, SchemaLink } from "./letters/letter.js";
+import { Left, Replay, type Replayed, type Wanted } from "./letters/replay.js";
+import { KeepRefused } from "./refused.js";
 
 const GROUPED_MAX = 1_000;
+const REPLAYED_MAX = 1_000;
 const STATES = [
-  ["open", "Open"],
+  ["open", "Waiting"],
   ["replayed", "Replayed"],
   ["all", "All"],
 ] as const;
 
 /** Of the newest ones: how many there are for each reason. */
-function useReasons(state: string | null, stamp: number) {
+function useReasons(state: string | null, keyId: string, stamp: number) {
   const [groups, setGroups] = useState<{
     readonly of: readonly (readonly [string, number])[];
     readonly isAll: boolean;
@@ -51,7 +46,7 @@ function useReasons(state: string | null, stamp: number) {
       let cursor: string | null = null;
       let seen = 0;
       do {
-        const query = queryOf({ state, limit: 100, cursor });
+        const query = queryOf({ state, key_id: keyId, limit: 100, cursor });
         const page: { readonly dead_letters: readonly DeadLetter[]; readonly next_cursor: string | null } = await api(
           "GET",
           `/v1/dead-letters${query}`,
@@ -69,30 +64,55 @@ function useReasons(state: string | null, stamp: number) {
       if (!abort.signal.aborted) setError(failed);
     });
     return () => abort.abort();
-  }, [state, stamp]);
+  }, [state, keyId, stamp]);
   return { groups, error };
+}
+
+/** Of the pages so far, what is of this schema; the next page is read until there is some. */
+function useOfSchema(letters: Pages<DeadLetter>, schema: string): Pages<DeadLetter> {
+  const items = letters.items?.filter(({ schema_id: id }) => schema === "" || id === schema) ?? null;
+  const { more, isLoading, error } = letters;
+  const isSought = schema !== "" && items?.length === 0 && more !== null && error === null;
+  useEffect(() => {
+    if (isSought && !isLoading) more();
+  }, [isSought, isLoading]);
+  return { ...letters, items: isSought ? null : items };
 }
 
 export function Page({ query }: PageProps): JSX.Element {
   const state = query.get("state") ?? "open";
   const ofState = state === "all" ? null : state;
   const reason = query.get("reason") ?? "";
+  const [keyId, schema] = [query.get("key_id") ?? "", query.get("schema") ?? ""];
   const [stamp, setStamp] = useState(0);
-  const { groups, error } = useReasons(ofState, stamp);
-  const letters = usePages<DeadLetter>(`/v1/dead-letters${queryOf({ state: ofState, reason })}`, "dead_letters");
+  const { groups, error } = useReasons(ofState, keyId, stamp);
+  const path = `/v1/dead-letters${queryOf({ state: ofState, reason, key_id: keyId })}`;
+  const letters = useOfSchema(usePages<DeadLetter>(path, "dead_letters"), schema);
   const [opened, setOpened] = useState<string | null>(null);
-  const [replaying, setReplaying] = useState<{ readonly ids: readonly string[] | null } | null>(null);
-  const show = (change: { readonly state?: string; readonly reason?: string }): void =>
-    go(href("/dead-letters", {}, { state: change.state ?? state, reason: change.reason ?? reason }), { replace: true });
+  const [replaying, setReplaying] = useState<Wanted | null>(null);
+  const [left, setLeft] = useState<Replayed | null>(null);
+  const show = (change: Readonly<Record<string, string>>): void =>
+    go(href("/dead-letters", {}, { state, reason, key_id: keyId, schema, ...change }), { replace: true });
+  const isSome = keyId !== "" || schema !== "";
+  /** A replay knows of keys and schemas nothing. */
+  const shown = (): Wanted =>
+    isSome
+      ? {
+          dead_letter_ids: (letters.items ?? [])
+            .filter(isWaiting)
+            .slice(0, REPLAYED_MAX)
+            .map(({ dead_letter_id: id }) => id),
+        }
+      : { ...(reason !== "" && { reason }) };
   return (
     <PageFrame
       title="Dead letters"
       intro="Events that could not be handled, were quarantined, or were refused and kept. Mend the cause, and replay them."
       actions={
         state !== "replayed" &&
-        (letters.items?.length ?? 0) > 0 && (
-          <Button kind="primary" icon="undo" onClick={() => setReplaying({ ids: null })}>
-            Replay {reason === "" ? "all open" : "these"}
+        letters.items?.some(isWaiting) === true && (
+          <Button kind="primary" icon="undo" onClick={() => setReplaying(shown())}>
+            Replay {reason === "" && !isSome ? "all" : "these"}
           </Button>
         )
       }
@@ -105,11 +125,22 @@ export function Page({ query }: PageProps): JSX.Element {
           options={[
             ["", "Any reason"],
             ...(groups?.of ?? []).map(
-              ([name, times]) => [name, `${name} (${showNumber(times)}${groups?.isAll === true ? "" : "+"})`] as const,
+              ([name, times]) =>
+                [name, `${reasonWords(name)} (${showNumber(times)}${groups?.isAll === true ? "" : "+"})`] as const,
             ),
           ]}
           onChange={(next) => show({ reason: next })}
         />
+        {keyId !== "" && (
+          <Button icon="close" onClick={() => show({ key_id: "" })}>
+            Key {shorten(keyId)}
+          </Button>
+        )}
+        {schema !== "" && (
+          <Button icon="close" onClick={() => show({ schema: "" })}>
+            Schema {shorten(schema)}
+          </Button>
+        )}
       </div>
       <Failure error={error} />
       {groups !== null && groups.of.length > 1 && (
@@ -122,7 +153,7 @@ export function Page({ query }: PageProps): JSX.Element {
               aria-pressed={name === reason}
               onClick={() => show({ reason: name === reason ? "" : name })}
             >
-              <span class="name break">{name}</span>
+              <span class="name break">{reasonWords(name)}</span>
               <span class="value">
                 {showNumber(times)}
                 {groups.isAll ? "" : "+"}
@@ -131,6 +162,7 @@ export function Page({ query }: PageProps): JSX.Element {
           ))}
         </div>
       )}
+      {letters.items?.length === 0 && <KeepRefused />}
       <Card isFlush>
         <PagedTable
           label="Dead letters"
@@ -138,16 +170,25 @@ export function Page({ query }: PageProps): JSX.Element {
           keyOf={({ dead_letter_id: id }) => id}
           empty={
             <Empty icon="letter" title={state === "open" ? "Nothing waits to be mended" : "There are none"}>
-              What is refused is kept here too once “Keep refused events among the dead letters” is on in the{" "}
-              <a href="#/settings">settings</a>.
+              Events that could not be handled, or were quarantined, would stand here.
             </Empty>
           }
           columns={[
             {
-              name: "Reason",
+              name: "Cause",
               fit: "wide",
-              show: ({ reason: why }) => <Badge tone={why === "quarantined" ? "violet" : "bad"}>{why}</Badge>,
+              show: ({ reason: why, error: wrong }) => (
+                <span class="row">
+                  <Reason reason={why} />
+                  {wrong !== null && (
+                    <span class="break">
+                      {wrong.path !== "" && <code>{wrong.path}</code>} {wrong.message}
+                    </span>
+                  )}
+                </span>
+              ),
             },
+            { name: "Schema", show: (letter) => <SchemaLink of={letter} /> },
             {
               name: "Event",
               show: ({ event_id: id }) =>
@@ -159,13 +200,13 @@ export function Page({ query }: PageProps): JSX.Element {
               name: "Actions",
               isNameless: true,
               fit: "end",
-              show: ({ dead_letter_id: id, state: is }) => (
+              show: (letter) => (
                 <span class="row">
-                  <Button isSmall onClick={() => setOpened(id)}>
-                    Open
+                  <Button isSmall onClick={() => setOpened(letter.dead_letter_id)}>
+                    Details
                   </Button>
-                  {is === "open" && (
-                    <Button isSmall onClick={() => setReplaying({ ids: [id] })}>
+                  {isWaiting(letter) && (
+                    <Button isSmall onClick={() => setReplaying({ dead_letter_ids: [letter.dead_letter_id] })}>
                       Replay
                     </Button>
                   )}
@@ -178,83 +219,28 @@ export function Page({ query }: PageProps): JSX.Element {
       {opened !== null && <Letter id={opened} onClose={() => setOpened(null)} />}
       {replaying !== null && (
         <Replay
-          body={{
-            ...(replaying.ids !== null && { dead_letter_ids: replaying.ids }),
-            ...(replaying.ids === null && reason !== "" && { reason }),
-          }}
+          wanted={replaying}
           onClose={() => setReplaying(null)}
-          onDone={() => {
+          onDone={(done) => {
+            if (done.skipped.length > 0 || done.replayed === 0) setLeft(done);
             letters.reload();
             setStamp(stamp + 1);
           }}
         />
       )}
+      {left !== null && <Left of={left} onClose={() => setLeft(null)} />}
     </PageFrame>
   );
 }
+
+const isWaiting = ({ state }: DeadLetter): boolean => state === "open";
 
 function State({ of: { state, outcome, times } }: { readonly of: DeadLetter }): JSX.Element {
   if (state === "replayed") return <Badge tone="good">replayed</Badge>;
   return (
     <span class="row">
-      <Badge tone="warn">open</Badge>
-      {outcome === "died_again" && <span class="soft small">died again, {count(times, "time")}</span>}
+      <Badge tone="warn">waiting</Badge>
+      {outcome === "died_again" && <span class="soft small">failed {count(times, "time")}</span>}
     </span>
-  );
-}
-
-/** A replay, page by page, since one call looks at 1,000 letters. */
-async function replay(body: object, isDry: boolean): Promise<{ readonly replayed: number; readonly skipped: number }> {
-  const sum = { replayed: 0, skipped: 0 };
-  let cursor: string | null = null;
-  do {
-    const page: Replayed = await api("POST", `/v1/dead-letters/replay${queryOf({ dry_run: isDry })}`, {
-      ...body,
-      ...(cursor !== null && { cursor }),
-    });
-    sum.replayed += page.replayed;
-    sum.skipped += page.skipped.length;
-    cursor = page.next_cursor;
-  } while (cursor !== null);
-  return sum;
-}
-
-function Replay({
-  body,
-  onClose,
-  onDone,
-}: {
-  readonly body: object;
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}): JSX.Element {
-  const [dry, setDry] = useState<{ readonly replayed: number; readonly skipped: number } | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  useEffect(() => void replay(body, true).then(setDry, setError), []);
-  return (
-    <Confirm
-      title="Replay dead letters?"
-      verb={dry === null ? "Replay" : `Replay ${count(dry.replayed, "letter")}`}
-      onClose={onClose}
-      act={async () => {
-        const { replayed, skipped } = await replay(body, false);
-        notify(
-          `${count(replayed, "letter")} queued again${skipped === 0 ? "." : `, ${showNumber(skipped)} left as they are.`}`,
-        );
-        onDone();
-      }}
-    >
-      <Loaded data={dry} error={error} lines={2}>
-        {({ replayed, skipped }) => (
-          <p>
-            <strong>{count(replayed, "letter")}</strong> {replayed === 1 ? "goes" : "go"} back into the queue, and what
-            was quarantined or refused is judged by the schemas of now.{" "}
-            {skipped > 0 &&
-              `${count(skipped, "letter")} would be refused again and ${skipped === 1 ? "stays" : "stay"}. `}
-            An event that was stored before is not stored twice.
-          </p>
-        )}
-      </Loaded>
-    </Confirm>
   );
 }

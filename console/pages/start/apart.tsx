@@ -1,4 +1,4 @@
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useAction, useQuery } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { IdentitySettings, Namespace } from "../../api/records.js";
@@ -69,7 +69,13 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
         text={`An identifier that is seen with more than ${sharedLimit ?? SHARED_LIMIT} logins, such as the device of a kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit count as logins.`}
         state={sharedLimit}
         shown={(limit) => `more than ${limit} logins`}
-        idle={hasLimits ? null : "no effect yet: no namespace has a limit"}
+        idle={
+          hasLimits ? null : (
+            <>
+              no effect yet: no namespace has a limit. <a href="#/namespaces">Set one</a>
+            </>
+          )
+        }
         mayEdit={mayEdit}
         isBusy={sharing.isBusy}
         onTurnOn={() => void sharing.run()}
@@ -85,7 +91,7 @@ interface ChoiceProps {
   readonly state: number | null | undefined;
   readonly shown: (limit: number) => string;
   /** Why it does nothing although it is on. */
-  readonly idle?: string | null;
+  readonly idle?: ComponentChildren;
   readonly mayEdit: boolean;
   readonly isBusy: boolean;
   readonly onTurnOn: () => void;
@@ -110,7 +116,7 @@ const Choice = ({
     </div>
     {typeof state === "number" ? (
       <span class="row">
-        {idle === null ? <Badge tone="good">on: {shown(state)}</Badge> : <Badge tone="warn">{idle}</Badge>}
+        {idle === null ? <Badge tone="good">on: {shown(state)}</Badge> : <span class="idle small">{idle}</span>}
         <a href={more} class="small">
           Change
         </a>

@@ -1,27 +1,17 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { useAction, useQuery } from "../../api/hooks.js";
-import { api } from "../../api/http.js";
+import { useMemo, useState } from "preact/hooks";
+import { useQuery } from "../../api/hooks.js";
 import type { NewKey, Schema } from "../../api/records.js";
-import { listen } from "../../api/stream.js";
-import { href } from "../../state/router.js";
 import { useMay, useMe } from "../../state/session.js";
-import {
-  Bones,
-  Button,
-  Code,
-  Failure,
-  Icon,
-  LinkButton,
-  Message,
-  PageFrame,
-  SelectField,
-  TextField,
-  Time,
-} from "../../ui/kit.js";
+import { Bones, Code, Icon, Message, PageFrame, SelectField } from "../../ui/kit.js";
+import { SDK_EVENTS } from "../data/sdk-events.js";
 import "../../styles/start.css";
 import { Apart, useApart } from "./apart.js";
+import { Arrived, FirstEvent, useFirstEvent, type PastEvent } from "./first-event.js";
+import { MakeKey } from "./make-key.js";
 import { SENDERS, snippetsOf, type SenderId } from "./snippets.js";
+
+const YOUR_KEY = "YOUR_KEY";
 
 export function Page(): JSX.Element {
   const { workspace, url } = useMe();
@@ -56,8 +46,10 @@ export function Page(): JSX.Element {
           />
         </Step>
         <Step n={2} title="Put it into the sender" isDone={isSending}>
+          <p class="soft">{SDK_EVENTS}</p>
           {sender === "api" && <SchemaHint />}
-          <Snippets sender={sender} apiKey={key?.key ?? "YOUR_KEY"} url={url} />
+          <Snippets sender={sender} apiKey={key?.key ?? YOUR_KEY} url={url} />
+          {key === undefined && <p class="soft small">Put the secret of the key in the place of {YOUR_KEY}.</p>}
         </Step>
         <Step n={3} title="See the first event" isDone={hasArrived}>
           {first === null && past.isLoading ? (
@@ -104,58 +96,6 @@ const Step = ({
   </li>
 );
 
-function MakeKey({
-  send,
-  keyName,
-  made,
-  onMade,
-}: {
-  readonly send: "collect" | "all";
-  readonly keyName: string;
-  readonly made: NewKey | null;
-  readonly onMade: (key: NewKey) => void;
-}): JSX.Element {
-  const mayMake = useMay("owner");
-  const [name, setName] = useState<string>(keyName);
-  const making = useAction(() =>
-    api<NewKey>("POST", "/v1/keys", { role: "editor", send, name: name.trim() || keyName }),
-  );
-  if (made !== null)
-    return (
-      <div class="stack-small">
-        <Message tone="warn">The key is shown once: copy it now, or take the snippet below, which holds it.</Message>
-        <Code text={made.key} wraps label="the key" />
-      </div>
-    );
-  if (!mayMake)
-    return (
-      <Message tone="info">
-        A key of role owner makes the keys of senders. Ask whoever has one, and put the key into the snippet below.
-      </Message>
-    );
-  const make = async (): Promise<void> => {
-    const key = await making.run();
-    if (key !== undefined) onMade(key);
-  };
-  return (
-    <div class="stack-small">
-      <form
-        class="toolbar"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void make();
-        }}
-      >
-        <TextField label="Name of the key" type="text" value={name} onInput={setName} />
-        <Button kind="primary" type="submit" icon="key" isBusy={making.isBusy}>
-          Make its key
-        </Button>
-      </form>
-      <Failure error={making.error} />
-    </div>
-  );
-}
-
 function Snippets({
   sender,
   apiKey,
@@ -194,110 +134,6 @@ function SchemaHint(): JSX.Element | null {
       <span>
         The API takes events whose schema is registered: “signup” in this snippet.{" "}
         {mayEdit ? <a href="#/new-schema">Register a schema</a> : "Ask an admin to register one."}
-      </span>
-    </Message>
-  );
-}
-
-interface First {
-  readonly eventId: string | null;
-  readonly schemaId: string | null;
-  readonly verdict: string;
-  readonly why: string | null;
-}
-
-/** The newest event that came while this page is open, until one is accepted. */
-function useFirstEvent(): First | null {
-  const [first, setFirst] = useState<First | null>(null);
-  useEffect(
-    () =>
-      listen(
-        "/v1/live?follow=true",
-        ({ name, data }) => {
-          if (name !== "event") return;
-          const {
-            event_id: eventId,
-            schema_id: schemaId,
-            verdict,
-            errors,
-          } = data as {
-            event_id: string | null;
-            schema_id: string | null;
-            verdict: string;
-            errors: readonly { path: string; message: string }[];
-          };
-          const [wrong] = errors;
-          const next = {
-            eventId,
-            schemaId,
-            verdict,
-            why: wrong === undefined ? null : `${wrong.path} ${wrong.message}`.trim(),
-          };
-          setFirst((last) => (last?.verdict === "accepted" && verdict !== "accepted" ? last : next));
-        },
-        () => {},
-      ),
-    [],
-  );
-  return first;
-}
-
-interface PastEvent {
-  readonly event_id: string;
-  readonly schema_id: string;
-  readonly received_at: string;
-}
-
-/** What came before this page was opened. */
-const Arrived = ({ event }: { readonly event: PastEvent }): JSX.Element => (
-  <Message tone="good">
-    <strong>Events have arrived already.</strong>
-    <span>
-      The newest is of {event.schema_id}, <Time at={event.received_at} />. The next one shows here within a second.
-    </span>
-    <span class="row">
-      <LinkButton href={href("/events/:id", { id: event.event_id })}>See the event</LinkButton>
-      <LinkButton href="#/live">Live events</LinkButton>
-    </span>
-  </Message>
-);
-
-interface Event {
-  readonly status: string;
-  readonly profile_id?: string | null;
-}
-
-function FirstEvent({ first }: { readonly first: First | null }): JSX.Element {
-  const event = useQuery<Event>(
-    first?.eventId === null || first === null || first.verdict === "quarantined"
-      ? null
-      : `/v1/events/${first.eventId}?wait=5`,
-  );
-  if (first === null)
-    return (
-      <div class="row">
-        <span class="pulse" aria-hidden="true" />
-        <span role="status">Waiting for the first event. Run the snippet: it shows here within a second.</span>
-      </div>
-    );
-  if (first.verdict === "refused" || first.verdict === "quarantined")
-    return (
-      <Message tone="bad">
-        <strong>An event came, and was {first.verdict}.</strong>
-        <span>{first.why ?? "See Live events for the reasons."}</span>
-        <span>
-          <a href="#/live">Live events</a>
-        </span>
-      </Message>
-    );
-  const profileId = event.data?.profile_id ?? null;
-  return (
-    <Message tone="good">
-      <strong>It has arrived{first.schemaId === null ? "" : `: an event of ${first.schemaId}`}.</strong>
-      {profileId !== null && <span>It belongs to a profile now.</span>}
-      <span class="row">
-        {profileId !== null && <LinkButton href={href("/profiles/:id", { id: profileId })}>See the profile</LinkButton>}
-        <LinkButton href="#/live">Live events</LinkButton>
       </span>
     </Message>
   );

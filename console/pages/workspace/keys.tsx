@@ -37,8 +37,8 @@ const ROLES = [
 ] as const;
 const SENDS = [
   ["", "no: it may do all that its role may"],
-  ["collect", "only events: for a web page or an app"],
-  ["all", "events, identify and alias: for a back end"],
+  ["collect", "events and SDKs: for a web page, an app or an SDK"],
+  ["all", "events, identify and alias: for a back end without an SDK"],
 ] as const;
 
 export function Page(): JSX.Element {
@@ -48,6 +48,9 @@ export function Page(): JSX.Element {
   const [revoked, setRevoked] = useState<Key | null>(null);
   const [rotated, setRotated] = useState<Key | null>(null);
   const me = useMe().key.key_id;
+  const lasting = (keys.items ?? []).filter(({ role, expires_at: end }) => role === "owner" && end === null);
+  /** The service keeps one owner key that does not expire. */
+  const isLast = (key: Key): boolean => keys.more === null && lasting.length === 1 && lasting[0] === key;
   return (
     <PageFrame
       title="Keys"
@@ -72,17 +75,23 @@ export function Page(): JSX.Element {
                 <span class="row">
                   {key.name ?? <span class="soft">without a name</span>}
                   {key.key_id === me && <Badge tone="accent">yours</Badge>}
+                  {isLast(key) && (
+                    <>
+                      <Badge tone="warn">last owner key</Badge>
+                      <span class="soft small">cannot be revoked</span>
+                    </>
+                  )}
                 </span>
               ),
             },
             { name: "Id", show: (key) => <Id id={key.key_id} what="the key id" /> },
             {
-              name: "May",
+              name: "Allowed",
               show: (key) =>
                 key.send === null ? (
                   <Badge tone={key.role === "owner" ? "violet" : "neutral"}>{key.role}</Badge>
                 ) : (
-                  <Badge tone="info">{key.send === "collect" ? "send events" : "send all"}</Badge>
+                  <Badge tone="info">{key.send === "collect" ? "events and SDKs" : "events, identify and alias"}</Badge>
                 ),
             },
             {
@@ -98,8 +107,8 @@ export function Page(): JSX.Element {
                 </span>
               ),
             },
-            { name: "Made", show: (key) => <Time at={key.created_at} /> },
-            { name: "Ends", show: (key) => <Ends of={key} /> },
+            { name: "Created", show: (key) => <Time at={key.created_at} /> },
+            { name: "Expires", show: (key) => <Expires of={key} /> },
             {
               name: "Actions",
               isNameless: true,
@@ -111,9 +120,11 @@ export function Page(): JSX.Element {
                       Rotate
                     </Button>
                   )}
-                  <Button kind="risky" isSmall onClick={() => setRevoked(key)}>
-                    Revoke
-                  </Button>
+                  {!isLast(key) && (
+                    <Button kind="risky" isSmall onClick={() => setRevoked(key)}>
+                      Revoke
+                    </Button>
+                  )}
                 </span>
               ),
             },
@@ -171,7 +182,7 @@ export function Page(): JSX.Element {
 
 const nameOf = ({ name, key_id: id }: Key): string => name ?? id;
 
-function Ends({ of: { rotated_to: to, expires_at: at } }: { readonly of: Key }): JSX.Element {
+function Expires({ of: { rotated_to: to, expires_at: at } }: { readonly of: Key }): JSX.Element {
   if (at === null) return <span class="soft">never</span>;
   return (
     <span class="row">

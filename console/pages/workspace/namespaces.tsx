@@ -42,7 +42,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Namespaces"
-      intro="The kinds of identifier, and how far each may link. A limit of 1 means that a profile never gets a second value."
+      intro="The kinds of identifier, and how far each may link. The limit says how many values one profile may have: with 1, it never gets a second one."
       actions={
         mayEdit && (
           <Button kind="primary" icon="add" onClick={() => setEdited(BLANK)}>
@@ -62,7 +62,7 @@ export function Page(): JSX.Element {
             { name: "Kind", show: ({ kind }) => <Badge tone={kind === "person" ? "accent" : "info"}>{kind}</Badge> },
             { name: "Normalization", show: ({ normalization }) => normalization },
             {
-              name: "Values per profile",
+              name: "Limit",
               fit: "end",
               show: ({ limit }) => (limit === null ? <span class="soft">any</span> : <Num value={limit} />),
             },
@@ -96,7 +96,7 @@ export function Page(): JSX.Element {
           onClose={() => setEdited(null)}
           onDone={(name) => {
             setEdited(null);
-            notify(`The namespace ${name} is stored. It counts for what comes in from now on.`);
+            notify(`The namespace ${name} is saved. It counts for what comes in from now on.`);
             namespaces.reload();
           }}
         />
@@ -166,14 +166,14 @@ function Edit({
           wrong={wrongOf(storing.error, "normalization")}
         />
         <TextField
-          label="Values per profile"
+          label="Limit"
           type="number"
           min={1}
           max={1_000}
           value={limit}
           onInput={(next) => change({ limit: next })}
           placeholder="any number"
-          hint="1 where one value is one person, such as a login. Empty: any number."
+          hint="How many values one profile may have: 1 where one value is one person, such as a login. Empty: any number."
           wrong={wrongOf(storing.error, "limit")}
         />
         <TextField
@@ -198,7 +198,7 @@ function Edit({
         <Failure error={storing.error} />
         <div class="form-actions">
           <Button kind="primary" type="submit" isBusy={storing.isBusy} disabled={name.trim() === ""}>
-            Store
+            Save
           </Button>
           <Button onClick={close}>Cancel</Button>
         </div>

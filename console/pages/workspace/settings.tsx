@@ -1,24 +1,26 @@
 import type { JSX } from "preact";
 import { useAction, useQuery, type Query } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
-import type { IdentitySettings, SdkSettings } from "../../api/records.js";
+import type { IdentitySettings, Namespace, SdkSettings } from "../../api/records.js";
 import { useMay, useMe } from "../../state/session.js";
 import { useDraft } from "../../state/unsaved.js";
 import {
   Button,
   Card,
   CheckField,
+  Copy,
   Failure,
   Facts,
   Form,
-  Id,
   Loaded,
+  Message,
   notify,
   PageFrame,
   SelectField,
   TextField,
   wrongOf,
 } from "../../ui/kit.js";
+import { KEEP_REFUSED } from "../data/refused.js";
 
 const UNPLANNED = [
   ["accept", "accept it"],
@@ -41,8 +43,8 @@ export function Page(): JSX.Element {
         <Facts
           facts={[
             ["Name", workspace.name],
-            ["Id", <Id key="id" id={workspace.workspace_id} what="the workspace id" />],
-            ["Senders reach it at", <code key="url">{url}</code>],
+            ["Id", <Whole key="id" text={workspace.workspace_id} what="the workspace id" />],
+            ["Senders reach it at", <Whole key="url" text={url} what="the address" />],
             [
               "You are",
               `${key.role}${key.name === null || key.name === key.role ? "" : `, with the key “${key.name}”`}`,
@@ -66,6 +68,20 @@ export function Page(): JSX.Element {
   );
 }
 
+/** A text that is copied more often than read: all of it, in as many lines as it takes. */
+const Whole = ({ text, what }: { readonly text: string; readonly what: string }): JSX.Element => (
+  <span class="whole">
+    <code>{text}</code>
+    <Copy text={text} what={what} />
+  </span>
+);
+
+/** Null while it is not known. */
+function useHasLimits(): boolean | null {
+  const all = useQuery<{ readonly namespaces: readonly Namespace[] }>("/v1/namespaces?limit=100").data;
+  return all === null ? null : all.namespaces.some(({ limit }) => limit !== null);
+}
+
 function Identity({
   settings,
   query,
@@ -79,13 +95,14 @@ function Identity({
     adds: settings.sending_keys_add_namespaces,
   });
   const { limit, adds } = values;
+  const hasLimits = useHasLimits();
   const storing = useAction(async () => {
     await api("PUT", "/v1/identity/settings", {
       shared_identifier_limit: limit === "" ? null : Number(limit),
       sending_keys_add_namespaces: adds,
     });
     settle();
-    notify("The identity settings are stored.");
+    notify("The identity settings are saved.");
     query.reload();
   });
   if (!mayEdit)
@@ -106,9 +123,17 @@ function Identity({
         value={limit}
         onInput={(next) => change({ limit: next })}
         placeholder="off"
-        hint="An identifier that is seen with more logins than this, such as the device of a kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit count as logins: without one, this does nothing. Empty: off."
+        hint="An identifier that is seen with more logins than this, such as the device of a kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit count as logins. Empty: off."
         wrong={wrongOf(storing.error, "shared_identifier_limit")}
       />
+      {hasLimits === false && (
+        <Message tone={limit === "" ? "info" : "warn"}>
+          <span>
+            The shared identifier limit does nothing yet: no namespace has a limit. Set one in{" "}
+            <a href="#/namespaces">Namespaces</a>, for example 1 for user_id.
+          </span>
+        </Message>
+      )}
       <CheckField
         label="Sending keys may add namespaces"
         hint="With identify and alias, just by using a new name."
@@ -118,7 +143,7 @@ function Identity({
       <Failure error={storing.error} />
       <div class="form-actions">
         <Button kind="primary" type="submit" isBusy={storing.isBusy}>
-          Store
+          Save
         </Button>
       </div>
     </Form>
@@ -128,17 +153,29 @@ function Identity({
 const SWITCHES = [
   [
     "keep_rejects",
-    "Keep refused events among the dead letters",
-    "So that a failing sender can be found, and its events replayed.",
+    KEEP_REFUSED,
+    "Among the dead letters, so that a failing sender can be found and its events replayed. Refused calls of identify and alias are not kept.",
   ],
   [
     "collect_only_adds_traits",
     "Keys of web pages may add names of traits",
     "Else only the names that a schema or another key made known are kept.",
   ],
-  ["phone", "Take the phone number as an identifier", undefined],
-  ["device_id", "Take the device id as an identifier", undefined],
-  ["advertising_id", "Take the advertising id as an identifier", undefined],
+  [
+    "phone",
+    "Take the phone number as an identifier",
+    "The trait phone becomes a value of the namespace phone: two visitors with one number become one profile.",
+  ],
+  [
+    "device_id",
+    "Take the device id as an identifier",
+    "context.device.id becomes a value of the namespace device_id: all who use one device become one profile, unless a limit keeps them apart.",
+  ],
+  [
+    "advertising_id",
+    "Take the advertising id as an identifier",
+    "context.device.advertisingId becomes a value of the namespace advertising_id: it joins what the apps on one device send.",
+  ],
 ] as const;
 
 function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly query: Query<SdkSettings> }): JSX.Element {
@@ -147,7 +184,7 @@ function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly que
   const storing = useAction(async () => {
     await api("PUT", "/v1/sdk/settings", edited);
     settle();
-    notify("The settings for events of SDKs are stored.");
+    notify("The settings for events of SDKs are saved.");
     query.reload();
   });
   if (!mayEdit)
@@ -178,7 +215,7 @@ function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly que
         <CheckField
           key={name}
           label={label}
-          {...(hint !== undefined && { hint })}
+          hint={hint}
           checked={edited[name]}
           onChange={(checked) => change({ [name]: checked })}
         />
@@ -186,7 +223,7 @@ function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly que
       <Failure error={storing.error} />
       <div class="form-actions">
         <Button kind="primary" type="submit" isBusy={storing.isBusy}>
-          Store
+          Save
         </Button>
       </div>
     </Form>

@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import { useQuery } from "../../api/hooks.js";
 import { href } from "../../state/router.js";
+import { useMay } from "../../state/session.js";
 import {
-  Badge,
   Card,
   count,
   Empty,
@@ -17,6 +17,7 @@ import {
   Time,
 } from "../../ui/kit.js";
 import "../../styles/stats.css";
+import { KeepRefused, NO_SCHEMA, useRefusedHref } from "../data/refused.js";
 
 interface Tally {
   readonly accepted: number;
@@ -58,16 +59,24 @@ function Shown({
   readonly stats: Stats;
 }): JSX.Element {
   const lastWhole = minutes.at(-2);
+  const hrefOf = useRefusedHref();
+  const mayRead = useMay("admin");
+  const quarantinedOf = ({ key_id: keyId = null, schema_id: schemaId = null }: Partial<Sender>): string | null =>
+    mayRead ? href("/dead-letters", {}, { reason: "quarantined", key_id: keyId, schema: schemaId }) : null;
   return (
     <>
+      {rejected > 0 && <KeepRefused />}
       <div class="figures">
         <Figure
           name="Accepted"
           value={<Num value={accepted} />}
           note={lastWhole && `${count(lastWhole.accepted, "event")} in the last minute`}
         />
-        <Figure name="Quarantined" value={<Num value={quarantined} />} />
-        <Figure name="Refused" value={<Num value={rejected} />} />
+        <Figure name="Quarantined" value={<Linked value={quarantined} to={quarantinedOf({})} />} />
+        <Figure
+          name="Refused"
+          value={<Linked value={rejected} to={hrefOf({ keyId: null, schemaId: null, code: null })} />}
+        />
         <Figure
           name="Waiting in the queue"
           value={queue.waiting === null ? "unknown" : <Num value={queue.waiting} />}
@@ -103,22 +112,43 @@ function Shown({
               {
                 name: "Key",
                 show: (row) =>
-                  row.key_id === null ? <span class="soft">unknown</span> : <Id id={row.key_id} what="the key id" />,
+                  row.key_id === null ? <span class="soft">several</span> : <Id id={row.key_id} what="the key id" />,
               },
               {
                 name: "Schema",
                 fit: "wide",
                 show: (row) =>
                   row.schema_id === null ? (
-                    <span class="soft">unknown</span>
+                    <span class="soft">{row.key_id === null ? "several" : NO_SCHEMA}</span>
                   ) : (
                     <a href={href("/schemas/:id", { id: row.schema_id })}>{row.schema_id}</a>
                   ),
               },
               { name: "Accepted", fit: "end", show: (row) => <Num value={row.accepted} /> },
-              { name: "Quarantined", fit: "end", show: (row) => <Num value={row.quarantined} /> },
-              { name: "Refused", fit: "end", show: (row) => <Num value={row.rejected} /> },
-              { name: "Why", show: (row) => <Reasons codes={row.codes} /> },
+              {
+                name: "Quarantined",
+                fit: "end",
+                show: (row) => <Linked value={row.quarantined} to={quarantinedOf(row)} />,
+              },
+              {
+                name: "Refused",
+                fit: "end",
+                show: (row) => (
+                  <Linked
+                    value={row.rejected}
+                    to={hrefOf({ keyId: row.key_id, schemaId: row.schema_id, code: null })}
+                  />
+                ),
+              },
+              {
+                name: "Why",
+                show: (row) => (
+                  <Reasons
+                    codes={row.codes}
+                    hrefOf={(code) => hrefOf({ keyId: row.key_id, schemaId: row.schema_id, code })}
+                  />
+                ),
+              },
               {
                 name: "Last accepted",
                 show: (row) =>
@@ -132,15 +162,31 @@ function Shown({
   );
 }
 
-function Reasons({ codes }: { readonly codes: Sender["codes"] }): JSX.Element {
+/** A count, with a link to what it counts. */
+const Linked = ({ value, to }: { readonly value: number; readonly to: string | null }): JSX.Element =>
+  value === 0 || to === null ? (
+    <Num value={value} />
+  ) : (
+    <a href={to} title="Show them">
+      <Num value={value} />
+    </a>
+  );
+
+function Reasons({
+  codes,
+  hrefOf,
+}: {
+  readonly codes: Sender["codes"];
+  readonly hrefOf: (code: string) => string;
+}): JSX.Element {
   const all = Object.entries(codes).toSorted((a, b) => b[1] - a[1]);
   if (all.length === 0) return <span class="soft">nothing</span>;
   return (
     <span class="row">
       {all.map(([code, times]) => (
-        <Badge key={code} tone="bad">
+        <a key={code} class="badge bad" href={hrefOf(code)} title="Show them">
           {code} <Num value={times} />
-        </Badge>
+        </a>
       ))}
     </span>
   );
@@ -156,32 +202,35 @@ function Chart({ minutes }: { readonly minutes: Stats["minutes"] }): JSX.Element
   const busy = minutes.filter((one) => one.accepted + one.quarantined + one.rejected > 0);
   return (
     <figure class="chart">
-      <svg
-        viewBox={`0 0 ${minutes.length * BAR} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`Events in each of the last 60 minutes; at most ${most} in one, none in ${minutes.length - busy.length} of them`}
-      >
-        {minutes.map(({ at, accepted, quarantined, rejected }, n) => {
-          const [good, held, bad] = [scale(accepted), scale(quarantined), scale(rejected)];
-          return (
-            <g key={at}>
-              <title>{`${exactTime(at)}: ${count(accepted, "accepted event")}, ${quarantined} quarantined, ${rejected} refused`}</title>
-              <rect x={n * BAR} y={0} width={BAR} height={HEIGHT} class="chart-ground" />
-              <rect x={n * BAR + 1} y={HEIGHT - good} width={BAR - 2} height={good} class="chart-good" />
-              <rect x={n * BAR + 1} y={HEIGHT - good - held} width={BAR - 2} height={held} class="chart-held" />
-              <rect x={n * BAR + 1} y={HEIGHT - good - held - bad} width={BAR - 2} height={bad} class="chart-bad" />
-            </g>
-          );
-        })}
-      </svg>
+      <div class="row soft small" aria-hidden="true">
+        <span class="chart-key good">accepted</span>
+        <span class="chart-key held">quarantined</span>
+        <span class="chart-key bad">refused</span>
+      </div>
+      <div class="chart-plane">
+        <svg
+          viewBox={`0 0 ${minutes.length * BAR} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`Events in each of the last 60 minutes; at most ${most} in one, none in ${minutes.length - busy.length} of them`}
+        >
+          {minutes.map(({ at, accepted, quarantined, rejected }, n) => {
+            const [good, held, bad] = [scale(accepted), scale(quarantined), scale(rejected)];
+            return (
+              <g key={at}>
+                <title>{`${exactTime(at)}: ${count(accepted, "accepted event")}, ${quarantined} quarantined, ${rejected} refused`}</title>
+                <rect x={n * BAR} y={0} width={BAR} height={HEIGHT} class="chart-ground" />
+                <rect x={n * BAR + 1} y={HEIGHT - good} width={BAR - 2} height={good} class="chart-good" />
+                <rect x={n * BAR + 1} y={HEIGHT - good - held} width={BAR - 2} height={held} class="chart-held" />
+                <rect x={n * BAR + 1} y={HEIGHT - good - held - bad} width={BAR - 2} height={bad} class="chart-bad" />
+              </g>
+            );
+          })}
+        </svg>
+        {busy.length === 0 && <p class="chart-empty soft">No events in the last 60 minutes</p>}
+      </div>
       <figcaption class="row-between soft small">
         <span>60 minutes ago</span>
-        <span class="row">
-          <span class="chart-key good">accepted</span>
-          <span class="chart-key held">quarantined</span>
-          <span class="chart-key bad">refused</span>
-        </span>
         <span>now</span>
       </figcaption>
     </figure>

@@ -77,6 +77,28 @@ describe("GET /v1/live", () => {
     assert.equal(all[3]!["payload"], "{");
   });
 
+  it("shows refused calls of identify and alias, as they were sent, and no dry run", async () => {
+    const workspace = await app().workspace();
+    await workspace.send("PUT", "/v1/namespaces/user_id", { limit: 1 });
+    const live = await watch(workspace);
+    const [ada, bob] = ["ada", "bob"].map((value) => ({ namespace: "user_id", value }));
+    const identify = { identifiers: [{ namespace: "email", value: "" }] };
+    const alias = { anonymous: ada, known: bob };
+    assert.equal((await workspace.send("POST", "/v1/alias?dry_run=true", alias)).status, 409);
+    assert.equal((await workspace.send("POST", "/v1/identify", identify)).status, 422);
+    assert.equal((await workspace.send("POST", "/v1/alias", alias)).status, 409);
+    await soon(() => assert.equal(live.told.length, 2));
+    await live.close();
+    assert.deepEqual(
+      live.told.map(({ data }) => [data["verdict"], data["code"], data["schema_id"], data["payload"]]),
+      [
+        ["refused", "validation_failed", null, JSON.stringify(identify)],
+        ["refused", "merge_refused", null, JSON.stringify(alias)],
+      ],
+    );
+    assert.equal((live.told[0]!.data["errors"] as { path: string }[])[0]?.path, "identifiers.0.value");
+  });
+
   it("shows what a batch accepted", async () => {
     const workspace = await app().workspace();
     const schemaId = await workspace.schema();

@@ -9,6 +9,8 @@ export interface Vocabulary {
   readonly fields: readonly string[];
   readonly schemas: readonly SchemaWords[];
   readonly audiences: readonly Audience[];
+  /** Null while it is not known. */
+  readonly hasTraits: boolean | null;
 }
 
 export interface SchemaWords {
@@ -41,6 +43,7 @@ export function useVocabulary(): Vocabulary {
       ],
       schemas: (schemas ?? []).map(({ schema_id: id, schema }) => wordsOf(id, schema)),
       audiences: audiences ?? [],
+      hasTraits: traits.size > 0 ? true : schemas === undefined || profiles === undefined ? null : false,
     };
   }, [schemas, namespaces, audiences, profiles]);
 }

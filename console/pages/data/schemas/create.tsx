@@ -34,10 +34,26 @@ const EXAMPLE = JSON.stringify(
   2,
 );
 
-export const COMPATIBILITIES = [
-  ["backward", "only what takes every event of before"],
-  ["none", "anything"],
+const COMPATIBILITIES = [
+  ["backward", "backward"],
+  ["none", "none"],
 ] as const;
+
+export const CompatibilityField = ({
+  value,
+  onChange,
+}: {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}): JSX.Element => (
+  <SelectField
+    label="Compatibility"
+    value={value}
+    options={COMPATIBILITIES}
+    onChange={onChange}
+    hint="backward: a new version must still accept every event that the version before accepts. none: a new version may change anything."
+  />
+);
 
 export function Page(): JSX.Element {
   const [id, setId] = useState("");
@@ -72,12 +88,7 @@ export function Page(): JSX.Element {
             wrong={wrongOf(storing.error, "schema_id")}
           />
           <SchemaEditor text={text} onInput={setText} path="/v1/schemas" compatibility={compatibility} />
-          <SelectField
-            label="Later versions may change"
-            value={compatibility}
-            options={COMPATIBILITIES}
-            onChange={setCompatibility}
-          />
+          <CompatibilityField value={compatibility} onChange={setCompatibility} />
           <CheckField
             label="Fold its events into profiles"
             hint="Makes a dataset of the same name that is enabled for the unified profile."

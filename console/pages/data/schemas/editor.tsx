@@ -22,6 +22,10 @@ export function jsonProblem(text: string): string | null {
   }
 }
 
+const [ROWS_MIN, ROWS_MAX] = [12, 32];
+/** As many as there are lines, within reason; beyond, its edge shows that it scrolls. */
+const rowsOf = (text: string): number => Math.min(ROWS_MAX, Math.max(ROWS_MIN, text.split("\n").length + 1));
+
 export interface EditorProps {
   readonly text: string;
   readonly onInput: (text: string) => void;
@@ -57,7 +61,7 @@ export function SchemaEditor({ text, onInput, path, compatibility, children }: E
   }, [text, path, compatibility, problem]);
   return (
     <div class="stack">
-      <AreaField label="JSON Schema" isCode rows={20} value={text} onInput={onInput} wrong={problem} />
+      <AreaField label="JSON Schema" isCode rows={rowsOf(text)} value={text} onInput={onInput} wrong={problem} />
       {children}
       {error !== null && <Failure error={error} />}
       {trial !== null && <Tried trial={trial} />}

@@ -4,6 +4,7 @@ import type { Schema } from "../../../api/records.js";
 import { href } from "../../../state/router.js";
 import { useMay } from "../../../state/session.js";
 import { Badge, Card, count, Empty, LinkButton, Num, PagedTable, PageFrame, Time } from "../../../ui/kit.js";
+import { SDK_EVENTS } from "../sdk-events.js";
 import { annotationsOf } from "./annotations.js";
 
 export function Page(): JSX.Element {
@@ -26,9 +27,8 @@ export function Page(): JSX.Element {
           pages={schemas}
           keyOf={({ schema_id: id }) => id}
           empty={
-            <Empty icon="schema" title="There is no schema yet" {...(mayEdit && { action: create })}>
-              A schema is a JSON Schema of your events. Events of SDKs have schemas of their own: you need none for
-              them.
+            <Empty icon="schema" title="There is no schema yet">
+              A schema is a JSON Schema of your events. {SDK_EVENTS}
             </Empty>
           }
           columns={[
@@ -55,8 +55,8 @@ export function Page(): JSX.Element {
               },
             },
             {
-              name: "Changes",
-              show: ({ compatibility }) => (compatibility === "backward" ? "compatible only" : "any"),
+              name: "Compatibility",
+              show: ({ compatibility }) => compatibility,
             },
             { name: "Last change", show: ({ created_at: at }) => <Time at={at} /> },
           ]}

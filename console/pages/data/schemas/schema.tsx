@@ -25,7 +25,7 @@ import {
 } from "../../../ui/kit.js";
 import "../../../styles/schemas.css";
 import { CheckEvent } from "./check.js";
-import { COMPATIBILITIES } from "./create.js";
+import { CompatibilityField } from "./create.js";
 import { diff, foldSame } from "./diff.js";
 import { jsonProblem, SchemaEditor } from "./editor.js";
 
@@ -137,12 +137,7 @@ function Edit({
     <Card>
       <Form onSubmit={() => void submit()}>
         <SchemaEditor text={text} onInput={setText} path={`${path}/versions`} compatibility={compatibility} />
-        <SelectField
-          label="It may change"
-          value={compatibility}
-          options={COMPATIBILITIES}
-          onChange={setCompatibility}
-        />
+        <CompatibilityField value={compatibility} onChange={setCompatibility} />
         {jsonProblem(text) === null && text !== before && <Diff before={before} after={text} label="What changes" />}
         <Failure error={storing.error} />
         <div class="form-actions">

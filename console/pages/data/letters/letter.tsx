@@ -1,10 +1,32 @@
 import type { JSX } from "preact";
-import { useQuery } from "../../api/hooks.js";
-import type { WholeLetter } from "../../api/records.js";
-import { href } from "../../state/router.js";
-import { Dialog, Empty, Facts, Id, Json, Loaded, Message, Time } from "../../ui/kit.js";
+import { useQuery } from "../../../api/hooks.js";
+import type { DeadLetter, WholeLetter } from "../../../api/records.js";
+import { href } from "../../../state/router.js";
+import { Badge, Dialog, Empty, Facts, Id, Json, Loaded, Message, Time } from "../../../ui/kit.js";
+import { NO_SCHEMA } from "../refused.js";
 
-/** One dead letter, with what is wrong with it. */
+/** The console has one word for what the service did not take. */
+export const reasonWords = (reason: string): string => (reason === "rejected" ? "refused" : reason);
+
+export const Reason = ({ reason }: { readonly reason: string }): JSX.Element => (
+  <Badge tone={reason === "quarantined" ? "violet" : "bad"}>{reasonWords(reason)}</Badge>
+);
+
+/** What an event is kept under that named none: of the API, and of an SDK. */
+const UNNAMED: ReadonlySet<string> = new Set(["unknown", "sdk.unknown"]);
+
+export const SchemaLink = ({
+  of: { schema_id: id, reason },
+}: {
+  readonly of: Pick<DeadLetter, "schema_id" | "reason">;
+}): JSX.Element =>
+  id === null || (UNNAMED.has(id) && (reason === "rejected" || reason === "quarantined")) ? (
+    <span class="soft">{NO_SCHEMA}</span>
+  ) : (
+    <a href={href("/schemas/:id", { id })}>{id}</a>
+  );
+
+/** All that is known of one, over the list. */
 export function Letter({ id, onClose }: { readonly id: string; readonly onClose: () => void }): JSX.Element {
   const letter = useQuery<WholeLetter>(`/v1/dead-letters/${id}`);
   return (
@@ -34,17 +56,9 @@ export function Letter({ id, onClose }: { readonly id: string; readonly onClose:
             )}
             <Facts
               facts={[
-                ["Reason", whole.reason],
-                [
-                  "Schema",
-                  whole.schema_id === null ? (
-                    "unknown"
-                  ) : (
-                    <a key="s" href={href("/schemas/:id", { id: whole.schema_id })}>
-                      {whole.schema_id}
-                    </a>
-                  ),
-                ],
+                ["Reason", reasonWords(whole.reason)],
+                ["Schema", <SchemaLink key="s" of={whole} />],
+                ["Event", whole.event_id === null ? "none" : <Id key="e" id={whole.event_id} what="the event id" />],
                 ["Key", whole.key_id === null ? "unknown" : <Id key="k" id={whole.key_id} what="the key id" />],
                 ["Received", whole.received_at === null ? "unknown" : <Time key="t" at={whole.received_at} isExact />],
                 ["Buried", <Time key="b" at={whole.at} isExact />],

@@ -1,0 +1,140 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { api, queryOf } from "../../../api/http.js";
+import type { ErrorItem } from "../../../api/types.js";
+import { Button, Confirm, count, Dialog, Loaded, Message, notify, showNumber } from "../../../ui/kit.js";
+
+interface Skipped {
+  readonly dead_letter_id: string;
+  readonly why: string;
+  readonly errors: readonly ErrorItem[];
+}
+interface Page {
+  readonly replayed: number;
+  readonly skipped: readonly Skipped[];
+  readonly next_cursor: string | null;
+}
+export type Replayed = Omit<Page, "next_cursor">;
+
+/** Which: these, or all of a reason. */
+export interface Wanted {
+  readonly dead_letter_ids?: readonly string[];
+  readonly reason?: string;
+}
+
+/** Page by page, since one call looks at 1,000 letters. */
+async function replay(wanted: Wanted, isDry: boolean): Promise<Replayed> {
+  const skipped: Skipped[] = [];
+  let replayed = 0;
+  let cursor: string | null = null;
+  do {
+    const page: Page = await api("POST", `/v1/dead-letters/replay${queryOf({ dry_run: isDry })}`, {
+      ...wanted,
+      ...(cursor !== null && { cursor }),
+    });
+    replayed += page.replayed;
+    skipped.push(...page.skipped);
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return { replayed, skipped };
+}
+
+/** Asks first, after a look at what would go. `onDone` hears what went and what did not. */
+export function Replay({
+  wanted,
+  onClose,
+  onDone,
+}: {
+  readonly wanted: Wanted;
+  readonly onClose: () => void;
+  readonly onDone: (replayed: Replayed) => void;
+}): JSX.Element {
+  const [dry, setDry] = useState<Replayed | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => void replay(wanted, true).then(setDry, setError), []);
+  if (dry?.replayed === 0) return <Left of={dry} title="Nothing can be queued again" onClose={onClose} />;
+  return (
+    <Confirm
+      title="Replay dead letters?"
+      verb={dry === null ? "Replay" : `Replay ${count(dry.replayed, "letter")}`}
+      onClose={onClose}
+      act={async () => {
+        const done = await replay(wanted, false);
+        if (done.skipped.length === 0) notify(`${count(done.replayed, "letter")} queued again.`);
+        onDone(done);
+      }}
+    >
+      <Loaded data={dry} error={error} lines={2}>
+        {({ replayed, skipped }) => (
+          <p>
+            <strong>{count(replayed, "letter")}</strong> {replayed === 1 ? "goes" : "go"} back into the queue. What was
+            quarantined or refused is checked by the schemas of now first, and stays here if it is refused again.{" "}
+            {skipped.length > 0 && `${count(skipped.length, "letter")} cannot go and will stay here. `}
+            An event that was stored before is not stored twice.
+          </p>
+        )}
+      </Loaded>
+    </Confirm>
+  );
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  refused: "refused again by the schemas and settings of now",
+  idempotency_mismatch: "another event with the same idempotency key is stored",
+  erased: "the event was erased",
+  expired: "the event is older than the retention of its dataset",
+  unreadable: "the message has a version that this service does not know",
+  not_found: "not among the dead letters any more",
+};
+const ERRORS_MAX = 5;
+
+/** What was not queued, and why. */
+export function Left({
+  of: { replayed, skipped },
+  title,
+  onClose,
+}: {
+  readonly of: Replayed;
+  readonly title?: string;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const counts = new Map<string, number>();
+  for (const { why } of skipped) counts.set(why, (counts.get(why) ?? 0) + 1);
+  const errors = new Map<string, ErrorItem>();
+  for (const one of skipped.flatMap((letter) => letter.errors)) errors.set(`${one.path} ${one.message}`, one);
+  const told = replayed === 0 ? "Nothing was queued again" : `${count(replayed, "letter")} queued again, not all`;
+  return (
+    <Dialog
+      title={title ?? told}
+      onClose={onClose}
+      foot={
+        <Button kind="primary" onClick={onClose}>
+          Close
+        </Button>
+      }
+    >
+      <Message tone="warn">
+        {counts.size === 0 ? (
+          <span>There are no such letters any more.</span>
+        ) : (
+          [...counts].map(([why, times]) => (
+            <span key={why}>
+              <strong>{count(times, "letter")}:</strong> {WHY[why] ?? why}.
+            </span>
+          ))
+        )}
+        {errors.size > 0 && (
+          <ul>
+            {[...errors].slice(0, ERRORS_MAX).map(([key, { path, message }]) => (
+              <li key={key}>
+                {path !== "" && <code>{path}</code>} {message}
+              </li>
+            ))}
+          </ul>
+        )}
+        {errors.size > ERRORS_MAX && <span>{showNumber(errors.size - ERRORS_MAX)} more errors.</span>}
+      </Message>
+      {errors.size > 0 && <p>Mend the schema, the tracking plan or the settings, then replay.</p>}
+    </Dialog>
+  );
+}

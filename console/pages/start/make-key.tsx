@@ -1,0 +1,78 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useAction, useQuery } from "../../api/hooks.js";
+import { api } from "../../api/http.js";
+import type { Key, NewKey } from "../../api/records.js";
+import { useMay } from "../../state/session.js";
+import { Button, Code, Failure, Message, TextField } from "../../ui/kit.js";
+
+/** As the page of the keys calls them. */
+const FITS = { collect: "events and SDKs", all: "events, identify and alias" } as const;
+const NAMED_MAX = 3;
+const nameOf = ({ name, key_id: id }: Key): string => `“${name ?? id}”`;
+
+export function MakeKey({
+  send,
+  keyName,
+  made,
+  onMade,
+}: {
+  readonly send: "collect" | "all";
+  readonly keyName: string;
+  readonly made: NewKey | null;
+  readonly onMade: (key: NewKey) => void;
+}): JSX.Element {
+  const mayMake = useMay("owner");
+  const keys = useQuery<{ readonly keys: readonly Key[] }>(mayMake ? "/v1/keys?limit=100" : null).data?.keys ?? [];
+  const standing = keys.filter((key) => key.send === send && key.rotated_to === null);
+  const [name, setName] = useState<string>(keyName);
+  const making = useAction(() =>
+    api<NewKey>("POST", "/v1/keys", { role: "editor", send, name: name.trim() || keyName }),
+  );
+  if (made !== null)
+    return (
+      <div class="stack-small">
+        <Message tone="warn">The key is shown once: copy it now, or take the snippet below, which holds it.</Message>
+        <Code text={made.key} wraps label="the key" />
+      </div>
+    );
+  if (!mayMake)
+    return (
+      <Message tone="info">
+        A key of role owner makes the keys of senders. Ask whoever has one: this sender needs a key for {FITS[send]}.
+      </Message>
+    );
+  const make = async (): Promise<void> => {
+    const key = await making.run();
+    if (key !== undefined) onMade(key);
+  };
+  return (
+    <div class="stack-small">
+      {standing.length === 0 ? (
+        <p class="soft">It needs a key for {FITS[send]}.</p>
+      ) : (
+        <Message tone="info">
+          <span>
+            There {standing.length === 1 ? "is a key" : "are keys"} for {FITS[send]} already:{" "}
+            {standing.slice(0, NAMED_MAX).map(nameOf).join(", ")}
+            {standing.length > NAMED_MAX && " and others"}. The secret of a key is shown only once, when it is made: if
+            you have it, put it into the snippet, else make another key.
+          </span>
+        </Message>
+      )}
+      <form
+        class="toolbar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void make();
+        }}
+      >
+        <TextField label="Name of the key" type="text" value={name} onInput={setName} />
+        <Button kind="primary" type="submit" icon="key" isBusy={making.isBusy}>
+          {standing.length === 0 ? "Make its key" : "Make another key"}
+        </Button>
+      </form>
+      <Failure error={making.error} />
+    </div>
+  );
+}

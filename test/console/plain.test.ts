@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import type { Locator } from "playwright-core";
+import { describeConsole } from "../support/console/console.js";
+import type { TestWorkspace } from "../support/service/app.js";
+
+/** To be evaluated of a field: whether its text, or the hint in its place, is wider than it is. */
+const IS_CUT = `(() => {
+  const { font, paddingLeft, paddingRight } = getComputedStyle(one);
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = font;
+  const isChoice = one.tagName === "SELECT";
+  const text = isChoice ? one.selectedOptions[0].text : one.placeholder;
+  const room = one.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - (isChoice ? 20 : 0);
+  return pen.measureText(text).width > room;
+})()`;
+const HIDDEN = "one.scrollHeight - one.clientHeight";
+const styleOf = (name: string): string => `getComputedStyle(one).${name}`;
+/** Of `one`, which takes the focus. */
+async function ask(one: Locator, expression: string): Promise<unknown> {
+  await one.focus();
+  return one.page().evaluate(`((one) => ${expression})(document.activeElement)`);
+}
+
+describeConsole("small things that were hard to understand", (console) => {
+  const fresh = (): Promise<TestWorkspace> => console().app.workspace("Shop");
+
+  it("fields on a phone show their hints and choices in full", async () => {
+    const { page, go } = await console().open(await fresh(), { path: "/live", as: "admin", width: 360 });
+    assert.equal(await ask(page.getByLabel("Filter"), IS_CUT), false);
+    await go("/new-schema");
+    const choice = page.getByLabel("Compatibility");
+    await choice.waitFor();
+    assert.equal(await ask(choice, IS_CUT), false);
+    await page.getByText("a new version must still accept every event that the version before accepts").waitFor();
+    await choice.selectOption("none");
+    assert.equal(await ask(choice, IS_CUT), false);
+  });
+
+  it("the box of a schema is as high as its text, and the edge of one that scrolls shows it", async () => {
+    const { page, look } = await console().open(await fresh(), { path: "/new-schema", as: "admin" });
+    const box = page.getByLabel("JSON Schema");
+    const hidden = async (): Promise<number> => Number(await ask(box, HIDDEN));
+    await box.waitFor();
+    assert.ok((await hidden()) <= 0, `${await hidden()} px of it are hidden`);
+    const properties = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`field_${n}`, {}]));
+    await box.fill(JSON.stringify({ type: "object", properties }, null, 2));
+    assert.ok((await hidden()) > 0);
+    assert.match(String(await ask(box, styleOf("backgroundImage"))), /gradient/);
+    await page.getByText("This would be version 1.").waitFor();
+    await look("schema-long");
+  });
+
+  it("an unticked box is as light or dark as the fields beside it, and a ticked one is not", async () => {
+    const { page } = await console().open(await fresh(), { path: "/settings", as: "admin" });
+    await page.emulateMedia({ colorScheme: "dark" });
+    const colour = styleOf("backgroundColor");
+    const box = page.getByLabel("Take the phone number as an identifier");
+    const field = await ask(page.getByLabel("Shared identifier limit"), colour);
+    assert.equal(await ask(box, colour), field);
+    await box.check();
+    assert.notEqual(await ask(box, colour), field);
+  });
+
+  it("an empty chart says so, with its legend above", async () => {
+    const { page } = await console().open(await fresh(), { path: "/stats", as: "viewer" });
+    await page.getByText("No events in the last 60 minutes").waitFor();
+    const [legend, plane] = await Promise.all(
+      [".chart-key", ".chart svg"].map((one) => page.locator(one).first().boundingBox()),
+    );
+    assert.ok(legend!.y + legend!.height <= plane!.y);
+  });
+
+  it("the last owner key is marked and has no button that revokes it, while it is the last one", async () => {
+    const workspace = await fresh();
+    const { page, go } = await console().open(workspace, { path: "/keys" });
+    await page.getByText("last owner key", { exact: true }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Revoke" }).count(), 0);
+    await workspace.send("POST", "/v1/keys", { role: "owner", name: "another" });
+    await go("/stats");
+    await go("/keys");
+    await page.getByRole("row", { name: /another/ }).waitFor();
+    assert.equal(await page.getByText("last owner key").count(), 0);
+    assert.equal(await page.getByRole("button", { name: "Revoke" }).count(), 2);
+  });
+
+  it("empty lists have their main button once, and webhooks say that an audience comes first", async () => {
+    const { page, go, look } = await console().open(await fresh());
+    for (const [path, name, empty] of [
+      ["/schemas", "New schema", "There is no schema yet"],
+      ["/datasets", "New dataset", "There is no dataset yet"],
+      ["/audiences", "New audience", "There is no audience yet"],
+      ["/webhooks", "New webhook", "There is no webhook yet"],
+    ] as const) {
+      await go(path);
+      await page.getByText(empty, { exact: true }).waitFor();
+      assert.equal(await page.locator("main .button", { hasText: name }).count(), 1, path);
+      if (path === "/schemas" || path === "/datasets")
+        await page.getByText("Events of SDKs need neither a schema nor a dataset").waitFor();
+    }
+    await page.getByText("There is no audience yet: make one first.").waitFor();
+    await look("webhooks-first");
+    await page.getByRole("link", { name: "New audience" }).click();
+    await page.getByText("There are no traits yet.").waitFor();
+    await look("audience-without-traits");
+  });
+
+  it("a new audience tells nothing of missing traits where a schema has some", async () => {
+    const workspace = await fresh();
+    await workspace.schema();
+    const { page } = await console().open(workspace, { path: "/new-audience", as: "editor" });
+    await page.locator("datalist option[value='traits.city']").first().waitFor({ state: "attached" });
+    assert.equal(await page.getByText("There are no traits yet.").count(), 0);
+  });
+});

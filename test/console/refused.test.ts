@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { describeConsole, type Opened } from "../support/console/console.js";
+import { press } from "../support/console/hands.js";
+import { textAt, until, type TestWorkspace } from "../support/service/app.js";
+
+describeConsole("what is refused", (console) => {
+  const fresh = (): Promise<TestWorkspace> => console().app.workspace("Shop");
+  const settings = (workspace: TestWorkspace, changes: object) => workspace.send("PUT", "/v1/sdk/settings", changes);
+  const keeps = async (workspace: TestWorkspace): Promise<unknown> =>
+    (await workspace.send("GET", "/v1/sdk/settings")).body["keep_rejects"];
+  const letters = (workspace: TestWorkspace, many: number) =>
+    until(
+      () => workspace.send("GET", "/v1/dead-letters"),
+      ({ body }) => (body["dead_letters"] as unknown[]).length === many,
+    );
+  const hash = ({ page }: Opened): Promise<string> => page.evaluate("decodeURIComponent(location.hash)");
+
+  it("is told to be lost where nobody keeps it, and is kept by one button, on each page that it would be missed on", async () => {
+    for (const path of ["/live", "/dead-letters", "/stats"]) {
+      const workspace = await fresh();
+      await settings(workspace, { phone: true });
+      const schemaId = await workspace.schema();
+      await workspace.collect(schemaId, { email: 7 });
+      const opened = await console().open(workspace, { path, as: "admin" });
+      const { page, look } = opened;
+      await page.getByText("Refused events are not kept.").waitFor();
+      if (path === "/dead-letters") await look("refused-not-kept");
+      await press(page, "Keep refused events");
+      await page.getByText("Refused events are kept: they are among the Dead letters").waitFor();
+      assert.equal(await keeps(workspace), true);
+      assert.equal((await workspace.send("GET", "/v1/sdk/settings")).body["phone"], true);
+    }
+  });
+
+  it("is told to be lost to those who may not change that, with who may", async () => {
+    const workspace = await fresh();
+    const schemaId = await workspace.schema();
+    await workspace.collect(schemaId, { email: 7 });
+    const { page, look } = await console().open(workspace, { path: "/stats", as: "viewer" });
+    await page.getByText("A key with the role admin or owner can turn on “Keep refused events”").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Keep refused events" }).count(), 0);
+    await look("stats-not-kept");
+  });
+
+  it("is a link in the statistics, to the dead letters where they are kept", async () => {
+    const workspace = await fresh();
+    await settings(workspace, { keep_rejects: true });
+    const [schemaId, other] = [await workspace.schema(), await workspace.schema()];
+    await workspace.collect(schemaId, { email: 7 });
+    await workspace.collect(other, { email: 8 });
+    await letters(workspace, 2);
+    const opened = await console().open(workspace, { path: "/stats", as: "admin" });
+    const { page, look } = opened;
+    await page.getByRole("row", { name: schemaId }).getByRole("link", { name: "validation_failed 1" }).click();
+    await page.getByRole("heading", { name: "Dead letters" }).waitFor();
+    await page.getByRole("cell", { name: "refused email must be string" }).waitFor();
+    assert.match(await hash(opened), new RegExp(`reason=rejected.*schema=${schemaId}`));
+    assert.equal(await page.locator("tbody tr").count(), 1);
+    await look("dead-letters-of-schema");
+    await page.getByRole("button", { name: /^Schema / }).click();
+    await page.locator("tbody tr").nth(1).waitFor();
+  });
+
+  it("is a link in the statistics, to the live events where it is not kept", async () => {
+    const workspace = await fresh();
+    const schemaId = await workspace.schema();
+    const opened = await console().open(workspace, { path: "/live", as: "viewer" });
+    const { page, go } = opened;
+    await page.getByText("Watching").waitFor();
+    await workspace.collect(schemaId, { email: 7 });
+    const user = (value: string) => ({ namespace: "user_id", value });
+    await workspace.send("PUT", "/v1/namespaces/user_id", { limit: 1 });
+    await workspace.send("POST", "/v1/alias", { anonymous: user("ada"), known: user("bob") });
+    await page.locator(".live-row").nth(1).waitFor();
+    await page.locator(".live-row", { hasText: "no schema" }).waitFor();
+    await go("/stats");
+    await page.getByRole("cell", { name: "no schema" }).waitFor();
+    await page.getByRole("link", { name: "merge_refused 1" }).click();
+    await page.getByRole("heading", { name: "Live events" }).waitFor();
+    assert.match(await hash(opened), /show=refused&filter=merge_refused$/);
+    assert.equal(await page.getByLabel("Filter").inputValue(), "merge_refused");
+    await page.locator(".live-row").first().waitFor();
+    assert.equal(await page.locator(".live-row").count(), 1);
+  });
+
+  it("is not replayed while it is refused still: that and why is told, and no success", async () => {
+    const workspace = await fresh();
+    await settings(workspace, { keep_rejects: true });
+    const schemaId = await workspace.schema();
+    for (const email of [7, 8]) await workspace.collect(schemaId, { email });
+    const { body } = await letters(workspace, 2);
+    const { page, look } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
+    await page.getByRole("button", { name: "Replay all" }).click();
+    await page.getByRole("button", { name: "Replay 2 letters" }).click();
+    const told = page.getByRole("dialog", { name: "Nothing was queued again" });
+    await told.getByText("2 letters: refused again by the schemas and settings of now.").waitFor();
+    await told.getByText("email must be string").waitFor();
+    assert.equal(await page.getByText("queued again.").count(), 0);
+    await look("replayed-nothing");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.getByRole("cell", { name: "waiting" }).count(), 2);
+    assert.equal(textAt(body, "dead_letters.0.reason"), "rejected");
+    assert.equal(await page.getByText("rejected").count(), 0);
+  });
+
+  it("is not offered for a replay that cannot queue anything", async () => {
+    const workspace = await fresh();
+    await settings(workspace, { keep_rejects: true });
+    const schemaId = await workspace.schema();
+    await workspace.collect(schemaId, { email: 7 });
+    await letters(workspace, 1);
+    const { page } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
+    await page.route("**/v1/dead-letters/replay?dry_run=true", (route) =>
+      route.fulfill({
+        json: { replayed: 0, skipped: [{ dead_letter_id: "x", why: "erased", errors: [] }], next_cursor: null },
+      }),
+    );
+    await page.getByRole("button", { name: "Replay", exact: true }).click();
+    const told = page.getByRole("dialog", { name: "Nothing can be queued again" });
+    await told.getByText("1 letter: the event was erased.").waitFor();
+    assert.equal(await told.getByRole("button", { name: /^Replay/ }).count(), 0);
+  });
+});
