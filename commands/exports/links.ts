@@ -1,10 +1,10 @@
-import type { Change, ForbiddenPair, Link } from "../../core/identity/model.js";
+import type { Change, ForbiddenPair, ListedLink } from "../../core/identity/model.js";
 import type { WalkedProfile } from "../../core/identity/pages.js";
 import type { RemovedPair, UnlinkedMark } from "../../core/identity/api.js";
 import type { ChangeId, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
-export interface ExportedLink extends Link {
+export interface ExportedLink extends ListedLink {
   readonly profileId: ProfileId;
 }
 
@@ -119,7 +119,7 @@ async function* linksOfSome(
   some: readonly WalkedProfile[],
 ): AsyncGenerator<readonly LinkRecord[], void> {
   const small = some.filter(({ size }) => size <= SMALL_MAX);
-  const pages = new Map<ProfileId, readonly Link[]>();
+  const pages = new Map<ProfileId, readonly ListedLink[]>();
   await Promise.all(
     small.map(async ({ profileId }) => pages.set(profileId, await readLinks(services, workspace, profileId, null))),
   );
@@ -157,9 +157,9 @@ const readLinks = (
   workspace: WorkspaceId,
   profileId: ProfileId,
   after: { readonly from: Uid; readonly to: Uid } | null,
-): Promise<readonly Link[]> => identity.links(workspace, profileId, { limit: ROWS_PER_READ, after });
+): Promise<readonly ListedLink[]> => identity.links(workspace, profileId, { limit: ROWS_PER_READ, after });
 
-const recordsOf = (profileId: ProfileId, links: readonly Link[]): readonly LinkRecord[] =>
+const recordsOf = (profileId: ProfileId, links: readonly ListedLink[]): readonly LinkRecord[] =>
   links.map((link) => ({ kind: "link", link: { ...link, profileId } }));
 
 /** The records of all changes, the newest first. */

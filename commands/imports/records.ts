@@ -6,7 +6,7 @@ import type { StoredEvent } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
 import { isFolding } from "../../core/event/event.js";
 import type { RemovedPair, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
-import type { Change, ForbiddenPair, Link } from "../../core/identity/model.js";
+import type { Change, ForbiddenPair, ListedLink } from "../../core/identity/model.js";
 import { deadLetterIdFor, type EventId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import { emptyFacet } from "../../core/profile/fold.js";
 import type { Fold } from "../../core/ports/event-store.js";
@@ -20,7 +20,7 @@ export type ImportRecord =
   | { readonly kind: "catalog"; readonly record: CatalogRecord }
   | { readonly kind: "profile"; readonly record: RestoredProfile; readonly facets: readonly RestoredFacet[] }
   | { readonly kind: "change"; readonly record: Change }
-  | { readonly kind: "link"; readonly record: Link }
+  | { readonly kind: "link"; readonly record: ListedLink }
   | { readonly kind: "removed_link"; readonly record: RemovedPair }
   | { readonly kind: "unlinked"; readonly record: UnlinkedMark }
   | { readonly kind: "forbidden_pair"; readonly record: ForbiddenPair }

@@ -7,6 +7,7 @@ import type {
   DroppedLink,
   Evidence,
   Link,
+  ListedLink,
   Member,
   ForbiddenPair,
   ProfileRef,
@@ -134,7 +135,7 @@ export interface RestoredProfile {
 export type Restored =
   | { readonly kind: "profiles"; readonly records: readonly RestoredProfile[] }
   | { readonly kind: "changes"; readonly records: readonly Change[] }
-  | { readonly kind: "links"; readonly records: readonly Link[] }
+  | { readonly kind: "links"; readonly records: readonly ListedLink[] }
   | { readonly kind: "removed_links"; readonly records: readonly RemovedPair[] }
   | { readonly kind: "unlinked"; readonly records: readonly UnlinkedMark[] }
   | { readonly kind: "forbidden_pairs"; readonly records: readonly ForbiddenPair[] };
@@ -168,7 +169,7 @@ export interface Identity {
   /** Members by uid (age), after `after`; follows retired ids. Empty for an unknown profile. */
   members(workspace: WorkspaceId, profileId: ProfileId, page: MemberPage): Promise<readonly Member[]>;
   /** Active links between members, by (from, to); follows retired ids. Empty for an unknown profile. */
-  links(workspace: WorkspaceId, profileId: ProfileId, page: LinkPage): Promise<readonly Link[]>;
+  links(workspace: WorkspaceId, profileId: ProfileId, page: LinkPage): Promise<readonly ListedLink[]>;
   /** `kept` stands alone if it is a member; follows retired ids. Null for an unknown profile. */
   outline(workspace: WorkspaceId, profileId: ProfileId, kept: Identifier | null): Promise<Outline | null>;
   /** Throws `not_found` that names the side which was never seen; so do `unlink` and `revert`. */

@@ -254,6 +254,12 @@ export interface Link {
   readonly evidence: Evidence;
 }
 
+/** An active link, with what a copy of the graph needs besides. */
+export interface ListedLink extends Link {
+  /** The revert that restored it last; null: it stands since it was asserted. */
+  readonly restoredBy: ChangeId | null;
+}
+
 /** A link that a change asserted, removed or restored, as it is now. */
 export interface LinkState {
   readonly pair: KeyPair;

@@ -10,7 +10,7 @@ import type {
 } from "../identity/erasure.js";
 import type { Tombstone } from "../identity/tombstone.js";
 import type { ChangeId, ErasureId, ForbiddenPairId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../ids.js";
-import type { Change, ForbiddenPair, Link, LinkState, Member, ProfileRef, Repeat } from "../identity/model.js";
+import type { Change, ForbiddenPair, LinkState, ListedLink, Member, ProfileRef, Repeat } from "../identity/model.js";
 import type { ReadSet, RulesReadSet, SnapshotOf } from "../identity/snapshot.js";
 import type { WalkedProfile } from "../identity/pages.js";
 import type { ChangePage, LinkPage, MemberPage, WalkPage } from "../identity/pages.js";
@@ -67,8 +67,11 @@ export interface ProfileReads {
   walk(workspace: WorkspaceId, page: WalkPage): Promise<readonly WalkedProfile[]>;
   /** Members of the profile by uid, after `page.after`; follows retired ids. */
   members(workspace: WorkspaceId, profileId: ProfileId, page: MemberPage): Promise<readonly Member[]>;
-  /** Active links between members by (from, to), as they were asserted, after `page.after`; follows retired ids. */
-  links(workspace: WorkspaceId, profileId: ProfileId, page: LinkPage): Promise<readonly Link[]>;
+  /**
+   * Active links between members by (from, to), as they were asserted, after `page.after`, with the change that restored them last;
+   * follows retired ids.
+   */
+  links(workspace: WorkspaceId, profileId: ProfileId, page: LinkPage): Promise<readonly ListedLink[]>;
   /** Identifiers that a plan marked as shared identifiers and none unmarked since, by uid. */
   sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
   /** The identifiers with these uids; a uid that the workspace has not is absent. */

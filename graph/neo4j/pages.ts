@@ -3,7 +3,7 @@ import {
   OUTCOMES,
   type Change,
   type ForbiddenPair,
-  type Link,
+  type ListedLink,
   type LinkState,
   type Member,
   type PairKey,
@@ -190,11 +190,19 @@ const walkedOf = ([profileId, size, members]: WalkedRow): WalkedProfile => ({
   members: members.length === 0 ? null : membersOf(members),
 });
 
-type LinkRow = readonly [from: Uid, to: Uid, changeId: ChangeId, source: Source, keyId: KeyId, at: number];
+type LinkRow = readonly [
+  from: Uid,
+  to: Uid,
+  changeId: ChangeId,
+  source: Source,
+  keyId: KeyId,
+  at: number,
+  by: ChangeId | null,
+];
 
-const linkOf = (row: Row): Link => {
-  const [from, to, changeId, source, keyId, at] = row as LinkRow;
-  return { from, to, changeId, evidence: { source, keyId, at } };
+const linkOf = (row: Row): ListedLink => {
+  const [from, to, changeId, source, keyId, at, restoredBy] = row as LinkRow;
+  return { from, to, changeId, evidence: { source, keyId, at }, restoredBy };
 };
 
 type Records = Pick<

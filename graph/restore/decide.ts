@@ -1,7 +1,15 @@
 import { AppError, mismatch } from "../../core/errors.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { RemovedPair, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
-import { pairKey, type Change, type ForbiddenPair, type LinkPlan, type Plan } from "../../core/identity/model.js";
+import {
+  pairKey,
+  type Change,
+  type ForbiddenPair,
+  type LinkPlan,
+  type Plan,
+  type RemovePlan,
+  type RestorePlan,
+} from "../../core/identity/model.js";
 import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import { namedKeys } from "../rules/subjects.js";
@@ -81,6 +89,12 @@ export function links(snapshot: Snapshot, all: readonly LinkToWrite[]): Partial<
   return missing.size === 0 ? null : { links: [...missing.values()] };
 }
 
+/** Of links that were taken back by the change that restored them: see `restoreLinks`. */
+export function restored(snapshot: Snapshot, all: readonly RestorePlan[]): Partial<Plan> | null {
+  const restores = all.filter(({ pair, changeId }) => snapshot.removed.get(pairKey(...pair))?.by === changeId);
+  return restores.length === 0 ? null : { restores };
+}
+
 /** `id`: of a record, never a value. */
 export const unknown = (path: string, id: string, what: string): AppError =>
   mismatch([{ path, message: `${id} is no ${what} that was imported` }]);
@@ -89,14 +103,19 @@ function requireKnown({ identifiers }: Snapshot, key: IdentifierKey, path: strin
   if (!identifiers.has(key)) throw mismatch([{ path, message: "is no identifier that was imported" }]);
 }
 
-export function removed(snapshot: Snapshot, workspace: WorkspaceId, all: readonly RemovedPair[]): Partial<Plan> | null {
-  const removes = all
-    .map(({ from, to, by, at }) => ({
+export const removed = (snapshot: Snapshot, workspace: WorkspaceId, all: readonly RemovedPair[]) =>
+  takenBack(
+    snapshot,
+    all.map(({ from, to, by, at }) => ({
       pair: [identifierKey(workspace, from), identifierKey(workspace, to)] as const,
       changeId: by,
       at,
-    }))
-    .filter(({ pair }) => snapshot.linked.has(pairKey(...pair)));
+    })),
+  );
+
+/** Removes those that stand. */
+export function takenBack(snapshot: Snapshot, all: readonly RemovePlan[]): Partial<Plan> | null {
+  const removes = all.filter(({ pair }) => snapshot.linked.has(pairKey(...pair)));
   return removes.length === 0 ? null : { removes };
 }
 

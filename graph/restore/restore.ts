@@ -1,8 +1,9 @@
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { RemovedPair, Restored, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
-import { pairKey, type Change, type ForbiddenPair, type Link, type Plan } from "../../core/identity/model.js";
+import { pairKey, type Change, type ForbiddenPair, type ListedLink, type Plan } from "../../core/identity/model.js";
 import { isNamed } from "../../core/identity/names.js";
 import { forbiddenPairIdFor, type ChangeId, type IdentifierKey, type WorkspaceId } from "../../core/ids.js";
+import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { NO_RULES } from "../rules/assert.js";
 import { readSetWith } from "../rules/read-set.js";
@@ -15,6 +16,8 @@ import {
   missing,
   profiles,
   removed,
+  restored,
+  takenBack,
   unknown,
   type Decision,
   type LinkToWrite,
@@ -127,22 +130,44 @@ async function requireChanges(
   return found;
 }
 
-async function restoreLinks(deps: RestoreDeps, workspace: WorkspaceId, all: readonly Link[]) {
+async function restoreLinks(deps: RestoreDeps, workspace: WorkspaceId, all: readonly ListedLink[]) {
   await requireChanges(deps, workspace, all);
+  await requireChanges(
+    deps,
+    workspace,
+    all.flatMap(({ restoredBy }) => (restoredBy === null ? [] : [{ changeId: restoredBy }])),
+  );
   const found = await deps.graph.identifiersOf(workspace, [...new Set(all.flatMap(({ from, to }) => [from, to]))]);
-  const wanted = all.map(({ from, to, changeId, evidence }): LinkToWrite => {
+  const wanted = all.map(({ from, to, changeId, evidence, restoredBy }) => {
     const [a, b] = [found.get(from), found.get(to)];
     if (a === undefined) throw unknown("from", from, "identifier");
     if (b === undefined) throw unknown("to", to, "identifier");
-    return { from: identifierKey(workspace, a), to: identifierKey(workspace, b), changeId, evidence };
+    return { from: identifierKey(workspace, a), to: identifierKey(workspace, b), changeId, evidence, restoredBy };
   });
   for (const some of portions(wanted)) await writeLinks(deps, workspace, some);
 }
 
-const writeLinks = (deps: RestoreDeps, workspace: WorkspaceId, some: readonly LinkToWrite[]): Promise<void> => {
+type WantedLink = LinkToWrite & Pick<ListedLink, "restoredBy">;
+
+/** A restored link is taken back by its revert and restored: that leaves the revert behind it, and each step may be done again. */
+async function writeLinks(deps: RestoreDeps, workspace: WorkspaceId, some: readonly WantedLink[]): Promise<void> {
   const pairs = some.map(({ from, to }) => [from, to] as const);
-  return step(deps, workspace, { keys: [...new Set(pairs.flat())], pairs }, (snapshot) => links(snapshot, some));
-};
+  const want = { keys: [...new Set(pairs.flat())], pairs };
+  const again = some.flatMap(({ from, to, restoredBy, evidence }) =>
+    restoredBy === null ? [] : [{ pair: [from, to] as const, changeId: restoredBy, at: evidence.at }],
+  );
+  const halfDone = ({ from, to, restoredBy }: WantedLink, { removed }: Snapshot): boolean =>
+    restoredBy !== null && removed.get(pairKey(from, to))?.by === restoredBy;
+  await step(deps, workspace, want, (snapshot) =>
+    links(
+      snapshot,
+      some.filter((one) => !halfDone(one, snapshot)),
+    ),
+  );
+  if (again.length === 0) return;
+  await step(deps, workspace, want, (snapshot) => takenBack(snapshot, again));
+  await step(deps, workspace, want, (snapshot) => restored(snapshot, again));
+}
 
 /** First as links, then removed: an engine finds what it removes only among what stands. */
 async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: readonly RemovedPair[]) {

@@ -1,6 +1,6 @@
 import type { Database } from "../../core/database.js";
 import type { IdentifierKey, KeyId, Uid, WorkspaceId } from "../../core/ids.js";
-import type { Change, Link, LinkState, Source } from "../../core/identity/model.js";
+import type { Change, LinkState, ListedLink, Source } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { prepareFindProfile } from "./profiles.js";
 import { changeBytes, changeIdOf, keyBlob, keyOf, keyPrefix } from "./encoding.js";
@@ -16,7 +16,7 @@ interface Place {
 
 /** What one turn reads, and the place behind it; null when there is nothing more. */
 interface Part {
-  readonly links: readonly Link[];
+  readonly links: readonly ListedLink[];
   readonly place: Place;
 }
 
@@ -32,7 +32,7 @@ export function createLinks(database: Database, read: Read): IdentityGraph["link
   const readPart = prepareParts(database);
 
   return async (workspace, profileId, { limit, after }) => {
-    const links: Link[] = [];
+    const links: ListedLink[] = [];
     let place: Place = after ?? { from: "" as Uid, to: null };
     while (links.length < limit) {
       const most = Math.min(limit - links.length, ROWS_PER_TURN);
@@ -101,11 +101,11 @@ function prepareCount(database: Database, members: string) {
     sides.reduce((sum, side) => sum + (side.get([...parameters, max + 1])![0] as number), 0);
 }
 
-type LinkRow = readonly [from: Uid, to: Uid, changeHex: string, Source, KeyId, at: number];
+type LinkRow = readonly [from: Uid, to: Uid, changeHex: string, Source, KeyId, at: number, restoredHex: string];
 
 /** As one text: the driver takes several times longer for as many rows. */
 const withEvidence = (rows: string): string =>
-  `SELECT json_group_array(json_array(from_uid, to_uid, hex(c.id), c.source, c.key_id, c.at))
+  `SELECT json_group_array(json_array(from_uid, to_uid, hex(c.id), c.source, c.key_id, c.at, hex(found.by_change)))
    FROM (${rows}) found CROSS JOIN changes c ON c.id = found.change`;
 
 const active = (forward: number): string => `l.forward = ${forward} AND l.removed_at IS NULL`;
@@ -114,10 +114,10 @@ const active = (forward: number): string => `l.forward = ${forward} AND l.remove
 function prepareRows(database: Database) {
   const bothWays = (sql: (from: string, to: string, forward: number) => string) => {
     const ways = [database.prepare(sql("a", "b", 1)), database.prepare(sql("b", "a", 0))];
-    return (parameters: Parameters): readonly Link[] =>
+    return (parameters: Parameters): readonly ListedLink[] =>
       ways.flatMap((way) => (JSON.parse(way.get(parameters)![0] as string) as readonly LinkRow[]).map(linkOf));
   };
-  const columns = "f.uid AS from_uid, t.uid AS to_uid, l.change";
+  const columns = "f.uid AS from_uid, t.uid AS to_uid, l.change, l.by_change";
   return {
     ofMembers: bothWays((from, to, forward) =>
       withEvidence(
@@ -140,14 +140,15 @@ function prepareRows(database: Database) {
   };
 }
 
-const linkOf = ([from, to, hex, source, keyId, at]: LinkRow): Link => ({
+const linkOf = ([from, to, hex, source, keyId, at, restoredHex]: LinkRow): ListedLink => ({
   from,
   to,
   changeId: changeIdOf(hex),
   evidence: { source, keyId, at },
+  restoredBy: restoredHex === "" ? null : changeIdOf(restoredHex),
 });
 
-const byEnds = (x: Link, y: Link): number =>
+const byEnds = (x: ListedLink, y: ListedLink): number =>
   x.from === y.from ? Number(x.to > y.to) - Number(x.to < y.to) : x.from > y.from ? 1 : -1;
 
 const STATE = "l.forward, l.removed_at IS NULL, hex(l.change), hex(coalesce(l.by_change, l.change))";

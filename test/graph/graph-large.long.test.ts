@@ -5,7 +5,7 @@ import path from "node:path";
 import type { Database } from "../../core/database.js";
 import { identifierKey } from "../../core/event/event.js";
 import { newId, type Uid } from "../../core/ids.js";
-import type { Change, Link } from "../../core/identity/model.js";
+import type { Change, ListedLink } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { aWorkspace, anIdentifier, EVIDENCE, openGraphDatabase } from "../support/identity/fixtures.js";
@@ -24,7 +24,7 @@ describe("A profile of thousands on SQLite, all linked to one", () => {
   const others = Array.from({ length: OTHERS }, (_, i) => anIdentifier(`o${i}`));
   const everybody = [giant, ...others];
   const uids = everybody.map(() => newId<Uid>());
-  const expected: Link[] = [];
+  const expected: ListedLink[] = [];
   let opened: Database;
   let graph: IdentityGraph;
   /** The most rows that one statement gave since it was set. */
@@ -50,7 +50,13 @@ describe("A profile of thousands on SQLite, all linked to one", () => {
     const links = others.map((_, i) => {
       // Every third points the other way.
       const [from, to] = i % 3 === 0 ? [i + 1, 0] : [0, i + 1];
-      expected.push({ from: uids[from]!, to: uids[to]!, changeId: made.changeId, evidence: EVIDENCE });
+      expected.push({
+        from: uids[from]!,
+        to: uids[to]!,
+        changeId: made.changeId,
+        evidence: EVIDENCE,
+        restoredBy: null,
+      });
       return { from: keys[from]!, to: keys[to]!, changeId: made.changeId, evidence: EVIDENCE, revives: false };
     });
     const counts = new Map([
@@ -76,7 +82,7 @@ describe("A profile of thousands on SQLite, all linked to one", () => {
 
   it("gives its links in pages of any size, each once, by their ends", async () => {
     for (const limit of [997, 10_000, 100_000]) {
-      const found: readonly Link[] = await inPages(limit, OTHERS, (last: Link | undefined) =>
+      const found: readonly ListedLink[] = await inPages(limit, OTHERS, (last: ListedLink | undefined) =>
         graph.links(workspace, uids[77]!, { limit, after: last ?? null }),
       );
       assert.deepEqual(found, expected, `pages of ${limit}`);

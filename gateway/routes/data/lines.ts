@@ -135,7 +135,15 @@ function onOneLine(json: Buffer): Buffer {
 
 const EVIDENCE = { change_id: UUID, key_id: Type.String(), at: TIME };
 
-const LINK = record({ type: Type.Literal("link"), ...POSITION, profile_id: UUID, from: UUID, to: UUID, ...ASSERTED });
+const LINK = record({
+  type: Type.Literal("link"),
+  ...POSITION,
+  profile_id: UUID,
+  from: UUID,
+  to: UUID,
+  ...ASSERTED,
+  restored_by: Type.Optional(UUID),
+});
 const FORBIDDEN_PAIR = record({
   type: Type.Literal("forbidden_pair"),
   ...POSITION,
@@ -173,8 +181,14 @@ export const showLinkLine = (one: LinkRecord, position: string): string =>
 function membersOf(one: LinkRecord): object {
   switch (one.kind) {
     case "link": {
-      const { profileId, from, to, changeId, evidence } = one.link;
-      return { profile_id: profileId, from, to, ...showAsserted({ changeId, evidence }) };
+      const { profileId, from, to, changeId, evidence, restoredBy } = one.link;
+      return {
+        profile_id: profileId,
+        from,
+        to,
+        ...showAsserted({ changeId, evidence }),
+        ...(restoredBy !== null && { restored_by: restoredBy }),
+      };
     }
     case "forbidden_pair": {
       const { from, to, changeId, keyId, at } = one.pair;

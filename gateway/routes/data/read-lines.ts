@@ -153,6 +153,7 @@ const READ: { readonly [Type in LineType]: (line: LineOf<Type>, raw: Raw) => Imp
       to: line.to as Uid,
       changeId: line.change_id as ChangeId,
       evidence: evidenceOf(line, line.at),
+      restoredBy: (line.restored_by as ChangeId | undefined) ?? null,
     },
   }),
   forbidden_pair: ({ from, to, change_id: changeId, key_id: keyId, at }) => ({

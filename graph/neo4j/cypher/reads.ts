@@ -79,7 +79,7 @@ LIMIT toInteger($q.limit)
 RETURN collect(${MEMBER}) AS found`,
 );
 
-const LINK = "[m.uid, other.uid, l.change, coalesce(l.event, l.source), l.key_id, l.at.epochMillis]";
+const LINK = "[m.uid, other.uid, l.change, coalesce(l.event, l.source), l.key_id, l.at.epochMillis, l.by]";
 const LINKS_OF_MEMBER = `
   MATCH (m)-[l:LINKED]->(other)
   WHERE l.removed_at IS NULL AND (m.uid > $q.from OR (m.uid = $q.from AND other.uid > $q.to))`;

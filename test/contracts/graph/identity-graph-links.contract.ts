@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type ChangeId, type EventId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import { pairKey, type Change, type Evidence, type Link, type LinkState } from "../../../core/identity/model.js";
+import { pairKey, type Change, type Evidence, type LinkState, type ListedLink } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
 import {
@@ -17,7 +17,7 @@ import { aChange, giveBack, keysOf, takeApart, write, type Pair } from "../../su
 import { ALL, ann, bob, cat, dan, hostileValues, idOf, inPages, standing } from "../../support/identity/snapshots.js";
 import { createRandom, SEED, shuffled } from "../../support/random/random.js";
 
-const byEnds = (x: Link, y: Link): number => (`${x.from} ${x.to}` < `${y.from} ${y.to}` ? -1 : 1);
+const byEnds = (x: ListedLink, y: ListedLink): number => (`${x.from} ${x.to}` < `${y.from} ${y.to}` ? -1 : 1);
 
 /** One assertion, with the record that it left. */
 async function assertOne(port: IdentityGraph, workspace: WorkspaceId, ...identifiers: readonly Identifier[]) {
@@ -72,7 +72,7 @@ export const identityGraphLinks: Contract<IdentityGraph> = {
       [cat, ann],
       [cat, bob],
     ];
-    const expected: Link[] = [];
+    const expected: ListedLink[] = [];
     for (const [i, pair] of pairs.entries()) {
       const request = aRequest(workspace, { identifiers: pair, evidence: evidences[i]! });
       await stepOf(port, workspace, [request]);
@@ -81,7 +81,7 @@ export const identityGraphLinks: Contract<IdentityGraph> = {
       const { profiles } = await standing(port, workspace, ...pair);
       const uids = new Map(profiles.map(([key, { uid }]) => [key, uid]));
       const [from, to] = keysOf(workspace, pair).map((key) => uids.get(key)!) as [Uid, Uid];
-      expected.push({ from, to, changeId: request.changeId, evidence: evidences[i]! });
+      expected.push({ from, to, changeId: request.changeId, evidence: evidences[i]!, restoredBy: null });
     }
     const id = await idOf(port, workspace, ann);
     assert.deepEqual(await port.links(workspace, id, ALL), expected.toSorted(byEnds));
@@ -103,7 +103,7 @@ export const identityGraphLinks: Contract<IdentityGraph> = {
     const { linked } = await standing(port, workspace, ...people);
     assert.equal(whole.length, linked.length);
     for (const size of [1, 7, 100]) {
-      const found: readonly Link[] = await inPages(size, whole.length, (last: Link | undefined) =>
+      const found: readonly ListedLink[] = await inPages(size, whole.length, (last: ListedLink | undefined) =>
         port.links(workspace, id, { limit: size, after: last ?? null }),
       );
       assert.deepEqual(found, whole, `pages of ${size}`);
@@ -121,7 +121,7 @@ export const identityGraphLinks: Contract<IdentityGraph> = {
     const whole = await port.links(workspace, id, { limit: 10_000, after: null });
     assert.equal(whole.length, others.length);
     assert.deepEqual(whole, whole.toSorted(byEnds));
-    const found = await inPages(700, whole.length, (last: Link | undefined) =>
+    const found = await inPages(700, whole.length, (last: ListedLink | undefined) =>
       port.links(workspace, id, { limit: 700, after: last ?? null }),
     );
     assert.deepEqual(found, whole);
@@ -137,9 +137,15 @@ export const identityGraphLinks: Contract<IdentityGraph> = {
     assert.equal((await port.links(workspace, id, ALL)).length, 2);
     await takeApart(port, workspace, [[bob, cat]], [[ann, cat], [bob]]);
     assert.equal((await port.links(workspace, id, ALL)).length, 1);
-    await giveBack(port, workspace, [ann, bob]);
-    await giveBack(port, workspace, [bob, cat]);
-    assert.deepEqual(await port.links(workspace, id, ALL), whole);
+    const first = await giveBack(port, workspace, [ann, bob]);
+    const second = await giveBack(port, workspace, [bob, cat]);
+    const found = await port.links(workspace, id, ALL);
+    assert.deepEqual(
+      found.map((link) => ({ ...link, restoredBy: null })),
+      whole,
+    );
+    const reverts = found.map(({ restoredBy }) => restoredBy).filter((by) => by !== null);
+    assert.deepEqual(reverts.toSorted(), [first.changeId, second.changeId].toSorted());
   },
 
   "links follow retired ids, and those of an id that names nothing are none": async ({ port }) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import type { Uid, WorkspaceId } from "../../../core/ids.js";
-import { pairKey } from "../../../core/identity/model.js";
+import { pairKey, type ListedLink } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../../support/identity/fixtures.js";
@@ -155,17 +155,25 @@ export const identityGraphUndo: Contract<IdentityGraph> = {
     );
   },
 
-  "update restores a link with the evidence and the change that it first had": async ({ port, reopen }) => {
+  "update restores a link with the evidence and the change that it first had, and the revert behind it": async ({
+    port,
+    reopen,
+  }) => {
     const workspace = await aChain(port);
     const [before, id] = [await standing(port, workspace, ...EVERYBODY), await uidOf(port, workspace, ann)];
     const links = await port.links(workspace, id, ALL);
     await takeApart(port, workspace, ...IN_HALVES);
-    await giveBack(port, workspace, [cat, bob]);
+    const { changeId } = await giveBack(port, workspace, [cat, bob]);
     const again = await reopen();
     assert.deepEqual(await partition(again, workspace), [["ann", "bob", "cat", "dan"]]);
     const after = await standing(again, workspace, ...EVERYBODY);
     assert.deepEqual([after.linked, after.removed], [before.linked, []]);
-    assert.deepEqual(await again.links(workspace, id, ALL), links);
+    const ends = await Promise.all([cat, bob].map((one) => uidOf(again, workspace, one)));
+    const isRestored = ({ from, to }: ListedLink): boolean => ends.includes(from) && ends.includes(to);
+    assert.deepEqual(
+      await again.links(workspace, id, ALL),
+      links.map((link) => ({ ...link, restoredBy: isRestored(link) ? changeId : null })),
+    );
   },
 
   "update revives a link with new evidence, the way round that it is asserted now": async ({ port, reopen }) => {
@@ -191,7 +199,7 @@ export const identityGraphUndo: Contract<IdentityGraph> = {
     const links = await again.links(workspace, a, ALL);
     assert.deepEqual(
       links.filter(({ to }) => to === a),
-      [{ from: b, to: a, changeId: change.changeId, evidence }],
+      [{ from: b, to: a, changeId: change.changeId, evidence, restoredBy: null }],
     );
     assert.equal(links.length, 3);
     assert.deepEqual((await standing(again, workspace, ...EVERYBODY)).removed, []);

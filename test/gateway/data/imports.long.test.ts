@@ -105,6 +105,23 @@ describe("An import of exports", () => {
     assert.equal(explained.body["connected"], false);
   });
 
+  it("takes a revert back that was made before, also where its lines came twice", async () => {
+    const from = await source().workspace();
+    const [ada, cookie] = [identifier("email", "ada@example.com"), identifier("cookie_id", "c-1")];
+    await from.send("POST", "/v1/identify", { identifiers: [ada, cookie] });
+    const unlinked = await from.send("POST", "/v1/identity/unlink", { identifier: ada });
+    const restored = await from.send("POST", `/v1/changes/${textAt(unlinked.body, "change_id")}/revert`);
+    const into = await target.workspace();
+    await into.send("POST", "/v1/imports");
+    for (const kind of KINDS)
+      for (let time = 0; time < 2; time += 1) await sendAll(into, await exportOf(from, kind), 1_000);
+    await into.send("DELETE", "/v1/imports");
+    const undone = await into.send("POST", `/v1/changes/${textAt(restored.body, "change_id")}/revert`);
+    assert.deepEqual([undone.status, undone.body["outcome"]], [200, "reverted"]);
+    const explained = await into.send("POST", "/v1/identity/explain", { from: ada, to: cookie });
+    assert.equal(explained.body["connected"], false);
+  });
+
   it("is refused where anything stands, by its name, and without one that is open", async () => {
     const into = await target.workspace();
     const closed = await sendLines(into, ['{"type":"end","complete":true,"lines":0}']);

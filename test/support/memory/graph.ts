@@ -180,11 +180,12 @@ function createLinkReads(state: MemoryState, open: Open): Pick<IdentityGraph, "l
         const active = [...state.links.values()].filter(
           ({ plan, removedAt }) => removedAt === null && uids.has(plan.from),
         );
-        const links = active.map(({ plan: { from, to, changeId, evidence } }) => ({
+        const links = active.map(({ plan: { from, to, changeId, evidence }, by }) => ({
           from: uids.get(from)!,
           to: uids.get(to)!,
           changeId,
           evidence,
+          restoredBy: by === changeId ? null : by,
         }));
         return pageOf(links, position, after === null ? null : position(after), limit);
       }),
