@@ -1,6 +1,5 @@
 import type { FunctionComponent, JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { useAction } from "../api/hooks.js";
 import { GROUPS } from "../pages/all.js";
 import type { PageEntry, PageProps } from "../state/pages.js";
 import { returns, wentAway } from "../state/connection.js";
@@ -8,7 +7,7 @@ import { match, useLocation } from "../state/router.js";
 import { atLeast, logOut, useMe } from "../state/session.js";
 import { useStore } from "../state/store.js";
 import { whenFree } from "../state/unsaved.js";
-import { Bones, Button, Empty, Failure, LinkButton, PageFrame } from "../ui/kit.js";
+import { Bones, Button, Empty, Failure, LinkButton, notify, PageFrame } from "../ui/kit.js";
 import { Icon, Logo } from "../ui/icons.js";
 import { Leave } from "./leave.js";
 import { ThemeButton } from "./theme-button.js";
@@ -128,6 +127,8 @@ function reload(): void {
   location.reload();
 }
 
+const stayed = (): void => notify("You are still logged in: the service did not answer.", "bad");
+
 function Side({
   current,
   isOpen,
@@ -138,7 +139,6 @@ function Side({
   readonly onClose: () => void;
 }): JSX.Element {
   const { workspace, key } = useMe();
-  const leaving = useAction(logOut);
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
     nav.current?.querySelector('[aria-current="page"]')?.scrollIntoView({ block: "nearest" });
@@ -181,13 +181,7 @@ function Side({
         ))}
       </nav>
       <div class="side-foot">
-        <Button
-          kind="quiet"
-          isSmall
-          icon="out"
-          isBusy={leaving.isBusy}
-          onClick={() => whenFree(() => void leaving.run())}
-        >
+        <Button kind="quiet" isSmall icon="out" onClick={() => whenFree(() => void logOut().catch(stayed))}>
           Log out
         </Button>
         <ThemeButton />

@@ -24,8 +24,16 @@ export async function logIn(key: string): Promise<void> {
   session.set({ state: "in", me: await api<Me>("GET", "/v1/me") });
 }
 
+/** Pages go first: what they read meanwhile would be refused. */
 export async function logOut(): Promise<void> {
-  await api("DELETE", "/console/session");
+  const before = session.get();
+  session.set({ state: "unknown" });
+  try {
+    await api("DELETE", "/console/session");
+  } catch (error) {
+    session.set(before);
+    throw error;
+  }
   session.set({ state: "out", reason: null });
 }
 

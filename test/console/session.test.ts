@@ -46,7 +46,7 @@ describeConsole("the session", (console) => {
     await heading("Settings").waitFor();
     await page.evaluate(DRAWN);
     assert.equal(await out.and(page.locator(":focus")).count(), 1);
-    await page.getByRole("link", { name: "Namespaces" }).click();
+    await page.getByRole("navigation").getByRole("link", { name: "Namespaces" }).click();
     await heading("Namespaces").and(page.locator(":focus")).waitFor();
   });
 

@@ -159,11 +159,14 @@ describe("GET /v1/dead-letters", () => {
     const names = [
       "at",
       "dead_letter_id",
+      "error",
       "event_id",
+      "key_id",
       "outcome",
       "reason",
       "replayed",
       "replayed_at",
+      "schema_id",
       "state",
       "times",
     ];
