@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { at, listAt, textAt, type Answer } from "../service/app.js";
+import { at, listAt, textAt, until, type Answer } from "../service/app.js";
 import { nameOf, namespaceOf, type Name } from "../trust/model.js";
 import { untilAtRest } from "./audiences/rest.js";
 import { ask, pages, type Bench } from "./bench.js";
@@ -95,6 +95,11 @@ export async function readmit(bench: Bench, { of }: StepOf<"readmit">): Promise<
 export async function checkErasures(bench: Bench): Promise<void> {
   const { truth } = bench;
   if (truth.erasures.length === 0) return;
+  // On a busy machine the last piece of one may come late.
+  await until(
+    () => bench.send("GET", "/v1/erasures?limit=100"),
+    ({ body }) => listAt(body, "erasures").every((one) => at(one, "status") === "completed"),
+  );
   const listed = (await pages(bench, "/v1/erasures", "erasures", 2)).toReversed();
   const shown = listed.map((one) => ({
     id: textAt(one, "erasure_id"),
