@@ -136,6 +136,21 @@ export const Message = ({
   </div>
 );
 
+/** What is wrong, each with its path. */
+export const Errors = ({
+  of,
+}: {
+  readonly of: readonly { readonly path: string; readonly message: string }[];
+}): JSX.Element => (
+  <ul>
+    {of.map(({ path, message }) => (
+      <li key={`${path} ${message}`}>
+        {path !== "" && <code>{path}</code>} {message}
+      </li>
+    ))}
+  </ul>
+);
+
 /** A failure, in words that help. Nothing for null. */
 export function Failure({
   error,
@@ -155,15 +170,7 @@ export function Failure({
     <Message tone="bad">
       <strong>{title}</strong>
       {!isListed && <span>{detail}</span>}
-      {errors.length > 0 && (
-        <ul>
-          {errors.map(({ path, message }) => (
-            <li key={`${path} ${message}`}>
-              {path !== "" && <code>{path}</code>} {message}
-            </li>
-          ))}
-        </ul>
-      )}
+      {errors.length > 0 && <Errors of={errors} />}
       {onRetry !== undefined && (
         <div>
           <Button isSmall onClick={onRetry}>

@@ -46,7 +46,7 @@ const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
 /** "3 minutes ago", "in 2 days". */
-export function ago(at: number, now: number): string {
+function ago(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1_000);
   if (Math.abs(seconds) < 10) return seconds < 3 ? "just now" : "in a moment";
   for (const [unit, length] of UNITS)

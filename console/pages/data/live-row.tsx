@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { ErrorItem } from "../../api/types.js";
-import { Badge, Code, count, Facts, Id, Message, Time, type Tone } from "../../ui/kit.js";
+import { Errors, Badge, Code, count, Facts, Id, Message, Time, type Tone } from "../../ui/kit.js";
 import { NO_SCHEMA } from "./refused.js";
 
 export type Verdict = "accepted" | "marked" | "quarantined" | "refused";
@@ -65,13 +65,7 @@ export function Row({
           {errors.length > 0 && (
             <Message tone={verdict === "marked" ? "warn" : "bad"}>
               <strong>{code === null ? "What is wrong with it" : `Refused: ${code}`}</strong>
-              <ul>
-                {errors.map(({ path, message }) => (
-                  <li key={`${path} ${message}`}>
-                    {path !== "" && <code>{path}</code>} {message}
-                  </li>
-                ))}
-              </ul>
+              <Errors of={errors} />
             </Message>
           )}
           <Facts

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useQuery } from "../../../api/hooks.js";
 import type { DeadLetter, WholeLetter } from "../../../api/records.js";
 import { href } from "../../../state/router.js";
-import { Badge, Dialog, Empty, Facts, Id, Json, Loaded, Message, Time } from "../../../ui/kit.js";
+import { Errors, Badge, Dialog, Empty, Facts, Id, Json, Loaded, Message, Time } from "../../../ui/kit.js";
 import { NO_SCHEMA } from "../refused.js";
 
 /** The console has one word for what the service did not take. */
@@ -45,13 +45,7 @@ export function Letter({ id, onClose }: { readonly id: string; readonly onClose:
             {whole.errors.length > 0 && (
               <Message tone="bad">
                 <strong>What is wrong with it</strong>
-                <ul>
-                  {whole.errors.map(({ path, message }) => (
-                    <li key={`${path} ${message}`}>
-                      {path !== "" && <code>{path}</code>} {message}
-                    </li>
-                  ))}
-                </ul>
+                <Errors of={whole.errors} />
               </Message>
             )}
             <Facts

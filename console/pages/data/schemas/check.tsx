@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { api } from "../../../api/http.js";
 import type { Schema } from "../../../api/records.js";
 import type { ErrorItem } from "../../../api/types.js";
-import { AreaField, Card, Failure, Message } from "../../../ui/kit.js";
+import { Errors, AreaField, Card, Failure, Message } from "../../../ui/kit.js";
 import { sampleOf } from "./annotations.js";
 import { jsonProblem } from "./editor.js";
 
@@ -53,13 +53,7 @@ export function CheckEvent({ schema }: { readonly schema: Schema }): JSX.Element
           {checked?.status === "fail" && (
             <Message tone="bad">
               <strong>No: it would be refused.</strong>
-              <ul>
-                {checked.errors.map(({ path, message }) => (
-                  <li key={`${path} ${message}`}>
-                    {path !== "" && <code>{path}</code>} {message}
-                  </li>
-                ))}
-              </ul>
+              <Errors of={checked.errors} />
             </Message>
           )}
         </div>
