@@ -2,7 +2,7 @@
 # The quick round, all at once: the lint takes the processors while the tests wait for the disk.
 oxlint --type-aware --deny-warnings &
 lint=$!
-prettier --check --cache --cache-strategy content --log-level warn . &
+oxfmt --check . &
 format=$!
 tsc -p tsconfig.json && mocha --config .mocharc.check.json
 rest=$?

@@ -15,7 +15,9 @@ import { createSchemaReader } from "./schemas.js";
 
 /** `away`: a dependency did not answer, so the message is not to blame. */
 export type Result =
-  { readonly kind: "done" } | Exclude<DeliveryOutcome, { readonly kind: "postpone" }> | { readonly kind: "away" };
+  | { readonly kind: "done" }
+  | Exclude<DeliveryOutcome, { readonly kind: "postpone" }>
+  | { readonly kind: "away" };
 
 /** Answers one result for each message, in order, once all that it says is durable. Never throws. */
 export type ProcessBatch = (batch: readonly Delivery[]) => Promise<readonly Result[]>;

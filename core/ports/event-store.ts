@@ -139,7 +139,8 @@ export type LetterPosition = Pick<DeadLetter, "at" | "deadLetterId">;
 
 /** What names an identifier, and no facet leads to it. */
 export type Naming =
-  { readonly kind: "event"; readonly event: StoredEvent } | { readonly kind: "letter"; readonly letter: DeadLetter };
+  | { readonly kind: "event"; readonly event: StoredEvent }
+  | { readonly kind: "letter"; readonly letter: DeadLetter };
 
 export interface NamingPage {
   readonly limit: number;

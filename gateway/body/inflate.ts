@@ -9,7 +9,9 @@ export interface InflateOptions {
 
 /** `broken`: it is no gzip, or ends early, or its checksum is wrong. */
 export type Inflated =
-  { readonly kind: "inflated"; readonly bytes: Buffer } | { readonly kind: "too_large" } | { readonly kind: "broken" };
+  | { readonly kind: "inflated"; readonly bytes: Buffer }
+  | { readonly kind: "too_large" }
+  | { readonly kind: "broken" };
 
 /** Whether the bytes say so themselves: some SDKs compress without a header. No JSON text begins like that. */
 export const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;

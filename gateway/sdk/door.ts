@@ -136,7 +136,8 @@ interface Reading {
 }
 
 type Opened = { readonly bytes: Buffer; readonly writeKeys: readonly unknown[] } & (
-  { readonly envelope: Envelope } | { readonly error: AppError }
+  | { readonly envelope: Envelope }
+  | { readonly error: AppError }
 );
 
 /** A body that cannot be read may still say whose it is, and whose it is comes first. */

@@ -61,7 +61,8 @@ const pointed = (value: unknown, pointer: string) =>
     .slice(1)
     .split("/")
     .reduce<unknown>((inner, name) => (inner as Readonly<Record<string, unknown>> | undefined)?.[name], value) as
-    string | undefined;
+    | string
+    | undefined;
 
 /** What came back. */
 export interface Called {

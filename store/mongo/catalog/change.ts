@@ -101,7 +101,8 @@ async function changeTogether(deps: Deps, workspace: WorkspaceId, waiting: reado
 }
 
 type Answer =
-  { readonly kind: "result"; readonly result: unknown } | { readonly kind: "error"; readonly error: unknown };
+  | { readonly kind: "result"; readonly result: unknown }
+  | { readonly kind: "error"; readonly error: unknown };
 type Answers = readonly Answer[];
 type CatalogCalls = readonly Waiting["call"][];
 
