@@ -42,9 +42,8 @@ const MESSAGE_BYTES_MAX = 320 * 1_024;
 const CHECK_MS = 900;
 /** A queue that was made less than about a second before the broker is killed comes back empty and takes nothing: `ready` waits. */
 const FRESH_MS = 2_000;
-const DECLARE_MS = 3_000;
-/** Beside that: a new quorum queue takes a busy broker so long. */
-const DECLARE_PARTITION_MS = 300;
+/** A busy broker takes seconds for a dozen new quorum queues; one that went silent is noticed by its heartbeat long before. */
+const DECLARE_MS = 60_000;
 /** A queue that is made again a few milliseconds after it was deleted is fed to consumers of the old one, who never see it. */
 const REPAIR_MS = 1_000;
 
@@ -65,7 +64,7 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
   let consumer: RunningConsumer | null = null;
 
   const declare = async (): Promise<void> => {
-    if (await within(DECLARE_MS + partitions * DECLARE_PARTITION_MS, topology.declare()))
+    if (await within(DECLARE_MS, topology.declare()))
       freshUntil = performance.now() + FRESH_MS;
   };
   const declareAgain = async (): Promise<void> => {
