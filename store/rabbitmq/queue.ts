@@ -64,8 +64,7 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
   let consumer: RunningConsumer | null = null;
 
   const declare = async (): Promise<void> => {
-    if (await within(DECLARE_MS, topology.declare()))
-      freshUntil = performance.now() + FRESH_MS;
+    if (await within(DECLARE_MS, topology.declare())) freshUntil = performance.now() + FRESH_MS;
   };
   const declareAgain = async (): Promise<void> => {
     await sleep(REPAIR_MS, undefined, { signal: closing.signal }).catch(() => undefined);

@@ -15,7 +15,7 @@ import { tombOf } from "../../support/builders.js";
 
 const PROCESSES = 2;
 const CLIENTS = 16;
-const OPERATIONS = 4_000;
+const OPERATIONS = Number(process.env["OPERATIONS"] ?? 4_000);
 /** So often at most is a run without locks tried before it is believed that nothing goes wrong. */
 const ROUNDS = 5;
 

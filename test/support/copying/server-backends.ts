@@ -9,6 +9,7 @@ import type { CopiedDocuments, CopiedGraph } from "../../contracts/copying.contr
 import type { CopiedMembers } from "../../contracts/copying-members.contract.js";
 import { tombOf } from "../builders.js";
 import type { Backend } from "../contract.js";
+import { takesWay } from "../house/lanes.js";
 import { mongoBackend } from "../servers/mongo-backend.js";
 import { openSpread, throwError } from "../servers/neo4j-backend.js";
 import { secondGraphUrl, type ServersUnderTest } from "../servers/servers.js";
@@ -29,7 +30,7 @@ export function copiedServerBackends(servers: ServersUnderTest): {
           drop: async () => undefined,
         }),
       },
-      ...(second === null
+      ...(second === null || !takesWay(1)
         ? []
         : [
             {

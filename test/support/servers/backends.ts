@@ -11,6 +11,7 @@ import { createMongoWebhookStore } from "../../../store/mongo/webhooks/webhooks.
 import { bothOf } from "../../contracts/events/fold.contract.js";
 import { talliesOf } from "../../contracts/profiles/tally-store.contract.js";
 import { tombOf } from "../builders.js";
+import { takesWay } from "../house/lanes.js";
 import { mongoBackend } from "./mongo-backend.js";
 import { neo4jBackend, spreadBackend } from "./neo4j-backend.js";
 import { rabbitLiveBackend, rabbitQueueBackend } from "./rabbitmq-backend.js";
@@ -21,7 +22,7 @@ export function serverBackends({ RABBITMQ_URL, MONGODB_URL, ...neo4j }: ServersU
   const access = { url: neo4j.NEO4J_URL, user: neo4j.NEO4J_USER, password: neo4j.NEO4J_PASSWORD };
   const second = secondGraphUrl();
   return {
-    queue: [rabbitQueueBackend(RABBITMQ_URL), rabbitQueueBackend(RABBITMQ_URL, 3)],
+    queue: [rabbitQueueBackend(RABBITMQ_URL), ...(takesWay(0) ? [rabbitQueueBackend(RABBITMQ_URL, 3)] : [])],
     live: [rabbitLiveBackend(RABBITMQ_URL)],
     events: [mongoBackend(MONGODB_URL, (deps) => createMongoEventStore({ ...deps, tombOf }))],
     folds: [
@@ -53,6 +54,6 @@ export function serverBackends({ RABBITMQ_URL, MONGODB_URL, ...neo4j }: ServersU
         name: "MongoDB behind the cache",
       },
     ],
-    graph: [neo4jBackend(access), ...(second === null ? [] : [spreadBackend(access, second)])],
+    graph: [neo4jBackend(access), ...(second === null || !takesWay(1) ? [] : [spreadBackend(access, second)])],
   };
 }
