@@ -76,8 +76,10 @@ async function whyNormalizationStays(
 ): Promise<string | null> {
   if (known === undefined || !renormalizes(known, changes))
     return "The namespace was created, or its normalization changed, just now. Read it again.";
-  if (!(await identity.hasIdentifiers(workspace, known.name))) return null;
-  return `normalization: stays ${known.normalization}, because the namespace already has identifiers.`;
+  const stays = `normalization: stays ${known.normalization}, because`;
+  if (await identity.hasIdentifiers(workspace, known.name)) return `${stays} the namespace already has identifiers.`;
+  // An event that is queued, or stored without being folded, keeps its identifiers as they were normalized then.
+  return known.registeredItself ? `${stays} the namespace was added by an event or a call that named it.` : null;
 }
 
 /** Makes names seen for the first time known. Throws `validation_failed` when the workspace has too many of its own. */

@@ -202,6 +202,19 @@ describe("A namespace that is set", () => {
     }
   });
 
+  it("keeps its normalization once an event named it that is not folded: another is 409", async () => {
+    const schemaId = await workspace.schema({
+      type: "object",
+      properties: { mail: { type: "string", "x-identity": { namespace: "mail2" } } },
+    });
+    const event = { schema_id: schemaId, timestamp: "2026-01-31T12:00:00Z", payload: { mail: "A@x.example" } };
+    assert.equal((await workspace.send("POST", "/v1/collect", event)).status, 202);
+    const answer = await put("mail2", { normalization: "email" });
+    assert.deepEqual([answer.status, answer.body["code"]], [409, "conflict"]);
+    assert.match(textAt(answer.body, "detail"), /^normalization: stays none, because .* event/);
+    assert.equal((await put("mail2", { limit: 2 })).status, 200);
+  });
+
   it("blocks, normalises and ranks from the next request on", async () => {
     await put("card", { normalization: "email", blocked: ["Kiosk@x"] });
     const { body } = await identify(["card", " ABC@x "], ["card", "abc@x"], ["card", "'kiosk@x'"], ["user_id", "u"]);
