@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Backfill } from "../core/catalog/backfill.js";
+import { createDeadlines } from "../core/deadlines.js";
 import { isUnavailable } from "../core/errors.js";
 import type { EventRecord, StoredEvent } from "../core/event/event.js";
 import { encodeMessage } from "../core/event/message.js";
@@ -19,6 +20,8 @@ export interface BackfillDeps {
   readonly log: Log;
   /** Milliseconds since 1970. */
   readonly now: (workspace: WorkspaceId) => number;
+  /** Milliseconds that no clock sets back. */
+  readonly steady?: () => number;
 }
 
 /** So soon a backfill begins that another process was told of. */
@@ -39,8 +42,12 @@ export function createBackfillTask(deps: BackfillDeps): Task {
   const self = randomUUID();
   let last: BackfillId | null = null;
 
-  const isFree = ({ workspace, reserved }: Backfill): boolean =>
-    reserved === null || reserved.by === self || reserved.until <= now(workspace);
+  const deadlines = createDeadlines(deps.steady);
+  /** Whoever works at it raises `rev`. */
+  const isFree = ({ workspace, backfillId, rev, reserved }: Backfill): boolean =>
+    reserved === null ||
+    reserved.by === self ||
+    deadlines.isOver(`${backfillId} ${rev}`, reserved.until, now(workspace));
 
   /** The backfills take turns. */
   const next = async (): Promise<Backfill | null> => {
