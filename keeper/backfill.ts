@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Backfill } from "../core/catalog/backfill.js";
 import { createDeadlines } from "../core/deadlines.js";
-import { isUnavailable } from "../core/errors.js";
+import { AppError, isUnavailable } from "../core/errors.js";
 import type { EventRecord, StoredEvent } from "../core/event/event.js";
 import { encodeMessage } from "../core/event/message.js";
 import type { BackfillId, EventId, WorkspaceId } from "../core/ids.js";
@@ -82,7 +82,7 @@ export function createBackfillTask(deps: BackfillDeps): Task {
     const open = found.filter(({ facet }) => facet === null).map(({ eventId }) => eventId);
     let done = 0;
     for (let at = 0; at < open.length; at += READ_AT_ONCE) {
-      const some = await Promise.all(open.slice(at, at + READ_AT_ONCE).map((id) => events.find(workspace, id)));
+      const some = await Promise.all(open.slice(at, at + READ_AT_ONCE).map((id) => find(workspace, id)));
       done += await complete(workspace, some.filter(isWaiting));
     }
     await save(backfill, {
@@ -91,6 +91,17 @@ export function createBackfillTask(deps: BackfillDeps): Task {
       skipped: backfill.skipped + open.length - done,
       reserved: { by: self, until: now(workspace) + RESERVED_MS },
     });
+  };
+
+  /** Null also for a damaged one: the others go on without it, and it counts as skipped. */
+  const find = async (workspace: WorkspaceId, eventId: EventId): Promise<StoredEvent | null> => {
+    try {
+      return await events.find(workspace, eventId);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "damaged") throw error;
+      log.error({ workspace, eventId, ...describeError(error) }, "a backfill passes over a damaged event");
+      return null;
+    }
   };
 
   /** How many are folded now. */
