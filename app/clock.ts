@@ -1,4 +1,4 @@
-import { createClock, type Clock } from "../core/clock.js";
+import { believableUntil, createClock, type Clock } from "../core/clock.js";
 import { newIdsFrom } from "../core/ids.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { Lifecycle } from "./lifecycle.js";
@@ -23,7 +23,7 @@ export async function startClock(deps: {
     // A service that nobody uses writes nothing.
     if (!isAsked && !isShared) return;
     isAsked = false;
-    clock.follow(await catalog.advanceTime(clock.now()));
+    clock.follow(await catalog.advanceTime(clock.now(), believableUntil(machine())));
     newIdsFrom(clock.now());
   };
   // While the store is away this process goes on with the time that it knows.

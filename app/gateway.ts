@@ -40,13 +40,17 @@ export const consoleKeysOf = async ({ config, now, backends }: Parts): Promise<C
     now,
   });
 
-export const authenticatorOf = ({ config, now, backends }: Parts, consoleKeys?: ConsoleKeys): Authenticator =>
+export const authenticatorOf = ({ config, now, machine, backends }: Parts, consoleKeys?: ConsoleKeys): Authenticator =>
   createAuthenticator({
     catalog: backends.catalog,
     operatorKey: config.OPERATOR_KEY,
     metricsKey: config.METRICS_KEY,
     ...(consoleKeys && { consoleKeys }),
-    failures: createFailedLogins({ windows: backends.windows(), perMinute: config.AUTH_FAILURES_PER_MINUTE, now }),
+    failures: createFailedLogins({
+      windows: backends.windows(),
+      perMinute: config.AUTH_FAILURES_PER_MINUTE,
+      now: machine,
+    }),
     now,
   });
 

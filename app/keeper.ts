@@ -21,8 +21,8 @@ import { stepOf } from "./worker.js";
  * Works in the background until the lifecycle closes. By the machine's clock: who asks the service's makes it write, and a service that
  * nobody uses writes nothing.
  */
-export function startKeeper(parts: Parts, now: () => number): Keeper {
-  const { log, lifecycle, telemetry, backends } = parts;
+export function startKeeper(parts: Parts): Keeper {
+  const { log, lifecycle, telemetry, backends, machine } = parts;
   const { purge } = parts;
   const services = servicesOf(parts);
   const webhooks = createWebhookTask({
@@ -40,7 +40,7 @@ export function startKeeper(parts: Parts, now: () => number): Keeper {
     createAudienceTask({ ...services, marks: backends.marks, log }),
     webhooks,
   ];
-  const keeper = createKeeper({ tasks, log, metrics: telemetry.metrics, now });
+  const keeper = createKeeper({ tasks, log, metrics: telemetry.metrics, now: machine });
   lifecycle.opened("webhooks", () => webhooks.close());
   lifecycle.opened("keeper", () => keeper.close());
   keeper.start();

@@ -16,6 +16,8 @@ export interface Parts {
   readonly config: Config;
   readonly log: Log;
   readonly now: TimeOf;
+  /** The machine's clock, which may go back; to ask it writes nothing. */
+  readonly machine: () => number;
   readonly backends: Backends;
   readonly identity: Identity;
   readonly validator: Validator;

@@ -97,6 +97,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       config,
       log,
       now: clock.now,
+      machine: now,
       backends,
       identity,
       validator,
@@ -109,7 +110,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     };
     if (config.MODE !== "gateway") await bringErasuresBack(parts);
     const worker = config.MODE === "gateway" ? null : startWorker(parts);
-    const keeper = config.MODE === "gateway" ? null : startKeeper(parts, now);
+    const keeper = config.MODE === "gateway" ? null : startKeeper(parts);
     await requireWayIn(parts);
     const { url, consoleUrl } = await startServer(parts, worker, keeper);
     // The last part of the start: if the start failed afterwards, nobody would see the key. On a shared catalog two processes would each

@@ -4,7 +4,7 @@ import type { WorkspaceId } from "../core/ids.js";
 /** How much a workspace may have kept that is no event: whoever sends only that must not fill the disk. */
 export interface Quarantine {
   /** Takes the room if there is any. */
-  takes(workspace: WorkspaceId, now: number, bytes: number): boolean;
+  takes(workspace: WorkspaceId, bytes: number): boolean;
 }
 
 export interface QuarantineLimits {
@@ -21,8 +21,14 @@ interface Window {
   used: number;
 }
 
-/** Counts in this process alone, in fixed windows. */
-export function createQuarantine({ perMinute, bytesPerDay }: QuarantineLimits): Quarantine {
+/**
+ * Counts in this process alone, in fixed windows. By milliseconds that no clock sets back: while the service's time stands still no window
+ * would end.
+ */
+export function createQuarantine(
+  { perMinute, bytesPerDay }: QuarantineLimits,
+  steady: () => number = () => performance.now(),
+): Quarantine {
   const windows = new LRUCache<string, Window>({ max: 2 * WORKSPACES_MAX });
   const windowOf = (name: string, now: number, lastsMs: number): Window => {
     const known = windows.get(name);
@@ -32,7 +38,8 @@ export function createQuarantine({ perMinute, bytesPerDay }: QuarantineLimits): 
     return begun;
   };
   return {
-    takes: (workspace, now, bytes) => {
+    takes: (workspace, bytes) => {
+      const now = steady();
       const minute = windowOf(`minute:${workspace}`, now, MINUTE_MS);
       const day = windowOf(`day:${workspace}`, now, DAY_MS);
       if (minute.used >= perMinute || day.used + bytes > bytesPerDay) return false;

@@ -12,12 +12,21 @@ export interface Clock {
   readonly follow: (ms: number) => void;
 }
 
-/** A time so far ahead was a wrong clock's: to follow it would stop time for days. */
 const AHEAD_MAX_MS = 24 * 3_600_000;
+
+/** A time behind this one was a wrong clock's: to follow it would stop time for days. */
+export const believableUntil = (machine: number): number => machine + AHEAD_MAX_MS;
 
 export function createClock(machine: () => number): Clock {
   let earliest = 0;
-  const now = (): number => (earliest = Math.max(machine(), earliest));
+  const reach = (ms: number, at: number): number => {
+    if (ms > earliest || earliest > believableUntil(at)) earliest = ms;
+    return earliest;
+  };
+  const now = (): number => {
+    const at = machine();
+    return reach(at, at);
+  };
   return {
     now,
     tick: () => {
@@ -26,7 +35,8 @@ export function createClock(machine: () => number): Clock {
       return ticked;
     },
     follow: (ms) => {
-      if (ms <= machine() + AHEAD_MAX_MS) earliest = Math.max(ms, earliest);
+      const at = machine();
+      if (ms <= believableUntil(at)) reach(ms, at);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Backfill } from "../core/catalog/backfill.js";
-import { isUnavailable } from "../core/errors.js";
+import { createDeadlines } from "../core/deadlines.js";
+import { AppError, isUnavailable } from "../core/errors.js";
 import type { EventRecord, StoredEvent } from "../core/event/event.js";
 import { encodeMessage } from "../core/event/message.js";
 import type { BackfillId, EventId, WorkspaceId } from "../core/ids.js";
@@ -19,6 +20,8 @@ export interface BackfillDeps {
   readonly log: Log;
   /** Milliseconds since 1970. */
   readonly now: (workspace: WorkspaceId) => number;
+  /** Milliseconds that no clock sets back. */
+  readonly steady?: () => number;
 }
 
 /** So soon a backfill begins that another process was told of. */
@@ -39,8 +42,12 @@ export function createBackfillTask(deps: BackfillDeps): Task {
   const self = randomUUID();
   let last: BackfillId | null = null;
 
-  const isFree = ({ workspace, reserved }: Backfill): boolean =>
-    reserved === null || reserved.by === self || reserved.until <= now(workspace);
+  const deadlines = createDeadlines(deps.steady);
+  /** Whoever works at it raises `rev`. */
+  const isFree = ({ workspace, backfillId, rev, reserved }: Backfill): boolean =>
+    reserved === null ||
+    reserved.by === self ||
+    deadlines.isOver(`${backfillId} ${rev}`, reserved.until, now(workspace));
 
   /** The backfills take turns. */
   const next = async (): Promise<Backfill | null> => {
@@ -75,7 +82,7 @@ export function createBackfillTask(deps: BackfillDeps): Task {
     const open = found.filter(({ facet }) => facet === null).map(({ eventId }) => eventId);
     let done = 0;
     for (let at = 0; at < open.length; at += READ_AT_ONCE) {
-      const some = await Promise.all(open.slice(at, at + READ_AT_ONCE).map((id) => events.find(workspace, id)));
+      const some = await Promise.all(open.slice(at, at + READ_AT_ONCE).map((id) => find(workspace, id)));
       done += await complete(workspace, some.filter(isWaiting));
     }
     await save(backfill, {
@@ -84,6 +91,17 @@ export function createBackfillTask(deps: BackfillDeps): Task {
       skipped: backfill.skipped + open.length - done,
       reserved: { by: self, until: now(workspace) + RESERVED_MS },
     });
+  };
+
+  /** Null also for a damaged one: the others go on without it, and it counts as skipped. */
+  const find = async (workspace: WorkspaceId, eventId: EventId): Promise<StoredEvent | null> => {
+    try {
+      return await events.find(workspace, eventId);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "damaged") throw error;
+      log.error({ workspace, eventId, ...describeError(error) }, "a backfill passes over a damaged event");
+      return null;
+    }
   };
 
   /** How many are folded now. */

@@ -19,20 +19,19 @@ const PAGE = 100;
 
 /** Forgets the entries of each feed that are older than they are kept. */
 export function createFeedRetention({ audiences, seats, days, now }: FeedRetentionDeps): Task {
-  let ahead: readonly WorkspaceId[] = [];
+  let ahead: WorkspaceId[] = [];
   let last: WorkspaceId | null = null;
   return {
     name: "feed",
     step: async () => {
-      if (ahead.length === 0) ahead = await audiences.watching({ limit: PAGE, after: last });
-      const [workspace] = ahead;
-      if (workspace === undefined) {
-        last = null;
-        return BETWEEN_WALKS_MS;
+      if (ahead.length === 0) {
+        ahead = [...(await audiences.watching({ limit: PAGE, after: last }))];
+        last = ahead.at(-1) ?? null;
       }
-      if (await seats.trim(workspace, now(workspace) - days * DAY_MS, ENTRIES_PER_PIECE)) return 0;
-      last = workspace;
-      ahead = ahead.slice(1);
+      // It counts as done before it is tended: one that fails must not hold up the others in the next piece.
+      const workspace = ahead.shift();
+      if (workspace === undefined) return BETWEEN_WALKS_MS;
+      if (await seats.trim(workspace, now(workspace) - days * DAY_MS, ENTRIES_PER_PIECE)) ahead.unshift(workspace);
       return 0;
     },
   };

@@ -49,10 +49,9 @@ export function createRetention({ catalog, events, audiences, marks, now }: Rete
     return walk.ahead.length > 0;
   };
 
-  const leaveWorkspace = (): void => {
-    walk.ahead.shift();
-    walk.schemaId = null;
-    walk.after = null;
+  const goTo = (schemaId: SchemaId | null, after: Arrival | null): void => {
+    walk.schemaId = schemaId;
+    walk.after = after;
   };
 
   /** Has somebody look at the profiles of these facets, if the workspace has audiences. */
@@ -62,8 +61,13 @@ export function createRetention({ catalog, events, audiences, marks, now }: Rete
   };
 
   /** The oldest events of the schema that had outlived their retention before they were read, and still have. */
-  const dropSome = async (workspace: WorkspaceId, schemaId: SchemaId, days: number): Promise<void> => {
-    const page = { after: walk.after, until: expiredBefore(days, now(workspace)), limit: DROPS_PER_PIECE };
+  const dropSome = async (
+    workspace: WorkspaceId,
+    schemaId: SchemaId,
+    days: number,
+    after: Arrival | null,
+  ): Promise<void> => {
+    const page = { after, until: expiredBefore(days, now(workspace)), limit: DROPS_PER_PIECE };
     const found = await events.ofSchema(workspace, schemaId, page);
     if (found.length > 0) {
       // Read again, right before they go: it may have been lengthened meanwhile.
@@ -79,9 +83,8 @@ export function createRetention({ catalog, events, audiences, marks, now }: Rete
       );
       await follow(workspace, facets);
     }
-    walk.after = found.length < DROPS_PER_PIECE ? null : found.at(-1)!;
-    const isOver = walk.after === null && !(await removeSome(workspace, schemaId, days));
-    walk.schemaId = isOver ? behind(schemaId) : schemaId;
+    const last = found.length < DROPS_PER_PIECE ? null : found.at(-1)!;
+    if (last !== null || (await removeSome(workspace, schemaId, days))) goTo(schemaId, last);
   };
 
   /** The same for what never became an event. False: there are no more. */
@@ -102,10 +105,16 @@ export function createRetention({ catalog, events, audiences, marks, now }: Rete
         walk = begin();
         return BETWEEN_WALKS_MS;
       }
-      const workspace = walk.ahead[0]!;
-      const next = [...(await retentions(workspace))].find(([schemaId]) => schemaId >= (walk.schemaId ?? ""));
-      if (next === undefined) leaveWorkspace();
-      else await dropSome(workspace, ...next);
+      // A workspace, and then a schema, counts as done before it is tended: one that fails must not hold up the others in the next piece.
+      const { schemaId: from, after } = walk;
+      const workspace = walk.ahead.shift()!;
+      goTo(null, null);
+      const next = [...(await retentions(workspace))].find(([schemaId]) => schemaId >= (from ?? ""));
+      if (next === undefined) return 0;
+      const [schemaId, days] = next;
+      walk.ahead.unshift(workspace);
+      goTo(behind(schemaId), null);
+      await dropSome(workspace, schemaId, days, schemaId === from ? after : null);
       return 0;
     },
   };

@@ -109,7 +109,9 @@ export function createProcessBatch(
       await deps.late.lookAfter(workspace, { folded: [], kept: [{ kind: "letter", letter }] });
     } catch (error) {
       if (isUnavailable(error)) return away(error);
-      throw error;
+      // The letter is kept, and may name a person who was erased since: only a look that succeeds ends it.
+      alarm.report(nameOf(item), error);
+      return { kind: "retry", delayMs: afterMistake(item.delivery.attempts), failedAt: deps.now() };
     }
     return result;
   };

@@ -83,7 +83,7 @@ export const createAcceptItems =
       const { index, messageId } = one.kind === "item" ? one.item : one;
       const identifiers = await namedIn(services, caller.workspace, toRefused(sdk, one));
       const record = quarantined(caller, { ...toQuarantine(one, errors), identifiers });
-      const isKept = services.quarantine.takes(caller.workspace, caller.now, record.payload.length);
+      const isKept = services.quarantine.takes(caller.workspace, record.payload.length);
       if (isKept) kept.push(record);
       rejected.push({ index, messageId, errors, ...(!isKept && { kept: false }) });
     };

@@ -13,11 +13,21 @@ import type { SdkCatalog } from "../catalog/sdk.js";
 import type { BackfillId, DatasetId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
 import type { Page, Port } from "./port.js";
 
+export interface TimeKept {
+  readonly ms: number;
+  readonly beats: number;
+}
+
 export interface CatalogStore extends Port {
   /** A secret of this installation, the same for all its processes: made at the first call, 32 bytes. Belongs to no workspace. */
   secret(): Promise<Buffer>;
-  /** Keeps the latest time that any process named, milliseconds since 1970, and answers it. Belongs to no workspace. */
-  advanceTime(ms: number): Promise<number>;
+  /**
+   * Keeps the latest time that any process named, milliseconds since 1970, and answers it. Where the one that is kept is behind
+   * `believable` this one takes its place. Belongs to no workspace.
+   */
+  advanceTime(ms: number, believable: number): Promise<number>;
+  /** The time that is kept, 0 at first, and a number that every `advanceTime` raises, also of another process and where no time changes. */
+  timeKept(): Promise<TimeKept>;
   /** Stores workspace and owner key in one step. */
   createWorkspace(workspace: Workspace, ownerKey: KeyRecord): Promise<void>;
   findWorkspace(workspace: WorkspaceId): Promise<Workspace | null>;

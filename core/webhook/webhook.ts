@@ -58,8 +58,10 @@ export function stateOf({ isStopped, failing }: Webhook): (typeof STATES)[number
 }
 
 /** Nobody else sends it now, and its time has come. */
-export const isFree = ({ isStopped, nextTryAt, turn }: Webhook, at: number): boolean =>
-  !isStopped && nextTryAt <= at && (turn === null || turn.until <= at);
+export const isFree = (
+  { isStopped, nextTryAt, turn }: Webhook,
+  isOver: (deadline: "try" | "turn", until: number) => boolean,
+): boolean => !isStopped && isOver("try", nextTryAt) && (turn === null || isOver("turn", turn.until));
 
 /** The same place of the same feed: whoever moved it meanwhile, or set it back, made what was read of it out of date. */
 export const isAt = (webhook: Webhook, seen: Webhook): boolean =>

@@ -59,6 +59,7 @@ export interface FailedLoginsDeps {
   /** Of all processes. */
   readonly windows: RateWindows;
   readonly perMinute: number;
+  /** The machine's clock, which may go back: while the service's time stands still no window would end. */
   readonly now: () => number;
 }
 

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { RateWindow, RateWindows } from "../../core/rate-windows.js";
+import { endsBy, type RateWindow, type RateWindows } from "../../core/rate-windows.js";
 
 const KEYS_MAX = 10_000;
 
@@ -10,7 +10,8 @@ export function createMemoryWindows(now: () => number = Date.now): RateWindows {
     hit: async (key, windowMs, hits = 1) => {
       const known = windows.get(key);
       const at = now();
-      const window = known !== undefined && known.resetAt > at ? known : { hits: 0, resetAt: at + windowMs };
+      const isOpen = known !== undefined && known.resetAt > at && known.resetAt <= endsBy(at, windowMs);
+      const window = isOpen ? known : { hits: 0, resetAt: at + windowMs };
       if (window.hits === 0) windows.set(key, window);
       window.hits += hits;
       return { hits: window.hits, resetAt: window.resetAt };
@@ -36,6 +37,8 @@ export interface SharedWindowsDeps {
  */
 export function createSharedWindows({ shared, local, onError, now = Date.now }: SharedWindowsDeps): RateWindows {
   let restsUntil = 0;
+  /** Not once the clock was set back to before the failure. */
+  const isAtRest = (): boolean => now() < restsUntil && now() >= restsUntil - REST_MS;
   const rest = (error: unknown): void => {
     restsUntil = now() + REST_MS;
     onError(error);
@@ -44,7 +47,7 @@ export function createSharedWindows({ shared, local, onError, now = Date.now }: 
     hit: async (key, windowMs, hits) => {
       // Also counted here, so that an outage does not begin with empty windows.
       const own = await local.hit(key, windowMs, hits);
-      if (now() < restsUntil) return own;
+      if (isAtRest()) return own;
       return patiently(shared.hit(key, windowMs, hits)).catch((error: unknown) => {
         rest(error);
         return own;

@@ -1,3 +1,4 @@
+import { createDeadlines } from "../../core/deadlines.js";
 import { isUnavailable } from "../../core/errors.js";
 import { newId, type WebhookId, type WorkspaceId } from "../../core/ids.js";
 import { describeError, type Log } from "../../core/log.js";
@@ -11,6 +12,8 @@ export interface WebhookDeps extends Omit<DeliverDeps, "by" | "isFree" | "random
   readonly isAlone: boolean;
   /** From 0 to 1. */
   readonly random?: () => number;
+  /** Milliseconds that no clock sets back. */
+  readonly steady?: () => number;
 }
 
 export interface WebhookTask extends Task {
@@ -43,10 +46,14 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
   let after: WebhookId | null = null;
   let isAnyOpen = false;
 
+  const deadlines = createDeadlines(deps.steady);
   const isFree = (webhook: Webhook): boolean => {
-    const { turn } = webhook;
+    const { workspace, webhookId, turn, failing } = webhook;
     const isOurs = turn !== null && (isAlone || turn.by === by);
-    return isFreeFor(isOurs ? { ...webhook, turn: null } : webhook, now(webhook.workspace));
+    const at = now(workspace);
+    const isOver = (deadline: "try" | "turn", until: number): boolean =>
+      deadlines.isOver(`${webhookId} ${deadline === "try" ? (failing?.tries ?? 0) : turn?.turnId}`, until, at);
+    return isFreeFor(isOurs ? { ...webhook, turn: null } : webhook, isOver);
   };
   const deliverDeps: DeliverDeps = { ...deps, by, isFree, random };
 

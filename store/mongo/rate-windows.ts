@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Collection } from "mongodb";
 import { AppError } from "../../core/errors.js";
-import type { RateWindows } from "../../core/rate-windows.js";
+import { endsBy, type RateWindows } from "../../core/rate-windows.js";
 import { isDuplicateKey } from "./failure.js";
 import type { Mongo } from "./open.js";
 
@@ -16,7 +16,13 @@ interface WindowDocument {
 const RACES_MAX = 5;
 
 /** Windows that all processes share. A process's clock decides when a window ends, so the clocks must agree to a second or so. */
-export async function createMongoRateWindows({ mongo }: { readonly mongo: Mongo }): Promise<RateWindows> {
+export async function createMongoRateWindows({
+  mongo,
+  now = Date.now,
+}: {
+  readonly mongo: Mongo;
+  readonly now?: () => number;
+}): Promise<RateWindows> {
   // If the server loses a count, a few more requests pass. That is not worth an fsync each.
   const windows = mongo.db.collection<WindowDocument>("rateWindows", { writeConcern: { w: 1, journal: false } });
   // Removes windows that ended; no query uses it.
@@ -25,7 +31,8 @@ export async function createMongoRateWindows({ mongo }: { readonly mongo: Mongo 
     hit: async (key, windowMs, hits = 1) => {
       const id = createHash("sha256").update(key).digest("base64url");
       for (let race = 0; race < RACES_MAX; race += 1) {
-        const window = (await count(mongo, windows, id, hits)) ?? (await begin(mongo, windows, { id, windowMs, hits }));
+        const wanted = { id, windowMs, hits, at: now() };
+        const window = (await count(mongo, windows, wanted)) ?? (await begin(mongo, windows, wanted));
         if (window !== null) return { hits: window.hits, resetAt: window.resetAt.getTime() };
       }
       throw new AppError("unavailable", "A rate window is being changed by too many processes.");
@@ -35,11 +42,18 @@ export async function createMongoRateWindows({ mongo }: { readonly mongo: Mongo 
 
 type Windows = Collection<WindowDocument>;
 
+interface Wanted {
+  readonly id: string;
+  readonly windowMs: number;
+  readonly hits: number;
+  readonly at: number;
+}
+
 /** Null when there is no window, or it has ended. */
-const count = (mongo: Mongo, windows: Windows, id: string, hits: number): Promise<WindowDocument | null> =>
+const count = (mongo: Mongo, windows: Windows, { id, windowMs, hits, at }: Wanted): Promise<WindowDocument | null> =>
   mongo.call(() =>
     windows.findOneAndUpdate(
-      { _id: id, resetAt: { $gt: new Date() } },
+      { _id: id, resetAt: { $gt: new Date(at), $lte: new Date(endsBy(at, windowMs)) } },
       { $inc: { hits } },
       { returnDocument: "after" },
     ),
@@ -49,14 +63,14 @@ const count = (mongo: Mongo, windows: Windows, id: string, hits: number): Promis
 async function begin(
   mongo: Mongo,
   windows: Windows,
-  { id, windowMs, hits }: { readonly id: string; readonly windowMs: number; readonly hits: number },
+  { id, windowMs, hits, at }: Wanted,
 ): Promise<WindowDocument | null> {
-  const now = Date.now();
+  const isOver = [{ resetAt: { $lte: new Date(at) } }, { resetAt: { $gt: new Date(endsBy(at, windowMs)) } }];
   try {
     return await mongo.call(() =>
       windows.findOneAndUpdate(
-        { _id: id, resetAt: { $lte: new Date(now) } },
-        { $set: { hits, resetAt: new Date(now + windowMs) } },
+        { _id: id, $or: isOver },
+        { $set: { hits, resetAt: new Date(at + windowMs) } },
         { upsert: true, returnDocument: "after" },
       ),
     );

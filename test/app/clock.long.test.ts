@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
+import { keyIdOf } from "../../core/catalog/api-key.js";
 import { createClock } from "../../core/clock.js";
 import { newId, newIdsFrom } from "../../core/ids.js";
-import { listAt, textAt, workspaceOf, type TestWorkspace } from "../support/service/app.js";
+import { forge } from "../support/random/forge.js";
+import { listAt, send, textAt, workspaceOf, type TestWorkspace } from "../support/service/app.js";
 import { withApp, withFolder } from "../support/faults.js";
 import { SERVERS } from "../support/servers/servers.js";
 
@@ -81,6 +83,27 @@ describe("A clock that is set back by an hour", () => {
     });
   });
 
+  it("is not followed after a restart, though the clock was days ahead before that", async () => {
+    const clock = machine();
+    await withFolder(async (folder) => {
+      let left = { id: "", key: "", schemaId: "", change: "" };
+      await withApp({ DATA_DIR: folder }, { now: clock.now }, async (app) => {
+        const workspace = await app.workspace();
+        left = { ...left, id: workspace.id, key: await workspace.key("owner"), schemaId: await workspace.schema() };
+      });
+      clock.ms -= 48 * HOUR_MS;
+      await withApp({ DATA_DIR: folder }, { now: clock.now }, async (app) => {
+        left = { ...left, change: await unlinked(workspaceOf(app.url, left.id, left.key)) };
+      });
+      const before = new Date(clock.ms).toISOString();
+      clock.ms -= HOUR_MS;
+      await withApp({ DATA_DIR: folder }, { now: clock.now }, async (app) => {
+        const workspace = workspaceOf(app.url, left.id, left.key);
+        assert.ok(String(await linkedAgain(workspace, left.schemaId)) >= before);
+      });
+    });
+  });
+
   it("of one workspace may be ahead: its events and undos have its time, those of another one have not", async () => {
     const ahead = new Map<string, number>();
     await withApp({}, { ahead: (workspace) => ahead.get(workspace) ?? 0 }, async (app) => {
@@ -100,6 +123,21 @@ describe("A clock that is set back by an hour", () => {
           [false, false],
         ],
       );
+    });
+  });
+
+  it("keeps nobody out for longer than a minute: failed log-ins are counted by the machine's clock", async () => {
+    const clock = machine();
+    await withApp({ AUTH_FAILURES_PER_MINUTE: "3" }, { now: clock.now }, async (app) => {
+      const key = await (await app.workspace()).key("viewer");
+      const tryWith = async (tried: string) => (await send(app.url, "GET", "/v1/namespaces", { key: tried })).status;
+      const wrong = forge(keyIdOf(key)!);
+      clock.ms -= HOUR_MS;
+      for (let n = 0; n < 3; n += 1) assert.equal(await tryWith(wrong), 401);
+      assert.equal(await tryWith(wrong), 429);
+      assert.equal(await tryWith(key), 429);
+      clock.ms += 61_000;
+      assert.equal(await tryWith(key), 200);
     });
   });
 
@@ -136,6 +174,19 @@ describe("A clock that is set back by an hour", () => {
     assert.equal(clock.now(), 5_000);
     base.ms = 6_000;
     assert.equal(clock.now(), 6_000);
+  });
+
+  it("stops no running process for days: a time of its own that is more than a day ahead it takes back", () => {
+    const base = machine(1_000);
+    const clock = createClock(base.now);
+    base.ms += 23 * HOUR_MS;
+    const ahead = clock.now();
+    base.ms = 1_000;
+    assert.equal(clock.now(), ahead);
+    base.ms += 48 * HOUR_MS;
+    clock.now();
+    base.ms = 2_000;
+    assert.deepEqual([clock.now(), clock.tick(), clock.now()], [2_000, 2_000, 2_001]);
   });
 
   it("makes no new id that is smaller than an old one", () => {

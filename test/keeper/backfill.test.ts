@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Backends } from "../../app/backends.js";
+import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { eventually } from "../support/eventually.js";
 import { createRandom, SEED } from "../support/random/random.js";
@@ -21,12 +22,15 @@ interface Hooks {
   beforeInsert: (workspace: WorkspaceId) => Promise<void> | void;
   looks: boolean;
   savesLost: number;
+  damaged: string;
   schemaIsGone: boolean;
 }
 
 describe("a backfill", () => {
-  const hooks: Hooks = { beforeInsert: none, looks: true, savesLost: 0, schemaIsGone: false };
-  afterEach(() => Object.assign(hooks, { beforeInsert: none, looks: true, savesLost: 0, schemaIsGone: false }));
+  const hooks: Hooks = { beforeInsert: none, looks: true, savesLost: 0, damaged: "", schemaIsGone: false };
+  afterEach(() =>
+    Object.assign(hooks, { beforeInsert: none, looks: true, savesLost: 0, damaged: "", schemaIsGone: false }),
+  );
   const wrap = (backends: Backends): Backends => {
     const { events, catalog } = backends;
     return {
@@ -37,6 +41,10 @@ describe("a backfill", () => {
           await hooks.beforeInsert(workspace);
           return events.insert(workspace, given);
         },
+        find: (workspace, eventId) =>
+          eventId === hooks.damaged
+            ? Promise.reject(new AppError("damaged", "The stored event is damaged."))
+            : events.find(workspace, eventId),
       },
       catalog: {
         ...catalog,
@@ -183,6 +191,20 @@ describe("a backfill", () => {
     assert.deepEqual(await Promise.all(ids.map((id) => statusOf(workspace, id))), ["stored", "folded", "stored"]);
     const listed = await workspace.send("GET", "/v1/backfills");
     assert.deepEqual(listAt(listed.body, "backfills"), [done.body]);
+  });
+
+  it("passes over a damaged event, which it counts as skipped", async () => {
+    const workspace = await running().workspace();
+    const ids = await send(
+      workspace,
+      await workspace.schema(ORDER, false),
+      somePayloads(3).map((one) => ({ ...one, email: "a@b.c" })),
+    );
+    hooks.damaged = ids[1]!;
+    const { body } = await ended(workspace, await begin(workspace));
+    assert.deepEqual([at(body, "state"), at(body, "done"), at(body, "skipped")], ["done", 2, 1]);
+    hooks.damaged = "";
+    assert.deepEqual(await Promise.all(ids.map((id) => statusOf(workspace, id))), ["folded", "stored", "folded"]);
   });
 
   it("ends when it is stopped or its dataset is disabled, and what is queued then stays as it was pinned", async () => {

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Entry } from "../../core/audience/seat.js";
-import { newId, type AudienceId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
+import { silentLog } from "../../app/logger.js";
+import { newId, type AudienceId, type ProfileId, type TurnId, type WorkspaceId } from "../../core/ids.js";
 import { NO_METRICS } from "../../core/metrics.js";
 import type { WebhookStore } from "../../core/ports/webhook-store.js";
 import type { Message, Posted } from "../../core/webhook/outbound.js";
-import { isFree, resumed, type Webhook } from "../../core/webhook/webhook.js";
+import { isFree, resumed, withTurn, type Webhook } from "../../core/webhook/webhook.js";
 import { deliverNext, type DeliverDeps } from "../../keeper/webhooks/deliver.js";
+import { createWebhookTask } from "../../keeper/webhooks/task.js";
 import { aWebhook } from "../contracts/catalog/webhook-store.contract.js";
 import { webhookBackends } from "../support/backends.js";
+import { soon } from "../support/eventually.js";
 
 const OK: Posted = { status: 200, error: null, retryAfter: null };
 const FAILED: Posted = { status: 500, error: "It answered 500.", retryAfter: null };
@@ -66,9 +70,19 @@ for (const backend of webhookBackends)
         now: () => at,
         metrics: NO_METRICS,
         by,
-        isFree: (webhook: Webhook) => isFree(webhook, at),
+        isFree: (webhook: Webhook) => isFree(webhook, (_, until) => until <= at),
         random: () => 0.5,
       }) as unknown as DeliverDeps;
+    /** The task of a process of its own, which sees this one alone. */
+    const taskOf = (webhook: Webhook, deps: DeliverDeps, steady: () => number) =>
+      createWebhookTask({
+        ...deps,
+        seats: { ...deps.seats, sizes: async () => ({ head: feed.length }) } as unknown as DeliverDeps["seats"],
+        webhooks: { ...webhooks, openWebhooks: async () => [(await now(webhook))!] },
+        log: silentLog,
+        isAlone: false,
+        steady,
+      });
     const made = async (more: Partial<Webhook> = {}): Promise<Webhook> => {
       const webhook = aWebhook(newId<WorkspaceId>(), more);
       await webhooks.createWebhook(webhook, 20);
@@ -107,6 +121,41 @@ for (const backend of webhookBackends)
       at += 6_001;
       await deliver(other, (await now(webhook))!);
       assert.deepEqual([sent.length, (await now(webhook))!.delivered], [2, 1]);
+    });
+
+    /** Whether the other sends after so many milliseconds of seeing it, and not before, while the service's time stands still. */
+    const sendsAfter = async (webhook: Webhook, ms: number): Promise<void> => {
+      const steady = { ms: 0 };
+      const task = taskOf(webhook, keeper("two"), () => steady.ms);
+      const before = sent.length;
+      for (const seenMs of [0, ms - 1]) {
+        steady.ms = seenMs;
+        await task.step();
+        await sleep(20);
+        assert.equal(sent.length, before, `after ${seenMs} ms`);
+      }
+      steady.ms = ms;
+      await task.step();
+      await soon(async () => assert.equal((await now(webhook))!.delivered, 1));
+      assert.equal(sent.length, before + 1);
+      await task.close();
+    };
+
+    it("what failed is tried again also while time stands still", async () => {
+      const webhook = await made();
+      feed = [entered()];
+      await deliver(keeper("one", { post: async () => FAILED }), webhook);
+      await sendsAfter(webhook, 5_000);
+    });
+
+    it("what a dead one was sending is sent also while time stands still", async () => {
+      const webhook = await made();
+      feed = [entered()];
+      const turn = { turnId: newId<TurnId>(), by: "dead", until: at + 20_000 };
+      await webhooks.changeWebhook(webhook.workspace, webhook.webhookId, (current) =>
+        withTurn(current, { first: 1, last: 1 }, turn),
+      );
+      await sendsAfter(webhook, 20_000);
     });
 
     it("one passes over what is not wanted while the other sends what came behind that: it is told once", async () => {

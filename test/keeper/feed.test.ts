@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AppError } from "../../core/errors.js";
 import { newId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import { createFeedRetention } from "../../keeper/feed.js";
 import { startApp } from "../support/service/app.js";
@@ -28,6 +29,32 @@ describe("Retention of the feed", () => {
     left = 1;
     assert.equal(await task.step(), 0);
     assert.equal(calls.at(-1), "0 70");
+  });
+
+  it("goes on with the others when a workspace fails, and comes back to it in the next walk", async () => {
+    const workspaces = [newId<WorkspaceId>(), newId<WorkspaceId>(), newId<WorkspaceId>()];
+    const calls: number[] = [];
+    const task = createFeedRetention({
+      audiences: {
+        watching: async ({ after }) => workspaces.filter((one) => after === null || one > after),
+      },
+      seats: {
+        trim: async (workspace) => {
+          calls.push(workspaces.indexOf(workspace));
+          if (workspace === workspaces[1]) throw new AppError("damaged", "its rows are");
+          return false;
+        },
+      },
+      days: 30,
+      now: () => 0,
+    });
+    const walk = async (): Promise<void> => {
+      for (let pieces = 0; pieces < 9; pieces += 1) if ((await task.step().catch(() => 0)) > 0) return;
+    };
+    await walk();
+    assert.deepEqual(calls, [0, 1, 2]);
+    await walk();
+    assert.deepEqual(calls, [0, 1, 2, 0, 1, 2]);
   });
 
   it("is done by the service: after FEED_DAYS what was before is 410 feed_trimmed with oldest", async () => {

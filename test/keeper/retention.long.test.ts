@@ -5,6 +5,7 @@ import { type DatasetId, type SchemaId, type WorkspaceId } from "../../core/ids.
 import { encodeMessage } from "../../core/event/message.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { DeadLetter, EventStore } from "../../core/ports/event-store.js";
+import { AppError } from "../../core/errors.js";
 import { createRetention } from "../../keeper/retention.js";
 import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
 import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
@@ -66,6 +67,45 @@ describe("retention", () => {
     await walk(NOW + 30 * DAY_MS);
     assert.deepEqual(await statuses([event!]), ["dropped"]);
     assert.equal((await events.find(workspace, event!.eventId))?.reason, "expired");
+  });
+
+  it("one schema, and one workspace, that fails holds up no other", async () => {
+    const [first, second] = [await newWorkspace(), await newWorkspace()];
+    for (const schemaId of ["bad", "visit"]) await retain(first, schemaId, 1);
+    await retain(second, "visit", 1);
+    const bad = await receive(first, "bad", [2]);
+    const good = [...(await receive(first, "visit", [2])), ...(await receive(second, "visit", [2]))];
+    const damaged = new AppError("damaged", "its rows are");
+    let isCatalogBad = false;
+    const task = createRetention({
+      ...noAudiences,
+      catalog: {
+        workspaces: (page) => catalog.workspaces(page),
+        datasets: (workspace, page) =>
+          isCatalogBad && workspace === first ? Promise.reject(damaged) : catalog.datasets(workspace, page),
+      },
+      events: {
+        ...events,
+        ofSchema: (workspace, schemaId, page) =>
+          schemaId === "bad" ? Promise.reject(damaged) : events.ofSchema(workspace, schemaId, page),
+      },
+      now: () => NOW,
+    });
+    /** How many pieces failed. */
+    const walked = async (): Promise<number> => {
+      for (let [pieces, failed] = [0, 0]; pieces < 1_000; pieces += 1) {
+        const inMs = await task.step().catch(() => -1);
+        if (inMs > 0) return failed;
+        if (inMs < 0) failed += 1;
+      }
+      return Infinity;
+    };
+    assert.equal(await walked(), 1);
+    assert.deepEqual(await statuses([...bad, ...good]), ["stored", "dropped", "dropped"]);
+    isCatalogBad = true;
+    const late = await receive(second, "visit", [2]);
+    assert.equal(await walked(), 1);
+    assert.deepEqual(await statuses(late), ["dropped"]);
   });
 
   it("the longest of the schema's datasets counts; one without a limit, or none at all, keeps its events", async () => {
@@ -176,7 +216,7 @@ describe("retention", () => {
     }
   });
 
-  it("drops at most 500 in a piece, and a piece that failed is done again", async () => {
+  it("drops at most 500 in a piece, and a piece that failed is done again in the next walk", async () => {
     const workspace = await newWorkspace();
     await retain(workspace, "visit", 1);
     const all = await receive(
@@ -196,7 +236,7 @@ describe("retention", () => {
       },
     });
     const task = createRetention({ ...noAudiences, catalog, events: wrap(events), now: () => NOW });
-    for (let isOver = false; !isOver;) isOver = (await task.step().catch(() => 0)) > 0;
+    for (let walks = 0; walks < 2;) if ((await task.step().catch(() => 0)) > 0) walks += 1;
     assert.deepEqual(drops, [500, 500, 200]);
     assert.deepEqual(new Set(await statuses(all)), new Set(["dropped"]));
   });

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { silentLog } from "../../app/logger.js";
 import { openSide } from "../../app/move/side.js";
+import type { ServiceOptions } from "../../app/service.js";
 import { readConfig } from "../../core/config.js";
 import { dropPlaces } from "../support/house/places.js";
 import { answersOf, atRest, fillWorkspace } from "../support/moving/world.js";
@@ -42,8 +43,12 @@ const FOREIGN = ["one", "two", "three"].map((word) => ({
   crashes: 0,
 }));
 
-async function withService<T>(settings: Settings, use: (app: App) => Promise<T>): Promise<T> {
-  const app = await startApp({ OPERATOR_KEY, ...settings });
+async function withService<T>(
+  settings: Settings,
+  use: (app: App) => Promise<T>,
+  options: Partial<ServiceOptions> = {},
+): Promise<T> {
+  const app = await startApp({ OPERATOR_KEY, ...settings }, options);
   try {
     return await use(app);
   } finally {
@@ -121,6 +126,17 @@ describe("npm run move to servers and back", () => {
       Promise.all(seen.map((one) => answersOf(app.url, one))),
     );
     assert.deepEqual(there, answers);
+  });
+
+  it("sees a process that uses them, also while its time stands still", async () => {
+    const at = Date.now();
+    const look = async (app: App): Promise<void> => {
+      await app.workspace();
+      const used = await runMove(places, ["--from-env", "--to", path.join(folder, "early")]);
+      assert.equal(used.status, 2, used.stdout);
+      assert.match(used.stderr, /a process of the service uses it/);
+    };
+    await withService(places, look, { now: () => at });
   });
 
   it("refuses servers that are not empty, each by its name, and leaves all as it was", async () => {

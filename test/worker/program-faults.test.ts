@@ -3,8 +3,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Backends } from "../../app/backends.js";
 import { AppError } from "../../core/errors.js";
 import type { EventQueue } from "../../core/ports/event-queue.js";
+import type { WorkspaceId } from "../../core/ids.js";
+import { createProcessBatch } from "../../worker/process-batch.js";
 import { nextTry } from "../../worker/retries.js";
 import { createWorker } from "../../worker/worker.js";
+import { nobodyErased } from "../support/builders.js";
 import { send, until } from "../support/service/app.js";
 import { collected, eventBody, withApp, withFolder } from "../support/faults.js";
 import {
@@ -84,6 +87,22 @@ describe("A fault of the program", () => {
     const { reason, killsEvent } = theLetter(bench);
     assert.deepEqual([reason, killsEvent], ["internal", true]);
     assert.deepEqual(endState(bench.ports.state).marks, [idOf(2), idOf(3)]);
+  });
+
+  it("of the look for erased persons after its last try touches no neighbour: it alone is tried again, with an alarm", async () => {
+    const bench = createBench({ triesMax: 1 });
+    const lookAfter = (_: WorkspaceId, { kept }: { readonly kept: readonly object[] }): Promise<void> =>
+      kept.length === 0 ? Promise.resolve() : Promise.reject(new AppError("damaged", "a row of the store is"));
+    const process = createProcessBatch({ ...bench.deps, late: { ...nobodyErased, lookAfter } });
+    const poison = delivered(anEvent(1, { payload: { poison: "canary-7f3a" } }));
+    const results = await process([delivered(anEvent(2)), poison, delivered(anEvent(3))]);
+    assert.deepEqual(
+      results.map(({ kind }) => kind),
+      ["done", "retry", "done"],
+    );
+    assert.equal(theLetter(bench).reason, "validation_failed");
+    assert.equal(bench.logged.filter((line) => line.startsWith('["error"')).length, 1);
+    assert.doesNotMatch(bench.logged.join(), /canary/);
   });
 
   it("raises an alarm: an error in the log once a minute with what it was, and no word of the data", async () => {

@@ -22,10 +22,13 @@ const CLOCK_TABLE: Tables = {
 export function createEmbeddedCatalog({ database }: { readonly database: Database }): CatalogStore {
   const session = createSession(database);
   createTables(database, CLOCK_TABLE);
-  const advance = database.prepare(
-    "INSERT INTO clock (id, ms) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET ms = max(ms, excluded.ms)",
+  const keep = database.prepare(
+    "INSERT INTO clock (id, ms) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET ms = excluded.ms",
   );
   const latest = database.prepare("SELECT ms FROM clock");
+  const kept = (): number => Number(latest.get([])?.[0] ?? 0);
+  /** In memory: the file has one process. */
+  let beats = 0;
   const makeSecret = database.prepare("INSERT INTO secrets (id, secret) VALUES (1, ?) ON CONFLICT (id) DO NOTHING");
   const secret = database.prepare("SELECT secret FROM secrets");
   return {
@@ -34,11 +37,15 @@ export function createEmbeddedCatalog({ database }: { readonly database: Databas
         makeSecret.run([randomBytes(SECRET_BYTES)]);
         return secret.get([])![0] as Buffer;
       }),
-    advanceTime: (ms) =>
+    advanceTime: (ms, believable) =>
       session.write(() => {
-        advance.run([ms]);
-        return latest.get([])![0] as number;
+        beats += 1;
+        const before = kept();
+        if (before >= ms && before <= believable) return before;
+        keep.run([ms]);
+        return ms;
       }),
+    timeKept: () => session.read(() => ({ ms: kept(), beats })),
     ...createKeys(database, session),
     ...createSchemas(database, session),
     ...createDatasets(database, session),

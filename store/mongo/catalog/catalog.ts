@@ -12,6 +12,7 @@ import { createSchemas } from "./schemas.js";
 import { isDuplicateKey } from "../failure.js";
 import type { Mongo } from "../open.js";
 import { createSession, type Session } from "../session.js";
+import { createTime } from "./time.js";
 
 /**
  * What clients register, and who they are: one document per workspace in `catalog`, changed by compare and swap, beside the texts
@@ -27,7 +28,7 @@ export async function createMongoCatalog({ mongo }: { readonly mongo: Mongo }): 
   const backfills = await createBackfills(mongo, session);
   return {
     secret: () => secretOf(mongo, session),
-    advanceTime: (ms) => advanceTime(mongo, session, ms),
+    ...createTime(mongo, session),
     ...createKeys({ catalog, session, change }),
     ...createSchemas({ catalog, versions, session, change }),
     ...createDatasets({ catalog, session, change }),
@@ -57,23 +58,4 @@ async function secretOf({ db }: Mongo, { call }: Session): Promise<Buffer> {
     if (!isDuplicateKey(error)) throw error;
     return (await call(() => settings.findOne({ _id: "secret" })))!.secret;
   }
-}
-
-interface ClockDocument {
-  readonly _id: "clock";
-  readonly ms: number;
-}
-
-async function advanceTime({ db }: Mongo, { call }: Session, ms: number): Promise<number> {
-  const settings = db.collection<ClockDocument>("settings");
-  const advance = () =>
-    call(() =>
-      settings.findOneAndUpdate({ _id: "clock" }, { $max: { ms } }, { upsert: true, returnDocument: "after" }),
-    );
-  // Two processes may make it at once; for the second one it is there then.
-  const kept = await advance().catch((error: unknown) => {
-    if (!isDuplicateKey(error)) throw error;
-    return advance();
-  });
-  return kept!.ms;
 }

@@ -69,11 +69,41 @@ export const catalogStoreContract: Contract<CatalogStore> = {
     port,
     reopen,
   }) => {
-    const first = await port.advanceTime(0);
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => port.advanceTime(first + 20 - i)));
+    const { ms: first } = await port.timeKept();
+    const advance = (ms: number) => port.advanceTime(ms, Infinity);
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => advance(first + 20 - i)));
     for (const [i, answer] of answers.entries()) assert.ok(answer >= first + 20 - i, `${i}: ${answer}`);
-    assert.equal(await port.advanceTime(first + 1), first + 20);
-    assert.equal(await (await reopen()).advanceTime(first), first + 20);
+    assert.equal(await advance(first + 1), first + 20);
+    const opened = await reopen();
+    assert.equal((await opened.timeKept()).ms, first + 20);
+    assert.equal(await opened.advanceTime(first, first + 20), first + 20);
+  },
+
+  "lets a time give way that is later than can be believed, also when many say so at once and after a reopen": async ({
+    port,
+    reopen,
+  }) => {
+    const { ms: first } = await port.timeKept();
+    assert.equal(await port.advanceTime(first + 1_000, Infinity), first + 1_000);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => port.advanceTime(first + 20 - i, first + 500)),
+    );
+    for (const [i, answer] of answers.entries())
+      assert.ok(answer >= first + 20 - i && answer <= first + 20, `${i}: ${answer}`);
+    const opened = await reopen();
+    assert.equal((await opened.timeKept()).ms, first + 20);
+    assert.equal(await opened.advanceTime(first + 30, first + 20), first + 30, "what can be believed is no obstacle");
+  },
+
+  "shows that somebody keeps the time, also where it does not change": async ({ port }) => {
+    const { ms } = await port.timeKept();
+    await port.advanceTime(ms, Infinity);
+    const before = await port.timeKept();
+    assert.deepEqual(await port.timeKept(), before, "to look is not to keep");
+    await Promise.all([port.advanceTime(0, Infinity), port.advanceTime(ms, Infinity)]);
+    const after = await port.timeKept();
+    assert.equal(after.ms, ms);
+    assert.ok(after.beats > before.beats, `${before.beats} and ${after.beats}`);
   },
 
   "keeps all that it was told across close and reopen": async ({ port, reopen }) => {

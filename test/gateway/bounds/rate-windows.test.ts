@@ -4,7 +4,14 @@ import { createMemoryWindows, createSharedWindows } from "../../../gateway/acces
 import { rateWindowsContract } from "../../contracts/rate-windows.contract.js";
 
 describe("Rate windows of one process", () => {
-  for (const [sentence, check] of Object.entries(rateWindowsContract)) it(sentence, () => check(createMemoryWindows()));
+  for (const [sentence, check] of Object.entries(rateWindowsContract))
+    it(sentence, () => {
+      const clock = { aheadMs: 0 };
+      return check(
+        createMemoryWindows(() => Date.now() + clock.aheadMs),
+        clock,
+      );
+    });
 });
 
 /** Shared windows that a test makes fail, and counts the questions to. */
@@ -50,6 +57,16 @@ describe("Shared rate windows", () => {
     assert.deepEqual([state.asked, errors], [2, [away]]);
     state.answer = () => Promise.resolve({ hits: 77, resetAt: 1 });
     clock.now += 1_001;
+    assert.equal((await windows.hit("a", 60_000)).hits, 77);
+  });
+
+  it("ask again once the clock was set back to before the failure", async () => {
+    const { windows, state, clock } = setUp();
+    state.answer = () => Promise.reject(new Error("away"));
+    clock.now = 7_200_000;
+    await windows.hit("a", 60_000);
+    state.answer = () => Promise.resolve({ hits: 77, resetAt: 1 });
+    clock.now -= 3_600_000;
     assert.equal((await windows.hit("a", 60_000)).hits, 77);
   });
 

@@ -39,7 +39,11 @@ function losingRaces(mongo: Mongo, races: number): Mongo {
 describe("RateWindows on MongoDB", () => {
   for (const [sentence, check] of Object.entries(rateWindowsContract))
     it(sentence, () =>
-      withDatabase(MONGODB_URL, async (open) => check(await createMongoRateWindows({ mongo: await open() }))),
+      withDatabase(MONGODB_URL, async (open) => {
+        const clock = { aheadMs: 0 };
+        const now = (): number => Date.now() + clock.aheadMs;
+        return check(await createMongoRateWindows({ mongo: await open(), now }), clock);
+      }),
     );
 
   it("two processes share one count", () =>

@@ -103,6 +103,7 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
     _id: "_id_",
   },
   rateWindows: {
+    "$or, _id": "_id_",
     "_id, resetAt range": "_id_",
   },
   schema_versions: {
@@ -125,6 +126,7 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
   },
   settings: {
     _id: "_id_",
+    "_id, ms range": "_id_",
   },
   stats: {
     _id: "_id_",

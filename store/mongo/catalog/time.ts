@@ -1,0 +1,46 @@
+import type { CatalogStore } from "../../../core/ports/catalog-store.js";
+import { isDuplicateKey } from "../failure.js";
+import type { Mongo } from "../open.js";
+import type { Session } from "../session.js";
+
+interface ClockDocument {
+  readonly _id: "clock";
+  readonly ms: number;
+  /** Missing where only an earlier build wrote it. */
+  readonly beats?: number;
+}
+
+/** The time of the installation, in `settings`. */
+export function createTime({ db }: Mongo, { call }: Session): Pick<CatalogStore, "advanceTime" | "timeKept"> {
+  const settings = db.collection<ClockDocument>("settings");
+
+  const advance = (ms: number): Promise<ClockDocument | null> =>
+    call(() =>
+      settings.findOneAndUpdate(
+        { _id: "clock" },
+        { $max: { ms }, $inc: { beats: 1 } },
+        { upsert: true, returnDocument: "after" },
+      ),
+    );
+
+  /** Another process may have done so meanwhile: then nothing is left to replace. */
+  const replace = (ms: number, believable: number) =>
+    call(() => settings.updateOne({ _id: "clock", ms: { $gt: believable } }, { $set: { ms } }));
+
+  return {
+    advanceTime: async (ms, believable) => {
+      // Two processes may make it at once; for the second one it is there then.
+      const kept = await advance(ms).catch((error: unknown) => {
+        if (!isDuplicateKey(error)) throw error;
+        return advance(ms);
+      });
+      if (kept!.ms <= believable) return kept!.ms;
+      await replace(ms, believable);
+      return (await advance(ms))!.ms;
+    },
+    timeKept: async () => {
+      const kept = await call(() => settings.findOne({ _id: "clock" }));
+      return { ms: kept?.ms ?? 0, beats: kept?.beats ?? 0 };
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { createQuarantine } from "../../commands/quarantine.js";
+import { newId, type WorkspaceId } from "../../core/ids.js";
+
+describe("The bounds of a quarantine", () => {
+  it("end with the minute and with the day, also while the service's time stands still", () => {
+    const steady = { ms: 0 };
+    const quarantine = createQuarantine({ perMinute: 2, bytesPerDay: 35 }, () => steady.ms);
+    const workspace = newId<WorkspaceId>();
+    const takes = () => quarantine.takes(workspace, 10);
+    assert.deepEqual([takes(), takes(), takes()], [true, true, false]);
+    steady.ms = 59_999;
+    assert.equal(takes(), false);
+    steady.ms = 60_000;
+    assert.deepEqual([takes(), takes()], [true, false], "the third item of the day, and no room for a fourth");
+    steady.ms = 86_400_000;
+    assert.equal(takes(), true);
+  });
+});
