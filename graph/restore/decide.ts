@@ -13,6 +13,7 @@ import {
 import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import { namedKeys } from "../rules/subjects.js";
+import { isErasedMember, wasErased } from "./erased.js";
 import { keyIn } from "./seen-with.js";
 import {
   createIn,
@@ -49,11 +50,16 @@ function addProfile(
   anchor: IdentifierKey | null,
 ): void {
   const { snapshot } = working;
-  const keyed = members.map((member) => ({ ...member, key: identifierKey(workspace, member.identifier) }));
+  const all = members.map((member) => ({ ...member, key: identifierKey(workspace, member.identifier) }));
+  const keyed = all.filter(({ key, uid }) => !isErasedMember(snapshot.tombstones.get(key), uid));
+  if (keyed.length === 0 && all.length > 0) return;
+  // Without its oldest member it has the id of the next one.
+  const isNamed = keyed.length === all.length || keyed.some(({ uid }) => uid === profileId);
+  const id = isNamed ? profileId : keyed.map(({ uid }) => uid).reduce((a, b) => (a < b ? a : b));
   const standing = [...keyed.map(({ key }) => key), ...(anchor === null ? [] : [anchor])];
   const groups = new Set(standing.flatMap((key) => workingComponentOf(working, key) ?? []));
   const [known = join([]), ...others] = groups;
-  const isOther = others.length > 0 || (known.size > 0 && known.profileId !== profileId);
+  const isOther = others.length > 0 || (known.size > 0 && known.profileId !== id);
   if (isOther || keyed.some(({ key, uid }) => (snapshot.identifiers.get(key)?.uid ?? uid) !== uid))
     throw new AppError("conflict", `An identifier of profile ${profileId} stands here already, in another one.`);
   for (const { key, uid, identifier, isShared, seenWith } of keyed) {
@@ -61,7 +67,7 @@ function addProfile(
     if (isShared && snapshot.identifiers.get(key)?.isShared !== true)
       working.seenWithPlans.set(key, { key, seenWith: seenWith.map((one) => keyIn(workspace, one)), isShared: true });
   }
-  if (endOf(known).profileId !== profileId)
+  if (endOf(known).profileId !== id)
     throw mismatch([{ path: "profile_id", message: `${profileId} must be the smallest uid of the profile` }]);
 }
 
@@ -79,6 +85,7 @@ export function missing({ identifiers }: Snapshot, workspace: WorkspaceId, chang
 export function links(snapshot: Snapshot, all: readonly LinkToWrite[]): Partial<Plan> | null {
   const missing = new Map<string, LinkPlan>();
   for (const link of all) {
+    if ([link.from, link.to].some((key) => wasErased(snapshot, key, link.changeId))) continue;
     requireKnown(snapshot, link.from, "from");
     requireKnown(snapshot, link.to, "to");
     const pair = pairKey(link.from, link.to);
@@ -115,15 +122,19 @@ export const removed = (snapshot: Snapshot, workspace: WorkspaceId, all: readonl
 
 /** Removes those that stand. */
 export function takenBack(snapshot: Snapshot, all: readonly RemovePlan[]): Partial<Plan> | null {
-  const removes = all.filter(({ pair }) => snapshot.linked.has(pairKey(...pair)));
+  const removes = all.filter(
+    ({ pair, changeId }) =>
+      snapshot.linked.has(pairKey(...pair)) && !pair.some((key) => wasErased(snapshot, key, changeId)),
+  );
   return removes.length === 0 ? null : { removes };
 }
 
 export function marked(snapshot: Snapshot, workspace: WorkspaceId, all: readonly UnlinkedMark[]): Partial<Plan> | null {
-  const unlinked = all.map(({ identifier, at, by }) => {
+  const unlinked = all.flatMap(({ identifier, at, by }) => {
     const key = identifierKey(workspace, identifier);
+    if (wasErased(snapshot, key, by)) return [];
     requireKnown(snapshot, key, "identifier");
-    return { key, at, changeId: by };
+    return [{ key, at, changeId: by }];
   });
   const missing = unlinked.filter(({ key, at }) => snapshot.identifiers.get(key)!.unlinkedAt !== at);
   return missing.length === 0 ? null : { unlinked: missing };
@@ -134,6 +145,7 @@ export function forbidden(
   keys: readonly [IdentifierKey, IdentifierKey],
   pair: ForbiddenPair,
 ): Partial<Plan> | null {
+  if (keys.some((key) => wasErased(snapshot, key, pair.changeId))) return null;
   const working = createWorkingState(snapshot);
   let isNew = false;
   for (const [name, key] of [

@@ -24,7 +24,7 @@ import {
 } from "./decide.js";
 
 export interface RestoreDeps {
-  readonly graph: Pick<IdentityGraph, "update" | "findChange" | "members" | "identifiersOf">;
+  readonly graph: Pick<IdentityGraph, "update" | "findChange" | "members" | "identifiersOf" | "hasErasures">;
   readonly workspaceQueue: Pick<WorkspaceQueue, "exclusive">;
   readonly call: Call;
 }
@@ -138,11 +138,16 @@ async function restoreLinks(deps: RestoreDeps, workspace: WorkspaceId, all: read
     all.flatMap(({ restoredBy }) => (restoredBy === null ? [] : [{ changeId: restoredBy }])),
   );
   const found = await deps.graph.identifiersOf(workspace, [...new Set(all.flatMap(({ from, to }) => [from, to]))]);
-  const wanted = all.map(({ from, to, changeId, evidence, restoredBy }) => {
+  // An end that was erased here was left out with its profile.
+  const mayLack = all.some(({ from, to }) => !found.has(from) || !found.has(to))
+    ? await deps.graph.hasErasures(workspace)
+    : false;
+  const wanted = all.flatMap(({ from, to, changeId, evidence, restoredBy }) => {
     const [a, b] = [found.get(from), found.get(to)];
+    if (mayLack && (a === undefined || b === undefined)) return [];
     if (a === undefined) throw unknown("from", from, "identifier");
     if (b === undefined) throw unknown("to", to, "identifier");
-    return { from: identifierKey(workspace, a), to: identifierKey(workspace, b), changeId, evidence, restoredBy };
+    return [{ from: identifierKey(workspace, a), to: identifierKey(workspace, b), changeId, evidence, restoredBy }];
   });
   for (const some of portions(wanted)) await writeLinks(deps, workspace, some);
 }
