@@ -16,6 +16,7 @@ import { namedKeys } from "../rules/subjects.js";
 import { isErasedMember, wasErased } from "./erased.js";
 import { keyIn } from "./seen-with.js";
 import {
+  addLinks,
   createIn,
   createWorkingState,
   endOf,
@@ -37,37 +38,40 @@ export function profiles(
   workspace: WorkspaceId,
   all: readonly RestoredProfile[],
   anchors: ReadonlyMap<RestoredProfile, IdentifierKey>,
+  mayLack: boolean,
 ): Partial<Plan> | null {
   const working = createWorkingState(snapshot);
-  for (const profile of all) addProfile(working, workspace, profile, anchors.get(profile) ?? null);
+  for (const profile of all) addProfile(working, workspace, profile, anchors.get(profile) ?? null, mayLack);
   return working.created.size === 0 && working.seenWithPlans.size === 0 ? null : wholePlanOf(working);
 }
 
 function addProfile(
   working: WorkingState,
   workspace: WorkspaceId,
-  { profileId, members }: RestoredProfile,
+  { profileId, members, isPartial }: RestoredProfile,
   anchor: IdentifierKey | null,
+  mayLack: boolean,
 ): void {
   const { snapshot } = working;
   const all = members.map((member) => ({ ...member, key: identifierKey(workspace, member.identifier) }));
   const keyed = all.filter(({ key, uid }) => !isErasedMember(snapshot.tombstones.get(key), uid));
-  if (keyed.length === 0 && all.length > 0) return;
-  // Without its oldest member it has the id of the next one.
-  const isNamed = keyed.length === all.length || keyed.some(({ uid }) => uid === profileId);
-  const id = isNamed ? profileId : keyed.map(({ uid }) => uid).reduce((a, b) => (a < b ? a : b));
+  // Without one of them only the links tell who belongs together: until they come each is alone.
+  const isLoose = keyed.length < all.length || (mayLack && isPartial && anchor === null);
   const standing = [...keyed.map(({ key }) => key), ...(anchor === null ? [] : [anchor])];
   const groups = new Set(standing.flatMap((key) => workingComponentOf(working, key) ?? []));
   const [known = join([]), ...others] = groups;
-  const isOther = others.length > 0 || (known.size > 0 && known.profileId !== id);
-  if (isOther || keyed.some(({ key, uid }) => (snapshot.identifiers.get(key)?.uid ?? uid) !== uid))
+  const isOther = others.length > 0 || (known.size > 0 && known.profileId !== profileId);
+  if ((isOther && !isLoose) || keyed.some(({ key, uid }) => (snapshot.identifiers.get(key)?.uid ?? uid) !== uid))
     throw new AppError("conflict", `An identifier of profile ${profileId} stands here already, in another one.`);
   for (const { key, uid, identifier, isShared, seenWith } of keyed) {
-    if (workingComponentOf(working, key) === null) createIn(working, { key, identifier, uid, group: known });
+    if (workingComponentOf(working, key) === null) {
+      const group = isLoose ? join([]) : known;
+      createIn(working, { key, identifier, uid, group });
+    }
     if (isShared && snapshot.identifiers.get(key)?.isShared !== true)
       working.seenWithPlans.set(key, { key, seenWith: seenWith.map((one) => keyIn(workspace, one)), isShared: true });
   }
-  if (endOf(known).profileId !== id)
+  if (!isLoose && endOf(known).profileId !== profileId)
     throw mismatch([{ path: "profile_id", message: `${profileId} must be the smallest uid of the profile` }]);
 }
 
@@ -81,8 +85,22 @@ export function missing({ identifiers }: Snapshot, workspace: WorkspaceId, chang
   };
 }
 
+/** Those that stand in no form. One between two profiles, which were left apart, joins them. */
+export function joining(snapshot: Snapshot, all: readonly LinkToWrite[]): Partial<Plan> | null {
+  const plan = links(snapshot, all);
+  if (plan === null) return null;
+  const working = createWorkingState(snapshot);
+  let isJoined = false;
+  for (const link of plan.links) {
+    const [a, b] = [workingComponentOf(working, link.from)!, workingComponentOf(working, link.to)!];
+    isJoined ||= a !== b;
+    addLinks(working, [link], a === b ? a : join([a, b]));
+  }
+  return isJoined ? wholePlanOf(working) : plan;
+}
+
 /** Those that stand in no form. */
-export function links(snapshot: Snapshot, all: readonly LinkToWrite[]): Partial<Plan> | null {
+export function links(snapshot: Snapshot, all: readonly LinkToWrite[]): Pick<Plan, "links"> | null {
   const missing = new Map<string, LinkPlan>();
   for (const link of all) {
     if ([link.from, link.to].some((key) => wasErased(snapshot, key, link.changeId))) continue;

@@ -11,6 +11,7 @@ import { EMPTY_PLAN } from "../rules/working-state.js";
 import type { Call, WorkspaceQueue } from "../workspace-queue.js";
 import {
   forbidden,
+  joining,
   links,
   marked,
   missing,
@@ -85,6 +86,7 @@ const step = (
 
 async function restoreProfiles(deps: RestoreDeps, workspace: WorkspaceId, all: readonly RestoredProfile[]) {
   const keyOf = (identifier: Identifier) => identifierKey(workspace, identifier);
+  const mayLack = await deps.graph.hasErasures(workspace);
   for (const some of portions(all, ({ members }) => members.length)) {
     const anchors = new Map<RestoredProfile, IdentifierKey>();
     for (const profile of some) {
@@ -94,7 +96,7 @@ async function restoreProfiles(deps: RestoreDeps, workspace: WorkspaceId, all: r
     }
     const keys = some.flatMap(({ members }) => members.map(({ identifier }) => keyOf(identifier)));
     await step(deps, workspace, { keys: [...new Set([...keys, ...anchors.values()])] }, (snapshot) =>
-      profiles(snapshot, workspace, some, anchors),
+      profiles(snapshot, workspace, some, anchors, mayLack),
     );
   }
 }
@@ -164,7 +166,7 @@ async function writeLinks(deps: RestoreDeps, workspace: WorkspaceId, some: reado
   const halfDone = ({ from, to, restoredBy }: WantedLink, { removed }: Snapshot): boolean =>
     restoredBy !== null && removed.get(pairKey(from, to))?.by === restoredBy;
   await step(deps, workspace, want, (snapshot) =>
-    links(
+    joining(
       snapshot,
       some.filter((one) => !halfDone(one, snapshot)),
     ),

@@ -91,6 +91,34 @@ describe("An import of somebody who was erased here", () => {
       await lateOf(into, textAt(erased.body, "erasure_id"));
     });
 
+  it("leaves apart whom only the erased identifier held together", async () => {
+    const from = await source.workspace();
+    const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => identifier("cookie_id", name));
+    for (const identifiers of [
+      [ADA, a],
+      [ADA, b],
+      [b, c],
+      [c, d],
+    ])
+      await from.send("POST", "/v1/identify", { identifiers });
+    const into = await target().workspace();
+    await into.send("POST", "/v1/erasures", { identifiers: [ADA] });
+    await into.send("POST", "/v1/imports");
+    for (let times = 0; times < 2; times++)
+      for (const kind of KINDS) await sendAll(into, await exportOf(from, kind), 40);
+    const sizes = listAt((await into.send("GET", "/v1/profiles")).body, "profiles").map((one) =>
+      at(one, "identifiers"),
+    );
+    assert.deepEqual(sizes.length, 2, JSON.stringify(sizes));
+    for (const [one, other, isOne] of [
+      [b, d, true],
+      [a, b, false],
+    ] as const) {
+      const { body } = await into.send("POST", "/v1/profiles/lookup", { identifiers: [one, other] });
+      assert.equal(listAt(body, "profiles").length, isOne ? 1 : 2);
+    }
+  });
+
   it("lets in who was first seen there after the erasure, unless they are suppressed", async () => {
     for (const suppress of [false, true]) {
       const into = await target().workspace();
