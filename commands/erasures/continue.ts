@@ -1,6 +1,6 @@
 import { NO_AUDIENCES } from "../../core/audience/audience.js";
 import { originOf, type Entry } from "../../core/audience/seat.js";
-import type { Erasure, ErasureAdvance } from "../../core/identity/erasure.js";
+import { isSuppressing, type Erasure, type ErasureAdvance } from "../../core/identity/erasure.js";
 import {
   newId,
   type ClaimId,
@@ -36,6 +36,8 @@ interface Cursor {
   readonly after: Tomb | null;
   /** Within the next page of that, in the names. */
   readonly naming: string | null;
+  /** What the erasure covered when this began: one that covers more by now begins anew. */
+  readonly covers?: string;
   /** Counted as removed, and then removed: whoever finds it here removes it again, and counts nothing twice. */
   readonly claimed: Claimed | null;
 }
@@ -171,10 +173,22 @@ async function save({ erasures }: ContinueServices, erasure: Erasure, cursor: Cu
   const { workspace, erasureId, rev, completedAt } = erasure;
   const before = cursorOf(erasure).claimed;
   const removed = before === null && cursor.claimed !== null ? add(erasure.removed, cursor.claimed) : erasure.removed;
-  return erasures.advanceErasure(workspace, erasureId, rev, { removed, cursor: JSON.stringify(cursor), completedAt });
+  return erasures.advanceErasure(workspace, erasureId, rev, {
+    removed,
+    cursor: JSON.stringify({ ...cursor, covers: coversOf(erasure) }),
+    completedAt,
+  });
 }
 
-const cursorOf = ({ cursor }: Erasure): Cursor => (cursor === null ? BEGIN : (JSON.parse(cursor) as Cursor));
+function cursorOf(erasure: Erasure): Cursor {
+  if (erasure.cursor === null) return BEGIN;
+  const cursor = JSON.parse(erasure.cursor) as Cursor;
+  // What was claimed is counted already, so it goes first.
+  const isOlder = cursor.covers !== undefined && cursor.covers !== coversOf(erasure);
+  return isOlder ? { ...BEGIN, claimed: cursor.claimed } : cursor;
+}
+
+const coversOf = (erasure: Erasure): string => `${erasure.erasedAt}${isSuppressing(erasure) ? " and later" : ""}`;
 
 const add = (
   removed: ErasureAdvance["removed"],

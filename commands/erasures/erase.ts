@@ -6,7 +6,7 @@ import { admitEach, withoutBlocked } from "../admit-identifiers.js";
 import { memberUids } from "../read-profile.js";
 import { facetsOf } from "../search/facets.js";
 import type { Caller, Services } from "../services.js";
-import { logErasure, type LogServices } from "./log.js";
+import { logErasure, logRecord, type LogServices } from "./log.js";
 
 /** Whom to erase, in one of the two ways. */
 export interface GivenTarget {
@@ -48,7 +48,7 @@ export async function previewErasure(
 
 /**
  * Erases a person: once it resolves, nothing shows them, and the keeper removes what is left. To erase them again answers the erasure that
- * did it.
+ * did it, and the keeper removes what came in since.
  */
 export async function erase(
   services: EraseServices & LogServices,
@@ -64,6 +64,7 @@ export async function erase(
   if (result.kind === "several") throw several(result.profileIds);
   // It must outlive a store that is lost right now. A large profile is written once the graph has taken it apart.
   if (result.kind === "erased" && result.erasure.isGone) await logErasure(services, result.erasure);
+  if (result.kind === "repeated") for (const one of result.changed) if (one.isGone) await logRecord(services, one);
   return result.erasure;
 }
 

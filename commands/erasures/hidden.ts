@@ -32,7 +32,7 @@ export async function hideErased(
 }
 
 /** What is left of an event when it is dropped. */
-const asDropped = (event: StoredEvent): StoredEvent => ({
+export const asDropped = (event: StoredEvent): StoredEvent => ({
   ...event,
   timestamp: "",
   effectiveTs: "",

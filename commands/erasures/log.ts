@@ -13,19 +13,39 @@ export async function logErasure({ erasures, erasureLog }: LogServices, erasure:
     const { workspace, erasureId } = erasure;
     const buried = await erasures.buried(workspace, erasureId, { limit: BURIED_PER_PART, after });
     if (buried.length > 0 || after === null) await erasureLog.append({ erasure, buried });
-    if (buried.length < BURIED_PER_PART) return;
+    if (buried.length < BURIED_PER_PART) break;
     after = buried.at(-1)!.tomb;
+  }
+  await logLast({ erasures, erasureLog }, erasure);
+}
+
+/** Writes the record as it is by now; what it buried is in the log already, or comes there once it is gone from the graph. */
+export async function logRecord(services: LogServices, erasure: Erasure): Promise<void> {
+  await services.erasureLog.append({ erasure, buried: [] });
+  await logLast(services, erasure);
+}
+
+/** The last line is what a restored store follows, so whoever wrote one that is out of date by then writes another. */
+async function logLast({ erasures, erasureLog }: LogServices, written: Erasure): Promise<void> {
+  for (let last = written; ;) {
+    const standing = await erasures.findErasure(last.workspace, last.erasureId);
+    if (standing === null || isAsLogged(standing, last)) return;
+    await erasureLog.append({ erasure: standing, buried: [] });
+    last = standing;
   }
 }
 
+const isAsLogged = (a: Erasure, b: Erasure): boolean =>
+  a.erasedAt === b.erasedAt && a.suppress === b.suppress && a.readmittedAt === b.readmittedAt;
+
 /** Ends the suppression, in the log too. Null where there is no such erasure. */
 export async function readmit(
-  { erasures, erasureLog }: LogServices,
+  services: LogServices,
   workspace: WorkspaceId,
   erasureId: ErasureId,
   at: number,
 ): Promise<Erasure | null> {
-  const erasure = await erasures.readmit(workspace, erasureId, at);
-  if (erasure !== null) await erasureLog.append({ erasure, buried: [] });
+  const erasure = await services.erasures.readmit(workspace, erasureId, at);
+  if (erasure !== null) await logRecord(services, erasure);
   return erasure;
 }

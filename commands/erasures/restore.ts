@@ -1,5 +1,5 @@
 import type { Identifier } from "../../core/event/event.js";
-import type { Erasure } from "../../core/identity/erasure.js";
+import { renewed, type Erasure } from "../../core/identity/erasure.js";
 import type { ErasureId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
@@ -21,13 +21,13 @@ export async function restoreErasures(services: RestoreServices): Promise<number
     logged.set(erasure.erasureId, erasure);
   }
   const lacking = new Map<ErasureId, Erasure>();
+  const behind = new Map<ErasureId, Erasure>();
   for (const erasure of [...logged.values()].slice(-LOOKED_AT_MAX)) {
-    const { workspace, erasureId, readmittedAt } = erasure;
-    const known = await services.erasures.findErasure(workspace, erasureId);
-    if (known === null) lacking.set(erasureId, erasure);
-    else if (readmittedAt !== null && known.readmittedAt === null)
-      await services.erasures.readmit(workspace, erasureId, readmittedAt);
+    const known = await services.erasures.findErasure(erasure.workspace, erasure.erasureId);
+    if (known === null) lacking.set(erasure.erasureId, erasure);
+    else if (renewed(known, erasure) !== null) behind.set(erasure.erasureId, erasure);
   }
+  if (behind.size > 0) await bringInLine(services, behind);
   if (lacking.size === 0) return 0;
   for await (const { erasure, buried } of services.erasureLog.entries()) {
     const record = lacking.get(erasure.erasureId);
@@ -41,15 +41,23 @@ export async function restoreErasures(services: RestoreServices): Promise<number
   return lacking.size;
 }
 
+/** Those that stand as they were before their last line. The log is read again: on servers, others may have changed them meanwhile. */
+async function bringInLine({ erasures, erasureLog }: RestoreServices, behind: Map<ErasureId, Erasure>): Promise<void> {
+  for await (const { erasure } of erasureLog.entries())
+    if (behind.has(erasure.erasureId)) behind.set(erasure.erasureId, erasure);
+  for (const erasure of behind.values()) await erasures.restoreErasure(erasure.workspace, erasure, []);
+}
+
 /** Erases those that are in a profile again. A profile may hold others beside them: those stay. */
 async function takeOut(services: RestoreServices, erasure: Erasure, uids: ReadonlySet<Uid>): Promise<void> {
-  const { workspace, keyId, suppress, erasedAt } = erasure;
+  const { workspace, keyId, erasedAt } = erasure;
   const profiles = new Set<ProfileId>();
   for (const uid of await services.erasures.livingUids(workspace, [...uids])) {
     const ref = await services.identity.resolve(workspace, uid);
     if (ref !== null) profiles.add(ref.profileId);
   }
-  const request = { keyId, suppress, revision: null, now: () => erasedAt };
+  // The record itself, which is written last, suppresses them: so that its `readmit` alone ends it, as it did before.
+  const request = { keyId, suppress: false, revision: null, now: () => erasedAt };
   for (const profileId of profiles) {
     const { own, isWhole } = await membersOf(services, workspace, profileId, uids);
     if (isWhole) {

@@ -7,13 +7,13 @@ import { encodeMessage } from "../../core/event/message.js";
 import { isFolding } from "../../core/event/event.js";
 import type { RemovedPair, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
 import type { Change, ForbiddenPair, ListedLink } from "../../core/identity/model.js";
-import { deadLetterIdFor, type EventId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import { deadLetterIdFor, type EventId, type WorkspaceId } from "../../core/ids.js";
 import { emptyFacet } from "../../core/profile/fold.js";
 import type { Fold } from "../../core/ports/event-store.js";
-import type { Folded } from "../../core/profile/fold-events.js";
 import type { CatalogRecord } from "../exports/catalog.js";
 import type { Services } from "../services.js";
 import { requireOpenImport } from "./begin.js";
+import { dropRefused, judgeImported, livingFacets, type RestoredFacet } from "./erased.js";
 
 /** A record of an export, with the target's workspace where it has one. */
 export type ImportRecord =
@@ -26,13 +26,9 @@ export type ImportRecord =
   | { readonly kind: "forbidden_pair"; readonly record: ForbiddenPair }
   | { readonly kind: "event"; readonly record: StoredEvent };
 
-export interface RestoredFacet extends Folded {
-  readonly uid: Uid;
-}
-
 type ImportServices = Pick<
   Services,
-  "catalog" | "identity" | "profiles" | "events" | "queue" | "audiences" | "tallies" | "movements"
+  "catalog" | "identity" | "profiles" | "events" | "queue" | "audiences" | "tallies" | "movements" | "erasures" | "now"
 >;
 type Of<Kind extends ImportRecord["kind"]> = Extract<ImportRecord, { kind: Kind }>;
 
@@ -133,15 +129,27 @@ async function importCatalog(services: ImportServices, workspace: WorkspaceId, r
 }
 
 async function importProfiles(
-  { catalog, identity, profiles }: ImportServices,
+  { catalog, identity, profiles, erasures }: ImportServices,
   workspace: WorkspaceId,
   some: readonly Of<"profile">[],
 ): Promise<void> {
   await requireOwnIds({ catalog, identity }, workspace, some[0]!.record);
   await identity.restore(workspace, { kind: "profiles", records: recordsOf(some) });
-  const saves = some.flatMap(({ facets }) => facets.map((one) => ({ ...one, expectedRev: 0 })));
+  const facets = await livingFacets(
+    { erasures },
+    workspace,
+    some.flatMap((one) => one.facets),
+  );
+  if (facets.length === 0) return;
   // Those that stand stay.
-  if (saves.length > 0) await profiles.save(workspace, saves);
+  await profiles.save(
+    workspace,
+    facets.map((one) => ({ ...one, expectedRev: 0 })),
+  );
+  // An erasure writes first and looks then, too: one of the two sees the other.
+  const living = new Set(await livingFacets({ erasures }, workspace, facets));
+  const dead = facets.filter((one) => !living.has(one)).map(({ uid }) => uid);
+  if (dead.length > 0) await profiles.remove(workspace, dead);
 }
 
 const WORKSPACES_MAX = 1_000;
@@ -165,8 +173,14 @@ async function importEvents(
   given: readonly StoredEvent[],
 ): Promise<void> {
   const { events, queue } = services;
-  const own = given.map((event): StoredEvent => ({ ...event, workspace }));
+  const judged = await judgeImported(
+    services,
+    workspace,
+    given.map((event): StoredEvent => ({ ...event, workspace })),
+  );
+  const own = judged.map(({ event }) => event);
   await events.insert(workspace, own);
+  await dropRefused(services, workspace, judged);
   const folded = own.filter((event) => event.status === "folded" && event.facet !== null);
   if (folded.length > 0) {
     await events.fold(workspace, folded.map(foldOf));
@@ -178,6 +192,9 @@ async function importEvents(
     const ids = own.filter((event) => event.status === "dropped" && event.reason === reason).map(idOf);
     if (ids.length > 0) await events.drop(workspace, ids, reason);
   }
+  // An erasure writes first and looks then, too: one of the two sees the other.
+  const kept = own.filter(({ status }) => status !== "dropped");
+  await dropRefused(services, workspace, await judgeImported(services, workspace, kept));
   // Their fold was still to come.
   const open = own.filter((event) => event.status === "stored" && isFolding(event));
   await queue.publishAll(open.map((event) => encodeMessage(event)));

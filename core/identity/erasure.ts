@@ -33,8 +33,8 @@ export interface ErasurePreview {
 /** What became of a request. */
 export type ErasureResult =
   | { readonly kind: "erased"; readonly erasure: Erasure }
-  /** It was erased before, and nothing of it came back: the record of then, which also suppresses from now on if that was asked for. */
-  | { readonly kind: "repeated"; readonly erasure: Erasure }
+  /** It was erased before and is in no profile: the newest record of then, and those records that this request changed. */
+  | { readonly kind: "repeated"; readonly erasure: Erasure; readonly changed: readonly Erasure[] }
   | { readonly kind: "unknown" }
   /** The revision is not the one that was given. */
   | { readonly kind: "changed" }
@@ -59,7 +59,7 @@ export interface Erasure {
   readonly changes: number;
   /** Nothing of it is left in the graph but tombstones. */
   readonly isGone: boolean;
-  /** Higher after each `advanceErasure`. */
+  /** Higher after each `advanceErasure`, and whenever it is renewed. */
   readonly rev: number;
   /** What others removed, by their own names for it. */
   readonly removed: Readonly<Record<string, number>>;
@@ -75,6 +75,22 @@ export interface ErasureAdvance {
   readonly removed: Erasure["removed"];
   readonly cursor: string | null;
   readonly completedAt: number | null;
+}
+
+/** What a later request may change of an erasure. */
+export type Renewal = Pick<Erasure, "erasedAt" | "suppress" | "readmittedAt">;
+
+export const isSuppressing = ({ suppress, readmittedAt }: Pick<Erasure, "suppress" | "readmittedAt">): boolean =>
+  suppress && readmittedAt === null;
+
+/** The record with it; null if it is so already. It is open again if it covers more than before, because that is to be deleted too. */
+export function renewed(erasure: Erasure, asked: Renewal): Erasure | null {
+  const erasedAt = Math.max(erasure.erasedAt, asked.erasedAt);
+  const { suppress, readmittedAt } = asked.suppress ? asked : erasure;
+  const isWider = erasedAt > erasure.erasedAt || (isSuppressing({ suppress, readmittedAt }) && !isSuppressing(erasure));
+  if (!isWider && suppress === erasure.suppress && readmittedAt === erasure.readmittedAt) return null;
+  const completedAt = isWider ? null : erasure.completedAt;
+  return { ...erasure, erasedAt, suppress, readmittedAt, completedAt, rev: erasure.rev + 1 };
 }
 
 /** One that a restored store lacks. */

@@ -116,10 +116,11 @@ export interface Erasures {
    * One atomic step: the profile is gone for every read but those of this part, by any of its identifiers and ids, with its links and
    * forbidden pairs. Each of its identifiers, and each given one that is in no profile, has a tombstone from then on. Other profiles
    * stay as they are. An identifier that is seen again gets a new uid. Nothing changes unless it answers `erased`, or `repeated` with
-   * a new suppression.
+   * records that it changed.
    *
-   * What is erased already and did not come back is not erased again: it answers `repeated` with the record of then, which also
-   * suppresses from then on if this request does.
+   * What is erased already and is in no profile is not erased again: it answers `repeated` with the newest record of then. By
+   * identifiers, the latest erasure of each has the time of now. Each also suppresses from then on if this request does. One that so
+   * covers more than before is open again, with a higher `rev`: whoever removes looks for what came in between.
    */
   erase(workspace: WorkspaceId, request: ErasureRequest): Promise<ErasureResult>;
   /**
@@ -159,8 +160,9 @@ export interface Erasures {
   /** What it buried, by tomb, after `after`: all of it once `isGone`. */
   buried(workspace: WorkspaceId, erasureId: ErasureId, page: Page<Buried["tomb"]>): Promise<readonly Buried[]>;
   /**
-   * Writes the record and tombstones of an erasure that a restored store lacks; what stands already stays. It takes nobody out of a
-   * profile.
+   * Writes the record and tombstones of an erasure that a restored store lacks. Of a record that stands, a later time and the given
+   * suppression or its end take the place of its own, and it is open again if it so covers more; the rest stays. It takes nobody out of
+   * a profile.
    */
   restoreErasure(workspace: WorkspaceId, erasure: Erasure, buried: readonly Buried[]): Promise<void>;
 }

@@ -13,8 +13,10 @@ import {
 import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import { namedKeys } from "../rules/subjects.js";
+import { isErasedMember, wasErased } from "./erased.js";
 import { keyIn } from "./seen-with.js";
 import {
+  addLinks,
   createIn,
   createWorkingState,
   endOf,
@@ -36,32 +38,40 @@ export function profiles(
   workspace: WorkspaceId,
   all: readonly RestoredProfile[],
   anchors: ReadonlyMap<RestoredProfile, IdentifierKey>,
+  mayLack: boolean,
 ): Partial<Plan> | null {
   const working = createWorkingState(snapshot);
-  for (const profile of all) addProfile(working, workspace, profile, anchors.get(profile) ?? null);
+  for (const profile of all) addProfile(working, workspace, profile, anchors.get(profile) ?? null, mayLack);
   return working.created.size === 0 && working.seenWithPlans.size === 0 ? null : wholePlanOf(working);
 }
 
 function addProfile(
   working: WorkingState,
   workspace: WorkspaceId,
-  { profileId, members }: RestoredProfile,
+  { profileId, members, isPartial }: RestoredProfile,
   anchor: IdentifierKey | null,
+  mayLack: boolean,
 ): void {
   const { snapshot } = working;
-  const keyed = members.map((member) => ({ ...member, key: identifierKey(workspace, member.identifier) }));
+  const all = members.map((member) => ({ ...member, key: identifierKey(workspace, member.identifier) }));
+  const keyed = all.filter(({ key, uid }) => !isErasedMember(snapshot.tombstones.get(key), uid));
+  // Without one of them only the links tell who belongs together: until they come each is alone.
+  const isLoose = keyed.length < all.length || (mayLack && isPartial && anchor === null);
   const standing = [...keyed.map(({ key }) => key), ...(anchor === null ? [] : [anchor])];
   const groups = new Set(standing.flatMap((key) => workingComponentOf(working, key) ?? []));
   const [known = join([]), ...others] = groups;
   const isOther = others.length > 0 || (known.size > 0 && known.profileId !== profileId);
-  if (isOther || keyed.some(({ key, uid }) => (snapshot.identifiers.get(key)?.uid ?? uid) !== uid))
+  if ((isOther && !isLoose) || keyed.some(({ key, uid }) => (snapshot.identifiers.get(key)?.uid ?? uid) !== uid))
     throw new AppError("conflict", `An identifier of profile ${profileId} stands here already, in another one.`);
   for (const { key, uid, identifier, isShared, seenWith } of keyed) {
-    if (workingComponentOf(working, key) === null) createIn(working, { key, identifier, uid, group: known });
+    if (workingComponentOf(working, key) === null) {
+      const group = isLoose ? join([]) : known;
+      createIn(working, { key, identifier, uid, group });
+    }
     if (isShared && snapshot.identifiers.get(key)?.isShared !== true)
       working.seenWithPlans.set(key, { key, seenWith: seenWith.map((one) => keyIn(workspace, one)), isShared: true });
   }
-  if (endOf(known).profileId !== profileId)
+  if (!isLoose && endOf(known).profileId !== profileId)
     throw mismatch([{ path: "profile_id", message: `${profileId} must be the smallest uid of the profile` }]);
 }
 
@@ -75,10 +85,25 @@ export function missing({ identifiers }: Snapshot, workspace: WorkspaceId, chang
   };
 }
 
+/** Those that stand in no form. One between two profiles, which were left apart, joins them. */
+export function joining(snapshot: Snapshot, all: readonly LinkToWrite[]): Partial<Plan> | null {
+  const plan = links(snapshot, all);
+  if (plan === null) return null;
+  const working = createWorkingState(snapshot);
+  let isJoined = false;
+  for (const link of plan.links) {
+    const [a, b] = [workingComponentOf(working, link.from)!, workingComponentOf(working, link.to)!];
+    isJoined ||= a !== b;
+    addLinks(working, [link], a === b ? a : join([a, b]));
+  }
+  return isJoined ? wholePlanOf(working) : plan;
+}
+
 /** Those that stand in no form. */
-export function links(snapshot: Snapshot, all: readonly LinkToWrite[]): Partial<Plan> | null {
+export function links(snapshot: Snapshot, all: readonly LinkToWrite[]): Pick<Plan, "links"> | null {
   const missing = new Map<string, LinkPlan>();
   for (const link of all) {
+    if ([link.from, link.to].some((key) => wasErased(snapshot, key, link.changeId))) continue;
     requireKnown(snapshot, link.from, "from");
     requireKnown(snapshot, link.to, "to");
     const pair = pairKey(link.from, link.to);
@@ -115,15 +140,19 @@ export const removed = (snapshot: Snapshot, workspace: WorkspaceId, all: readonl
 
 /** Removes those that stand. */
 export function takenBack(snapshot: Snapshot, all: readonly RemovePlan[]): Partial<Plan> | null {
-  const removes = all.filter(({ pair }) => snapshot.linked.has(pairKey(...pair)));
+  const removes = all.filter(
+    ({ pair, changeId }) =>
+      snapshot.linked.has(pairKey(...pair)) && !pair.some((key) => wasErased(snapshot, key, changeId)),
+  );
   return removes.length === 0 ? null : { removes };
 }
 
 export function marked(snapshot: Snapshot, workspace: WorkspaceId, all: readonly UnlinkedMark[]): Partial<Plan> | null {
-  const unlinked = all.map(({ identifier, at, by }) => {
+  const unlinked = all.flatMap(({ identifier, at, by }) => {
     const key = identifierKey(workspace, identifier);
+    if (wasErased(snapshot, key, by)) return [];
     requireKnown(snapshot, key, "identifier");
-    return { key, at, changeId: by };
+    return [{ key, at, changeId: by }];
   });
   const missing = unlinked.filter(({ key, at }) => snapshot.identifiers.get(key)!.unlinkedAt !== at);
   return missing.length === 0 ? null : { unlinked: missing };
@@ -134,6 +163,7 @@ export function forbidden(
   keys: readonly [IdentifierKey, IdentifierKey],
   pair: ForbiddenPair,
 ): Partial<Plan> | null {
+  if (keys.some((key) => wasErased(snapshot, key, pair.changeId))) return null;
   const working = createWorkingState(snapshot);
   let isNew = false;
   for (const [name, key] of [

@@ -11,6 +11,7 @@ import { EMPTY_PLAN } from "../rules/working-state.js";
 import type { Call, WorkspaceQueue } from "../workspace-queue.js";
 import {
   forbidden,
+  joining,
   links,
   marked,
   missing,
@@ -24,7 +25,7 @@ import {
 } from "./decide.js";
 
 export interface RestoreDeps {
-  readonly graph: Pick<IdentityGraph, "update" | "findChange" | "members" | "identifiersOf">;
+  readonly graph: Pick<IdentityGraph, "update" | "findChange" | "members" | "identifiersOf" | "hasErasures">;
   readonly workspaceQueue: Pick<WorkspaceQueue, "exclusive">;
   readonly call: Call;
 }
@@ -85,6 +86,7 @@ const step = (
 
 async function restoreProfiles(deps: RestoreDeps, workspace: WorkspaceId, all: readonly RestoredProfile[]) {
   const keyOf = (identifier: Identifier) => identifierKey(workspace, identifier);
+  const mayLack = await deps.graph.hasErasures(workspace);
   for (const some of portions(all, ({ members }) => members.length)) {
     const anchors = new Map<RestoredProfile, IdentifierKey>();
     for (const profile of some) {
@@ -94,7 +96,7 @@ async function restoreProfiles(deps: RestoreDeps, workspace: WorkspaceId, all: r
     }
     const keys = some.flatMap(({ members }) => members.map(({ identifier }) => keyOf(identifier)));
     await step(deps, workspace, { keys: [...new Set([...keys, ...anchors.values()])] }, (snapshot) =>
-      profiles(snapshot, workspace, some, anchors),
+      profiles(snapshot, workspace, some, anchors, mayLack),
     );
   }
 }
@@ -138,11 +140,16 @@ async function restoreLinks(deps: RestoreDeps, workspace: WorkspaceId, all: read
     all.flatMap(({ restoredBy }) => (restoredBy === null ? [] : [{ changeId: restoredBy }])),
   );
   const found = await deps.graph.identifiersOf(workspace, [...new Set(all.flatMap(({ from, to }) => [from, to]))]);
-  const wanted = all.map(({ from, to, changeId, evidence, restoredBy }) => {
+  // An end that was erased here was left out with its profile.
+  const mayLack = all.some(({ from, to }) => !found.has(from) || !found.has(to))
+    ? await deps.graph.hasErasures(workspace)
+    : false;
+  const wanted = all.flatMap(({ from, to, changeId, evidence, restoredBy }) => {
     const [a, b] = [found.get(from), found.get(to)];
+    if (mayLack && (a === undefined || b === undefined)) return [];
     if (a === undefined) throw unknown("from", from, "identifier");
     if (b === undefined) throw unknown("to", to, "identifier");
-    return { from: identifierKey(workspace, a), to: identifierKey(workspace, b), changeId, evidence, restoredBy };
+    return [{ from: identifierKey(workspace, a), to: identifierKey(workspace, b), changeId, evidence, restoredBy }];
   });
   for (const some of portions(wanted)) await writeLinks(deps, workspace, some);
 }
@@ -159,7 +166,7 @@ async function writeLinks(deps: RestoreDeps, workspace: WorkspaceId, some: reado
   const halfDone = ({ from, to, restoredBy }: WantedLink, { removed }: Snapshot): boolean =>
     restoredBy !== null && removed.get(pairKey(from, to))?.by === restoredBy;
   await step(deps, workspace, want, (snapshot) =>
-    links(
+    joining(
       snapshot,
       some.filter((one) => !halfDone(one, snapshot)),
     ),

@@ -1,7 +1,8 @@
 import { AppError } from "../../core/errors.js";
 import type { Identifier } from "../../core/event/event.js";
 import type { ErasureId, ForbiddenPairId, ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { Erasure, ErasurePreview, ErasureRequest } from "../../core/identity/erasure.js";
+import { renewed, type Erasure, type ErasurePreview, type ErasureRequest } from "../../core/identity/erasure.js";
+import type { Tombstone } from "../../core/identity/tombstone.js";
 
 /** A profile that may be erased. */
 export interface LiveProfile {
@@ -11,19 +12,27 @@ export interface LiveProfile {
   readonly forbidden: readonly ForbiddenPairId[];
 }
 
+/** It was erased before: by these, the oldest first. */
+export interface Dead {
+  readonly kind: "dead";
+  readonly erasures: readonly [Erasure, ...Erasure[]];
+  /** By identifiers, which something that came in since may name. Of an id nothing comes in any more. */
+  readonly isNamed: boolean;
+}
+
 /** What a request is about, as it is now. Strangers are identifiers that are in no profile. */
 export type Found<Profile extends LiveProfile = LiveProfile> =
   | { readonly kind: "live"; readonly profile: Profile; readonly strangers: readonly Identifier[] }
   | { readonly kind: "nobody"; readonly strangers: readonly Identifier[] }
-  | { readonly kind: "dead"; readonly erasure: Erasure }
+  | Dead
   | { readonly kind: "several"; readonly profileIds: readonly ProfileId[] }
   | { readonly kind: "unknown" };
 
 type Erasable = Extract<Found, { readonly kind: "live" | "nobody" }>;
 
 /** A profile that is put together anew has another id or a higher `rev`. */
-export function revisionOf(found: Erasable | Extract<Found, { readonly kind: "dead" }>): string {
-  if (found.kind === "dead") return found.erasure.erasureId;
+export function revisionOf(found: Erasable | Dead): string {
+  if (found.kind === "dead") return newestOf(found).erasureId;
   return found.kind === "live" ? `${found.profile.profileId}.${found.profile.rev}` : "nobody";
 }
 
@@ -31,10 +40,10 @@ export function previewOf(found: Found): ErasurePreview | null {
   if (found.kind === "unknown") return null;
   if (found.kind === "several")
     throw new AppError("conflict", "The identifiers are in several profiles: erase one at a time.", {
-      members: { profileIds: found.profileIds },
+      members: { profile_ids: found.profileIds },
     });
   if (found.kind === "dead") {
-    const { erasure } = found;
+    const erasure = newestOf(found);
     return { profileId: erasure.profileId, identifiers: erasure.identifiers, revision: revisionOf(found), erasure };
   }
   return {
@@ -43,6 +52,20 @@ export function previewOf(found: Found): ErasurePreview | null {
     revision: revisionOf(found),
     erasure: null,
   };
+}
+
+export const newestOf = ({ erasures }: Dead): Erasure => erasures.at(-1)!;
+
+/** The latest erasure of each, the oldest first; null if one of them was never erased. */
+export function erasuresOf(tombstones: readonly (Tombstone | null | undefined)[]): readonly ErasureId[] | null {
+  const ids = tombstones.map((one) => one?.erasureId);
+  return ids.includes(undefined) ? null : [...new Set(ids as readonly ErasureId[])].toSorted();
+}
+
+/** Those records that a repeated request changes, as they are after it: what came in since goes too. */
+export function repeated({ erasures, isNamed }: Dead, { now, suppress }: ErasureRequest): readonly Erasure[] {
+  const at = isNamed ? now() : null;
+  return erasures.flatMap((one) => renewed(one, { erasedAt: at ?? one.erasedAt, suppress, readmittedAt: null }) ?? []);
 }
 
 function countsOf(found: Erasable): ReadonlyMap<string, number> {

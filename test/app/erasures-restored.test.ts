@@ -90,4 +90,56 @@ describe("A restored store", () => {
     workspace = workspaceOf((await start()).url, id, key);
     assert.equal((await open()).length, count, "the next start finds nothing to do");
   });
+
+  it("keeps out whom the last word of the log keeps out, and nobody else, after a start and from a backup", async () => {
+    let workspace = await (await start()).workspace();
+    const [key, id] = [await workspace.key("owner"), workspace.id];
+    const again = async (): Promise<void> => {
+      workspace = workspaceOf((await start()).url, id, key);
+    };
+    const [eve, zoe, kim] = ["eve", "zoe", "kim"].map(email);
+    const all = [eve!, zoe!, kim!];
+    const erase = async (who: object, suppress: boolean): Promise<string> => {
+      const { body } = await workspace.send("POST", "/v1/erasures", { identifiers: [who], suppress });
+      await completed(workspace, textAt(body, "erasure_id"));
+      return textAt(body, "erasure_id");
+    };
+    const suppressed = async () =>
+      listAt((await workspace.send("POST", "/v1/erasures/check", { identifiers: all })).body, "identifiers").map(
+        (one) => (one as Readonly<Record<string, unknown>>)["suppressed"],
+      );
+    for (const who of all) await workspace.send("POST", "/v1/identify", { identifiers: [who] });
+    await stop();
+    const backups = ["before", "between"].map((name) => path.join(folder, "..", `${secret}-${name}.db`));
+    await copyFile(path.join(folder, FILE), backups[0]!);
+
+    await again();
+    for (const who of [eve, kim]) {
+      const erasureId = await erase(who!, true);
+      assert.equal((await workspace.send("POST", `/v1/erasures/${erasureId}/readmit`)).status, 200);
+    }
+    await erase(zoe!, false);
+    await stop();
+    await copyFile(path.join(folder, FILE), backups[1]!);
+    await again();
+    await erase(eve!, true);
+    await erase(zoe!, true);
+    assert.deepEqual(await suppressed(), [true, true, false]);
+    await stop();
+    await again();
+    assert.deepEqual(await suppressed(), [true, true, false], "a start changes nothing");
+    await stop();
+    for (const backup of backups) {
+      await copyFile(backup, path.join(folder, FILE));
+      await rm(backup);
+      await rm(path.join(folder, `${FILE}-wal`), { force: true });
+      await again();
+      assert.deepEqual(await suppressed(), [true, true, false], backup);
+      const statuses = await Promise.all(
+        all.map(async (who) => (await workspace.send("POST", "/v1/identify", { identifiers: [who] })).status),
+      );
+      assert.deepEqual(statuses, [422, 422, 200], backup);
+      await stop();
+    }
+  });
 });

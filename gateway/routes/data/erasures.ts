@@ -68,7 +68,7 @@ const RESPONSES = {
 };
 const ABOUT =
   "From the answer on nothing shows the person; what is stored of them goes soon after, and the receipt tells when. " +
-  "With `suppress` nothing that comes later brings them back, until `readmit`. With `dry_run=true` nothing is erased: 200 tells what would go, with an `ETag`; sent as `If-Match`, 412 if it is something else by then. To erase somebody twice answers the same receipt.";
+  "With `suppress` nothing that comes later brings them back, until `readmit`. With `dry_run=true` nothing is erased: 200 tells what would go, with an `ETag`; sent as `If-Match`, 412 if it is something else by then. To erase somebody twice answers the same receipt; by identifiers, what came in since and is in no profile goes too.";
 
 export function erasureRoutes(services: Services): readonly Route[] {
   const access = { kind: "role", role: "admin" } as const;

@@ -1,5 +1,6 @@
 import type { Static } from "typebox";
-import type { ImportRecord, RestoredFacet } from "../../../commands/imports/records.js";
+import type { RestoredFacet } from "../../../commands/imports/erased.js";
+import type { ImportRecord } from "../../../commands/imports/records.js";
 import type { CatalogRecord } from "../../../commands/exports/catalog.js";
 import { AppError, mismatch } from "../../../core/errors.js";
 import { isNotes } from "../../../core/event/notes.js";

@@ -281,4 +281,7 @@ FOREACH (_ IN CASE WHEN e.suppress AND e.readmitted_at IS NULL THEN [1] ELSE [] 
 )
 RETURN ${ERASURE}`;
 
-export const SUPPRESS = `CYPHER replan=skip ${ONE} SET e.suppress = true, e.readmitted_at = null`;
+export const RENEW = `CYPHER replan=skip ${ONE}
+SET e.rev = $q.rev, e.suppress = $q.suppress, e.erased_at = ${dateOf("$q.erased_at")},
+  e.readmitted_at = ${dateOf("$q.readmitted_at")}, e.completed_at = ${dateOf("$q.completed_at")},
+  e.open = CASE WHEN $q.completed_at IS NULL THEN true ELSE null END`;

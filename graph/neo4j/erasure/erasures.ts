@@ -1,8 +1,8 @@
 import { newId, type ErasureId, type Tomb, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import type { ErasureRequest, ErasureResult } from "../../../core/identity/erasure.js";
+import { renewed, type Erasure, type ErasureRequest, type ErasureResult } from "../../../core/identity/erasure.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { Erasures } from "../../../core/ports/identity-graph.js";
-import { previewOf, revisionOf } from "../../rules/erasing.js";
+import { newestOf, previewOf, repeated, revisionOf } from "../../rules/erasing.js";
 import { type Client, type Parameters, type Step, inLock, inStep, whole } from "../client.js";
 import {
   ADVANCE_ERASURE,
@@ -14,7 +14,7 @@ import {
   LIVING_UIDS,
   OPEN_ERASURES,
   READMIT,
-  SUPPRESS,
+  RENEW,
   WRITE_ERASURE,
 } from "../cypher/erasure.js";
 import { LOCK } from "../cypher/writes.js";
@@ -83,9 +83,25 @@ export function createErasures(client: Client, tombOf: TombOf): Erasures {
     restoreErasure: (ws, erasure, buried) =>
       write(ws, async (step) => {
         await step.run(WRITE_ERASURE, erasureParameters({ ...erasure, workspace: ws }, []));
+        const standing = firstErasureOf(await step.run(FIND_ERASURE, { ws, id: erasure.erasureId }));
+        const renewal = standing && renewed(standing, erasure);
+        if (renewal !== null) await renew(step, renewal);
         await step.run(BURY, { ws, id: erasure.erasureId, buried });
       }),
   };
+}
+
+/** As a later request leaves it. */
+async function renew(step: Step, { workspace: ws, erasureId: id, suppress, ...erasure }: Erasure): Promise<void> {
+  await step.run(RENEW, {
+    ws,
+    id,
+    suppress,
+    erased_at: whole(erasure.erasedAt),
+    readmitted_at: wholeOrNull(erasure.readmittedAt),
+    completed_at: wholeOrNull(erasure.completedAt),
+    rev: whole(erasure.rev),
+  });
 }
 
 const page = ({ limit, after }: { readonly limit: number; readonly after: string | null }) => ({
@@ -105,9 +121,10 @@ async function erase(
   const found = await findTarget(step.run, tombOf, ws, request.target);
   if (found.kind === "unknown" || found.kind === "several") return found;
   if (found.kind === "dead") {
-    const id = found.erasure.erasureId;
-    if (request.suppress) await step.run(SUPPRESS, { ws, id });
-    return { kind: "repeated", erasure: firstErasureOf(await step.run(FIND_ERASURE, { ws, id }))! };
+    const changed = repeated(found, request);
+    for (const one of changed) await renew(step, one);
+    const { erasureId: id } = newestOf(found);
+    return { kind: "repeated", erasure: firstErasureOf(await step.run(FIND_ERASURE, { ws, id }))!, changed };
   }
   if (request.revision !== null && request.revision !== revisionOf(found)) return { kind: "changed" };
   await seal(step, tombOf, ws, request, erasureId, found);

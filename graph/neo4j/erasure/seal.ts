@@ -2,7 +2,7 @@ import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import type { ErasureId, ForbiddenPairId, ProfileId, WorkspaceId } from "../../../core/ids.js";
 import type { Erasure, ErasureRequest, ErasureTarget } from "../../../core/identity/erasure.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
-import { newErasure, type Found, type LiveProfile } from "../../rules/erasing.js";
+import { erasuresOf, newErasure, type Found, type LiveProfile } from "../../rules/erasing.js";
 import type { Ask, Row, Step } from "../client.js";
 import {
   BURY,
@@ -43,7 +43,7 @@ export async function findTarget(ask: Ask, tombOf: TombOf, ws: WorkspaceId, targ
     if (row !== undefined) return { kind: "live", profile: profileOf(row), strangers: [] };
     const [dead] = await ask(ERASURE_OF_UID, { ws, uid: target.profileId });
     const erasure = dead === undefined ? null : await findErasure(ask, ws, dead[0] as ErasureId);
-    return erasure === null ? { kind: "unknown" } : { kind: "dead", erasure };
+    return erasure === null ? { kind: "unknown" } : { kind: "dead", erasures: [erasure], isNamed: false };
   }
   const keys = target.identifiers.map((one) => identifierKey(ws, one));
   const rows = (await ask(PROFILES_OF_KEYS, { ws, keys })) as unknown as readonly ProfileRow[];
@@ -64,9 +64,15 @@ async function ofStrangers(
 ): Promise<Found> {
   const keys = strangers.map((one) => identifierKey(ws, one));
   const tombstones = await readTombstones(ask, tombOf, ws, keys);
-  const ids = keys.flatMap((key) => tombstones.get(key)?.erasureId ?? []).toSorted();
-  const erasure = ids.length < keys.length ? null : await findErasure(ask, ws, ids.at(-1)!);
-  return erasure === null ? { kind: "nobody", strangers } : { kind: "dead", erasure };
+  const erasures: Erasure[] = [];
+  for (const id of erasuresOf(keys.map((key) => tombstones.get(key))) ?? []) {
+    const found = await findErasure(ask, ws, id);
+    if (found !== null) erasures.push(found);
+  }
+  const [first, ...others] = erasures;
+  return first === undefined
+    ? { kind: "nobody", strangers }
+    : { kind: "dead", erasures: [first, ...others], isNamed: true };
 }
 
 /** Writes the record, and seals the profile: the cost does not depend on its size. */

@@ -1,12 +1,12 @@
 import type { Database } from "../../../core/database.js";
-import type { Buried, Erasure, ErasureResult } from "../../../core/identity/erasure.js";
+import { renewed, type Buried, type Erasure, type ErasureResult } from "../../../core/identity/erasure.js";
 import type { Tomb, Uid } from "../../../core/ids.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { Erasures } from "../../../core/ports/identity-graph.js";
 import { eachInTurns, inTurns, type Read } from "../pages.js";
 import { prepareFindProfile } from "../profiles.js";
 import type { ErasureRecords } from "./records.js";
-import { previewOf, revisionOf } from "../../rules/erasing.js";
+import { newestOf, previewOf, repeated, revisionOf } from "../../rules/erasing.js";
 import { prepareFind, prepareSeal } from "./seal.js";
 import { prepareBury, prepareTakeApart } from "./take-apart.js";
 import type { Tombstones } from "./tombstones.js";
@@ -82,7 +82,10 @@ function createTombReads({
     restoreErasure: (workspace, erasure, buried) =>
       write(() => {
         records.insert({ ...erasure, workspace }, null, []);
-        if (records.find(workspace, erasure.erasureId) === null) return;
+        const standing = records.find(workspace, erasure.erasureId);
+        if (standing === null) return;
+        const renewal = renewed(standing, erasure);
+        if (renewal !== null) records.renew(renewal);
         for (const { tomb, uid } of buried) bury(erasure.erasureId, tomb, uid);
       }),
   };
@@ -96,8 +99,9 @@ function prepareErase(deps: Deps, find: ReturnType<typeof prepareFind>) {
     const found = find(workspace, request.target);
     if (found.kind === "unknown" || found.kind === "several") return found;
     if (found.kind === "dead") {
-      if (request.suppress) records.suppress(found.erasure.erasureId);
-      return { kind: "repeated", erasure: records.find(workspace, found.erasure.erasureId)! };
+      const changed = repeated(found, request);
+      for (const one of changed) records.renew(one);
+      return { kind: "repeated", erasure: records.find(workspace, newestOf(found).erasureId)!, changed };
     }
     if (request.revision !== null && request.revision !== revisionOf(found)) return { kind: "changed" };
     const erasureId = seal(workspace, request, found);

@@ -84,7 +84,9 @@ export function prepareRecords(database: Database) {
   const readmit = database.prepare(
     "UPDATE erasures SET readmitted_at = coalesce(readmitted_at, ?) WHERE id = ? AND ws = ? AND suppress = 1",
   );
-  const suppress = database.prepare("UPDATE erasures SET suppress = 1, readmitted_at = NULL WHERE id = ?");
+  const renew = database.prepare(
+    "UPDATE erasures SET erased_at = ?, suppress = ?, readmitted_at = ?, completed_at = ?, rev = ? WHERE id = ?",
+  );
   const took = database.prepare("UPDATE erasures SET links = links + ?, changes = changes + ? WHERE id = ?");
   const empty = database.prepare("UPDATE erasures SET component = NULL WHERE id = ?");
   const end = database.prepare("UPDATE erasures SET gone = 1, strangers = '[]' WHERE id = ?");
@@ -137,7 +139,9 @@ export function prepareRecords(database: Database) {
       void late.run([events, at, erasureId, workspace]),
     readmit: (workspace: WorkspaceId, erasureId: ErasureId, at: number): void =>
       void readmit.run([at, erasureId, workspace]),
-    suppress: (erasureId: ErasureId): void => void suppress.run([erasureId]),
+    /** As a later request leaves it. */
+    renew: ({ erasureId, erasedAt, suppress, readmittedAt, completedAt, rev }: Erasure): void =>
+      void renew.run([erasedAt, suppress ? 1 : 0, readmittedAt, completedAt, rev, erasureId]),
     took: (erasureId: ErasureId, { links, changes }: Pick<Erasure, "links" | "changes">): void =>
       void took.run([links, changes, erasureId]),
     /** Nothing is left of the component. */

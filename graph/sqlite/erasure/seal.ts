@@ -1,7 +1,7 @@
 import type { Database } from "../../../core/database.js";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type ErasureId, type ProfileId, type Tomb, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import { newErasure, type Found, type LiveProfile } from "../../rules/erasing.js";
+import { erasuresOf, newErasure, type Found, type LiveProfile } from "../../rules/erasing.js";
 import type { Erasure, ErasureRequest, ErasureTarget } from "../../../core/identity/erasure.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import { countsOf, forbiddenOf, forbiddenText, keyBlob } from "../encoding.js";
@@ -50,7 +50,7 @@ export function prepareFind({ database, records, tombstones }: Deps) {
       const row = byUid.get([target.profileId, workspace]) as ProfileRow | undefined;
       if (row !== undefined) return { kind: "live", profile: profileOf(row), strangers: [] };
       const erasure = findDead(workspace, target.profileId);
-      return erasure === null ? { kind: "unknown" } : { kind: "dead", erasure };
+      return erasure === null ? { kind: "unknown" } : { kind: "dead", erasures: [erasure], isNamed: false };
     }
     const rows = new Map<number, ProfileRow>();
     const strangers: Identifier[] = [];
@@ -67,10 +67,11 @@ export function prepareFind({ database, records, tombstones }: Deps) {
   };
 
   function ofStrangers(workspace: WorkspaceId, strangers: readonly Identifier[]): FoundRow {
-    const ids = strangers.map((one) => tombstones.of(workspace, identifierKey(workspace, one))?.erasureId);
-    const known = ids.filter((id) => id !== undefined).toSorted();
-    const erasure = known.length < ids.length ? null : records.find(workspace, known.at(-1)!);
-    return erasure === null ? { kind: "nobody", strangers } : { kind: "dead", erasure };
+    const ids = erasuresOf(strangers.map((one) => tombstones.of(workspace, identifierKey(workspace, one))));
+    const [first, ...others] = (ids ?? []).flatMap((id) => records.find(workspace, id) ?? []);
+    return first === undefined
+      ? { kind: "nobody", strangers }
+      : { kind: "dead", erasures: [first, ...others], isNamed: true };
   }
 }
 

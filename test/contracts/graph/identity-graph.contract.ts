@@ -27,6 +27,7 @@ import {
 import { identityGraphBorder } from "./identity-graph-border.contract.js";
 import { identityGraphChanges } from "./identity-graph-changes.contract.js";
 import { identityGraphErasureRecords } from "./identity-graph-erasure-records.contract.js";
+import { identityGraphErasedAgain } from "./identity-graph-erasures-again.contract.js";
 import { identityGraphErase } from "./identity-graph-erasures.contract.js";
 import { identityGraphLinks, identityGraphLinksOfChange } from "./identity-graph-links.contract.js";
 import {
@@ -278,5 +279,5 @@ export const identityGraphContracts = {
   ChangeLog: changeLog,
   ForbiddenPairs: identityGraphForbiddenPairs,
   Movements: identityGraphMovements,
-  Erasures: { ...identityGraphErase, ...identityGraphErasureRecords },
+  Erasures: { ...identityGraphErase, ...identityGraphErasedAgain, ...identityGraphErasureRecords },
 } as const;

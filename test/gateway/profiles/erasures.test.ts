@@ -118,9 +118,15 @@ describe("Erasures", () => {
     assert.equal((await other.send("DELETE", `/v1/profiles/${profileId}`)).status, 404);
     assert.equal((await other.send("POST", "/v1/erasures", { profile_id: profileId })).status, 404);
     await workspace.send("POST", "/v1/identify", { identifiers: [email("bob@example.com")] });
-    const several = await erase({ identifiers: [email("ada@example.com"), email("bob@example.com")] });
-    assert.equal(several.status, 409, several.text);
-    assert.equal(listAt(several.body, "profile_ids").length, 2);
+    const both = { identifiers: [email("ada@example.com"), email("bob@example.com")] };
+    for (const several of [
+      await erase(both),
+      await workspace.send("POST", "/v1/erasures?dry_run=true", both),
+      await workspace.send("POST", "/v1/erasures", both, { "If-Match": '"seen"' }),
+    ]) {
+      assert.equal(several.status, 409, several.text);
+      assert.equal(listAt(several.body, "profile_ids").length, 2);
+    }
     const erasureId = textAt((await erase({ profile_id: profileId })).body, "erasure_id");
     for (const method of ["GET", "POST"] as const) {
       const target = `/v1/erasures/${erasureId}${method === "POST" ? "/readmit" : ""}`;

@@ -1,7 +1,7 @@
 import { AppError } from "../../../core/errors.js";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type ErasureId, type IdentifierKey, type Tomb, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import type { Erasure, ErasureTarget } from "../../../core/identity/erasure.js";
+import type { Erasure, ErasureTarget, Renewal } from "../../../core/identity/erasure.js";
 import { namesOf, withoutErased } from "../../../core/identity/names.js";
 import type { Tombstone } from "../../../core/identity/tombstone.js";
 import type { Erasures } from "../../../core/ports/identity-graph.js";
@@ -32,14 +32,27 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
     "profileId" in target
       ? []
       : target.identifiers.filter((one) => !state.identifiers.has(identifierKey(workspace, one)));
-  const deadOf = (workspace: WorkspaceId, target: ErasureTarget): Erasure | null => {
+  const deadOf = (workspace: WorkspaceId, target: ErasureTarget): readonly Erasure[] => {
     if ("profileId" in target) {
       const found = state.tombstones.find(({ uid }) => uid === target.profileId);
-      return found === undefined ? null : own(workspace, found.erasureId);
+      return found === undefined ? [] : [own(workspace, found.erasureId) ?? []].flat();
     }
     const ids = target.identifiers.map((one) => tombstoneOf(state, identifierKey(workspace, one))?.erasureId);
-    const known = ids.filter((id) => id !== undefined).toSorted();
-    return known.length < ids.length ? null : own(workspace, known.at(-1)!);
+    const known = [...new Set(ids.filter((id) => id !== undefined))].toSorted();
+    return ids.includes(undefined) ? [] : known.flatMap((id) => own(workspace, id) ?? []);
+  };
+  /** The later time and the suppression count; whoever is covered anew is worked at again. */
+  const renew = (erasure: Erasure, { erasedAt, suppress, readmittedAt }: Renewal): readonly Erasure[] => {
+    const after: Erasure = {
+      ...erasure,
+      erasedAt: Math.max(erasedAt, erasure.erasedAt),
+      ...(suppress && { suppress, readmittedAt }),
+    };
+    const covers = (one: Erasure) => one.suppress && one.readmittedAt === null;
+    const isWider = after.erasedAt > erasure.erasedAt || (covers(after) && !covers(erasure));
+    const isSame = after.suppress === erasure.suppress && after.readmittedAt === erasure.readmittedAt;
+    if (!isWider && isSame) return [];
+    return [put({ ...after, completedAt: isWider ? null : after.completedAt, rev: erasure.rev + 1 })];
   };
   const own = (workspace: WorkspaceId, erasureId: ErasureId): Erasure | null => {
     const erasure = state.erasures.get(erasureId);
@@ -53,7 +66,7 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
     const seats = seatsOf(workspace, target);
     const components = [...new Set(seats.map(({ component }) => component))];
     const strangers = strangersOf(workspace, target);
-    const dead = components.length === 0 ? deadOf(workspace, target) : null;
+    const dead = components.length === 0 ? deadOf(workspace, target) : [];
     return { components, strangers, dead, isUnknown: components.length === 0 && "profileId" in target };
   };
   const membersOf = (component: number) => [...state.identifiers].filter(([, seat]) => seat.component === component);
@@ -82,12 +95,13 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
       open(() => {
         const { components, strangers, dead, isUnknown } = find(workspace, target);
         if (components.length > 1) throw new AppError("conflict", "several profiles");
-        if (dead !== null)
+        const erasure = dead.at(-1);
+        if (erasure !== undefined)
           return {
-            profileId: dead.profileId,
-            identifiers: dead.identifiers,
-            revision: dead.erasureId,
-            erasure: dead,
+            profileId: erasure.profileId,
+            identifiers: erasure.identifiers,
+            revision: erasure.erasureId,
+            erasure,
           };
         if (isUnknown) return null;
         const [component] = components;
@@ -105,9 +119,11 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
           const profileIds = components.map((one) => state.components.get(one)!.profileId).toSorted();
           return { kind: "several", profileIds };
         }
-        if (dead !== null) {
-          const erasure = suppress ? put({ ...dead, suppress: true, readmittedAt: null }) : dead;
-          return { kind: "repeated", erasure };
+        const last = dead.at(-1)?.erasureId;
+        if (last !== undefined) {
+          const at = "profileId" in target ? 0 : now();
+          const changed = dead.flatMap((one) => renew(one, { erasedAt: at, suppress, readmittedAt: null }));
+          return { kind: "repeated", erasure: state.erasures.get(last)!, changed };
         }
         if (isUnknown) return { kind: "unknown" };
         const [component] = components;
@@ -206,7 +222,9 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
     restoreErasure: (workspace, erasure, buried) =>
       open(() => {
         if (!state.erasures.has(erasure.erasureId)) put({ ...erasure, workspace, isGone: true });
-        if (own(workspace, erasure.erasureId) === null) return;
+        const standing = own(workspace, erasure.erasureId);
+        if (standing === null) return;
+        renew(standing, erasure);
         for (const { tomb, uid } of buried)
           if (!state.tombstones.some((one) => one.erasureId === erasure.erasureId && one.tomb === tomb))
             state.tombstones.push({ tomb, erasureId: erasure.erasureId, uid });

@@ -8,7 +8,7 @@ import { goingWith, tombOf, type TrueErasure } from "./erasures.js";
 import type { ShownProfile } from "./profile.js";
 import type { StepOf } from "./program.js";
 import type { Done } from "./send.js";
-import { erase } from "./truth.js";
+import { erase, takeWaiting } from "./truth.js";
 
 const done = (apply: Done["apply"] = () => undefined): Done => ({ eventIds: [], apply });
 
@@ -42,6 +42,8 @@ export async function eraseOne(bench: Bench, { who, byId, suppress, dryRun }: St
     if (standing !== null) {
       assert.equal(erasureId, standing.erasure.erasureId, "the same receipt");
       if (suppress) standing.erasure.isSuppressed = true;
+      standing.erasure.erasedAt = Date.parse(textAt(answer.body, "erased_at"));
+      takeWaiting(truth, standing.erasure);
       return counts.add("erase", "the same again");
     }
     counts.add("erase", `${isKnown ? "a profile" : "nobody yet"}${suppress ? ", suppressed" : ""}`);

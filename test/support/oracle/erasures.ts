@@ -6,8 +6,8 @@ import type { Truth } from "./truth.js";
 /** One that was answered 202. */
 export interface TrueErasure {
   readonly erasureId: string;
-  /** Milliseconds since 1970, as the receipt says. */
-  readonly erasedAt: number;
+  /** Milliseconds since 1970, as the receipt says: later once it was asked for again. */
+  erasedAt: number;
   readonly names: ReadonlySet<Name>;
   isSuppressed: boolean;
   /** Events that went, and those that came too late. */
@@ -18,6 +18,7 @@ export interface TrueErasure {
 
 interface Tombstone {
   readonly erasure: TrueErasure;
+  readonly erasedAt: number;
   readonly isSuppressed: boolean;
 }
 
@@ -25,7 +26,9 @@ interface Tombstone {
 export function tombOf({ erasures }: Pick<Truth, "erasures">, name: Name): Tombstone | null {
   const all = erasures.filter(({ names }) => names.has(name));
   const erasure = all.at(-1);
-  return erasure === undefined ? null : { erasure, isSuppressed: all.some((one) => one.isSuppressed) };
+  if (erasure === undefined) return null;
+  const erasedAt = Math.max(...all.map((one) => one.erasedAt));
+  return { erasure, erasedAt, isSuppressed: all.some((one) => one.isSuppressed) };
 }
 
 /** Of an event, milliseconds since 1970; null for a request, which is always new. */
@@ -42,9 +45,7 @@ export function judge(truth: Truth, names: readonly Name[], times: Times, isFold
   const held = names.filter((name) => {
     const tomb = tombOf(truth, name);
     if (tomb === null) return false;
-    return (
-      tomb.isSuppressed || (times !== null && Math.min(times.receivedAt, times.effectiveAt) <= tomb.erasure.erasedAt)
-    );
+    return tomb.isSuppressed || (times !== null && Math.min(times.receivedAt, times.effectiveAt) <= tomb.erasedAt);
   });
   const left = names.filter((name) => !held.includes(name));
   const dropped = held.map((name) => `${name} ${tombOf(truth, name)!.isSuppressed ? "suppressed" : "erased"}`);

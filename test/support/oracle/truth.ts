@@ -287,13 +287,22 @@ export function erase(truth: Truth, erasure: TrueErasure): void {
   takeOut(trust, erasure.names);
   erasures.push(erasure);
   for (const event of events.values()) {
-    const isOwn = event.facet !== null && erasure.names.has(event.facet);
-    const isWaiting = event.facet === null && event.identifiers.length > 0 && !gone.has(event.eventId);
-    const isNamed =
-      isWaiting &&
-      judge({ ...truth, erasures: [erasure] }, event.identifiers, timesOf(event), false).refusedBy !== null;
-    if (isOwn) events.set(event.eventId, { ...event, facet: null });
-    if ((!isOwn && !isNamed) || gone.has(event.eventId)) continue;
+    if (event.facet === null || !erasure.names.has(event.facet)) continue;
+    events.set(event.eventId, { ...event, facet: null });
+    if (gone.has(event.eventId)) continue;
+    gone.set(event.eventId, "erased");
+    erasure.events += 1;
+  }
+  takeWaiting(truth, erasure);
+}
+
+/** What it refuses of those that never folded; again, if it was asked for again. */
+export function takeWaiting(truth: Truth, erasure: TrueErasure): void {
+  const { events, gone } = truth;
+  for (const event of events.values()) {
+    if (event.facet !== null || event.identifiers.length === 0 || gone.has(event.eventId)) continue;
+    const { refusedBy } = judge({ ...truth, erasures: [erasure] }, event.identifiers, timesOf(event), false);
+    if (refusedBy === null) continue;
     gone.set(event.eventId, "erased");
     erasure.events += 1;
   }

@@ -1,0 +1,72 @@
+import type { StoredEvent } from "../../core/event/event.js";
+import type { ErasureId, EventId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Folded } from "../../core/profile/fold-events.js";
+import { asDropped } from "../erasures/hidden.js";
+import { refusalsOf, type JudgeServices } from "../erasures/judge.js";
+import type { Services } from "../services.js";
+
+export interface RestoredFacet extends Folded {
+  readonly uid: Uid;
+}
+
+/** Those whose identifier stands: one that was erased here was left out of its profile. */
+export async function livingFacets(
+  { erasures }: Pick<Services, "erasures">,
+  workspace: WorkspaceId,
+  facets: readonly RestoredFacet[],
+): Promise<readonly RestoredFacet[]> {
+  if (facets.length === 0 || !(await erasures.hasErasures(workspace))) return facets;
+  const living = await erasures.livingUids(
+    workspace,
+    facets.map(({ uid }) => uid),
+  );
+  return facets.filter(({ uid }) => living.has(uid));
+}
+
+/** An event as it may come in. */
+export interface Judged {
+  readonly event: StoredEvent;
+  /** What keeps it out; null: nothing. */
+  readonly refusedBy: ErasureId | null;
+}
+
+/**
+ * Of somebody who was erased here, an older event comes in as it stands after it was dropped. A newer one that had its facet is a new act:
+ * it is folded anew.
+ */
+export async function judgeImported(
+  services: JudgeServices,
+  workspace: WorkspaceId,
+  events: readonly StoredEvent[],
+): Promise<readonly Judged[]> {
+  const { erasures } = services;
+  if (!(await erasures.hasErasures(workspace))) return events.map((event) => ({ event, refusedBy: null }));
+  const facets = [...new Set(events.flatMap(({ facet }) => facet ?? []))];
+  const living = facets.length === 0 ? new Set<Uid>() : await erasures.livingUids(workspace, facets);
+  const loose = events.filter(({ facet }) => facet === null || !living.has(facet));
+  const refusals = await refusalsOf(services, workspace, loose);
+  const refusedBy = new Map(loose.map((event, n) => [event, refusals[n]?.erasureId ?? null]));
+  return events.map((event) => {
+    const refusal = refusedBy.get(event);
+    if (refusal === undefined || event.status === "dropped") return { event, refusedBy: null };
+    if (refusal !== null) return { event: asDropped(event), refusedBy: refusal };
+    const isAnew = event.status === "folded";
+    return { event: isAnew ? { ...event, ...UNFOLDED } : event, refusedBy: null };
+  });
+}
+const UNFOLDED = { status: "stored", facet: null, profileIdThen: null } as const;
+
+/** Those that stand in the store: each counts as late once. */
+export async function dropRefused(
+  { events, erasures, now }: Pick<Services, "events" | "erasures" | "now">,
+  workspace: WorkspaceId,
+  judged: readonly Judged[],
+): Promise<void> {
+  const refused = new Map<ErasureId, EventId[]>();
+  for (const { event, refusedBy } of judged)
+    if (refusedBy !== null) refused.set(refusedBy, [...(refused.get(refusedBy) ?? []), event.eventId]);
+  for (const [erasureId, ids] of refused) {
+    const dropped = await events.drop(workspace, ids, "erased");
+    if (dropped > 0) await erasures.countLate(workspace, erasureId, dropped, now(workspace));
+  }
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { identifierKey } from "../../../core/event/event.js";
+import type { Erasure } from "../../../core/identity/erasure.js";
+import type { WorkspaceId } from "../../../core/ids.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
+import type { Contract } from "../../support/contract.js";
+import { anErasure, erase, finish, NOW } from "../../support/identity/erasures.js";
+import { aWorkspace, anAssertion, step } from "../../support/identity/fixtures.js";
+import { ann, bob, cat, idOf } from "../../support/identity/snapshots.js";
+
+const suppressedIn = async (port: IdentityGraph, workspace: WorkspaceId, ...all: readonly (typeof ann)[]) => {
+  const keys = all.map((one) => identifierKey(workspace, one));
+  const found = await port.tombstones(workspace, keys);
+  return keys.map((key) => found.get(key)!.isSuppressed);
+};
+
+const complete = async (port: IdentityGraph, { workspace, erasureId }: Erasure): Promise<Erasure> => {
+  const { rev } = await finish(port, { workspace, erasureId });
+  const done = { removed: { events: 3 }, cursor: null, completedAt: NOW + 5 };
+  return (await port.advanceErasure(workspace, erasureId, rev, done))!;
+};
+
+/** What `erase` promises of whom it erased before, and `restoreErasure` of a record that stands. */
+export const identityGraphErasedAgain: Contract<IdentityGraph> = {
+  "identifiers that are erased again have the time of now, and their erasures are open again, under their ids": async ({
+    port,
+    reopen,
+  }) => {
+    const workspace = aWorkspace();
+    const keys = [ann, bob].map((one) => identifierKey(workspace, one));
+    const begun: Erasure[] = [];
+    for (const one of [ann, bob]) {
+      await step(port, workspace, anAssertion(one));
+      begun.push(await complete(port, await erase(port, workspace, one)));
+    }
+    const again = await port.erase(workspace, anErasure({ identifiers: [ann, bob] }, { now: () => NOW + 9 }));
+    const found = await Promise.all(begun.map(({ erasureId }) => port.findErasure(workspace, erasureId)));
+    assert.deepEqual(again, { kind: "repeated", erasure: found[1], changed: found });
+    for (const [n, one] of found.entries()) {
+      assert.deepEqual([one!.erasedAt, one!.completedAt, one!.removed], [NOW + 9, null, { events: 3 }]);
+      assert.ok(one!.rev > begun[n]!.rev, "whoever was about to complete it sees that it changed");
+    }
+    const reopened = await reopen();
+    assert.deepEqual(
+      [...(await reopened.tombstones(workspace, keys)).values()].map(({ erasedAt }) => erasedAt),
+      [NOW + 9, NOW + 9],
+    );
+    const open = await reopened.openErasures({ limit: 1_000, after: null });
+    const ids = new Set(open.map(({ erasureId }) => erasureId));
+    assert.ok(begun.every(({ erasureId }) => ids.has(erasureId)));
+    const late = await reopened.erase(workspace, anErasure({ identifiers: [ann] }, { now: () => NOW + 8 }));
+    assert.deepEqual(
+      late,
+      { kind: "repeated", erasure: found[0], changed: [] },
+      "a clock that goes back moves nothing",
+    );
+  },
+
+  "an erasure that is asked for again by an id keeps its time": async ({ port }) => {
+    const workspace = aWorkspace();
+    const profileId = await idOf(port, workspace, ann);
+    const erasure = await complete(port, await erase(port, workspace, ann));
+    const again = await port.erase(workspace, anErasure({ profileId }, { now: () => NOW + 9 }));
+    assert.deepEqual(again, { kind: "repeated", erasure, changed: [] });
+  },
+
+  "a suppression that is asked for again covers each of the identifiers, whichever erasure it is of": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    for (const one of [ann, bob]) await erase(port, workspace, one);
+    await port.erase(workspace, anErasure({ identifiers: [ann, bob] }, { suppress: true }));
+    assert.deepEqual(await suppressedIn(port, workspace, ann, bob), [true, true]);
+    const once = await port.erase(workspace, anErasure({ identifiers: [ann, bob] }, { suppress: true }));
+    assert.equal(once.kind === "repeated" && once.changed.length, 0, "it is so already");
+  },
+
+  "a suppression that begins or is renewed opens its erasure again, because it covers what came in between": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    const profileId = await idOf(port, workspace, ann);
+    const { erasureId } = await complete(port, await erase(port, workspace, ann));
+    for (let times = 0; times < 2; times++) {
+      const again = await port.erase(workspace, anErasure({ profileId }, { suppress: true }));
+      const found = (await port.findErasure(workspace, erasureId))!;
+      assert.deepEqual(again, { kind: "repeated", erasure: found, changed: [found] });
+      assert.deepEqual([found.suppress, found.readmittedAt, found.completedAt], [true, null, null]);
+      await complete(port, found);
+      await port.readmit(workspace, erasureId, NOW + times);
+    }
+  },
+
+  "restoreErasure brings the time and the suppression of a record that stands in line, and nothing else of it": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(ann), anAssertion(bob), anAssertion(cat));
+    const standing = await complete(port, await erase(port, workspace, ann));
+    const { erasureId } = standing;
+    const logged: Erasure = { ...standing, removed: {}, completedAt: null, rev: 0, isGone: false };
+    const restored = async (parts: Partial<Erasure>): Promise<Erasure> => {
+      await port.restoreErasure(workspace, { ...logged, ...parts }, []);
+      return { ...(await port.findErasure(workspace, erasureId))!, rev: standing.rev };
+    };
+    assert.deepEqual(await restored({}), standing, "they are the same");
+    assert.equal((await port.findErasure(workspace, erasureId))!.rev, standing.rev);
+    const suppressed = { ...standing, suppress: true, completedAt: null };
+    assert.deepEqual(await restored({ suppress: true }), suppressed);
+    assert.deepEqual(await suppressedIn(port, workspace, ann), [true]);
+    assert.deepEqual(await restored({}), suppressed, "an older line ends no suppression");
+    const readmitted = { ...suppressed, readmittedAt: NOW + 3 };
+    assert.deepEqual(await restored({ suppress: true, readmittedAt: NOW + 3 }), readmitted);
+    assert.deepEqual(await suppressedIn(port, workspace, ann), [false]);
+    assert.deepEqual(await restored({ suppress: true }), suppressed, "renewed after it was readmitted");
+    assert.deepEqual(await restored({ erasedAt: NOW + 7, suppress: true }), { ...suppressed, erasedAt: NOW + 7 });
+    assert.deepEqual(await restored({ erasedAt: NOW - 7, suppress: true }), { ...suppressed, erasedAt: NOW + 7 });
+  },
+};

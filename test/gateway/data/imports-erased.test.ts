@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { exportOf, identifier, KINDS, sendAll } from "../../support/service/imports.js";
+import { EMBEDDED } from "../../support/servers/servers.js";
+import {
+  at,
+  listAt,
+  SIGNUP_SCHEMA,
+  startApp,
+  textAt,
+  until,
+  useApp,
+  type App,
+  type TestWorkspace,
+} from "../../support/service/app.js";
+
+describe("An import of somebody who was erased here", () => {
+  const target = useApp();
+  let source: App;
+  const secret = `canary${randomBytes(8).toString("hex")}`;
+  const ADA = identifier("email", `${secret}@example.com`);
+  const COOKIE = identifier("cookie_id", "c-ada");
+  const BOB = identifier("email", "bob@example.com");
+  before(async () => {
+    source = await startApp(EMBEDDED);
+  });
+  after(() => source.close());
+
+  /** Ada, with events that folded, one that never does, a link, one that was taken back and a forbidden pair; and Bob. */
+  const aShop = async () => {
+    const from = await source.workspace();
+    const schemaId = await from.schema({ ...SIGNUP_SCHEMA, required: [] });
+    const events: string[] = [];
+    for (const payload of [
+      { email: ADA.value, cookie: COOKIE.value, city: `${secret}-city` },
+      { cookie: COOKIE.value, city: "Oslo" },
+      { email: BOB.value, city: "Bergen" },
+    ]) {
+      events.push(textAt((await from.collect(schemaId, payload)).body, "event_id"));
+      await from.settled(events.at(-1)!);
+    }
+    const quiet = await from.schema(SIGNUP_SCHEMA, false);
+    events.push(textAt((await from.collect(quiet, { email: ADA.value, city: secret })).body, "event_id"));
+    await from.settled(events.at(-1)!, "stored");
+    const user = identifier("user_id", "u-ada");
+    await from.send("POST", "/v1/identify", { identifiers: [ADA, user] });
+    assert.equal((await from.send("POST", "/v1/identity/unlink", { from: ADA, to: user, forbid: true })).status, 200);
+    const { body } = await from.send("POST", "/v1/profiles/lookup", { identifiers: [ADA] });
+    const lines = new Map<string, readonly string[]>();
+    for (const kind of KINDS) lines.set(kind, await exportOf(from, kind));
+    return { profileId: textAt(body, "profiles.0.profile_id"), events, lines };
+  };
+  const importAll = async (into: TestWorkspace, { lines }: Awaited<ReturnType<typeof aShop>>): Promise<void> => {
+    // And once more, as after a break.
+    for (let times = 0; times < 2; times++) for (const kind of KINDS) await sendAll(into, lines.get(kind)!, 40);
+    await target().service.keeper!.rest();
+  };
+  const shownOf = async (into: TestWorkspace): Promise<string> => {
+    const all: string[] = [];
+    for (const kind of ["profiles", "changes", "links", "events"]) all.push(...(await exportOf(into, kind)));
+    return all.join("\n");
+  };
+  const traitsOf = async (into: TestWorkspace, who: object) => {
+    const { body } = await into.send("POST", "/v1/profiles/lookup", { identifiers: [who] });
+    const profile = listAt(body, "profiles")[0];
+    if (profile === undefined) return null;
+    const traits = await into.send("GET", `/v1/profiles/${textAt(profile, "profile_id")}`);
+    return at(traits.body, "traits.city");
+  };
+  const statusesOf = (into: TestWorkspace, events: readonly string[]) =>
+    Promise.all(events.map(async (id) => (await into.send("GET", `/v1/events/${id}`)).body["status"]));
+  const lateOf = (into: TestWorkspace, erasureId: string) =>
+    until(
+      () => into.send("GET", `/v1/erasures/${erasureId}`),
+      ({ body }) => body["status"] === "completed" && at(body, "late.events") === 2,
+    );
+
+  for (const suppress of [false, true])
+    it(`leaves out the identifier and its events${suppress ? ", suppressed" : ""}, and nobody else`, async () => {
+      const shop = await aShop();
+      const into = await target().workspace();
+      const erased = await into.send("POST", "/v1/erasures", { identifiers: [ADA], suppress });
+      assert.equal(erased.status, 202, erased.text);
+      assert.equal((await into.send("POST", "/v1/imports")).status, 200);
+      await importAll(into, shop);
+      assert.equal(await traitsOf(into, ADA), null);
+      assert.notEqual(await traitsOf(into, COOKIE), null, "what was not erased here comes in");
+      assert.notEqual(await traitsOf(into, BOB), null);
+      assert.deepEqual(await statusesOf(into, shop.events), ["dropped", "folded", "folded", "dropped"]);
+      assert.ok(!(await shownOf(into)).includes(secret));
+      await lateOf(into, textAt(erased.body, "erasure_id"));
+    });
+
+  it("leaves apart whom only the erased identifier held together", async () => {
+    const from = await source.workspace();
+    const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => identifier("cookie_id", name));
+    for (const identifiers of [
+      [ADA, a],
+      [ADA, b],
+      [b, c],
+      [c, d],
+    ])
+      await from.send("POST", "/v1/identify", { identifiers });
+    const into = await target().workspace();
+    await into.send("POST", "/v1/erasures", { identifiers: [ADA] });
+    await into.send("POST", "/v1/imports");
+    for (let times = 0; times < 2; times++)
+      for (const kind of KINDS) await sendAll(into, await exportOf(from, kind), 40);
+    const sizes = listAt((await into.send("GET", "/v1/profiles")).body, "profiles").map((one) =>
+      at(one, "identifiers"),
+    );
+    assert.deepEqual(sizes.length, 2, JSON.stringify(sizes));
+    for (const [one, other, isOne] of [
+      [b, d, true],
+      [a, b, false],
+    ] as const) {
+      const { body } = await into.send("POST", "/v1/profiles/lookup", { identifiers: [one, other] });
+      assert.equal(listAt(body, "profiles").length, isOne ? 1 : 2);
+    }
+  });
+
+  it("lets in who was first seen there after the erasure, unless they are suppressed", async () => {
+    for (const suppress of [false, true]) {
+      const into = await target().workspace();
+      await into.send("POST", "/v1/erasures", { identifiers: [ADA], suppress });
+      const shop = await aShop();
+      assert.equal((await into.send("POST", "/v1/imports")).status, 200);
+      await importAll(into, shop);
+      assert.equal(await traitsOf(into, ADA), suppress ? null : "Oslo");
+      assert.equal((await shownOf(into)).includes(secret), !suppress);
+    }
+  });
+
+  it("leaves out whom the import itself brought, if they were erased before a line came again", async () => {
+    const shop = await aShop();
+    const into = await target().workspace();
+    assert.equal((await into.send("POST", "/v1/imports")).status, 200);
+    await importAll(into, shop);
+    assert.notEqual(await traitsOf(into, ADA), null);
+    const erased = await into.send("DELETE", `/v1/profiles/${shop.profileId}`);
+    assert.equal(erased.status, 202, erased.text);
+    await until(
+      () => into.send("GET", `/v1/erasures/${textAt(erased.body, "erasure_id")}`),
+      ({ body }) => body["status"] === "completed",
+    );
+    await importAll(into, shop);
+    assert.deepEqual([await traitsOf(into, ADA), await traitsOf(into, COOKIE)], [null, null]);
+    assert.notEqual(await traitsOf(into, BOB), null);
+    assert.deepEqual(await statusesOf(into, shop.events), ["dropped", "dropped", "folded", "dropped"]);
+    assert.ok(!(await shownOf(into)).includes(secret));
+  });
+});
