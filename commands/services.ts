@@ -74,7 +74,7 @@ export interface Limits {
  */
 export type TakeBytes = (bytes: number) => Promise<void>;
 
-/** Counts the further items of a request that has several, where its key may send only so many; the first is counted already. */
+/** Counts the further items of a request that has several, where its key may send only so many; the first is counted already: -1 where there is none. */
 export type CountItems = (items: number) => Promise<void>;
 
 /** Who calls, and when, milliseconds since 1970. */

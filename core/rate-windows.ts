@@ -14,8 +14,8 @@ export const endsBy = (at: number, windowMs: number): number => at + windowMs + 
 /** Fixed windows of a rate limit, one per key; the key begins with the limit's name, so that two limits never share a window. */
 export interface RateWindows {
   /**
-   * Counts one hit, or so many at once. A window begins with its first hit and lasts `windowMs`. One that ends much later than that began
-   * before the clock was set back, and is over.
+   * Counts one hit, or so many at once; a negative number takes hits back. A window begins with its first hit and lasts `windowMs`. One
+   * that ends much later than that began before the clock was set back, and is over.
    */
   hit(key: string, windowMs: number, hits?: number): Promise<RateWindow>;
 }

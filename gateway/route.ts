@@ -165,6 +165,10 @@ export interface Route extends RowBase<TProperties, TProperties, TSchema> {
   readonly handle: (context: Context) => Promise<Reply | Lines | ServerSentEvents>;
 }
 
+/** Only SDKs call it: with their kind of key, or a page without any. */
+export const isOfSdks = ({ access, cors }: Pick<Route, "access" | "cors">): boolean =>
+  access.kind === "write_key" || (access.kind === "open" && cors === true);
+
 /** The handler sees the types of the row's schemas; the stages guarantee them. */
 export const route = <
   Params extends TProperties = TProperties,

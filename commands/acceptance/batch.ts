@@ -4,7 +4,7 @@ import type { EventRecord } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
 import { eventIdFor, newId, type EventId, type SchemaId } from "../../core/ids.js";
 import type { Caller, Services } from "../services.js";
-import { requireSame, type Idempotency } from "./idempotency.js";
+import { KEY_HEADER, requireSame, type Idempotency } from "./idempotency.js";
 import { examineEvent, settleEvent, type Candidate, type Examined } from "./judge.js";
 import { inPortions } from "./portions.js";
 import { KEY_MEMBER, keyProblems, openSubmission, readEnvelope } from "./submission.js";
@@ -42,8 +42,8 @@ type Item =
   | { readonly kind: "rejected"; readonly error: AppError }
   | { readonly kind: "stored"; readonly eventId: EventId; readonly schemaId: SchemaId }
   | { readonly kind: "repeat"; readonly of: number }
-  | { readonly kind: "sound"; readonly candidate: Kept; readonly examined: Examined }
-  | { readonly kind: "settled"; readonly event: EventRecord };
+  | { readonly kind: "sound"; readonly candidate: Kept; readonly examined: Examined; readonly keyPath: string }
+  | { readonly kind: "settled"; readonly event: EventRecord; readonly keyPath: string };
 
 export function createAcceptBatch(
   services: Pick<Services, "catalog" | "queue" | "events" | "validator" | "limits" | "metrics">,
@@ -53,13 +53,14 @@ export function createAcceptBatch(
 
   const settle = async (caller: Caller, item: Item): Promise<Item> => {
     if (item.kind !== "sound") return item;
-    return { kind: "settled", event: await settleEvent(services, caller, item.candidate, item.examined) };
+    const { candidate, examined, keyPath } = item;
+    return { kind: "settled", event: await settleEvent(services, caller, candidate, examined), keyPath };
   };
   /** Another request may have come this far with the same key. */
   const requireFirst = (item: Item): Item => {
     if (item.kind !== "settled" || item.event.fingerprint === null) return item;
     const { workspace, eventId, fingerprint } = item.event;
-    remember.requireFirst(workspace, eventId, fingerprint);
+    remember.requireFirst(workspace, eventId, fingerprint, item.keyPath);
     return item;
   };
   const publish = async (events: readonly EventRecord[]): Promise<void> => {
@@ -81,23 +82,25 @@ export function createAcceptBatch(
     const open = async (bytes: Buffer, index: number): Promise<Item> => {
       const opened = openSubmission(limits, bytes, true);
       const key = keyOf(opened.fields, idempotencyKey, index);
+      const keyPath = (opened.fields[KEY_MEMBER] ?? null) === null ? KEY_HEADER : KEY_MEMBER;
       const eventId = key === null ? newId<EventId>() : eventIdFor(workspace, sender, key);
       const fingerprint = key === null ? null : hash("sha256", bytes, "base64");
       if (fingerprint !== null) {
         const first = firsts.get(eventId);
         if (first !== undefined) {
-          requireSame(first.fingerprint, fingerprint);
+          requireSame(first.fingerprint, fingerprint, keyPath);
           return { kind: "repeat", of: first.index };
         }
         firsts.set(eventId, { fingerprint, index });
-        if (await remember.isStored(workspace, eventId, fingerprint))
+        if (await remember.isStored(workspace, eventId, fingerprint, keyPath))
           return { kind: "stored", eventId, schemaId: opened.fields["schema_id"] as SchemaId };
       }
       const { errors, submission } = readEnvelope(opened, now, KEY_MEMBER);
       if (submission === null) throw mismatch(errors);
       const { payload, ...envelope } = submission;
       const candidate: Kept = { ...envelope, eventId, fingerprint, named: [] };
-      return { kind: "sound", candidate, examined: await examineEvent(services, caller, { ...candidate, payload }) };
+      const examined = await examineEvent(services, caller, { ...candidate, payload });
+      return { kind: "sound", candidate, examined, keyPath };
     };
 
     const opened = await inPortions(sent, bytesOf, (bytes, index) => open(bytes, index).catch(rejected));

@@ -62,10 +62,12 @@ async function payloadProblems(
   payload: unknown,
   bytes: Buffer,
 ): Promise<readonly ErrorItem[]> {
-  const errors = await services.validator.checkAll(schema, bytes);
-  if (errors.length > 0) return errors;
   const { admission } = await admitEvent(services, workspace, schema, { payload, named: [] });
-  if (admission.errors.length > 0) return admission.errors;
   const stored = await services.catalog.namespaces(workspace);
-  return beyondNamespaces(stored, admission.unregistered, services.limits.namespacesMax);
+  return [
+    ...admission.errors,
+    ...beyondNamespaces(stored, admission.unregistered, services.limits.namespacesMax),
+    // At the end, because its last item may say that there are more.
+    ...(await services.validator.checkAll(schema, bytes)),
+  ];
 }

@@ -12,10 +12,14 @@ interface IdempotencyDeps {
 
 const REMEMBERED_MAX = 20_000;
 
-export function requireSame(known: string | null, given: string): void {
+/** Where a request has a key for all of it. */
+export const KEY_HEADER = "Idempotency-Key";
+
+/** `path`: where the key was given. */
+export function requireSame(known: string | null, given: string, path: string): void {
   if (known !== given)
-    throw new AppError("idempotency_mismatch", "Idempotency-Key: was used with another body.", {
-      errors: [{ path: "Idempotency-Key", message: "was used with another body" }],
+    throw new AppError("idempotency_mismatch", `${path}: was used with another body.`, {
+      errors: [{ path, message: "was used with another body" }],
     });
 }
 
@@ -26,10 +30,15 @@ export function createIdempotency({ events, queue }: IdempotencyDeps) {
   });
   return {
     /** True: this very request was accepted before, so there is nothing left to do. */
-    isStored: async (workspace: WorkspaceId, eventId: EventId, fingerprint: string): Promise<boolean> => {
+    isStored: async (
+      workspace: WorkspaceId,
+      eventId: EventId,
+      fingerprint: string,
+      path = KEY_HEADER,
+    ): Promise<boolean> => {
       const known = seen.get(`${workspace}:${eventId}`);
       if (known !== undefined) {
-        requireSame(known.fingerprint, fingerprint);
+        requireSame(known.fingerprint, fingerprint, path);
         return known.confirmed;
       }
       // The queue first: what is not there any more is stored.
@@ -37,18 +46,18 @@ export function createIdempotency({ events, queue }: IdempotencyDeps) {
       const earlier = queued === null ? null : decodeMessage(queued);
       // What is on its way to be a dead letter was never accepted.
       if (earlier?.kind === "event" && (earlier.event.notes?.verdict ?? null) === null) {
-        requireSame(earlier.event.fingerprint, fingerprint);
+        requireSame(earlier.event.fingerprint, fingerprint, path);
         return true;
       }
       // Without the store a 202 is still right: the worker compares the fingerprints again.
       const stored = await events.find(workspace, eventId).catch(() => null);
       if (stored === null) return false;
-      requireSame(stored.fingerprint, fingerprint);
+      requireSame(stored.fingerprint, fingerprint, path);
       return true;
     },
     /** Another body of the same key may have come this far while this one was validated. */
-    requireFirst: (workspace: WorkspaceId, eventId: EventId, fingerprint: string): void =>
-      requireSame(seen.get(`${workspace}:${eventId}`)?.fingerprint ?? fingerprint, fingerprint),
+    requireFirst: (workspace: WorkspaceId, eventId: EventId, fingerprint: string, path = KEY_HEADER): void =>
+      requireSame(seen.get(`${workspace}:${eventId}`)?.fingerprint ?? fingerprint, fingerprint, path),
     publishing: (workspace: WorkspaceId, eventId: EventId, fingerprint: string): void =>
       void seen.set(`${workspace}:${eventId}`, { fingerprint, confirmed: false }),
     published: (workspace: WorkspaceId, eventId: EventId, fingerprint: string): void =>

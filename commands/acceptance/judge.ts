@@ -3,7 +3,13 @@ import { AppError, mismatch, type ErrorItem } from "../../core/errors.js";
 import type { EventRecord, Instant } from "../../core/event/event.js";
 import type { EventNotes } from "../../core/event/notes.js";
 import { effectiveTs } from "../../core/event/time.js";
-import { admit, namespaceTable, type Admission, type GivenIdentifier } from "../../core/identity/namespaces.js";
+import {
+  admit,
+  namespaceTable,
+  placesOf,
+  type Admission,
+  type GivenIdentifier,
+} from "../../core/identity/namespaces.js";
 import { withinScope, type Scoped } from "../../core/identity/scope.js";
 import type { EventId, SchemaId, WorkspaceId } from "../../core/ids.js";
 import { extract, type Extract } from "../../core/schema/extract.js";
@@ -106,15 +112,26 @@ export async function admitEvent(
   { payload, named }: Pick<Candidate, "payload" | "named">,
 ): Promise<Admitted> {
   const found = extract(validator.plan(schema), payload);
-  if (found.refused !== null) return { found, admission: { ...NO_IDENTIFIERS, errors: [found.refused] } };
   const given = named.length === 0 ? found.identifiers : [...named, ...found.identifiers];
-  if (given.length === 0) return { found, admission: NO_IDENTIFIERS };
-  const admission = admit(given, namespaceTable(await catalog.namespaces(workspace)));
-  if (admission.identifiers.length <= identifiersMax) return { found, admission };
-  const path = given[identifiersMax]?.path ?? "";
-  const beyond = { path, message: `is beyond ${identifiersMax} identifiers in one event` };
-  return { found, admission: { ...admission, errors: [...admission.errors, beyond] } };
+  if (given.length === 0) return { found, admission: withErrors(NO_IDENTIFIERS, found.refused) };
+  const table = namespaceTable(await catalog.namespaces(workspace));
+  const admission = admit(given, table);
+  if (admission.identifiers.length <= identifiersMax) return { found, admission: withErrors(admission, found.refused) };
+  const beyond = placesOf(given, table).slice(identifiersMax);
+  return { found, admission: withErrors(admission, [...found.refused, ...beyond.map(beyondItem(identifiersMax))]) };
 }
+
+const withErrors = (admission: Admission, errors: readonly ErrorItem[]): Admission =>
+  errors.length === 0 ? admission : { ...admission, errors: [...admission.errors, ...errors] };
+
+/** Of an identifier that is one too many. */
+export const beyondItem =
+  (identifiersMax: number) =>
+  ({ path }: { readonly path: string }): ErrorItem => ({
+    path,
+    message: `is beyond ${identifiersMax} identifiers in one event`,
+  });
+
 const NO_IDENTIFIERS: Admission = { identifiers: [], dropped: [], invalid: [], unregistered: [], errors: [] };
 
 /** `folds`: whether a dataset of the schema is enabled for unified profile. */

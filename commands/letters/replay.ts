@@ -1,3 +1,5 @@
+import type { Namespace } from "../../core/catalog/catalog.js";
+import { registerNamespaces } from "../../core/catalog/decide.js";
 import { AppError, type ErrorItem } from "../../core/errors.js";
 import type { DropReason, EventRecord } from "../../core/event/event.js";
 import { asReplay, decodeMessage, encodeMessage } from "../../core/event/message.js";
@@ -6,6 +8,7 @@ import { parseTimestamp } from "../../core/event/time.js";
 import type { DeadLetterId, WorkspaceId } from "../../core/ids.js";
 import { parseJson } from "../../core/json/read.js";
 import type { DeadLetter, LetterPosition } from "../../core/ports/event-store.js";
+import { identifiersOf } from "../../core/sdk/identifiers.js";
 import type { SdkItem, SdkType } from "../../core/sdk/item.js";
 import { KEY_MEMBER } from "../acceptance/submission.js";
 import { judgeEvent } from "../acceptance/judge.js";
@@ -65,7 +68,7 @@ type Step = { readonly letter: DeadLetter } & ({ readonly message: Buffer } | Om
 /**
  * Queues dead letters again: as they came those that died as events, and judged by the schema of now what never was one. Each is queued
  * with the number of its replay, and then noted: whatever crashes, it is open if and only if it died again. To replay twice does no harm:
- * the event's id makes it one event. A dry run judges nothing. Rejects with `unavailable` when the queue is full; what was noted stands.
+ * the event's id makes it one event. A dry run judges too, and writes nothing. Rejects with `unavailable` when the queue is full; what was noted stands.
  */
 export async function replayLetters(
   services: ReplayServices,
@@ -73,6 +76,7 @@ export async function replayLetters(
   selection: ReplaySelection,
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<ReplayAnswer> {
+  const judging = dryRun ? writingNothing(services) : services;
   const skipped: Skipped[] = [];
   let replayed = 0;
   let last: LetterPosition | null = null;
@@ -81,9 +85,7 @@ export async function replayLetters(
     const steps: Step[] = [];
     const shown = new Set(await withoutErasedLetters(services, workspace, letters));
     for (const letter of letters)
-      steps.push(
-        shown.has(letter) ? await stepOf(services, workspace, letter, dryRun) : { letter, why: "erased", errors: [] },
-      );
+      steps.push(shown.has(letter) ? await stepOf(judging, workspace, letter) : { letter, why: "erased", errors: [] });
     if (!dryRun) await take(services, workspace, steps, now);
     for (const step of steps) {
       if ("message" in step) replayed += 1;
@@ -145,12 +147,7 @@ async function take(
   await Promise.all(queued.map(({ letter }) => events.noteReplay(workspace, letter.deadLetterId, letter.times, at)));
 }
 
-async function stepOf(
-  services: ReplayServices,
-  workspace: WorkspaceId,
-  letter: DeadLetter,
-  dryRun: boolean,
-): Promise<Step> {
+async function stepOf(services: ReplayServices, workspace: WorkspaceId, letter: DeadLetter): Promise<Step> {
   const skip = (why: Skipped["why"], errors: readonly ErrorItem[] = []): Step => ({ letter, why, errors });
   if (letter.reason === "idempotency_mismatch") return skip("idempotency_mismatch");
   const decoded = decodeMessage(letter.message);
@@ -159,9 +156,28 @@ async function stepOf(
   const stored = await services.events.find(workspace, event.eventId);
   if (stored?.status === "dropped") return skip(stored.reason as DropReason);
   const verdict = event.notes?.verdict ?? null;
-  if (verdict === null || dryRun) return { letter, message: letter.message };
+  if (verdict === null) return { letter, message: letter.message };
   const judged = await judgeAgain(services, workspace, event, verdict);
   return "errors" in judged ? skip("refused", judged.errors) : { letter, message: encodeMessage(judged.event) };
+}
+
+/** What judging makes known is kept to itself, and counts for what is judged after it. */
+function writingNothing(services: ReplayServices): ReplayServices {
+  const { catalog } = services;
+  let made: readonly Namespace[] = [];
+  return {
+    ...services,
+    catalog: {
+      ...catalog,
+      registerNamespaces: async (workspace, namespaces, max) => {
+        const added = registerNamespaces([...(await catalog.namespaces(workspace)), ...made], namespaces, max);
+        made = [...made, ...(added ?? [])];
+        return added !== null;
+      },
+      // None of them decides whether something is an event.
+      registerTraits: async () => [],
+    },
+  };
 }
 
 type Judged = { readonly event: EventRecord } | { readonly errors: readonly ErrorItem[] };
@@ -193,12 +209,19 @@ async function judgeItemAgain(
   services: ReplayServices,
   caller: Caller,
   { eventId, fingerprint, timestamp, payload }: EventRecord,
-  { type, name, messageId, identifiers, previous }: Extract<Origin, { kind: "item" }>,
+  { type: said, name, messageId, identifiers: then, previous }: Extract<Origin, { kind: "item" }>,
 ): Promise<EventRecord> {
-  const known = identifiers.find(({ namespace }) => namespace === "user_id");
+  const sdk = await services.catalog.sdk(caller.workspace);
+  const type = said as SdkType;
+  const value = parseJson(payload);
+  // The payload is without these; all others are found in it anew, by the switches of now.
+  const valueAt = (place: string): string | null => then.find(({ path }) => path === place)?.value ?? null;
+  const ids = { userId: valueAt("userId"), anonymousId: valueAt("anonymousId") };
+  const identifiers = identifiersOf(value as object, type, ids, sdk.settings);
+  const known = { namespace: "user_id", value: ids.userId ?? "" };
   const item: SdkItem = {
     index: 0,
-    type: type as SdkType,
+    type,
     name,
     messageId,
     eventId,
@@ -206,12 +229,12 @@ async function judgeItemAgain(
     timestamp,
     instant: parseTimestamp(timestamp)!,
     identifiers,
-    alias: previous === null || known === undefined ? null : { previous, known },
-    payload: parseJson(payload),
+    alias: previous === null || ids.userId === null ? null : { previous, known },
+    payload: value,
     bytes: payload,
   };
   const sides = await createSides(services, caller, [{ kind: "item", item }]);
-  return judgeItem(services, caller, await services.catalog.sdk(caller.workspace), item, sides(item));
+  return judgeItem(services, caller, sdk, item, sides(item));
 }
 
 /** The body of a `collect`: what it refused then it may accept now. */

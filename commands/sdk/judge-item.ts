@@ -1,15 +1,21 @@
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import { plannedEvent, type SdkCatalog, type Violations } from "../../core/catalog/sdk.js";
 import { AppError, type ErrorItem } from "../../core/errors.js";
-import type { DroppedIdentifier, EventRecord } from "../../core/event/event.js";
+import type { DroppedIdentifier, EventRecord, Identifier } from "../../core/event/event.js";
 import { shortened } from "../../core/event/notes.js";
-import { admit, namespaceTable, type Admission, type GivenIdentifier } from "../../core/identity/namespaces.js";
+import {
+  admit,
+  namespaceTable,
+  placesOf,
+  type Admission,
+  type GivenIdentifier,
+} from "../../core/identity/namespaces.js";
 import { extract, type Extract } from "../../core/schema/extract.js";
 import type { SdkItem } from "../../core/sdk/item.js";
 import { omitProperties, type Omitted } from "../../core/sdk/omit.js";
 import { rememberedTraits } from "../../core/sdk/own-traits.js";
 import { builtInSchema, isReserved, sdkSchemaId } from "../../core/sdk/schemas.js";
-import { recordOf, scopedFor } from "../acceptance/judge.js";
+import { beyondItem, recordOf, scopedFor } from "../acceptance/judge.js";
 import { leaveTraitsOut } from "../acceptance/open-traits.js";
 import type { Caller, Services } from "../services.js";
 
@@ -136,20 +142,24 @@ async function admitSome(
 ): Promise<AdmittedSome> {
   const { identifiersMax } = services.limits;
   const given = [...named, ...found.identifiers];
-  const errors: ErrorItem[] = found.refused === null ? [] : [found.refused];
+  const errors: ErrorItem[] = [...found.refused];
   if (given.length === 0) return { identifiers: [], dropped: [], errors, found };
-  const admitted = admit(given, namespaceTable(await services.catalog.namespaces(caller.workspace)));
+  const table = namespaceTable(await services.catalog.namespaces(caller.workspace));
+  const admitted = admit(given, table);
   errors.push(...admitted.errors);
   const unknown = await unknownAfter(services, caller, admitted);
   errors.push(...unknown);
   const names = new Set(unknown.length === 0 ? [] : admitted.unregistered.map(({ namespace }) => namespace.name));
   const known = admitted.identifiers.filter(({ namespace }) => !names.has(namespace));
   if (known.length > identifiersMax) {
-    const path = given[identifiersMax]?.path ?? "";
-    errors.push({ path, message: `is beyond ${identifiersMax} identifiers in one event` });
+    const beyond = new Set(known.slice(identifiersMax).map(nameOf));
+    const places = placesOf(given, table).filter(({ identifier }) => beyond.has(nameOf(identifier)));
+    errors.push(...places.map(beyondItem(identifiersMax)));
   }
   return { identifiers: known.slice(0, identifiersMax), dropped: admitted.dropped, errors, found };
 }
+
+const nameOf = ({ namespace, value }: Identifier): string => `${namespace}:${value}`;
 
 /** Makes new namespaces known. Where the key may not, or the workspace has no room, a problem for each. */
 async function unknownAfter(

@@ -219,6 +219,20 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
   };
 }
 
+/** Each identifier that is kept, in the order in which they were given, and where it stood first. */
+export function placesOf(
+  given: readonly GivenIdentifier[],
+  table: NamespaceTable,
+): readonly { readonly path: string; readonly identifier: Identifier }[] {
+  const seen = new Set<string>();
+  return given.flatMap((one) => {
+    const [identifier] = admit([one], table).identifiers;
+    if (identifier === undefined) return [];
+    const isNew = seen.size < seen.add(`${identifier.namespace}:${identifier.value}`).size;
+    return isNew ? [{ path: one.path, identifier }] : [];
+  });
+}
+
 /**
  * The values with which a request has more of a namespace than one profile may have: without them it would be within the limits.
  * A value counts once, however it is written; a blocked or invalid one does not count.

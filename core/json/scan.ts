@@ -53,6 +53,12 @@ export function scanCarefully(body: Buffer, depthMax: number): Scan {
 export const scanAll = (body: Buffer, depthMax: number): readonly ScanProblem[] =>
   walk(body, depthMax, PROBLEMS_MAX).found.map(toProblem);
 
+/** What makes the body unreadable or too deep; numbers and words are read too, for a body that JSON.parse does not. */
+export function scanStrictly(body: Buffer, depthMax: number): ScanProblem | null {
+  const { fatal } = walk(body, depthMax, 0, true);
+  return fatal === null ? null : toProblem(fatal);
+}
+
 const MESSAGES: Readonly<Record<ScanProblemKind, string>> = {
   empty: "is empty",
   bom: "must not begin with a byte order mark",
@@ -81,6 +87,8 @@ interface Walk {
   readonly body: Buffer;
   readonly depthMax: number;
   readonly problemsMax: number;
+  /** Numbers and words are not left to JSON.parse. */
+  readonly isStrict: boolean;
   fatal: Found | null;
   readonly found: Found[];
   members: Member[] | null;
@@ -98,8 +106,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const SMALL_E = 0x65;
 
-function walk(body: Buffer, depthMax: number, problemsMax: number): Walk {
-  const state: Walk = { body, depthMax, problemsMax, fatal: null, found: [], members: null };
+function walk(body: Buffer, depthMax: number, problemsMax: number, isStrict = false): Walk {
+  const state: Walk = { body, depthMax, problemsMax, isStrict, fatal: null, found: [], members: null };
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) stop(state, "bom");
   else if (!isUtf8(body)) stop(state, "invalid_utf8");
   else if (skipSpace(body, 0) === body.length) stop(state, "empty");
@@ -223,16 +231,21 @@ function readScalar(state: Walk, start: number): number {
   let isShort = true;
   for (; at < body.length && isNumberByte(body[at]!); at += 1) if ((body[at]! | 0x20) === SMALL_E) isShort = false;
   if (at === start) return readWord(state, start);
+  if (state.isStrict) return NUMBER.test(body.toString("latin1", start, at)) ? at : stop(state, "malformed");
   if (isShort && at - start <= DIGITS_ALWAYS_KEPT) return at;
   if (state.found.length < state.problemsMax && isUnsafeNumber(body.toString("latin1", start, at)))
     note(state, "unsafe_number");
   return at;
 }
 
+const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
+const WORDS: ReadonlySet<string> = new Set(["true", "false", "null"]);
+
 function readWord(state: Walk, start: number): number {
   const length = WORD_LENGTHS.get(state.body[start] ?? 0);
   if (length === undefined || start + length > state.body.length) return stop(state, "malformed");
-  return start + length;
+  const isWord = !state.isStrict || WORDS.has(state.body.toString("latin1", start, start + length));
+  return isWord ? start + length : stop(state, "malformed");
 }
 /** true, false, null: by their first letter. */
 const WORD_LENGTHS: ReadonlyMap<number, number> = new Map([

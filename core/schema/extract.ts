@@ -30,8 +30,8 @@ export interface Extract {
   readonly leftOut: readonly ErrorItem[];
   /** How many of the traits are open. */
   readonly openTraits: number;
-  /** Of the values that no event may hold, the first. It is left out here. */
-  readonly refused: ErrorItem | null;
+  /** Of each value that no event may hold, at most 101: then there are more than are shown. These values are left out here. */
+  readonly refused: readonly ErrorItem[];
 }
 
 /** A few bytes of an array can yield as many values as its items have annotations, so the number of values has its own limit. */
@@ -40,6 +40,7 @@ const TRAITS_FOUND_MAX = 10_000;
 const TRAIT_CHARACTERS_MAX = 1_024;
 const OPEN_TRAITS_MAX = 200;
 const LEFT_OUT_MAX = 100;
+const REFUSED_MAX = 101;
 const KEY_CHARACTERS_MAX = 128;
 
 /**
@@ -47,7 +48,7 @@ const KEY_CHARACTERS_MAX = 128;
  * absent or of another type are left out; integers become decimal text as identifiers, and those beyond 2^53 - 1 are refused.
  */
 export function extract(plan: AnnotationPlan, payload: unknown): Extract {
-  const found: Found = { identifiers: [], traits: [], leftOut: [], refused: null, openTraits: 0, isFull: false };
+  const found: Found = { identifiers: [], traits: [], leftOut: [], refused: [], openTraits: 0, isFull: false };
   collect(plan, payload, "", found);
   return found;
 }
@@ -56,7 +57,7 @@ interface Found {
   readonly identifiers: FoundIdentifier[];
   readonly traits: FoundTrait[];
   readonly leftOut: ErrorItem[];
-  refused: ErrorItem | null;
+  readonly refused: ErrorItem[];
   openTraits: number;
   /** There are too many values: reading stopped. */
   isFull: boolean;
@@ -93,16 +94,20 @@ function collectScalar(plan: AnnotationPlan, value: Scalar, path: string, found:
     found.traits.length + plan.traits.length > TRAITS_FOUND_MAX
   ) {
     found.isFull = true;
-    found.refused ??= { path, message: "is beyond the identifiers and traits that one event may hold" };
+    refuse(found, path, "is beyond the identifiers and traits that one event may hold");
     return;
   }
   const message = refusal(namespaces.length, plan.traits, value);
   if (message !== null) {
-    found.refused ??= { path, message };
+    refuse(found, path, message);
     return;
   }
   for (const namespace of namespaces) found.identifiers.push({ path, namespace, value: String(value) });
   for (const { name, merge } of plan.traits) found.traits.push({ path, name, merge, value, open: false });
+}
+
+function refuse({ refused }: Found, path: string, message: string): void {
+  if (refused.length < REFUSED_MAX) refused.push({ path, message });
 }
 
 const TOO_LONG = `must have at most ${TRAIT_CHARACTERS_MAX} characters to be a trait`;

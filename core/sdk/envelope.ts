@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { AppError } from "../errors.js";
-import { parseJson } from "../json/read.js";
+import { parseJson, scanError } from "../json/read.js";
+import { scanStrictly } from "../json/scan.js";
 import { elementsOf, membersOf, trimmed, type MemberSpan, type Span } from "../json/spans.js";
 
 /** What stands around the items of a request. */
@@ -28,6 +29,7 @@ export function openEnvelope(body: Buffer, isBatch: boolean): Envelope {
   const own = valueOf("writeKey");
   if (!isBatch) return { items: [whole], sentAt: valueOf("sentAt"), library: undefined, writeKeys: [own] };
   const items = itemsOf(body, members);
+  requireJsonAround(body, members);
   const first = items[0] === undefined ? null : membersOf(body, items[0]);
   return {
     items,
@@ -37,11 +39,29 @@ export function openEnvelope(body: Buffer, isBatch: boolean): Envelope {
   };
 }
 
-/** `writeKey` of a body whose items nobody can read. */
-export function writeKeysIn(body: Buffer): readonly unknown[] {
+/** `writeKey` of a body that cannot be read, in the same places: as far as one can be found. */
+export function writeKeysIn(body: Buffer, isBatch: boolean): readonly unknown[] {
   const members = isUtf8(body) ? membersOf(body, trimmed(body)) : null;
-  return members === null ? [] : [valueIn(body, members, "writeKey")];
+  if (members === null) return [];
+  const batch = isBatch ? members.findLast(({ name }) => name === "batch") : undefined;
+  const [first] = (batch && elementsOf(body, batch, 1)) ?? [];
+  return [members, first === undefined ? null : membersOf(body, first)].flatMap((some) => {
+    const key = some?.findLast(({ name }) => name === "writeKey");
+    return key === undefined || scanStrictly(body.subarray(key.start, key.end), 1) !== null
+      ? []
+      : [valueIn(body, some!, "writeKey")];
+  });
 }
+
+/** Members that nobody reads are looked at too: what stands around the items must be JSON. Their own is looked at one by one. */
+function requireJsonAround(body: Buffer, members: readonly MemberSpan[]): void {
+  const batch = members.find(({ name }) => name === "batch")!;
+  const around = Buffer.concat([body.subarray(0, batch.start), EMPTY_LIST, body.subarray(batch.end)]);
+  const problem = scanStrictly(around, AROUND_DEPTH_MAX);
+  if (problem !== null) throw scanError(problem, problem.path, AROUND_DEPTH_MAX);
+}
+const EMPTY_LIST = Buffer.from("[]");
+const AROUND_DEPTH_MAX = 64;
 
 function itemsOf(body: Buffer, members: readonly MemberSpan[]): readonly Span[] {
   const batch = members.filter(({ name }) => name === "batch");

@@ -4,7 +4,7 @@ import { showInstant } from "../event/time.js";
 import { newId, sdkEventIdFor, type EventId, type KeyId, type WorkspaceId } from "../ids.js";
 import { parseJson } from "../json/read.js";
 import { scanJson } from "../json/scan.js";
-import { membersOf, withoutMembers, type MemberSpan } from "../json/spans.js";
+import { membersOf, withoutMembers } from "../json/spans.js";
 import { timeOf, type Received } from "./claimed-time.js";
 import { memberOf, valueIn, type Envelope } from "./envelope.js";
 import { identifiersOf, idText } from "./identifiers.js";
@@ -44,22 +44,15 @@ function mapItem(sent: Buffer, index: number, envelope: Envelope, options: MapOp
   const given = valueIn(sent, members, "messageId");
   const messageId = idText(given) ?? null;
   const eventId = eventIdOf(options, messageId);
-  const unfit = (errors: readonly ErrorItem[], keep: () => Buffer = () => cut(SECRET)): Mapped => {
-    const type = valueIn(sent, members, "type");
-    return {
-      kind: "unfit",
-      index,
-      messageId,
-      eventId,
-      type: typeof type === "string" ? type : null,
-      bytes: keep(),
-      errors,
-    };
+  const unfit = (errors: readonly ErrorItem[], keep: (trace: Trace) => Buffer = () => cut(SECRET)): Mapped => {
+    const said = valueIn(sent, members, "type") ?? options.type;
+    const type = typeof said === "string" ? said : null;
+    return { kind: "unfit", index, messageId, eventId, type, bytes: keep({ type, messageId }), errors };
   };
 
   if (sent.length > options.itemBytesMax) {
     const message = `must have at most ${options.itemBytesMax} bytes`;
-    return unfit([{ path: "", message }], () => traceOf(sent, members));
+    return unfit([{ path: "", message }], (trace) => traceOf(sent, trace));
   }
   const { problem } = scanJson(sent, options.depthMax);
   if (problem?.kind === "malformed") throw notJson(index);
@@ -115,15 +108,18 @@ const isSdkType = (type: unknown): type is SdkType => (SDK_TYPES as readonly unk
 const eventIdOf = ({ workspace, sender }: MapOptions, messageId: string | null): EventId =>
   messageId === null ? newId<EventId>() : sdkEventIdFor(workspace, sender, messageId);
 
+interface Trace {
+  readonly type: string | null;
+  readonly messageId: string | null;
+}
+
 /** What is left of an item that is too large to keep. */
-function traceOf(sent: Buffer, members: readonly MemberSpan[]): Buffer {
-  const [type, messageId] = ["type", "messageId"].map((name) => {
-    const value = valueIn(sent, members, name);
-    return typeof value === "string" && value.length <= TRACE_CHARACTERS_MAX ? value : null;
-  });
-  return Buffer.from(JSON.stringify({ type, messageId, bytes: sent.length }));
+function traceOf(sent: Buffer, { type, messageId }: Trace): Buffer {
+  return Buffer.from(JSON.stringify({ type: short(type), messageId: short(messageId), bytes: sent.length }));
 }
 const TRACE_CHARACTERS_MAX = 255;
+const short = (text: string | null): string | null =>
+  text === null || text.length > TRACE_CHARACTERS_MAX ? null : text;
 
 function nameOf(item: object, type: SdkType): string | null {
   const name =

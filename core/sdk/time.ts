@@ -12,11 +12,18 @@ export function parseAnyOffset(text: string): Instant | null {
   const parts = FORM.exec(text);
   if (parts === null) return null;
   const [, minutes = "", seconds = "00", fraction = "", , sign, hoursOff = "0", minutesOff = "0"] = parts;
-  const local = parseTimestamp(`${minutes.toUpperCase()}:${seconds}.${fraction.slice(0, 9).padEnd(1, "0")}Z`);
+  const time = `${minutes.toUpperCase()}:${seconds}.${fraction.slice(0, 9).padEnd(1, "0")}Z`;
+  const local = time.startsWith(YEAR_BEFORE) ? lastOfYearBefore(time) : parseTimestamp(time);
   if (local === null || Number(hoursOff) > 23 || Number(minutesOff) > 59) return null;
   const offset = (sign === "-" ? -1 : 1) * (Number(hoursOff) * 60 + Number(minutesOff));
-  return shift(local, -offset * MINUTE_MS);
+  const instant = shift(local, -offset * MINUTE_MS);
+  return instant?.startsWith(YEAR_BEFORE) === true ? null : instant;
 }
+
+/** West of Greenwich the first hours of 1970 are those of the year before it, whose days have the same dates. */
+const YEAR_BEFORE = "1969-";
+const lastOfYearBefore = (time: string): Instant | null =>
+  parseTimestamp(`1970-${time.slice(5)}`)?.replace("1970-", YEAR_BEFORE) ?? null;
 
 /** Later by so many milliseconds, with all its digits. Null outside of the years that an event may have. */
 export function shift(instant: Instant, ms: number): Instant | null {

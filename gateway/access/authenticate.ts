@@ -64,11 +64,15 @@ export interface Authenticator {
   key(request: Request, response: Response): Promise<KeyRecord>;
   /** The same for a key that stood elsewhere; null: nowhere. `detail` says where it is to stand. */
   secret(request: Request, response: Response, given: string | null, detail: string): Promise<KeyRecord>;
+  /** Counts a key as wrong that another one refuses, and throws as `secret` does. `keyId`: of a key that exists. */
+  refuse(request: Request, response: Response, keyId: KeyId | null, detail: string): Promise<never>;
   /** Throws unless the request carries the operator key, as `key` does. */
   operator(request: Request, response: Response): Promise<void>;
   /** The same for the key that reads the metrics. */
   metrics(request: Request, response: Response): Promise<void>;
 }
+
+const loginOf = (address: string, keyId: KeyId | null): string => `${address} ${keyId ?? NOTHING}`;
 
 /** Names what a secret is tried for. No key id holds a dot; what is no key at all is tried for nothing. */
 const OPERATOR = ".operator";
@@ -111,7 +115,7 @@ export function createAuthenticator(deps: {
     const address = addressOf(request);
     const known = given === null ? undefined : rights.get(given);
     const keyId = known?.record.keyId ?? (given === null ? null : keyIdOf(given));
-    const login = `${address} ${keyId ?? NOTHING}`;
+    const login = loginOf(address, keyId);
     const at = now();
     if (known?.senders.has(address, at) !== true) await failures.requireFew(request, response, login);
     const record = given === null || keyId === null ? null : await find(given, keyId);
@@ -141,6 +145,7 @@ export function createAuthenticator(deps: {
       return isSession ? consoleKeys.key(request) : requireKey(request, response, given);
     },
     secret: requireKey,
+    refuse: (request, response, keyId, detail) => refuse(request, response, loginOf(addressOf(request), keyId), detail),
     operator: requireSecret(OPERATOR, deps.operatorKey),
     metrics: requireSecret(METRICS, deps.metricsKey),
   };

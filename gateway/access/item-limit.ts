@@ -2,7 +2,7 @@ import type { Request, Response } from "express";
 import type { CountItems } from "../../commands/services.js";
 import type { KeyRecord } from "../../core/catalog/catalog.js";
 import type { RateWindows } from "../../core/rate-windows.js";
-import { createLimiter, MINUTE_MS } from "./rate-limit.js";
+import { createLimiter } from "./rate-limit.js";
 
 const NAME = "items";
 
@@ -12,7 +12,8 @@ export const COUNT_NOTHING: CountItems = async () => {};
 export interface ItemLimit {
   /**
    * Admits a request while its key has anything left, and counts its first item; throws `rate_limited` after that. So a batch may go
-   * beyond the limit once, and is never refused because it is large. Counts nothing for a key without a limit.
+   * beyond the limit once, and is never refused because it is large; one without items counts -1, so that it counts as none. Counts
+   * nothing for a key without a limit.
    */
   admit(request: Request, response: Response, key: KeyRecord): Promise<CountItems>;
 }
@@ -25,9 +26,7 @@ export function createItemLimit(windows: RateWindows): ItemLimit {
       if (perMinute === null) return COUNT_NOTHING;
       // By the sender, so that a rotation does not give twice as much.
       await limiter.hit(request, response, sender, perMinute);
-      return async (items) => {
-        if (items > 0) await windows.hit(`${NAME}:${sender}`, MINUTE_MS, items);
-      };
+      return async (items) => void (await limiter.hitMore(response, sender, items, perMinute));
     },
   };
 }

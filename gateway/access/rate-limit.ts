@@ -21,8 +21,11 @@ export interface Limiter {
    * RateLimit headers of the answer.
    */
   hit(request: Request, response: Response, key: string, perMinute?: number): Promise<void>;
-  /** Counts so many more of a request that was counted; throws `rate_limited` when they go beyond the limit. */
-  hitMore(key: string, hits: number): Promise<void>;
+  /**
+   * Counts so many more of a request that was counted, or takes back what it did not use: then it is a negative number. The headers then
+   * say what is left. Answers the refusal of what goes beyond the limit, for where that is refused; else null.
+   */
+  hitMore(response: Response, key: string, hits: number, perMinute?: number): Promise<AppError | null>;
 }
 
 export interface LimitOptions {
@@ -53,11 +56,13 @@ export function createLimiter(windows: RateWindows, { name, perMinute: usual = 0
     validate: false,
   });
   return {
-    hitMore: async (key, more) => {
-      if (more === 0) return;
+    hitMore: async (response, key, more, perMinute = usual) => {
+      if (more === 0) return null;
       const { hits, resetAt } = await windows.hit(`${name}:${key}`, MINUTE_MS, more);
       const seconds = Math.max(1, Math.ceil((resetAt - Date.now()) / 1_000));
-      if (hits > usual) throw new AppError("rate_limited", detail, { headers: { "Retry-After": String(seconds) } });
+      showLeft(response, name, { left: Math.min(perMinute, Math.max(0, perMinute - hits)), seconds });
+      if (hits <= perMinute) return null;
+      return new AppError("rate_limited", detail, { headers: { "Retry-After": String(seconds) } });
     },
     hit: (request, response, key, perMinute = usual) =>
       new Promise((resolve, reject) => {
@@ -67,6 +72,18 @@ export function createLimiter(windows: RateWindows, { name, perMinute: usual = 0
         void handler(request, response, next);
       }),
   };
+}
+
+/** In the place of what the header said of this limit; another one has its own part of it. */
+function showLeft(
+  response: Response,
+  name: string,
+  { left, seconds }: { readonly left: number; readonly seconds: number },
+): void {
+  const others = [response.getHeader("RateLimit") ?? []]
+    .flat()
+    .filter((part) => !String(part).startsWith(`"${name}";`));
+  response.setHeader("RateLimit", [...others.map(String), `"${name}"; r=${left}; t=${seconds}`]);
 }
 
 /** Of connections whose requests name no proxy: asking anew at each request costs more than all else that its key needs. */

@@ -10,11 +10,12 @@ import { AppError } from "../../core/errors.js";
 import type { Log } from "../../core/log.js";
 import type { Metrics } from "../../core/metrics.js";
 import type { Live } from "../../commands/live/live.js";
-import type { Context, Route } from "../route.js";
+import { isOfSdks, type Context, type Route } from "../route.js";
+import { inDialect } from "../sdk/refusal.js";
 import { answerPreflight, openToPages } from "./cors.js";
 import type { MeteredResponse } from "./meter.js";
 import { pageRouter, type MetricsPage } from "./page-router.js";
-import { refuse } from "./refuse.js";
+import { refuse, type Refusing } from "./refuse.js";
 import type { Stages } from "./stages.js";
 
 export interface AppDeps {
@@ -50,6 +51,7 @@ export function createApp({ routes, stages, metrics, live, metricsPage, console,
     for (const row of rows) own[row.method](...stages(row));
     own.all((request: Request, response: Response) => {
       if (isForPages) openToPages(request, response);
+      if (all.some(isOfSdks) && !(isShared && isBearer(request))) (response.locals as Refusing).refusal = inDialect;
       throw notAllowed(all);
     });
   }
@@ -96,13 +98,13 @@ const partition = <T>(all: readonly T[], isFirst: (one: T) => boolean): readonly
 ];
 
 /** Of two calls with one path, a bearer key means ours: SDKs have another place for theirs. */
-const unlessBearer: RequestHandler = ({ headers: { authorization = "basic " } }, _response, next) =>
-  next(/^basic /i.test(authorization) ? undefined : "route");
+const isBearer = ({ headers: { authorization = "basic " } }: Request): boolean => !/^basic /i.test(authorization);
+const unlessBearer: RequestHandler = (request, _response, next) => next(isBearer(request) ? "route" : undefined);
 
 /** Some SDKs join a host that ends in a slash with a path that begins with one, or end the path in one. */
 function sloppyPaths(routes: readonly Route[], router: Router): RequestHandler {
   const paths = routes
-    .filter(({ access }) => access.kind === "write_key")
+    .filter(isOfSdks)
     .flatMap(({ path, also = [] }) => [path, ...also].map((one) => new RegExp(`^${one.replace(/:\w+/, "[^/]+")}$`)));
   return (request, response, next) => {
     const [path = "", ...query] = request.url.split(/(?=\?)/);

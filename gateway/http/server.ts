@@ -3,10 +3,10 @@ import type { Socket } from "node:net";
 import type { Express, Request, Response } from "express";
 import { AppError, type ErrorCode } from "../../core/errors.js";
 import type { Log } from "../../core/log.js";
-import { makeProblem } from "./error-response.js";
+import { problemOf } from "./error-response.js";
 import { graftExpress } from "./fast-express.js";
 import { NO_METER, type RouteMeter } from "./meter.js";
-import { refuse } from "./refuse.js";
+import { refuse, type Refusing } from "./refuse.js";
 import { SECURITY_HEADERS } from "./respond.js";
 import type { Stopping } from "./stopping.js";
 import { inTurns } from "./turns.js";
@@ -62,9 +62,8 @@ export function createServer({
   server.maxHeadersCount = 0;
   // A client that asks first gets 100 only after its key was accepted: see readBody.
   server.on("checkContinue", handle);
-  server.on("checkExpectation", (request: Request, response: Response) =>
-    refuse(log, request, response, new AppError("expectation_failed", "Only Expect: 100-continue is supported."), null),
-  );
+  // Any other expectation is refused where the route is known, in the form of its refusals.
+  server.on("checkExpectation", handle);
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket, meter));
   return server;
 }
@@ -103,7 +102,9 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, meter
   // One request is being handled and the next one on the connection is broken: an answer now would be taken for the first one's.
   if (underWay?.req.complete === true) return closeAfter(underWay, socket);
   const code = CODE_BY_ERROR[error.code ?? ""] ?? "bad_request";
-  const problem = makeProblem(code, DETAIL_BY_CODE[code] ?? "The request is not valid HTTP.");
+  const refusal = new AppError(code, DETAIL_BY_CODE[code] ?? "The request is not valid HTTP.");
+  const { refusal: inForm } = ((underWay as Response | null | undefined)?.locals ?? {}) as Refusing;
+  const problem = problemOf(inForm === undefined ? refusal : inForm(refusal));
   const headers = {
     "Content-Type": "application/problem+json; charset=utf-8",
     "Content-Length": String(Buffer.byteLength(problem.json)),

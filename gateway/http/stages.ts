@@ -1,14 +1,14 @@
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { KeyRecord } from "../../core/catalog/catalog.js";
-import { AppError, invalidParameter } from "../../core/errors.js";
 import { authorize, type Authenticator } from "../access/authenticate.js";
 import { beginning, contextOf } from "../access/context.js";
 import type { ItemLimit } from "../access/item-limit.js";
 import type { Limiter } from "../access/rate-limit.js";
-import type { Access, Context, Reply, Route } from "../route.js";
+import { isOfSdks, type Access, type Context, type Reply, type Route } from "../route.js";
 import type { SdkDoor } from "../sdk/door.js";
 import { inDialect } from "../sdk/refusal.js";
 import type { Cursors } from "../shapes/cursors.js";
+import { readIdempotencyKey, requireAccepted, requireExpected, requireSingleHeaders } from "../shapes/head.js";
 import { isPaged, linesOfRequest, pageOfRequest } from "../shapes/page.js";
 import { answerLines, type LineDeps } from "../stream/answer.js";
 import { answerEvents } from "../stream/events.js";
@@ -53,13 +53,20 @@ export const createStages = (deps: StageDeps): Stages => {
   const headOf = ({ answersLines, answersEvents }: Route) =>
     answersLines === true ? checkHeadOfLines : answersEvents === true ? checkHeadOfEvents : checkHead;
   return (route) =>
-    route.access.kind === "write_key"
-      ? [refuseInDialect, begin(deps, route), checkHead, takeFromSdk(deps, route), answer(deps, route)]
+    isOfSdks(route)
+      ? [
+          refuseInDialect,
+          begin(deps, route),
+          checkHead,
+          ...(route.access.kind === "write_key" ? [takeFromSdk(deps, route)] : []),
+          answer(deps, route),
+        ]
       : [
           begin(deps, route),
           headOf(route),
           identifyCaller(deps, route),
           readParameters(deps, route),
+          ...(route.access.kind === "role" && route.access.send !== undefined ? [limitItems(deps, route)] : []),
           ...(route.inlineLimited === undefined ? [] : [limits(route.inlineLimited)]),
           ...(route.body === undefined ? [] : [readerOf(deps, route)]),
           answererOf(deps, route),
@@ -108,6 +115,7 @@ const sharedStages = (deps: StageDeps) => ({
     (request: Request, response: Response, next: NextFunction): void => {
       response.locals["context"] = beginning(deps.now());
       requireSingleHeaders(request);
+      requireExpected(request);
       requireAccepted(request, type);
       next();
     },
@@ -118,7 +126,10 @@ const sharedStages = (deps: StageDeps) => ({
       const { query, workspace } = context;
       if (isLimited(query)) {
         await deps.inlineLimit.hit(request, response, workspace);
-        context.countChecks = (further) => deps.inlineLimit.hitMore(workspace, further);
+        context.countChecks = async (further) => {
+          const refusal = await deps.inlineLimit.hitMore(response, workspace, further);
+          if (refusal !== null) throw refusal;
+        };
       }
       next();
     },
@@ -130,28 +141,40 @@ const identifyCaller =
     if (access.kind === "operator") await deps.authenticator.operator(request, response);
     if (access.kind === "role") {
       const key = await deps.authenticator.key(request, response);
-      await admit(deps, request, response, key, access, access.send !== undefined);
+      admit(deps, request, response, key, access);
       const { workspace, now } = contextOf(response);
       deps.enterTurn({ workspace, now, bytes: 0 }, next);
     } else next();
   };
 
-/** The key's owner is the caller of the request, which counts as sent or not. Throws what the key may not. */
-async function admit(
-  { itemLimit, now }: StageDeps,
+/** The key's owner is the caller of the request. Throws what the key may not. */
+function admit(
+  { now }: StageDeps,
   request: Request,
   response: Response,
   key: KeyRecord,
   access: Extract<Access, { kind: "role" }>,
-  isSending: boolean,
-): Promise<void> {
+): void {
   const context = contextOf(response);
   const { keyId, sender, send, workspace } = key;
   const caller = { key, keyId, sender, send, workspace, now: now(workspace) } satisfies Partial<Context>;
   Object.assign(context, caller);
   requireOrigin(request, response, key);
   authorize(key, access);
-  if (key.perMinute !== null && isSending) context.countItems = await itemLimit.admit(request, response, key);
+}
+
+/** Before the body is read. A request that only checks sends nothing. */
+function limitItems({ itemLimit }: StageDeps, { inlineLimited = isDryRun }: Route): RequestHandler {
+  const count = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
+    const context = contextOf(response);
+    context.countItems = await itemLimit.admit(request, response, context.key);
+    next();
+  };
+  // Not async: most keys have no such limit.
+  return (request, response, next): Promise<void> | void => {
+    const { key, query } = contextOf(response);
+    return key.perMinute === null || inlineLimited(query) ? next() : count(request, response, next);
+  };
 }
 
 /** What an SDK sends is read before anybody knows whose it is. */
@@ -159,9 +182,11 @@ function takeFromSdk(deps: StageDeps, route: Route): RequestHandler {
   const access = { kind: "role", role: "editor", send: "collect" } as const;
   // What a page asks for before it sends is no item.
   const isSending = route.body !== undefined;
-  const take = deps.sdkDoor.dialect(route, (request, response, key) =>
-    admit(deps, request, response, key, access, isSending),
-  );
+  const take = deps.sdkDoor.dialect(route, async (request, response, key) => {
+    admit(deps, request, response, key, access);
+    if (isSending && key.perMinute !== null)
+      contextOf(response).countItems = await deps.itemLimit.admit(request, response, key);
+  });
   return async (request, response, next) => {
     const taken = await take(request, response);
     const context = contextOf(response);
@@ -260,43 +285,4 @@ function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHand
       else response.once("close", share.release);
     }
   };
-}
-
-const SINGLE_HEADERS = new Set(["host", "authorization", "idempotency-key", "content-type", "content-encoding"]);
-const SINGLE_LENGTHS = new Set([...SINGLE_HEADERS].map((name) => name.length));
-
-/**
- * Node keeps the first of a repeated header, and a proxy may keep the last. That difference is an attack, so repeated headers are
- * refused.
- */
-function requireSingleHeaders(request: Request): void {
-  const raw = request.rawHeaders;
-  let seen = "";
-  for (let i = 0; i < raw.length; i += 2) {
-    const given = raw[i]!;
-    if (!SINGLE_LENGTHS.has(given.length)) continue;
-    const name = given.toLowerCase();
-    if (!SINGLE_HEADERS.has(name)) continue;
-    if (seen.includes(`|${name}|`)) throw new AppError("bad_request", `The header ${name} must be sent only once.`);
-    seen += `|${name}|`;
-  }
-  if (request.headers.host === undefined && request.httpVersion === "1.1")
-    throw new AppError("bad_request", "The header host is missing.");
-}
-
-function requireAccepted(request: Request, type: string): void {
-  const accept = request.headers.accept;
-  if (accept === undefined || accept === "*/*" || accept === type) return;
-  if (request.accepts([type, "application/json", "application/problem+json"]) === false)
-    throw new AppError("not_acceptable", `Accept must allow ${type}.`);
-}
-
-const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
-
-function readIdempotencyKey(request: Request): string | null {
-  const key = request.headers["idempotency-key"];
-  if (key === undefined) return null;
-  if (typeof key !== "string" || !PRINTABLE.test(key))
-    throw invalidParameter("Idempotency-Key", "must have 1-255 printable ASCII characters");
-  return key;
 }

@@ -7,7 +7,7 @@ import { checkEvent, checkItem } from "../../commands/acceptance/check.js";
 import type { Services } from "../../commands/services.js";
 import { inPortions } from "../../commands/acceptance/portions.js";
 import { AppError, bounded, mismatch, type ErrorItem } from "../../core/errors.js";
-import { BATCH_EVENTS_MAX } from "../body/batch.js";
+import { BATCH_EVENTS_MAX, type Batch } from "../body/batch.js";
 import { ERROR_ITEM, problemSchema } from "../http/error-response.js";
 import { reply, route, type Context, type Reply, type Route } from "../route.js";
 import { COOKIE, EMAIL, SCHEMA_ID } from "../shapes/examples.js";
@@ -155,18 +155,22 @@ async function checkBatch(services: Services, { batch, countChecks, ...caller }:
     throw mismatch([{ path: "events", message: `must have at most ${CHECKED_MAX} items with syncValidation=true` }]);
   await countChecks(items.length - 1);
   const room = createRoom();
+  const errorsOf = errorsIn(batch);
   const found = await inPortions(items, bytesOf, (bytes) => checkItem(services, caller, bytes).catch(errorsOf));
   return found.map((errors) => ({ status: errors.length === 0 ? "pass" : "fail", errors: room(errors) }));
 }
 
 const bytesOf = ({ length }: Buffer): number => length;
 
-/** What makes a single check a refusal is here about one of many. */
-function errorsOf(error: unknown): readonly ErrorItem[] {
-  if (error instanceof AppError && error.errors !== undefined) return error.errors;
-  if (error instanceof AppError && error.code === "invalid_json") return [{ path: "", message: "is not valid JSON" }];
-  throw error;
-}
+/** What makes a single check a refusal is here about one of many, unless all of them are one text that is no JSON. */
+const errorsIn =
+  ({ isOneText }: Batch) =>
+  (error: unknown): readonly ErrorItem[] => {
+    if (error instanceof AppError && error.errors !== undefined) return error.errors;
+    if (error instanceof AppError && error.code === "invalid_json" && !isOneText)
+      return [{ path: "", message: "is not valid JSON" }];
+    throw error;
+  };
 
 function shownResults(results: readonly ItemResult[]): readonly unknown[] {
   const room = createRoom();

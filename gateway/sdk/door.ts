@@ -19,7 +19,7 @@ const KEYLESS_BYTES_MAX = 16 * MIB;
 const KEYLESS_ADDRESS_BYTES_MAX = KEYLESS_BYTES_MAX / 16;
 
 export interface SdkDoorDeps {
-  readonly authenticator: Pick<Authenticator, "secret">;
+  readonly authenticator: Pick<Authenticator, "secret" | "refuse">;
   /** For the bodies of callers that are known. */
   readonly bodies: ByteBudget;
   readonly bodyBytesMax: number;
@@ -54,8 +54,16 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
   });
   const keyOf = async (request: Request, response: Response, given: string | null): Promise<KeyRecord> => {
     const key = await authenticator.secret(request, response, given, NO_KEY);
-    if (key.send !== "collect") throw unauthenticated(WRONG_KIND);
-    return key;
+    return key.send === "collect" ? key : authenticator.refuse(request, response, key.keyId, WRONG_KIND);
+  };
+  /** Keys of which nobody can say which one counts are as wrong as a wrong one. */
+  const counted = async <T>(request: Request, response: Response, find: () => T): Promise<T> => {
+    try {
+      return find();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "unauthenticated") throw error;
+      return authenticator.refuse(request, response, null, error.message);
+    }
   };
 
   const readOf = async (
@@ -83,7 +91,7 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
       await admit(request, response, key);
       if (body === undefined) return { bytes: NOTHING, envelope: null, writeKey: writeKey ?? "" };
       const opened = await readOf(request, response, key.workspace, isBatch);
-      agreed([...inHead, ...keysInBody(opened.writeKeys)]);
+      await counted(request, response, () => agreed([...inHead, ...keysInBody(opened.writeKeys)]));
       return readable(opened, writeKey);
     };
     /** Only the body says who sends it. */
@@ -91,7 +99,7 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
       const held = hold(response, keyless.open(addressOf(request)));
       const limit = Math.min(KEYLESS_BODY_BYTES_MAX, bodyBytesMax);
       const opened = await open(request, response, { limit, held, isBatch });
-      const writeKey = agreed(keysInBody(opened.writeKeys));
+      const writeKey = await counted(request, response, () => agreed(keysInBody(opened.writeKeys)));
       if (writeKey === null && "error" in opened) throw unauthenticated(`${NO_KEY} And: ${opened.error.message}`);
       const key = await keyOf(request, response, writeKey);
       held.release();
@@ -100,8 +108,10 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
       return readable(opened, writeKey);
     };
     return async (request, response) => {
-      const inHead = keysInHead(request);
-      const writeKey = agreed(inHead);
+      const [inHead, writeKey] = await counted(request, response, () => {
+        const found = keysInHead(request);
+        return [found, agreed(found)] as const;
+      });
       return writeKey === null && body !== undefined
         ? readUnknown(request, response)
         : readKnown(request, response, inHead, writeKey);
@@ -149,12 +159,12 @@ async function open(request: Request, response: Response, { limit, held, isBatch
     return { bytes, envelope, writeKeys: envelope.writeKeys };
   } catch (error) {
     if (!(error instanceof AppError) || !UNREADABLE.has(error.code)) throw error;
-    return { bytes, error, writeKeys: writeKeysIn(bytes) };
+    return { bytes, error, writeKeys: writeKeysIn(bytes, isBatch) };
   }
 }
 
 const NOTHING = Buffer.alloc(0);
-const UNREADABLE: ReadonlySet<string> = new Set(["invalid_json", "bad_request"]);
+const UNREADABLE: ReadonlySet<string> = new Set(["invalid_json", "bad_request", "unsupported_media_type"]);
 
 const NO_KEY =
   "Send a valid collect-only key (send: collect): as user name of Authorization: Basic, as ?writeKey=, or as writeKey in the body.";

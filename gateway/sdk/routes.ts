@@ -5,7 +5,7 @@ import { bounded } from "../../core/errors.js";
 import { SDK_TYPES, type SdkType } from "../../core/sdk/item.js";
 import { ERROR_ITEM } from "../http/error-response.js";
 import { reply, route, type Context, type Reply, type Route } from "../route.js";
-import { SDK_REFUSALS } from "../shapes/answers.js";
+import { OPEN_SDK_REFUSALS, SDK_REFUSALS } from "../shapes/answers.js";
 import { EMAIL, WRITE_KEY_SHOWN } from "../shapes/examples.js";
 import { nullable, record } from "../shapes/fields.js";
 import { RUDDER_SOURCE_CONFIG, rudderSourceConfig, SEGMENT_SETTINGS, segmentSettings, warningsOf } from "./browser.js";
@@ -151,7 +151,7 @@ export function sdkRoutes(services: Services): readonly Route[] {
       example: {},
       access: { kind: "open" },
       cors: true,
-      responses: { 200: record({ success: Type.Literal(true) }) },
+      responses: { ...OPEN_SDK_REFUSALS, 200: record({ success: Type.Literal(true) }) },
       handle: async () => reply(200, { success: true }),
     }),
     route({

@@ -8,9 +8,14 @@ const ALWAYS = [400, 406, 408, 417, 431, 500, 503];
 /** Those of routes for SDKs, which need a `message` too; what never comes to a route has none. */
 const SDK_STATUSES = [400, 401, 403, 404, 406, 408, 413, 415, 417, 429, 431, 500];
 
-export const SDK_REFUSALS: Responses = Object.fromEntries(
-  SDK_STATUSES.map((status) => [status, problemSchema(status, { message: Type.Optional(Type.String()) })]),
-);
+const withMessage = (statuses: readonly number[]): Responses =>
+  Object.fromEntries(
+    statuses.map((status) => [status, problemSchema(status, { message: Type.Optional(Type.String()) })]),
+  );
+
+export const SDK_REFUSALS = withMessage(SDK_STATUSES);
+/** Of the one that needs no key. */
+export const OPEN_SDK_REFUSALS = withMessage([400, 406, 408, 417, 431, 500]);
 
 /** Every status that the route can answer, with the schema of its body. */
 export function answersOf({ access, params, body, responses }: Route): Responses {

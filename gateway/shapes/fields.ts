@@ -16,6 +16,9 @@ export const integerOrNull = (minimum: number, maximum: number) =>
 export const enumOrNull = <Name extends string>(names: readonly Name[]) =>
   Type.Unsafe<Name | null>({ enum: [...names, null] });
 
+export const textOrNull = (minLength: number, maxLength: number) =>
+  Type.Unsafe<string | null>({ type: ["string", "null"], minLength, maxLength });
+
 export const UUID = Type.String({ pattern: UUID_PATTERN, title: "UUID" });
 export const TIME = Type.String({ pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$` });
 

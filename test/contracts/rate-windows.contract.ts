@@ -39,6 +39,13 @@ export const rateWindowsContract: Readonly<Record<string, (windows: RateWindows,
       assert.equal((await windows.hit("items:b", MINUTE_MS, 2)).hits, 2);
     },
 
+    "takes hits back, and the window goes on": async (windows) => {
+      const { resetAt } = await windows.hit("items:a", MINUTE_MS, 2);
+      assert.deepEqual(await windows.hit("items:a", MINUTE_MS, -1), { hits: 1, resetAt });
+      assert.deepEqual(await windows.hit("items:a", MINUTE_MS, -1), { hits: 0, resetAt });
+      assert.deepEqual(await windows.hit("items:a", MINUTE_MS), { hits: 1, resetAt });
+    },
+
     "counts several hits at once also when many do": async (windows) => {
       const counted = await Promise.all(Array.from({ length: 50 }, () => windows.hit("items:a", MINUTE_MS, 7)));
       assert.deepEqual(

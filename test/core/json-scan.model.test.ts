@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { isUnsafeNumber } from "../../core/json/number.js";
-import { scanCarefully, scanJson, type Scan } from "../../core/json/scan.js";
+import { scanCarefully, scanJson, scanStrictly, type Scan } from "../../core/json/scan.js";
 import { createRandom, SEED, type Random } from "../support/random/random.js";
 
 const DEPTH_MAX = 64;
@@ -57,6 +57,14 @@ function assertMembers(body: Buffer, { members }: Scan): void {
   }
 }
 
+/** In its strict way it knows what JSON.parse knows, and minds nothing that can only not be stored. */
+function assertStrict(body: Buffer, { problem }: Scan, depthMax = DEPTH_MAX): void {
+  const strict = scanStrictly(body, depthMax)?.kind ?? null;
+  if (strict === null) assert.ok(isJson(body), body.toString());
+  else if (strict === "malformed") assert.ok(!isJson(body), body.toString());
+  else assert.equal(strict, problem?.kind);
+}
+
 describe(`The scan beside JSON.parse (seed ${SEED})`, () => {
   it("reads the same members, however an object is written", () => {
     fc.assert(
@@ -100,6 +108,7 @@ describe(`The scan beside JSON.parse (seed ${SEED})`, () => {
           assert.deepEqual(scanJson(bytes, DEPTH_MAX), result);
           if (result.problem?.kind === "malformed") assert.equal(isJson(bytes), false);
           if (result.problem === null && isJson(bytes)) assertMembers(bytes, result);
+          assertStrict(bytes, result);
         }
       }),
       { seed: SEED, numRuns: 600 },
@@ -111,7 +120,9 @@ describe(`The scan beside JSON.parse (seed ${SEED})`, () => {
       fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }), fc.boolean(), (pieces, isArray) => {
         const inside = pieces.map((piece, at) => (isArray ? piece : `"k${at % 7}":${piece}`)).join();
         const body = Buffer.from(`{"a":${isArray ? `[${inside}]` : `{${inside}}`},"z" : 1}`);
-        assert.deepEqual(scanJson(body, SHALLOW), scanCarefully(body, SHALLOW));
+        const result = scanJson(body, SHALLOW);
+        assert.deepEqual(result, scanCarefully(body, SHALLOW));
+        assertStrict(body, result, SHALLOW);
       }),
       { seed: SEED, numRuns: 3_000 },
     );

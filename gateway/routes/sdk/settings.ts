@@ -14,7 +14,7 @@ import { problemSchema } from "../../http/error-response.js";
 import { reply, route, type Route } from "../../route.js";
 import { readIfMatch, withEtag } from "../../shapes/etag.js";
 import { SCHEMA_ID } from "../../shapes/examples.js";
-import { nullable, record } from "../../shapes/fields.js";
+import { enumOrNull, nullable, record, textOrNull } from "../../shapes/fields.js";
 
 export const SDK_SETTINGS = record({
   unplanned: Type.Enum(UNPLANNED),
@@ -100,9 +100,9 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
       body: record({
         events: eventsOf(
           record({
-            schema_id: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 128 }))),
-            unplanned: Type.Optional(nullable(Type.Enum(UNPLANNED))),
-            violations: Type.Optional(nullable(Type.Enum(VIOLATIONS))),
+            schema_id: Type.Optional(textOrNull(1, 128)),
+            unplanned: Type.Optional(enumOrNull(UNPLANNED)),
+            violations: Type.Optional(enumOrNull(VIOLATIONS)),
           }),
         ),
       }),

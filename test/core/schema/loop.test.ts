@@ -60,20 +60,26 @@ describe("What one payload says by its annotations", () => {
     const plan = compilePlan(items((at) => ({ "x-identity": { namespace: `n${at}` } }), 390));
     const { identifiers, refused } = extract(plan, payload);
     assert.equal(identifiers.length, 780);
-    assert.equal(refused?.path, "a.2");
+    assert.deepEqual(
+      refused.map(({ path }) => path),
+      ["a.2"],
+    );
   });
 
   it("stops at 10,000 traits, however many names each value has", () => {
     const plan = compilePlan(items((at) => ({ "x-trait": { name: `t${at}` } }), 390));
     const { traits, refused } = extract(plan, payload);
     assert.equal(traits.length, 9_750);
-    assert.equal(refused?.path, "a.25");
+    assert.deepEqual(
+      refused.map(({ path }) => path),
+      ["a.25"],
+    );
   });
 
   it("is all of it up to there", () => {
     const plan = compilePlan(items(() => ({ "x-identity": { namespace: "cookie_id" } }), 1));
     const { identifiers, refused } = extract(plan, { a: list(1_000, String) });
     assert.equal(identifiers.length, 1_000);
-    assert.equal(refused, null);
+    assert.deepEqual(refused, []);
   });
 });

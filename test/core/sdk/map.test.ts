@@ -225,6 +225,21 @@ describe("An SDK's call that is no event", () => {
     assert.equal(unfit.eventId, mapOne(track({ messageId: "m-9" })).eventId);
   });
 
+  it("has the type of the path where it says none, and a number as messageId", () => {
+    for (const [item, options, type] of [
+      [{ userId: {}, messageId: 55 }, { type: "page" }, "page"],
+      [{ type: null, userId: {}, messageId: 55 }, { type: "page" }, "page"],
+      [{ type: "click", messageId: 55 }, { type: "page" }, "click"],
+      [{ userId: "u-1", messageId: 55, t: "x".repeat(262_144) }, { type: "track" }, "track"],
+    ] as const) {
+      const [mapped] = mapBytes(Buffer.from(JSON.stringify(item)), false, options);
+      assert.ok(mapped?.kind === "unfit");
+      assert.deepEqual([mapped.type, mapped.messageId], [type, "55"]);
+      const { type: kept, messageId } = JSON.parse(mapped.bytes.toString()) as Readonly<Record<string, unknown>>;
+      if ("t" in item) assert.deepEqual([kept, messageId], ["track", "55"], "what is left of a large one");
+    }
+  });
+
   it("leaves type, messageId and size of one that is too large to keep", () => {
     const large = JSON.stringify(track({ writeKey: "secret", properties: { t: "x".repeat(262_144) } }));
     const unfit = unfitOf(large);
@@ -257,11 +272,27 @@ describe("A body of an SDK that cannot be read", () => {
       "invalid_json",
     ],
     ["two batches", '{"batch":[],"batch":[]}', "invalid_json"],
+    ["a word that is none beside the batch", '{"batch":[{"type":"track"}],"foo":bar}', "invalid_json"],
+    ["a wrong word beside the batch", '{"batch":[],"foo":trux}', "invalid_json"],
+    ["a number that is none beside the batch", '{"foo":[01],"batch":[]}', "invalid_json"],
+    ["nonsense between brackets beside the batch", '{"batch":[],"foo":{bar baz [1,,2]}}', "invalid_json"],
+    ["an escape that is none beside the batch", '{"batch":[],"foo":"\\q"}', "invalid_json"],
+    ["a line feed in a key beside the batch", '{"batch":[],"f\noo":1}', "invalid_json"],
+    ["a member beside the batch that is there twice", '{"foo":1,"batch":[],"foo":1}', "invalid_json"],
+    ["a member of the context that is there twice", '{"context":{"a":1,"a":2},"batch":[]}', "invalid_json"],
+    ["500 levels beside the batch", `{"batch":[],"t":${"[".repeat(500)}${"]".repeat(500)}}`, "payload_too_large"],
     ["no batch", "{}", "bad_request"],
     ["a batch that is no array", '{"batch":{}}', "bad_request"],
     ["2,501 items", `{"batch":[${Array(2_501).fill("{}").join(",")}]}`, "payload_too_large"],
   ];
   for (const [name, text, code] of cases) it(`is refused as a whole: ${name}`, () => assert.equal(codeOf(text), code));
+
+  it("may have anything beside the batch that is JSON, stored or not", () => {
+    const around =
+      '"n":[-0.5e+10,12345678901234567890,1e999],"w":[true,false,null],"s":"\\ud800 \\u0000","":{"\\u0000":{}}';
+    assert.equal(codeOf(`{${around},"batch":[{"type":"track"}],"e" : [ ] }`), "none");
+    assert.equal(codeOf(`{"batch":[],"t":"${"x".repeat(1_000_000)}"}`), "none");
+  });
 
   it("takes 2,500 items, space everywhere, and none", () => {
     assert.equal(mapBytes(Buffer.from(`{"batch":[${Array(2_500).fill("{}").join(",")}]}`), true).length, 2_500);

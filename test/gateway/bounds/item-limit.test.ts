@@ -4,7 +4,8 @@ import type { RateWindows } from "../../../core/rate-windows.js";
 import { createItemLimit } from "../../../gateway/access/item-limit.js";
 import { createMemoryWindows } from "../../../gateway/access/rate-windows.js";
 import { aKey } from "../../support/builders.js";
-import { submission, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
+import { basic } from "../../support/sdk/client.js";
+import { submission, textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
 
 describe("What a key may send in a minute", () => {
   const app = useApp();
@@ -60,6 +61,53 @@ describe("What a key may send in a minute", () => {
     assert.deepEqual(
       [...statuses, (await settings()).status, (await config()).status],
       [200, 200, 200, 202, 202, 429, 200, 200],
+    );
+  });
+
+  it("does not count a request that sends nothing: checks, and an empty batch of an SDK", async () => {
+    const key = textAt(await make({ send: "collect", per_minute: 3 }), "key");
+    const headers = { Authorization: basic(key) };
+    const empty = () => app().send("POST", "/v1/batch", { headers, body: { batch: [] } });
+    const check = () => app().send("POST", "/v1/collect?syncValidation=true", { key, body: event });
+    const checkBatch = () =>
+      app().send("POST", "/v1/collect/batch?syncValidation=true", { key, body: { events: [event, event] } });
+    const leftIn = ({ headers: { ratelimit } }: Answer) => /"items"; r=(\d+)/.exec(String(ratelimit))?.[1];
+    for (let n = 0; n < 3; n += 1) {
+      assert.deepEqual([(await check()).status, (await checkBatch()).status], [200, 200]);
+      const answer = await empty();
+      assert.deepEqual([answer.status, leftIn(answer)], [200, "3"]);
+    }
+    const statuses = [];
+    for (let n = 0; n < 4; n += 1) statuses.push((await collect(key)).status);
+    assert.deepEqual(statuses, [202, 202, 202, 429]);
+    assert.equal((await empty()).status, 429, "a key that has sent all is refused before its body is read");
+  });
+
+  it("says what is left after all items of a request", async () => {
+    const key = textAt(await make({ send: "collect", per_minute: 5 }), "key");
+    const headers = { Authorization: basic(key) };
+    const item = () => ({ type: "track", event: "e", userId: "u" });
+    const left = ({ status, headers: { ratelimit } }: Answer) => [
+      status,
+      /^"items"; r=(\d+); t=\d+$/.exec(String(ratelimit))?.[1],
+    ];
+    const batch = (items: number) =>
+      app().send("POST", "/v1/batch", { headers, body: { batch: Array.from({ length: items }, item) } });
+    const own = (events: number) =>
+      app().send("POST", "/v1/collect/batch", { key, body: { events: Array.from({ length: events }, () => event) } });
+    assert.deepEqual(
+      [left(await batch(2)), left(await own(2))],
+      [
+        [200, "3"],
+        [202, "1"],
+      ],
+    );
+    assert.deepEqual(
+      [left(await batch(7)), left(await own(1))],
+      [
+        [200, "0"],
+        [429, "0"],
+      ],
     );
   });
 

@@ -77,6 +77,25 @@ describe("Idempotency keys of a batch", () => {
     assert.deepEqual(event.body["payload"], { email: "o1@example.com" });
   });
 
+  it("are named where they were given: in the item, or in the header", async () => {
+    const paths = (answer: Answer) => resultsOf(answer).map(({ errors }) => errors?.[0]?.path);
+    const [own, head] = ["idempotency_key", "Idempotency-Key"];
+    await post([item("n1", "named")]);
+    assert.deepEqual(paths(await post([item("n2", "named"), item("n3", "n-twice"), item("n4", "n-twice")])), [
+      own,
+      undefined,
+      own,
+    ]);
+    await post([item("n5"), item("n6", "named-2")], "n-head");
+    assert.deepEqual(paths(await post([item("n7"), item("n8", "named-2")], "n-head")), [head, own]);
+    const burst = await Promise.all(Array.from({ length: 8 }, (_, n) => post([item(`n9-${n}`, "n-burst")])));
+    const refused = burst.flatMap(paths).filter((path) => path !== undefined);
+    assert.deepEqual(
+      refused,
+      Array.from({ length: 7 }, () => own),
+    );
+  });
+
   it("in many batches at once make each event once", async () => {
     const events = Array.from({ length: 50 }, (_, n) => item(`burst-${n}`, `burst-${n}`));
     const answers = await Promise.all(Array.from({ length: 6 }, () => post(events)));

@@ -154,6 +154,18 @@ describe("A batch of events", () => {
     assert.deepEqual([many.status, many.body["code"]], [422, "validation_failed"]);
   });
 
+  it("with syncValidation=true is 400 where its JSON is malformed, as without; of lines only that line fails", async () => {
+    const good = JSON.stringify(person("checked"));
+    for (const bad of ["{bad}", '{"a":1,"a":2}', '{"schema_id":tru}', '{"a":"\\q"}']) {
+      const answers = [];
+      for (const query of ["", "?syncValidation=true"])
+        answers.push(await post(`{"events":[${good},${bad}]}`, { query }));
+      for (const { status, body } of answers) assert.deepEqual([status, body["code"]], [400, "invalid_json"], bad);
+      const lines = await post(`${good}\n${bad}\n`, { query: "?syncValidation=true", headers: NDJSON });
+      assert.deepEqual([lines.status, wordsOf(lines)], [200, ["pass", "fail"]], bad);
+    }
+  });
+
   it("takes the role editor or a sending key, as collect does, and is kept apart from other workspaces", async () => {
     const events = [person("roles")];
     for (const [caller, status] of [

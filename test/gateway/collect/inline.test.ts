@@ -153,6 +153,37 @@ describe("POST /v1/collect?syncValidation=true", () => {
     }
   });
 
+  it("tells what is wrong with identifiers and traits beside what the schema refuses, all of it at once", async () => {
+    const properties = {
+      user: { type: "string", "x-identity": { namespace: "user_id" } },
+      n: { type: "integer" },
+      city: { type: "string", "x-trait": { name: "city" } },
+      note: { type: "string", "x-trait": { name: "note" } },
+    };
+    const own = await workspace.schema({ type: "object", properties }, null);
+    const long = "x".repeat(1_025);
+    const cases: readonly (readonly [object, readonly string[]])[] = [
+      [{ user: long, n: "x" }, ["n", "user"]],
+      [{ user: long, city: long }, ["city", "user"]],
+      [{ user: long, city: long, note: long, n: 1.5 }, ["city", "n", "note", "user"]],
+    ];
+    for (const [payload, paths] of cases) assert.deepEqual(errorPaths(await workspace.inline(own, payload)), paths);
+    const refused = await workspace.collect(own, { user: long, city: long, note: long });
+    assert.deepEqual([refused.status, errorPaths(refused)], [422, ["city", "note", "user"]]);
+  });
+
+  it("names the identifiers beyond twenty where they stand, whatever repeats before them", async () => {
+    const items = { type: "string", "x-identity": { namespace: "user_id" } };
+    const own = await workspace.schema({ type: "object", properties: { ids: { type: "array", items } } }, null);
+    const ids = [...Array.from({ length: 25 }, () => "same"), ...Array.from({ length: 20 }, (_, n) => `d${n}`)];
+    assert.deepEqual(errorPaths(await workspace.inline(own, { ids })), ["ids.44"]);
+    assert.deepEqual(errorPaths(await workspace.collect(own, { ids: ["null", ...ids, "d0", "more"] })), [
+      "ids.45",
+      "ids.47",
+    ]);
+    assert.equal((await workspace.collect(own, { ids: ids.slice(0, -1) })).status, 202);
+  });
+
   it("reports the identifiers that the asynchronous mode would refuse", async () => {
     assert.deepEqual(errorPaths(await workspace.inline(schemaId, { email: "x".repeat(1_025) })), ["email"]);
   });
@@ -182,6 +213,34 @@ describe("The rate limit of inline validation", () => {
     const other = await app().workspace();
     assert.equal((await other.inline(await other.schema(), { email: "a@example.com" })).status, 200);
     assert.equal((await workspace.collect(schemaId, { email: "a@example.com" })).status, 202);
+  });
+
+  it("shows what is left after all events of a batch, and nothing where they are too many", async () => {
+    const workspace = await app().workspace();
+    const event = submission(await workspace.schema(), { email: "a@example.com" });
+    const check = (events: number) =>
+      workspace.send("POST", "/v1/collect/batch?syncValidation=true", {
+        events: Array.from({ length: events }, () => event),
+      });
+    const shown = async (events: number) => {
+      const { status, headers } = await check(events);
+      return [status, /"inline-validation"; r=(\d+); t=\d+$/.exec(String(headers["ratelimit"]))?.[1]];
+    };
+    assert.deepEqual(
+      [await shown(20), await shown(1), await shown(35)],
+      [
+        [200, "40"],
+        [200, "39"],
+        [200, "4"],
+      ],
+    );
+    assert.deepEqual(
+      [await shown(5), await shown(1)],
+      [
+        [429, "0"],
+        [429, "0"],
+      ],
+    );
   });
 
   it("counts every key of the workspace together, and before the body is read", async () => {

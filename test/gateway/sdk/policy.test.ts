@@ -274,6 +274,20 @@ describe("Items of SDKs by plan and policy", () => {
     );
   });
 
+  it("with more than twenty identifiers keep those of the highest priority, and name what was left out", async () => {
+    const externalIds = Array.from({ length: 21 }, (_, n) => ({
+      type: n < 2 ? "cookie_id" : "customer_id",
+      id: `c-${n}`,
+    }));
+    const item = track({}, { context: { externalIds: [...externalIds, externalIds[3]] } });
+    await door.send(workspace, [item], "all");
+    const shown = await eventOf(item);
+    assert.deepEqual(
+      listAt(shown.body, "violations").map((one) => textAt(one, "path")),
+      ["context.externalIds.0.id", "context.externalIds.1.id"],
+    );
+  });
+
   it("beyond the limits of the quarantine are only counted, and the answer says so", async () => {
     const bounded = openSdkDoor(app(), { QUARANTINE_PER_MINUTE: "2" });
     const small = openSdkDoor(app(), { QUARANTINE_BYTES_PER_DAY: "100" });

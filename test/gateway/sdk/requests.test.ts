@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { showAccepted } from "../../../gateway/sdk/routes.js";
-import { listAt, textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
+import { at, listAt, textAt, until, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
+import { bodyOf, exchange, headerOf, statusOf } from "../../support/service/raw.js";
 import { basic, sendSdk, track, type SdkSending } from "../../support/sdk/client.js";
 
 const MIB = 1_048_576;
@@ -58,8 +59,37 @@ describe("A request of an SDK", () => {
   });
 
   it("tells of Segment's browser SDK itself, without a key, and nothing is read", async () => {
-    const answer = await sendSdk(app(), "/v1/m", { body: { series: [{ type: "Counter" }] } });
-    assert.deepEqual([answer.status, answer.body], [200, { success: true }]);
+    for (const target of ["/v1/m", "//v1/m", "/v1/m/", "/v1//m/?v=1"]) {
+      const answer = await sendSdk(app(), target, { body: { series: [{ type: "Counter" }] } });
+      assert.deepEqual([answer.status, answer.body], [200, { success: true }], target);
+    }
+  });
+
+  it("has every refusal with code and message, and a page may read it: 405 and 417 too, and those of /v1/m", async () => {
+    const Origin = "https://shop.example";
+    const stray = (method: string, target: string, headers = {}) =>
+      app().send(method, target, { headers: { Origin, ...headers } });
+    const answers: readonly (readonly [number, Answer])[] = [
+      [405, await stray("GET", "/v1/batch")],
+      [405, await stray("GET", "//v1/t/")],
+      [405, await stray("PUT", "/v1/identify")],
+      [405, await stray("PUT", "/v1/alias", { Authorization: basic(key) })],
+      [405, await stray("POST", "/sourceConfig")],
+      [405, await stray("GET", "/v1/m")],
+      [406, await stray("POST", "/v1/m", { Accept: "text/html" })],
+    ];
+    for (const [status, { status: answered, body, headers, text }] of answers) {
+      assert.deepEqual([answered, body["message"]], [status, body["detail"]], text);
+      assert.equal(headers["access-control-allow-origin"], "*", text);
+    }
+    const ours = await app().send("PUT", "/v1/identify", { key: await workspace.key("owner") });
+    assert.deepEqual([ours.status, ours.body["message"]], [405, undefined], "a bearer key means our own route");
+    for (const target of ["/v1/batch", "/v1/m"]) {
+      const head = [`POST ${target} HTTP/1.1`, "Host: a", `Origin: ${Origin}`, "Expect: magic", "Content-Length: 2"];
+      const answer = await exchange(app().url, `${head.join("\r\n")}\r\nConnection: close\r\n\r\n{}`);
+      assert.deepEqual([statusOf(answer), bodyOf(answer)["message"]], [417, bodyOf(answer)["detail"]], answer);
+      assert.equal(headerOf(answer, "access-control-allow-origin"), "*");
+    }
   });
 
   it("leaves our own paths as strict as they were", async () => {
@@ -151,6 +181,23 @@ describe("A request of an SDK", () => {
     );
     assert.deepEqual([rejected[1]?.[1], rejected[4]?.[1]], ["m-click", "m-large"]);
     assert.ok(!answer.text.includes("onym_"));
+  });
+
+  it("that is too large leaves its type in quarantine, also where only the path says it", async () => {
+    const own = await app().workspace();
+    const body = { userId: "u-1", messageId: 55, event: "e", properties: { t: filled(270 * 1_024) } };
+    const answer = await sendSdk(app(), "/v1/track", { key: await own.key("collect"), body });
+    assert.deepEqual([answer.body["quarantined"], textAt(answer.body, "rejected.0.message_id")], [1, "55"]);
+    const listed = await until(
+      () => own.send("GET", "/v1/dead-letters"),
+      (letters) => listAt(letters.body, "dead_letters").length > 0,
+    );
+    assert.equal(textAt(listed.body, "dead_letters.0.schema_id"), "sdk.track");
+    const target = `/v1/dead-letters/${textAt(listed.body, "dead_letters.0.dead_letter_id")}`;
+    const { type, messageId } = at((await own.send("GET", target)).body, "payload") as Readonly<
+      Record<string, unknown>
+    >;
+    assert.deepEqual([type, messageId], ["track", "55"]);
   });
 
   it("names the first twenty wrong items and counts all", async () => {

@@ -77,6 +77,17 @@ describe("The settings and the plan of SDKs", () => {
     assert.equal((await put("plan", {})).status, 422);
   });
 
+  it("the plan tells a wrong member once", async () => {
+    const plan = (event: object) => put("plan", { events: { A: event } });
+    for (const [name, values] of [
+      ["unplanned", ["drop", 5]],
+      ["violations", ["drop", 5]],
+      ["schema_id", [5, "", "x".repeat(129)]],
+    ] as const)
+      for (const value of values) assert.deepEqual(errorPaths(await plan({ [name]: value })), [`events.A.${name}`]);
+    assert.equal((await plan({ schema_id: null, unplanned: null, violations: null })).status, 200);
+  });
+
   it("a change with If-Match takes place only over what was read", async () => {
     for (const [what, first, second] of [
       ["settings", { phone: true }, { phone: false }],

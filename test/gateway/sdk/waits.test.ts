@@ -47,7 +47,13 @@ describe("Bodies of SDKs whose key is not in the head", () => {
     assert.equal((await sendSdk(app(), "/v1/b", { key, body })).status, 200);
     const answers = await Promise.all(open.map((raw) => raw.ended()));
     assert.deepEqual(answers.map(statusOf), [408, 408], "half a body and then nothing");
-    for (const answer of answers) assert.equal(headerOf(answer, "access-control-allow-origin"), "*", "a page reads it");
+    for (const answer of answers) {
+      assert.equal(headerOf(answer, "access-control-allow-origin"), "*", "a page reads it");
+      assert.deepEqual(
+        [bodyOf(answer)["code"], bodyOf(answer)["message"]],
+        ["request_timeout", bodyOf(answer)["detail"]],
+      );
+    }
     for (const raw of open) raw.close();
     const later = await until(
       () => sendSdk(app(), "/v1/b", { body }),

@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { OPERATOR_KEY, useApp, type Answer, type Caller, type TestWorkspace } from "../../support/service/app.js";
+import {
+  OPERATOR_KEY,
+  startApp,
+  useApp,
+  type Answer,
+  type Caller,
+  type TestWorkspace,
+} from "../../support/service/app.js";
 import { basic, sendSdk, track } from "../../support/sdk/client.js";
 
 describe("The key of an SDK's request", () => {
@@ -47,6 +54,28 @@ describe("The key of an SDK's request", () => {
       assert.equal((await app().send("POST", target, { body: { userId: "u-1" } })).status, 401, target);
   });
 
+  it("is needed before anything is said about a body that nobody reads, or its encoding", async () => {
+    for (const target of ["/v1/identify", "/v1/batch", "/v1/t"])
+      for (const encoding of ["br", "deflate"]) {
+        const headers = { "Content-Encoding": encoding };
+        assert.equal((await sendSdk(app(), target, { body: "{}", headers })).status, 401, target);
+        assert.equal((await sendSdk(app(), target, { key, body: "{}", headers })).status, 415, target);
+      }
+    for (const body of [
+      '{"writeKey":"\\q","batch":[]}',
+      '{"writeKey":nope,"batch":[]}',
+      '{"batch":[{"writeKey":"\\q"}]}',
+    ])
+      assert.equal((await sendSdk(app(), "/v1/batch", { body })).status, 401, body);
+  });
+
+  it("counts wherever it stands in a body of which the rest is no JSON: that is 400, because it is known", async () => {
+    for (const body of [`{"writeKey":"${key}","batch":[],"foo":bar}`, `{"batch":[{"writeKey":"${key}"}],"foo":bar}`]) {
+      const answer = await sendSdk(app(), "/v1/batch", { body });
+      assert.deepEqual([answer.status, answer.body["code"]], [400, "invalid_json"], body);
+    }
+  });
+
   it("must be the same in all places where it is", async () => {
     const other = await (await app().workspace()).key("collect");
     const requests: readonly (() => Promise<Answer>)[] = [
@@ -88,7 +117,7 @@ describe("The key of an SDK's request", () => {
 });
 
 describe("Wrong keys of SDKs from one address", () => {
-  const app = useApp({ AUTH_FAILURES_PER_MINUTE: "3" });
+  let app = useApp({ AUTH_FAILURES_PER_MINUTE: "3" });
 
   it("are too many at some point, wherever they stand, and a right key goes on", async () => {
     const key = await (await app().workspace()).key("collect");
@@ -103,4 +132,39 @@ describe("Wrong keys of SDKs from one address", () => {
     assert.deepEqual([refused.status, Number(refused.headers["retry-after"]) > 0], [429, true]);
     assert.equal((await sendSdk(app(), "/v1/track", { key, body: track() })).status, 200);
   });
+
+  const counted: readonly (readonly [string, (key: string, other: string) => Promise<Answer>])[] = [
+    ["a key of another kind", (_, other) => sendSdk(app(), "/v1/track", { key: other, body: track() })],
+    [
+      "keys that disagree in the head",
+      (key, other) => sendSdk(app(), `/v1/t?writeKey=${other}`, { key, body: track() }),
+    ],
+    [
+      "keys that disagree in head and body",
+      (key, other) => sendSdk(app(), "/v1/t", { key, body: track({ writeKey: other }) }),
+    ],
+    [
+      "keys that disagree in the body",
+      (writeKey, other) => sendSdk(app(), "/v1/b", { body: { writeKey, batch: [track({ writeKey: other })] } }),
+    ],
+    ["a bearer key", (_, other) => app().send("POST", "/v1/batch", { key: other, body: { batch: [] } })],
+  ];
+  for (const [n, [name, ask]] of counted.entries())
+    it(`count too: ${name}`, async () => {
+      // An address of its own.
+      const own = await startApp({ AUTH_FAILURES_PER_MINUTE: "3" });
+      const standing = app;
+      try {
+        app = () => own;
+        const workspace = await own.workspace();
+        const [key, other] = [await workspace.key("collect"), await workspace.key("editor")];
+        const statuses: number[] = [];
+        for (let time = 0; time < 5; time += 1) statuses.push((await ask(key, other)).status);
+        assert.deepEqual(statuses, [401, 401, 401, 429, 429], String(n));
+        assert.equal((await sendSdk(own, "/v1/track", { key, body: track() })).status, 200, "a right key goes on");
+      } finally {
+        app = standing;
+        await own.close();
+      }
+    });
 });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { Ajv, type ValidateFunction } from "ajv";
-import type { TSchema } from "typebox";
+import { Type, type TSchema } from "typebox";
 import type { Services } from "../../../commands/services.js";
 import { problemSchema } from "../../../gateway/http/error-response.js";
 import { withDocument } from "../../../gateway/openapi/route.js";
 import { createRoutes } from "../../../gateway/routes.js";
 import { healthRoutes } from "../../../gateway/routes/watch/health.js";
-import type { Responses } from "../../../gateway/route.js";
+import { isOfSdks, type Responses } from "../../../gateway/route.js";
 import { answersOf } from "../../../gateway/shapes/answers.js";
 
 /** The rows need no ports until a route is called. */
@@ -18,6 +18,7 @@ export const ROWS = withDocument([
 const ROUTES = ROWS.map((route) => ({
   method: route.method.toUpperCase(),
   cors: route.cors === true,
+  isOfSdks: isOfSdks(route),
   answersLines: route.answersLines === true,
   answersEvents: route.answersEvents === true,
   pattern: new RegExp(`^(?:${[route.path, ...(route.also ?? [])].join("|").replaceAll(/:\w+/g, "[^/]+")})$`),
@@ -28,7 +29,10 @@ const ROUTES = ROWS.map((route) => ({
   } as Responses,
 }));
 /** Where there is no such route, no such method, or no path that can be read. */
-const NO_ROUTE: Responses = Object.fromEntries([400, 404, 405, 417, 431, 408].map((s) => [s, problemSchema(s)]));
+const noRoute = (members = {}): Responses =>
+  Object.fromEntries([400, 404, 405, 417, 431, 408].map((s) => [s, problemSchema(s, members)]));
+const NO_ROUTE = noRoute();
+const NO_ROUTE_OF_SDKS = noRoute({ message: Type.String() });
 
 /** For a browser, not of the API. */
 const CONSOLE = /^\/console(?:\/|$)/;
@@ -63,7 +67,9 @@ export function checkAnswer(method: string, target: string, { status, contentTyp
   }
   // A worker has none of the routes of a gateway.
   const isUnknown = status === 404 && text.includes('"There is no such route."');
-  const answers = isUnknown || rows.length === 0 ? [NO_ROUTE] : rows.map((row) => row.answers);
+  const isForSdks = ROUTES.some(({ isOfSdks: is, pattern }) => is && (pattern.test(path) || pattern.test(plain)));
+  const none = isForSdks ? [NO_ROUTE, NO_ROUTE_OF_SDKS] : [NO_ROUTE];
+  const answers = isUnknown || rows.length === 0 ? none : rows.map((row) => row.answers);
   const what = `${method} ${path}: ${status}`;
   const schemas = answers.flatMap(({ [status]: schema }) => (schema === undefined ? [] : [schema]));
   const [schema] = schemas;
