@@ -64,7 +64,7 @@ async function payloadProblems(
 ): Promise<readonly ErrorItem[]> {
   const errors = await services.validator.checkAll(schema, bytes);
   if (errors.length > 0) return errors;
-  const { admission } = await admitEvent(services, workspace, schema, { payload, named: [] });
+  const { admission } = await admitEvent(services, workspace, schema, { payload, bytes, named: [] });
   if (admission.errors.length > 0) return admission.errors;
   const stored = await services.catalog.namespaces(workspace);
   return beyondNamespaces(stored, admission.unregistered, services.limits.namespacesMax);
