@@ -1,27 +1,57 @@
+import type { SchemaWords } from "../rule/vocabulary.js";
 import { openDocument, type SchemaDocument } from "./document.js";
-import { edgesOf, isObject, type Schema, type SchemaObject } from "./keywords.js";
+import { edgesOf, isObject, type Edge, type Schema, type SchemaObject } from "./keywords.js";
 
-/**
- * Whether the schema has a place for values at this path of a payload: names of members, through lists. What it says of a value only
- * sometimes counts too. Of an object whose members it does not name at all, each may be there.
- */
-export function createDeclares(schema: object): (path: readonly string[]) => boolean {
+/** What rules may say of payloads of the schema. What it says of a value only sometimes counts too. */
+export function createWords(schema: object): SchemaWords {
   const document = openDocument(schema as SchemaObject);
-  return (path) => {
-    let here = allAt(document, [document.root]);
-    for (const name of path) {
-      const named = [...here].flatMap(edgesOf).filter((edge) => edge.keyword === "properties");
-      const found = named.filter((edge) => edge.name === name).map((edge) => edge.schema);
-      if (found.length === 0) return named.length === 0 && isOpen(here);
-      here = allAt(document, found);
-    }
-    return path.length > 0;
+  return {
+    declares: (path) => path.length > 0 && placeAt(document, path) !== null,
+    mayBeNumber: (path) => {
+      const place = placeAt(document, path);
+      return place === "any" || (place !== null && place.some((one) => holdsNumber(document, one)));
+    },
   };
 }
 
+/**
+ * The schemas of what stands at the path of a payload: names of members, through lists. `any`: of an object whose members it does not name
+ * at all, each may be there. Null: it has no place for it.
+ */
+function placeAt(document: SchemaDocument, path: readonly string[]): readonly SchemaObject[] | "any" | null {
+  let here = allAt(document, [document.root]);
+  for (const name of path) {
+    const named = [...here].flatMap(edgesOf).filter((edge) => edge.keyword === "properties");
+    const found = named.filter((edge) => edge.name === name).map((edge) => edge.schema);
+    if (found.length === 0) return named.length === 0 && isOpen(here) ? "any" : null;
+    if (found.includes(true)) return "any";
+    here = allAt(document, found);
+  }
+  return [...here];
+}
+
+const typesOf = ({ type }: SchemaObject): readonly unknown[] =>
+  Array.isArray(type) ? type : type === undefined ? [] : [type];
+
 /** It holds objects, and says nothing of what is in them. */
-const isOpen = (here: ReadonlySet<SchemaObject>): boolean =>
-  [...here].some(({ type }) => type === "object" || (Array.isArray(type) && type.includes("object")));
+const isOpen = (here: ReadonlySet<SchemaObject>): boolean => [...here].some((one) => typesOf(one).includes("object"));
+
+/** A number, or a list of what may be one, passes it; what others say of the same value is not looked at. */
+function holdsNumber(document: SchemaDocument, schema: SchemaObject): boolean {
+  const edges = edgesOf(schema);
+  const values = [...("const" in schema ? [schema["const"]] : []), ...listOf(schema["enum"])];
+  if (values.length > 0) return values.some((one) => typeof one === "number" || Array.isArray(one));
+  const types = typesOf(schema);
+  if (types.includes("number") || types.includes("integer")) return true;
+  if (types.length > 0) return types.includes("array") && !edges.some(isOfElements);
+  // One that says nothing lets numbers pass; one that only holds others says what they say.
+  return !edges.some(says) && document.referred(schema).length === 0;
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : []);
+const isOfElements = ({ aim, schema }: Edge): boolean => aim === "element" && isObject(schema);
+const says = ({ aim, keyword }: Edge): boolean =>
+  aim !== "none" && aim !== "name" && keyword !== "not" && keyword !== "if";
 
 /** The schemas that may apply to one value or, if it is a list, to its elements. */
 function allAt(document: SchemaDocument, schemas: readonly Schema[]): ReadonlySet<SchemaObject> {
