@@ -1,9 +1,10 @@
-import type { SchemaWords } from "../rule/vocabulary.js";
 import { openDocument, type SchemaDocument } from "./document.js";
 import { edgesOf, isObject, type Edge, type Schema, type SchemaObject } from "./keywords.js";
 
+type AtPath = (path: readonly string[]) => boolean;
+
 /** What rules may say of payloads of the schema. What it says of a value only sometimes counts too. */
-export function createWords(schema: object): SchemaWords {
+export function createWords(schema: object): { readonly declares: AtPath; readonly mayBeNumber: AtPath } {
   const document = openDocument(schema as SchemaObject);
   return {
     declares: (path) => path.length > 0 && placeAt(document, path) !== null,
