@@ -17,8 +17,8 @@ export const stepOf = ({ backends, identity, validator, telemetry, purge, now }:
 
 export const contributeWith =
   (validator: Pick<Validator, "plan">): CompleteDeps["contribute"] =>
-  (schema, payload, unfolded) => {
-    const { traits } = extract(validator.plan(schema), payload);
+  (schema, payload, bytes, unfolded) => {
+    const { traits } = extract(validator.plan(schema), payload, bytes);
     return unfolded.length === 0 ? traits : traits.filter(({ path }) => !unfolded.includes(path));
   };
 

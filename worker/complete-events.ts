@@ -153,8 +153,9 @@ export async function gainOf(
   requireSchema: RequireSchema,
   event: StoredEvent,
 ): Promise<Facet> {
-  const traits = contribute(await requireSchema(event), parsePayload(event.payload), event.notes?.unfolded ?? []);
-  return facetOf({ eventId: event.eventId, effectiveTs: event.effectiveTs, traits });
+  const { eventId, effectiveTs, payload, notes } = event;
+  const traits = contribute(await requireSchema(event), parsePayload(payload), payload, notes?.unfolded ?? []);
+  return facetOf({ eventId, effectiveTs, traits });
 }
 
 function parsePayload(payload: Buffer): unknown {

@@ -21,7 +21,12 @@ export interface WorkerDeps {
   readonly tallies: Pick<TallyStore, "count" | "uncount">;
   readonly identity: Pick<Identity, "assertAll">;
   /** The traits that the schema's annotations find in a payload, in document order, without those at the `unfolded` places. */
-  readonly contribute: (schema: SchemaVersion, payload: unknown, unfolded: readonly string[]) => Contribution["traits"];
+  readonly contribute: (
+    schema: SchemaVersion,
+    payload: unknown,
+    bytes: Buffer,
+    unfolded: readonly string[],
+  ) => Contribution["traits"];
   /** Of what is erased. */
   readonly late: Late;
   readonly log: Log;

@@ -146,7 +146,7 @@ async function readerOf(http: Http, schema: unknown): Promise<Reader> {
       deviceId: settings["device_id"] === true,
       advertisingId: settings["advertising_id"] === true,
     },
-    identifiersIn: (payload) => (plan === null ? [] : extract(plan, payload).identifiers),
+    identifiersIn: (payload) => (plan === null ? [] : extract(plan, payload, null).identifiers),
   };
 }
 

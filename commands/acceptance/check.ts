@@ -62,7 +62,7 @@ async function payloadProblems(
   payload: unknown,
   bytes: Buffer,
 ): Promise<readonly ErrorItem[]> {
-  const { admission } = await admitEvent(services, workspace, schema, { payload, named: [] });
+  const { admission } = await admitEvent(services, workspace, schema, { payload, bytes, named: [] });
   const stored = await services.catalog.namespaces(workspace);
   return [
     ...admission.errors,

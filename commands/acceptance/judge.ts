@@ -109,9 +109,9 @@ export async function admitEvent(
   { catalog, validator, limits: { identifiersMax } }: JudgeServices,
   workspace: WorkspaceId,
   schema: SchemaVersion,
-  { payload, named }: Pick<Candidate, "payload" | "named">,
+  { payload, bytes, named }: Pick<Candidate, "payload" | "bytes" | "named">,
 ): Promise<Admitted> {
-  const found = extract(validator.plan(schema), payload);
+  const found = extract(validator.plan(schema), payload, bytes);
   const given = named.length === 0 ? found.identifiers : [...named, ...found.identifiers];
   if (given.length === 0) return { found, admission: withErrors(NO_IDENTIFIERS, found.refused) };
   const table = namespaceTable(await catalog.namespaces(workspace));

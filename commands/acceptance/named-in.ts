@@ -22,7 +22,7 @@ export async function namedIn(
   { schemaId, payload, named }: Refused,
 ): Promise<readonly Identifier[]> {
   const schema = schemaId === null ? null : await catalog.findSchema(workspace, schemaId, null);
-  const found = schema === null ? [] : extract(validator.plan(schema), payload).identifiers;
+  const found = schema === null ? [] : extract(validator.plan(schema), payload, null).identifiers;
   if (named.length + found.length === 0) return [];
   return admit([...named, ...found], namespaceTable(await catalog.namespaces(workspace))).identifiers;
 }

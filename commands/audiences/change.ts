@@ -11,7 +11,8 @@ import {
 } from "../../core/audience/audience.js";
 import { AppError, mismatch } from "../../core/errors.js";
 import { newId, type AudienceId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
-import { CONDITIONS_MAX, parseRule } from "../../core/rule/parse.js";
+import { parseRule } from "../../core/rule/parse.js";
+import { CONDITIONS_MAX, DEPTH_MAX } from "../../core/rule/size.js";
 import type { WrittenRule } from "../../core/rule/rule.js";
 import { readRetentions } from "../datasets/retentions.js";
 import { readVocabulary, type Words } from "../search/vocabulary.js";
@@ -134,7 +135,7 @@ export function audienceIn({ audiences }: AudienceSet, audienceId: AudienceId): 
 const DAY_MS = 86_400_000;
 
 /** Who comes to an audience stays in it as long as its rule says, so what that depends on must be kept as long. */
-async function readWords(services: AudienceServices, workspace: WorkspaceId, given: unknown): Promise<Words> {
+async function readWords(services: Pick<Services, "catalog">, workspace: WorkspaceId, given: unknown): Promise<Words> {
   const [words, retentions] = await Promise.all([
     readVocabulary(services, workspace, given),
     readRetentions(services, workspace),
@@ -161,6 +162,19 @@ function ruleIn(given: unknown, words: Words, set: AudienceSet, self: AudienceId
   return rule;
 }
 
+/** Throws what is wrong with it as the rule of a new audience. */
+export async function requireRule(
+  services: Pick<Services, "audiences" | "catalog">,
+  workspace: WorkspaceId,
+  given: unknown,
+): Promise<void> {
+  const [words, set] = await Promise.all([
+    readWords(services, workspace, given),
+    services.audiences.audiences(workspace),
+  ]);
+  ruleIn(given, words, set, null);
+}
+
 /** Read against the audiences as they stand at that moment, because it may refer to them. However long events are kept. */
 export function timelessRuleIn(given: unknown, words: Words, set: AudienceSet, self: AudienceId | null): WrittenRule {
   const parsed = parseRule(given, "rule", { ...words, audience: audienceWords(set, self) });
@@ -177,7 +191,8 @@ export function requireRoom({ audiences }: AudienceSet): void {
 function requireSmall(set: AudienceSet): void {
   const [first] = tooLarge(set);
   if (first === undefined) return;
-  const message = `with it the audience ${first.audienceId}, which refers to this one, has more than ${CONDITIONS_MAX} conditions`;
+  const limits = `more than ${CONDITIONS_MAX} conditions or is more than ${DEPTH_MAX} deep`;
+  const message = `with it the audience ${first.audienceId}, which refers to this one, has ${limits}`;
   throw mismatch([{ path: "rule", message }]);
 }
 

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { requireRule } from "./change.js";
 import { createDraw, type Draw } from "../../core/audience/draw.js";
 import { estimate, type Estimate } from "../../core/audience/estimate.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
@@ -53,6 +54,7 @@ export async function previewAudience(
   takeBytes: TakeBytes,
   { random = Math.random, clock = () => performance.now(), allMax = ALL_MAX, drawnMax = DRAWN_MAX } = {},
 ): Promise<Preview> {
+  await requireRule(services, workspace, given);
   const open = () => openRule(services, workspace, given, now);
   const rule = await open();
   const room = await openRoom(services, takeBytes, Math.max(1, sample), rule.eventBytes);

@@ -46,7 +46,10 @@ async function requireNotNeeded({ catalog, audiences }: DatasetServices, changed
   const days = (await readRetentions({ catalog }, workspace, [changed])).get(schemaId);
   if (days === undefined) return;
   const needing = set.audiences.filter(({ rule }) =>
-    windowsOf(rule).some((one) => (one.schemaId ?? schemaId) === schemaId && (one.within ?? Infinity) > days * DAY_MS),
+    windowsOf(rule).some(
+      (one) =>
+        (one.schemaId ?? schemaId) === schemaId && days !== Infinity && (one.within ?? Infinity) >= days * DAY_MS,
+    ),
   );
   if (needing.length > 0)
     throw new AppError("in_use", "retention_days: rules of audiences look at events for longer than that.", {

@@ -49,7 +49,8 @@ export async function judgeItem(
 ): Promise<EventRecord> {
   const { schema, policy, marks } = await planOf(services, caller, sdk, item);
   const judged = await judgePayload(services, schema, item, policy);
-  const admitted = await admitSome(services, caller, extract(services.validator.plan(schema), judged.payload), named);
+  const found = extract(services.validator.plan(schema), judged.payload, judged.bytes);
+  const admitted = await admitSome(services, caller, found, named);
   const violations = [...judged.errors, ...admitted.errors];
   if (violations.length > 0 && policy === "quarantine") throw new Quarantining(violations);
   const remembered = rememberedTraits(judged.payload, admitted.found.traits);

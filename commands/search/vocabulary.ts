@@ -2,7 +2,7 @@ import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import { admit } from "../../core/identity/namespaces.js";
 import type { SchemaId, WorkspaceId } from "../../core/ids.js";
 import type { SchemaWords, Vocabulary } from "../../core/rule/vocabulary.js";
-import { createDeclares } from "../../core/schema/declares.js";
+import { createWords } from "../../core/schema/words.js";
 import { builtInSchema } from "../../core/sdk/schemas.js";
 import { withoutBlocked } from "../admit-identifiers.js";
 import type { Services } from "../services.js";
@@ -47,8 +47,11 @@ async function readSchema({ catalog }: Catalog, workspace: WorkspaceId, id: stri
   const builtIn = builtInSchema(schemaId, null);
   const versions = builtIn === null ? await readVersions({ catalog }, workspace, schemaId) : [builtIn.schema];
   if (versions.length === 0) return null;
-  const all = versions.map((schema) => createDeclares(JSON.parse(schema) as object));
-  return { declares: (path) => all.some((declares) => declares(path)) };
+  const all = versions.map((schema) => createWords(JSON.parse(schema) as object));
+  return {
+    declares: (path) => all.some((words) => words.declares(path)),
+    mayBeNumber: (path) => all.some((words) => words.mayBeNumber(path)),
+  };
 }
 
 /** A rule has few conditions, so what names more schemas is refused anyway. */

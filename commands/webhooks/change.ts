@@ -45,7 +45,7 @@ export async function createWebhook(
     lastError: null,
     replays: 0,
     secretNo: 1,
-    oldSecretUntil: null,
+    oldSecretsUntil: [],
   };
   if (!(await services.webhooks.createWebhook(webhook, WEBHOOKS_MAX)))
     throw invalid({ path: "", message: `a workspace has at most ${WEBHOOKS_MAX} webhooks` });
@@ -75,7 +75,7 @@ export async function resumeWebhook(
   return found(await services.webhooks.changeWebhook(workspace, webhookId, (current) => resumed(current, after)));
 }
 
-/** The secret before signs as well for a day. */
+/** Each secret before signs as well for a day after it was replaced. */
 export async function rotateWebhook(
   { webhooks, catalog }: Pick<Services, "webhooks" | "catalog">,
   { workspace, now }: Pick<Caller, "workspace" | "now">,

@@ -1,8 +1,8 @@
 import { newId, type AudienceId, type BuildId, type EventId, type ProfileId, type TallyId } from "../ids.js";
-import { countConditions, referencesOf, resolveRule } from "../rule/resolve.js";
+import { referencesOf, resolveRule } from "../rule/resolve.js";
+import { CONDITIONS_MAX, countConditions, DEPTH_MAX, depthOf } from "../rule/size.js";
 import type { Rule, Tally, WrittenRule } from "../rule/rule.js";
 import type { AudienceWords } from "../rule/vocabulary.js";
-import { CONDITIONS_MAX } from "../rule/parse.js";
 
 /** A named rule over profiles. */
 export interface Audience {
@@ -90,7 +90,8 @@ export function audienceWords(set: AudienceSet, self: AudienceId | null): (audie
     const rule = find(audienceId);
     if (rule === null) return null;
     const isCircular = audienceId === self || (self !== null && leadsTo(find, audienceId, self));
-    return { conditions: countConditions(rule, find, CONDITIONS_MAX), isCircular };
+    const depth = depthsIn(set)(audienceId);
+    return { conditions: countConditions(rule, find, CONDITIONS_MAX), depth, isCircular };
   };
 }
 
@@ -126,10 +127,27 @@ export function dependentsOf(set: AudienceSet, audienceId: AudienceId): Readonly
   return found;
 }
 
-/** Those whose rules have too many conditions, with the ones that they refer to. */
+/** How deep the rule of each audience is, with those that it refers to: as it was written, because only that says which part is in which. */
+function depthsIn({ audiences }: AudienceSet): (audienceId: AudienceId) => number {
+  const texts = new Map(audiences.map(({ audienceId, text }) => [audienceId, text]));
+  const depths = new Map<AudienceId, number>();
+  const depthAt = (audienceId: AudienceId): number => {
+    const known = depths.get(audienceId);
+    if (known !== undefined) return known;
+    const depth = depthOf(JSON.parse(texts.get(audienceId) ?? "null"), depthAt);
+    depths.set(audienceId, depth);
+    return depth;
+  };
+  return depthAt;
+}
+
+/** Those whose rules have too many conditions or are too deep, with the ones that they refer to. */
 export const tooLarge = (set: AudienceSet): readonly Audience[] => {
   const find = finderIn(set);
-  return set.audiences.filter(({ rule }) => countConditions(rule, find, CONDITIONS_MAX) > CONDITIONS_MAX);
+  const depthAt = depthsIn(set);
+  const isTooLarge = ({ audienceId, rule }: Audience): boolean =>
+    countConditions(rule, find, CONDITIONS_MAX) > CONDITIONS_MAX || depthAt(audienceId) > DEPTH_MAX;
+  return set.audiences.filter(isTooLarge);
 };
 
 /** The rule of each audience, ready to be judged. */

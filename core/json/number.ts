@@ -19,13 +19,23 @@ export function isUnsafeNumber(literal: string): boolean {
   return !isPrintedBack(written, value) && !isExact(written, value);
 }
 
+/** Whether a number of the text may have more digits than a double keeps; what looks like such a number in a string counts too. */
+export function mayHoldLongNumber(body: Buffer): boolean {
+  let run = 0;
+  for (let at = 0; at < body.length; at += 1) {
+    run = isNumberByte(body[at]!) ? run + 1 : 0;
+    if (run > DIGITS_ALWAYS_KEPT) return true;
+  }
+  return false;
+}
+
 /** `digits`, an integer without zeros at either end, times ten to the `exponent`. The sign is left out. */
-interface Decimal {
+export interface Decimal {
   readonly digits: string;
   readonly exponent: number;
 }
 
-function decimalOf(literal: string): Decimal {
+export function decimalOf(literal: string): Decimal {
   const [mantissa = "", power = "0"] = literal.split(/e/i);
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
   const digits = whole + fraction;

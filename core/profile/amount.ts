@@ -1,28 +1,26 @@
+import { decimalOf, DIGITS_ALWAYS_KEPT } from "../json/number.js";
+
 /** A sum is kept in millionths, as a whole number: exact, whatever the order of the additions. */
 const DECIMALS = 6;
-const DIGITS_MAX = 15;
 const UNITS = 10n ** BigInt(DECIMALS);
-/** The first whole number with more digits. */
-const WHOLE_END = 10 ** DIGITS_MAX;
+/** An amount is less than 10 to this, so that the double which shows a sum never becomes infinite. */
+const MAGNITUDE = 300;
 
-export const AMOUNT_RULE = `must have at most ${DIGITS_MAX} digits, ${DECIMALS} of them behind the point, to be added up`;
+export const AMOUNT_RULE = `must have at most ${DIGITS_ALWAYS_KEPT} digits, ${DECIMALS} of them behind the point, and be less than 1e${MAGNITUDE}, to be added up`;
 
-/** Whether the number is one that a sum takes: it survives the way into a double and back, so its digits are those that were sent. */
-export function isAmount(value: number): boolean {
-  if (Number.isInteger(value)) return value < WHOLE_END && value > -WHOLE_END;
-  const text = String(Math.abs(value));
-  // What is smaller than a millionth is printed with an exponent.
-  if (text.includes("e")) return false;
-  const [whole = "", fraction = ""] = text.split(".");
-  if (fraction.length > DECIMALS) return false;
-  return (whole === "0" ? 0 : whole.length) + fraction.length <= DIGITS_MAX;
+/** Whether a sum takes the number that the literal writes: so few digits survive the way into a double and back. */
+export function isAmount(literal: string): boolean {
+  const { digits, exponent } = decimalOf(literal);
+  if (digits === "") return true;
+  return digits.length <= DIGITS_ALWAYS_KEPT && exponent >= -DECIMALS && digits.length + exponent <= MAGNITUDE;
 }
 
-/** Of a number that is an amount. */
+/** Of an amount. Its double is printed with the digits that were sent. */
 export function unitsOf(value: number): bigint {
-  if (Number.isInteger(value)) return BigInt(value) * UNITS;
-  const [whole = "", fraction = ""] = String(value).split(".");
-  return BigInt(whole + fraction.padEnd(DECIMALS, "0"));
+  if (Number.isSafeInteger(value)) return BigInt(value) * UNITS;
+  const { digits, exponent } = decimalOf(String(value));
+  const units = BigInt(digits) * 10n ** BigInt(exponent + DECIMALS);
+  return value < 0 ? -units : units;
 }
 
 /** The nearest double: up to 15 digits it is the sum itself. */

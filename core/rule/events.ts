@@ -3,7 +3,7 @@ import type { SchemaId } from "../ids.js";
 import { addDecimals } from "./decimal.js";
 import type { EventsOf } from "./judge.js";
 import type { Tally } from "./rule.js";
-import { checkOf, type Value } from "./test.js";
+import { checkOf, NOWHERE, type Value } from "./test.js";
 
 /** An event as a tally looks at it. */
 export interface SeenEvent {
@@ -25,9 +25,16 @@ export function rowOf(tally: Tally): (event: SeenEvent) => Row | null {
   const holds = whereOf(tally);
   return (event) => {
     if (!holds(event)) return null;
-    const amount = tally.sum === null ? null : valueAt(event.payload, tally.sum);
-    return { position: event.effectiveTs, amount: typeof amount === "number" ? amount : null };
+    const amount = tally.sum === null ? null : amountIn(valueAt(event.payload, tally.sum));
+    return { position: event.effectiveTs, amount };
   };
+}
+
+/** Of a list all numbers, as for the trait of a sum; null if there is none. */
+function amountIn(value: Value): number | null {
+  if (typeof value === "number") return value;
+  const numbers = Array.isArray(value) ? value.filter((one) => typeof one === "number") : [];
+  return numbers.length === 0 ? null : addDecimals(numbers);
 }
 
 /** Answers from the rows of each tally, newest first. */
@@ -49,8 +56,8 @@ function whereOf({ schemaId, where }: Tally): (event: SeenEvent) => boolean {
 }
 
 /**
- * What stands at the path, as MongoDB finds it: through a list, the values of all its objects, with null for those that have none.
- * Undefined if nothing stands there.
+ * What stands at the path, as MongoDB finds it: through a list, the values of all its objects, with null for those that have none; NOWHERE
+ * if it holds no objects. Undefined if nothing stands there.
  */
 export function valueAt(payload: unknown, path: readonly string[]): Value {
   let here = payload;
@@ -65,6 +72,7 @@ export function valueAt(payload: unknown, path: readonly string[]): Value {
 function through(list: readonly unknown[], path: readonly string[]): Value {
   const objects = list.filter((one) => typeof one === "object" && one !== null && !Array.isArray(one));
   const found = objects.map((one) => valueAt(one, path));
-  if (found.every((value) => value === undefined)) return undefined;
+  if (found.every((value) => value === NOWHERE)) return NOWHERE;
+  if (found.every((value) => value === undefined || value === NOWHERE)) return undefined;
   return found.flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : [value ?? null]));
 }

@@ -2,7 +2,8 @@ import type { Instant } from "../event/event.js";
 import { instantOf, parseTimestamp } from "../event/time.js";
 import type { Scalar } from "../profile/facet.js";
 import type { Field, Order, Rule, Tally, Test } from "./rule.js";
-import { checkOf, compareTexts, ORDERS, type Value } from "./test.js";
+import { compareTexts } from "../text.js";
+import { checkOf, ORDERS, type Value } from "./test.js";
 
 /** What a rule may look at. */
 export interface Subject {

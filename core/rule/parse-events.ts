@@ -7,7 +7,7 @@ const MEMBERS = ["schema_id", "where", "at_least", "within", "sum", "is"];
 const AT_LEAST_MAX = 100;
 const DAY_MS = 86_400_000;
 const TOO_LONG = (kept: number): string =>
-  `must be at most ${kept / DAY_MS}d: by then the events are deleted (retention_days of their datasets)`;
+  `must be less than ${kept / DAY_MS}d: by then the events are deleted (retention_days of their datasets)`;
 const NUMBER = { is: "sum" } as const;
 const PAYLOAD = { is: "payload" } as const;
 
@@ -25,8 +25,8 @@ export function parseEvents(given: unknown, path: string, { vocabulary, problems
   const tests = parseWhere(where, `${path}.where`, words, problems);
   const within = given["within"] === undefined ? null : parseWithin(given["within"], `${path}.within`, problems);
   const kept = vocabulary.keptFor?.(schemaId as string | null) ?? null;
-  if (kept !== null && (within ?? Infinity) > kept) problems.add(`${path}.within`, TOO_LONG(kept));
-  const sumPath = sum === undefined ? null : parsePath(sum, `${path}.sum`, words, problems);
+  if (kept !== null && (within ?? Infinity) >= kept) problems.add(`${path}.within`, TOO_LONG(kept));
+  const sumPath = sum === undefined ? null : parseSum(sum, `${path}.sum`, words, problems);
   const tally = { schemaId: schemaId as SchemaId | null, where: tests, sum: sumPath };
   if (sum === undefined && is === undefined) {
     if (Number.isInteger(atLeast) && Number(atLeast) >= 1 && Number(atLeast) <= AT_LEAST_MAX)
@@ -51,6 +51,14 @@ function parseWhere(given: unknown, path: string, words: SchemaWords | null, pro
     const names = name.startsWith("$") ? null : parsePath(name, at, words, problems);
     return names === null ? [] : parseTests(given[name], at, PAYLOAD, problems).map((test) => ({ path: names, test }));
   });
+}
+
+function parseSum(given: unknown, path: string, words: SchemaWords | null, problems: Problems) {
+  const names = parsePath(given, path, words, problems);
+  // What can never be a number would silently be 0.
+  if (names !== null && words?.mayBeNumber(names) === false)
+    problems.add(path, "is a number in no version of the schema");
+  return names;
 }
 
 function parsePath(given: unknown, path: string, words: SchemaWords | null, problems: Problems) {

@@ -2,11 +2,9 @@ import { bounded, type ErrorItem } from "../errors.js";
 import type { AudienceId } from "../ids.js";
 import { TIMED, type Field, type WrittenRule } from "./rule.js";
 import { parseEvents } from "./parse-events.js";
+import { CONDITIONS_MAX, DEPTH_MAX } from "./size.js";
 import { isObject, parseTests, type Kind, type Problems } from "./parse-tests.js";
 import type { Parsing, Vocabulary } from "./vocabulary.js";
-
-export const CONDITIONS_MAX = 50;
-export const DEPTH_MAX = 8;
 
 export type Parsed = { readonly rule: WrittenRule } | { readonly errors: readonly ErrorItem[] };
 
@@ -29,10 +27,11 @@ export function parseRule(given: unknown, path: string, vocabulary: Vocabulary):
 }
 
 const NEVER: WrittenRule = { kind: "or", parts: [] };
+const TOO_DEEP = `a rule is at most ${DEPTH_MAX} deep`;
 
 function parsePart(given: unknown, path: string, parsing: Parsing, depth: number): WrittenRule {
   const { problems } = parsing;
-  if (depth > DEPTH_MAX) return wrong(problems, path, `a rule is at most ${DEPTH_MAX} deep`);
+  if (depth > DEPTH_MAX) return wrong(problems, path, TOO_DEEP);
   if (!isObject(given)) return wrong(problems, path, "must be an object");
   // One that holds for everybody counts too: references to references to it would else stand for any number of parts.
   if (Object.keys(given).length === 0) problems.count(path);
@@ -60,16 +59,18 @@ function parseMember(key: string, value: unknown, path: string, parsing: Parsing
     case "$events":
       return problems.count(path) ? (parseEvents(value, path, parsing) ?? NEVER) : NEVER;
     case "$audience":
-      return parseReference(value, path, parsing);
+      return parseReference(value, path, parsing, depth);
     default:
       return parseField(key, value, path, parsing);
   }
 }
 
-function parseReference(value: unknown, path: string, { vocabulary, problems }: Parsing): WrittenRule {
+function parseReference(value: unknown, path: string, { vocabulary, problems }: Parsing, depth: number): WrittenRule {
   const words = typeof value === "string" ? vocabulary.audience(value) : null;
   if (words === null) return wrong(problems, path, "is not an audience of this workspace");
   if (words.isCircular) return wrong(problems, path, "refers back to this audience");
+  // Its rule stands in the place of the object that names it.
+  if (depth + words.depth - 1 > DEPTH_MAX) return wrong(problems, path, TOO_DEEP);
   for (let n = 0; n < words.conditions; n++) problems.count(path);
   return { kind: "audience", audienceId: value as AudienceId };
 }

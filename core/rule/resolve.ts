@@ -44,25 +44,3 @@ export function resolveRule(
   }
   return rule;
 }
-
-/**
- * How many conditions it has, `max` + 1 if there are more: references to references can stand for very many. A rule for everybody counts as
- * one.
- */
-export function countConditions(
-  rule: WrittenRule,
-  ruleOf: (audienceId: AudienceId) => WrittenRule | null,
-  max: number,
-): number {
-  let conditions = 0;
-  const left: WrittenRule[] = [rule];
-  for (let one = left.pop(); one !== undefined && conditions <= max; one = left.pop()) {
-    if (one.kind === "audience") {
-      const meant = ruleOf(one.audienceId);
-      if (meant !== null) left.push(meant);
-    } else if (one.kind === "not") left.push(one.part);
-    else if ("parts" in one && one.parts.length > 0) left.push(...one.parts);
-    else conditions += 1;
-  }
-  return conditions;
-}

@@ -1,8 +1,12 @@
 import type { Scalar } from "../profile/facet.js";
+import { compareTexts } from "../text.js";
 import type { Order, Test } from "./rule.js";
 
 /** A value as a profile or a payload has it; undefined: it has none. */
 export type Value = Scalar | readonly unknown[] | undefined;
+
+/** What stands at a path through a list without objects: nothing that is anything, so neither null nor missing. */
+export const NOWHERE: readonly unknown[] = [];
 
 /** A test that does not look at the clock, ready to be run. */
 export type Check = (value: Value) => boolean;
@@ -19,7 +23,7 @@ export function checkOf(test: Exclude<Test, { readonly offset: number }>): Check
     case "$nin":
       return negated(isAmong(test.values));
     case "$exists":
-      return (value) => (value !== undefined) === test.value;
+      return (value) => (value !== undefined && value !== NOWHERE) === test.value;
     case "$starts":
       return byAny((one) => typeof one === "string" && one.startsWith(test.value));
     case "$ends":
@@ -65,16 +69,4 @@ function inOrder(op: Order, than: string | number | boolean): (one: unknown) => 
   const passes = ORDERS[op];
   if (typeof than === "string") return (one) => typeof one === "string" && passes(compareTexts(one, than));
   return (one) => typeof one === typeof than && passes(Number(one) - Number(than));
-}
-
-const isHalf = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
-
-/** By code point, as UTF-8 sorts; `<` sorts by halves of surrogate pairs, which stand before the last 8,192 characters of the others. */
-export function compareTexts(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  let same = 0;
-  while (same < length && a.charCodeAt(same) === b.charCodeAt(same)) same += 1;
-  if (same === length) return a.length - b.length;
-  const [x, y] = [a.charCodeAt(same), b.charCodeAt(same)];
-  return isHalf(x) === isHalf(y) ? x - y : isHalf(x) ? 1 : -1;
 }

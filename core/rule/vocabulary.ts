@@ -16,6 +16,8 @@ export interface Vocabulary {
 export interface AudienceWords {
   /** How many its rule has, with those of the audiences that it refers to. */
   readonly conditions: number;
+  /** How deep it is, with them in the places of the references. */
+  readonly depth: number;
   /** It refers to the audience that the rule is for. */
   readonly isCircular: boolean;
 }
@@ -28,6 +30,8 @@ export interface NamespaceWords {
 export interface SchemaWords {
   /** Whether any version has a place for it. */
   declares(path: readonly string[]): boolean;
+  /** Whether by any version a number, or a list with numbers, may stand there. */
+  mayBeNumber(path: readonly string[]): boolean;
 }
 
 export interface Parsing {

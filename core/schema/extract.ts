@@ -1,6 +1,8 @@
 import { hasMoreCharacters } from "../characters.js";
 import type { ErrorItem } from "../errors.js";
 import type { Merge } from "../catalog/catalog.js";
+import { mayHoldLongNumber } from "../json/number.js";
+import { elementsOf, membersOf, trimmed, type Span } from "../json/spans.js";
 import { AMOUNT_RULE, isAmount } from "../profile/amount.js";
 import type { Scalar } from "../profile/facet.js";
 import { TRAIT_NAME } from "./annotations.js";
@@ -45,15 +47,19 @@ const KEY_CHARACTERS_MAX = 128;
 
 /**
  * What the payload says by the plan, in document order (as JSON.parse keeps it: names that are whole numbers first). Values that are
- * absent or of another type are left out; integers become decimal text as identifiers, and those beyond 2^53 - 1 are refused.
+ * absent or of another type are left out; integers become decimal text as identifiers, and those beyond 2^53 - 1 are refused. `bytes` are
+ * the payload's own, which say how many digits were sent of a number that is added up; null: it has no more than its double.
  */
-export function extract(plan: AnnotationPlan, payload: unknown): Extract {
-  const found: Found = { identifiers: [], traits: [], leftOut: [], refused: [], openTraits: 0, isFull: false };
-  collect(plan, payload, "", found);
+export function extract(plan: AnnotationPlan, payload: unknown, bytes: Buffer | null): Extract {
+  const found: Found = { identifiers: [], traits: [], leftOut: [], refused: [], openTraits: 0, isFull: false, bytes };
+  // Few payloads have so long a number, and the others need not be looked through.
+  const isLong = plan.adds && bytes !== null && mayHoldLongNumber(bytes);
+  collect(plan, payload, isLong ? trimmed(bytes) : null, "", found);
   return found;
 }
 
 interface Found {
+  readonly bytes: Buffer | null;
   readonly identifiers: FoundIdentifier[];
   readonly traits: FoundTrait[];
   readonly leftOut: ErrorItem[];
@@ -63,18 +69,23 @@ interface Found {
   isFull: boolean;
 }
 
-function collect(plan: AnnotationPlan, value: unknown, path: string, found: Found): void {
+/** `span`: where the value stands in the bytes; null: nobody has to know. */
+function collect(plan: AnnotationPlan, value: unknown, span: Span | null, path: string, found: Found): void {
   if (found.isFull) return;
+  const bytes = span !== null && plan.adds ? found.bytes : null;
   if (typeof value !== "object" || value === null) {
-    collectScalar(plan, value as Scalar, path, found);
+    collectScalar(plan, value as Scalar, bytes?.toString("latin1", span!.start, span!.end) ?? null, path, found);
   } else if (Array.isArray(value)) {
     if (plan.elements === null) return;
-    for (let at = 0; at < value.length; at += 1) collect(plan.elements, value[at], below(path, String(at)), found);
+    const spans = bytes === null ? null : elementsOf(bytes, span!, value.length);
+    for (let at = 0; at < value.length; at += 1)
+      collect(plan.elements, value[at], spans?.[at] ?? null, below(path, String(at)), found);
   } else if (plan.members !== null || plan.open) {
+    const spans = bytes === null ? null : new Map(membersOf(bytes, span!)?.map((one) => [one.name, one]));
     for (const name of Object.keys(value)) {
       const member = plan.members?.get(name);
       const held = (value as SchemaObject)[name];
-      if (member !== undefined) collect(member, held, below(path, name), found);
+      if (member !== undefined) collect(member, held, spans?.get(name) ?? null, below(path, name), found);
       // What says of itself which trait it is, is no other one.
       if (plan.open && (member === undefined || member.traits.length === 0)) collectOpen(name, held, path, found);
     }
@@ -86,7 +97,8 @@ const below = (path: string, name: string): string => {
   return path === "" ? key : `${path}.${key}`;
 };
 
-function collectScalar(plan: AnnotationPlan, value: Scalar, path: string, found: Found): void {
+/** `literal`: as it was sent; null: as the value is printed. */
+function collectScalar(plan: AnnotationPlan, value: Scalar, literal: string | null, path: string, found: Found): void {
   const isIdentifier = typeof value === "string" || Number.isInteger(value);
   const namespaces = isIdentifier ? plan.namespaces : [];
   if (
@@ -97,7 +109,7 @@ function collectScalar(plan: AnnotationPlan, value: Scalar, path: string, found:
     refuse(found, path, "is beyond the identifiers and traits that one event may hold");
     return;
   }
-  const message = refusal(namespaces.length, plan.traits, value);
+  const message = refusal(namespaces.length, plan.traits, value, literal);
   if (message !== null) {
     refuse(found, path, message);
     return;
@@ -112,12 +124,17 @@ function refuse({ refused }: Found, path: string, message: string): void {
 
 const TOO_LONG = `must have at most ${TRAIT_CHARACTERS_MAX} characters to be a trait`;
 
-function refusal(identifiers: number, traits: AnnotationPlan["traits"], value: Scalar): string | null {
+function refusal(
+  identifiers: number,
+  traits: AnnotationPlan["traits"],
+  value: Scalar,
+  literal: string | null,
+): string | null {
   // Beyond, writers spell one number in several ways (1e20 and 100000000000000000000), and each would be another person.
   if (identifiers > 0 && typeof value === "number" && !Number.isSafeInteger(value))
     return `must be within ±${Number.MAX_SAFE_INTEGER} to be an identifier; send it as a string`;
   if (typeof value === "number")
-    return traits.some(({ merge }) => merge === "sum") && !isAmount(value) ? AMOUNT_RULE : null;
+    return traits.some(({ merge }) => merge === "sum") && !isAmount(literal ?? String(value)) ? AMOUNT_RULE : null;
   // A profile keeps traits for ever, so their size is bounded where they come in.
   return traits.length > 0 && isTooLong(value) ? TOO_LONG : null;
 }

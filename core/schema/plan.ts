@@ -12,6 +12,8 @@ export interface AnnotationPlan {
   readonly open: boolean;
   readonly members: ReadonlyMap<string, AnnotationPlan> | null;
   readonly elements: AnnotationPlan | null;
+  /** What stands here or below is added up. */
+  readonly adds: boolean;
 }
 
 const POSITIONS_MAX = 200;
@@ -36,7 +38,7 @@ interface Compiler {
   positions: number;
 }
 
-const NOTHING: AnnotationPlan = { namespaces: [], traits: [], open: false, members: null, elements: null };
+const NOTHING: AnnotationPlan = { namespaces: [], traits: [], open: false, members: null, elements: null, adds: false };
 
 const refused = (path: string, message: string): AppError =>
   new AppError("invalid_schema", `${path}: ${message}`, { errors: [{ path, message }] });
@@ -79,7 +81,10 @@ function planOf(
       .filter(isPlainItems)
       .map((edge) => edge.schema),
   );
-  return { ...own, members, elements: elements.length === 0 ? null : planOf(compiler, elements, below) };
+  const items = elements.length === 0 ? null : planOf(compiler, elements, below);
+  const inside = [...(members?.values() ?? []), ...(items === null ? [] : [items])];
+  const adds = own.traits.some(({ merge }) => merge === "sum") || inside.some((one) => one.adds);
+  return { ...own, members, elements: items, adds };
 }
 
 const pathOf = ({ document }: Compiler, schema: SchemaObject): string => document.paths.get(schema) ?? "schema";

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { Webhook } from "./webhook.js";
 
-type Signed = Pick<Webhook, "workspace" | "webhookId" | "secretNo" | "oldSecretUntil">;
+type Signed = Pick<Webhook, "workspace" | "webhookId" | "secretNo" | "oldSecretsUntil">;
 
 /** The secret is not stored: whoever has that of the installation can tell it. */
 const secretOf = (installation: Buffer, { workspace, webhookId }: Signed, secretNo: number): Buffer =>
@@ -20,8 +20,8 @@ export function signedHeaders(
   { id, body, at }: { readonly id: string; readonly body: string; readonly at: number },
 ): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(at / 1_000));
-  const isOldValid = webhook.oldSecretUntil !== null && at < webhook.oldSecretUntil;
-  const numbers = isOldValid ? [webhook.secretNo, webhook.secretNo - 1] : [webhook.secretNo];
+  const old = webhook.oldSecretsUntil.filter((until) => at < until);
+  const numbers = [webhook.secretNo, ...old.map((_, n) => webhook.secretNo - 1 - n)];
   const signatures = numbers.map((secretNo) =>
     createHmac("sha256", secretOf(installation, webhook, secretNo))
       .update(`${id}.${timestamp}.${body}`)

@@ -24,8 +24,8 @@ export interface Webhook extends EntryFilter {
   readonly replays: number;
   /** Its secret is derived from this. */
   readonly secretNo: number;
-  /** Until then the secret before it signs as well. */
-  readonly oldSecretUntil: number | null;
+  /** Until when each of the secrets before it signs as well, the newest first. */
+  readonly oldSecretsUntil: readonly number[];
 }
 
 /** The numbers of the first and the last entry. A batch that is sent again is the same, byte for byte. */
@@ -50,6 +50,8 @@ export type Outcome =
 export const WEBHOOKS_MAX = 20;
 export const BATCH_MAX = 100;
 export const OLD_SECRET_MS = 86_400_000;
+/** With the one that stands: each is a signature in a header, which has an end. */
+const SECRETS_MAX = 10;
 export const STATES = ["active", "failing", "stopped"] as const;
 
 export function stateOf({ isStopped, failing }: Webhook): (typeof STATES)[number] {
@@ -120,8 +122,12 @@ export const resumed = (webhook: Webhook, after: number | null): Webhook => ({
   ...(after !== null && { delivered: after, batch: null, turn: null, replays: webhook.replays + 1 }),
 });
 
+/** Each secret before keeps its own day, because a receiver may still have that one. */
 export const rotated = (webhook: Webhook, at: number): Webhook => ({
   ...webhook,
   secretNo: webhook.secretNo + 1,
-  oldSecretUntil: at + OLD_SECRET_MS,
+  oldSecretsUntil: [at + OLD_SECRET_MS, ...webhook.oldSecretsUntil.filter((until) => until > at)].slice(
+    0,
+    SECRETS_MAX - 1,
+  ),
 });

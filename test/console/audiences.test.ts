@@ -274,8 +274,8 @@ const rulesOf = (schema: string, other: string): readonly object[] => [
 const VOCABULARY: Vocabulary = {
   isTrait: () => true,
   namespace: () => ({ normalize: (text: string) => text }),
-  schema: () => ({ declares: () => true }),
-  audience: () => ({ conditions: 1, isCircular: false }),
+  schema: () => ({ declares: () => true, mayBeNumber: () => true }),
+  audience: () => ({ conditions: 1, depth: 1, isCircular: false }),
 };
 
 /** The rule as the service understands it, without what changes nothing: a join in the same join, and a join of one. */

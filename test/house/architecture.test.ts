@@ -45,7 +45,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     catalog: [""],
     event: ["", "json"],
     identity: ["", "catalog", "event"],
-    profile: ["", "catalog", "event"],
+    profile: ["", "json", "catalog", "event"],
     rule: ["", "event", "profile"],
     schema: ["", "json", "catalog", "profile"],
     audience: ["", "event", "rule"],

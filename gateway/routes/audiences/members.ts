@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { audienceIn } from "../../../commands/audiences/change.js";
+import { listMembers } from "../../../commands/audiences/members.js";
 import { previewAudience } from "../../../commands/audiences/preview.js";
 import type { Services } from "../../../commands/services.js";
 import { countingAudiences } from "../../../core/audience/tallies.js";
@@ -27,7 +28,7 @@ export function memberRoutes(services: Services): readonly Route[] {
       summary: "The profiles in an audience, by id",
       description:
         "The stored members: they follow the profiles within about a second. Read on in the feed after the `as_of_seq` of the first page " +
-        "to stay up to date.",
+        "to stay up to date. A page may be short, or even empty, while `next_cursor` is not null.",
       example: { params: { id: answered("createAudience", "/audience_id") } },
       access,
       params: { id: idOf("audience") },
@@ -46,11 +47,10 @@ export function memberRoutes(services: Services): readonly Route[] {
         // The feed first: what changes meanwhile stands behind this number.
         const { head } = await services.seats.feed(workspace, 0, 1);
         const from = (after?.[0] ?? null) as ProfileId | null;
-        const found = await services.seats.members(workspace, audience.audienceId, { limit: limit + 1, after: from });
-        const members = found.slice(0, limit);
+        const { members, next } = await listMembers(services, workspace, audience.audienceId, { limit, after: from });
         return reply(200, {
           members: members.map(({ profileId, since }) => ({ profile_id: profileId, since: showTime(since) })),
-          next_cursor: found.length > limit ? cursorOf([members.at(-1)!.profileId]) : null,
+          next_cursor: next === null ? null : cursorOf([next]),
           as_of_seq: head,
           state: stateOf(audience, countingAudiences(set)),
         });
@@ -63,7 +63,7 @@ export function memberRoutes(services: Services): readonly Route[] {
       tag: "Audiences",
       summary: "How many profiles an audience of a rule would have",
       description:
-        "Looks at every profile if there are at most 20,000, and else at 2,000 that are drawn with equal chances. `exact` says that `count` " +
+        "Looks at every profile if there are at most 20,000, and else at 2,000 that are drawn with equal chances. A rule that no audience may have gets the same answer here. `exact` says that `count` " +
         "is a count; else it is an estimate, and the true number is from `low` to `high` in 95 of 100 cases.",
       example: { after: ["registerSchema"], body: { rule: { "traits.city": "Paris" }, sample: 3 } },
       access,

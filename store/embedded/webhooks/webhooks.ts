@@ -6,7 +6,7 @@ import { createSession } from "../session.js";
 
 const TABLES: Tables = {
   part: "webhooks",
-  format: 1,
+  format: 2,
   sql: `
   CREATE TABLE webhooks (
     ws TEXT NOT NULL,

@@ -24,7 +24,7 @@ export const aWebhook = (workspace: WorkspaceId, more: Partial<Webhook> = {}): W
   lastError: null,
   replays: 0,
   secretNo: 1,
-  oldSecretUntil: null,
+  oldSecretsUntil: [],
   ...more,
 });
 
@@ -43,7 +43,7 @@ export const webhookStoreContract: Contract<WebhookStore> = {
         turn: { turnId: newId<TurnId>(), by: text, until: 7 },
         failing: { since: 1, tries: 2 },
         lastError: { at: 3, text },
-        oldSecretUntil: 9,
+        oldSecretsUntil: [9, 8],
       });
       assert.equal(await port.createWebhook(webhook, 100), true);
       assert.deepEqual(await port.findWebhook(workspace, webhook.webhookId), webhook);

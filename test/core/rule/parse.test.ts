@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import type { SchemaId } from "../../../core/ids.js";
-import { compareTexts } from "../../../core/rule/test.js";
-import { declares, errorsOf, ruleOf, subjectOf } from "./rules.js";
+import { parseRule } from "../../../core/rule/parse.js";
+import { countConditions } from "../../../core/rule/size.js";
+import { compareTexts } from "../../../core/text.js";
+import { throughListsWithMongo } from "./mongo.js";
+import { errorsOf, ruleOf, subjectOf, VOCABULARY, words } from "./rules.js";
 
 const nested = (depth: number): object => (depth === 1 ? { event_count: 1 } : { $not: nested(depth - 1) });
 const MANY = Array.from({ length: 51 }, () => ({ event_count: 1 }));
@@ -23,6 +26,8 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
   [{ $not: { $audience: "itself" } }, "rule.$not.$audience: refers back to this audience"],
   [{ $audience: "large" }, "rule.$audience: a rule has at most 50 conditions"],
   [{ $and: [{ $audience: "paris" }, ...MANY.slice(1)] }, "rule.$and.50.event_count: a rule has at most 50 conditions"],
+  [{ $not: { $not: { $audience: "deep" } } }, "rule.$not.$not.$audience: a rule is at most 8 deep"],
+  [{ $or: [{ $not: { $audience: "deep" } }] }, "rule.$or.0.$not.$audience: a rule is at most 8 deep"],
   [{ "traits.town": 1 }, "rule.traits.town: is not a trait of this workspace"],
   [{ "traits.": 1 }, "rule.traits.: is not a trait of this workspace"],
   [{ "identifiers.mail": "a" }, "rule.identifiers.mail: is not a namespace of this workspace"],
@@ -76,6 +81,13 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
     "rule.$events.is: is missing: it says what the sum is compared with",
   ],
   [{ $events: { is: 1 } }, "rule.$events.sum: is missing: is compares it"],
+  ...["items", "items.sku", "currency", "free", "kind", "neither"].map(
+    (sum) =>
+      [
+        { $events: { schema_id: "order", sum, is: 1 } },
+        "rule.$events.sum: is a number in no version of the schema",
+      ] as const,
+  ),
   [
     { $events: { schema_id: "order", sum: "total", is: 1, at_least: 2 } },
     "rule.$events.at_least: does not go with sum",
@@ -92,6 +104,10 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
     "rule.event_count: must be a number",
   ],
 ];
+
+describe("a test of what stands in a list", () => {
+  it("means what MongoDB means, whatever stands there", () => assert.deepEqual(throughListsWithMongo(), []));
+});
 
 describe("a rule", () => {
   for (const [rule, ...errors] of WRONG)
@@ -136,6 +152,48 @@ describe("a rule", () => {
     assert.equal(holds({ where: { "items.sku": { $exists: true } }, at_least: 2 }), true);
   });
 
+  it("adds up each number of a list, as traits do, exactly", () => {
+    const order = (payload: object) => ({
+      schemaId: "order" as SchemaId,
+      effectiveTs: "2026-01-01T00:00:00.000000000Z",
+      payload,
+    });
+    const profile = subjectOf({}, [
+      order({ list: [0.1, 0.2], items: [{ q: 1 }, {}, { q: null }, { q: 2 }] }),
+      order({ list: [], items: [] }),
+      order({ list: 0.3, items: [{ q: 4 }], free: { of: [{ n: [0.5, "1"] }, { n: 1 }] } }),
+    ]);
+    const holds = (sum: string, is: number) => ruleOf({ $events: { schema_id: "order", sum, is } })(profile, 0).is;
+    assert.deepEqual([holds("list", 0.6), holds("items.q", 7), holds("free.of.n", 1.5)], [true, true, true]);
+  });
+
+  it("takes for a sum what may be a number by any version of the schema", () => {
+    for (const path of ["total", "list", "items.q", "any", "bag", "open", "level", "one", "either", "free.any.thing"])
+      assert.ok(words.mayBeNumber(path.split(".")), path);
+  });
+
+  it("counts what it parses as it counts what is put in the place of a reference", () => {
+    const rules = [
+      {},
+      { "traits.a": { $gte: 1, $lt: 2 }, event_count: 1 },
+      { $events: { schema_id: "order", where: { total: { $gte: 1, $lt: 2 }, currency: "EUR" }, at_least: 2 } },
+      { $not: { $events: { schema_id: "order", where: { total: 1 }, sum: "total", is: { $gte: 1, $lt: 2 } } } },
+      { $or: [{}, { $events: {} }, { $and: [{ event_count: 1 }, {}] }] },
+    ];
+    for (const rule of rules) {
+      const parsed = parseRule(rule, "rule", VOCABULARY);
+      assert.ok("rule" in parsed);
+      const conditions = countConditions(parsed.rule, () => null, 50);
+      const full = { $and: [...Array.from({ length: 50 - conditions }, () => ({ event_count: 1 })), rule] };
+      assert.deepEqual(errorsOf(full), [], JSON.stringify(rule));
+      assert.notDeepEqual(errorsOf({ $and: [...full.$and, {}] }), [], JSON.stringify(rule));
+    }
+  });
+
+  it("may be 8 deep with the audiences that it refers to", () => {
+    assert.deepEqual(errorsOf({ $not: { $audience: "deep" }, event_count: 1 }), []);
+  });
+
   it("orders text as UTF-8 does", () => {
     const texts = ["", "a", "ab", "b", "é", "\uD7FF", "\uE000", "\uFFFF", "\u{10000}", "\u{10FFFF}"];
     for (const [i, a] of texts.entries())
@@ -144,7 +202,8 @@ describe("a rule", () => {
 
   it("may name what a version of the schema has a place for", () => {
     for (const path of ["total", "items", "items.sku", "free", "free.any.thing"])
-      assert.ok(declares(path.split(".")), path);
-    for (const path of ["totl", "items.skus", "total.x", "items.0", ""]) assert.ok(!declares(path.split(".")), path);
+      assert.ok(words.declares(path.split(".")), path);
+    for (const path of ["totl", "items.skus", "total.x", "items.0", ""])
+      assert.ok(!words.declares(path.split(".")), path);
   });
 });

@@ -6,24 +6,34 @@ import { parseRule } from "../../../core/rule/parse.js";
 import { resolveRule } from "../../../core/rule/resolve.js";
 import type { AudienceWords, Vocabulary } from "../../../core/rule/vocabulary.js";
 import type { Scalar } from "../../../core/profile/facet.js";
-import { createDeclares } from "../../../core/schema/declares.js";
+import { createWords } from "../../../core/schema/words.js";
 
-export const declares = createDeclares({
+export const words = createWords({
   type: "object",
   properties: {
     total: { type: "number" },
     currency: { type: ["string", "null"] },
     items: { type: "array", items: { $ref: "#/$defs/item" } },
+    list: { type: "array", items: { type: "number" } },
+    any: {},
+    bag: { type: "array" },
+    open: { type: "array", items: {} },
+    kind: { enum: ["a", "b"] },
+    level: { enum: [1, 2, null] },
+    one: { const: 7 },
+    either: { anyOf: [{ type: "string" }, { type: "integer" }] },
+    neither: { anyOf: [{ type: "string" }, { const: true }] },
     free: { type: "object" },
   },
-  $defs: { item: { properties: { sku: { type: "string" } } } },
+  $defs: { item: { properties: { sku: { type: "string" }, q: { type: ["integer", "null"] } } } },
 });
 
 /** By name, because a test reads better so. */
 export const AUDIENCES: Readonly<Record<string, AudienceWords>> = {
-  paris: { conditions: 1, isCircular: false },
-  large: { conditions: 51, isCircular: false },
-  itself: { conditions: 1, isCircular: true },
+  paris: { conditions: 1, depth: 1, isCircular: false },
+  large: { conditions: 51, depth: 1, isCircular: false },
+  deep: { conditions: 1, depth: 7, isCircular: false },
+  itself: { conditions: 1, depth: 1, isCircular: true },
 };
 
 /** Traits a-d and city, schema `order`. */
@@ -35,7 +45,7 @@ export const VOCABULARY: Vocabulary = {
       : name === "x.y"
         ? { normalize: (value) => value }
         : null,
-  schema: (schemaId) => (schemaId === "order" ? { declares } : null),
+  schema: (schemaId) => (schemaId === "order" ? words : null),
   audience: (audienceId) => AUDIENCES[audienceId] ?? null,
 };
 

@@ -58,7 +58,7 @@ describe("What one payload says by its annotations", () => {
 
   it("stops at 1,000 identifiers, however many namespaces each value has", () => {
     const plan = compilePlan(items((at) => ({ "x-identity": { namespace: `n${at}` } }), 390));
-    const { identifiers, refused } = extract(plan, payload);
+    const { identifiers, refused } = extract(plan, payload, null);
     assert.equal(identifiers.length, 780);
     assert.deepEqual(
       refused.map(({ path }) => path),
@@ -68,7 +68,7 @@ describe("What one payload says by its annotations", () => {
 
   it("stops at 10,000 traits, however many names each value has", () => {
     const plan = compilePlan(items((at) => ({ "x-trait": { name: `t${at}` } }), 390));
-    const { traits, refused } = extract(plan, payload);
+    const { traits, refused } = extract(plan, payload, null);
     assert.equal(traits.length, 9_750);
     assert.deepEqual(
       refused.map(({ path }) => path),
@@ -78,7 +78,7 @@ describe("What one payload says by its annotations", () => {
 
   it("is all of it up to there", () => {
     const plan = compilePlan(items(() => ({ "x-identity": { namespace: "cookie_id" } }), 1));
-    const { identifiers, refused } = extract(plan, { a: list(1_000, String) });
+    const { identifiers, refused } = extract(plan, { a: list(1_000, String) }, null);
     assert.equal(identifiers.length, 1_000);
     assert.deepEqual(refused, []);
   });

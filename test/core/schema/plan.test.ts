@@ -6,7 +6,7 @@ import { refusal } from "../../support/schemas.js";
 const id = (namespace: string, type: unknown = "string") => ({ type, "x-identity": { namespace } });
 const trait = (name: string, merge?: string, type: unknown = "string") => ({ type, "x-trait": { name, merge } });
 const parse = (schema: object): object => JSON.parse(JSON.stringify(schema)) as object;
-const found = (schema: object, payload: unknown) => extract(compilePlan(parse(schema)), payload);
+const found = (schema: object, payload: unknown) => extract(compilePlan(parse(schema)), payload, null);
 
 const ids = (schema: object, payload: unknown): string[] =>
   found(schema, payload).identifiers.map(({ path, namespace, value }) => `${path} ${namespace}=${value}`);

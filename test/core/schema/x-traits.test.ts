@@ -6,7 +6,7 @@ import { refusal } from "../../support/schemas.js";
 
 const OPEN = { type: "object", "x-traits": true };
 const schema = { type: "object", properties: { traits: OPEN } };
-const found = (of: object, payload: unknown) => extract(compilePlan(of), payload);
+const found = (of: object, payload: unknown) => extract(compilePlan(of), payload, null);
 const shown = (of: object, payload: unknown): unknown[] =>
   found(of, payload).traits.map(({ path, name, merge, value, open }) => [path, name, merge, value, open]);
 

@@ -6,7 +6,10 @@ import { builtInSchema, sdkSchemaId } from "../../../core/sdk/schemas.js";
 
 const traitsOf = (type: SdkType, payload: object): readonly unknown[] => {
   const { schema } = builtInSchema(sdkSchemaId(type), null)!;
-  return extract(compilePlan(JSON.parse(schema) as object), payload).traits.map(({ path, value }) => [path, value]);
+  return extract(compilePlan(JSON.parse(schema) as object), payload, null).traits.map(({ path, value }) => [
+    path,
+    value,
+  ]);
 };
 
 describe("The built-in schemas of SDKs", () => {

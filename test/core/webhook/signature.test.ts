@@ -56,7 +56,18 @@ describe("The signature of a webhook", () => {
     const last = MESSAGE.at + OLD_SECRET_MS;
     assert.equal(signaturesOf(once, { at: last - 1 }).length, 2);
     assert.equal(signaturesOf(once, { at: last }).length, 1);
-    const twice = rotated(once, MESSAGE.at);
-    assert.deepEqual(signaturesOf(twice), [signedBy(shownSecret(INSTALLATION, twice)), second]);
+  });
+
+  it("is given with each secret before for its own day, however often it is rotated in that day", () => {
+    const secondOf = (one: Webhook) => signedBy(shownSecret(INSTALLATION, one));
+    const once = rotated(webhook, MESSAGE.at);
+    const twice = rotated(once, MESSAGE.at + 1_000);
+    assert.deepEqual(signaturesOf(twice), [twice, once, webhook].map(secondOf));
+    const ends = MESSAGE.at + OLD_SECRET_MS;
+    assert.equal(signaturesOf(twice, { at: ends - 1 }).length, 3);
+    assert.equal(signaturesOf(twice, { at: ends }).length, 2);
+    assert.equal(signaturesOf(twice, { at: ends + 1_000 }).length, 1);
+    const often = Array.from({ length: 30 }).reduce<Webhook>((one) => rotated(one, MESSAGE.at), webhook);
+    assert.equal(signaturesOf(often).length, 10, "a header has an end");
   });
 });

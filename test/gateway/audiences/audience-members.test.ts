@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { previewAudience } from "../../../commands/audiences/preview.js";
 import type { Services } from "../../../commands/services.js";
-import type { WorkspaceId } from "../../../core/ids.js";
+import { newId, type AudienceId, type ClaimId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
 import { createRandom, SEED } from "../../support/random/random.js";
 import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 
@@ -59,6 +59,29 @@ describe("Members of audiences, and previews", () => {
       [["left", ids[0]]],
     );
     assert.deepEqual(idsIn((await members(id)).body, "members"), [ids[2]!, ids[3]!].toSorted());
+  });
+
+  it("name nobody who was erased, from the answer to the erasure on", async () => {
+    const id = await create(IN_PARIS);
+    const ids = await people(["Paris", "Paris", "Lyon"]);
+    await app().service.keeper!.rest();
+    const [erased, other] = [ids[0]!, ids[1]!];
+    const all = await members(id);
+    assert.deepEqual(idsIn(all.body, "members"), [erased, other].toSorted());
+    // Over the wire the keeper may have been there before, so the seat is put back as it stood until then.
+    const { seats } = app().service.backends;
+    const [ws, audienceId, profileId] = [workspace.id as WorkspaceId, id as AudienceId, erased as ProfileId];
+    assert.equal((await workspace.send("DELETE", `/v1/profiles/${erased}`)).status, 202);
+    await app().service.keeper!.rest();
+    const claim = newId<ClaimId>();
+    await seats.claim(ws, claim, [profileId]);
+    const seat = { profileId, memberships: [{ audienceId, since: 1 }], due: null };
+    assert.deepEqual(await seats.save(ws, claim, [{ seat, entries: [] }]), [true]);
+    const after = await members(id);
+    assert.deepEqual(idsIn(after.body, "members"), [other]);
+    const first = await members(id, "?limit=1");
+    const second = await members(id, `?limit=1&cursor=${textAt(first.body, "next_cursor")}`);
+    assert.deepEqual([...idsIn(first.body, "members"), ...idsIn(second.body, "members")], [other]);
   });
 
   it("of an unknown audience, or of another workspace's, are 404", async () => {

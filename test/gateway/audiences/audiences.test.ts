@@ -188,7 +188,36 @@ describe("Audiences", () => {
     assert.deepEqual(await refused(fiftyOf({ $audience: fifty })), ["a rule has at most 50 conditions"]);
     assert.deepEqual(await refused({ $and: [fiftyOf({}), {}] }), ["a rule has at most 50 conditions"]);
     assert.deepEqual(problems(await put(all, { rule: { $or: [{}, {}] } })), [
-      `rule: with it the audience ${fifty}, which refers to this one, has more than 50 conditions`,
+      `rule: with it the audience ${fifty}, which refers to this one, has more than 50 conditions or is more than 8 deep`,
+    ]);
+  });
+
+  it("count each test of events, and the depth, through references as in one rule", async () => {
+    const where = { total: { $gte: 1, $lt: 9 }, city: "Paris" };
+    const four = { $events: { schema_id: schemaId, where } };
+    const many = (of: object, length: number) => ({ $and: Array.from({ length }, () => of) });
+    const first = await create("first", many(four, 12));
+    const refused = async (rule: object) =>
+      problems(await workspace.send("POST", "/v1/audiences", { name: "a", rule })).map((one) => one.split(": ")[1]);
+    assert.deepEqual(await refused({ $and: [{ $audience: first }, many(IN_PARIS, 3)] }), [
+      "a rule has at most 50 conditions",
+    ]);
+    const whole = await create("whole", { $and: [{ $audience: first }, many(IN_PARIS, 2)] });
+    assert.deepEqual(problems(await put(first, { rule: many(four, 13) })), [
+      "rule.$and.12.$events.where.total.$lt: a rule has at most 50 conditions",
+    ]);
+    assert.deepEqual(problems(await put(first, { rule: { $and: [many(four, 12), {}] } })), [
+      `rule: with it the audience ${whole}, which refers to this one, has more than 50 conditions or is more than 8 deep`,
+    ]);
+    const nested = (depth: number, of: object): object => (depth === 0 ? of : { $not: nested(depth - 1, of) });
+    const six = await create("six", nested(5, IN_PARIS));
+    const eight = await create("eight", nested(2, { $audience: six }));
+    assert.deepEqual(await refused(nested(3, { $audience: six })), ["a rule is at most 8 deep"]);
+    assert.deepEqual(await refused({ $not: { $audience: eight } }), ["a rule is at most 8 deep"]);
+    const search = await workspace.send("POST", "/v1/profiles/search", { rule: { $not: { $audience: eight } } });
+    assert.deepEqual(problems(search), ["rule.$not.$audience: a rule is at most 8 deep"]);
+    assert.deepEqual(problems(await put(six, { rule: nested(6, IN_PARIS) })), [
+      `rule: with it the audience ${eight}, which refers to this one, has more than 50 conditions or is more than 8 deep`,
     ]);
   });
 
@@ -196,7 +225,7 @@ describe("Audiences", () => {
     const a = await create("a", IN_PARIS);
     const b = await create("b", { $and: [{ $audience: a }, ...Array.from({ length: 49 }, () => IN_PARIS)] });
     assert.deepEqual(problems(await put(a, { rule: { "traits.city": { $gte: "A", $lt: "B" } } })), [
-      `rule: with it the audience ${b}, which refers to this one, has more than 50 conditions`,
+      `rule: with it the audience ${b}, which refers to this one, has more than 50 conditions or is more than 8 deep`,
     ]);
   });
 
@@ -208,21 +237,27 @@ describe("Audiences", () => {
       $events: { ...(id !== null && { schema_id: id }), ...(within !== undefined && { within }) },
     });
     assert.equal((await keep(30)).status, 200);
-    const message = "must be at most 30d: by then the events are deleted (retention_days of their datasets)";
-    for (const rule of [ordered("31d"), ordered(), ordered("721h"), ordered("31d", null)]) {
+    const message = "must be less than 30d: by then the events are deleted (retention_days of their datasets)";
+    for (const rule of [ordered("30d"), ordered(), ordered("720h"), ordered("31d", null)]) {
       const refused = await workspace.send("POST", "/v1/audiences", { name: "a", rule: { $or: [IN_PARIS, rule] } });
       assert.deepEqual(problems(refused), [`rule.$or.1.$events.within: ${message}`]);
       assert.equal(at(refused.body, "code"), "window_exceeds_retention");
+      const preview = await workspace.send("POST", "/v1/audiences/preview", { rule: { $or: [IN_PARIS, rule] } });
+      assert.deepEqual(problems(preview), [`rule.$or.1.$events.within: ${message}`], "a preview says so too");
+      assert.equal(at(preview.body, "code"), "window_exceeds_retention");
+      const search = await workspace.send("POST", "/v1/profiles/search", { rule });
+      assert.equal(search.status, 200, "a search looks at what stands");
     }
-    const month = await create("a month", ordered("720h"));
+    const month = await create("a month", ordered("719h"));
     await create("rests on it", { $not: { $audience: month } });
     const week = await create("a week of anything", ordered("7d", null));
+    assert.equal((await keep(30)).status, 200);
     const refused = await keep(29);
     assert.deepEqual(
       [refused.status, at(refused.body, "code"), at(refused.body, "audience_ids")],
       [409, "in_use", [month]],
     );
-    assert.deepEqual(at((await keep(6)).body, "audience_ids"), [month, week]);
+    assert.deepEqual(at((await keep(7)).body, "audience_ids"), [month, week], "just as long is too short");
     const again = { name: "short", schema_id: schemaId, retention_days: 1 };
     assert.equal(
       (await workspace.send("POST", "/v1/datasets", again)).status,

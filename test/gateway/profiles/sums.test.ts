@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { at, errorPaths, listAt, submission, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
+import {
+  at,
+  errorPaths,
+  listAt,
+  now,
+  submission,
+  textAt,
+  useApp,
+  type TestWorkspace,
+} from "../../support/service/app.js";
 import { openSdkDoor } from "../../support/service/sdk.js";
 
 const spent = { "x-trait": { name: "spent", merge: "sum" } };
@@ -14,8 +23,18 @@ const ORDER = {
   },
 };
 /** Numbers that no sum takes. */
-const TOO_FINE = [0.1234567, 1e-7, 123_456_789_012.3456, 1e15, -1e15, 9_007_199_254_740_991, 1e300, 0.1 + 0.2];
-const TAKEN = [999_999_999_999_999, -0.000001, 12_345_678.901234, 0, 1e14, 10_000_000_000_000.5];
+const TOO_FINE = [0.1234567, 1e-7, 123_456_789_012.3456, 9_007_199_254_740_991, 1e300, 0.1 + 0.2];
+const TAKEN = [999_999_999_999_999, -0.000001, 12_345_678.901234, 0, 1e14, 10_000_000_000_000.5, 1e15, -1e299];
+/** As they are written, though a double keeps no more than 15 digits of them. */
+const TOO_FINE_AS_WRITTEN = [
+  "99999999999999.999",
+  "562949953421311.99",
+  "123456789012345.0000001",
+  "0.1000000000000000055",
+  "1.00000000000000000000001",
+  "100000000000000000001e-20",
+];
+const TAKEN_AS_WRITTEN = ["1e15", "1.000000000000000000000", "0.10000000000000000", "100000000000000000000", "0e-40"];
 
 describe("Sums and counts", () => {
   const app = useApp();
@@ -73,6 +92,44 @@ describe("Sums and counts", () => {
       ["accepted", "rejected"],
       batch.text,
     );
+  });
+
+  it("look at the digits that were sent, not at those that a double keeps", async () => {
+    const sent = (total: string, door = "") => {
+      const body = `{"schema_id":"${schemaId}","timestamp":"${now()}","payload":{"lines":[1],"total": ${total} }}`;
+      return door === "/batch"
+        ? workspace.send("POST", "/v1/collect/batch", `{"events":[${body}]}`)
+        : workspace.send("POST", `/v1/collect${door}`, body);
+    };
+    for (const total of TOO_FINE_AS_WRITTEN) {
+      const answer = await sent(total);
+      assert.deepEqual([answer.status, errorPaths(answer)], [422, ["total"]], total);
+      assert.deepEqual(errorPaths(await sent(total, "?syncValidation=true")), ["total"], total);
+      assert.equal(at((await sent(total, "/batch")).body, "results.0.status"), "rejected", total);
+    }
+    for (const total of TAKEN_AS_WRITTEN) assert.equal((await sent(total)).status, 202, total);
+  });
+
+  it("leave out of an item of an SDK a number whose digits a double does not keep, and do not fold it", async () => {
+    const door = openSdkDoor(app());
+    try {
+      const planned = await workspace.schema({ type: "object", properties: { properties: ORDER } });
+      const plan = await workspace.send("PUT", "/v1/sdk/plan", { events: { Order: { schema_id: planned } } });
+      assert.equal(plan.status, 200);
+      const messageId = randomUUID();
+      const properties = { email: "kim@example.com", order_id: "o", total: "TOTAL" };
+      const item = JSON.stringify({ type: "track", event: "Order", userId: "u-9", messageId, properties });
+      const body = `{"batch":[${item.replace('"TOTAL"', "99999999999999.999")}]}`;
+      assert.equal((await door.sendText(workspace, body, "all")).accepted, 1);
+      const settled = await workspace.settled(door.eventIdOf(workspace, messageId));
+      assert.deepEqual(
+        listAt(settled.body, "violations").map((one) => textAt(one, "path")),
+        ["properties.total"],
+      );
+      assert.deepEqual(await shown("kim"), [{ orders: 1 }, 1]);
+    } finally {
+      await door.close();
+    }
   });
 
   it("leave out of an item of an SDK what they do not take, and name it; or quarantine it, as the settings say", async () => {

@@ -3,7 +3,7 @@ import { at, listAt, textAt } from "../service/app.js";
 import { isShared } from "../trust/assertions.js";
 import { nameOf, pairName } from "../trust/model.js";
 import { checkAudiences } from "./audiences/checks.js";
-import { referring, ruleIn } from "./audiences/model.js";
+import { isTooDeep, looksTooFar, referring, ruleIn } from "./audiences/model.js";
 import { untilAtRest } from "./audiences/rest.js";
 import { ask, nameIn, pages, postPages, type Bench } from "./bench.js";
 import { alignChanges } from "./changes.js";
@@ -60,6 +60,7 @@ async function checkTimeline(bench: Bench, { receivedAt }: Rest, profile: ShownP
 async function checkSearch(bench: Bench, rest: Rest, drawn: object): Promise<void> {
   const { audiences } = bench.truth;
   const rule = referring(bench.ruleHere(drawn), audiences);
+  if (isTooDeep(audiences, rule)) return void (await ask(bench, 422, "POST", "/v1/profiles/search", { rule }));
   const answers = await postPages(bench, "/v1/profiles/search", { rule, limit: 2 });
   const now = nowOf(bench.truth);
   const expected = rest.profiles.filter((profile) => {
@@ -89,7 +90,9 @@ async function checkPreview(
   rule: object,
   expected: readonly ShownProfile[],
 ): Promise<void> {
-  const { body } = await ask(bench, 200, "POST", "/v1/audiences/preview", { rule, sample: 3 });
+  const isRefused = looksTooFar(rule, bench.truth.kept);
+  const { body } = await ask(bench, isRefused ? 422 : 200, "POST", "/v1/audiences/preview", { rule, sample: 3 });
+  if (isRefused) return assert.equal(body["code"], "window_exceeds_retention");
   const size = expected.length;
   const { count, low, high, exact, profiles: all } = body;
   assert.deepEqual(

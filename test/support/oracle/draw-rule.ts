@@ -75,5 +75,9 @@ export function drawEvents(random: Random): object {
   if (random.below(3) === 0 && Object.keys(where).length === 0) return { at_least: 1 + random.below(3), ...within };
   const of = { schema_id: SCHEMA_OF[schema], where, ...within };
   if (random.below(2) === 0) return { ...of, at_least: 1 + random.below(3) };
-  return { ...of, sum: "spent", is: { [random.pick(["$gte", "$lt", "$eq"] as const)]: random.pick([0, 10, 20, 2.5]) } };
+  return {
+    ...of,
+    sum: random.pick(["spent", "spent", "tags"]),
+    is: { [random.pick(["$gte", "$lt", "$eq"] as const)]: random.pick([0, 10, 20, 2.5]) },
+  };
 }

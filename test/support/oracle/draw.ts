@@ -207,7 +207,7 @@ function drawEvent(drawing: Drawing): SentEvent {
 
 const CITIES: readonly Scalar[] = ["Paris", "Lyon", "Köln", null];
 const NUMBERS: readonly Scalar[] = [0, -1, 2.5, 10, 10, 19.99, 1_000_000, 0.1, 0.000001, -0.25];
-const TAGS: readonly Scalar[] = ["a", "b", "c", "z\u{1F600}", 1, true];
+const TAGS: readonly Scalar[] = ["a", "b", "z\uFF5A", "z\u{1F600}", 1, true];
 
 function drawValues(random: Random): Values {
   const values: Record<string, Scalar | readonly Scalar[]> = {};

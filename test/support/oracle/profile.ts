@@ -88,4 +88,6 @@ function merged(merge: Merge, stated: readonly Stated[]): unknown {
 
 /** False, true, numbers, texts. */
 const rankOf = (value: Scalar): number => ["boolean", "number", "string"].indexOf(typeof value);
-export const inOrder = (a: Scalar, b: Scalar): number => rankOf(a) - rankOf(b) || (a === b ? 0 : a! < b! ? -1 : 1);
+export const inOrder = (a: Scalar, b: Scalar): number =>
+  rankOf(a) - rankOf(b) || (a === b ? 0 : typeof a === "string" ? compareBytes(a, b as string) : a! < b! ? -1 : 1);
+const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

@@ -105,7 +105,9 @@ function eventsHold(given: Members, { events, now }: Looked): boolean {
       ),
   );
   if (given["sum"] === undefined) return counted.length >= Number(given["at_least"] ?? 1);
-  const amounts = counted.map(({ payload }) => payload[String(given["sum"])]).filter((one) => typeof one === "number");
+  const amounts = counted
+    .flatMap(({ payload }) => listOf(payload[String(given["sum"])]))
+    .filter((one) => typeof one === "number");
   return passesAll(given["is"], [Number(showMicros(sumOfMicros(amounts)))], now);
 }
 

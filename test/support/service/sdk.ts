@@ -17,16 +17,16 @@ export function openSdkDoor(app: App, settings: Settings = {}) {
   const acceptItems = createAcceptItems(
     servicesOf({ config, now: Date.now, backends, identity, validator, metrics: NO_METRICS, stats: backends.stats }),
   );
+  const sendText = (workspace: TestWorkspace, text: string, send: "collect" | "all"): Promise<SdkAcceptance> => {
+    const bytes = Buffer.from(text);
+    const caller = { workspace: workspace.id as WorkspaceId, keyId: KEY, sender: KEY, send, now: Date.now() };
+    return acceptItems(caller, { bytes, envelope: openEnvelope(bytes, true), type: null });
+  };
   return {
-    send: (
-      workspace: TestWorkspace,
-      batch: readonly unknown[],
-      send: "collect" | "all" = "collect",
-    ): Promise<SdkAcceptance> => {
-      const bytes = Buffer.from(JSON.stringify({ batch }));
-      const caller = { workspace: workspace.id as WorkspaceId, keyId: KEY, sender: KEY, send, now: Date.now() };
-      return acceptItems(caller, { bytes, envelope: openEnvelope(bytes, true), type: null });
-    },
+    send: (workspace: TestWorkspace, batch: readonly unknown[], send: "collect" | "all" = "collect") =>
+      sendText(workspace, JSON.stringify({ batch }), send),
+    /** The body as it is, for what no value of JavaScript writes. */
+    sendText,
     eventIdOf: (workspace: TestWorkspace, messageId: string): EventId =>
       sdkEventIdFor(workspace.id as WorkspaceId, KEY, messageId),
     close: () => validator.close(),

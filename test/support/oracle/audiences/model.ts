@@ -24,6 +24,19 @@ export const ruleIn =
   (audienceId: string): object =>
     audiences.find((one) => one.audienceId === audienceId)!.rule;
 
+const DEPTH_MAX = 8;
+
+/** How deep the rule is, with those that it refers to in their places. */
+const depthIn = (audiences: Audiences, rule: object): number =>
+  Object.entries(rule).reduce((most, [key, given]) => {
+    if (key === "$audience") return Math.max(most, depthIn(audiences, ruleIn(audiences)(given as string)));
+    if (key === "$not") return Math.max(most, 1 + depthIn(audiences, given as object));
+    if (key !== "$and" && key !== "$or") return most;
+    return Math.max(most, ...(given as readonly object[]).map((part) => 1 + depthIn(audiences, part)));
+  }, 1);
+
+export const isTooDeep = (audiences: Audiences, rule: object): boolean => depthIn(audiences, rule) > DEPTH_MAX;
+
 /** Those that the profile is in, as it shows them. */
 export const audiencesOf = (audiences: Audiences, looked: Omit<Looked, "ruleOf">) =>
   audiences
@@ -67,12 +80,12 @@ const DAY_MS = 86_400_000;
 type Kept = ReadonlyMap<string, number | null>;
 const msOf = (days: number | null | undefined): number => (days ?? Infinity) * DAY_MS;
 
-/** It looks further back than events are kept. */
+/** It looks as far back as events are kept, or further. */
 export const looksTooFar = (rule: object, kept: Kept): boolean =>
-  windowsOf(rule).some(
-    ({ schemaId, ms }) =>
-      ms > Math.min(...(schemaId === null ? [...kept.values()].map(msOf) : [msOf(kept.get(schemaId))])),
-  );
+  windowsOf(rule).some(({ schemaId, ms }) => {
+    const end = Math.min(...(schemaId === null ? [...kept.values()].map(msOf) : [msOf(kept.get(schemaId))]));
+    return end !== Infinity && ms >= end;
+  });
 
 /** Those that look further back than events of the schema would be kept. */
 export const needing = (audiences: Audiences, schemaId: string, days: number | null): readonly string[] =>

@@ -3,7 +3,7 @@ import { at, listAt, textAt, type Answer } from "../../service/app.js";
 import { fromNewest, type Bench } from "../bench.js";
 import type { StepOf } from "../program.js";
 import type { Done } from "../send.js";
-import { leadsTo, looksTooFar, referrersOf, referring, type TrueAudience } from "./model.js";
+import { isTooDeep, leadsTo, looksTooFar, referrersOf, referring, type TrueAudience } from "./model.js";
 
 const DONE: Done = { eventIds: [], apply: () => undefined };
 const STANDING_MAX = 6;
@@ -34,6 +34,7 @@ export const create = (bench: Bench, step: StepOf<"audience">): Promise<Done> =>
     const rule = referring(bench.ruleHere(step.rule), truth.audiences);
     const name = `a${step.number}`;
     const answer = await bench.send("POST", "/v1/audiences", { name, rule });
+    if (isTooDeep(truth.audiences, rule)) return refused(bench, "audience", "validation_failed", answer);
     if (looksTooFar(rule, truth.kept)) return refused(bench, "audience", "window_exceeds_retention", answer);
     assert.equal(answer.status, 201, answer.text);
     const audience = { audienceId: textAt(answer.body, "audience_id"), name, rule, version: 1 };
@@ -54,10 +55,14 @@ export const reword = (bench: Bench, { of, rule: drawn, match }: StepOf<"reword"
     const answer = await bench.send("PUT", target, body, match === "none" ? {} : { "If-Match": etag });
     if (standing === undefined) return refused(bench, "reword", "not_found", answer);
     if (match === "wrong") return refused(bench, "reword", "precondition_failed", answer);
-    if (rule !== null && leadsTo(truth.audiences, rule, standing.audienceId))
-      return refused(bench, "reword", "validation_failed", answer);
+    const isWrong = (given: object): boolean =>
+      leadsTo(truth.audiences, given, standing.audienceId) || isTooDeep(truth.audiences, given);
+    if (rule !== null && isWrong(rule)) return refused(bench, "reword", "validation_failed", answer);
     if (rule !== null && looksTooFar(rule, truth.kept))
       return refused(bench, "reword", "window_exceeds_retention", answer);
+    const next = truth.audiences.map((one) => (one === standing && rule !== null ? { ...one, rule } : one));
+    // One that refers to it may have become too deep with it.
+    if (next.some((one) => isTooDeep(next, one.rule))) return refused(bench, "reword", "validation_failed", answer);
     assert.equal(answer.status, 200, answer.text);
     const changed = { ...standing, ...body };
     const isSame = JSON.stringify(changed) === JSON.stringify(standing);
