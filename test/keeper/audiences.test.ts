@@ -193,7 +193,7 @@ describe("The stored members of audiences", () => {
   });
 
   it("follow events that retention deletes", async () => {
-    const buyers = await create("buyers of a week", { $events: { schema_id: schemaId, within: "7d" } });
+    const buyers = await create("buyers of nearly a week", { $events: { schema_id: schemaId, within: "167h" } });
     const { body } = await workspace.send("GET", "/v1/datasets");
     const dataset = `/v1/datasets/${textAt(listAt(body, "datasets")[0], "dataset_id")}`;
     assert.equal((await workspace.send("PATCH", dataset, { retention_days: 7 })).status, 200);
