@@ -7,7 +7,7 @@ const KEEP_MS = 1_000;
 
 /**
  * The time of the whole installation: not before what any of its processes said until a second ago, this one before a restart among
- * them. Otherwise, after a clock was set back, events would seem older than an undo that they follow, and new ids older than old ones.
+ * them, unless that was days ahead. Otherwise, after a clock was set back, events would seem older than an undo that they follow, and new ids older than old ones.
  */
 export async function startClock(deps: {
   readonly catalog: Pick<CatalogStore, "advanceTime">;

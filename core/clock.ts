@@ -3,7 +3,7 @@ import type { WorkspaceId } from "./ids.js";
 /** Milliseconds since 1970. What is of one workspace asks with it: in tests its time may be ahead. */
 export type TimeOf = (workspace?: WorkspaceId) => number;
 
-/** Time that never goes back, though the machine's clock may. Milliseconds since 1970. */
+/** Time that does not go back when the machine's clock does, except from a time that is days ahead of it. Milliseconds since 1970. */
 export interface Clock {
   readonly now: TimeOf;
   /** The time now, which `now` never answers again: what comes later is told from what came before. */
@@ -14,7 +14,7 @@ export interface Clock {
 
 const AHEAD_MAX_MS = 24 * 3_600_000;
 
-/** A time behind this one was a wrong clock's: to follow it would stop time for days. */
+/** A later time was a wrong clock's: to follow it would stop time for days. */
 export const believableUntil = (machine: number): number => machine + AHEAD_MAX_MS;
 
 export function createClock(machine: () => number): Clock {

@@ -21,12 +21,9 @@ export interface EraseOptions {
 }
 
 type EraseServices = Pick<Services, "catalog" | "identity">;
-type PreviewServices = EraseServices & Pick<Services, "profiles" | "limits">;
 
 export interface Previewed {
   readonly preview: ErasurePreview;
-  /** Changes with what would go: who is whom, and the events. */
-  readonly revision: string;
   /** Folded into the profile. */
   readonly events: number;
   /** Only a part of its identifiers was looked at for that. */
@@ -35,18 +32,18 @@ export interface Previewed {
 
 /** What would go; `not_found` for a profile that never was. */
 export async function previewErasure(
-  services: PreviewServices,
+  services: EraseServices & Pick<Services, "profiles" | "limits">,
   { workspace }: Pick<Caller, "workspace">,
   given: GivenTarget,
 ): Promise<Previewed> {
   const preview = await services.identity.previewErasure(workspace, await targetOf(services, workspace, given));
   if (preview === null) throw noProfile();
-  if (preview.profileId === null) return { preview, revision: preview.revision, events: 0, isPartial: false };
+  if (preview.profileId === null) return { preview, events: 0, isPartial: false };
   const { uids, isPartial } = await memberUids(services, workspace, preview.profileId);
   let events = 0;
   for await (const { found } of facetsOf(services, workspace, uids))
     for (const { facet } of found.values()) events += facet.eventCount;
-  return { preview, revision: `${preview.revision}.${events}`, events, isPartial };
+  return { preview, events, isPartial };
 }
 
 /**
@@ -54,13 +51,13 @@ export async function previewErasure(
  * did it, and the keeper removes what came in since.
  */
 export async function erase(
-  services: PreviewServices & LogServices,
+  services: EraseServices & LogServices,
   { workspace, keyId }: Caller,
   given: GivenTarget,
   { suppress, isAsSeen }: EraseOptions,
 ): Promise<Erasure> {
   const target = await targetOf(services, workspace, given);
-  const revision = isAsSeen === null ? null : await revisionOf(services, { workspace }, given, isAsSeen);
+  const revision = isAsSeen === null ? null : await revisionOf(services, workspace, target, isAsSeen);
   const result = await services.identity.erase(workspace, { target, keyId, suppress, revision });
   if (result.kind === "unknown") throw noProfile();
   if (result.kind === "changed") throw changed();
@@ -71,15 +68,15 @@ export async function erase(
   return result.erasure;
 }
 
-/** The graph looks once more at its own part of what was seen, in the step that erases. */
 async function revisionOf(
-  services: PreviewServices,
-  caller: Pick<Caller, "workspace">,
-  given: GivenTarget,
+  { identity }: EraseServices,
+  workspace: WorkspaceId,
+  target: ErasureTarget,
   isAsSeen: NonNullable<EraseOptions["isAsSeen"]>,
 ): Promise<string> {
-  const { preview, revision } = await previewErasure(services, caller, given);
-  if (!isAsSeen(revision)) throw changed();
+  const preview = await identity.previewErasure(workspace, target);
+  if (preview === null) throw noProfile();
+  if (!isAsSeen(preview.revision)) throw changed();
   return preview.revision;
 }
 

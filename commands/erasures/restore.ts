@@ -1,5 +1,5 @@
 import type { Identifier } from "../../core/event/event.js";
-import { renewed, type Erasure } from "../../core/identity/erasure.js";
+import { renewed, saidAt, type Erasure } from "../../core/identity/erasure.js";
 import type { ErasureId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
@@ -16,16 +16,16 @@ const MEMBERS_PER_READ = 500;
 export async function restoreErasures(services: RestoreServices): Promise<number> {
   const logged = new Map<ErasureId, Erasure>();
   for await (const { erasure } of services.erasureLog.entries()) {
-    // The last record of an erasure says whether it was readmitted.
-    logged.delete(erasure.erasureId);
-    logged.set(erasure.erasureId, erasure);
+    keepLatest(logged, erasure);
   }
   const lacking = new Map<ErasureId, Erasure>();
   const behind = new Map<ErasureId, Erasure>();
   for (const erasure of [...logged.values()].slice(-LOOKED_AT_MAX)) {
     const known = await services.erasures.findErasure(erasure.workspace, erasure.erasureId);
     if (known === null) lacking.set(erasure.erasureId, erasure);
-    else if (renewed(known, erasure) !== null) behind.set(erasure.erasureId, erasure);
+    // Whoever readmitted may have died before the log had it: then the store knows better.
+    else if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null)
+      behind.set(erasure.erasureId, erasure);
   }
   if (behind.size > 0) await bringInLine(services, behind);
   if (lacking.size === 0) return 0;
@@ -41,10 +41,17 @@ export async function restoreErasures(services: RestoreServices): Promise<number
   return lacking.size;
 }
 
+/** By the times in the lines: several processes write them, and a keeper may write what it read before a readmission. */
+function keepLatest(records: Map<ErasureId, Erasure>, erasure: Erasure): void {
+  const last = records.get(erasure.erasureId);
+  if (last !== undefined && saidAt(last) > saidAt(erasure)) return;
+  records.delete(erasure.erasureId);
+  records.set(erasure.erasureId, erasure);
+}
+
 /** Those that stand as they were before their last line. The log is read again: on servers, others may have changed them meanwhile. */
 async function bringInLine({ erasures, erasureLog }: RestoreServices, behind: Map<ErasureId, Erasure>): Promise<void> {
-  for await (const { erasure } of erasureLog.entries())
-    if (behind.has(erasure.erasureId)) behind.set(erasure.erasureId, erasure);
+  for await (const { erasure } of erasureLog.entries()) if (behind.has(erasure.erasureId)) keepLatest(behind, erasure);
   for (const erasure of behind.values()) await erasures.restoreErasure(erasure.workspace, erasure, []);
 }
 

@@ -135,20 +135,14 @@ async function importProfiles(
 ): Promise<void> {
   await requireOwnIds({ catalog, identity }, workspace, some[0]!.record);
   await identity.restore(workspace, { kind: "profiles", records: recordsOf(some) });
-  const facets = await livingFacets(
-    { erasures },
-    workspace,
-    some.flatMap((one) => one.facets),
-  );
-  if (facets.length === 0) return;
+  const all = some.flatMap((one) => one.facets);
+  if (all.length === 0) return;
   // Those that stand stay.
-  await profiles.save(
-    workspace,
-    facets.map((one) => ({ ...one, expectedRev: 0 })),
-  );
-  // An erasure writes first and looks then, too: one of the two sees the other.
-  const living = new Set(await livingFacets({ erasures }, workspace, facets));
-  const dead = facets.filter((one) => !living.has(one)).map(({ uid }) => uid);
+  const saved = (await livingFacets({ erasures }, workspace, all)).map((one) => ({ ...one, expectedRev: 0 }));
+  if (saved.length > 0) await profiles.save(workspace, saved);
+  // An erasure writes first and looks then, too: one of the two sees the other. A try before may have ended between the two.
+  const living = new Set(await livingFacets({ erasures }, workspace, all));
+  const dead = all.filter((one) => !living.has(one)).map(({ uid }) => uid);
   if (dead.length > 0) await profiles.remove(workspace, dead);
 }
 

@@ -83,6 +83,10 @@ export type Renewal = Pick<Erasure, "erasedAt" | "suppress" | "readmittedAt">;
 export const isSuppressing = ({ suppress, readmittedAt }: Pick<Erasure, "suppress" | "readmittedAt">): boolean =>
   suppress && readmittedAt === null;
 
+/** When the record was last told whom it covers: of two records of one erasure the later one holds. */
+export const saidAt = ({ erasedAt, readmittedAt }: Pick<Erasure, "erasedAt" | "readmittedAt">): number =>
+  Math.max(erasedAt, readmittedAt ?? 0);
+
 /** The record with it; null if it is so already. It is open again if it covers more than before, because that is to be deleted too. */
 export function renewed(erasure: Erasure, asked: Renewal): Erasure | null {
   const erasedAt = Math.max(erasure.erasedAt, asked.erasedAt);

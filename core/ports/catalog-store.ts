@@ -22,8 +22,8 @@ export interface CatalogStore extends Port {
   /** A secret of this installation, the same for all its processes: made at the first call, 32 bytes. Belongs to no workspace. */
   secret(): Promise<Buffer>;
   /**
-   * Keeps the latest time that any process named, milliseconds since 1970, and answers it. Where the one that is kept is behind
-   * `believable` this one takes its place. Belongs to no workspace.
+   * Keeps the latest time that any process named, milliseconds since 1970, and answers it. Where the one that is kept is later
+   * than `believable`, this one takes its place. Belongs to no workspace.
    */
   advanceTime(ms: number, believable: number): Promise<number>;
   /** The time that is kept, 0 at first, and a number that every `advanceTime` raises, also of another process and where no time changes. */

@@ -20,8 +20,9 @@ export function signedHeaders(
   { id, body, at }: { readonly id: string; readonly body: string; readonly at: number },
 ): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(at / 1_000));
-  const old = webhook.oldSecretsUntil.filter((until) => at < until);
-  const numbers = [webhook.secretNo, ...old.map((_, n) => webhook.secretNo - 1 - n)];
+  // Not always the newest ends last: the clock may have been set back.
+  const old = webhook.oldSecretsUntil.flatMap((until, n) => (at < until ? [webhook.secretNo - 1 - n] : []));
+  const numbers = [webhook.secretNo, ...old];
   const signatures = numbers.map((secretNo) =>
     createHmac("sha256", secretOf(installation, webhook, secretNo))
       .update(`${id}.${timestamp}.${body}`)

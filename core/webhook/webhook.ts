@@ -126,8 +126,5 @@ export const resumed = (webhook: Webhook, after: number | null): Webhook => ({
 export const rotated = (webhook: Webhook, at: number): Webhook => ({
   ...webhook,
   secretNo: webhook.secretNo + 1,
-  oldSecretsUntil: [at + OLD_SECRET_MS, ...webhook.oldSecretsUntil.filter((until) => until > at)].slice(
-    0,
-    SECRETS_MAX - 1,
-  ),
+  oldSecretsUntil: [at + OLD_SECRET_MS, ...webhook.oldSecretsUntil].slice(0, SECRETS_MAX - 1),
 });

@@ -95,7 +95,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       tag: "Manage",
       summary: "Queue dead letters again, and judge again what was quarantined or refused",
       description:
-        "These ids, or all that are open, oldest first; of them those with this reason, and buried before that time. One call looks at 1,000 letters: go on with `next_cursor` until it is null. What was quarantined or refused is judged by the schema of now, with its original `received_at`; its event id makes it one event, however often it is replayed. With `dry_run=true` nothing is judged or written.",
+        "These ids, or all that are open, oldest first; of them those with this reason, and buried before that time. One call looks at 1,000 letters: go on with `next_cursor` until it is null. What was quarantined or refused is judged by the schema of now, with its original `received_at`; its event id makes it one event, however often it is replayed. With `dry_run=true` all is judged and nothing is written.",
       example: { body: { reason: "quarantined" } },
       access,
       query: { dry_run: FLAG },

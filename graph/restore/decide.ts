@@ -56,7 +56,7 @@ function addProfile(
   const all = members.map((member) => ({ ...member, key: identifierKey(workspace, member.identifier) }));
   const keyed = all.filter(({ key, uid }) => !isErasedMember(snapshot.tombstones.get(key), uid));
   // Without one of them only the links tell who belongs together: until they come each is alone.
-  const isLoose = keyed.length < all.length || (mayLack && isPartial && anchor === null);
+  const isLoose = keyed.length < all.length || (mayLack && isPartial);
   const standing = [...keyed.map(({ key }) => key), ...(anchor === null ? [] : [anchor])];
   const groups = new Set(standing.flatMap((key) => workingComponentOf(working, key) ?? []));
   const [known = join([]), ...others] = groups;

@@ -1,7 +1,13 @@
 import { AppError } from "../../core/errors.js";
 import type { Identifier } from "../../core/event/event.js";
 import type { ErasureId, ForbiddenPairId, ProfileId, WorkspaceId } from "../../core/ids.js";
-import { renewed, type Erasure, type ErasurePreview, type ErasureRequest } from "../../core/identity/erasure.js";
+import {
+  isSuppressing,
+  renewed,
+  type Erasure,
+  type ErasurePreview,
+  type ErasureRequest,
+} from "../../core/identity/erasure.js";
 import type { Tombstone } from "../../core/identity/tombstone.js";
 
 /** A profile that may be erased. */
@@ -64,8 +70,12 @@ export function erasuresOf(tombstones: readonly (Tombstone | null | undefined)[]
 
 /** Those records that a repeated request changes, as they are after it: what came in since goes too. */
 export function repeated({ erasures, isNamed }: Dead, { now, suppress }: ErasureRequest): readonly Erasure[] {
-  const at = isNamed ? now() : null;
-  return erasures.flatMap((one) => renewed(one, { erasedAt: at ?? one.erasedAt, suppress, readmittedAt: null }) ?? []);
+  const at = now();
+  return erasures.flatMap((one) => {
+    // By the id of a profile nothing came in since, but a suppression that begins or is renewed has its time.
+    const isMoved = isNamed || (suppress && !isSuppressing(one));
+    return renewed(one, { erasedAt: isMoved ? at : one.erasedAt, suppress, readmittedAt: null }) ?? [];
+  });
 }
 
 function countsOf(found: Erasable): ReadonlyMap<string, number> {

@@ -109,7 +109,7 @@ export function Page(): JSX.Element {
             webhooks.reload();
           }}
         >
-          <p>For a day each batch is signed with both, so that the receiver can change over.</p>
+          <p>For a day the secret of now signs each batch too, so that the receiver can change over.</p>
         </Confirm>
       )}
       {doing?.what === "delete" && (

@@ -79,7 +79,7 @@ export function erasureRoutes(services: Services): readonly Route[] {
     suppress: boolean,
   ): Promise<Reply> => {
     if (context.query.dry_run) {
-      const { preview, revision, events, isPartial } = await previewErasure(services, context, target);
+      const { preview, events, isPartial } = await previewErasure(services, context, target);
       const shown = {
         dry_run: true,
         profile_id: preview.profileId,
@@ -88,7 +88,7 @@ export function erasureRoutes(services: Services): readonly Route[] {
         ...(isPartial && { partial: true }),
         ...(preview.erasure !== null && { erased_by: preview.erasure.erasureId }),
       };
-      return { ...reply(200, shown), headers: { ETag: etagOf(revision) } };
+      return { ...reply(200, shown), headers: { ETag: etagOf(preview.revision) } };
     }
     const isTag = context.ifMatch === null ? null : readIfMatch(context.ifMatch);
     const isAsSeen = isTag && ((revision: string) => isTag(revision));

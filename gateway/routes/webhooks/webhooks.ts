@@ -144,7 +144,7 @@ export function webhookRoutes(services: Services): readonly Route[] {
       path: "/v1/webhooks/:id/rotate",
       operationId: "rotateWebhook",
       tag: "Audiences",
-      summary: "Another secret; for a day both sign",
+      summary: "Another secret; the one before signs beside it for a day",
       example,
       access,
       params,

@@ -70,4 +70,12 @@ describe("The signature of a webhook", () => {
     const often = Array.from({ length: 30 }).reduce<Webhook>((one) => rotated(one, MESSAGE.at), webhook);
     assert.equal(signaturesOf(often).length, 10, "a header has an end");
   });
+
+  it("is given with the secret whose day is not over, also if a later one's is, because the clock was set back", () => {
+    const ahead = rotated(webhook, MESSAGE.at + OLD_SECRET_MS);
+    const back = rotated(ahead, MESSAGE.at - OLD_SECRET_MS);
+    const secretOf = (one: Webhook) => signedBy(shownSecret(INSTALLATION, one));
+    assert.deepEqual(signaturesOf(back), [back, webhook].map(secretOf));
+    assert.deepEqual(signaturesOf(rotated(back, MESSAGE.at)).slice(1), [back, webhook].map(secretOf));
+  });
 });

@@ -123,6 +123,29 @@ describe("An import of somebody who was erased here", () => {
     }
   });
 
+  it("takes the parts of a large profile again, and joins none whom only the erased identifier held together", async () => {
+    const from = await source.workspace();
+    const many = 120;
+    for (const [hub, name] of [
+      [BOB, "bob"],
+      [ADA, "ada"],
+    ] as const)
+      for (let n = 0; n < many; n++)
+        await from.send("POST", "/v1/identify", { identifiers: [hub, identifier("cookie_id", `${name} ${n}`)] });
+    const into = await target().workspace();
+    await into.send("POST", "/v1/erasures", { identifiers: [ADA] });
+    await into.send("POST", "/v1/imports");
+    const profiles = await exportOf(from, "profiles");
+    assert.ok(profiles.length > 2, "in parts");
+    for (let times = 0; times < 2; times++) await sendAll(into, profiles, 1);
+    for (const kind of ["changes", "links"]) await sendAll(into, await exportOf(from, kind), 40);
+    await sendAll(into, profiles, 1);
+    const counted = await into.send("POST", "/v1/profiles/count", {
+      rule: { "identifiers.cookie_id": { $exists: true } },
+    });
+    assert.equal(counted.body["count"], 1 + many, counted.text);
+  });
+
   it("lets in who was first seen there after the erasure, unless they are suppressed", async () => {
     for (const suppress of [false, true]) {
       const into = await target().workspace();

@@ -121,8 +121,12 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
         }
         const last = dead.at(-1)?.erasureId;
         if (last !== undefined) {
-          const at = "profileId" in target ? 0 : now();
-          const changed = dead.flatMap((one) => renew(one, { erasedAt: at, suppress, readmittedAt: null }));
+          const at = now();
+          const changed = dead.flatMap((one) => {
+            const begins = suppress && !(one.suppress && one.readmittedAt === null);
+            const erasedAt = "profileId" in target && !begins ? 0 : at;
+            return renew(one, { erasedAt, suppress, readmittedAt: null });
+          });
           return { kind: "repeated", erasure: state.erasures.get(last)!, changed };
         }
         if (isUnknown) return { kind: "unknown" };

@@ -67,8 +67,7 @@ export function Replay({
       <Loaded data={dry} error={error} lines={2}>
         {({ replayed, skipped }) => (
           <p>
-            <strong>{count(replayed, "letter")}</strong> {replayed === 1 ? "goes" : "go"} back into the queue. What was
-            quarantined or refused is checked by the schemas of now first, and stays here if it is refused again.{" "}
+            <strong>{count(replayed, "letter")}</strong> {replayed === 1 ? "goes" : "go"} back into the queue.{" "}
             {skipped.length > 0 && `${count(skipped.length, "letter")} cannot go and will stay here. `}
             An event that was stored before is not stored twice.
           </p>
