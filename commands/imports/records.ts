@@ -138,12 +138,9 @@ async function importProfiles(
   const all = some.flatMap((one) => one.facets);
   if (all.length === 0) return;
   // Those that stand stay.
-  const saved = await livingFacets({ erasures }, workspace, all);
-  if (saved.length > 0)
-    await profiles.save(
-      workspace,
-      saved.map((one) => ({ ...one, expectedRev: 0 })),
-    );
+  const standing = await livingFacets({ erasures }, workspace, all);
+  const saves = standing.flatMap((one) => [{ ...one, expectedRev: 0 }]);
+  if (saves.length > 0) await profiles.save(workspace, saves);
   // An erasure writes first and looks then, too: one of the two sees the other. A try before may have ended between the two.
   const living = new Set(await livingFacets({ erasures }, workspace, all));
   const dead = all.filter((one) => !living.has(one)).map(({ uid }) => uid);

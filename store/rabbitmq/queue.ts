@@ -44,6 +44,8 @@ const CHECK_MS = 900;
 const FRESH_MS = 2_000;
 /** A busy broker takes seconds for a dozen new quorum queues; one that went silent is noticed by its heartbeat long before. */
 const DECLARE_MS = 60_000;
+/** Of queues that are missing while the service runs: tried again after that, on what may be another connection by then. */
+const DECLARE_AGAIN_MS = 5_000;
 /** A queue that is made again a few milliseconds after it was deleted is fed to consumers of the old one, who never see it. */
 const REPAIR_MS = 1_000;
 
@@ -63,12 +65,12 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
   let repairing: Promise<void> | null = null;
   let consumer: RunningConsumer | null = null;
 
-  const declare = async (): Promise<void> => {
-    if (await within(DECLARE_MS, topology.declare())) freshUntil = performance.now() + FRESH_MS;
+  const declare = async (ms: number): Promise<void> => {
+    if (await within(ms, topology.declare())) freshUntil = performance.now() + FRESH_MS;
   };
   const declareAgain = async (): Promise<void> => {
     await sleep(REPAIR_MS, undefined, { signal: closing.signal }).catch(() => undefined);
-    if (!closing.signal.aborted) await declare();
+    if (!closing.signal.aborted) await declare(DECLARE_AGAIN_MS);
   };
   const repair = (): Promise<void> => {
     repairing ??= declareAgain()
@@ -79,7 +81,7 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
     return repairing;
   };
   try {
-    await declare();
+    await declare(DECLARE_MS);
   } catch (error) {
     await closeConnection(connection);
     throw declarationProblem(error, names, lengthMax);
