@@ -8,17 +8,21 @@ import { aWorkspace } from "../support/identity/fixtures.js";
 import { ann } from "../support/identity/snapshots.js";
 import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";
 
+function inMemory() {
+  const lines: LoggedErasure[] = [];
+  const erasureLog = {
+    append: async (one: LoggedErasure) => void lines.push(one),
+    entries: async function* () {
+      yield* lines;
+    },
+  };
+  return { erasures: createMemoryGraph(createMemoryState()), erasureLog, lines };
+}
+
 describe("The log of erasures", () => {
   it("ends with the record as it stands, whoever wrote what they had read before", async () => {
     const workspace = aWorkspace();
-    const erasures = createMemoryGraph(createMemoryState());
-    const lines: LoggedErasure[] = [];
-    const erasureLog = {
-      append: async (one: LoggedErasure) => void lines.push(one),
-      entries: async function* () {
-        yield* lines;
-      },
-    };
+    const { erasures, erasureLog, lines } = inMemory();
     const read = await erase(erasures, workspace, ann, { suppress: true });
     await readmit({ erasures, erasureLog }, workspace, read.erasureId, 7);
     await logErasure({ erasures, erasureLog }, read);
@@ -31,14 +35,7 @@ describe("The log of erasures", () => {
   it("does not suppress anew at the start whom somebody readmitted: died before the log had it, or wrote late", async () => {
     for (const written of ["not at all", "before an older line"]) {
       const workspace = aWorkspace();
-      const erasures = createMemoryGraph(createMemoryState());
-      const lines: LoggedErasure[] = [];
-      const erasureLog = {
-        append: async (one: LoggedErasure) => void lines.push(one),
-        entries: async function* () {
-          yield* lines;
-        },
-      };
+      const { erasures, erasureLog, lines } = inMemory();
       const { erasureId, ...read } = await erase(erasures, workspace, ann, { suppress: true });
       const readmitted = await erasures.readmit(workspace, erasureId, NOW + 7);
       if (written !== "not at all") lines.push({ erasure: readmitted!, buried: [] });
@@ -56,14 +53,10 @@ describe("The log of erasures", () => {
 
   it("suppresses anew at the start whom a later request suppressed after the readmission", async () => {
     const workspace = aWorkspace();
-    const erasures = createMemoryGraph(createMemoryState());
+    const { erasures, erasureLog, lines } = inMemory();
     const { erasureId, ...read } = await erase(erasures, workspace, ann, { suppress: true });
     await erasures.readmit(workspace, erasureId, NOW + 7);
-    const again = { ...read, erasureId, erasedAt: NOW + 8 };
-    const entries = async function* () {
-      yield { erasure: again, buried: [] };
-    };
-    const erasureLog = { append: async () => undefined, entries };
+    lines.push({ erasure: { ...read, erasureId, erasedAt: NOW + 8 }, buried: [] });
     const services = {
       erasures,
       erasureLog,
