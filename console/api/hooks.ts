@@ -94,20 +94,32 @@ export function usePages<Item>(path: string | null, name: string, options: Query
   }, [path, first.data]);
   const pages = first.data === null ? [] : [first.data, ...further];
   const cursor = pages.at(-1)?.next_cursor ?? null;
+  const itemsIn = (page: PageOf<Item>): readonly Item[] => (page[name] as readonly Item[] | undefined) ?? [];
+  // A page without items shows nothing, and is not the end while there is a cursor.
+  const isBetween = cursor !== null && itemsIn(pages.at(-1)!).length === 0;
+  const latest = useRef(first.data);
+  latest.current = first.data;
   const more = async (): Promise<void> => {
     if (path === null || cursor === null || isLoading) return;
+    const began = first.data;
     setLoading(true);
     try {
       const joined = `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
       const page = await api<PageOf<Item>>("GET", joined);
-      setFurther((last) => [...last, page]);
+      // Of another list, or of this one before it was read again, it would not follow what is shown.
+      if (latest.current === began) setFurther((last) => [...last, page]);
     } catch (failed) {
-      setError(failed);
+      if (latest.current === began) setError(failed);
     }
     setLoading(false);
   };
+  useEffect(() => {
+    if (isBetween && !isLoading && error === null) void more();
+  }, [isBetween, isLoading, error]);
+  const items = pages.flatMap(itemsIn);
+  const isUnknown = first.data === null || (isBetween && items.length === 0);
   return {
-    items: first.data === null ? null : pages.flatMap((page) => (page[name] as readonly Item[] | undefined) ?? []),
+    items: isUnknown ? null : items,
     more: cursor === null ? null : () => void more(),
     error: first.error ?? error,
     isLoading: first.isLoading || isLoading,

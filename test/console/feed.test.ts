@@ -60,6 +60,22 @@ describeConsole(
       await look("feed-erased");
     });
 
+    it("do not say that nobody came to an audience where earlier entries are still to be read", async () => {
+      const { workspace, schemaId, id } = await parisians();
+      await enter(workspace, schemaId, "ada@example.com");
+      await head(workspace, 1);
+      const { page, go } = await console().open(workspace, { path: "/audiences", as: "viewer" });
+      // As if very many entries of other audiences had come since.
+      await page.route(/\/v1\/feed\?/, async (route) => {
+        // Nothing comes to those who wait.
+        if (new URL(route.request().url()).searchParams.has("wait")) return;
+        await route.fulfill({ json: { entries: [], next: 10_000, head: 10_000, oldest: 1 } });
+      });
+      await go(`/feed?audience=${id}`);
+      await page.getByText("Nobody came or went lately").waitFor();
+      await page.getByRole("button", { name: "Show earlier ones" }).waitFor();
+    });
+
     describe("webhooks", () => {
       let receiver: Receiver;
       before(async () => {

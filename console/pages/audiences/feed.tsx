@@ -74,7 +74,7 @@ export function Page({ query }: PageProps): JSX.Element {
         {feed.entries === null ? (
           <Bones />
         ) : feed.entries.length === 0 ? (
-          <Nothing isFiltered={audienceId !== ""} hasAudiences={names.size > 0} />
+          <Nothing isFiltered={audienceId !== ""} hasAudiences={names.size > 0} hasEarlier={feed.earlier !== null} />
         ) : (
           <Entries entries={feed.entries} names={names} />
         )}
@@ -112,11 +112,19 @@ function useAudienceNames(entries: readonly FeedEntry[] | null): ReadonlyMap<str
 function Nothing({
   isFiltered,
   hasAudiences,
+  hasEarlier,
 }: {
   readonly isFiltered: boolean;
   readonly hasAudiences: boolean;
+  readonly hasEarlier: boolean;
 }): JSX.Element {
   const mayEdit = useMay("editor");
+  if (hasEarlier)
+    return (
+      <Empty icon="feed" title="Nobody came or went lately">
+        The newest entries of the feed are of other audiences. Earlier ones may be of this one.
+      </Empty>
+    );
   if (hasAudiences || isFiltered)
     return (
       <Empty icon="feed" title="Nobody came or went yet">

@@ -28,7 +28,7 @@ export function memberRoutes(services: Services): readonly Route[] {
       summary: "The profiles in an audience, by id",
       description:
         "The stored members: they follow the profiles within about a second. Read on in the feed after the `as_of_seq` of the first page " +
-        "to stay up to date. A page may be short, or even empty, while `next_cursor` is not null.",
+        "to stay up to date. Where very many were just erased a page may be short, or even empty, while `next_cursor` is not null.",
       example: { params: { id: answered("createAudience", "/audience_id") } },
       access,
       params: { id: idOf("audience") },

@@ -64,10 +64,13 @@ export async function createMongoSeatStore({ mongo }: { readonly mongo: Mongo })
         "memberships.audience": audience,
         ...(after !== null && { profile: { $gt: after } }),
       };
-      const found = await session.call(() => seats.find(filter, { sort: { profile: 1 }, limit }).toArray());
-      return found.map(({ profile, memberships }) => ({
+      // A seat may hold a hundred memberships, and entries that wait for the feed.
+      const projection = { profile: 1, memberships: { $elemMatch: { audience } } };
+      const options = { sort: { profile: 1 }, limit, projection } as const;
+      const found = await session.call(() => seats.find(filter, options).toArray());
+      return found.map(({ profile, memberships: [membership] }) => ({
         profileId: profile,
-        since: memberships.find((one) => one.audience === audience)!.since,
+        since: membership!.since,
       }));
     },
     publish: async (workspace, limit) => {
