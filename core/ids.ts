@@ -15,6 +15,8 @@ export type DeadLetterId = Branded<"DeadLetterId">;
 export type AudienceId = Branded<"AudienceId">;
 /** Names one way of counting events; a new one each time that somebody begins to count so. */
 export type TallyId = Branded<"TallyId">;
+/** Names one decision that rests on how long events are kept. */
+export type FenceId = Branded<"FenceId">;
 export type WebhookId = Branded<"WebhookId">;
 /** Names one try of a webhook. */
 export type TurnId = Branded<"TurnId">;

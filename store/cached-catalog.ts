@@ -72,9 +72,9 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
         traits.forget(schema.workspace);
       }),
     // Forgets all: the dataset may have left another schema, and this is rare.
-    putDataset: (dataset) => forgetAfter(store.putDataset(dataset), isUnified.clear),
-    changeDataset: (workspace, datasetId, change) =>
-      forgetAfter(store.changeDataset(workspace, datasetId, change), isUnified.clear),
+    putDataset: (dataset, fence) => forgetAfter(store.putDataset(dataset, fence), isUnified.clear),
+    changeDataset: (workspace, datasetId, change, fence) =>
+      forgetAfter(store.changeDataset(workspace, datasetId, change, fence), isUnified.clear),
     changeNamespace: (workspace, name, change) =>
       forgetAfter(store.changeNamespace(workspace, name, change), () => namespaces.forget(workspace)),
     registerNamespaces: (workspace, added, max) =>

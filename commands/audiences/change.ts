@@ -9,12 +9,13 @@ import {
   type Audience,
   type AudienceSet,
 } from "../../core/audience/audience.js";
+import { retentionsOf } from "../../core/catalog/retention.js";
 import { AppError, mismatch } from "../../core/errors.js";
 import { newId, type AudienceId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import { parseRule } from "../../core/rule/parse.js";
 import { CONDITIONS_MAX, DEPTH_MAX } from "../../core/rule/size.js";
 import type { WrittenRule } from "../../core/rule/rule.js";
-import { readRetentions } from "../datasets/retentions.js";
+import { readRetentions, untilUndisturbed } from "../datasets/retentions.js";
 import { readVocabulary, type Words } from "../search/vocabulary.js";
 import type { Caller, Services } from "../services.js";
 
@@ -37,7 +38,6 @@ export async function createAudience(
   { name, rule: given }: { readonly name: string; readonly rule: unknown },
 ): Promise<Audience> {
   const text = textOf(given);
-  const words = await readWords(services, workspace, given);
   const audienceId = newId<AudienceId>();
   // Whoever tends the workspace clears its notes, also if nothing comes of this audience.
   await services.audiences.changeAudiences(workspace, (current) =>
@@ -45,7 +45,7 @@ export async function createAudience(
   );
   // Before it is stored: what the build does not see leaves a note.
   await services.movements.watch(workspace);
-  const set = await services.audiences.changeAudiences(workspace, (current) => {
+  const set = await changeByRule(services, workspace, given, (current, words) => {
     requireRoom(current);
     const rule = ruleIn(given, words, current, null);
     const created: Audience = {
@@ -77,8 +77,11 @@ export async function changeAudience(
 ): Promise<Audience> {
   const { name, rule: given } = change;
   const text = given === undefined ? null : textOf(given);
-  const words = given === undefined ? null : await readWords(services, workspace, given);
-  const set = await services.audiences.changeAudiences(workspace, (current) => {
+  const changeBy = async (make: (current: AudienceSet, words: Words | null) => AudienceSet | null) =>
+    given === undefined
+      ? services.audiences.changeAudiences(workspace, (current) => make(current, null))
+      : changeByRule(services, workspace, given, make);
+  const set = await changeBy((current, words) => {
     const standing = audienceIn(current, audienceId);
     if (!mayChange(standing)) throw stale();
     const rule = words === null ? standing.rule : ruleIn(given, words, current, audienceId);
@@ -132,14 +135,35 @@ export function audienceIn({ audiences }: AudienceSet, audienceId: AudienceId): 
   return found;
 }
 
+/** Changes the audiences by a rule: `make` sees what it may say, as long as that holds. */
+const changeByRule = (
+  services: AudienceServices,
+  workspace: WorkspaceId,
+  given: unknown,
+  make: (current: AudienceSet, words: Words) => AudienceSet | null,
+): Promise<AudienceSet> =>
+  untilUndisturbed(async () => {
+    const { fence } = await services.audiences.audiences(workspace);
+    const retentions = retentionsOf(await services.catalog.fenceDatasets(workspace, newId()));
+    const words = await readWords(services, workspace, given, retentions);
+    let isOld = false;
+    const set = await services.audiences.changeAudiences(workspace, (current) => {
+      isOld = current.fence !== fence;
+      return isOld ? null : make(current, words);
+    });
+    return isOld ? null : set;
+  });
+
 const DAY_MS = 86_400_000;
 
 /** Who comes to an audience stays in it as long as its rule says, so what that depends on must be kept as long. */
-async function readWords(services: Pick<Services, "catalog">, workspace: WorkspaceId, given: unknown): Promise<Words> {
-  const [words, retentions] = await Promise.all([
-    readVocabulary(services, workspace, given),
-    readRetentions(services, workspace),
-  ]);
+async function readWords(
+  services: Pick<Services, "catalog">,
+  workspace: WorkspaceId,
+  given: unknown,
+  retentions: ReadonlyMap<SchemaId, number>,
+): Promise<Words> {
+  const words = await readVocabulary(services, workspace, given);
   const keptFor: Words["keptFor"] = (schemaId) => {
     const days = schemaId === null ? Math.min(...retentions.values()) : retentions.get(schemaId as SchemaId);
     return days === undefined || days === Infinity ? null : days * DAY_MS;
@@ -168,8 +192,9 @@ export async function requireRule(
   workspace: WorkspaceId,
   given: unknown,
 ): Promise<void> {
+  const retentions = await readRetentions(services, workspace);
   const [words, set] = await Promise.all([
-    readWords(services, workspace, given),
+    readWords(services, workspace, given, retentions),
     services.audiences.audiences(workspace),
   ]);
   ruleIn(given, words, set, null);

@@ -1,9 +1,11 @@
 import type { Dataset, DatasetChange } from "../../core/catalog/catalog.js";
-import { windowsOf } from "../../core/rule/rule.js";
+import { NO_AUDIENCES, type AudienceSet } from "../../core/audience/audience.js";
+import { retentionsOf } from "../../core/catalog/retention.js";
 import { AppError } from "../../core/errors.js";
-import { newId, type DatasetId, type WorkspaceId } from "../../core/ids.js";
+import { newId, type DatasetId, type FenceId, type WorkspaceId } from "../../core/ids.js";
+import { windowsOf } from "../../core/rule/rule.js";
 import { UNKNOWN_SCHEMA } from "../acceptance/judge.js";
-import { readRetentions } from "./retentions.js";
+import { untilUndisturbed } from "./retentions.js";
 import type { Caller, Services } from "../services.js";
 
 type DatasetServices = Pick<Services, "catalog" | "audiences">;
@@ -17,9 +19,11 @@ export async function createDataset(
   if ((await catalog.findSchema(workspace, given.schemaId, null)) === null)
     throw new AppError("unknown_schema", "schema_id: is not a schema of this workspace.", { errors: [UNKNOWN_SCHEMA] });
   const dataset: Dataset = { workspace, datasetId: newId(), ...given, createdAt: now };
-  await requireNotNeeded({ catalog, audiences }, dataset);
-  await catalog.putDataset(dataset);
-  return dataset;
+  return untilUndisturbed(async () => {
+    const fence = newId<FenceId>();
+    await requireNotNeeded({ audiences }, await catalog.fenceDatasets(workspace, fence), dataset);
+    return (await catalog.putDataset(dataset, fence)) ? dataset : null;
+  });
 }
 
 /** A field that is not given stays as it is. Throws `not_found`, and `in_use` when audiences need events for longer. */
@@ -29,27 +33,41 @@ export async function changeDataset(
   datasetId: DatasetId,
   change: DatasetChange,
 ): Promise<Dataset> {
-  if (change.retentionDays !== undefined) {
-    const standing = await requireDataset({ catalog }, workspace, datasetId);
-    await requireNotNeeded({ catalog, audiences }, { ...standing, retentionDays: change.retentionDays });
-  }
-  return found(await catalog.changeDataset(workspace, datasetId, change));
+  return untilUndisturbed(async () => {
+    const fence = newId<FenceId>();
+    const { retentionDays } = change;
+    if (retentionDays !== undefined) {
+      const datasets = await catalog.fenceDatasets(workspace, fence);
+      const standing = found(datasets.find((one) => one.datasetId === datasetId) ?? null);
+      await requireNotNeeded({ audiences }, datasets, { ...standing, retentionDays });
+    }
+    const given = retentionDays === undefined ? undefined : fence;
+    const changed = await catalog.changeDataset(workspace, datasetId, change, given);
+    return changed === "fenced_off" ? null : found(changed);
+  });
 }
 
 const DAY_MS = 86_400_000;
 
-/** Rules that count events of the last so many days need them for as long. */
-async function requireNotNeeded({ catalog, audiences }: DatasetServices, changed: Dataset): Promise<void> {
-  const { workspace, schemaId } = changed;
-  const set = await audiences.audiences(workspace);
-  if (set.audiences.length === 0) return;
-  const days = (await readRetentions({ catalog }, workspace, [changed])).get(schemaId);
-  if (days === undefined) return;
-  const needing = set.audiences.filter(({ rule }) =>
-    windowsOf(rule).some(
-      (one) =>
-        (one.schemaId ?? schemaId) === schemaId && days !== Infinity && (one.within ?? Infinity) >= days * DAY_MS,
-    ),
+/** Rules that count events of the last so many days need them for as long. Fences the audiences: see `untilUndisturbed`. */
+async function requireNotNeeded(
+  { audiences }: Pick<Services, "audiences">,
+  datasets: readonly Dataset[],
+  changed: Dataset,
+): Promise<void> {
+  const { workspace, schemaId, datasetId } = changed;
+  const days = retentionsOf([...datasets.filter((one) => one.datasetId !== datasetId), changed]).get(schemaId);
+  await audiences.changeAudiences(workspace, (current) => {
+    // Where there was never an audience, who creates the first reads the fence only later.
+    if (current.version === NO_AUDIENCES.version) return null;
+    if (days !== undefined) requireUnder(current, changed, days);
+    return { ...current, fence: newId() };
+  });
+}
+
+function requireUnder({ audiences }: AudienceSet, { schemaId }: Dataset, days: number): void {
+  const needing = audiences.filter(({ rule }) =>
+    windowsOf(rule).some((one) => (one.schemaId ?? schemaId) === schemaId && (one.within ?? Infinity) >= days * DAY_MS),
   );
   if (needing.length > 0)
     throw new AppError("in_use", "retention_days: rules of audiences look at events for longer than that.", {

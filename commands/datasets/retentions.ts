@@ -1,23 +1,43 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Dataset } from "../../core/catalog/catalog.js";
 import { retentionsOf } from "../../core/catalog/retention.js";
+import { AppError } from "../../core/errors.js";
 import type { DatasetId, SchemaId, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
 const PAGE = 100;
 
-/** Schema -> days after which its events go. `changed`: as if these datasets stood in the place of those with their ids. */
+/** Schema -> days after which its events go. */
 export async function readRetentions(
   { catalog }: { readonly catalog: Pick<Services["catalog"], "datasets"> },
   workspace: WorkspaceId,
-  changed: readonly Dataset[] = [],
 ): Promise<ReadonlyMap<SchemaId, number>> {
-  const all = new Map<DatasetId, Dataset>();
+  const all: Dataset[] = [];
   for (let after: DatasetId | null = null; ;) {
     const page: readonly Dataset[] = await catalog.datasets(workspace, { limit: PAGE, after });
-    for (const one of page) all.set(one.datasetId, one);
-    if (page.length < PAGE) break;
+    all.push(...page);
+    if (page.length < PAGE) return retentionsOf(all);
     after = page.at(-1)!.datasetId;
   }
-  for (const one of changed) all.set(one.datasetId, one);
-  return retentionsOf([...all.values()]);
+}
+
+const TRIES_MAX = 50;
+const PAUSE_MS_MAX = 20;
+
+/**
+ * Audiences and retentions bound each other, and stand in two stores, so whoever changes one fences both, and measures again where somebody
+ * else fenced one meanwhile: `attempt` answers null then, and has changed nothing. That keeps out both at once in four steps: a change of a
+ * retention (1) fences the datasets, (2) finds no audience that forbids it and fences the audiences, (3) is written if its fence of the
+ * datasets stands. A change of a rule (1) reads the fence of the audiences, (2) fences the datasets and measures, (3) is written if the
+ * fence that it read stands. Were both written, each without the other: the rule's (2) would come before the retention's (3), so before
+ * its (1), so the rule's (1) before the retention's (2), which then keeps the rule from being written, or sees it.
+ */
+export async function untilUndisturbed<T>(attempt: () => Promise<T | null>): Promise<T> {
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    // A random delay, so that two that collided do not collide again.
+    if (tries > 0) await sleep(Math.random() * Math.min(tries, PAUSE_MS_MAX));
+    const done = await attempt();
+    if (done !== null) return done;
+  }
+  throw new AppError("unavailable", "Others keep changing the audiences and retentions of this workspace.");
 }

@@ -112,7 +112,7 @@ async function importCatalog(services: ImportServices, workspace: WorkspaceId, r
       if (record.trait.registeredItself) await catalog.registerTraits(workspace, [record.name], Infinity);
       return;
     case "dataset":
-      return catalog.putDataset({ ...record.dataset, workspace });
+      return void (await catalog.putDataset({ ...record.dataset, workspace }));
     case "audience":
       return restoreAudience(services, workspace, record.audience);
     case "schema":

@@ -1,4 +1,12 @@
-import { newId, type AudienceId, type BuildId, type EventId, type ProfileId, type TallyId } from "../ids.js";
+import {
+  newId,
+  type AudienceId,
+  type BuildId,
+  type EventId,
+  type FenceId,
+  type ProfileId,
+  type TallyId,
+} from "../ids.js";
 import { referencesOf, resolveRule } from "../rule/resolve.js";
 import { CONDITIONS_MAX, countConditions, DEPTH_MAX, depthOf } from "../rule/size.js";
 import type { Rule, Tally, WrittenRule } from "../rule/rule.js";
@@ -60,17 +68,19 @@ export interface AudienceSet {
   readonly tallies: readonly StandingTally[];
   /** Tallies that no rule needs any more, and for which events still count. */
   readonly forgotten: readonly TallyId[];
+  /** A fresh one with each change of a retention: a rule that was measured against an earlier one is measured again. */
+  readonly fence?: FenceId;
 }
 
 /** All but the version. */
 export type AudienceBody = Omit<AudienceSet, "version">;
 
-export const bodyOf = ({ audiences, deleted, tallies, forgotten }: AudienceBody): AudienceBody => {
-  return { audiences, deleted, tallies, forgotten };
+export const bodyOf = ({ audiences, deleted, tallies, forgotten, fence }: AudienceBody): AudienceBody => {
+  return { audiences, deleted, tallies, forgotten, ...(fence !== undefined && { fence }) };
 };
 
-/** What a change puts in the place of a set. The tallies follow the rules. */
-export type AudienceChange = Pick<AudienceSet, "audiences" | "deleted">;
+/** What a change puts in the place of a set. The tallies follow the rules; a fence that is not named stays. */
+export type AudienceChange = Pick<AudienceSet, "audiences" | "deleted" | "fence">;
 
 export const NO_AUDIENCES: AudienceSet = { version: "", audiences: [], deleted: [], tallies: [], forgotten: [] };
 export const AUDIENCES_MAX = 100;

@@ -15,8 +15,8 @@ export const TALLIES_MAX = 50;
 
 /** The tallies of a set whose audiences change so: those that a rule needs stand, and the others are still to be forgotten. */
 export function followTallies(
-  current: Pick<AudienceSet, "tallies" | "forgotten">,
-  { audiences, deleted }: AudienceChange,
+  current: Pick<AudienceSet, "tallies" | "forgotten" | "fence">,
+  { audiences, deleted, fence = current.fence }: AudienceChange,
 ): AudienceBody {
   const needed = new Map<string, Tally>();
   for (const rule of resolvedRules({ audiences }).values())
@@ -32,7 +32,9 @@ export function followTallies(
     tally,
     filling: { after: null },
   }));
-  return { audiences, deleted, tallies: [...kept, ...begun], forgotten: [...current.forgotten, ...left] };
+  const tallies = [...kept, ...begun];
+  const forgotten = [...current.forgotten, ...left];
+  return { audiences, deleted, tallies, forgotten, ...(fence !== undefined && { fence }) };
 }
 
 /** An event, as far as a tally looks at it. */

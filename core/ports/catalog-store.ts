@@ -10,7 +10,7 @@ import type {
 } from "../catalog/catalog.js";
 import type { PutSchemaResult, TraitName } from "../catalog/decide.js";
 import type { SdkCatalog } from "../catalog/sdk.js";
-import type { BackfillId, DatasetId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
+import type { BackfillId, DatasetId, FenceId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
 import type { Page, Port } from "./port.js";
 
 export interface TimeKept {
@@ -63,10 +63,20 @@ export interface CatalogStore extends Port {
   /** All versions of one schema, oldest first. */
   schemaVersions(workspace: WorkspaceId, schemaId: SchemaId, page: Page<number>): Promise<readonly SchemaVersion[]>;
 
-  /** Creates or replaces. */
-  putDataset(dataset: Dataset): Promise<void>;
-  /** Changes only what is named, in one step, so that two changes at once both stand. The dataset after it, or null if there is none. */
-  changeDataset(workspace: WorkspaceId, datasetId: DatasetId, change: DatasetChange): Promise<Dataset | null>;
+  /** Creates or replaces. With a fence that does not stand it answers false and does nothing. */
+  putDataset(dataset: Dataset, fence?: FenceId): Promise<boolean>;
+  /**
+   * Changes only what is named, in one step, so that two changes at once both stand. The dataset after it, or null if there is none. With a
+   * fence that does not stand it answers `fenced_off` and does nothing.
+   */
+  changeDataset(
+    workspace: WorkspaceId,
+    datasetId: DatasetId,
+    change: DatasetChange,
+    fence?: FenceId,
+  ): Promise<Dataset | "fenced_off" | null>;
+  /** Puts the fence in the place of any other of the workspace, and answers all its datasets, by id (age), in one step. */
+  fenceDatasets(workspace: WorkspaceId, fence: FenceId): Promise<readonly Dataset[]>;
   findDataset(workspace: WorkspaceId, datasetId: DatasetId): Promise<Dataset | null>;
   /** By id (age). */
   datasets(workspace: WorkspaceId, page: Page<DatasetId>): Promise<readonly Dataset[]>;
@@ -130,6 +140,10 @@ export interface CatalogStore extends Port {
 export type KeyMethods = Pick<
   CatalogStore,
   "createWorkspace" | "findWorkspace" | "workspaces" | "createKey" | "findKey" | "keys" | "deleteKey" | "rotateKey"
+>;
+export type DatasetMethods = Pick<
+  CatalogStore,
+  "putDataset" | "changeDataset" | "fenceDatasets" | "findDataset" | "datasets" | "isUnified"
 >;
 export type NamespaceMethods = Pick<
   CatalogStore,

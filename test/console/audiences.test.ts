@@ -93,30 +93,6 @@ describeConsole("audiences", (console) => {
     await page.getByText("There is no audience yet").waitFor();
   });
 
-  it("show the members behind pages that have none, and say that nobody is in it only at the end", async () => {
-    const { workspace } = await shop();
-    const id = await create(workspace, "Parisians", { "traits.city": "Paris" });
-    await live(workspace, id, 2);
-    const { page, go } = await console().open(workspace, { path: "/audiences", as: "viewer" });
-    const answers: object[] = [];
-    await page.route(/\/members\?/, async (route) => {
-      const answer = answers.shift();
-      await (answer === undefined ? route.continue() : route.fulfill({ json: answer }));
-    });
-    const { body } = await workspace.send("GET", `/v1/audiences/${id}/members`);
-    const empty = (cursor: string | null) => ({ ...body, members: [], next_cursor: cursor });
-    answers.push(empty("a"), empty("b"), { ...body, next_cursor: null });
-    await go(`/audiences/${id}`);
-    await page.getByText("ada@example.com").waitFor();
-    assert.equal(answers.length, 0);
-    await go("/audiences");
-    await page.getByRole("link", { name: "Parisians" }).waitFor();
-    answers.push(empty("a"), empty(null));
-    await go(`/audiences/${id}`);
-    await page.getByText("Nobody is in it now").waitFor();
-    assert.equal(answers.length, 0);
-  });
-
   it("are not marked as wrong before somebody was there, and take the bare name of a trait", async () => {
     const { workspace } = await shop();
     const opened = await console().open(workspace, { path: "/new-audience", as: "editor" });

@@ -1,34 +1,43 @@
 import type { Dataset } from "../../../core/catalog/catalog.js";
-import type { WorkspaceId } from "../../../core/ids.js";
-import type { CatalogStore } from "../../../core/ports/catalog-store.js";
-import type { CatalogDeps } from "./change.js";
+import type { FenceId, WorkspaceId } from "../../../core/ids.js";
+import type { DatasetMethods } from "../../../core/ports/catalog-store.js";
+import type { CatalogDeps, Decision } from "./change.js";
 import type { DatasetRow } from "./document.js";
 import { pageOf } from "./page.js";
 
-/** Datasets: whether a schema's events are folded. */
-export function createDatasets({
-  catalog,
-  session,
-  change,
-}: CatalogDeps): Pick<CatalogStore, "putDataset" | "changeDataset" | "findDataset" | "datasets" | "isUnified"> {
+const SECTIONS = ["datasets", "dataset_fence"] as const;
+type Changed = Decision<(typeof SECTIONS)[number], Dataset | "fenced_off" | null>;
+
+/** Datasets: whether a schema's events are folded, and how long they are kept. */
+export function createDatasets({ catalog, session, change }: CatalogDeps): DatasetMethods {
   return {
-    putDataset: (dataset) =>
+    putDataset: (dataset, fence) =>
       change(dataset.workspace, {
-        sections: ["datasets"],
-        decide: ({ datasets }) => {
+        sections: SECTIONS,
+        decide: ({ datasets, dataset_fence: standing }) => {
+          if (!stands(standing, fence)) return { change: null, result: false };
           const others = datasets.filter(({ dataset_id }) => dataset_id !== dataset.datasetId);
-          return { change: { datasets: [...others, toRow(dataset)] }, result: undefined };
+          return { change: { datasets: [...others, toRow(dataset)] }, result: true };
         },
       }),
-    changeDataset: (workspace, datasetId, wanted) =>
+    changeDataset: (workspace, datasetId, wanted, fence) =>
       change(workspace, {
-        sections: ["datasets"],
-        decide: ({ datasets }) => {
+        sections: SECTIONS,
+        decide: ({ datasets, dataset_fence: standing }): Changed => {
           const row = datasets.find(({ dataset_id }) => dataset_id === datasetId);
           if (row === undefined) return { change: null, result: null };
+          if (!stands(standing, fence)) return { change: null, result: "fenced_off" };
           const changed = { ...toDataset(workspace, row), ...wanted };
           const all = datasets.map((dataset) => (dataset === row ? toRow(changed) : dataset));
           return { change: { datasets: all }, result: changed };
+        },
+      }),
+    fenceDatasets: (workspace, fence) =>
+      change(workspace, {
+        sections: SECTIONS,
+        decide: ({ datasets }) => {
+          const sorted = datasets.toSorted((a, b) => (a.dataset_id < b.dataset_id ? -1 : 1));
+          return { change: { dataset_fence: fence }, result: sorted.map((row) => toDataset(workspace, row)) };
         },
       }),
     findDataset: async (workspace, datasetId) => {
@@ -51,6 +60,9 @@ export function createDatasets({
     },
   };
 }
+
+const stands = (standing: FenceId | null, fence: FenceId | undefined): boolean =>
+  fence === undefined || standing === fence;
 
 const toRow = (dataset: Dataset): DatasetRow => ({
   dataset_id: dataset.datasetId,

@@ -2,7 +2,7 @@ import { BSON } from "mongodb";
 import type { Compatibility, Merge, NamespaceKind, Normalization, Role, Send } from "../../../core/catalog/catalog.js";
 import type { SdkCatalog } from "../../../core/catalog/sdk.js";
 import { AppError } from "../../../core/errors.js";
-import type { DatasetId, KeyId, SchemaId, WorkspaceId } from "../../../core/ids.js";
+import type { DatasetId, FenceId, KeyId, SchemaId, WorkspaceId } from "../../../core/ids.js";
 
 export interface KeyRow {
   readonly key_id: KeyId;
@@ -63,6 +63,8 @@ export interface Sections {
   readonly schemas: readonly SchemaRow[];
   readonly traits: readonly TraitRow[];
   readonly datasets: readonly DatasetRow[];
+  /** Null before the first; absent in documents from before there were any. */
+  readonly dataset_fence: FenceId | null;
   readonly namespaces: readonly NamespaceRow[];
   /** Null when nothing was set; absent in documents from before there were any. */
   readonly identity_settings: IdentitySettingsRow | null;
@@ -102,6 +104,7 @@ export const EMPTY: Sections = {
   schemas: [],
   traits: [],
   datasets: [],
+  dataset_fence: null,
   namespaces: [],
   identity_settings: null,
   sdk: null,
@@ -120,6 +123,7 @@ const ROOM: Readonly<Record<keyof Sections, { readonly bytesMax: number; readonl
   schemas: { bytesMax: 3 * MIB, what: "schemas" },
   traits: { bytesMax: 2 * MIB, what: "traits" },
   datasets: { bytesMax: 3 * MIB, what: "datasets" },
+  dataset_fence: { bytesMax: MIB / 16, what: "datasets" },
   namespaces: { bytesMax: 2 * MIB, what: "namespaces" },
   identity_settings: { bytesMax: MIB / 16, what: "settings" },
   sdk: { bytesMax: MIB / 4, what: "events in its plan" },

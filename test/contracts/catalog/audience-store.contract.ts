@@ -5,6 +5,7 @@ import {
   type AudienceId,
   type BuildId,
   type EventId,
+  type FenceId,
   type ProfileId,
   type SchemaId,
   type TallyId,
@@ -74,6 +75,19 @@ export const audienceStoreContract: Contract<AudienceStore> = {
     await Promise.all(all.map((one) => port.changeAudiences(workspace, ({ audiences }) => only(...audiences, one))));
     const { audiences } = await port.audiences(workspace);
     assert.deepEqual(audiences.map(({ name }) => name).toSorted(), all.map(({ name }) => name).toSorted());
+  },
+
+  "keeps the fence that was named last": async ({ port }) => {
+    const workspace = newWorkspace();
+    assert.equal((await port.changeAudiences(workspace, () => only(anAudience("a")))).fence, undefined);
+    const fence = newId<FenceId>();
+    const fenced = await port.changeAudiences(workspace, (current) => ({ ...current, fence }));
+    assert.deepEqual([fenced.fence, (await port.audiences(workspace)).fence], [fence, fence]);
+    assert.equal((await port.changeAudiences(workspace, () => only())).fence, fence);
+    assert.equal((await port.changeTallies(workspace, ({ tallies }) => ({ tallies, forgotten: [] }))).fence, fence);
+    const next = newId<FenceId>();
+    await port.changeAudiences(workspace, () => ({ ...only(), fence: next }));
+    assert.equal((await port.audiences(workspace)).fence, next);
   },
 
   "changes nothing when the change answers null or throws, and throws what it threw": async ({ port }) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DEFAULT_IDENTITY_SETTINGS, type Dataset, type Namespace } from "../../../core/catalog/catalog.js";
 import { AppError } from "../../../core/errors.js";
-import { newId, type DatasetId, type SchemaId, type WorkspaceId } from "../../../core/ids.js";
+import { newId, type DatasetId, type FenceId, type SchemaId, type WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import { aDataset, aNamespace, HOSTILE_TEXTS, putNamespace } from "../../support/builders.js";
 import type { Contract } from "../../support/contract.js";
@@ -80,7 +80,34 @@ export const settingSentences: Contract<CatalogStore> = {
     assert.deepEqual([await is(CHECKOUT), await is(RETURNS)], [false, false]);
   },
 
-  "putDataset, changeDataset, findDataset, datasets and isUnified keep workspaces apart": async ({ port }) => {
+  "writes a dataset under the fence that stands, and under no other": async ({ port }) => {
+    const workspace = newWorkspace();
+    const [own, others] = [newId<FenceId>(), newId<FenceId>()];
+    const [older, newer] = [aDataset({ workspace }), aDataset({ workspace })];
+    const { datasetId } = older;
+    assert.equal(await port.putDataset(older, own), false, "none stands yet");
+    assert.deepEqual(await port.fenceDatasets(workspace, own), []);
+    assert.deepEqual([await port.putDataset(newer, own), await port.putDataset(older, own)], [true, true]);
+    const changed = { ...older, retentionDays: 3 };
+    assert.deepEqual(await port.changeDataset(workspace, datasetId, { retentionDays: 3 }, own), changed);
+    assert.equal(await port.changeDataset(workspace, newId<DatasetId>(), {}, own), null);
+    await port.fenceDatasets(newWorkspace(), others);
+    assert.equal(await port.putDataset(changed, own), true, "another workspace has its own");
+    assert.deepEqual(await port.fenceDatasets(workspace, others), [changed, newer]);
+    assert.equal(await port.putDataset({ ...newer, name: "late" }, own), false);
+    assert.equal(await port.changeDataset(workspace, datasetId, { retentionDays: 1 }, own), "fenced_off");
+    const all = { limit: 10, after: null };
+    assert.deepEqual(await port.datasets(workspace, all), [changed, newer]);
+    assert.deepEqual(await port.changeDataset(workspace, datasetId, { retentionDays: 1 }), {
+      ...changed,
+      retentionDays: 1,
+    });
+    assert.equal(await port.putDataset({ ...newer, name: "late" }), true, "who names none is not kept out");
+  },
+
+  "putDataset, changeDataset, fenceDatasets, findDataset, datasets and isUnified keep workspaces apart": async ({
+    port,
+  }) => {
     const [a, b] = [newWorkspace(), newWorkspace()];
     const datasetId = newId<DatasetId>();
     const page = { limit: 10, after: null };

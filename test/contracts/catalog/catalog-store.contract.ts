@@ -182,6 +182,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
       () => port.schemaVersions(workspaceId, schemaId, page),
       () => port.putDataset(aDataset()),
       () => port.changeDataset(workspaceId, newId(), {}),
+      () => port.fenceDatasets(workspaceId, newId()),
       () => port.findDataset(workspaceId, newId()),
       () => port.datasets(workspaceId, page),
       () => putNamespace(port, workspaceId, aNamespace()),

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { describeConsole } from "../support/console/console.js";
+import { textAt, until } from "../support/service/app.js";
+
+describeConsole("the members of an audience", (console) => {
+  it("show behind pages that have none, and it says that nobody is in it only at the end", async () => {
+    const workspace = await console().app.workspace("Shop");
+    const { body: sent } = await workspace.collect(await workspace.schema(), { email: "ada@example.com" });
+    await workspace.settled(sent["event_id"]);
+    const made = await workspace.send("POST", "/v1/audiences", { name: "Everybody", rule: {} });
+    const id = textAt(made.body, "audience_id");
+    await until(
+      () => workspace.send("GET", `/v1/audiences/${id}`),
+      ({ body }) => body["state"] === "live" && body["size"] === 1,
+    );
+    const { page, go } = await console().open(workspace, { path: "/audiences", as: "viewer" });
+    const answers: object[] = [];
+    await page.route(/\/members\?/, async (route) => {
+      const answer = answers.shift();
+      await (answer === undefined ? route.continue() : route.fulfill({ json: answer }));
+    });
+    const { body } = await workspace.send("GET", `/v1/audiences/${id}/members`);
+    const empty = (cursor: string | null) => ({ ...body, members: [], next_cursor: cursor });
+    answers.push(empty("a"), empty("b"), { ...body, next_cursor: null });
+    await go(`/audiences/${id}`);
+    await page.getByText("ada@example.com").waitFor();
+    assert.equal(answers.length, 0);
+    await go("/audiences");
+    await page.getByRole("link", { name: "Everybody" }).waitFor();
+    answers.push(empty("a"), empty(null));
+    await go(`/audiences/${id}`);
+    await page.getByText("Nobody is in it now").waitFor();
+    assert.equal(answers.length, 0);
+  });
+});
