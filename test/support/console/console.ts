@@ -4,6 +4,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+import { soon } from "../eventually.js";
 import { takesWay } from "../house/lanes.js";
 import { useApp, type App, type Caller, type Settings, type TestWorkspace } from "../service/app.js";
 
@@ -173,9 +174,12 @@ async function look(page: Page, name: string): Promise<void> {
     assert.deepEqual(told, [], where);
     const beyond = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
     assert.ok(Number(beyond) <= 0, `${where}: ${String(beyond)} px stand beyond the edge`);
-    await page.evaluate(DRAWN_ANEW);
-    if (width === 360) assert.deepEqual(await page.evaluate(CUT_OFF), [], where);
-    assert.deepEqual(await page.evaluate(UNREADABLE), [], where);
+    // A busy browser draws the new size only some frames later.
+    await soon(async () => {
+      await page.evaluate(DRAWN_ANEW);
+      if (width === 360) assert.deepEqual(await page.evaluate(CUT_OFF), [], where);
+      assert.deepEqual(await page.evaluate(UNREADABLE), [], where);
+    });
     if (PICTURES === undefined) continue;
     await mkdir(PICTURES, { recursive: true });
     await page.screenshot({ path: path.join(PICTURES, `${name}-${theme}-${width}.png`), fullPage: true });

@@ -1,5 +1,5 @@
 import type { RefObject } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { showNumber } from "../../../ui/kit.js";
 import { brief } from "../parts/text.js";
 import { radiusOf, type Spots } from "./layout.js";
@@ -36,11 +36,13 @@ export interface Label {
 /** How many units of the picture a pixel is, at least one: words stay as large as words, however much there is to see. */
 export function useUnit(plane: RefObject<SVGSVGElement | null>, box: Box): number {
   const [unit, setUnit] = useState(1);
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => {
-      const { width, height } = entry!.contentRect;
+  // Measured before it is painted too: else too many words would show until the observer tells of the size.
+  useLayoutEffect(() => {
+    const measure = ({ width, height }: DOMRectReadOnly): void => {
       if (width > 0 && height > 0) setUnit(Math.max(1, box.width / width, box.height / height));
-    });
+    };
+    measure(plane.current!.getBoundingClientRect());
+    const observer = new ResizeObserver(([entry]) => measure(entry!.contentRect));
     observer.observe(plane.current!);
     return () => observer.disconnect();
   }, [box]);
