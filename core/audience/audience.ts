@@ -95,13 +95,13 @@ export const finderIn = ({ audiences }: Pick<AudienceSet, "audiences">): Finder 
 /** What a rule for the audience `self` (null: for none) may say of others. */
 export function audienceWords(set: AudienceSet, self: AudienceId | null): (audienceId: string) => AudienceWords | null {
   const find = finderIn(set);
+  const depthAt = depthsIn(set);
   return (given) => {
     const audienceId = given as AudienceId;
     const rule = find(audienceId);
     if (rule === null) return null;
     const isCircular = audienceId === self || (self !== null && leadsTo(find, audienceId, self));
-    const depth = depthsIn(set)(audienceId);
-    return { conditions: countConditions(rule, find, CONDITIONS_MAX), depth, isCircular };
+    return { conditions: countConditions(rule, find, CONDITIONS_MAX), depth: depthAt(audienceId), isCircular };
   };
 }
 
