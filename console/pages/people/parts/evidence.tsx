@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { href } from "../../../state/router.js";
-import { Badge, exactTime, Id, Time, type Tone } from "../../../ui/kit.js";
+import { Badge, exactTime, Id, KeyId, Time, type Tone } from "../../../ui/kit.js";
 import type { Asserted, Outcome, Rule, SourceName } from "./records.js";
 
 export const OUTCOMES: Readonly<Record<Outcome, { readonly tone: Tone; readonly means: string }>> = {
@@ -69,7 +69,7 @@ export const ProfileLink = ({ id }: { readonly id: string }): JSX.Element => (
 /** All of it, in a line. */
 export const EvidenceLine = ({ of }: { readonly of: Asserted }): JSX.Element => (
   <span class="evidence soft small">
-    by <Source of={of} /> <Time at={of.at} /> with key <Id id={of.key_id} what="the key id" /> · change{" "}
+    by <Source of={of} /> <Time at={of.at} /> with key <KeyId id={of.key_id} /> · change{" "}
     <ChangeLink id={of.change_id} />
   </span>
 );
