@@ -248,7 +248,12 @@ describeConsole("undo", (console) => {
     assert.equal(await page.getByRole("link", { name: "Preview this one" }).count(), 0);
     await look("people-undo-between");
     assert.equal(await profileOf(workspace, ADA), await profileOf(workspace, BOB), "nothing is written");
+    const lines = await page.evaluate(
+      "getComputedStyle(document.querySelector('.undo-refs a > .sent')).textDecorationLine",
+    );
+    assert.equal(lines, "underline", "the whole of the link looks like one");
     await page.getByRole("link", { name: "Take device_id kiosk-7 out of this profile…" }).click();
+    await page.getByText("These two would be two people").waitFor();
     await page.getByRole("button", { name: "Unlink…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Unlink", exact: true }).click();
     await page.getByText("Done: unlinked").waitFor();
