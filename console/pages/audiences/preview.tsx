@@ -56,7 +56,7 @@ export function PreviewCard({
     <Card title="Who would be in it">
       <div class="stack" aria-live="polite" aria-busy={isLooking}>
         {isUnfinished ? (
-          <p class="soft">Finish the conditions, and this counts who they hold for.</p>
+          <p class="soft">Finish the conditions: then the profiles that match them are counted here.</p>
         ) : error !== null ? (
           <Failure error={error} />
         ) : preview === null ? (
