@@ -139,7 +139,7 @@ export function Resume({
     onClose();
   };
   return (
-    <Dialog title="Go on with this webhook" onClose={onClose}>
+    <Dialog title="Resume this webhook" onClose={onClose}>
       <Form onSubmit={() => void submit()}>
         <TextField
           label="After entry"
@@ -153,7 +153,7 @@ export function Resume({
         <Failure error={going.error} />
         <div class="form-actions">
           <Button kind="primary" type="submit" isBusy={going.isBusy} disabled={!/^\d+$/.test(after)}>
-            Go on
+            Resume
           </Button>
           <Button onClick={onClose}>Cancel</Button>
         </div>
