@@ -52,7 +52,7 @@ export function Pictures({
           <Refs refs={preview.after} known={preview.before} members={sides?.members ?? null} />
         </figure>
       </div>
-      <Parted request={request} members={sides?.members ?? null} />
+      <Parted request={request} preview={preview} members={sides?.members ?? null} />
     </div>
   );
 }
@@ -60,9 +60,11 @@ export function Pictures({
 /** Whether the two whom it is about would be two people. Links that still hold a pair together are told elsewhere. */
 function Parted({
   request,
+  preview,
   members,
 }: {
   readonly request: UndoRequest;
+  readonly preview: Preview;
   readonly members: Sides["members"];
 }): JSX.Element | null {
   const two = wantedApart(request);
@@ -71,7 +73,7 @@ function Parted({
     [...members].find(([, all]) => all.some((one) => isSame(one, sought)))?.[0];
   const [one, other] = [homeOf(two.from), homeOf(two.to)];
   if (one === undefined || other === undefined) return null;
-  if (one === other && request.kind === "pair") return null;
+  if (one === other && (preview.still_joined_by?.length ?? 0) > 0) return null;
   return (
     <Message tone={one === other ? "warn" : "good"}>
       <strong>{one === other ? "These two would still be one person" : "These two would be two people"}</strong>
