@@ -179,6 +179,9 @@ describeConsole("a profile", (console) => {
     await look("people-profile-erase");
     const erase = dialog.getByRole("button", { name: "Erase for ever" });
     assert.ok(await erase.isDisabled());
+    // In the words of the page of the erasures.
+    await dialog.getByText("New events do not bring the person back, until you readmit them.").waitFor();
+    await dialog.getByLabel("Keep the person out").waitFor();
     await dialog.getByLabel("I know that nobody can take this back").focus();
     await page.keyboard.press("Space");
     await erase.focus();

@@ -31,7 +31,7 @@ export const RULES: Readonly<Record<Rule, string>> = {
   unlinked: "the link was removed later",
   scope: "the key may not join two people",
   erased: "the person was erased",
-  suppressed: "the person was erased for good",
+  suppressed: "the person was erased and is kept out",
 };
 
 const SOURCES: Readonly<Record<SourceName, string>> = {
