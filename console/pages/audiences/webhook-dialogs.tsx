@@ -106,7 +106,7 @@ export function NewWebhookDialog({
             kind="primary"
             type="submit"
             isBusy={making.isBusy}
-            disabled={url.trim() === "" || types.length === 0}
+            needs={url.trim() === "" ? "Enter an address" : types.length === 0 ? "Choose what it tells" : null}
           >
             Make the webhook
           </Button>
@@ -152,7 +152,12 @@ export function Resume({
         />
         <Failure error={going.error} />
         <div class="form-actions">
-          <Button kind="primary" type="submit" isBusy={going.isBusy} disabled={!/^\d+$/.test(after)}>
+          <Button
+            kind="primary"
+            type="submit"
+            isBusy={going.isBusy}
+            needs={/^\d+$/.test(after) ? null : "Enter a number"}
+          >
             Resume
           </Button>
           <Button onClick={onClose}>Cancel</Button>
