@@ -124,7 +124,7 @@ function Edit({
   return (
     <PageFrame
       title={before === undefined ? "New audience" : `Change ${before.name}`}
-      intro="A rule over profiles. The profiles that match it are counted while you build it; nothing is saved before you say so."
+      intro="The profiles that match the rule are counted while you build it. Nothing is saved before you say so."
     >
       <Form onSubmit={() => void submit()}>
         <Card>

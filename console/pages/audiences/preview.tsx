@@ -80,7 +80,7 @@ function Found({ preview, isOld }: { readonly preview: Preview; readonly isOld: 
         </div>
         <p class="soft small">
           {exact
-            ? `of ${count(profiles, "profile")}. All of them were looked at.`
+            ? `of ${count(profiles, "profile")}, counted exactly.`
             : `of ${count(profiles, "profile")}: from ${showNumber(low)} to ${showNumber(high)}, by ${showNumber(lookedAt)} drawn at random.`}
         </p>
       </div>
