@@ -44,6 +44,10 @@ describeConsole("a profile", (console) => {
         const { x, width } = (await tab.boundingBox())!;
         assert.ok(x >= 0 && x + width <= 360, `${await tab.textContent()} is cut off at ${x + width}`);
       }
+      const lines: number = await page.evaluate(
+        `(() => { const time = document.querySelector(".figure .value time"); time.textContent = "43 minutes ago"; return time.getClientRects().length; })()`,
+      );
+      assert.equal(lines, 1, "a time stands in one line");
     }
   });
 
