@@ -76,7 +76,7 @@ export async function stagesOf(
     inlineLimit: createLimiter(backends.windows(), {
       name: "inline-validation",
       perMinute: config.INLINE_PER_MINUTE,
-      detail: "Too many inline validations. Wait, or use the asynchronous mode.",
+      detail: "Too many checks with syncValidation=true in this minute.",
     }),
     eventLimit: {
       bytesMax: config.PAYLOAD_BYTES_MAX + ENVELOPE_BYTES,

@@ -236,7 +236,7 @@ function consistent(config: Config): Config {
   if (graphs.length > 0 && config.NEO4J_URL === "") throw new ConfigError("NEO4J_URL: must be set with NEO4J_URLS");
   const addresses = [config.NEO4J_URL, ...graphs.map(([, url]) => url)].map((url) => url.replace(/\/$/, ""));
   if (new Set(graphs.map(([name]) => name)).size < graphs.length || new Set(addresses).size < addresses.length)
-    throw new ConfigError("NEO4J_URLS: a name or an address is there twice");
+    throw new ConfigError("NEO4J_URLS: a name or an address is duplicated");
   const missing = SERVER_URLS.filter((name) => config[name] === "");
   // Only one process can use the embedded store.
   if (config.MODE !== "all" && missing.length > 0)

@@ -124,8 +124,8 @@ async function importCatalog(services: ImportServices, workspace: WorkspaceId, r
   const standing = await catalog.findSchema(workspace, schema.schemaId, schema.version);
   if (standing?.schema === schema.schema) return;
   if (standing !== null)
-    throw new AppError("conflict", `Another version ${schema.version} of schema ${schema.schemaId} stands here.`);
-  throw mismatch([{ path: "version", message: "must follow the version before it, with traits that fit the others" }]);
+    throw new AppError("conflict", `Schema ${schema.schemaId} already has a different version ${schema.version} here.`);
+  throw mismatch([{ path: "version", message: "must follow the previous version, with traits that match the others" }]);
 }
 
 async function importProfiles(

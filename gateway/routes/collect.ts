@@ -199,7 +199,7 @@ function notStored(results: readonly ItemResult[], shown: readonly unknown[]): A
   const errors = results.flatMap((result, index): ErrorItem[] =>
     result.kind === "rejected" ? [{ path: `events.${index}`, message: "is rejected" }] : [],
   );
-  return new AppError("validation_failed", `${errors[0]!.path}: is rejected, so nothing of the batch is stored.`, {
+  return new AppError("validation_failed", `${errors[0]!.path}: is rejected, so nothing in the batch is stored.`, {
     errors: bounded(errors),
     members: { results: shown },
   });

@@ -110,7 +110,7 @@ export const eventRoutes = (services: Services): readonly Route[] => [
 function msOf(name: string, time: string | undefined): number | null {
   if (time === undefined) return null;
   const instant = parseTimestamp(time);
-  if (instant === null) throw invalidParameter(name, "must be a time that exists");
+  if (instant === null) throw invalidParameter(name, "must be a valid time");
   return firstMsFrom(instant);
 }
 

@@ -42,7 +42,7 @@ export const PROFILE = {
 };
 
 function nothingAsked(): AppError {
-  const message = "is required, or profile_ids";
+  const message = "is required, unless you send profile_ids";
   return new AppError("validation_failed", `identifiers: ${message}.`, { errors: [{ path: "identifiers", message }] });
 }
 

@@ -177,7 +177,7 @@ function createTurns(max: number) {
   return async <T>(workspace: WorkspaceId, work: () => Promise<T>): Promise<T> => {
     const before = running.get(workspace) ?? 0;
     if (before >= max)
-      throw new AppError("rate_limited", "Other tests of webhooks of this workspace are under way.", {
+      throw new AppError("rate_limited", "Other webhook tests of this workspace are running. Try again.", {
         headers: { "Retry-After": "15" },
       });
     running.set(workspace, before + 1);

@@ -20,24 +20,24 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
     { $and: [{}, { "traits.city": { $gtx: 1 } }] },
     `rule.$and.1.traits.city.$gtx: is not an operator here; there are ${ORDERED}, $exists, $starts, $ends, $contains`,
   ],
-  [{ $where: "1" }, "rule.$where: is not an operator here; there are $and, $or, $not, $events and $audience"],
+  [{ $where: "1" }, "rule.$where: is not an operator here; use $and, $or, $not, $events or $audience"],
   [{ $audience: "x" }, "rule.$audience: is not an audience of this workspace"],
   [{ $audience: 7 }, "rule.$audience: is not an audience of this workspace"],
   [{ $not: { $audience: "itself" } }, "rule.$not.$audience: refers back to this audience"],
   [{ $audience: "large" }, "rule.$audience: a rule has at most 50 conditions"],
   [{ $and: [{ $audience: "paris" }, ...MANY.slice(1)] }, "rule.$and.50.event_count: a rule has at most 50 conditions"],
-  [{ $not: { $not: { $audience: "deep" } } }, "rule.$not.$not.$audience: a rule is at most 8 deep"],
-  [{ $or: [{ $not: { $audience: "deep" } }] }, "rule.$or.0.$not.$audience: a rule is at most 8 deep"],
+  [{ $not: { $not: { $audience: "deep" } } }, "rule.$not.$not.$audience: a rule has at most 8 levels"],
+  [{ $or: [{ $not: { $audience: "deep" } }] }, "rule.$or.0.$not.$audience: a rule has at most 8 levels"],
   [{ "traits.town": 1 }, "rule.traits.town: is not a trait of this workspace"],
   [{ "traits.": 1 }, "rule.traits.: is not a trait of this workspace"],
   [{ "identifiers.mail": "a" }, "rule.identifiers.mail: is not a namespace of this workspace"],
   [
     { age: 1 },
-    "rule.age: is not a field; there are traits.<name>, identifiers.<namespace>, first_seen, last_seen and event_count",
+    "rule.age: is not a field; use traits.<name>, identifiers.<namespace>, first_seen, last_seen or event_count",
   ],
   [{ "traits.a": {} }, "rule.traits.a: must have an operator"],
-  [{ "traits.a": { $gt: null } }, "rule.traits.a.$gt: null has no order"],
-  [{ first_seen: { $lte: null } }, "rule.first_seen.$lte: null has no order"],
+  [{ "traits.a": { $gt: null } }, "rule.traits.a.$gt: null cannot be compared by order"],
+  [{ first_seen: { $lte: null } }, "rule.first_seen.$lte: null cannot be compared by order"],
   [{ "traits.a": [1] }, "rule.traits.a: must be text, a number, a boolean or null"],
   [{ "traits.a": { $in: 1 } }, "rule.traits.a.$in: must be a list of at most 1000 values"],
   [{ "traits.a": { $in: [1, [2]] } }, "rule.traits.a.$in.1: must be text, a number, a boolean or null"],
@@ -64,7 +64,7 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
   [{ $events: { where: { total: 1 } } }, "rule.$events.where.total: needs the schema_id of a schema that declares it"],
   [
     { $events: { schema_id: "order", where: { $or: [] } } },
-    "rule.$events.where.$or: is not an operator here; name a member, and the operators below it",
+    "rule.$events.where.$or: is not an operator here; use the name of a field, with operators inside it",
   ],
   [
     { $events: { schema_id: "order", where: { total: { $gt: { $now: "-1d" } } } } },
@@ -78,9 +78,9 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
   ],
   [
     { $events: { schema_id: "order", sum: "total" } },
-    "rule.$events.is: is missing: it says what the sum is compared with",
+    "rule.$events.is: is required with sum",
   ],
-  [{ $events: { is: 1 } }, "rule.$events.sum: is missing: is compares it"],
+  [{ $events: { is: 1 } }, "rule.$events.sum: is required with is"],
   ...["items", "items.sku", "currency", "free", "kind", "neither"].map(
     (sum) =>
       [
@@ -90,14 +90,14 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
   ),
   [
     { $events: { schema_id: "order", sum: "total", is: 1, at_least: 2 } },
-    "rule.$events.at_least: does not go with sum",
+    "rule.$events.at_least: cannot be combined with sum",
   ],
   [
     { $events: { often: 2 } },
-    "rule.$events.often: is not known; there are schema_id, where, at_least, within, sum, is",
+    "rule.$events.often: is not known; use schema_id, where, at_least, within, sum, is",
   ],
   [{ $and: MANY }, "rule.$and.50.event_count: a rule has at most 50 conditions"],
-  [nested(9), "rule.$not.$not.$not.$not.$not.$not.$not.$not: a rule is at most 8 deep"],
+  [nested(9), "rule.$not.$not.$not.$not.$not.$not.$not.$not: a rule has at most 8 levels"],
   [
     { "traits.town": 1, event_count: "x" },
     "rule.traits.town: is not a trait of this workspace",

@@ -71,7 +71,7 @@ describe("Sums and counts", () => {
     assert.deepEqual(await shown("bob"), [{}, 1]);
   });
 
-  it("take each number of at most 15 digits, 6 of them behind the point", async () => {
+  it("take each number of at most 15 digits, 6 of them after the decimal point", async () => {
     for (const total of TAKEN) assert.equal((await collect({ total })).status, 202, `${total}`);
     assert.equal((await workspace.inline(schemaId, { total: 1.5 })).body["status"], "pass");
   });
@@ -83,7 +83,7 @@ describe("Sums and counts", () => {
     }
     const inside = await collect({ lines: [1, 0.1234567] });
     assert.deepEqual([inside.status, errorPaths(inside)], [422, ["lines.1"]]);
-    assert.match(textAt(inside.body, "errors.0.message"), /at most 15 digits, 6 of them behind the point/);
+    assert.match(textAt(inside.body, "errors.0.message"), /at most 15 digits, 6 of them after the decimal point/);
     assert.deepEqual(errorPaths(await workspace.inline(schemaId, { total: 0.1234567 })), ["total"]);
     const events = [{ total: 1 }, { total: 1e-7 }].map((payload) => submission(schemaId, payload));
     const batch = await workspace.send("POST", "/v1/collect/batch", { events });
