@@ -42,7 +42,7 @@ export function identifyRoutes(services: Services): readonly Route[] {
       operationId: "identify",
       tag: "Send",
       summary: "Link identifiers to one profile",
-      description: "With `dry_run=true` nothing is written, and the answer shows the profiles before and after.",
+      description: "With `dry_run=true` nothing is written, and the response shows the profiles before and after.",
       example: { body: { identifiers: [EMAIL, USER] } },
       body: record({ identifiers: Type.Array(IDENTIFIER, { minItems: 1, maxItems: identifiersMax }) }),
       responses: { ...shared, 200: record(LINKED) },

@@ -18,7 +18,7 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
   [{ $or: { a: 1 } }, "rule.$or: must be a list of at least one rule"],
   [
     { $and: [{}, { "traits.city": { $gtx: 1 } }] },
-    `rule.$and.1.traits.city.$gtx: is not an operator here; there are ${ORDERED}, $exists, $starts, $ends, $contains`,
+    `rule.$and.1.traits.city.$gtx: is not an operator here; use ${ORDERED}, $exists, $starts, $ends, $contains`,
   ],
   [{ $where: "1" }, "rule.$where: is not an operator here; use $and, $or, $not, $events or $audience"],
   [{ $audience: "x" }, "rule.$audience: is not an audience of this workspace"],
@@ -43,10 +43,7 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
   [{ "traits.a": { $in: [1, [2]] } }, "rule.traits.a.$in.1: must be text, a number, a boolean or null"],
   [{ "traits.a": { $exists: 1 } }, "rule.traits.a.$exists: must be true or false"],
   [{ "traits.a": { $starts: 1 } }, "rule.traits.a.$starts: must be text"],
-  [
-    { last_seen: { $starts: "2026" } },
-    `rule.last_seen.$starts: is not an operator here; there are ${ORDERED}, $exists`,
-  ],
+  [{ last_seen: { $starts: "2026" } }, `rule.last_seen.$starts: is not an operator here; use ${ORDERED}, $exists`],
   [{ last_seen: "yesterday" }, "rule.last_seen: must be a timestamp like 2026-01-31T12:00:00Z"],
   [{ event_count: { $gte: "3" } }, "rule.event_count.$gte: must be a number"],
   [{ event_count: { $gte: { $now: "-1d" } } }, "rule.event_count.$gte: must be text, a number or a boolean"],
@@ -76,10 +73,7 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
     { $events: { within: "0d" } },
     "rule.$events.within: must be a number of minutes, hours or days (m, h, d), at most 3650d",
   ],
-  [
-    { $events: { schema_id: "order", sum: "total" } },
-    "rule.$events.is: is required with sum",
-  ],
+  [{ $events: { schema_id: "order", sum: "total" } }, "rule.$events.is: is required with sum"],
   [{ $events: { is: 1 } }, "rule.$events.sum: is required with is"],
   ...["items", "items.sku", "currency", "free", "kind", "neither"].map(
     (sum) =>
@@ -92,10 +86,7 @@ const WRONG: readonly (readonly [rule: unknown, ...errors: string[]])[] = [
     { $events: { schema_id: "order", sum: "total", is: 1, at_least: 2 } },
     "rule.$events.at_least: cannot be combined with sum",
   ],
-  [
-    { $events: { often: 2 } },
-    "rule.$events.often: is not known; use schema_id, where, at_least, within, sum, is",
-  ],
+  [{ $events: { often: 2 } }, "rule.$events.often: is not known; use schema_id, where, at_least, within, sum, is"],
   [{ $and: MANY }, "rule.$and.50.event_count: a rule has at most 50 conditions"],
   [nested(9), "rule.$not.$not.$not.$not.$not.$not.$not.$not: a rule has at most 8 levels"],
   [
