@@ -39,6 +39,7 @@ const RECEIPT = record({
   identifiers: COUNTS,
   removed: record({
     events: COUNT,
+    damaged_events: COUNT,
     facets: COUNT,
     links: COUNT,
     changes_redacted: COUNT,
@@ -215,6 +216,7 @@ const showReceipt = (erasure: Erasure, remains: readonly string[]) => ({
   identifiers: Object.fromEntries(erasure.identifiers),
   removed: {
     events: erasure.removed["events"] ?? 0,
+    damaged_events: erasure.removed["damaged"] ?? 0,
     facets: erasure.removed["facets"] ?? 0,
     links: erasure.links,
     changes_redacted: erasure.changes,
