@@ -188,11 +188,12 @@ describe("Sums and counts", () => {
       await folded(name, {});
       for (const total of totals) await folded(name, { order_id: "o", total });
     }
-    const found = async (rule: object) => {
-      const { body, text } = await workspace.send("POST", "/v1/profiles/search", { rule });
-      assert.equal(body["next_cursor"], null, text);
+    const found = async (rule: object, cursor?: unknown): Promise<readonly string[]> => {
+      const { body } = await workspace.send("POST", "/v1/profiles/search", { rule, cursor });
       assert.equal(body["partial"], undefined);
-      return listAt(body, "profiles").map((one) => textAt(one, "identifiers.0.value").slice(0, 3));
+      const names = listAt(body, "profiles").map((one) => textAt(one, "identifiers.0.value").slice(0, 3));
+      // On a busy machine a page ends early.
+      return body["next_cursor"] === null ? names : [...names, ...(await found(rule, body["next_cursor"]))];
     };
     assert.deepEqual(await found({ "traits.spent": 0.3 }), ["ada"]);
     assert.deepEqual(await found({ "traits.spent": { $gt: 0.3 } }), ["bob"]);
