@@ -69,52 +69,43 @@ export const embedded = <P extends { close(): Promise<void> }>(
   },
 });
 
-/** On the real servers, where this run has them. Loaded only then: the drivers take their time. */
+/** Where a run has servers, the contracts run on them alone: `npm test` ran the embedded ones. Loaded only then: the drivers take their time. */
 const onServers = SERVERS === null ? null : (await import("./servers/backends.js")).serverBackends(SERVERS);
 
-export const queueBackends: readonly Backend<EventQueue>[] = [
+export const queueBackends: readonly Backend<EventQueue>[] = onServers?.queue ?? [
   embedded("SQLite", (database) => createEmbeddedQueue({ database, lengthMax: QUEUE_LENGTH_MAX, onError: () => {} })),
-  ...(onServers?.queue ?? []),
 ];
-export const liveBackends: readonly Backend<LiveChannel>[] = [
+export const liveBackends: readonly Backend<LiveChannel>[] = onServers?.live ?? [
   {
     name: "memory",
     place: async () => ({ open: async () => createMemoryLiveChannel(), drop: async () => {} }),
   },
-  ...(onServers?.live ?? []),
 ];
-export const eventBackends: readonly Backend<EventStore>[] = [
+export const eventBackends: readonly Backend<EventStore>[] = onServers?.events ?? [
   embedded("SQLite", (database) => createEmbeddedEventStore({ database, tombOf })),
-  ...(onServers?.events ?? []),
 ];
-export const profileBackends: readonly Backend<ProfileStore>[] = [
+export const profileBackends: readonly Backend<ProfileStore>[] = onServers?.profiles ?? [
   embedded("SQLite", (database) => createEmbeddedProfileStore({ database })),
-  ...(onServers?.profiles ?? []),
 ];
-export const foldBackends: readonly Backend<FoldPlace>[] = [
+export const foldBackends: readonly Backend<FoldPlace>[] = onServers?.folds ?? [
   embedded("SQLite", (database) =>
     bothOf(createEmbeddedEventStore({ database, tombOf }), createEmbeddedProfileStore({ database })),
   ),
-  ...(onServers?.folds ?? []),
 ];
-export const audienceBackends: readonly Backend<AudienceStore>[] = [
+export const audienceBackends: readonly Backend<AudienceStore>[] = onServers?.audiences ?? [
   embedded("SQLite", (database) => createEmbeddedAudienceStore({ database })),
   embedded("SQLite with known rules", (database) => knowAudiences(createEmbeddedAudienceStore({ database }))),
-  ...(onServers?.audiences ?? []),
 ];
-export const markBackends: readonly Backend<MarkStore>[] = [
+export const markBackends: readonly Backend<MarkStore>[] = onServers?.marks ?? [
   embedded("SQLite", (database) => createEmbeddedMarkStore({ database })),
-  ...(onServers?.marks ?? []),
 ];
-export const seatBackends: readonly Backend<SeatStore>[] = [
+export const seatBackends: readonly Backend<SeatStore>[] = onServers?.seats ?? [
   embedded("SQLite", (database) => createEmbeddedSeatStore({ database })),
-  ...(onServers?.seats ?? []),
 ];
-export const webhookBackends: readonly Backend<WebhookStore>[] = [
+export const webhookBackends: readonly Backend<WebhookStore>[] = onServers?.webhooks ?? [
   embedded("SQLite", (database) => createEmbeddedWebhookStore({ database })),
-  ...(onServers?.webhooks ?? []),
 ];
-export const erasureLogBackends: readonly Backend<ClosableLog>[] = [
+export const erasureLogBackends: readonly Backend<ClosableLog>[] = onServers?.erasureLogs ?? [
   {
     name: "a file",
     place: async () => {
@@ -123,25 +114,21 @@ export const erasureLogBackends: readonly Backend<ClosableLog>[] = [
       return { open: () => Promise.resolve(open()), drop: () => rm(folder, { recursive: true }) };
     },
   },
-  ...(onServers?.erasureLogs ?? []),
 ];
-export const tallyBackends: readonly Backend<TallyPlace>[] = [
+export const tallyBackends: readonly Backend<TallyPlace>[] = onServers?.tallies ?? [
   embedded("SQLite", (database) =>
     talliesOf(createEmbeddedEventStore({ database, tombOf }), createEmbeddedTallyStore({ database })),
   ),
-  ...(onServers?.tallies ?? []),
 ];
-export const catalogBackends: readonly Backend<CatalogStore>[] = [
+export const catalogBackends: readonly Backend<CatalogStore>[] = onServers?.catalog ?? [
   embedded("SQLite", (database) => createEmbeddedCatalog({ database })),
   embedded("SQLite behind the cache", (database) =>
     cacheCatalog(createEmbeddedCatalog({ database }), { ttlMs: 60_000, staleMs: 0, isShared: false }),
   ),
-  ...(onServers?.catalog ?? []),
 ];
-export const graphBackends: readonly Backend<IdentityGraph>[] = [
+export const graphBackends: readonly Backend<IdentityGraph>[] = onServers?.graph ?? [
   embedded("SQLite", (database) => {
     createTables(database, GRAPH_TABLES);
     return createSqliteGraph({ database, tombOf });
   }),
-  ...(onServers?.graph ?? []),
 ];

@@ -23,6 +23,7 @@ export const State = ({
 
 const REMOVED: Readonly<Record<string, readonly [one: string, many?: string]>> = {
   events: ["event"],
+  damaged_events: ["of these events was damaged", "of these events were damaged"],
   facets: ["facet"],
   links: ["link"],
   changes_redacted: ["change without the names", "changes without the names"],

@@ -159,7 +159,7 @@ describeConsole("undo", (console) => {
     await identify(workspace, PHONE, TABLET);
     const path = "/undo?what=pair&namespace=user_id&value=ada&to_namespace=user_id&to_value=bob";
     const { page, go, look, wrongs } = await console().open(workspace, { path });
-    await page.getByText("Other links still hold the two together").waitFor();
+    await page.getByText("Other links still connect the two").waitFor();
     await look("people-undo-still");
     await go(`${path}&forbid=true`);
     await page.getByText("so the pair cannot be forbidden").waitFor();
@@ -216,7 +216,7 @@ describeConsole("undo", (console) => {
     await identify(workspace, PHONE, TABLET);
     const { page, look } = await console().open(workspace, { as: "admin", path: ask(false) });
     await unlinkAsShown(page);
-    await page.getByText("Other links still hold the two together").waitFor();
+    await page.getByText("Other links still connect the two").waitFor();
     assert.equal(await page.getByText("bridge", { exact: true }).count(), 3);
     await look("people-undo-still-joined");
     await identify(workspace, ADA, BOB);

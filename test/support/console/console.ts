@@ -4,6 +4,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+import { takesWay } from "../house/lanes.js";
 import { useApp, type App, type Caller, type Settings, type TestWorkspace } from "../service/app.js";
 
 export const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -29,8 +30,8 @@ export interface Opened {
   /** Goes to another page of the console. */
   readonly go: (path: string) => Promise<void>;
   /**
-   * In both themes, wide and on a phone: no rule of axe is broken and nothing has to be scrolled sideways. Takes a picture of each where
-   * `PICTURES` names a folder.
+   * In both themes, wide and on a phone: no rule of axe is broken and nothing has to be scrolled sideways. With `PART`, wide and light, and what
+   * this part adds. Takes a picture of each where `PICTURES` names a folder.
    */
   readonly look: (name: string) => Promise<void>;
   close(): Promise<void>;
@@ -126,12 +127,13 @@ async function openPage(context: BrowserContext, url: string, at: string): Promi
 const EVERY_RULE = "axe.run()";
 /** All that another theme can break. */
 const CONTRAST = 'axe.run({ runOnly: ["color-contrast", "link-in-text-block"] })';
-const MODES = [
+const EVERY_MODE = [
   { theme: "light", width: 1_440, rules: EVERY_RULE },
   { theme: "dark", width: 1_440, rules: CONTRAST },
   { theme: "dark", width: 360, rules: EVERY_RULE },
   { theme: "light", width: 360, rules: CONTRAST },
 ] as const;
+const MODES = EVERY_MODE.filter((_, index) => index === 0 || takesWay(index));
 
 interface Violation {
   readonly id: string;

@@ -4,11 +4,8 @@ import {
   erasureLogBackends,
   eventBackends,
   foldBackends,
-  graphBackends,
-  liveBackends,
   markBackends,
   profileBackends,
-  queueBackends,
   seatBackends,
   webhookBackends,
   tallyBackends,
@@ -17,27 +14,21 @@ import { runContract } from "../support/contract.js";
 import { audienceStoreContract } from "./catalog/audience-store.contract.js";
 import { catalogStoreContract } from "./catalog/catalog-store.contract.js";
 import { erasureLogContract } from "./erasure-log.contract.js";
-import { eventQueueContract } from "./events/event-queue.contract.js";
 import { eventStoreContract } from "./events/event-store.contract.js";
 import { foldContract } from "./events/fold.contract.js";
-import { identityGraphContracts } from "./graph/identity-graph.contract.js";
-import { liveChannelContract } from "./live-channel.contract.js";
 import { markStoreContract } from "./profiles/mark-store.contract.js";
 import { seatStoreContract } from "./profiles/seat-store.contract.js";
 import { tallyStoreContract } from "./profiles/tally-store.contract.js";
 import { webhookStoreContract } from "./catalog/webhook-store.contract.js";
 import { profileStoreContract } from "./profiles/profile-store.contract.js";
 
-runContract("EventQueue", eventQueueContract, queueBackends);
 runContract("EventStore", eventStoreContract, eventBackends);
 runContract("EventStore.fold", foldContract, foldBackends);
 runContract("ProfileStore", profileStoreContract, profileBackends);
 runContract("AudienceStore", audienceStoreContract, audienceBackends);
-runContract("LiveChannel", liveChannelContract, liveBackends);
 runContract("MarkStore", markStoreContract, markBackends);
 runContract("SeatStore", seatStoreContract, seatBackends);
 runContract("WebhookStore", webhookStoreContract, webhookBackends);
 runContract("ErasureLog", erasureLogContract, erasureLogBackends);
 runContract("TallyStore", tallyStoreContract, tallyBackends);
 runContract("CatalogStore", catalogStoreContract, catalogBackends);
-for (const [port, contract] of Object.entries(identityGraphContracts)) runContract(port, contract, graphBackends);
