@@ -76,7 +76,7 @@ export async function stagesOf(
     inlineLimit: createLimiter(backends.windows(), {
       name: "inline-validation",
       perMinute: config.INLINE_PER_MINUTE,
-      detail: "Too many inline validations. Wait, or use the asynchronous mode.",
+      detail: "Too many checks with syncValidation=true in this minute.",
     }),
     eventLimit: {
       bytesMax: config.PAYLOAD_BYTES_MAX + ENVELOPE_BYTES,
@@ -115,7 +115,10 @@ export function metricsPageOf({ config, telemetry }: Parts, authenticator: Authe
   return isOpen ? { read, admit: async () => {} } : null;
 }
 
-export type ServiceParts = Pick<Parts, "config" | "now" | "backends" | "identity" | "validator" | "metrics" | "stats">;
+export type ServiceParts = Pick<
+  Parts,
+  "config" | "now" | "backends" | "identity" | "validator" | "purge" | "metrics" | "stats"
+>;
 
 /** What a process has once, for all its requests. */
 export interface ServiceNeeds {
@@ -126,7 +129,7 @@ export interface ServiceNeeds {
 }
 
 export const servicesOf = (
-  { config, now, backends, identity, validator, metrics, stats }: ServiceParts,
+  { config, now, backends, identity, validator, purge, metrics, stats }: ServiceParts,
   { waiting, live, address }: ServiceNeeds = { waiting: createWaiting(), live: NO_LIVE, address: () => "" },
 ): Services => ({
   ...backends,
@@ -139,6 +142,7 @@ export const servicesOf = (
   stats,
   erasures: backends.graph,
   movements: backends.graph,
+  purge,
   outbound: createOutbound({ allowsPrivate: config.WEBHOOK_PRIVATE === 1 }),
   now,
   remains: remainsOf(config),

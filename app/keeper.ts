@@ -32,11 +32,11 @@ export function startKeeper(parts: Parts): Keeper {
     isAlone: parts.config.MONGODB_URL === "",
   });
   const tasks = [
-    createRetention({ ...backends, now: parts.now }),
+    createRetention({ ...backends, log, now: parts.now }),
     createFeedRetention({ ...backends, days: parts.config.FEED_DAYS, now: parts.now }),
     createBackfillTask({ ...backends, complete: completeOf(parts), log, now: parts.now }),
     createErasureTask({ ...services, purge, log }),
-    createTallyTask(backends),
+    createTallyTask({ ...backends, log }),
     createAudienceTask({ ...services, marks: backends.marks, log }),
     webhooks,
   ];

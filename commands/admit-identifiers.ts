@@ -71,6 +71,6 @@ export function admitPair(
 }
 
 const blocked = (given: readonly GivenIdentifier[]): AppError =>
-  new AppError("blocked_identifier", "These values stand for nobody, so they are never linked.", {
+  new AppError("blocked_identifier", "These values identify nobody, so they are never linked.", {
     errors: given.map(({ path }) => ({ path, message: "is a blocked value" })),
   });

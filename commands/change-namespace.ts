@@ -40,7 +40,7 @@ export async function changeNamespace(
         "The namespace has changed since you read it (If-Match). Read it again.",
       );
     if (current === null && all.length >= STORED_MAX)
-      throw mismatch([{ path: "name", message: `would exceed the ${STORED_MAX} that a workspace may have` }]);
+      throw mismatch([{ path: "name", message: `would exceed the limit of ${STORED_MAX} namespaces per workspace` }]);
     requireBlockedRoom(current, all, changes);
     if (renormalizes(standing, changes) && refusal !== null) throw new AppError("conflict", refusal);
     isNew = standing === undefined;
@@ -59,7 +59,7 @@ function requireBlockedRoom(
   const others = all.reduce((sum, one) => sum + blockedBytes(one.blocked), -before);
   const bytes = blockedBytes(blocked);
   if (bytes <= before || others + bytes <= BLOCKED_BYTES_MAX) return;
-  const message = `would exceed the ${BLOCKED_BYTES_MAX} bytes for all blocked values of a workspace (a value counts 8 more than it has)`;
+  const message = `would exceed ${BLOCKED_BYTES_MAX} bytes for all blocked values of the workspace (each value counts as its bytes plus 8)`;
   throw mismatch([{ path: "blocked", message }]);
 }
 
@@ -75,7 +75,7 @@ async function whyNormalizationStays(
   changes: NamespaceChanges,
 ): Promise<string | null> {
   if (known === undefined || !renormalizes(known, changes))
-    return "The namespace was created, or its normalization changed, just now. Read it again.";
+    return "The namespace was just created, or its normalization was just changed. Read it again.";
   const stays = `normalization: stays ${known.normalization}, because`;
   if (await identity.hasIdentifiers(workspace, known.name)) return `${stays} the namespace already has identifiers.`;
   // An event that is queued, or stored without being folded, keeps its identifiers as they were normalized then.
@@ -106,5 +106,5 @@ export function beyondNamespaces(
 
 const limitItem = ({ path, namespace }: Unregistered, max: number): ErrorItem => ({
   path,
-  message: `namespace ${namespace.name} would exceed the ${max} that a workspace may add by using them`,
+  message: `namespace ${namespace.name} would exceed the ${max} namespaces that a workspace may create by first use`,
 });

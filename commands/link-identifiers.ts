@@ -86,7 +86,7 @@ async function requireMayAdd(
 ): Promise<void> {
   if ((await catalog.identitySettings(workspace)).sendingKeysAddNamespaces) return;
   const message =
-    "is not a namespace of the workspace, and a sending key may not add it: PUT /v1/namespaces/{name} with an admin key does";
+    "is not a namespace of the workspace, and a sending key cannot add it; use PUT /v1/namespaces/{name} with an admin key";
   throw mismatch(unregistered.map(({ path }) => ({ path: `${path}.namespace`, message })));
 }
 
@@ -104,8 +104,12 @@ async function suppressed(
     const path = source === "alias" ? ALIAS_PATHS[n]! : "identifiers";
     return [{ path, message: `${namespace} is suppressed by an erasure` }];
   });
-  return new AppError("blocked_identifier", "These identifiers were erased, and are suppressed: they are not linked.", {
-    errors,
-  });
+  return new AppError(
+    "blocked_identifier",
+    "These identifiers were erased and are suppressed, so they are not linked.",
+    {
+      errors,
+    },
+  );
 }
 const ALIAS_PATHS = ["anonymous", "known"];

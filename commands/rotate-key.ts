@@ -59,7 +59,7 @@ export async function createKey(
   return { record, key };
 }
 
-const NEEDS_SEND = "needs send: only a key that may only send has it";
+const NEEDS_SEND = "needs send: only keys with send have it";
 
 function sendingProblems({ role, send, origins, perMinute }: GivenKey): readonly ErrorItem[] {
   const errors: ErrorItem[] = [];
@@ -93,7 +93,7 @@ export async function revokeKey(
   if (result === "last_owner")
     throw new AppError(
       "conflict",
-      "This is the last owner key without an expiry: nobody could manage the workspace without it.",
+      "This is the last owner key that does not expire. Without it, nobody could manage the workspace.",
     );
 }
 
@@ -101,7 +101,7 @@ export async function revokeKey(
 const rotated = (successor: KeyId | null): AppError =>
   new AppError(
     "conflict",
-    `The key was rotated already${successor === null ? "" : `, to ${successor}`}. If that key is lost, make a new one with POST /v1/keys.`,
+    `The key has already been rotated${successor === null ? "" : `, to ${successor}`}. If that key is lost, create a new one with POST /v1/keys.`,
   );
 
 /** A new key of the same kind; the old one lives on for the grace time, so that both work while it is being replaced. */
@@ -113,7 +113,7 @@ export async function rotateKey(
   const old = await catalog.findKey(keyId);
   if (old === null || old.workspace !== workspace) throw unknown();
   if (old.expiresAt !== null && old.expiresAt <= now)
-    throw new AppError("conflict", "The key has expired. Make a new one.");
+    throw new AppError("conflict", "The key has expired. Create a new one.");
   if (old.successor !== null) throw rotated(old.successor);
   const { key, keyId: successorId, hash } = mintKey();
   const record: KeyRecord = { ...old, keyId: successorId, hash, createdAt: now };

@@ -16,6 +16,7 @@ import type { TallyStore } from "../core/ports/tally-store.js";
 import type { WebhookStore } from "../core/ports/webhook-store.js";
 import type { Outbound } from "../core/webhook/outbound.js";
 import type { StatsStore } from "../core/stats.js";
+import type { Purge } from "./erasures/purge.js";
 import type { Live } from "./live/live.js";
 import type { Quarantine } from "./quarantine.js";
 import type { Waiting } from "./waiting.js";
@@ -43,6 +44,8 @@ export interface Services {
   readonly erasures: Erasures;
   readonly movements: Movements;
   readonly erasureLog: ErasureLog;
+  /** Of the files of this process. */
+  readonly purge: Pick<Purge, "due">;
   readonly now: TimeOf;
   /** What an erasure does not reach, where this installation keeps its data: see `docs/erasure.md`. */
   readonly remains: readonly string[];

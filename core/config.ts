@@ -37,13 +37,13 @@ export const SETTINGS = Type.Object({
   RABBITMQ_QUEUE: Type.String({
     default: "onym.events",
     pattern: "^[A-Za-z0-9._-]{1,100}$",
-    description: "name of the queue, and prefix of the queues beside it; letters, digits, dot, _ and -",
+    description: "name of the queue, and prefix of the other queues; letters, digits, dot, _ and -",
   }),
   RABBITMQ_PARTITIONS: integer(
     1,
     1,
     16,
-    "queues among which collected events are shared, by profile; a worker takes from all that exist, whatever the number",
+    "number of queues over which collected events are spread; workers read from all queues that exist",
   ),
   MONGODB_URL: serverUrl(
     ["mongodb", "mongodb\\+srv"],
@@ -60,7 +60,7 @@ export const SETTINGS = Type.Object({
     pattern: `^$|^${GRAPH}(,${GRAPH}){0,30}$`,
     maxLength: 8_192,
     description:
-      "further graphs beside NEO4J_URL, over which workspaces are spread: name=bolt://host:7687, separated by commas; a name stays for ever",
+      "more graphs over which workspaces are spread: name=bolt://host:7687, separated by commas; never change a name",
   }),
   NEO4J_USER: Type.String({ default: "neo4j", minLength: 1, maxLength: 256, description: "user of NEO4J_URL" }),
   NEO4J_PASSWORD: Type.String({ default: "", maxLength: 1_024, description: "password of NEO4J_USER" }),
@@ -72,18 +72,17 @@ export const SETTINGS = Type.Object({
   METRICS_KEY: Type.String({
     default: "",
     pattern: "^$|^[\\x21-\\x7e]{16,256}$",
-    description:
-      "16-256 printable characters; what reads /metrics sends it as a bearer key; unset: open on loopback only",
+    description: "16-256 printable characters; bearer key for /metrics; unset: /metrics is open, on loopback only",
   }),
   PUBLIC_URL: serverUrl(
     ["http", "https"],
-    "https://onym.example: where browsers reach this service, for the SDKs that ask; unset: the address it listens on",
+    "https://onym.example: public address of the service, for browser SDKs and the console; unset: the address it listens on",
     "[^@/?#\\s]+(/[^?#\\s]*)?",
   ),
   CONSOLE: Type.String({
     default: "on",
     pattern: "^(on|off)$",
-    description: "on or off; off: this process serves no console",
+    description: "on or off: whether this process serves the console",
   }),
   TRUST_PROXY: integer(0, 0, 10, "number of proxies in front of the service whose X-Forwarded-For header is trusted"),
   LOG_LEVEL: Type.String({
@@ -95,24 +94,24 @@ export const SETTINGS = Type.Object({
     262_144,
     1_024,
     16_777_216,
-    "largest payload of an event, bytes; far above the default a worker takes fewer messages at once",
+    "largest payload of an event, bytes; with a much larger value, a worker takes fewer messages at once",
   ),
-  BODY_BYTES_MAX: integer(1_048_576, 1_024, 16_777_216, "largest body of any other request, bytes"),
+  BODY_BYTES_MAX: integer(1_048_576, 1_024, 16_777_216, "largest body of a request without events, bytes"),
   SDK_BODY_BYTES_MAX: integer(
     4_194_304,
     524_288,
     16_777_216,
-    "largest body of an SDK's request, inflated, bytes; one whose key is only in the body may have 512 KiB",
+    "largest body of an SDK's request after decompression, bytes; 512 KiB if the key is only in the body",
   ),
   DEPTH_MAX: integer(64, 4, 90, "levels of nesting in a payload"),
   HEADER_BYTES_MAX: integer(16_384, 4_096, 65_536, "largest request head (request line and headers), bytes"),
   HEADERS_TIMEOUT_MS: integer(5_000, 100, 60_000, "time a client has to send the request head, milliseconds"),
   BODY_TIMEOUT_MS: integer(15_000, 100, 300_000, "time a client has to send the whole request, milliseconds"),
-  INLINE_PER_MINUTE: integer(60, 1, 1_000_000, "requests with syncValidation=true, per workspace and minute"),
+  INLINE_PER_MINUTE: integer(60, 1, 1_000_000, "checks with syncValidation=true, per workspace and minute"),
   AUTH_FAILURES_PER_MINUTE: integer(20, 1, 1_000_000, "wrong secrets for one key from one address, per minute"),
   IDENTIFIERS_MAX: integer(20, 2, 20, "identifiers in one request or event"),
-  NAMESPACES_MAX: integer(100, 0, 10_000, "namespaces that a workspace may add just by using them"),
-  TRAITS_MAX: integer(500, 0, 10_000, "names of traits that a workspace may add just by using them"),
+  NAMESPACES_MAX: integer(100, 0, 10_000, "namespaces that a workspace may create by first use"),
+  TRAITS_MAX: integer(500, 0, 10_000, "trait names that a workspace may create by first use"),
   QUARANTINE_PER_MINUTE: integer(
     1_000,
     0,
@@ -129,31 +128,36 @@ export const SETTINGS = Type.Object({
     10_000,
     100,
     100_000,
-    "identifiers read for one profile; a larger profile is answered in part",
+    "identifiers returned for one profile; a larger profile is truncated",
   ),
   QUEUE_LENGTH_MAX: integer(
     1_000_000,
     1,
     100_000_000,
-    "events that may wait in the queue, each in about 80 bytes of memory (embedded); beyond it collect answers 503",
+    "events that may wait in the queue, at about 80 bytes of memory each (embedded); above that, collect returns 503",
   ),
   IDENTITY_TIMEOUT_MS: integer(
     8_000,
     100,
     60_000,
-    "time the identity graph has for one request; after it identify answers 503, milliseconds",
+    "time limit of the identity graph per request, milliseconds; after that, identify returns 503",
   ),
   PROFILE_TIMEOUT_MS: integer(
     60_000,
     1_000,
     600_000,
-    "time an explain or an undo may take; after it the answer is 503, milliseconds",
+    "time limit of an explain or undo, milliseconds; after that, the response is 503",
   ),
-  WORKER_BATCH_MAX: integer(128, 1, 1_000, "events that the worker handles together"),
-  WORKER_TRIES_MAX: integer(5, 1, 20, "failed tries after which an event with a mistake in it becomes a dead letter"),
-  WORKER_CRASHES_MAX: integer(20, 1, 1_000, "crashes of the worker on one event after which it becomes a dead letter"),
-  SCHEMA_COMPILE_MS: integer(200, 10, 10_000, "processor time to compile a schema at registration, milliseconds"),
-  VALIDATION_MS: integer(100, 5, 10_000, "processor time to validate one event in the validation thread, milliseconds"),
+  WORKER_BATCH_MAX: integer(128, 1, 1_000, "events that a worker handles together"),
+  WORKER_TRIES_MAX: integer(
+    5,
+    1,
+    20,
+    "failed tries after which an event becomes a dead letter because of an error in it",
+  ),
+  WORKER_CRASHES_MAX: integer(20, 1, 1_000, "worker crashes on an event after which the event becomes a dead letter"),
+  SCHEMA_COMPILE_MS: integer(200, 10, 10_000, "CPU time to compile a schema at registration, milliseconds"),
+  VALIDATION_MS: integer(100, 5, 10_000, "CPU time to validate one event in the validation thread, milliseconds"),
   KEY_CACHE_MS: integer(
     2_000,
     0,
@@ -164,13 +168,13 @@ export const SETTINGS = Type.Object({
     600_000,
     0,
     86_400_000,
-    "how long a gateway goes on with the keys and schemas it knows while MongoDB is away, milliseconds",
+    "how long a gateway uses the keys and schemas that it knows while MongoDB is down, milliseconds",
   ),
   KEY_ROTATION_GRACE_S: integer(86_400, 0, 2_592_000, "how long the old key still works after a rotation, seconds"),
   CHECKPOINT_MS: integer(1_000, 50, 60_000, "time between two checkpoints of the embedded store, milliseconds"),
-  FEED_DAYS: integer(30, 1, 3_650, "days that the feed of audiences is kept; its last entry always is"),
-  WEBHOOK_PRIVATE: integer(0, 0, 1, "1: webhooks may also be http, and in this machine or its network"),
-  DRAIN_MS: integer(10_000, 100, 60_000, "time that running requests have after SIGTERM, milliseconds"),
+  FEED_DAYS: integer(30, 1, 3_650, "days that the feed of audiences is kept; its last entry is always kept"),
+  WEBHOOK_PRIVATE: integer(0, 0, 1, "1: webhooks may use http, and addresses on this machine or its network"),
+  DRAIN_MS: integer(10_000, 100, 60_000, "time for running requests to finish after SIGTERM, milliseconds"),
 });
 
 export type Config = Readonly<Static<typeof SETTINGS>>;
@@ -232,7 +236,7 @@ function consistent(config: Config): Config {
   if (graphs.length > 0 && config.NEO4J_URL === "") throw new ConfigError("NEO4J_URL: must be set with NEO4J_URLS");
   const addresses = [config.NEO4J_URL, ...graphs.map(([, url]) => url)].map((url) => url.replace(/\/$/, ""));
   if (new Set(graphs.map(([name]) => name)).size < graphs.length || new Set(addresses).size < addresses.length)
-    throw new ConfigError("NEO4J_URLS: a name or an address is there twice");
+    throw new ConfigError("NEO4J_URLS: a name or an address is duplicated");
   const missing = SERVER_URLS.filter((name) => config[name] === "");
   // Only one process can use the embedded store.
   if (config.MODE !== "all" && missing.length > 0)

@@ -76,6 +76,7 @@ export const invalidParameter = (name: string, message: string): AppError =>
   new AppError("invalid_parameter", `${name}: ${message}.`, { errors: [{ path: name, message }] });
 
 export const isUnavailable = (error: unknown): boolean => error instanceof AppError && error.code === "unavailable";
+export const isDamaged = (error: unknown): boolean => error instanceof AppError && error.code === "damaged";
 
 export const moreThan = (shown: number): ErrorItem => ({
   path: "",

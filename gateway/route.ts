@@ -75,16 +75,16 @@ export type Responses = Readonly<Record<number, TSchema | null>>;
 
 /** The groups of the API reference, in its order. */
 export const TAGS = {
-  Send: "Send events, and say who is who.",
+  Send: "Send events, and link identifiers.",
   Read: "Events and profiles.",
-  Identity: "Who is who, why, and how to undo it.",
-  Audiences: "Named rules over profiles, and who they hold for.",
-  Schemas: "Schemas and datasets: what events look like, and which of them make profiles.",
-  SDKs: "What SDKs of others send, and how it is taken.",
-  Export: "All of a workspace's data out, in lines, and into another installation.",
+  Identity: "Why identifiers are one person, the rules for links, and undo.",
+  Audiences: "Named rules over profiles, and their members.",
+  Schemas: "Schemas and datasets: what events look like, and which are folded into profiles.",
+  SDKs: "Routes for the SDKs of Segment and RudderStack, and their settings.",
+  Export: "Export all data of a workspace, and import it into another installation.",
   Erase: "Erase a person, and prove it.",
   Manage: "Keys, workspaces and dead letters.",
-  Operate: "For the machine that runs the process, and for tools.",
+  Operate: "Health, readiness, metrics and documentation.",
 } as const;
 
 /** A value that the example of another operation answered, by its JSON pointer there. `shown` stands for it in the reference. */

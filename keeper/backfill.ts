@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Backfill } from "../core/catalog/backfill.js";
 import { createDeadlines } from "../core/deadlines.js";
-import { AppError, isUnavailable } from "../core/errors.js";
+import { isDamaged, isUnavailable } from "../core/errors.js";
 import type { EventRecord, StoredEvent } from "../core/event/event.js";
 import { encodeMessage } from "../core/event/message.js";
 import type { BackfillId, EventId, WorkspaceId } from "../core/ids.js";
@@ -98,7 +98,7 @@ export function createBackfillTask(deps: BackfillDeps): Task {
     try {
       return await events.find(workspace, eventId);
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "damaged") throw error;
+      if (!isDamaged(error)) throw error;
       log.error({ workspace, eventId, ...describeError(error) }, "a backfill passes over a damaged event");
       return null;
     }

@@ -1,4 +1,6 @@
 import { readRetentions } from "../commands/datasets/retentions.js";
+import { isDamaged } from "../core/errors.js";
+import { describeError, type Log } from "../core/log.js";
 import { expiredBefore } from "../core/catalog/retention.js";
 import type { SchemaId, Uid, WorkspaceId } from "../core/ids.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
@@ -13,6 +15,7 @@ export interface RetentionDeps {
   readonly events: Pick<EventStore, "ofSchema" | "drop" | "looseLetters" | "removeLetters">;
   readonly audiences: Pick<AudienceStore, "audiences">;
   readonly marks: Pick<MarkStore, "mark">;
+  readonly log: Log;
   /** Milliseconds since 1970. */
   readonly now: (workspace: WorkspaceId) => number;
 }
@@ -35,7 +38,7 @@ interface Walk {
 const begin = (): Walk => ({ ahead: [], last: null, schemaId: null, after: null });
 
 /** Drops the events whose retention is over, schema by schema, the oldest first. */
-export function createRetention({ catalog, events, audiences, marks, now }: RetentionDeps): Task {
+export function createRetention({ catalog, events, audiences, marks, log, now }: RetentionDeps): Task {
   let walk = begin();
 
   const retentions = (workspace: WorkspaceId) => readRetentions({ catalog }, workspace);
@@ -60,6 +63,25 @@ export function createRetention({ catalog, events, audiences, marks, now }: Rete
     await marks.mark(workspace, facets, now(workspace));
   };
 
+  /** What stands on a damaged page cannot be deleted: it is passed over, so that the others of its schema go. */
+  const passingDamaged = async <Id extends string>(
+    workspace: WorkspaceId,
+    ids: readonly Id[],
+    work: (some: readonly Id[]) => Promise<unknown>,
+  ): Promise<void> => {
+    try {
+      await work(ids);
+    } catch (error) {
+      if (!isDamaged(error)) throw error;
+      if (ids.length === 1) {
+        log.error({ workspace, id: ids[0], ...describeError(error) }, "retention passes over a damaged record");
+        return;
+      }
+      const half = Math.ceil(ids.length / 2);
+      for (const some of [ids.slice(0, half), ids.slice(half)]) await passingDamaged(workspace, some, work);
+    }
+  };
+
   /** The oldest events of the schema that had outlived their retention before they were read, and still have. */
   const dropSome = async (
     workspace: WorkspaceId,
@@ -76,11 +98,8 @@ export function createRetention({ catalog, events, audiences, marks, now }: Rete
       const facets = over.flatMap(({ facet }) => facet ?? []);
       // Whoever dies between the two leaves marks, and what was dropped is found no more.
       await follow(workspace, facets);
-      await events.drop(
-        workspace,
-        over.map(({ eventId }) => eventId),
-        "expired",
-      );
+      const ids = over.map(({ eventId }) => eventId);
+      await passingDamaged(workspace, ids, (some) => events.drop(workspace, some, "expired"));
       await follow(workspace, facets);
     }
     const last = found.length < DROPS_PER_PIECE ? null : found.at(-1)!;
@@ -94,7 +113,7 @@ export function createRetention({ catalog, events, audiences, marks, now }: Rete
     if (found.length === 0) return false;
     const until = expiredBefore((await retentions(workspace)).get(schemaId) ?? Infinity, now(workspace));
     const over = found.filter(({ receivedAt }) => receivedAt < until).map(({ deadLetterId }) => deadLetterId);
-    await events.removeLetters(workspace, over);
+    await passingDamaged(workspace, over, (some) => events.removeLetters(workspace, some));
     return found.length === DROPS_PER_PIECE && over.length > 0;
   };
 

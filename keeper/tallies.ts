@@ -2,6 +2,7 @@ import type { AudienceSet, StandingTally } from "../core/audience/audience.js";
 import { marksOf } from "../core/audience/tallies.js";
 import type { StoredEvent } from "../core/event/event.js";
 import type { TallyId, WorkspaceId } from "../core/ids.js";
+import type { Log } from "../core/log.js";
 import type { AudienceStore, TallyChange } from "../core/ports/audience-store.js";
 import type { Arrival, EventStore } from "../core/ports/event-store.js";
 import type { TallyStore } from "../core/ports/tally-store.js";
@@ -12,6 +13,7 @@ export interface TallyDeps {
   readonly audiences: Pick<AudienceStore, "audiences" | "changeTallies" | "watching">;
   readonly events: Pick<EventStore, "arrivals">;
   readonly tallies: Pick<TallyStore, "count" | "forget">;
+  readonly log: Log;
 }
 
 const EVENTS_PER_PIECE = 500;
@@ -81,14 +83,17 @@ async function fillSome(
     later(filled.get(one.tallyId)?.after ?? null, one.filling?.after ?? null);
   const after = placeOf(open[0]!);
   const group = open.filter((one) => isSame(placeOf(one), after));
-  const { events, next } = await deps.events.arrivals(workspace, {
+  const { events, damaged, next } = await deps.events.arrivals(workspace, {
     filter: { schemaId: schemaOf(group), keyId: null, status: "folded", since: null, until: null },
     order: "oldest",
     after,
     limit: EVENTS_PER_PIECE,
     bytesMax: BYTES_PER_PIECE,
     looksMax: LOOKS_PER_PIECE,
+    passesDamaged: true,
   });
+  // One that can never be read must not keep an audience counting for ever.
+  for (const eventId of damaged) deps.log.error({ workspace, eventId }, "an audience counts without a damaged event");
   const tallied = events.map((event) => ({ event, tallies: marksOf(group, event) })).filter(isCounted);
   if (tallied.length > 0)
     await deps.tallies.count(

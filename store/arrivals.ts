@@ -1,6 +1,7 @@
 import type { EventStatus, StoredEvent } from "../core/event/event.js";
 import type { EventId, KeyId, SchemaId } from "../core/ids.js";
 import type { Arrival, Arrivals, ArrivalsPage, EventFilter } from "../core/ports/event-store.js";
+import { DAMAGED, damagedEvent } from "./stored-event.js";
 
 /** What is known of an event before its message is read. */
 export interface Seen<Key> extends Arrival {
@@ -22,7 +23,7 @@ export interface ArrivalReader<Key> {
   /** The next events of the range, in order. */
   look(range: Range, limit: number): Promise<readonly Seen<Key>[]>;
   /** In order, null for one that is gone meanwhile. */
-  read(keys: readonly Key[]): Promise<readonly (StoredEvent | null)[]>;
+  read(keys: readonly Key[]): Promise<readonly (StoredEvent | typeof DAMAGED | null)[]>;
 }
 
 /** What six bytes hold, without the last: a message in the queue may name any time. */
@@ -74,6 +75,7 @@ const READ_NEXT = 32;
 export async function readArrivals<Key>(page: ArrivalsPage, reader: ArrivalReader<Key>): Promise<Arrivals> {
   const { found, next } = await lookFor(page, reader);
   const events: StoredEvent[] = [];
+  const damaged: EventId[] = [];
   let bytes = 0;
   let last: Arrival | null = null;
   for (let at = 0, some = READ_FIRST; at < found.length; at += some, some = READ_NEXT) {
@@ -81,15 +83,18 @@ export async function readArrivals<Key>(page: ArrivalsPage, reader: ArrivalReade
     const read = await reader.read(slice.map(({ key }) => key));
     for (const [n, event] of read.entries()) {
       // What became of it meanwhile counts: the answer shows it.
-      if (event !== null && takes(page.filter, event)) {
+      if (event === DAMAGED) {
+        if (page.passesDamaged !== true) throw damagedEvent();
+        damaged.push(slice[n]!.eventId);
+      } else if (event !== null && takes(page.filter, event)) {
         bytes += event.payload.length;
-        if (events.length > 0 && bytes > page.bytesMax) return { events, next: last };
+        if (events.length > 0 && bytes > page.bytesMax) return { events, damaged, next: last };
         events.push(event);
       }
       last = positionOf(slice[n]!);
     }
   }
-  return { events, next };
+  return { events, damaged, next };
 }
 
 async function lookFor<Key>(page: ArrivalsPage, reader: ArrivalReader<Key>) {

@@ -17,3 +17,17 @@ export function foundBy({ workspace, message }: Pick<DeadLetter, "workspace" | "
   const { keyId, schemaId, receivedAt } = decoded.event;
   return { keyId, schemaId, receivedAt };
 }
+
+/**
+ * Whether a letter stays when the event under its id is dropped: it has a body of its own, which names somebody, so it is judged by whom
+ * that names. `fingerprint`: of the event.
+ */
+export function isOfItsOwn(
+  { workspace, killsEvent, message }: Pick<DeadLetter, "workspace" | "killsEvent" | "message">,
+  fingerprint: string | null,
+): boolean {
+  if (killsEvent) return false;
+  const decoded = decodeMessage(message);
+  if (decoded.kind === "foreign" || decoded.event.workspace !== workspace) return false;
+  return decoded.event.identifiers.length > 0 && decoded.event.fingerprint !== fingerprint;
+}

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { AppError } from "../core/errors.js";
+import { AppError, isDamaged } from "../core/errors.js";
 import {
   isFolding,
   type DroppedIdentifier,
@@ -19,6 +19,18 @@ export type EventRow = readonly [
   gone: DropReason | null,
 ];
 
+export const DAMAGED = "damaged";
+
+/** What the read answers, or that it found damage. */
+export function orDamaged<T>(read: () => T): T | typeof DAMAGED {
+  try {
+    return read();
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    return DAMAGED;
+  }
+}
+
 /** What stands of an event's fold: where it goes, and whether it has come there. */
 export interface StoredFold {
   readonly facet: Uid;
@@ -28,12 +40,13 @@ export interface StoredFold {
   readonly isDone: boolean;
 }
 
+export const damagedEvent = (): AppError => new AppError("damaged", "The stored event is damaged.");
+
 /** Throws `damaged` when the checksum does not hold or the row is not the one that was asked for. */
 export function fromRow(workspace: WorkspaceId, row: EventRow): StoredEvent {
   const [message, crc, reason, fold, gone] = row;
   const decoded = crc32(message) === crc ? decodeMessage(message) : null;
-  if (decoded?.kind !== "event" || decoded.event.workspace !== workspace)
-    throw new AppError("damaged", "The stored event is damaged.");
+  if (decoded?.kind !== "event" || decoded.event.workspace !== workspace) throw damagedEvent();
   const { event } = decoded;
   if (gone !== null) return { ...event, facet: null, profileIdThen: null, status: "dropped", reason: gone };
   const { facet = null, profileId: profileIdThen = null, dropped = null, isDone = false } = fold ?? {};

@@ -7,7 +7,7 @@ import type { Assertion } from "../core/identity/model.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
 import type { Fold, Naming } from "../core/ports/event-store.js";
 import { followFolds, lastSeen } from "../commands/audiences/follow.js";
-import type { Refused, Written } from "../commands/erasures/late.js";
+import { keptOf, type Refused, type Written } from "../commands/erasures/late.js";
 import type { AudienceSet } from "../core/audience/audience.js";
 import { marksOf } from "../core/audience/tallies.js";
 import { withBackfills } from "./backfills.js";
@@ -45,13 +45,8 @@ export async function completeEvents(
   const by = lastSeen(deps, workspace);
   const folded = events.length === 0 ? [] : await fold(deps, requireSchema, workspace, { events, by });
   await followFolds(deps, workspace, folded, by);
-  await deps.late.lookAfter(workspace, { folded, kept: [...mismatches, ...covered.filter(isKept).map(ofEvent)] });
+  await deps.late.lookAfter(workspace, { folded, kept: [...mismatches, ...keptOf(covered)] });
 }
-
-/** What never comes to be linked, and names somebody. */
-const isKept = (event: StoredEvent): boolean =>
-  (event.status === "stored" || event.status === "dead") && !isFolding(event) && event.identifiers.length > 0;
-const ofEvent = (event: StoredEvent): Naming => ({ kind: "event", event });
 
 interface Folding {
   readonly events: readonly StoredEvent[];

@@ -1,5 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { createPurge } from "../../commands/erasures/purge.js";
 import { ConfigError, type Config } from "../../core/config.js";
 import { NO_METRICS } from "../../core/metrics.js";
 import type { Log } from "../../core/log.js";
@@ -75,7 +76,8 @@ async function verifyRows(config: Config, log: Log, isRepair: boolean, now: () =
     await verifyTallies({ backends, findings, isRepair, now: now() });
     const { graph, stats } = backends;
     const identity = createIdentity({ graph, timeoutMs: config.IDENTITY_TIMEOUT_MS });
-    const parts = { config, now, backends, identity, validator, metrics: NO_METRICS, stats };
+    const purge = createPurge(backends.purge);
+    const parts = { config, now, backends, identity, validator, purge, metrics: NO_METRICS, stats };
     await verifyMembers({ backends, services: { ...servicesOf(parts), log }, findings, isRepair, now: now() });
   } finally {
     await lifecycle.close();

@@ -129,7 +129,7 @@ export const beyondItem =
   (identifiersMax: number) =>
   ({ path }: { readonly path: string }): ErrorItem => ({
     path,
-    message: `is beyond ${identifiersMax} identifiers in one event`,
+    message: `exceeds the limit of ${identifiersMax} identifiers per event`,
   });
 
 const NO_IDENTIFIERS: Admission = { identifiers: [], dropped: [], invalid: [], unregistered: [], errors: [] };

@@ -30,7 +30,7 @@ export async function leaveTraitsOut(
     if (merge === "latest" || known.has(name)) return null;
     if (merge !== undefined) return `is not a trait here: ${name} has the merge ${merge} in this workspace`;
     if (!mayAdd) return `is not a trait: a collect-only key may not add the name ${name}`;
-    return `is not a trait: ${name} would exceed the ${traitsMax} names that a workspace may add by using them`;
+    return `is not a trait: ${name} would exceed the ${traitsMax} names that a workspace may create by first use`;
   };
   const refused = open.flatMap(({ path, name }): ErrorItem[] => {
     const message = refusalOf(name);

@@ -78,7 +78,7 @@ export function readEnvelope({ fields, bytes }: Opened, now: number, more: strin
   if (timestamp !== undefined && instant === null)
     errors.push({
       path: "timestamp",
-      message: "must be a date-time in UTC of the years 1970 to 9999 with a trailing Z, such as 2026-01-31T12:00:00Z",
+      message: "must be a UTC date-time from 1970 to 9999 with a trailing Z, such as 2026-01-31T12:00:00Z",
     });
   if (instant !== null && isFarAhead(instant, now))
     errors.push({ path: "timestamp", message: "must not be more than 24 hours ahead" });

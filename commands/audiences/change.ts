@@ -216,8 +216,8 @@ export function requireRoom({ audiences }: AudienceSet): void {
 function requireSmall(set: AudienceSet): void {
   const [first] = tooLarge(set);
   if (first === undefined) return;
-  const limits = `more than ${CONDITIONS_MAX} conditions or is more than ${DEPTH_MAX} deep`;
-  const message = `with it the audience ${first.audienceId}, which refers to this one, has ${limits}`;
+  const limits = `more than ${CONDITIONS_MAX} conditions or more than ${DEPTH_MAX} levels`;
+  const message = `with this rule, audience ${first.audienceId}, which refers to this one, has ${limits}`;
   throw mismatch([{ path: "rule", message }]);
 }
 

@@ -59,14 +59,14 @@ export async function readFeed(
 export function requirePosition(after: number, { head, oldest, entries }: FeedPage): void {
   if (after > head) {
     const message = `the feed ends at ${head}`;
-    throw new AppError("unknown_position", `after: ${message}. Read the members anew.`, {
+    throw new AppError("unknown_position", `after: ${message}. Read the members again.`, {
       errors: [{ path: "after", message }],
       members: { head },
     });
   }
   if (!isTrimmed(after, { oldest, entries })) return;
   const message = `the feed begins at ${oldest}`;
-  throw new AppError("feed_trimmed", `after: ${message}. Read the members anew, and on after head.`, {
+  throw new AppError("feed_trimmed", `after: ${message}. Read the members again, then the feed after head.`, {
     errors: [{ path: "after", message }],
     members: { oldest, head },
   });

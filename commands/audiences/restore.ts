@@ -21,7 +21,7 @@ export async function restoreAudience(
     const standing = current.audiences.find((one) => one.audienceId === audienceId);
     if (standing !== undefined) {
       if (standing.name === name && standing.text === text && standing.version === version) return null;
-      throw new AppError("conflict", `Audience ${audienceId} stands here otherwise.`);
+      throw new AppError("conflict", `A different audience ${audienceId} already exists here.`);
     }
     if (current.deleted.includes(audienceId))
       throw new AppError("conflict", `Audience ${audienceId} was deleted here.`);

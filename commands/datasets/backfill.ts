@@ -40,7 +40,7 @@ export async function planBackfill(
 ): Promise<Backfill> {
   const { schemaId, unifiedProfile } = await requireDataset({ catalog }, workspace, datasetId);
   if (!unifiedProfile)
-    throw new AppError("conflict", "unified_profile of the dataset is false: set it to true, then begin the backfill.");
+    throw new AppError("conflict", "unified_profile of the dataset is false. Set it to true, then start the backfill.");
   if (since !== null && since >= (until ?? now)) {
     const message = until === null ? "must be before now" : "must be before until";
     const errors: readonly ErrorItem[] = [{ path: "since", message }];

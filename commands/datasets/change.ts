@@ -70,8 +70,8 @@ function requireUnder({ audiences }: AudienceSet, { schemaId }: Dataset, days: n
     windowsOf(rule).some((one) => (one.schemaId ?? schemaId) === schemaId && (one.within ?? Infinity) >= days * DAY_MS),
   );
   if (needing.length > 0)
-    throw new AppError("in_use", "retention_days: rules of audiences look at events for longer than that.", {
-      errors: [{ path: "retention_days", message: "is less than audiences need: audience_ids names them" }],
+    throw new AppError("in_use", "retention_days: rules of audiences look back further than that.", {
+      errors: [{ path: "retention_days", message: "is too short for the audiences in audience_ids" }],
       members: { audience_ids: needing.map(({ audienceId }) => audienceId) },
     });
 }

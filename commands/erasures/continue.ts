@@ -1,6 +1,7 @@
 import { NO_AUDIENCES } from "../../core/audience/audience.js";
 import { originOf, type Entry } from "../../core/audience/seat.js";
 import { isSuppressing, type Erasure, type ErasureAdvance } from "../../core/identity/erasure.js";
+import { holds } from "../../core/identity/tombstone.js";
 import {
   newId,
   type ClaimId,
@@ -11,11 +12,13 @@ import {
   type Uid,
   type WorkspaceId,
 } from "../../core/ids.js";
+import type { Naming } from "../../core/ports/event-store.js";
 import { lookAtProfiles, type LookServices } from "../audiences/look.js";
 import { publishAll } from "../audiences/publish.js";
 import { facetsOf } from "../search/facets.js";
 import type { Services } from "../services.js";
 import { findErased, forget, type ForgetServices } from "./forget.js";
+import { timesOf } from "./judge.js";
 import { logErasure, type LogServices } from "./log.js";
 
 export type ContinueServices = ForgetServices &
@@ -44,6 +47,8 @@ interface Cursor {
 
 interface Claimed {
   readonly events: readonly EventId[];
+  /** So many of the events were damaged. */
+  readonly damaged?: number;
   readonly facets: readonly Uid[];
   readonly letters: readonly DeadLetterId[];
   /** Leaves its audiences. */
@@ -112,7 +117,8 @@ const PIECES: Readonly<
     const next = { ...cursor, after: page.at(-1)!.tomb };
     return facets.length === 0 ? next : { ...next, claimed: { ...NOTHING, facets } };
   },
-  names: async (services, { workspace, erasureId }, cursor) => {
+  names: async (services, erasure, cursor) => {
+    const { workspace, erasureId } = erasure;
     const page = await services.erasures.buried(workspace, erasureId, { limit: BURIED_PER_PIECE, after: cursor.after });
     if (page.length === 0) return { ...BEGIN, stage: "facets" };
     const tombs = page.map(({ tomb }) => tomb);
@@ -121,17 +127,30 @@ const PIECES: Readonly<
       after: cursor.naming,
     });
     const going = [...(await findErased(services, workspace, found)).values()];
-    const events = going.flatMap(({ events }) => Array.from(events));
+    const named = damagedOf(erasure, found);
+    const damaged = [...named, ...going.flatMap(({ damaged }) => Array.from(damaged))];
+    for (const eventId of damaged)
+      services.log.error({ workspace, erasureId, eventId }, "an erasure deletes a damaged event unread");
+    const events = [...going.flatMap(({ events }) => Array.from(events)), ...named];
     const letters = going.flatMap(({ letters }) => Array.from(letters));
     const isOver = next === null;
     return {
       ...cursor,
       after: isOver ? tombs.at(-1)! : cursor.after,
       naming: next,
-      claimed: events.length + letters.length === 0 ? null : { ...NOTHING, events, letters },
+      claimed: events.length + letters.length === 0 ? null : { ...NOTHING, events, letters, damaged: damaged.length },
     };
   },
 };
+
+/**
+ * What names the person, was there before the erasure, and can never be read: whose it is nobody can tell any more, and nobody loses
+ * anything by it but the person, whose data would stay.
+ */
+function damagedOf(erasure: Erasure, found: readonly Naming[]): readonly EventId[] {
+  const covers = { erasedAt: erasure.erasedAt, isSuppressed: isSuppressing(erasure) };
+  return found.flatMap((one) => (one.kind === "damaged" && holds(covers, timesOf(one)) ? one.eventId : []));
+}
 
 async function remove(
   services: ContinueServices,
@@ -192,10 +211,11 @@ const coversOf = (erasure: Erasure): string => `${erasure.erasedAt}${isSuppressi
 
 const add = (
   removed: ErasureAdvance["removed"],
-  { events, facets, letters, memberships }: Claimed,
+  { events, damaged = 0, facets, letters, memberships }: Claimed,
 ): ErasureAdvance["removed"] => ({
   ...removed,
   events: (removed["events"] ?? 0) + events.length,
+  damaged: (removed["damaged"] ?? 0) + damaged,
   facets: (removed["facets"] ?? 0) + facets.length,
   letters: (removed["letters"] ?? 0) + letters.length,
   memberships: (removed["memberships"] ?? 0) + memberships,

@@ -88,7 +88,8 @@ async function targetOf(
   if (profileId !== undefined && identifiers !== undefined)
     throw mismatch([{ path: "identifiers", message: "is not allowed together with profile_id" }]);
   if (profileId !== undefined) return { profileId };
-  if (identifiers === undefined) throw mismatch([{ path: "profile_id", message: "is required, or identifiers" }]);
+  if (identifiers === undefined)
+    throw mismatch([{ path: "profile_id", message: "is required, unless you send identifiers" }]);
   return { identifiers: await readIdentifiers({ catalog }, workspace, identifiers) };
 }
 
@@ -104,7 +105,7 @@ export async function readIdentifiers(
 
 const noProfile = (): AppError => new AppError("not_found", "There is no such profile.");
 const changed = (): AppError =>
-  new AppError("precondition_failed", "The profile has changed since you looked at it (If-Match). Look again.");
+  new AppError("precondition_failed", "The profile has changed since you read it (If-Match). Read it again.");
 const several = (profileIds: readonly ProfileId[]): AppError =>
   new AppError("conflict", "The identifiers are in several profiles: erase each by its profile_id.", {
     errors: [{ path: "identifiers", message: "are in several profiles" }],

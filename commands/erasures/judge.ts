@@ -42,7 +42,7 @@ export async function refusalsOf(
 }
 const NONE: ReadonlyMap<IdentifierKey, Tombstone> = new Map();
 
-export const timesOf = ({ receivedAt, effectiveTs }: Naming) => ({
+export const timesOf = ({ receivedAt, effectiveTs }: Pick<Naming, "receivedAt" | "effectiveTs">) => ({
   receivedAt,
   effectiveAt: msOf(effectiveTs),
 });

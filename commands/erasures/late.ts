@@ -1,12 +1,11 @@
-import { identifierKey, type StoredEvent } from "../../core/event/event.js";
+import { identifierKey, isFolding, type StoredEvent } from "../../core/event/event.js";
 import type { Tombstone } from "../../core/identity/tombstone.js";
 import type { ErasureId, EventId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Naming } from "../../core/ports/event-store.js";
 import type { Services } from "../services.js";
-import type { Purge } from "./purge.js";
 import { findErased, forget, type ForgetServices } from "./forget.js";
 
-/** For a worker: what reaches it after an erasure must not stay. */
+/** For whoever writes events, a worker or an import: what reaches it after an erasure must not stay. */
 export interface Late {
   /** Drops events that the graph refused, and whatever an interrupted worker may have folded under the uids that are dead since. */
   dropRefused(workspace: WorkspaceId, refused: readonly Refused[]): Promise<void>;
@@ -20,8 +19,7 @@ export interface Late {
 type LateServices = ForgetServices & {
   readonly events: Pick<Services["events"], "foldedInto">;
   readonly profiles: Pick<Services["profiles"], "remove">;
-  readonly purge: Pick<Purge, "due">;
-} & Pick<Services, "now">;
+} & Pick<Services, "purge" | "now">;
 
 /** An event that the graph refused, and by what. */
 export interface Refused {
@@ -36,6 +34,12 @@ export interface Written {
   /** What is kept and never comes to be linked. */
   readonly kept: readonly Naming[];
 }
+
+/** Of these events, what never comes to be linked, and names somebody. */
+export const keptOf = (events: readonly StoredEvent[]): readonly Naming[] =>
+  events.filter(isKept).map((event) => ({ kind: "event", event }));
+const isKept = (event: StoredEvent): boolean =>
+  (event.status === "stored" || event.status === "dead") && !isFolding(event) && event.identifiers.length > 0;
 
 export const createLate = (services: LateServices): Late => ({
   dropRefused: (workspace, refused) => dropRefused(services, workspace, refused),

@@ -39,7 +39,7 @@ export const endImport = ({ catalog }: Pick<Services, "catalog">, workspace: Wor
 
 export async function requireOpenImport({ catalog }: Pick<Services, "catalog">, workspace: WorkspaceId): Promise<void> {
   if (await catalog.isImporting(workspace)) return;
-  throw new AppError("conflict", "No import is open: begin one with POST /v1/imports.");
+  throw new AppError("conflict", "No import is open. Start one with POST /v1/imports.");
 }
 
 async function whatStands({ catalog, identity, events, audiences }: BeginServices, workspace: WorkspaceId) {

@@ -1,5 +1,6 @@
 import type { StoredEvent } from "../../core/event/event.js";
-import type { ErasureId, EventId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Tombstone } from "../../core/identity/tombstone.js";
+import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { Folded } from "../../core/profile/fold-events.js";
 import { asDropped } from "../erasures/hidden.js";
 import { refusalsOf, type JudgeServices } from "../erasures/judge.js";
@@ -27,7 +28,7 @@ export async function livingFacets(
 export interface Judged {
   readonly event: StoredEvent;
   /** What keeps it out; null: nothing. */
-  readonly refusedBy: ErasureId | null;
+  readonly refusedBy: Tombstone | null;
 }
 
 /**
@@ -45,7 +46,7 @@ export async function judgeImported(
   const living = facets.length === 0 ? new Set<Uid>() : await erasures.livingUids(workspace, facets);
   const loose = events.filter(({ facet }) => facet === null || !living.has(facet));
   const refusals = await refusalsOf(services, workspace, loose);
-  const refusedBy = new Map(loose.map((event, n) => [event, refusals[n]?.erasureId ?? null]));
+  const refusedBy = new Map(loose.map((event, n) => [event, refusals[n] ?? null]));
   return events.map((event) => {
     const refusal = refusedBy.get(event);
     if (refusal === undefined || event.status === "dropped") return { event, refusedBy: null };
@@ -55,18 +56,3 @@ export async function judgeImported(
   });
 }
 const UNFOLDED = { status: "stored", facet: null, profileIdThen: null } as const;
-
-/** Those that stand in the store: each counts as late once. */
-export async function dropRefused(
-  { events, erasures, now }: Pick<Services, "events" | "erasures" | "now">,
-  workspace: WorkspaceId,
-  judged: readonly Judged[],
-): Promise<void> {
-  const refused = new Map<ErasureId, EventId[]>();
-  for (const { event, refusedBy } of judged)
-    if (refusedBy !== null) refused.set(refusedBy, [...(refused.get(refusedBy) ?? []), event.eventId]);
-  for (const [erasureId, ids] of refused) {
-    const dropped = await events.drop(workspace, ids, "erased");
-    if (dropped > 0) await erasures.countLate(workspace, erasureId, dropped, now(workspace));
-  }
-}

@@ -2,18 +2,18 @@ import { buildAll, restoreAudience } from "../audiences/restore.js";
 import { countFolded } from "../audiences/follow.js";
 import { NO_AUDIENCES } from "../../core/audience/audience.js";
 import { AppError, mismatch } from "../../core/errors.js";
-import type { StoredEvent } from "../../core/event/event.js";
+import { isFolding, type StoredEvent } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
-import { isFolding } from "../../core/event/event.js";
 import type { RemovedPair, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
 import type { Change, ForbiddenPair, ListedLink } from "../../core/identity/model.js";
 import { deadLetterIdFor, type EventId, type WorkspaceId } from "../../core/ids.js";
 import { emptyFacet } from "../../core/profile/fold.js";
-import type { Fold } from "../../core/ports/event-store.js";
+import type { DeadLetter, Fold } from "../../core/ports/event-store.js";
+import { createLate, keptOf, type Refused, type Written } from "../erasures/late.js";
 import type { CatalogRecord } from "../exports/catalog.js";
 import type { Services } from "../services.js";
 import { requireOpenImport } from "./begin.js";
-import { dropRefused, judgeImported, livingFacets, type RestoredFacet } from "./erased.js";
+import { judgeImported, livingFacets, type RestoredFacet } from "./erased.js";
 
 /** A record of an export, with the target's workspace where it has one. */
 export type ImportRecord =
@@ -28,7 +28,17 @@ export type ImportRecord =
 
 type ImportServices = Pick<
   Services,
-  "catalog" | "identity" | "profiles" | "events" | "queue" | "audiences" | "tallies" | "movements" | "erasures" | "now"
+  | "catalog"
+  | "identity"
+  | "profiles"
+  | "events"
+  | "queue"
+  | "audiences"
+  | "tallies"
+  | "movements"
+  | "erasures"
+  | "purge"
+  | "now"
 >;
 type Of<Kind extends ImportRecord["kind"]> = Extract<ImportRecord, { kind: Kind }>;
 
@@ -124,8 +134,8 @@ async function importCatalog(services: ImportServices, workspace: WorkspaceId, r
   const standing = await catalog.findSchema(workspace, schema.schemaId, schema.version);
   if (standing?.schema === schema.schema) return;
   if (standing !== null)
-    throw new AppError("conflict", `Another version ${schema.version} of schema ${schema.schemaId} stands here.`);
-  throw mismatch([{ path: "version", message: "must follow the version before it, with traits that fit the others" }]);
+    throw new AppError("conflict", `Schema ${schema.schemaId} already has a different version ${schema.version} here.`);
+  throw mismatch([{ path: "version", message: "must follow the previous version, with traits that match the others" }]);
 }
 
 async function importProfiles(
@@ -168,6 +178,7 @@ async function importEvents(
   given: readonly StoredEvent[],
 ): Promise<void> {
   const { events, queue } = services;
+  const late = createLate(services);
   const judged = await judgeImported(
     services,
     workspace,
@@ -175,24 +186,41 @@ async function importEvents(
   );
   const own = judged.map(({ event }) => event);
   await events.insert(workspace, own);
-  await dropRefused(services, workspace, judged);
-  const folded = own.filter((event) => event.status === "folded" && event.facet !== null);
-  if (folded.length > 0) {
-    await events.fold(workspace, folded.map(foldOf));
-    const all = folded.map((event) => ({ event, facet: event.facet! }));
-    await countFolded(services, workspace, all, NO_AUDIENCES);
-  }
-  for (const event of own) if (event.status === "dead") await events.bury(letterOf(event));
+  await late.dropRefused(
+    workspace,
+    judged.flatMap(({ event: { eventId }, refusedBy }): readonly Refused[] =>
+      refusedBy === null ? [] : [{ eventId, refusedBy }],
+    ),
+  );
+  const folded = await foldAgain(services, workspace, own);
+  const letters = own.filter(({ status }) => status === "dead").map(letterOf);
+  for (const letter of letters) await events.bury(letter);
   for (const reason of ["erased", "expired"] as const) {
     const ids = own.filter((event) => event.status === "dropped" && event.reason === reason).map(idOf);
     if (ids.length > 0) await events.drop(workspace, ids, reason);
   }
-  // An erasure writes first and looks then, too: one of the two sees the other.
-  const kept = own.filter(({ status }) => status !== "dropped");
-  await dropRefused(services, workspace, await judgeImported(services, workspace, kept));
+  const buried = letters.map((letter) => ({ kind: "letter", letter }) as const);
+  await late.lookAfter(workspace, { folded, kept: [...buried, ...keptOf(own)] });
   // Their fold was still to come.
   const open = own.filter((event) => event.status === "stored" && isFolding(event));
   await queue.publishAll(open.map((event) => encodeMessage(event)));
+}
+
+/** Answers those that are in a facet now. */
+async function foldAgain(
+  services: ImportServices,
+  workspace: WorkspaceId,
+  own: readonly StoredEvent[],
+): Promise<Written["folded"]> {
+  const standing = own.filter((event) => event.status === "folded" && event.facet !== null);
+  if (standing.length === 0) return [];
+  const facets = await services.events.fold(workspace, standing.map(foldOf));
+  const folded = standing.flatMap((event, n) => {
+    const facet = facets[n] ?? null;
+    return facet === null ? [] : [{ event, facet }];
+  });
+  await countFolded(services, workspace, folded, NO_AUDIENCES);
+  return folded;
 }
 
 const idOf = ({ eventId }: StoredEvent): EventId => eventId;
@@ -207,7 +235,7 @@ const foldOf = ({ eventId, facet, profileIdThen }: StoredEvent): Fold => ({
 });
 
 /** As it stood when it died, as far as its event tells. */
-function letterOf(event: StoredEvent) {
+function letterOf(event: StoredEvent): DeadLetter {
   const { workspace, eventId, reason, receivedAt } = event;
   return {
     deadLetterId: deadLetterIdFor(eventId, "import"),

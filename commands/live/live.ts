@@ -168,7 +168,8 @@ export function createLive({ channel, lastErased, lookMs = LOOK_MS }: LiveDeps):
   const ringOf = (workspace: WorkspaceId): Promise<Ring> => {
     const known = rings.get(workspace);
     if (known !== undefined) return known;
-    if (rings.size >= RINGS_MAX) throw new AppError("unavailable", "Too many workspaces are watched.");
+    if (rings.size >= RINGS_MAX)
+      throw new AppError("unavailable", "Too many workspaces are being watched. Try again later.");
     const opening = open(workspace);
     rings.set(workspace, opening);
     opening.catch(() => rings.delete(workspace));
@@ -219,7 +220,7 @@ export function createLive({ channel, lastErased, lookMs = LOOK_MS }: LiveDeps):
       const isLooked = await look(workspace, ring);
       clearTimeout(ring.forgetting);
       if (ring.watchers.size >= WATCHERS_MAX)
-        throw new AppError("rate_limited", `${WATCHERS_MAX} watch this workspace already.`, {
+        throw new AppError("rate_limited", `This workspace already has ${WATCHERS_MAX} open live streams.`, {
           headers: { "Retry-After": "10" },
         });
       ring.watchers.add(told);

@@ -23,6 +23,7 @@ export function createImportItems(services: AcceptServices) {
 /** Ids of events come from the first of a row of rotated keys. */
 async function senderOf({ catalog }: Pick<Services, "catalog">, { workspace }: Caller, keyId: KeyId): Promise<KeyId> {
   const key = await catalog.findKey(keyId);
-  if (key === null || key.workspace !== workspace) throw invalidParameter("sender", "must be the id of a key");
+  if (key === null || key.workspace !== workspace)
+    throw invalidParameter("sender", "must be the id of a key of this workspace");
   return key.sender;
 }

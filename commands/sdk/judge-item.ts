@@ -173,8 +173,8 @@ async function unknownAfter(
   const added = unregistered.map(({ namespace }) => namespace);
   if (mayAdd && (await catalog.registerNamespaces(workspace, added, namespacesMax))) return [];
   const why = mayAdd
-    ? `would exceed the ${namespacesMax} that a workspace may add by using them`
-    : "is not one of the workspace, and a collect-only key may not add it";
+    ? `would exceed the ${namespacesMax} namespaces that a workspace may create by first use`
+    : "does not exist, and a collect-only key may not add it";
   return unregistered.map(({ path, namespace }) => ({ path, message: `namespace ${namespace.name} ${why}` }));
 }
 

@@ -23,7 +23,10 @@ export function followTallies(
     for (const tally of talliesOf(rule)) if (!needed.has(formOf(tally))) needed.set(formOf(tally), tally);
   if (needed.size > TALLIES_MAX)
     throw mismatch([
-      { path: "rule", message: `with it the audiences of the workspace count events in more than ${TALLIES_MAX} ways` },
+      {
+        path: "rule",
+        message: `with this rule, the audiences of the workspace have more than ${TALLIES_MAX} different $events conditions`,
+      },
     ]);
   const kept = current.tallies.filter(({ tally }) => needed.delete(formOf(tally)));
   const left = current.tallies.filter((one) => !kept.includes(one)).map(({ tallyId }) => tallyId);

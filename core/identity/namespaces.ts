@@ -247,7 +247,7 @@ export function beyondLimits(given: readonly GivenIdentifier[], table: Namespace
     const values = within.get(name) ?? new Set();
     within.set(name, values);
     if (!values.has(reading.value) && values.size >= namespace.limit)
-      return [{ path, message: `is beyond the limit of namespace ${name}: ${namespace.limit} in one profile` }];
+      return [{ path, message: `exceeds the limit of namespace ${name}: ${namespace.limit} per profile` }];
     values.add(reading.value);
     return [];
   });

@@ -25,8 +25,10 @@ export interface Tombstone {
 export type EventTimes = { readonly receivedAt: number; readonly effectiveAt: number } | null;
 
 /** Whether what is erased stays erased, whatever names it at these times. */
-export const holds = ({ erasedAt, isSuppressed }: Tombstone, times: EventTimes): boolean =>
-  isSuppressed || (times !== null && Math.min(times.receivedAt, times.effectiveAt) <= erasedAt);
+export const holds = (
+  { erasedAt, isSuppressed }: Pick<Tombstone, "erasedAt" | "isSuppressed">,
+  times: EventTimes,
+): boolean => isSuppressed || (times !== null && Math.min(times.receivedAt, times.effectiveAt) <= erasedAt);
 
 /** One of the identifiers of an event, in the order that acceptance gave them. */
 export interface Named {

@@ -64,11 +64,11 @@ const MESSAGES: Readonly<Record<ScanProblemKind, string>> = {
   bom: "must not begin with a byte order mark",
   invalid_utf8: "must be UTF-8",
   malformed: "is not valid JSON",
-  duplicate_key: "is there twice",
+  duplicate_key: "is a duplicate key",
   too_deep: "is nested too deeply",
-  lone_surrogate: "must not hold half of a surrogate pair",
+  lone_surrogate: "must not contain a lone surrogate",
   nul_in_key: "must not have NUL in a key",
-  unsafe_number: "is a number that a double cannot hold; send it as a string",
+  unsafe_number: "is a number that a double cannot represent; send it as a string",
 };
 
 interface Found {

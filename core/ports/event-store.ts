@@ -62,10 +62,14 @@ export interface ArrivalsPage {
   readonly bytesMax: number;
   /** So many events are looked at for those that the filter takes. */
   readonly looksMax: number;
+  /** Absent: it rejects with `damaged` where an event that it reads is. */
+  readonly passesDamaged?: true;
 }
 
 export interface Arrivals {
   readonly events: readonly StoredEvent[];
+  /** Of those that it passed over. */
+  readonly damaged: readonly EventId[];
   /** Where to go on; null at the end. */
   readonly next: Arrival | null;
 }
@@ -140,7 +144,9 @@ export type LetterPosition = Pick<DeadLetter, "at" | "deadLetterId">;
 /** What names an identifier, and no facet leads to it. */
 export type Naming =
   | { readonly kind: "event"; readonly event: StoredEvent }
-  | { readonly kind: "letter"; readonly letter: DeadLetter };
+  | { readonly kind: "letter"; readonly letter: DeadLetter }
+  /** An event whose checksum does not hold: what stands beside its message. */
+  | ({ readonly kind: "damaged"; readonly receivedAt: number } & TimelinePosition);
 
 export interface NamingPage {
   readonly limit: number;
@@ -176,7 +182,8 @@ export interface EventStore extends Port {
   timeline(workspace: WorkspaceId, facets: readonly Uid[], page: TimelinePage): Promise<readonly StoredEvent[]>;
   /**
    * Events of the workspace that the filter takes, by (received_at, event id), behind the position. The list ends before the event that
-   * would take it over `bytesMax`, but not before its first, and where `looksMax` events were looked at: it may be empty and go on.
+   * would take it over `bytesMax`, but not before its first, and where `looksMax` events were looked at: it may be empty and go on. With
+   * `passesDamaged` one whose checksum does not hold is named, in the place of its event.
    */
   arrivals(workspace: WorkspaceId, page: ArrivalsPage): Promise<Arrivals>;
   /** Events of the schema that are not dropped, by (received_at, event id), behind the position. */
@@ -184,8 +191,9 @@ export interface EventStore extends Port {
   /**
    * Takes away what these events say, durably: payload, identifiers, timestamp, place in the timeline, and their dead letters. What is left
    * says whose they were, their ids, schemas, keys, `received_at` and fingerprints, and the first reason; it is `dropped`, and never folds or
-   * dies. As `expired`, one whose fold is still to come is left alone. An id that is not stored loses its dead letters. Answers how many
-   * events this call dropped.
+   * dies. A letter that kills none of them, has a body of its own and names somebody may be somebody else's, so it stays. As `expired`, an
+   * event whose fold is still to come is left alone. An id that is not stored loses its dead letters. Answers how many events this call
+   * dropped.
    */
   drop(workspace: WorkspaceId, eventIds: readonly EventId[], reason: DropReason): Promise<number>;
   /**

@@ -6,7 +6,7 @@ const UNITS = 10n ** BigInt(DECIMALS);
 /** An amount is less than 10 to this, so that the double which shows a sum never becomes infinite. */
 const MAGNITUDE = 300;
 
-export const AMOUNT_RULE = `must have at most ${DIGITS_ALWAYS_KEPT} digits, ${DECIMALS} of them behind the point, and be less than 1e${MAGNITUDE}, to be added up`;
+export const AMOUNT_RULE = `must have at most ${DIGITS_ALWAYS_KEPT} digits, ${DECIMALS} of them after the decimal point, and be less than 1e${MAGNITUDE}, to be added up`;
 
 /** Whether a sum takes the number that the literal writes: so few digits survive the way into a double and back. */
 export function isAmount(literal: string): boolean {

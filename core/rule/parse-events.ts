@@ -18,7 +18,7 @@ export function parseEvents(given: unknown, path: string, { vocabulary, problems
     return null;
   }
   for (const key of Object.keys(given))
-    if (!MEMBERS.includes(key)) problems.add(`${path}.${key}`, `is not known; there are ${MEMBERS.join(", ")}`);
+    if (!MEMBERS.includes(key)) problems.add(`${path}.${key}`, `is not known; use ${MEMBERS.join(", ")}`);
   const { schema_id: schemaId = null, where = {}, at_least: atLeast = 1, sum, is } = given;
   const words = typeof schemaId === "string" ? vocabulary.schema(schemaId) : null;
   if (schemaId !== null && words === null) problems.add(`${path}.schema_id`, "is not a schema of this workspace");
@@ -34,9 +34,9 @@ export function parseEvents(given: unknown, path: string, { vocabulary, problems
     problems.add(`${path}.at_least`, `must be a whole number from 1 to ${AT_LEAST_MAX}`);
     return null;
   }
-  if (sum === undefined) problems.add(`${path}.sum`, "is missing: is compares it");
-  if (is === undefined) problems.add(`${path}.is`, "is missing: it says what the sum is compared with");
-  if (given["at_least"] !== undefined) problems.add(`${path}.at_least`, "does not go with sum");
+  if (sum === undefined) problems.add(`${path}.sum`, "is required with is");
+  if (is === undefined) problems.add(`${path}.is`, "is required with sum");
+  if (given["at_least"] !== undefined) problems.add(`${path}.at_least`, "cannot be combined with sum");
   return { kind: "sum", tally, tests: is === undefined ? [] : parseTests(is, `${path}.is`, NUMBER, problems), within };
 }
 
@@ -47,7 +47,8 @@ function parseWhere(given: unknown, path: string, words: SchemaWords | null, pro
   }
   return Object.keys(given).flatMap((name) => {
     const at = `${path}.${name}`;
-    if (name.startsWith("$")) problems.add(at, "is not an operator here; name a member, and the operators below it");
+    if (name.startsWith("$"))
+      problems.add(at, "is not an operator here; use the name of a field, with operators inside it");
     const names = name.startsWith("$") ? null : parsePath(name, at, words, problems);
     return names === null ? [] : parseTests(given[name], at, PAYLOAD, problems).map((test) => ({ path: names, test }));
   });

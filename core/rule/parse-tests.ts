@@ -63,7 +63,7 @@ function parseTest(op: string, given: unknown, path: string, kind: Kind, problem
   if (TEXT.has(op) && hasText)
     return typeof given === "string" ? { op: op as "$starts", value: given } : refuse("must be text");
   const operators = [...EQUAL, ...ORDER, ...(hasExists ? ["$exists"] : []), ...(hasText ? TEXT : [])];
-  return refuse(`is not an operator here; there are ${operators.join(", ")}`);
+  return refuse(`is not an operator here; use ${operators.join(", ")}`);
 }
 
 function parseOrder(op: Order, given: unknown, kind: Kind, refuse: (message: string) => null): Test | null {
@@ -74,7 +74,7 @@ function parseOrder(op: Order, given: unknown, kind: Kind, refuse: (message: str
   }
   const value = valueOf(given, kind);
   if (isWrong(value)) return refuse(value.wrong);
-  return value === null ? refuse("null has no order") : { op, value };
+  return value === null ? refuse("null cannot be compared by order") : { op, value };
 }
 
 interface Wrong {

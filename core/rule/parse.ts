@@ -27,7 +27,7 @@ export function parseRule(given: unknown, path: string, vocabulary: Vocabulary):
 }
 
 const NEVER: WrittenRule = { kind: "or", parts: [] };
-const TOO_DEEP = `a rule is at most ${DEPTH_MAX} deep`;
+const TOO_DEEP = `a rule has at most ${DEPTH_MAX} levels`;
 
 function parsePart(given: unknown, path: string, parsing: Parsing, depth: number): WrittenRule {
   const { problems } = parsing;
@@ -86,7 +86,7 @@ function parseField(key: string, value: unknown, path: string, { vocabulary, pro
 
 /** The field with what its values are; else what is wrong with the name. */
 function fieldOf(key: string, vocabulary: Vocabulary): { readonly field: Field; readonly kind: Kind } | string {
-  if (key.startsWith("$")) return "is not an operator here; there are $and, $or, $not, $events and $audience";
+  if (key.startsWith("$")) return "is not an operator here; use $and, $or, $not, $events or $audience";
   const dot = key.indexOf(".");
   const [room, name] = dot < 0 ? [key, ""] : [key.slice(0, dot), key.slice(dot + 1)];
   if (dot > 0 && room === "traits")
@@ -101,5 +101,5 @@ function fieldOf(key: string, vocabulary: Vocabulary): { readonly field: Field; 
   const timed = TIMED.find((one) => one === key);
   if (timed !== undefined) return { field: { kind: timed }, kind: { is: "instant" } };
   if (key === "event_count") return { field: { kind: key }, kind: { is: "number" } };
-  return "is not a field; there are traits.<name>, identifiers.<namespace>, first_seen, last_seen and event_count";
+  return "is not a field; use traits.<name>, identifiers.<namespace>, first_seen, last_seen or event_count";
 }

@@ -44,7 +44,7 @@ export function examine(schema: SchemaObject, next: () => void): Examination {
 }
 
 function compileMessage(error: unknown): string {
-  if (error instanceof RangeError) return "is nested or refers too deeply";
+  if (error instanceof RangeError) return "is nested too deeply, or its references are";
   return `does not compile: ${error instanceof Error ? error.message.slice(0, 200) : "unknown reason"}`;
 }
 

@@ -38,7 +38,7 @@ async function inThread(text: string, thread: ValidationThread, owner: string): 
     return await thread.examine(text, owner);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "schema_too_expensive") throw error;
-    const message = "takes too long to compile, or to judge an empty object";
+    const message = "takes too long to compile, or to validate an empty object";
     return { kind: "refused", errors: [{ path: "schema", message }] };
   }
 }

@@ -47,7 +47,7 @@ export function checkSpelling({ paths }: SchemaDocument): Spelling {
       const path = `${at}.${word}`;
       const nearest = nearestKeyword(word);
       if (nearest !== null) errors.push({ path, message: `is not a keyword; did you mean ${nearest}?` });
-      else if (warnings.length < WARNINGS_MAX) warnings.push({ path, message: "is not a keyword and changes nothing" });
+      else if (warnings.length < WARNINGS_MAX) warnings.push({ path, message: "is not a keyword, and is ignored" });
     }
   }
   return { errors, warnings };

@@ -40,10 +40,12 @@ export function timeOf(
   const given = memberOf(item, path);
   if (!isGiven(given)) return instantOf(now);
   const claimed = typeof given === "string" ? parseAnyOffset(given) : null;
-  if (claimed === null) return { path, message: "must be an ISO 8601 date-time with Z or an offset, of 1970 to 9999" };
+  if (claimed === null)
+    return { path, message: "must be an ISO 8601 date-time from 1970 to 9999, with Z or an offset" };
   const came = receivedAt === "in_item" ? msIn(memberOf(item, "receivedAt")) : receivedAt;
   const corrected = shift(claimed, came === null ? 0 : skewOf(item, envelope, claimed, came));
-  if (corrected === null) return { path, message: "is outside of the years 1970 to 9999 by the sender's clock" };
+  if (corrected === null)
+    return { path, message: "is not between 1970 and 9999 after correction of the sender's clock" };
   return isFarAhead(corrected, now) ? { path, message: "must not be more than 24 hours ahead" } : corrected;
 }
 

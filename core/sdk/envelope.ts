@@ -66,7 +66,7 @@ const AROUND_DEPTH_MAX = 64;
 function itemsOf(body: Buffer, members: readonly MemberSpan[]): readonly Span[] {
   const batch = members.filter(({ name }) => name === "batch");
   // Readers disagree about which of two counts.
-  if (batch.length > 1) throw new AppError("invalid_json", "batch: is there twice.");
+  if (batch.length > 1) throw new AppError("invalid_json", "batch: is a duplicate key.");
   const items = batch[0] === undefined ? null : elementsOf(body, batch[0], ITEMS_MAX);
   if (items === null) {
     const message = batch[0] === undefined ? "is required" : "must be an array";

@@ -152,8 +152,8 @@ export function createAuthenticator(deps: {
 }
 
 const MAY_SEND = {
-  collect: "This key has send: collect, so it may only send events.",
-  all: "This key has send: all, so it may only send events, identify and alias.",
+  collect: "This key has send: collect, so it can only send events.",
+  all: "This key has send: all, so it can only send events and call identify and alias.",
 } as const satisfies Record<Send, string>;
 
 /** With the kind of key that may. */

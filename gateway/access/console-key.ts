@@ -50,7 +50,10 @@ export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKe
     const expected = own?.origin ?? `http://${host.toLowerCase()}`;
     if (!isSecure && !isLoopback) throw new AppError("insufficient_scope", NEEDS_TLS);
     if (origin !== expected)
-      throw new AppError("insufficient_scope", "Only the console's own page may do this: the Origin is another one.");
+      throw new AppError(
+        "insufficient_scope",
+        "Only the console's own page may do this, and this request has another Origin.",
+      );
   };
 
   /** Null: it has none, or a session that is over. */
@@ -75,14 +78,14 @@ export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKe
     key: async (request) => {
       if (!READS.has(request.method)) requireOwnPage(request);
       const record = await find(request);
-      if (record === null) throw new AppError("unauthenticated", "This session is over. Log in again.");
+      if (record === null) throw new AppError("unauthenticated", "This session has ended. Log in again.");
       return record;
     },
   };
 }
 
 const NEEDS_TLS =
-  "The console takes a key over https only, or on this machine: open it at http://localhost, or set PUBLIC_URL to its https address.";
+  "The console accepts keys only over https, or on this machine. Open it at http://localhost, or set PUBLIC_URL to its https address.";
 
 function cookieOf({ headers: { cookie = "" } }: Request, name: string): string | null {
   for (const pair of cookie.split(";")) {

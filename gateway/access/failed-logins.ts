@@ -74,7 +74,7 @@ export function createFailedLogins({ windows, perMinute, now }: FailedLoginsDeps
     sketch.raise(name, all.hits);
     return all;
   };
-  const detail = "Too many failed authentications with this key from this address.";
+  const detail = "Too many failed authentications with this key from this address in this minute.";
   const limiter = createLimiter({ hit }, { name: NAME, perMinute, detail });
   return {
     requireFew: async (request, response, login) => {

@@ -19,7 +19,7 @@ export interface ItemLimit {
 }
 
 export function createItemLimit(windows: RateWindows): ItemLimit {
-  const detail = "This key has sent all that it may in this minute (per_minute).";
+  const detail = "This key has reached its limit of events per minute (per_minute).";
   const limiter = createLimiter(windows, { name: NAME, detail });
   return {
     admit: async (request, response, { perMinute, sender }) => {

@@ -62,7 +62,7 @@ async function inflated(gzip: Buffer, { bytesMax, toldMax, path }: BodyLimit, he
   const result = await inflate(gzip, { bytesMax, took: held.add });
   if (result.kind === "inflated") return result.bytes;
   if (result.kind === "too_large") throw tooLarge(path, toldMax);
-  throw new AppError("bad_request", "The body is not gzip, or not complete.");
+  throw new AppError("bad_request", "The body is not valid gzip, or is incomplete.");
 }
 
 /** At most one more than are allowed. */
@@ -71,7 +71,7 @@ function elementsIn(body: Buffer, member: string): readonly Buffer[] {
   const members = membersOf(body, whole);
   if (members === null) throw notAnObject(body);
   const names = members.map(({ name }) => name);
-  if (new Set(names).size < names.length) throw new AppError("invalid_json", "The body has a member twice.");
+  if (new Set(names).size < names.length) throw new AppError("invalid_json", "The body has a duplicate key.");
   const events = members.find(({ name }) => name === member);
   const unknown = names.filter((name) => name !== member);
   if (events === undefined || unknown.length > 0)

@@ -73,8 +73,8 @@ export function createBytesInFlight({
   };
   const refusal = (line: Line, bytes: number): AppError => {
     const [code, detail] = mayBegin(line, bytes)
-      ? (["unavailable", "Too many large answers are in flight."] as const)
-      : (["rate_limited", "Too many large answers of this workspace are in flight: read them first."] as const);
+      ? (["unavailable", "Too many large responses are in progress."] as const)
+      : (["rate_limited", "Too many large responses of this workspace are in progress. Read them first."] as const);
     return new AppError(code, detail, { headers: { "Retry-After": "2" } });
   };
   const next = (): void => {

@@ -58,6 +58,9 @@ export function requireOrigin(request: Request, response: Response, { send, orig
   if (origins === null) return;
   response.setHeader("Vary", "Origin");
   if (!origins.includes(origin))
-    throw new AppError("insufficient_scope", "This key is not for pages of this origin. The key's origins list those.");
+    throw new AppError(
+      "insufficient_scope",
+      "Pages of this origin may not use this key: it is not in the key's origins.",
+    );
   if (response.hasHeader(ALLOW_ORIGIN)) response.setHeader(ALLOW_ORIGIN, origin);
 }

@@ -11,7 +11,7 @@ const welcome = ({ hasDocument, hasConsole }: Pages): string => `<!doctype html>
 <title>Onym</title>
 <h1>Onym</h1>
 ${hasConsole ? CONSOLE_LINK : ""}<p>This is an API: its routes are under <code>/v1</code> and take <code>Authorization: Bearer &lt;API_KEY&gt;</code>.</p>
-<ul>${hasDocument ? DOCUMENT_LINKS : ""}<li><a href="/healthz">/healthz</a>: the process runs</li><li><a href="/readyz">/readyz</a>: its parts answer</li></ul>
+<ul>${hasDocument ? DOCUMENT_LINKS : ""}<li><a href="/healthz">/healthz</a>: the process runs</li><li><a href="/readyz">/readyz</a>: its parts respond</li></ul>
 </html>
 `;
 const CONSOLE_LINK = '<p><a href="console/">The console</a>: what arrives, who is who, and how to undo it.</p>\n';

@@ -69,7 +69,10 @@ export function createServer({
 }
 
 const overdue = (): AppError =>
-  new AppError("unavailable", "This process stops before the request is done. It may be done all the same.");
+  new AppError(
+    "unavailable",
+    "This process is stopping before the request is done. The request may still take effect.",
+  );
 
 const CODE_BY_ERROR: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: "headers_too_large",
@@ -86,8 +89,7 @@ function closeAfter(underWay: http.ServerResponse, socket: Socket): void {
 }
 
 const DETAIL_BY_CODE: Partial<Record<ErrorCode, string>> = {
-  headers_too_large:
-    "The request line and headers are larger than this server takes (HEADER_BYTES_MAX, 16 KiB by default).",
+  headers_too_large: "The request line and headers are larger than HEADER_BYTES_MAX (16 KiB by default).",
   request_timeout: "The request was not complete in time.",
 };
 

@@ -4,7 +4,7 @@ import { answersOf } from "../shapes/answers.js";
 import { answerOf, operationOf, refusalName, SECURITY_SCHEMES, type Json } from "./operation.js";
 
 const DESCRIPTION =
-  "Event ingestion and identity: every event stored exactly once, one profile per person. A key decides which workspace a request sees; its role decides what it may do: `viewer < editor < admin < owner`. Lists take `limit` and `cursor`.";
+  "Event ingestion and identity: every event stored exactly once, one profile per person. The key selects the workspace; its role decides what it may do: `viewer < editor < admin < owner`. Lists take `limit` and `cursor`.";
 
 /** The OpenAPI 3.1 document of the rows. */
 export function documentOf(rows: readonly Route[]): Json {

@@ -56,8 +56,8 @@ function needs(access: Access): string {
   if (access.kind === "operator") return "Needs the **operator key**.";
   const { role, send } = access;
   const others = {
-    collect: "; any key that may only send will do",
-    all: '; a key with `send: "all"` will do',
+    collect: "; any sending key works too",
+    all: '; a key with `send: "all"` works too',
   } as const;
   return `Needs a key of role **${role}** or higher${send === undefined ? "" : others[send]}.`;
 }

@@ -26,7 +26,7 @@ export function changeRoutes(services: Services): readonly Route[] {
       path: "/v1/changes",
       operationId: "listChanges",
       tag: "Identity",
-      summary: "Changes of who is who, newest first",
+      summary: "All changes of links, newest first",
       example: { after: ["identify"] },
       query: { outcome: Type.Optional(Type.Enum(OUTCOMES)) },
       read: ({ workspace, query }, { limit, after }) =>

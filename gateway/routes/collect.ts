@@ -29,9 +29,9 @@ export function collectRoutes(services: Services): readonly Route[] {
       path: "/v1/collect",
       operationId: "collect",
       tag: "Send",
-      summary: "Send one event; with syncValidation=true only check it",
+      summary: "Send one event, or only check it (syncValidation=true)",
       description:
-        "A 202 means that the event is on disk; it is stored and folded soon after. With `syncValidation=true` nothing is stored: 200 tells all problems at once.",
+        "A 202 means that the event is on disk; it is stored and folded soon after. With `syncValidation=true` nothing is stored: 200 lists all problems at once.",
       example: {
         after: ["registerSchema", "createDataset"],
         body: {
@@ -71,7 +71,7 @@ export function collectRoutes(services: Services): readonly Route[] {
 
 const ITEM = record({
   ...EVENT,
-  idempotency_key: Type.Optional(Type.String({ description: "the same key always names the same event" })),
+  idempotency_key: Type.Optional(Type.String({ description: "a retry with the same key is stored once" })),
 });
 const ERRORS = Type.Array(ERROR_ITEM);
 const REJECTED = record({ status: Type.Literal("rejected"), code: Type.String(), errors: ERRORS });
@@ -88,7 +88,7 @@ function batchRoute(services: Services, remember: Idempotency): Route {
     tag: "Send",
     summary: "Send up to 1,000 events at once",
     description:
-      "A JSON object, or one event on each line (`application/x-ndjson`); both also as gzip. Up to 4 MiB inflated. One result for each event, in order: 202 if all are accepted, 207 if any is rejected; both mean that what is accepted is on disk. Any other status is about the whole request, of which nothing is stored. `atomic=true`: all or none. `syncValidation=true`: up to 60 events are checked, and nothing is stored.",
+      "A JSON object, or one event per line (`application/x-ndjson`); both may be gzipped. Up to 4 MiB after decompression. One result for each event, in order: 202 if all are accepted, 207 if any is rejected; accepted events are then on disk. With any other status, nothing is stored. `atomic=true`: all or none. `syncValidation=true`: up to 60 events are checked, and nothing is stored.",
     example: {
       after: ["registerSchema", "createDataset"],
       body: {
@@ -199,7 +199,7 @@ function notStored(results: readonly ItemResult[], shown: readonly unknown[]): A
   const errors = results.flatMap((result, index): ErrorItem[] =>
     result.kind === "rejected" ? [{ path: `events.${index}`, message: "is rejected" }] : [],
   );
-  return new AppError("validation_failed", `${errors[0]!.path}: is rejected, so nothing of the batch is stored.`, {
+  return new AppError("validation_failed", `${errors[0]!.path}: is rejected, so nothing in the batch is stored.`, {
     errors: bounded(errors),
     members: { results: shown },
   });

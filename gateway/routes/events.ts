@@ -45,9 +45,9 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     path: "/v1/events",
     operationId: "listEvents",
     tag: "Read",
-    summary: "The events of the workspace, by when they were received",
+    summary: "The events of the workspace, by time of receipt",
     description:
-      "`since` and later, before `until`. With `schema_id`, `status` or `key_id` a page may be short or empty although there are more: go on while `next_cursor` is not null.",
+      "From `since` (inclusive) to `until` (exclusive). With `schema_id`, `status` or `key_id`, a page may be short or empty: continue until `next_cursor` is null.",
     example: { after: ["collect"], query: { schema_id: SCHEMA_ID, limit: 10 } },
     access: { kind: "role", role: "viewer" },
     query: {
@@ -86,9 +86,9 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     path: "/v1/events/:id",
     operationId: "getEvent",
     tag: "Read",
-    summary: "One event and what became of it",
+    summary: "One event and its status",
     description:
-      "`wait` waits up to so many seconds until the event is folded, dead or dropped, or will not be folded. Of a dropped event only the id, the schema, `received_at` and the reason are left: `erased` or `expired`.",
+      "Waits up to `wait` seconds until the event is folded, dead or dropped, or will not be folded. Of a dropped event only the id, the schema, `received_at` and the reason (`erased` or `expired`) are left.",
     example: { params: { id: answered("collect", "/event_id") }, query: { wait: 5 } },
     access: { kind: "role", role: "viewer" },
     params: { id: idOf(EVENT_NAME) },
@@ -110,7 +110,7 @@ export const eventRoutes = (services: Services): readonly Route[] => [
 function msOf(name: string, time: string | undefined): number | null {
   if (time === undefined) return null;
   const instant = parseTimestamp(time);
-  if (instant === null) throw invalidParameter(name, "must be a time that exists");
+  if (instant === null) throw invalidParameter(name, "must be a valid time");
   return firstMsFrom(instant);
 }
 

@@ -42,7 +42,7 @@ export function identifyRoutes(services: Services): readonly Route[] {
       operationId: "identify",
       tag: "Send",
       summary: "Link identifiers to one profile",
-      description: "With `dry_run=true` nothing is written, and the answer shows the profiles before and after.",
+      description: "With `dry_run=true` nothing is written, and the response shows the profiles before and after.",
       example: { body: { identifiers: [EMAIL, USER] } },
       body: record({ identifiers: Type.Array(IDENTIFIER, { minItems: 1, maxItems: identifiersMax }) }),
       responses: { ...shared, 200: record(LINKED) },
@@ -80,7 +80,7 @@ export function identifyRoutes(services: Services): readonly Route[] {
 /** A dry run shows who is who and leaves no trace, so a sending key must not make one. */
 function mayDryRun({ query, key }: Context<unknown, { readonly dry_run: boolean }>): boolean {
   if (query.dry_run && key.send !== null)
-    throw new AppError("insufficient_scope", "This key may only send, so it cannot make a dry run.");
+    throw new AppError("insufficient_scope", "This key can only send, so it cannot make a dry run.");
   return query.dry_run;
 }
 
@@ -112,8 +112,8 @@ function showTrial({ profileId, before, after }: AssertResult) {
 /** Why, and where the caller can see what stands against it. */
 const REFUSED: Readonly<Partial<Record<DropRule, string>>> = {
   limit: "The profile would hold more values of a namespace than the workspace allows.",
-  forbidden_pair: "The two are a forbidden pair: GET /v1/identity/forbidden-pairs lists such pairs.",
-  shared_identifier: "Too many people share one side: GET /v1/identity/shared-identifiers lists such identifiers.",
+  forbidden_pair: "The two are a forbidden pair: see GET /v1/identity/forbidden-pairs.",
+  shared_identifier: "One of the two is a shared identifier: see GET /v1/identity/shared-identifiers.",
 };
 
 /** With the profiles of both sides, so that the caller can ask why. */

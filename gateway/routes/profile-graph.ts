@@ -76,9 +76,9 @@ export const profileGraphRoutes = (services: Services): readonly Route[] => [
     path: "/v1/profiles/:id/outline",
     operationId: "outlineProfile",
     tag: "Read",
-    summary: "The graph of a profile in one answer, small enough to be drawn",
+    summary: "An overview of the graph of a profile, limited in size",
     description:
-      "Of a large profile bridges, hubs and the identifier to `keep` stand alone, and the others are counted by namespace.",
+      "For a large profile, `nodes` are the ends of bridges, the identifiers with the most links, and `keep`. The others are only counted, by namespace.",
     example: { params: { id: answered("identify", "/profile_id") }, body: { keep: EMAIL } },
     access: { kind: "role", role: "viewer" },
     params: { id: idOf("profile") },

@@ -22,7 +22,7 @@ export function profileListRoutes(services: Services): readonly Route[] {
       path: "/v1/profiles",
       operationId: "listProfiles",
       tag: "Read",
-      summary: "All profiles, by age",
+      summary: "All profiles, oldest first",
       description: "A page of large profiles may have fewer than `limit`.",
       example: { after: ["identify"], query: { limit: 10 } },
       access,
@@ -42,10 +42,10 @@ export function profileListRoutes(services: Services): readonly Route[] {
       path: "/v1/profiles/search",
       operationId: "searchProfiles",
       tag: "Read",
-      summary: "The profiles that a rule holds for",
+      summary: "The profiles that match a rule",
       description:
-        "Looks at up to 5,000 profiles, or for a quarter of a second, and says at how many. So a page may be short or empty: " +
-        "there are more as long as `next_cursor` is not null.",
+        "Checks up to 5,000 profiles, for up to a quarter of a second; `looked_at` says how many. So a page may be short or empty: " +
+        "continue until `next_cursor` is null.",
       example: { after: ["identify"], body: { rule: { [`identifiers.${EMAIL.namespace}`]: EMAIL.value }, limit: 10 } },
       access,
       body: record({ rule: Type.Object({}), ...PAGE_IN_BODY }),
@@ -67,9 +67,9 @@ export function profileListRoutes(services: Services): readonly Route[] {
       path: "/v1/profiles/count",
       operationId: "countProfiles",
       tag: "Read",
-      summary: "How many profiles a rule holds for, or how many there are",
+      summary: "How many profiles match a rule, or how many there are",
       description:
-        "Looks at up to 5,000 profiles, or for a quarter of a second, and counts among these: add the counts up until `next_cursor` is null.",
+        "Checks up to 5,000 profiles, for up to a quarter of a second, and counts the matches: continue until `next_cursor` is null, and add up the counts.",
       example: { after: ["identify"], body: {} },
       access,
       body: record({ rule: Type.Optional(Type.Object({})), cursor: PAGE_IN_BODY.cursor }),
@@ -93,7 +93,7 @@ export function profileListRoutes(services: Services): readonly Route[] {
       tag: "Read",
       summary: "The profiles with the greatest values of a trait",
       description:
-        "Walks all profiles, a part at each call: the answer has the first ones so far, and is `exact` once `next_cursor` is null.",
+        "Each call reads some of the profiles, and returns the top ones so far. The result is `exact` once `next_cursor` is null.",
       example: { after: ["collect", "registerSchema"], body: { trait: "city", limit: 10 } },
       access,
       body: record({ trait: Type.String({ minLength: 1, maxLength: 64 }), ...PAGE_IN_BODY }),

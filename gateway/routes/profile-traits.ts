@@ -20,7 +20,7 @@ export const profileTraitRoutes = (services: Services): readonly Route[] => [
     tag: "Read",
     summary: "The traits of a profile, and the event that each comes from",
     description:
-      "Only of `latest` and `first` one event says it; the other kinds come from all events, so `event_id` and `at` are null.",
+      "With the merge `latest` or `first`, a value comes from one event. With the others it depends on several, so `event_id` and `at` are null.",
     example: { params: { id: answered("identify", "/profile_id") } },
     access: { kind: "role", role: "viewer" },
     params: { id: idOf("profile") },

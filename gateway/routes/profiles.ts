@@ -42,7 +42,7 @@ export const PROFILE = {
 };
 
 function nothingAsked(): AppError {
-  const message = "is required, or profile_ids";
+  const message = "is required, unless you send profile_ids";
   return new AppError("validation_failed", `identifiers: ${message}.`, { errors: [{ path: "identifiers", message }] });
 }
 
@@ -56,8 +56,8 @@ export function profileRoutes(services: Services): readonly Route[] {
       path: "/v1/profiles/lookup",
       operationId: "lookUpProfiles",
       tag: "Read",
-      summary: "The profiles of identifiers or of ids; creates nothing",
-      description: "`wait` waits up to so many seconds until all of them are known and their events are folded.",
+      summary: "Find profiles by identifiers or profile ids",
+      description: "Waits up to `wait` seconds until all of them are known and their events are folded.",
       example: { after: ["collect"], query: { wait: 5 }, body: { identifiers: [EMAIL] } },
       access,
       query: { wait: WAIT },
@@ -104,7 +104,7 @@ export function profileRoutes(services: Services): readonly Route[] {
       path: "/v1/profiles/:id",
       operationId: "getProfile",
       tag: "Read",
-      summary: "One profile, by its id or any id that it retired",
+      summary: "One profile, by its current or a retired id",
       example: { params: { id: answered("identify", "/profile_id") } },
       access,
       params,
@@ -152,7 +152,7 @@ export function profileRoutes(services: Services): readonly Route[] {
       path: "/v1/profiles/:id/identifiers",
       operationId: "listProfileIdentifiers",
       tag: "Read",
-      summary: "The identifiers of a profile, by age",
+      summary: "The identifiers of a profile, oldest first",
       example: { params: { id: answered("identify", "/profile_id") } },
       access,
       params,

@@ -88,7 +88,7 @@ export function schemaRoutes(services: Services): readonly Route[] {
       operationId: "registerSchemaVersion",
       tag: "Schemas",
       summary: "Register the next version of a schema",
-      description: "409 if it is not compatible with the version before. With `dry_run=true` it is only checked.",
+      description: "409 if it is not compatible with the previous version. With `dry_run=true` it is only checked.",
       example: {
         params: { id: SCHEMA_ID },
         body: { schema: { ...SIGNUP, properties: { ...SIGNUP.properties, plan: { type: "string" } } } },

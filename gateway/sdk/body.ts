@@ -24,6 +24,6 @@ export async function readSdkBody(
   const inflated = await inflate(sent, { bytesMax, took });
   held.add(-sent.length);
   if (inflated.kind === "too_large") throw tooLarge("", bytesMax);
-  if (inflated.kind === "broken") throw new AppError("invalid_json", "The body is no gzip.");
+  if (inflated.kind === "broken") throw new AppError("invalid_json", "The body is not valid gzip.");
   return inflated.bytes;
 }

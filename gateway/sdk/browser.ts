@@ -82,6 +82,6 @@ export async function warningsOf(
   const table = namespaceTable(await catalog.namespaces(workspace));
   if (table.get("user_id")?.limit !== null) return [];
   const message =
-    "user_id has no limit, so a browser that changes its user without reset() joins two people: PUT /v1/namespaces/user_id with limit 1 keeps them apart.";
+    "user_id has no limit, so a browser that changes its user without reset() joins two people. To keep them apart, send PUT /v1/namespaces/user_id with limit 1.";
   return [{ code: "user_id_without_limit", message }];
 }

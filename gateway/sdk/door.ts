@@ -168,6 +168,7 @@ const UNREADABLE: ReadonlySet<string> = new Set(["invalid_json", "bad_request", 
 
 const NO_KEY =
   "Send a valid collect-only key (send: collect): as user name of Authorization: Basic, as ?writeKey=, or as writeKey in the body.";
-const KEYLESS_FULL = "Too many bodies without a key in the head are under way. Send the key in the head, or wait.";
+const KEYLESS_FULL =
+  "Too many requests have their key only in the body. Send the key in a header or in the URL, or wait.";
 const WRONG_KIND =
-  "This key is of another kind. SDKs need a collect-only key: POST /v1/keys with send: collect makes one.";
+  "SDKs need a collect-only key, and this key is not one. Create one with POST /v1/keys and send: collect.";

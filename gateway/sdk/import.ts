@@ -16,9 +16,9 @@ export function importRoutes(services: Services): readonly Route[] {
       path: "/v1/import",
       operationId: "importSdkCalls",
       tag: "SDKs",
-      summary: "Import calls that SDKs sent before",
+      summary: "Import archived calls of SDKs",
       description:
-        "Calls of an archive, as they were sent. The `receivedAt` of each corrects the sender's clock; without it the time is taken as claimed. `sender` is the id of the key that sent them here before: those that came with it are not stored again. Without it, those that this key imports again are not.",
+        "Calls of an archive, as they were sent. `receivedAt` corrects the sender's clock; without it, the time is not corrected. `sender` is the id of the key that sent some of them here before: these are not stored again. Without `sender`, calls that this key has already imported are not stored again.",
       example: {
         body: {
           batch: [

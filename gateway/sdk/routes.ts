@@ -123,7 +123,7 @@ export function sdkRoutes(services: Services): readonly Route[] {
       operationId: "sendSdkBatch",
       summary: "An SDK sends calls together",
       description:
-        "What Segment's and RudderStack's SDKs send, unchanged. A 200 means that all is on disk; an item that is wrong does not hold up the others, and `rejected` names the first 20 of them.",
+        "What Segment's and RudderStack's SDKs send, unchanged. A 200 means that everything is on disk. A wrong item does not affect the others; `rejected` lists the first 20.",
       example: { body: { batch: [exampleOf("identify"), exampleOf("track"), AHEAD], sentAt: SENT_AT } },
       body: BATCH,
       bodyIs: "sdk_batch",

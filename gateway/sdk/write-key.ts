@@ -33,8 +33,8 @@ export function agreed(found: readonly FoundKey[]): string | null {
   const [first] = found;
   if (first === undefined) return null;
   const other = found.find(({ key }) => key !== first.key);
-  if (other !== undefined) throw unauthenticated(`The key in ${other.place} is not that in ${first.place}.`);
-  if (typeof first.key !== "string") throw unauthenticated(`The key in ${first.place} must be there once, as text.`);
+  if (other !== undefined) throw unauthenticated(`The keys in ${other.place} and ${first.place} differ.`);
+  if (typeof first.key !== "string") throw unauthenticated(`The key in ${first.place} must be one string.`);
   return first.key;
 }
 

@@ -37,7 +37,7 @@ export function msInBody(path: string, time: string | undefined): number | null 
   if (time === undefined) return null;
   const instant = parseTimestamp(time);
   if (instant !== null) return firstMsFrom(instant);
-  const message = "must be a time that exists";
+  const message = "must be a valid time";
   throw new AppError("validation_failed", `${path}: ${message}.`, { errors: [{ path, message }] });
 }
 

@@ -17,8 +17,8 @@ export function createSlots({ max = 8, workspaceMax = 2 }: SlotsOptions = {}): T
   return (workspace) => {
     const own = taken.get(workspace) ?? 0;
     if (own >= workspaceMax)
-      throw refusal("rate_limited", `${own} exports of this workspace are under way: wait until one of them ends.`);
-    if (all >= max) throw refusal("unavailable", "Too many exports are under way.");
+      throw refusal("rate_limited", `${own} exports of this workspace are running. Wait until one of them ends.`);
+    if (all >= max) throw refusal("unavailable", "Too many exports are running.");
     taken.set(workspace, own + 1);
     all += 1;
     let isHeld = true;

@@ -43,9 +43,11 @@ export async function takePictures(
     await page.waitForTimeout(300);
     await take("profile");
     await page.setViewportSize({ width: WIDTH, height: HEIGHT });
+    await page.setViewportSize({ width: WIDTH, height: HEIGHT + 90 });
     await go("/undo");
     await undo(page);
     await take("undo");
+    await page.setViewportSize({ width: WIDTH, height: HEIGHT });
     await audience(page, go);
     await take("audience");
     return files;

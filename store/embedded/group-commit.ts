@@ -1,4 +1,4 @@
-import { AppError } from "../../core/errors.js";
+import { AppError, isDamaged } from "../../core/errors.js";
 import { failureOf } from "./failure.js";
 
 /** The steps of one transaction; `commit` returns once it is on disk. */
@@ -65,13 +65,13 @@ export function createGroupCommit(
           try {
             transactions.isolated(() => run(item));
           } catch (error) {
-            if (failureOf(error) !== null || isDamage(error)) throw error;
+            if (failureOf(error) !== null || isDamaged(error)) throw error;
             guilty.set(item, error);
           }
         }
       });
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!isDamaged(error)) throw error;
       return without(group, running!, error);
     }
     return guilty;
@@ -84,7 +84,7 @@ export function createGroupCommit(
     } catch (error) {
       if (failureOf(error) !== null) throw error;
       if (group.length === 1) return new Map([[group[0]!, error]]);
-      return isDamage(error) ? without(group, running!, error) : apart(group);
+      return isDamaged(error) ? without(group, running!, error) : apart(group);
     }
   };
 
@@ -129,5 +129,3 @@ export function createGroupCommit(
 /** Whose writes failed, and why. */
 type Guilty = ReadonlyMap<Waiting, unknown>;
 const NOBODY: Guilty = new Map();
-
-const isDamage = (error: unknown): boolean => error instanceof AppError && error.code === "damaged";

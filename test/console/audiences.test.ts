@@ -93,6 +93,25 @@ describeConsole("audiences", (console) => {
     await page.getByText("There is no audience yet").waitFor();
   });
 
+  it("say what they need before they can be created, and lose the first condition when there is something else", async () => {
+    const { workspace } = await shop();
+    const { page } = await console().open(workspace, { path: "/new-audience", as: "editor" });
+    await page.getByText("Enter a name").waitFor();
+    await page.getByLabel("Name", { exact: true }).fill("Buyers");
+    await page.getByText("Finish the conditions", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Events", exact: true }).click();
+    assert.equal(await page.getByLabel("Field", { exact: true }).count(), 0);
+    await page.locator(".preview-count").waitFor();
+    await page.getByRole("button", { name: "Condition", exact: true }).click();
+    await page.getByRole("button", { name: "Group", exact: true }).first().click();
+    assert.equal(await page.locator(".part").count(), 4, "an empty one beside others stays");
+    await page.setViewportSize({ width: 360, height: 780 });
+    const wide: number = await page.evaluate(
+      `(() => { const line = document.querySelectorAll(".events-part > .part-line")[1]; return line.querySelector("select").clientWidth / line.clientWidth; })()`,
+    );
+    assert.ok(wide > 0.9, "the name of a schema can be read on a phone");
+  });
+
   it("are not marked as wrong before somebody was there, and take the bare name of a trait", async () => {
     const { workspace } = await shop();
     const opened = await console().open(workspace, { path: "/new-audience", as: "editor" });

@@ -22,6 +22,7 @@ describeConsole("erasures", (console) => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Namespace").selectOption("email");
     await dialog.getByLabel("Value").fill("eve@example.com");
+    await dialog.getByText("New events do not bring the person back, until you readmit them.").waitFor();
     await dialog.getByLabel("Keep the person out").check();
     await dialog.getByRole("button", { name: "See what would go" }).click();
     await dialog.getByText("1 cookie_id, 1 email").or(dialog.getByText("1 email, 1 cookie_id")).waitFor();
@@ -34,7 +35,7 @@ describeConsole("erasures", (console) => {
     await page.getByLabel("Value").fill("eve@example.com");
     await page.getByRole("button", { name: "Check" }).click();
     await page.getByText("Nothing that comes later brings it back.").waitFor();
-    await page.getByText("completed").waitFor();
+    await page.getByText("completed", { exact: true }).waitFor();
     await look("erasures");
     await page.getByLabel("Value").fill("ada@example.com");
     await page.getByRole("button", { name: "Check" }).click();

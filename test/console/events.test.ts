@@ -12,7 +12,7 @@ describeConsole("what arrives", (console) => {
       const schemaId = await workspace.schema();
       const { page, look } = await console().open(workspace, { path: "/live", as: "viewer" });
       await page.getByText("Watching").waitFor();
-      await page.getByText("keeps it for 5 minutes after").waitFor();
+      await page.getByText("while somebody watches it, for 5 minutes").waitFor();
       await page.getByText("A key with the role admin or owner can turn on").waitFor();
       assert.equal(await page.getByRole("button", { name: "Keep refused events" }).count(), 0);
       await look("live-empty");
@@ -29,7 +29,7 @@ describeConsole("what arrives", (console) => {
       await page.getByRole("heading", { name: "Live events" }).focus();
       await press(page, "Pause");
       await workspace.collect(schemaId, { email: "grace@example.com" });
-      await page.getByRole("button", { name: "Go on (1 new event)" }).waitFor();
+      await page.getByRole("button", { name: "Resume (1 new event)" }).waitFor();
       assert.equal(await page.locator(".live-row").count(), 2);
       await page.keyboard.press("Enter");
       await page.locator(".live-row").nth(2).waitFor();

@@ -47,7 +47,7 @@ describeConsole(
       await page.keyboard.type("Parisians");
       await page.locator("tbody tr").nth(1).waitFor({ state: "detached" });
       assert.match(page.url(), new RegExp(`audience=${id}`));
-      assert.equal(await page.getByRole("link", { name: "Have it pushed to you" }).count(), 0);
+      assert.equal(await page.getByRole("link", { name: "Send it to a webhook" }).count(), 0);
       // Who is erased is named no more.
       await page.getByLabel("Audience").selectOption("");
       await page.getByText("ada@example.com").first().waitFor();
@@ -106,9 +106,9 @@ describeConsole(
         assert.deepEqual(receiver.seqs(), [1]);
         await page.getByRole("button", { name: "Test" }).click();
         await page.getByText("The receiver answered 200.").waitFor();
-        await page.getByRole("button", { name: "Go on" }).click();
+        await page.getByRole("button", { name: "Resume" }).click();
         await page.getByLabel("After entry").fill("0");
-        await page.getByRole("dialog").getByRole("button", { name: "Go on" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
         await page.getByText("The webhook goes on.").waitFor();
         await eventually("it is pushed once more", () => receiver.seqs().length === 2);
         assert.deepEqual(receiver.seqs(), [1, 1]);

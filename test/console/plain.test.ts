@@ -104,6 +104,26 @@ describeConsole("small things that were hard to understand", (console) => {
     await look("audience-without-traits");
   });
 
+  it("a form that cannot be stored yet says beside its button what it needs", async () => {
+    const workspace = await fresh();
+    const schemaId = await workspace.schema();
+    const { page, go } = await console().open(workspace, { path: "/datasets" });
+    const needs = page.getByRole("dialog").locator(".needs");
+    for (const [path, button, text] of [
+      ["/datasets", "New dataset", "Enter a name"],
+      ["/namespaces", "New namespace", "Enter a name"],
+      ["/webhooks", "New webhook", "Enter an address"],
+    ] as const) {
+      await go(path);
+      await page.getByRole("button", { name: button }).first().click();
+      await needs.getByText(text, { exact: true }).waitFor();
+      await page.keyboard.press("Escape");
+    }
+    await go(`/schemas/${schemaId}`);
+    await page.getByRole("tab", { name: "New version" }).click();
+    await page.getByText("Change the schema first", { exact: true }).waitFor();
+  });
+
   it("a new audience tells nothing of missing traits where a schema has some", async () => {
     const workspace = await fresh();
     await workspace.schema();

@@ -83,6 +83,20 @@ describeConsole("what is refused", (console) => {
     assert.equal(await page.locator(".live-row").count(), 1);
   });
 
+  it("is waited for by name where nobody watched, and not with the set-up of a sender that sends already", async () => {
+    const workspace = await fresh();
+    const schemaId = await workspace.schema();
+    await workspace.collect(schemaId, { email: 7 });
+    const { page, look } = await console().open(workspace, { path: "/stats" });
+    await page.getByRole("link", { name: "validation_failed 1" }).click();
+    await page.getByRole("heading", { name: "Waiting for refused events" }).waitFor();
+    assert.equal(await page.locator("main").getByRole("link", { name: "Set up a sender" }).count(), 0);
+    await look("live-refused-empty");
+    await page.getByText("Watching").waitFor();
+    await workspace.collect(schemaId, { email: 7 });
+    await page.locator(".live-row").waitFor();
+  });
+
   it("is not offered for a replay while it is refused still: that and why is told", async () => {
     const workspace = await fresh();
     await settings(workspace, { keep_rejects: true });

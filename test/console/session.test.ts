@@ -57,7 +57,7 @@ describeConsole("the session", (console) => {
     const { body } = await workspace.send("GET", "/v1/keys");
     const viewer = (body["keys"] as { key_id: string; role: string }[]).find(({ role }) => role === "viewer")!;
     assert.equal((await workspace.send("DELETE", `/v1/keys/${viewer.key_id}`)).status, 204);
-    await page.getByText("This session is over").waitFor();
+    await page.getByText("This session has ended").waitFor();
     (wrongs as string[]).splice(0);
   });
 

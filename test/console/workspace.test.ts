@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describeConsole } from "../support/console/console.js";
 import { press, reach, wereRefused, write } from "../support/console/hands.js";
-import type { TestWorkspace } from "../support/service/app.js";
+import { textAt, type TestWorkspace } from "../support/service/app.js";
 
 describeConsole("the workspace", (console) => {
   const fresh = (): Promise<TestWorkspace> => console().app.workspace("Shop");
@@ -22,6 +22,21 @@ describeConsole("the workspace", (console) => {
     await reach(page, schemaId);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: schemaId }).waitFor();
+  });
+
+  it("says in the statistics which key sends by its name, to who may read the names", async () => {
+    const workspace = await fresh();
+    const { body } = await workspace.send("POST", "/v1/keys", { role: "editor", name: "checkout" });
+    const schemaId = await workspace.schema();
+    const headers = { Authorization: `Bearer ${textAt(body, "key")}` };
+    const event = { schema_id: schemaId, timestamp: new Date().toISOString(), payload: { email: "ada@example.com" } };
+    assert.equal((await console().app.send("POST", "/v1/collect", { headers, body: event })).status, 202);
+    const owner = await console().open(workspace, { path: "/stats" });
+    await owner.page.getByRole("cell", { name: "checkout" }).waitFor();
+    await owner.page.getByText("at most 1 event in a minute").waitFor();
+    await owner.look("stats-names");
+    const viewer = await console().open(workspace, { path: "/stats", as: "viewer" });
+    await viewer.page.getByRole("cell", { name: textAt(body, "key_id") }).waitFor();
   });
 
   it("has keys, made, rotated and revoked by mouse; each secret is shown once", async () => {
@@ -55,6 +70,16 @@ describeConsole("the workspace", (console) => {
     await page.getByText("web page is revoked.").waitFor();
     const { body } = await workspace.send("GET", "/v1/keys");
     assert.equal((body["keys"] as unknown[]).length, 2);
+  });
+
+  it("has keys whose badges end where the other values do on a phone", async () => {
+    const { page } = await console().open(await fresh(), { path: "/keys", width: 360 });
+    await page.getByText("last owner key", { exact: true }).waitFor();
+    const ends: readonly number[] = await page.evaluate(
+      `[...document.querySelectorAll("tbody td[data-label='Name'] .row > :last-child, tbody td[data-label='Expires'] > *")].map((one) => Math.round(one.getBoundingClientRect().right))`,
+    );
+    assert.equal(ends.length, 2);
+    assert.equal(ends[0], ends[1]);
   });
 
   it("has keys, made by keyboard alone", async () => {

@@ -6,11 +6,13 @@ import { anEvent, tombOf } from "../support/builders.js";
 import { runContract } from "../support/contract.js";
 import { dumpAll, loadAll, sorted } from "../support/copying/rows.js";
 import { fillMembers, memberCopyingContract, ofThese } from "./copying-members.contract.js";
+import { damageContract } from "./events/damage.contract.js";
 import { documentCopyingContract, fillDocuments, graphCopyingContract } from "./copying.contract.js";
 
 runContract("Copying of the graph", graphCopyingContract, copiedGraphBackends);
 runContract("Copying of members", memberCopyingContract, copiedMemberBackends);
 runContract("Copying of the documents", documentCopyingContract, copiedDocumentBackends);
+runContract("EventStore with damaged rows", damageContract, copiedDocumentBackends);
 
 describe("Copying from one engine to another", () => {
   for (const from of copiedMemberBackends)

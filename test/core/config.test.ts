@@ -156,7 +156,7 @@ describe("The settings", () => {
     for (const wrong of ["bolt://b", "Two=bolt://b", "two=http://b", "two=bolt://u:p@b", "two=bolt://b,", "=bolt://b"])
       assert.match(problemOf({ NEO4J_URL, NEO4J_URLS: wrong }), /^NEO4J_URLS: is wrong/, wrong);
     for (const twice of ["two=bolt://a:7687/", "two=bolt://b,two=bolt://c", "two=bolt://b,three=bolt://b"])
-      assert.match(problemOf({ NEO4J_URL, NEO4J_URLS: twice }), /^NEO4J_URLS: a name or an address is there twice/);
+      assert.match(problemOf({ NEO4J_URL, NEO4J_URLS: twice }), /^NEO4J_URLS: a name or an address is duplicated/);
   });
 
   it("refuse payloads that a document of MongoDB cannot hold", () => {

@@ -237,7 +237,7 @@ describe(`The sum of facets (seed ${SEED})`, () => {
 describe("The amounts of a sum", () => {
   const digits = fc.bigInt({ min: -(10n ** 15n) + 1n, max: 10n ** 15n - 1n });
 
-  it("are all numbers of at most 15 digits, 6 of them behind the point, and exact in millionths", () => {
+  it("are all numbers of at most 15 digits, 6 of them after the decimal point, and exact in millionths", () => {
     fc.assert(
       fc.property(digits, fc.integer({ min: 0, max: 6 }), (whole, decimals) => {
         const value = Number(`${whole}e-${decimals}`);

@@ -187,7 +187,7 @@ describe("The limits of namespaces", () => {
     assert.deepEqual(beyond(["member", "null"], ["member", "Shared"], ["member", "1"], ["member", "0"]), []);
     assert.deepEqual(beyond(["user_id", "1"], ["user_id", "2"], ["unseen", "1"], ["unseen", "2"]), []);
     const [first] = beyondLimits([given("member", "1"), given("member", "2", "here")], table);
-    assert.deepEqual(first, { path: "here", message: "is beyond the limit of namespace member: 1 in one profile" });
+    assert.deepEqual(first, { path: "here", message: "exceeds the limit of namespace member: 1 per profile" });
   });
 
   it("are what is left over when as many as fit are taken, so that the rest is within them", () => {

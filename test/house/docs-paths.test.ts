@@ -55,9 +55,7 @@ describe("CONTRIBUTING.md", () => {
 });
 
 describe("docs/concepts.md", () => {
-  const words = ["Words of the API", "Words of the code"].flatMap((heading) =>
-    cellsOf(read("docs/concepts.md"), heading),
-  );
+  const words = ["API terms", "Code terms"].flatMap((heading) => cellsOf(read("docs/concepts.md"), heading));
 
   it("defines each word once", () => {
     assert.ok(words.length > 60, "the words were found");

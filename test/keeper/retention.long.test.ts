@@ -5,6 +5,7 @@ import { type DatasetId, type SchemaId, type WorkspaceId } from "../../core/ids.
 import { encodeMessage } from "../../core/event/message.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { DeadLetter, EventStore } from "../../core/ports/event-store.js";
+import { silentLog } from "../../app/logger.js";
 import { AppError } from "../../core/errors.js";
 import { createRetention } from "../../keeper/retention.js";
 import { createEmbeddedCatalog } from "../../store/embedded/catalog/catalog.js";
@@ -54,7 +55,7 @@ describe("retention", () => {
     Promise.all(all.map(async ({ workspace, eventId }) => (await events.find(workspace, eventId))?.status));
   /** One whole walk, at this time. */
   const walk = async (now: number, wrap: (store: EventStore) => EventStore = (store) => store): Promise<number> => {
-    const task = createRetention({ ...noAudiences, catalog, events: wrap(events), now: () => now });
+    const task = createRetention({ ...noAudiences, log: silentLog, catalog, events: wrap(events), now: () => now });
     for (let pieces = 1; ; pieces += 1) if ((await task.step()) > 0) return pieces;
   };
 
@@ -79,6 +80,7 @@ describe("retention", () => {
     let isCatalogBad = false;
     const task = createRetention({
       ...noAudiences,
+      log: silentLog,
       catalog: {
         workspaces: (page) => catalog.workspaces(page),
         datasets: (workspace, page) =>
@@ -235,10 +237,32 @@ describe("retention", () => {
         return store.drop(of, ids, reason);
       },
     });
-    const task = createRetention({ ...noAudiences, catalog, events: wrap(events), now: () => NOW });
+    const task = createRetention({ ...noAudiences, log: silentLog, catalog, events: wrap(events), now: () => NOW });
     for (let walks = 0; walks < 2;) if ((await task.step().catch(() => 0)) > 0) walks += 1;
     assert.deepEqual(drops, [500, 500, 200]);
     assert.deepEqual(new Set(await statuses(all)), new Set(["dropped"]));
+  });
+
+  it("passes over what stands on a damaged page, says so, and takes the others of the schema", async () => {
+    const workspace = await newWorkspace();
+    await retain(workspace, "visit", 1);
+    const all = await receive(workspace, "visit", Array<number>(20).fill(2));
+    const kept = all[7]!;
+    const fails = (of: WorkspaceId, ids: readonly string[]): boolean => of === workspace && ids.includes(kept.eventId);
+    const wrap = (store: EventStore): EventStore => ({
+      ...store,
+      drop: (of, ids, reason) =>
+        fails(of, ids) ? Promise.reject(new AppError("damaged", "its page is")) : store.drop(of, ids, reason),
+    });
+    const told: unknown[] = [];
+    const log = { ...silentLog, error: (fields: Readonly<Record<string, unknown>>) => void told.push(fields["id"]) };
+    const task = createRetention({ ...noAudiences, log, catalog, events: wrap(events), now: () => NOW });
+    while ((await task.step()) === 0);
+    assert.deepEqual(
+      await statuses(all),
+      [...all].map((one) => (one === kept ? "stored" : "dropped")),
+    );
+    assert.deepEqual(told, [kept.eventId]);
   });
 
   it("random datasets, events, changes and times: what is gone is what a naive program says", async () => {

@@ -9,6 +9,7 @@ import type { Tallied } from "../../core/ports/tally-store.js";
 import { formOf } from "../../core/rule/form.js";
 import type { Tally } from "../../core/rule/rule.js";
 import { createWalks, tendTallies, type TallyDeps } from "../../keeper/tallies.js";
+import { silentLog } from "../../app/logger.js";
 import { anEvent } from "../support/builders.js";
 import { explore, type Actor, type Scene, type Step, type Violation } from "../support/explore/explore.js";
 
@@ -113,6 +114,7 @@ const worker = (broken: Broken, eventIds: readonly EventId[], crashes = 0): Acto
 });
 
 const keeperDeps = (step: Step<World>): TallyDeps => ({
+  log: silentLog,
   audiences: {
     audiences: () => step("keeper looks", setIn),
     changeTallies: async (_, change) => {
@@ -137,7 +139,7 @@ const keeperDeps = (step: Step<World>): TallyDeps => ({
         const from = after === null ? 0 : after.receivedAt + 1;
         const [eventId] = IDS.slice(from);
         const events = eventId !== undefined && folded.has(eventId) ? [storedEvent(eventId)] : [];
-        return { events, next: from + 1 < IDS.length ? { receivedAt: from, eventId: eventId! } : null };
+        return { events, damaged: [], next: from + 1 < IDS.length ? { receivedAt: from, eventId: eventId! } : null };
       }),
   },
   tallies: {

@@ -85,6 +85,10 @@ function isChanged(first: Draft, now: Draft): boolean {
   return text === null || JSON.stringify(JSON.parse(text)) !== JSON.stringify(writeRule(first.group).rule);
 }
 
+/** What is to be done before it can be saved; null: nothing. */
+const needsOf = (name: string, ruleText: string | null): string | null =>
+  name.trim() === "" ? "Enter a name" : ruleText === null ? "Finish the conditions" : null;
+
 function Edit({
   standing,
   onReload,
@@ -120,7 +124,7 @@ function Edit({
   return (
     <PageFrame
       title={before === undefined ? "New audience" : `Change ${before.name}`}
-      intro="A rule over profiles. Who it holds for is counted while you build it; nothing is saved before you say so."
+      intro="The profiles that match the rule are counted while you build it. Nothing is saved before you say so."
     >
       <Form onSubmit={() => void submit()}>
         <Card>
@@ -147,7 +151,7 @@ function Edit({
           <Failure error={storing.error} />
         )}
         <div class="form-actions">
-          <Button kind="primary" type="submit" isBusy={storing.isBusy} disabled={name.trim() === "" || text === null}>
+          <Button kind="primary" type="submit" isBusy={storing.isBusy} needs={needsOf(name, text)}>
             {before === undefined ? "Create the audience" : "Save"}
           </Button>
           <LinkButton href={before === undefined ? "#/audiences" : href("/audiences/:id", { id: before.audience_id })}>

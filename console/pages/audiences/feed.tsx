@@ -56,7 +56,7 @@ export function Page({ query }: PageProps): JSX.Element {
     <PageFrame
       title="Feed"
       intro="Who entered an audience and who left it, in order, as it happens."
-      actions={mayWebhook && <LinkButton href="#/webhooks">Have it pushed to you</LinkButton>}
+      actions={mayWebhook && <LinkButton href="#/webhooks">Send it to a webhook</LinkButton>}
     >
       <div class="toolbar">
         <SelectField

@@ -56,7 +56,7 @@ export function PreviewCard({
     <Card title="Who would be in it">
       <div class="stack" aria-live="polite" aria-busy={isLooking}>
         {isUnfinished ? (
-          <p class="soft">Finish the conditions, and this counts who they hold for.</p>
+          <p class="soft">Finish the conditions: then the profiles that match them are counted here.</p>
         ) : error !== null ? (
           <Failure error={error} />
         ) : preview === null ? (
@@ -80,7 +80,7 @@ function Found({ preview, isOld }: { readonly preview: Preview; readonly isOld: 
         </div>
         <p class="soft small">
           {exact
-            ? `of ${count(profiles, "profile")}. All of them were looked at.`
+            ? `of ${count(profiles, "profile")}, counted exactly.`
             : `of ${count(profiles, "profile")}: from ${showNumber(low)} to ${showNumber(high)}, by ${showNumber(lookedAt)} drawn at random.`}
         </p>
       </div>

@@ -106,7 +106,7 @@ export function NewWebhookDialog({
             kind="primary"
             type="submit"
             isBusy={making.isBusy}
-            disabled={url.trim() === "" || types.length === 0}
+            needs={url.trim() === "" ? "Enter an address" : types.length === 0 ? "Choose what it tells" : null}
           >
             Make the webhook
           </Button>
@@ -139,7 +139,7 @@ export function Resume({
     onClose();
   };
   return (
-    <Dialog title="Go on with this webhook" onClose={onClose}>
+    <Dialog title="Resume this webhook" onClose={onClose}>
       <Form onSubmit={() => void submit()}>
         <TextField
           label="After entry"
@@ -152,8 +152,13 @@ export function Resume({
         />
         <Failure error={going.error} />
         <div class="form-actions">
-          <Button kind="primary" type="submit" isBusy={going.isBusy} disabled={!/^\d+$/.test(after)}>
-            Go on
+          <Button
+            kind="primary"
+            type="submit"
+            isBusy={going.isBusy}
+            needs={/^\d+$/.test(after) ? null : "Enter a number"}
+          >
+            Resume
           </Button>
           <Button onClick={onClose}>Cancel</Button>
         </div>

@@ -224,7 +224,7 @@ function Actions({
         Test
       </Button>
       <Button isSmall onClick={() => onDo("resume")}>
-        Go on
+        Resume
       </Button>
       <Button isSmall onClick={() => onDo("rotate")}>
         New secret

@@ -251,7 +251,9 @@ function Edit({
             kind="primary"
             type="submit"
             isBusy={storing.isBusy}
-            disabled={name.trim() === "" || (standing === null && schemaId === "")}
+            needs={
+              name.trim() === "" ? "Enter a name" : standing === null && schemaId === "" ? "Choose a schema" : null
+            }
           >
             Save
           </Button>

@@ -13,6 +13,7 @@ import {
   Empty,
   Failure,
   Id,
+  KeyName,
   PagedTable,
   PageFrame,
   SelectField,
@@ -133,7 +134,7 @@ export function Page({ query }: PageProps): JSX.Element {
         />
         {keyId !== "" && (
           <Button icon="close" onClick={() => show({ key_id: "" })}>
-            Key {shorten(keyId)}
+            Key <KeyName id={keyId} />
           </Button>
         )}
         {schema !== "" && (

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { ErrorItem } from "../../api/types.js";
-import { Errors, Badge, Code, count, Facts, Id, Message, Time, type Tone } from "../../ui/kit.js";
+import { Errors, Badge, Code, count, Facts, Id, KeyId, Message, Time, type Tone } from "../../ui/kit.js";
 import { NO_SCHEMA } from "./refused.js";
 
 export type Verdict = "accepted" | "marked" | "quarantined" | "refused";
@@ -90,7 +90,7 @@ export function Row({
                   </a>
                 ),
               ],
-              ["Key", <Id key="k" id={entry.key_id} what="the key id" />],
+              ["Key", <KeyId key="k" id={entry.key_id} />],
               ["Time", <Time key="t" at={at} isExact />],
             ]}
           />

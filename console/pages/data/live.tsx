@@ -72,7 +72,7 @@ export function Page({ query }: PageProps): JSX.Element {
           </Button>
         ) : (
           <Button icon="play" kind="primary" onClick={() => setPaused(null)}>
-            Go on{waiting > 0 ? ` (${count(waiting, "new event")})` : ""}
+            Resume{waiting > 0 ? ` (${count(waiting, "new event")})` : ""}
           </Button>
         )
       }
@@ -93,7 +93,7 @@ export function Page({ query }: PageProps): JSX.Element {
       {entries.length === 0 && <KeepRefused />}
       <Card isFlush>
         {entries.length === 0 ? (
-          <NothingYet isFiltered={shown.entries.length > 0} mayEdit={mayEdit} />
+          <NothingYet isFiltered={shown.entries.length > 0} isRefused={verdict === "refused"} mayEdit={mayEdit} />
         ) : (
           <ul class="live">
             {entries.map((entry) => (
@@ -119,14 +119,25 @@ export function Page({ query }: PageProps): JSX.Element {
 
 const NothingYet = ({
   isFiltered,
+  isRefused,
   mayEdit,
 }: {
   readonly isFiltered: boolean;
+  readonly isRefused: boolean;
   readonly mayEdit: boolean;
 }): JSX.Element =>
   isFiltered ? (
     <Empty icon="search" title="None of these events matches">
       Choose “Everything” or take something out of the filter.
+    </Empty>
+  ) : isRefused ? (
+    <Empty
+      icon="live"
+      title="Waiting for refused events"
+      action={<LinkButton href="#/stats">Statistics of the last hour</LinkButton>}
+    >
+      This page shows what came in while somebody watched it, for 5 minutes. Send the event again: it shows here, with
+      what is wrong with it.
     </Empty>
   ) : (
     <Empty
@@ -143,7 +154,7 @@ const NothingYet = ({
         </>
       }
     >
-      This page has what comes in while somebody watches, and keeps it for 5 minutes after. What was quarantined before
-      is among the {mayEdit ? <a href="#/dead-letters">Dead letters</a> : "dead letters"}.
+      This page shows what comes in while somebody watches it, for 5 minutes. What was quarantined before is among the{" "}
+      {mayEdit ? <a href="#/dead-letters">Dead letters</a> : "dead letters"}.
     </Empty>
   );

@@ -4,10 +4,10 @@ import { useAction } from "../../api/hooks.js";
 import { api, ask } from "../../api/http.js";
 import type { Identifier } from "../../api/types.js";
 import { href } from "../../state/router.js";
-import { Button, CheckField, count, Dialog, Failure, Facts, Form, Id, Message, notify, wrongOf } from "../../ui/kit.js";
+import { Button, count, Dialog, Failure, Facts, Form, Id, Message, notify, wrongOf } from "../../ui/kit.js";
 import { IdentifierFields, needsOf, useNamespaces } from "../people/parts/choose.js";
 import type { Plan } from "./records.js";
-import { Counts } from "./shown.js";
+import { Counts, KeepOut } from "./shown.js";
 
 interface Seen {
   readonly plan: Plan;
@@ -30,7 +30,7 @@ export function Erase({ onClose, onDone }: { readonly onClose: () => void; reado
   const erasing = useAction(async () => {
     const tag = seen?.tag ?? null;
     await api("POST", "/v1/erasures", body, { headers: { ...(tag !== null && { "If-Match": tag }) } });
-    notify("The person is erased. The receipt says when all of it was gone.");
+    notify("The person is erased. The receipt says when that is completed.");
     onDone();
   });
   const change = (next: Identifier): void => {
@@ -49,12 +49,7 @@ export function Erase({ onClose, onDone }: { readonly onClose: () => void; reado
           wrong={wrongOf(looking.error, "identifiers.0.value")}
           onChange={change}
         />
-        <CheckField
-          label="Keep the person out"
-          hint="Nothing that comes later brings them back, until they are readmitted."
-          checked={suppress}
-          onChange={setSuppress}
-        />
+        <KeepOut checked={suppress} onChange={setSuppress} />
         <Failure error={looking.error ?? erasing.error} />
         {seen !== null && <Planned plan={seen.plan} />}
         <div class="form-actions">

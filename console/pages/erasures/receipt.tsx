@@ -10,6 +10,7 @@ import {
   count,
   Facts,
   Id,
+  KeyId,
   LinkButton,
   Loaded,
   Missing,
@@ -73,16 +74,16 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
       <Facts
         facts={[
           ["Erased", <Time key="e" at={of.erased_at} isExact />],
-          ["All gone", of.completed_at === null ? "not yet" : <Time key="c" at={of.completed_at} isExact />],
+          ["Completed", of.completed_at === null ? "not yet" : <Time key="c" at={of.completed_at} isExact />],
           ["Identifiers", <Counts key="i" of={of.identifiers} />],
-          ["Went", <Removed key="r" of={of.removed} />],
+          ["Deleted", <Removed key="r" of={of.removed} />],
           [
-            "Came late",
+            "Refused since",
             of.late.events === 0 || of.late.last_at === null ? (
-              "nothing that is older than the erasure"
+              "no older event"
             ) : (
               <span key="l">
-                {count(of.late.events, "older event")} refused, the last <Time at={of.late.last_at} />
+                {count(of.late.events, "older event")}, the last <Time at={of.late.last_at} />
               </span>
             ),
           ],
@@ -98,7 +99,7 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
               </span>
             ),
           ],
-          ["Asked by", <Id key="k" id={of.key_id} what="the key id" />],
+          ["Asked by", <KeyId key="k" id={of.key_id} />],
           [
             "Profile",
             of.profile_id === null ? "none" : <Id key="p" id={of.profile_id} what="the id that the profile had" />,

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { Badge, count } from "../../ui/kit.js";
+import { Badge, CheckField, count } from "../../ui/kit.js";
 import { visible } from "../people/parts/text.js";
 import type { Receipt } from "./records.js";
 
@@ -23,6 +23,7 @@ export const State = ({
 
 const REMOVED: Readonly<Record<string, readonly [one: string, many?: string]>> = {
   events: ["event"],
+  damaged_events: ["of these events was damaged", "of these events were damaged"],
   facets: ["facet"],
   links: ["link"],
   changes_redacted: ["change without the names", "changes without the names"],
@@ -61,4 +62,20 @@ export const Remains = ({ of }: { readonly of: Receipt["remains"] }): JSX.Elemen
       <li key={name}>{REMAINS[name] ?? name}</li>
     ))}
   </ul>
+);
+
+/** One question, wherever a person is erased. */
+export const KeepOut = ({
+  checked,
+  onChange,
+}: {
+  readonly checked: boolean;
+  readonly onChange: (is: boolean) => void;
+}): JSX.Element => (
+  <CheckField
+    label="Keep the person out"
+    hint="New events do not bring the person back, until you readmit them. Otherwise a new event begins a new profile."
+    checked={checked}
+    onChange={onChange}
+  />
 );

@@ -1,4 +1,4 @@
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useQuery } from "../../api/hooks.js";
 import type { PageProps } from "../../state/pages.js";
 import { href } from "../../state/router.js";
@@ -34,8 +34,13 @@ export const StatusBadge = ({ of }: { readonly of: Event["status"] }): JSX.Eleme
   </span>
 );
 
-const REASONS: Readonly<Record<string, string>> = {
-  not_unified: "Its schema has no dataset with unified profiles.",
+const REASONS: Readonly<Record<string, ComponentChildren>> = {
+  not_unified: (
+    <>
+      Its schema has no dataset that is folded into profiles: make one under <a href="#/datasets">Datasets</a>. A
+      backfill then adds the events that came before.
+    </>
+  ),
   no_identifier: "It names nobody.",
   erased: "The person was erased.",
   expired: "Its retention is over.",

@@ -94,10 +94,16 @@ function Result({ of }: { readonly of: string }): JSX.Element {
         <Empty
           icon="search"
           title="Nobody is known by this"
-          action={<LinkButton href="#/live">See what comes in</LinkButton>}
+          action={
+            <>
+              <LinkButton href="#/stats">What was refused</LinkButton>
+              <LinkButton href="#/live">See what comes in</LinkButton>
+            </>
+          }
         >
           <bdi class="break">{brief(of)}</bdi> was looked up in all {names?.length ?? 0} namespaces, exactly as it
-          stands. Look for a letter too many, or for the spelling that the sender uses.
+          stands. Look for a letter too many, or for the spelling that the sender uses. No profile comes from an event
+          that was refused, or whose schema has no <a href="#/datasets">dataset</a> that is folded.
         </Empty>
       </Card>
     );

@@ -222,7 +222,13 @@ function Path({
                     <LinkButton
                       kind="risky"
                       isSmall
-                      href={hrefOfUndo({ kind: "pair", from: link.from, to: link.to, isForbidden: false })}
+                      href={hrefOfUndo({
+                        kind: "pair",
+                        from: link.from,
+                        to: link.to,
+                        isForbidden: false,
+                        apart: { from, to },
+                      })}
                       label={`Unlink step ${i + 1}`}
                     >
                       Unlink…
@@ -234,6 +240,14 @@ function Path({
           </>
         ))}
       </ol>
+      {mayUndo && (bridges?.length ?? 0) > 1 && (
+        <div class="after">
+          <Message tone="info">
+            Each of the bridges parts the two. Unlink the one where they met, such as at a device that both used: what
+            stands on either side of it stays together. You see a preview first.
+          </Message>
+        </div>
+      )}
       {bridges?.length === 0 && (
         <div class="stack after">
           <Message tone="info">

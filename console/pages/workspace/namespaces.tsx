@@ -197,7 +197,12 @@ function Edit({
         />
         <Failure error={storing.error} />
         <div class="form-actions">
-          <Button kind="primary" type="submit" isBusy={storing.isBusy} disabled={name.trim() === ""}>
+          <Button
+            kind="primary"
+            type="submit"
+            isBusy={storing.isBusy}
+            needs={name.trim() === "" ? "Enter a name" : null}
+          >
             Save
           </Button>
           <Button onClick={close}>Cancel</Button>

@@ -8,7 +8,7 @@ import {
   Empty,
   exactTime,
   Figure,
-  Id,
+  KeyId,
   LinkButton,
   Loaded,
   Num,
@@ -111,8 +111,7 @@ function Shown({
             columns={[
               {
                 name: "Key",
-                show: (row) =>
-                  row.key_id === null ? <span class="soft">several</span> : <Id id={row.key_id} what="the key id" />,
+                show: (row) => (row.key_id === null ? <span class="soft">several</span> : <KeyId id={row.key_id} />),
               },
               {
                 name: "Schema",
@@ -202,10 +201,13 @@ function Chart({ minutes }: { readonly minutes: Stats["minutes"] }): JSX.Element
   const busy = minutes.filter((one) => one.accepted + one.quarantined + one.rejected > 0);
   return (
     <figure class="chart">
-      <div class="row soft small" aria-hidden="true">
-        <span class="chart-key good">accepted</span>
-        <span class="chart-key held">quarantined</span>
-        <span class="chart-key bad">refused</span>
+      <div class="row-between soft small" aria-hidden="true">
+        <span class="row">
+          <span class="chart-key good">accepted</span>
+          <span class="chart-key held">quarantined</span>
+          <span class="chart-key bad">refused</span>
+        </span>
+        {busy.length > 0 && <span>at most {count(most, "event")} in a minute</span>}
       </div>
       <div class="chart-plane">
         <svg

@@ -24,9 +24,10 @@ export function shapeProblems(schema: unknown): readonly ErrorItem[] {
   ];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { value, path, depth } = next;
-    if (depth > JSON_DEPTH_MAX) return [{ path: "schema", message: `must not nest deeper than ${DEPTH_MAX} schemas` }];
+    if (depth > JSON_DEPTH_MAX)
+      return [{ path: "schema", message: `must not be nested deeper than ${DEPTH_MAX} schemas` }];
     for (const key of Object.keys(value)) {
-      if (key === PROTOTYPE) return [{ path: `${path}.${key}`, message: "is a name that is not allowed" }];
+      if (key === PROTOTYPE) return [{ path: `${path}.${key}`, message: "is not allowed as a property name" }];
       const held = (value as SchemaObject)[key];
       if (typeof held === "object" && held !== null)
         waiting.push({ value: held, path: `${path}.${key}`, depth: depth + 1 });
@@ -51,7 +52,7 @@ function documentProblems({ root, count, depth, paths, repeatedAnchors }: Schema
   const { type } = root;
   if (type !== undefined && type !== "object" && !stringsOf(type).includes("object"))
     refuse("schema.type", "must allow object, because a payload is an object");
-  if (depth > DEPTH_MAX) refuse("schema", `must not nest deeper than ${DEPTH_MAX} schemas`);
+  if (depth > DEPTH_MAX) refuse("schema", `must not be nested deeper than ${DEPTH_MAX} schemas`);
   if (count > SUBSCHEMAS_MAX) refuse("schema", `must not have more than ${SUBSCHEMAS_MAX} subschemas`);
   const references = [...paths.keys()].flatMap((schema) => REFERENCES.filter((keyword) => keyword in schema)).length;
   if (references > REFERENCES_MAX) refuse("schema", `must not have more than ${REFERENCES_MAX} references`);

@@ -81,7 +81,7 @@ const UNIQUE_ITEMS: CodeKeywordDefinition = {
   keyword: "uniqueItems",
   type: "array",
   schemaType: "boolean",
-  error: { message: "must not have equal items", params: () => _`{}` },
+  error: { message: "must not have duplicate items", params: () => _`{}` },
   code: (cxt) => {
     if (cxt.schema !== true) return;
     const repeat = cxt.gen.scopeValue("func", { ref: firstRepeat });

@@ -143,7 +143,7 @@ function createGuard(thread: ValidationThread, refusedMs: number): ValidationThr
   const refused = new LRUCache<string, true>({ max: REFUSED_MAX, ttl: refusedMs });
   return async (request) => {
     if (refused.size > 0 && refused.has(nameOf(request)))
-      throw new AppError("schema_too_expensive", "Validating this payload took too long a moment ago.");
+      throw new AppError("schema_too_expensive", "Validating this payload took too long less than a minute ago.");
     try {
       return await thread.validate(request);
     } catch (error) {

@@ -33,9 +33,9 @@ export function feedRoutes(services: Services): readonly Route[] {
       path: "/v1/feed",
       operationId: "readFeed",
       tag: "Audiences",
-      summary: "Who entered and who left, in order",
+      summary: "Who entered and left audiences, in order",
       description:
-        "Entries with greater numbers than `after`; read on after `next`. `wait` waits up to so many seconds until there is one. With `audience_id`, entries of that audience, and of erasures. 409 `unknown_position`: `after` is beyond `head`. 410 `feed_trimmed`: what comes next is kept no more; `oldest` is the first that is.",
+        "Entries after the number `after`; send `next` as `after` in the next request. Waits up to `wait` seconds until there is an entry. With `audience_id`, only entries of that audience, and of erasures. 409 `unknown_position`: `after` is greater than `head`. 410 `feed_trimmed`: the next entries are no longer kept; `oldest` is the first that is.",
       example: { query: { after: 0, limit: 100 } },
       access: { kind: "role", role: "viewer" },
       query: {

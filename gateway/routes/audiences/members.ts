@@ -27,8 +27,8 @@ export function memberRoutes(services: Services): readonly Route[] {
       tag: "Audiences",
       summary: "The profiles in an audience, by id",
       description:
-        "The stored members: they follow the profiles within about a second. Read on in the feed after the `as_of_seq` of the first page " +
-        "to stay up to date. Where very many were just erased a page may be short, or even empty, while `next_cursor` is not null.",
+        "The stored members, up to date within about a second. To stay up to date, read the feed after the `as_of_seq` of the first page. " +
+        "A page may be short or even empty: continue until `next_cursor` is null.",
       example: { params: { id: answered("createAudience", "/audience_id") } },
       access,
       params: { id: idOf("audience") },
@@ -61,10 +61,10 @@ export function memberRoutes(services: Services): readonly Route[] {
       path: "/v1/audiences/preview",
       operationId: "previewAudience",
       tag: "Audiences",
-      summary: "How many profiles an audience of a rule would have",
+      summary: "How many members an audience with this rule would have",
       description:
-        "Looks at every profile if there are at most 20,000, and else at 2,000 that are drawn with equal chances. A rule that no audience may have gets the same answer here. `exact` says that `count` " +
-        "is a count; else it is an estimate, and the true number is from `low` to `high` in 95 of 100 cases.",
+        "Checks every profile if there are at most 20,000, otherwise a random sample of 2,000. A rule that is not allowed for an audience gets the same error here. `exact`: `count` " +
+        "is counted. Otherwise it is an estimate, and `low` to `high` is its 95 % confidence interval.",
       example: { after: ["registerSchema"], body: { rule: { "traits.city": "Paris" }, sample: 3 } },
       access,
       body: record({

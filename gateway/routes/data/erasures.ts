@@ -39,6 +39,7 @@ const RECEIPT = record({
   identifiers: COUNTS,
   removed: record({
     events: COUNT,
+    damaged_events: COUNT,
     facets: COUNT,
     links: COUNT,
     changes_redacted: COUNT,
@@ -67,8 +68,8 @@ const RESPONSES = {
   412: problemSchema(412),
 };
 const ABOUT =
-  "From the answer on nothing shows the person; what is stored of them goes soon after, and the receipt tells when. " +
-  "With `suppress` nothing that comes later brings them back, until `readmit`. With `dry_run=true` nothing is erased: 200 tells what would go, with an `ETag`; sent as `If-Match`, 412 if it is something else by then. To erase somebody twice answers the same receipt; by identifiers, what came in since and is in no profile goes too.";
+  "From the response on, no read shows the person. Their data is deleted soon after, and the receipt says when. " +
+  "With `suppress`, later events do not bring them back, until `readmit`. With `dry_run=true` nothing is erased: 200 says what would be erased, with an `ETag`; sent as `If-Match`, 412 if it is something else by then. To erase somebody twice answers the same receipt; by identifiers, what came in since and is in no profile goes too.";
 
 export function erasureRoutes(services: Services): readonly Route[] {
   const access = { kind: "role", role: "admin" } as const;
@@ -102,8 +103,8 @@ export function erasureRoutes(services: Services): readonly Route[] {
       path: "/v1/erasures",
       operationId: "erase",
       tag: "Erase",
-      summary: "Erase a person, by the id of the profile or by identifiers of it",
-      description: `${ABOUT} Identifiers that are in no profile are erased for the future: what names them and is older stays out.`,
+      summary: "Erase a person, by profile id or by identifiers",
+      description: `${ABOUT} Identifiers that are in no profile can be erased too: older events with them are then dropped when they arrive.`,
       example: { body: { identifiers: [{ namespace: "email", value: "gone@example.com" }] } },
       access,
       query: QUERY,
@@ -123,7 +124,7 @@ export function erasureRoutes(services: Services): readonly Route[] {
       path: "/v1/profiles/:id",
       operationId: "deleteProfile",
       tag: "Erase",
-      summary: "Erase a person by the id of the profile",
+      summary: "Erase a person by profile id",
       description: ABOUT,
       example: { params: { id: answered("identify", "/profile_id") }, query: { dry_run: true } },
       access,
@@ -170,7 +171,7 @@ export function erasureRoutes(services: Services): readonly Route[] {
       operationId: "getErasure",
       tag: "Erase",
       summary: "The receipt of an erasure",
-      description: "It holds no value of the person. `remains` names what no erasure reaches.",
+      description: "It holds no personal data. `remains` names what an erasure cannot delete.",
       example: { params: { id: answered("erase", "/erasure_id") } },
       access,
       params: { id: idOf("erasure") },
@@ -183,7 +184,7 @@ export function erasureRoutes(services: Services): readonly Route[] {
       path: "/v1/erasures/:id/readmit",
       operationId: "readmit",
       tag: "Erase",
-      summary: "End the suppression of an erasure: a new act of the person begins a new profile",
+      summary: "End the suppression of an erasure: new events of the person create a new profile",
       example: { params: { id: answered("erase", "/erasure_id") } },
       access,
       params: { id: idOf("erasure") },
@@ -215,6 +216,7 @@ const showReceipt = (erasure: Erasure, remains: readonly string[]) => ({
   identifiers: Object.fromEntries(erasure.identifiers),
   removed: {
     events: erasure.removed["events"] ?? 0,
+    damaged_events: erasure.removed["damaged"] ?? 0,
     facets: erasure.removed["facets"] ?? 0,
     links: erasure.links,
     changes_redacted: erasure.changes,

@@ -40,8 +40,8 @@ interface Export<Record> {
 }
 
 const ABOUT =
-  "NDJSON: one object on each line. The last line has `type: end` and says whether the export is `complete`: " +
-  "without it, it is not, whatever else came. Go on with `?after=` the `position` of the last line that you have. ";
+  "NDJSON: one object per line. The last line has `type: end`, and says whether the export is `complete`: " +
+  "without this line, it is not. To continue an export, send the `position` of the last line that you have as `?after=`. ";
 
 const exportRoute = <Record>({ name, line, read, position, show, description, ...described }: Export<Record>): Route =>
   route({
@@ -69,8 +69,9 @@ export const exportRoutes = (services: Services): readonly Route[] => [
   exportRoute({
     name: "catalog",
     operationId: "exportCatalog",
-    summary: "What the workspace set and registered",
-    description: "Settings, namespaces, schemas, traits, datasets and audiences, without keys. It always begins anew.",
+    summary: "Settings and definitions of the workspace",
+    description:
+      "Settings, namespaces, schemas, traits, datasets and audiences, without keys. It always starts from the beginning.",
     line: Type.Union(Object.values(CATALOG_LINES)),
     read: ({ workspace }) => exportCatalog(services, workspace),
     position: () => [],
@@ -79,10 +80,10 @@ export const exportRoutes = (services: Services): readonly Route[] => [
   exportRoute({
     name: "profiles",
     operationId: "exportProfiles",
-    summary: "All profiles, by age",
+    summary: "All profiles, oldest first",
     description:
-      "A profile that keeps its id meanwhile comes exactly once. One with more than 100 identifiers stands on several lines, " +
-      "each with `partial: true` and what the identifiers on it say.",
+      "A profile that keeps its id during the export appears exactly once. One with more than 100 identifiers has several lines, " +
+      "each with `partial: true`, some of the identifiers, and their traits.",
     line: PROFILE_LINE,
     read: ({ workspace }, after) => exportProfiles(services, workspace, profilePlaceOf(after)),
     position: ({ profileId, last }) => (last === null ? [profileId] : [profileId, last]),
@@ -92,7 +93,7 @@ export const exportRoutes = (services: Services): readonly Route[] => [
     name: "events",
     operationId: "exportEvents",
     summary: "All events, as they were received, oldest first",
-    description: "`facet` is the `uid` of the identifier that an event is about.",
+    description: "`facet` is the `uid` of the identifier that has the data of the event.",
     line: EVENT_LINE,
     read: ({ workspace }, after) =>
       exportEvents(
@@ -106,7 +107,7 @@ export const exportRoutes = (services: Services): readonly Route[] => [
   exportRoute({
     name: "links",
     operationId: "exportLinks",
-    summary: "All links between identifiers, with their evidence; forbidden pairs; what was removed",
+    summary: "All links between identifiers, with their evidence; forbidden pairs; removed links",
     description:
       "`from` and `to` of an active link are `uid`s of identifiers. The links of a profile that keeps its id are complete. " +
       "`removed_link` was removed and not restored; what is `unlinked` ignores older assertions.",

@@ -21,7 +21,7 @@ export function importRoutes(services: Services): readonly Route[] {
       tag: "Export",
       summary: "Open an empty workspace for the exports of another installation",
       description:
-        "409 names in `stands` what is there already. An import that is open goes on. With `dry_run=true` it only says what stands.",
+        "409 if the workspace is not empty: `stands` lists what it holds. If an import is already open, it continues. With `dry_run=true`, it only returns the state.",
       example: { query: { dry_run: true } },
       access,
       query: { dry_run: FLAG },
@@ -36,10 +36,10 @@ export function importRoutes(services: Services): readonly Route[] {
       path: "/v1/imports/lines",
       operationId: "importLines",
       tag: "Export",
-      summary: "Store lines of exports as they stood there",
+      summary: "Store lines of exports unchanged",
       description:
-        "Up to 1,000 lines of `catalog`, `profiles`, `changes`, `links` and `events`, in this order. What stands already as it is given " +
-        "stays, so lines may be sent again. With `dry_run=true` they are only read.",
+        "Up to 1,000 lines of `catalog`, `profiles`, `changes`, `links` and `events`, in this order. Lines that are already stored change " +
+        "nothing, so you may send them again. With `dry_run=true` they are only checked.",
       example: {
         query: { dry_run: true },
         body: { lines: [{ type: "end", complete: true, lines: 0 }] },
@@ -60,7 +60,7 @@ export function importRoutes(services: Services): readonly Route[] {
       path: "/v1/imports",
       operationId: "endImport",
       tag: "Export",
-      summary: "End the import: the workspace takes no more lines",
+      summary: "End the import",
       example: {},
       access,
       responses: { 204: null },

@@ -44,7 +44,7 @@ export function readLine(bytes: Buffer, place: string): ImportRecord | null {
     const { type } = readAny(bytes).body as { readonly type?: unknown };
     if (type === "end") return null;
     const reader = readers.get(String(type));
-    if (reader === undefined) throw mismatch([{ path: "type", message: "is no type of a line" }]);
+    if (reader === undefined) throw mismatch([{ path: "type", message: "is not a type of an export line" }]);
     const { body, raw } = reader(bytes);
     return (READ[type as LineType] as (line: unknown, raw: Raw) => ImportRecord)(body, raw);
   } catch (error) {
@@ -207,7 +207,7 @@ function readFacet(given: unknown, path: string): Folded {
   } catch {
     // What it is not is said below.
   }
-  throw mismatch([{ path, message: "is not as an export has it" }]);
+  throw mismatch([{ path, message: "does not have the form of an export" }]);
 }
 
 function readChange(line: LineOf<"change">): Change {
@@ -240,11 +240,12 @@ const evidenceOf = ({ source, event_id: eventId, key_id: keyId }: Sourced, at: s
 function readEvent(line: LineOf<"event">, raw: Raw): ImportRecord {
   const isDropped = line.status === "dropped";
   const effectiveTs = isDropped ? null : parseTimestamp(line.effective_ts ?? "");
-  if (!isDropped && effectiveTs === null) throw mismatch([{ path: "effective_ts", message: "must be an instant" }]);
+  if (!isDropped && effectiveTs === null)
+    throw mismatch([{ path: "effective_ts", message: "must be a time as in an export" }]);
   if (line.notes !== undefined && !isNotes(line.notes))
-    throw mismatch([{ path: "notes", message: "is not as an export has it" }]);
+    throw mismatch([{ path: "notes", message: "does not have the form of an export" }]);
   if (line.status === "folded" && line.facet === null)
-    throw mismatch([{ path: "facet", message: "must be there when the event is folded" }]);
+    throw mismatch([{ path: "facet", message: "is required for a folded event" }]);
   const receivedAt = ms(line.received_at);
   return {
     kind: "event",

@@ -41,7 +41,7 @@ export function backfillRoutes(services: Services): readonly Route[] {
       tag: "Schemas",
       summary: "Fold the events that were stored before the dataset was enabled",
       description:
-        "Those received at `since` or later, and before `until`. With `dry_run=true` nothing is written. `total`: events that are not folded; null: more than can be counted at once. 409 if the dataset is not enabled.",
+        "Folds events received at `since` or later, and before `until`. With `dry_run=true` nothing is written. `total`: events that are not folded; null if there are too many to count. 409 if `unified_profile` of the dataset is false.",
       example: {
         params: { id: answered("createDataset", "/dataset_id") },
         body: { since: "2026-01-24T09:00:00Z" },
@@ -81,8 +81,8 @@ export function backfillRoutes(services: Services): readonly Route[] {
       path: "/v1/backfills/:id",
       operationId: "getBackfill",
       tag: "Schemas",
-      summary: "One backfill, and how far it is",
-      description: "`done`: events that it folded; `skipped`: those that stay as they are.",
+      summary: "One backfill and its progress",
+      description: "`done`: events that it folded; `skipped`: events that it does not fold.",
       example: { params: { id: answered("createBackfill", "/backfill_id") } },
       access: read,
       params,
@@ -95,7 +95,7 @@ export function backfillRoutes(services: Services): readonly Route[] {
       path: "/v1/backfills/:id",
       operationId: "stopBackfill",
       tag: "Schemas",
-      summary: "Stop a backfill; what it folded stays folded",
+      summary: "Stop a backfill; folded events stay folded",
       example: { params: { id: answered("createBackfill", "/backfill_id") } },
       access: write,
       params,

@@ -36,7 +36,7 @@ export function healthRoutes({ readiness }: { readonly readiness: () => Readines
       path: "/readyz",
       operationId: "getReadiness",
       tag: "Operate",
-      summary: "Its parts answer",
+      summary: "All parts of the process respond",
       example: {},
       responses: { 200: READINESS, 503: READINESS },
       handle: async () => {

@@ -38,11 +38,11 @@ export const liveRoutes = ({ live, catalog, now }: Services): readonly Route[] =
     path: "/v1/live",
     operationId: "watchLive",
     tag: "Read",
-    summary: "What comes in, as it comes in",
+    summary: "Incoming events, live",
     description:
-      "Server-sent events, through all gateways. `event` holds one that was accepted, marked by the tracking plan, quarantined or refused. " +
-      "`skipped` tells how many more came in the same moment; of each verdict 60 a second are shown. `forget` comes after an erasure: what was shown before is to be shown no more. " +
-      "First come the last ones, up to 200 and 512 KiB, which are kept while somebody watches and for 5 minutes after; `follow=true` goes on with those that come.",
+      "Server-sent events, from all gateways. `event` is one event that was accepted, marked by the tracking plan, quarantined or refused. " +
+      "`skipped` says how many are left out: 60 a second are shown for each verdict. `forget` follows an erasure: delete everything that you show. " +
+      "The stream begins with the most recent events, up to 200 and 512 KiB, which are kept while somebody watches and for 5 minutes after. With `follow=true` it continues with new events.",
     example: { query: { follow: false } },
     access: { kind: "role", role: "viewer" },
     query: { follow: FLAG },

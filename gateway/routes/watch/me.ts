@@ -12,7 +12,7 @@ export const meRoutes = ({ catalog, publicUrl }: Services): readonly Route[] => 
     path: "/v1/me",
     operationId: "readMe",
     tag: "Read",
-    summary: "Whose key this is",
+    summary: "The workspace and role of this key",
     description: "The workspace, what the key may do, and the address under which senders reach this service.",
     example: {},
     access: { kind: "role", role: "viewer" },

@@ -33,9 +33,9 @@ const readStatsRoute = (services: Services, readQueue: () => Promise<QueueReadin
     tag: "Read",
     summary: "What was sent in the last hour, by key and schema",
     description:
-      "Events that were accepted, quarantined and rejected, with the code of each refusal, through all gateways; another gateway's " +
-      "last two seconds may be missing. `key_id` and `schema_id` are null where an event was refused before they were known, " +
-      "or where there are more than 500 combinations in a minute. A request without a valid key belongs to no workspace. `queue` is that of the whole installation: how many events wait to be stored, and since when the oldest of them; null where that cannot be seen. It is at most a second old.",
+      "Accepted, quarantined and rejected events, with the code of each refusal, of all gateways; another gateway's " +
+      "last two seconds may be missing. `key_id` and `schema_id` are null if an event was refused before they were known, " +
+      "or if a minute has more than 500 combinations. A request without a valid key belongs to no workspace. `queue` is about the whole installation: how many events wait, and since when the oldest waits; null if that is unknown. It is at most a second old.",
     example: {},
     access: { kind: "role", role: "viewer" },
     responses: {

@@ -56,8 +56,8 @@ export function webhookRoutes(services: Services): readonly Route[] {
       path: "/v1/webhooks",
       operationId: "createWebhook",
       tag: "Audiences",
-      summary: "Have each entry of the feed sent to an address",
-      description: `At most ${WEBHOOKS_MAX}. From the entries after \`after\` on; without it, from now on. The \`secret\` verifies what is sent, and is shown only here.`,
+      summary: "Create a webhook, which sends the entries of the feed to an address",
+      description: `At most ${WEBHOOKS_MAX}. Sends the entries after \`after\`; without it, only new ones. The \`secret\` verifies what is sent; only this response shows it.`,
       example: { body: { url: "https://hooks.example.com/onym" } },
       access,
       body: record({
@@ -77,7 +77,7 @@ export function webhookRoutes(services: Services): readonly Route[] {
       path: "/v1/webhooks",
       operationId: "listWebhooks",
       tag: "Audiences",
-      summary: "Webhooks, by age",
+      summary: "Webhooks, oldest first",
       example: {},
       access,
       name: "webhooks",
@@ -98,8 +98,8 @@ export function webhookRoutes(services: Services): readonly Route[] {
       path: "/v1/webhooks/:id",
       operationId: "getWebhook",
       tag: "Audiences",
-      summary: "One webhook, and how far it is",
-      description: "`delivered`: the number up to which all is told; `head`: the last of the feed.",
+      summary: "One webhook and its progress",
+      description: "`delivered`: the last delivered entry; `head`: the last entry of the feed.",
       example,
       access,
       params,
@@ -128,8 +128,9 @@ export function webhookRoutes(services: Services): readonly Route[] {
       path: "/v1/webhooks/:id/resume",
       operationId: "resumeWebhook",
       tag: "Audiences",
-      summary: "Go on at once, or from an earlier number",
-      description: "Without `after` it goes on where it stands; with it, behind that number, which tells it all anew.",
+      summary: "Resume a webhook at once, or from an earlier entry",
+      description:
+        "Without `after`, it continues where it is. With `after`, it continues after that entry, and may send entries again.",
       example: { ...example, body: {} },
       access,
       params,
@@ -144,7 +145,7 @@ export function webhookRoutes(services: Services): readonly Route[] {
       path: "/v1/webhooks/:id/rotate",
       operationId: "rotateWebhook",
       tag: "Audiences",
-      summary: "Another secret; the one before signs beside it for a day",
+      summary: "Create a new secret; the old one also signs for 24 hours",
       example,
       access,
       params,
@@ -157,8 +158,8 @@ export function webhookRoutes(services: Services): readonly Route[] {
       path: "/v1/webhooks/:id/test",
       operationId: "testWebhook",
       tag: "Audiences",
-      summary: "Send a batch without entries now, and say what came back",
-      description: "`status`: what the receiver answered; null: nothing, and `error` says why.",
+      summary: "Send a test batch without entries",
+      description: "`status`: the status code of the receiver; null if there was none, and `error` says why.",
       example,
       access,
       params,
@@ -177,7 +178,7 @@ function createTurns(max: number) {
   return async <T>(workspace: WorkspaceId, work: () => Promise<T>): Promise<T> => {
     const before = running.get(workspace) ?? 0;
     if (before >= max)
-      throw new AppError("rate_limited", "Other tests of webhooks of this workspace are under way.", {
+      throw new AppError("rate_limited", "Other webhook tests of this workspace are running. Try again.", {
         headers: { "Retry-After": "15" },
       });
     running.set(workspace, before + 1);

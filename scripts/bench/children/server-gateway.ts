@@ -5,6 +5,7 @@ import { createLog } from "../../../app/logger.js";
 import { startService } from "../../../app/service.js";
 import { createAcceptEvent } from "../../../commands/acceptance/accept.js";
 import { createIdempotency } from "../../../commands/acceptance/idempotency.js";
+import { createPurge } from "../../../commands/erasures/purge.js";
 import { readConfig } from "../../../core/config.js";
 import type { KeyId } from "../../../core/ids.js";
 import { NO_METRICS } from "../../../core/metrics.js";
@@ -31,6 +32,7 @@ const services = servicesOf({
   backends: service.backends,
   identity: service.identity,
   validator,
+  purge: createPurge(service.backends.purge),
   metrics: NO_METRICS,
   stats: service.backends.stats,
 });

@@ -1,14 +1,16 @@
 import type { Database } from "../../../core/database.js";
 import type { EventStatus } from "../../../core/event/event.js";
 import type { KeyId, SchemaId, Uid } from "../../../core/ids.js";
-import type { Arrival, EventStore } from "../../../core/ports/event-store.js";
+import type { Arrival, ArrivalsPage, EventStore } from "../../../core/ports/event-store.js";
 import { arrivalText, readArrivals, timeText, type Range, type Seen } from "../../arrivals.js";
-import { fromRow } from "../../stored-event.js";
+import { DAMAGED, fromRow, orDamaged } from "../../stored-event.js";
 import { nextTurn, type Session } from "../session.js";
 import { hexBytes, readUuid, uuidBytes } from "../uuid.js";
 import { receivedAtIn, SELECT_EVENT, TIME_BYTES, toEventRow, UUID_BYTES } from "./rows.js";
 
 type Row = readonly [seq: number, arrival: Buffer, schemaId: SchemaId, keyId: KeyId, status: EventStatus | null];
+
+type Bounds = readonly [lower: Buffer, upper: Buffer, limit: number];
 
 /** In the index alone, as long as no status is asked for. */
 const STATUS = {
@@ -30,6 +32,18 @@ export function createArrivals(database: Database, session: Session): Pick<Event
     asked: { newest: prepare("asked", "newest"), oldest: prepare("asked", "oldest") },
   };
   const event = database.prepare(`${SELECT_EVENT} WHERE events.seq = ?`);
+  const statusOf = database.prepare(`SELECT ${STATUS.asked} WHERE events.seq = ?`);
+
+  /** Where a page is damaged, row by row: of what stands on it the index tells, and the filter takes it, for its read to tell of the damage. */
+  const lookFor = ({ order, filter: { status } }: ArrivalsPage, bounds: Bounds): readonly Seen<number>[] => {
+    const rows = orDamaged(() => looks[status === null ? "none" : "asked"][order].all(bounds));
+    if (rows !== DAMAGED) return rows.map((row) => toSeen(row as Row));
+    return looks.none[order].all(bounds).map((row) => {
+      const seen = toSeen(row as Row);
+      const found = orDamaged(() => statusOf.get([seen.key])![0] as EventStatus);
+      return Object.assign(seen, { status: found === DAMAGED ? status : found });
+    });
+  };
 
   const ofSchema = database.prepare(
     `SELECT arrival, CASE WHEN length(folds.position) > 0 THEN folds.facet END FROM events LEFT JOIN folds USING (seq)
@@ -52,21 +66,21 @@ export function createArrivals(database: Database, session: Session): Pick<Event
       session.requireOpen();
       const prefix = uuidBytes(workspace);
       const bound = (text: string) => Buffer.concat([prefix, hexBytes(text)]);
-      const look = looks[page.filter.status === null ? "none" : "asked"][page.order];
       let isFirst = true;
       return readArrivals<number>(page, {
         look: async ({ lower, upper }: Range, limit) => {
           if (!isFirst) await nextTurn();
           isFirst = false;
-          const rows = await session.read(() => look.all([bound(lower), bound(upper), limit]));
-          return rows.map((row) => toSeen(row as Row));
+          return session.read(() => lookFor(page, [bound(lower), bound(upper), limit]));
         },
         read: (seqs) =>
           session.read(() =>
-            seqs.map((seq) => {
-              const row = event.get([seq]);
-              return row === undefined ? null : fromRow(workspace, toEventRow(row));
-            }),
+            seqs.map((seq) =>
+              orDamaged(() => {
+                const row = event.get([seq]);
+                return row === undefined ? null : fromRow(workspace, toEventRow(row));
+              }),
+            ),
           ),
       });
     },

@@ -4,6 +4,7 @@ import type { DropReason, EventRecord } from "../../../core/event/event.js";
 import { decodeMessage, encodeMessage } from "../../../core/event/message.js";
 import { isUuid, type EventId, type KeyId, type SchemaId, type WorkspaceId } from "../../../core/ids.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
+import { isOfItsOwn } from "../../dead-letters.js";
 import { emptied, isAtRest } from "../../stored-event.js";
 import { nextTurn, type Session } from "../session.js";
 import { createOwnKeys } from "../uuid.js";
@@ -12,6 +13,7 @@ import type { Names } from "./names.js";
 import { receivedAtIn } from "./rows.js";
 
 type Row = readonly [
+  gone: DropReason | null,
   seq: number,
   schemaId: SchemaId,
   keyId: KeyId,
@@ -22,14 +24,16 @@ type Row = readonly [
   isPinned: number,
 ];
 
+type LetterRow = readonly [seq: number, killsEvent: number, head: Buffer];
+
 /** All others wait meanwhile. */
 const DROPS_PER_TURN = 100;
 
 export function createDrop(database: Database, session: Session, forget: Names["forget"]): Pick<EventStore, "drop"> {
   // Up to the line feed: a payload may be large.
   const find = database.prepare(
-    `SELECT seq, schema_id, key_id, arrival, substr(message, 1, instr(message, x'0a')), reason IS NOT NULL, length(folds.position) > 0, folds.seq IS NOT NULL
-     FROM events LEFT JOIN folds USING (seq) WHERE id = ? AND gone IS NULL`,
+    `SELECT gone, seq, schema_id, key_id, arrival, substr(message, 1, instr(message, x'0a')), reason IS NOT NULL, length(folds.position) > 0, folds.seq IS NOT NULL
+     FROM events LEFT JOIN folds USING (seq) WHERE id = ?`,
   );
   const empty = database.prepare(
     "UPDATE events SET effective_ts = '', reason = NULL, gone = ?, crc = ?, message = ? WHERE seq = ?",
@@ -37,22 +41,33 @@ export function createDrop(database: Database, session: Session, forget: Names["
   const unfold = database.prepare("DELETE FROM folds WHERE seq = ?");
   const uncount = prepareUncount(database);
   const letters = database.prepare(
-    "DELETE FROM dead_letters WHERE ws = ? AND event_id = ? RETURNING seq, substr(message, 1, instr(message, x'0a'))",
+    "SELECT seq, kills_event, substr(message, 1, instr(message, x'0a')) FROM dead_letters WHERE ws = ? AND event_id = ?",
   );
-  const unbury = (workspace: WorkspaceId, eventId: EventId): void => {
-    for (const [seq, head] of letters.all([workspace, eventId])) forget("letter", seq as number, head as Buffer);
+  const remove = database.prepare("DELETE FROM dead_letters WHERE seq = ?");
+  /** `event`: that stands or stood under the id, null if none did, with its fingerprint. */
+  const unbury = (workspace: WorkspaceId, eventId: EventId, event: Pick<EventRecord, "fingerprint"> | null): void => {
+    for (const [seq, kills, message] of letters.all([workspace, eventId]) as readonly LetterRow[]) {
+      if (event !== null && isOfItsOwn({ workspace, killsEvent: kills === 1, message }, event.fingerprint)) continue;
+      remove.run([seq]);
+      forget("letter", seq, message);
+    }
   };
 
   /** Whether it dropped it now. */
   const dropOne = (workspace: WorkspaceId, eventId: EventId, key: Buffer, reason: DropReason): boolean => {
     const row = find.get([key]) as Row | undefined;
     if (row === undefined) {
-      unbury(workspace, eventId);
+      unbury(workspace, eventId, null);
       return false;
     }
-    const [seq, schemaId, keyId, arrival, bytes, isDead, isFolded, isPinned] = row;
+    const [gone, seq, schemaId, keyId, arrival, bytes, isDead, isFolded, isPinned] = row;
     const decoded = decodeMessage(bytes);
     const head: EventRecord | null = decoded.kind === "event" ? decoded.event : null;
+    const said = { fingerprint: head?.fingerprint ?? null };
+    if (gone !== null) {
+      unbury(workspace, eventId, said);
+      return false;
+    }
     const state = { isFolded: isFolded === 1, isPinned: isPinned === 1, isDead: isDead === 1 };
     if (reason === "expired" && !isAtRest(head, state)) return false;
     const left = encodeMessage(
@@ -62,7 +77,7 @@ export function createDrop(database: Database, session: Session, forget: Names["
     uncount(seq);
     unfold.run([seq]);
     if (isFolded !== 1) forget("event", seq, bytes);
-    unbury(workspace, eventId);
+    unbury(workspace, eventId, said);
     return true;
   };
 

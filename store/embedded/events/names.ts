@@ -1,13 +1,19 @@
 import type { Database } from "../../../core/database.js";
-import { identifierKey, isFolding, type EventRecord, type Identifier } from "../../../core/event/event.js";
+import {
+  identifierKey,
+  isFolding,
+  type EventRecord,
+  type Identifier,
+  type Instant,
+} from "../../../core/event/event.js";
 import { decodeMessage } from "../../../core/event/message.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { DeadLetterId, EventId, Tomb, WorkspaceId } from "../../../core/ids.js";
 import type { DeadLetter, EventStore, Naming } from "../../../core/ports/event-store.js";
-import { fromRow } from "../../stored-event.js";
+import { DAMAGED, fromRow, orDamaged } from "../../stored-event.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
 import { toLetter, SELECT_LETTER, type LetterRow } from "./dead-letters.js";
-import { SELECT_EVENT, toEventRow, UUID_BYTES } from "./rows.js";
+import { receivedAtIn, SELECT_EVENT, toEventRow, UUID_BYTES } from "./rows.js";
 import type { Session } from "../session.js";
 
 type NameMethods = Pick<EventStore, "naming" | "removeLetters" | "foldedInto">;
@@ -35,6 +41,7 @@ export function createNames(database: Database, session: Session, tombOf: TombOf
     "SELECT is_letter, seq FROM names WHERE tomb = ? AND (is_letter, seq) > (?, ?) ORDER BY is_letter, seq LIMIT ?",
   );
   const event = database.prepare(`${SELECT_EVENT} WHERE events.seq = ? AND folds.seq IS NULL AND gone IS NULL`);
+  const beside = database.prepare("SELECT substr(id, 17), effective_ts, arrival FROM events WHERE seq = ?");
   const letter = database.prepare(`${SELECT_LETTER} WHERE seq = ?`);
   const remove = database.prepare("DELETE FROM dead_letters WHERE id = ? AND ws = ? RETURNING seq, message");
   const drop = database.prepare("DELETE FROM names WHERE tomb = ? AND is_letter = ? AND seq = ?");
@@ -57,7 +64,13 @@ export function createNames(database: Database, session: Session, tombOf: TombOf
       return row === undefined ? null : { kind: "letter", letter: toLetter(row as LetterRow) };
     }
     const row = event.get([seq]);
-    return row === undefined ? null : { kind: "event", event: fromRow(workspace, toEventRow(row)) };
+    if (row === undefined) return null;
+    const read = orDamaged(() => fromRow(workspace, toEventRow(row)));
+    return read === DAMAGED ? readBeside(seq) : { kind: "event", event: read };
+  };
+  const readBeside = (seq: number): Naming => {
+    const [id, effectiveTs, arrival] = beside.get([seq]) as readonly [Buffer, Instant, Buffer];
+    return { kind: "damaged", eventId: readUuid(id), effectiveTs, receivedAt: receivedAtIn(arrival) };
   };
 
   return {

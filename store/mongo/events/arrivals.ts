@@ -2,6 +2,7 @@ import type { Collection, IndexDescription } from "mongodb";
 import type { Uid, WorkspaceId } from "../../../core/ids.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
 import { arrivalText, readArrival, readArrivals, timeText, type Seen } from "../../arrivals.js";
+import { orDamaged } from "../../stored-event.js";
 import { idIn, ownId } from "../own-id.js";
 import type { Session } from "../session.js";
 import { fromDocument, schemaKey, STORED, type EventDocument } from "./documents.js";
@@ -65,8 +66,8 @@ export function createArrivals(
           );
           const byId = new Map(
             found.map((one) => {
-              const event = fromDocument(workspace, one);
-              return [ownId(workspace, event.eventId), event];
+              const { _id } = one;
+              return [_id, orDamaged(() => fromDocument(workspace, one))];
             }),
           );
           return ids.map((id) => byId.get(id) ?? null);

@@ -93,7 +93,7 @@ export function createDeadLetters(
     const { matchedCount } = await session.call(() => events.updateOne({ ...own, gone: null }, { $set: { reason } }));
     // Its letters went before this one came.
     if (matchedCount === 0 && (await session.call(() => events.findOne(own, { projection: { _id: 1 } }))) !== null)
-      await session.call(() => letters.deleteMany({ ws: workspace, eventId }));
+      await session.call(() => letters.deleteOne({ _id: letter.deadLetterId, ws: workspace }));
   };
 
   /** Null when there is no such letter here. */

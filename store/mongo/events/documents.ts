@@ -1,12 +1,11 @@
 import { crc32 } from "node:zlib";
-import { AppError } from "../../../core/errors.js";
 import type { DropReason, EventRecord, Instant, StoredEvent } from "../../../core/event/event.js";
 import type { EventId, KeyId, ProfileId, SchemaId, TallyId, Uid, WorkspaceId } from "../../../core/ids.js";
 import { encodeMessage } from "../../../core/event/message.js";
 import type { TimelinePosition } from "../../../core/ports/event-store.js";
 import { idIn, ownId } from "../own-id.js";
 import { arrivalText } from "../../arrivals.js";
-import { fromRow } from "../../stored-event.js";
+import { damagedEvent, fromRow } from "../../stored-event.js";
 
 /**
  * A stored event. What a client chose is inside `message`, as bytes, so that no key of its payload is ever a field's name; the
@@ -95,6 +94,6 @@ export function fromDocument(workspace: WorkspaceId, document: EventDocument): S
     facet && profileId ? { facet: idIn<Uid>(facet), profileId, dropped, isDone: folded } : null,
     gone,
   ]);
-  if (ownId(workspace, event.eventId) !== _id) throw new AppError("damaged", "The stored event is damaged.");
+  if (ownId(workspace, event.eventId) !== _id) throw damagedEvent();
   return event;
 }

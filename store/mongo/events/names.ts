@@ -4,16 +4,19 @@ import { decodeMessage } from "../../../core/event/message.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { DeadLetter, EventStore, Naming } from "../../../core/ports/event-store.js";
-import { ownId } from "../own-id.js";
+import { readArrival } from "../../arrivals.js";
+import { DAMAGED, orDamaged } from "../../stored-event.js";
+import { idIn, ownId } from "../own-id.js";
 import type { Session } from "../session.js";
 import { slicesOf } from "./batches.js";
 import { toLetter, type DeadLetterDocument } from "./dead-letters.js";
-import { eventIdIn, fromDocument, STORED, type EventDocument } from "./documents.js";
+import { eventIdIn, fromDocument, instantIn, STORED, type EventDocument } from "./documents.js";
 
 /** Sparse: an event that folds is found by its facet. */
 export const NAME_INDEXES: readonly IndexDescription[] = [{ name: "names", key: { names: 1 }, sparse: true }];
 
 const PER_CALL = 500;
+const WITH_PLACE = { ...STORED, position: 1, arrival: 1 } as const;
 
 /** Who is named by what no facet leads to; nothing for what a facet does, or that names nobody. */
 export function createNamesOf(tombOf: TombOf) {
@@ -36,6 +39,13 @@ export type NamesOf = ReturnType<typeof createNamesOf>;
 /** Positions of events come before those of letters. */
 const [EVENTS, LETTERS] = ["event:", "letter:"];
 
+function namingOf(workspace: WorkspaceId, one: EventDocument): Naming {
+  const event = orDamaged(() => fromDocument(workspace, one));
+  if (event !== DAMAGED) return { kind: "event", event };
+  const { position, arrival } = one;
+  return { kind: "damaged", effectiveTs: instantIn(position), ...readArrival(idIn(arrival)) };
+}
+
 export function createNames(
   collections: {
     readonly events: Collection<EventDocument>;
@@ -56,10 +66,10 @@ export function createNames(
           folded: { $ne: true },
           _id: { $gt: after?.slice(EVENTS.length) ?? "" },
         };
-        const options = { sort: { _id: 1 }, limit, projection: STORED } as const;
+        const options = { sort: { _id: 1 }, limit, projection: WITH_PLACE } as const;
         for (const one of await session.call(() => events.find(filter, options).toArray())) {
-          const event = fromDocument(workspace, one);
-          found.push({ position: EVENTS + ownId(workspace, event.eventId), naming: { kind: "event", event } });
+          const { _id } = one;
+          found.push({ position: EVENTS + _id, naming: namingOf(workspace, one) });
         }
       }
       if (found.length < limit) {

@@ -44,6 +44,10 @@ describeConsole("a profile", (console) => {
         const { x, width } = (await tab.boundingBox())!;
         assert.ok(x >= 0 && x + width <= 360, `${await tab.textContent()} is cut off at ${x + width}`);
       }
+      const lines: number = await page.evaluate(
+        `(() => { const time = document.querySelector(".figure .value time"); time.textContent = "43 minutes ago"; return time.getClientRects().length; })()`,
+      );
+      assert.equal(lines, 1, "a time stands in one line");
     }
   });
 
@@ -184,6 +188,9 @@ describeConsole("a profile", (console) => {
     await look("people-profile-erase");
     const erase = dialog.getByRole("button", { name: "Erase for ever" });
     assert.ok(await erase.isDisabled());
+    // In the words of the page of the erasures.
+    await dialog.getByText("New events do not bring the person back, until you readmit them.").waitFor();
+    await dialog.getByLabel("Keep the person out").waitFor();
     await dialog.getByLabel("I know that nobody can take this back").focus();
     await page.keyboard.press("Space");
     await erase.focus();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describeConsole } from "../../support/console/console.js";
 import { aPerson, id, identify } from "../../support/console/people.js";
+import { textAt } from "../../support/service/app.js";
 
 describeConsole("search", (console) => {
   it("says what to do where nobody is known yet", async () => {
@@ -68,7 +69,21 @@ describeConsole("search", (console) => {
   it("says that nobody is known by a value", async () => {
     const { page, look } = await console().open(await console().app.workspace(), { path: "/search?q=nobody" });
     await page.getByText("Nobody is known by this").waitFor();
+    await page.getByText("No profile comes from an event that was refused").waitFor();
+    assert.equal(await page.getByRole("link", { name: "What was refused" }).getAttribute("href"), "#/stats");
     await look("people-search-nobody");
+  });
+
+  it("says what is missing where an event is in no profile, and where to add it", async () => {
+    const workspace = await console().app.workspace();
+    await workspace.send("POST", "/v1/schemas", { schema_id: "visit", schema: { type: "object" } });
+    const sent = await workspace.collect("visit", { email: "eve@example.com" });
+    const eventId = textAt((await workspace.settled(sent.body["event_id"])).body, "event_id");
+    const { page, look } = await console().open(workspace, { path: `/events/${eventId}` });
+    await page.getByText("Its schema has no dataset that is folded into profiles").waitFor();
+    await look("people-event-stored");
+    await page.locator("main").getByRole("link", { name: "Datasets" }).click();
+    await page.getByRole("heading", { name: "Datasets" }).waitFor();
   });
 
   it("shows an event and what became of it", async () => {

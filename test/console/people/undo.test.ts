@@ -159,7 +159,7 @@ describeConsole("undo", (console) => {
     await identify(workspace, PHONE, TABLET);
     const path = "/undo?what=pair&namespace=user_id&value=ada&to_namespace=user_id&to_value=bob";
     const { page, go, look, wrongs } = await console().open(workspace, { path });
-    await page.getByText("Other links still hold the two together").waitFor();
+    await page.getByText("Other links still connect the two").waitFor();
     await look("people-undo-still");
     await go(`${path}&forbid=true`);
     await page.getByText("so the pair cannot be forbidden").waitFor();
@@ -216,7 +216,7 @@ describeConsole("undo", (console) => {
     await identify(workspace, PHONE, TABLET);
     const { page, look } = await console().open(workspace, { as: "admin", path: ask(false) });
     await unlinkAsShown(page);
-    await page.getByText("Other links still hold the two together").waitFor();
+    await page.getByText("Other links still connect the two").waitFor();
     assert.equal(await page.getByText("bridge", { exact: true }).count(), 3);
     await look("people-undo-still-joined");
     await identify(workspace, ADA, BOB);
@@ -248,7 +248,12 @@ describeConsole("undo", (console) => {
     assert.equal(await page.getByRole("link", { name: "Preview this one" }).count(), 0);
     await look("people-undo-between");
     assert.equal(await profileOf(workspace, ADA), await profileOf(workspace, BOB), "nothing is written");
+    const lines = await page.evaluate(
+      "getComputedStyle(document.querySelector('.undo-refs a > .sent')).textDecorationLine",
+    );
+    assert.equal(lines, "underline", "the whole of the link looks like one");
     await page.getByRole("link", { name: "Take device_id kiosk-7 out of this profile…" }).click();
+    await page.getByText("These two would be two people").waitFor();
     await page.getByRole("button", { name: "Unlink…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Unlink", exact: true }).click();
     await page.getByText("Done: unlinked").waitFor();

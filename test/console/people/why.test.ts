@@ -35,6 +35,21 @@ describeConsole("why two are one person", (console) => {
     assert.equal(await path.getByText("bridge").count(), 2);
     assert.equal(await path.getByText("Unlink…").count(), 0);
     await look("people-why-path");
+    assert.equal(await page.getByText("Each of the bridges parts the two.").count(), 0, "a viewer may not unlink");
+  });
+
+  it("says how to choose among bridges, and the preview of one tells of the two who were asked about", async () => {
+    const workspace = await console().app.workspace();
+    const { email } = await aPerson(workspace, "ada");
+    await identify(workspace, id("email", email), id("device_id", "tablet"));
+    const path = "/why?from_namespace=user_id&from_value=ada&to_namespace=device_id&to_value=tablet";
+    const { page, look } = await console().open(workspace, { as: "admin", path });
+    await page.getByText("Each of the bridges parts the two.").waitFor();
+    await look("people-why-bridges");
+    await page.getByRole("link", { name: "Unlink step 1" }).click();
+    const told = page.locator(".message", { hasText: "These two would be two people" });
+    await told.waitFor();
+    assert.deepEqual(await told.locator(".name-of .sent").allTextContents(), ["ada", "tablet"]);
   });
 
   it("says that no link is a bridge, and offers who may undo to take out an identifier in between", async () => {

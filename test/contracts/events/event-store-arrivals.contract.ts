@@ -51,7 +51,7 @@ async function pages(port: EventStore, workspace: WorkspaceId, page: ArrivalsPag
 export const arrivalSentences: Contract<EventStore> = {
   "lists all events of a workspace by when they were received, and those of one time by event id": async ({ port }) => {
     const workspace = newId<WorkspaceId>();
-    assert.deepEqual(await port.arrivals(workspace, aPage()), { events: [], next: null });
+    assert.deepEqual(await port.arrivals(workspace, aPage()), { events: [], damaged: [], next: null });
     const events = (await receive(port, workspace, [5, 1, 9, 5, 5, 0, 86_400_000, 1])).toSorted(oldestFirst);
     for (const [order, expected] of [
       ["oldest", events],
@@ -60,6 +60,7 @@ export const arrivalSentences: Contract<EventStore> = {
       const listed = await port.arrivals(workspace, aPage({ order }));
       assert.deepEqual(listed, {
         events: await Promise.all(expected.map(({ eventId }) => port.find(workspace, eventId))),
+        damaged: [],
         next: null,
       });
     }
@@ -133,7 +134,7 @@ export const arrivalSentences: Contract<EventStore> = {
           );
         }
     const none = { keyId: "nobody" as KeyId };
-    assert.deepEqual(await port.arrivals(workspace, aPage({ filter: none })), { events: [], next: null });
+    assert.deepEqual(await port.arrivals(workspace, aPage({ filter: none })), { events: [], damaged: [], next: null });
   },
 
   "looks at so many events for those that a filter takes, and goes on behind them": async ({ port }) => {

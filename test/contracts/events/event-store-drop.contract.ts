@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import type { DropReason, EventRecord, StoredEvent } from "../../../core/event/event.js";
+import { identifierKey, type DropReason, type EventRecord, type StoredEvent } from "../../../core/event/event.js";
+import { encodeMessage } from "../../../core/event/message.js";
 import { newId, type EventId, type SchemaId, type WorkspaceId } from "../../../core/ids.js";
 import type { Arrival, EventStore, SchemaArrival } from "../../../core/ports/event-store.js";
-import { aDeadLetter, aFold, anEvent, counted } from "../../support/builders.js";
+import { aDeadLetter, aFold, anEvent, counted, tombOf } from "../../support/builders.js";
 import type { Contract } from "../../support/contract.js";
 import { rejectsAsUnavailable } from "../../support/eventually.js";
 
@@ -141,6 +142,37 @@ export const dropSentences: Contract<EventStore> = {
     await port.bury(mismatch);
     assert.deepEqual(await port.deadLetters(workspace, LETTERS), [mismatch]);
   },
+
+  "keeps a letter that kills none, has a body of its own and names somebody, however often its event is dropped":
+    async ({ port, reopen }) => {
+      let store = port;
+      for (const reason of ["erased", "expired"] as const) {
+        const event = anEvent({ folds: false, fingerprint: "a".repeat(64) });
+        const { workspace, eventId } = event;
+        const [bob, fingerprint] = [{ namespace: "email", value: "bob@example.com" }, "b".repeat(64)];
+        const letterOf = (changes: Partial<EventRecord>, killsEvent = false) =>
+          aDeadLetter({ workspace, eventId, killsEvent, message: encodeMessage({ ...event, ...changes }) });
+        const others = letterOf({ fingerprint, identifiers: [bob] });
+        await store.insert(workspace, [event]);
+        for (const letter of [
+          letterOf({}),
+          letterOf({ fingerprint, identifiers: [] }),
+          letterOf({ fingerprint, identifiers: [bob] }, true),
+          aDeadLetter({ workspace, eventId, killsEvent: false }),
+          others,
+        ])
+          await store.bury(letter);
+        assert.equal(await store.drop(workspace, [eventId], reason), 1);
+        assert.deepEqual(await store.deadLetters(workspace, LETTERS), [others]);
+        await store.drop(workspace, [eventId], "erased");
+        await store.bury(aDeadLetter({ workspace, eventId }));
+        store = await reopen();
+        assert.deepEqual(await store.deadLetters(workspace, LETTERS), [others]);
+        const page = { limit: 10, after: null };
+        const { found } = await store.naming(workspace, [tombOf(identifierKey(workspace, bob))], page);
+        assert.deepEqual(found, [{ kind: "letter", letter: others }]);
+      }
+    },
 
   "leaves alone, as expired, an event whose fold is still to come": async ({ port }) => {
     const workspace = newId<WorkspaceId>();

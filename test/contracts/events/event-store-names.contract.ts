@@ -16,8 +16,10 @@ const ALL = { limit: 100, after: null };
 const letterOf = (event: EventRecord, changes: Partial<DeadLetter> = {}): DeadLetter =>
   aDeadLetter({ workspace: event.workspace, eventId: event.eventId, message: encodeMessage(event), ...changes });
 
-const nameOf = (naming: Naming): string =>
-  naming.kind === "event" ? naming.event.eventId : naming.letter.deadLetterId;
+const nameOf = (naming: Naming): string => {
+  if (naming.kind === "letter") return naming.letter.deadLetterId;
+  return naming.kind === "event" ? naming.event.eventId : naming.eventId;
+};
 const found = async (port: EventStore, workspace: WorkspaceId, ...some: readonly Identifier[]) =>
   (await port.naming(workspace, tombsOf(workspace, ...some), ALL)).found.map(nameOf).toSorted();
 

@@ -70,7 +70,7 @@ const PATHS: Readonly<Record<string, readonly [object, unknown, string, string]>
       ],
     },
     "a",
-    "must not have equal items",
+    "must not have duplicate items",
   ],
   "no matching branch": [
     { properties: { a: { anyOf: [{ type: "string" }, { type: "null" }] } } },

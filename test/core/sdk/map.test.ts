@@ -190,16 +190,12 @@ describe("An SDK's call that is no event", () => {
         ["previousId", "is required"],
       ],
     ],
-    [
-      "half a surrogate pair",
-      '{"type":"track","event":"\\ud800"}',
-      [["event", "must not hold half of a surrogate pair"]],
-    ],
-    ["a key that is there twice", '{"type":"track","a":1,"a":2}', [["a", "is there twice"]]],
+    ["half a surrogate pair", '{"type":"track","event":"\\ud800"}', [["event", "must not contain a lone surrogate"]]],
+    ["a key that is there twice", '{"type":"track","a":1,"a":2}', [["a", "is a duplicate key"]]],
     [
       "a number that a double cannot hold",
       '{"type":"track","userId":9007199254740993}',
-      [["userId", "is a number that a double cannot hold; send it as a string"]],
+      [["userId", "is a number that a double cannot represent; send it as a string"]],
     ],
     [
       "too many levels",

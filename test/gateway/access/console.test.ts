@@ -268,6 +268,6 @@ describe("At a PUBLIC_URL without TLS", () => {
     const headers = { Origin: "http://onym.example" };
     const { status, text } = await app().send("POST", "/console/session", { body: { key }, headers });
     assert.equal(status, 403);
-    assert.match(text, /https only/);
+    assert.match(text, /only over https/);
   });
 });

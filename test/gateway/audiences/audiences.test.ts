@@ -188,7 +188,7 @@ describe("Audiences", () => {
     assert.deepEqual(await refused(fiftyOf({ $audience: fifty })), ["a rule has at most 50 conditions"]);
     assert.deepEqual(await refused({ $and: [fiftyOf({}), {}] }), ["a rule has at most 50 conditions"]);
     assert.deepEqual(problems(await put(all, { rule: { $or: [{}, {}] } })), [
-      `rule: with it the audience ${fifty}, which refers to this one, has more than 50 conditions or is more than 8 deep`,
+      `rule: with this rule, audience ${fifty}, which refers to this one, has more than 50 conditions or more than 8 levels`,
     ]);
   });
 
@@ -207,17 +207,17 @@ describe("Audiences", () => {
       "rule.$and.12.$events.where.total.$lt: a rule has at most 50 conditions",
     ]);
     assert.deepEqual(problems(await put(first, { rule: { $and: [many(four, 12), {}] } })), [
-      `rule: with it the audience ${whole}, which refers to this one, has more than 50 conditions or is more than 8 deep`,
+      `rule: with this rule, audience ${whole}, which refers to this one, has more than 50 conditions or more than 8 levels`,
     ]);
     const nested = (depth: number, of: object): object => (depth === 0 ? of : { $not: nested(depth - 1, of) });
     const six = await create("six", nested(5, IN_PARIS));
     const eight = await create("eight", nested(2, { $audience: six }));
-    assert.deepEqual(await refused(nested(3, { $audience: six })), ["a rule is at most 8 deep"]);
-    assert.deepEqual(await refused({ $not: { $audience: eight } }), ["a rule is at most 8 deep"]);
+    assert.deepEqual(await refused(nested(3, { $audience: six })), ["a rule has at most 8 levels"]);
+    assert.deepEqual(await refused({ $not: { $audience: eight } }), ["a rule has at most 8 levels"]);
     const search = await workspace.send("POST", "/v1/profiles/search", { rule: { $not: { $audience: eight } } });
-    assert.deepEqual(problems(search), ["rule.$not.$audience: a rule is at most 8 deep"]);
+    assert.deepEqual(problems(search), ["rule.$not.$audience: a rule has at most 8 levels"]);
     assert.deepEqual(problems(await put(six, { rule: nested(6, IN_PARIS) })), [
-      `rule: with it the audience ${eight}, which refers to this one, has more than 50 conditions or is more than 8 deep`,
+      `rule: with this rule, audience ${eight}, which refers to this one, has more than 50 conditions or more than 8 levels`,
     ]);
   });
 
@@ -225,7 +225,7 @@ describe("Audiences", () => {
     const a = await create("a", IN_PARIS);
     const b = await create("b", { $and: [{ $audience: a }, ...Array.from({ length: 49 }, () => IN_PARIS)] });
     assert.deepEqual(problems(await put(a, { rule: { "traits.city": { $gte: "A", $lt: "B" } } })), [
-      `rule: with it the audience ${b}, which refers to this one, has more than 50 conditions or is more than 8 deep`,
+      `rule: with this rule, audience ${b}, which refers to this one, has more than 50 conditions or more than 8 levels`,
     ]);
   });
 

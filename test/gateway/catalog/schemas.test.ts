@@ -146,7 +146,7 @@ describe("Schemas", () => {
     const first = await tried("", { schema, ...named });
     const { created_at: _at, ...shown } = first.body;
     assert.equal(first.status, 200);
-    const warnings = [{ path: "schema.owner", message: "is not a keyword and changes nothing" }];
+    const warnings = [{ path: "schema.owner", message: "is not a keyword, and is ignored" }];
     const expected = { ...named, version: 1, compatibility: "backward", warnings, dry_run: true, schema };
     assert.deepEqual(shown, expected);
     assert.equal((await tried("", { schema })).body["schema_id"], null, "no id is made");

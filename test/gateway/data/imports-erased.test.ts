@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { newId } from "../../../core/ids.js";
+import { importRecords, type ImportRecord } from "../../../commands/imports/records.js";
+import type { Services } from "../../../commands/services.js";
+import { newId, type EventId, type WorkspaceId } from "../../../core/ids.js";
+import { readLine } from "../../../gateway/routes/data/read-lines.js";
 import { exportOf, identifier, KINDS, sendAll } from "../../support/service/imports.js";
 import { EMBEDDED } from "../../support/servers/servers.js";
 import {
@@ -175,5 +178,47 @@ describe("An import of somebody who was erased here", () => {
     assert.notEqual(await traitsOf(into, BOB), null);
     assert.deepEqual(await statusesOf(into, shop.events), ["dropped", "dropped", "folded", "dropped"]);
     assert.ok(!(await shownOf(into)).includes(secret));
+  });
+
+  it("takes what it folds under a uid that is erased in that moment, at once and with its facet", async () => {
+    const shop = await aShop();
+    const into = await target().workspace();
+    const id = into.id as WorkspaceId;
+    const { backends, identity } = target().service;
+    assert.equal((await into.send("POST", "/v1/imports")).status, 200);
+    for (const kind of ["catalog", "profiles"]) await sendAll(into, shop.lines.get(kind)!, 40);
+    // Between the look at the tombstones and the fold: whatever there is to delete by then is deleted.
+    let erasureId = "";
+    const eraseOnce = async (): Promise<void> => {
+      if (erasureId !== "") return;
+      erasureId = textAt((await into.send("DELETE", `/v1/profiles/${shop.profileId}`)).body, "erasure_id");
+      await until(
+        () => into.send("GET", `/v1/erasures/${erasureId}`),
+        ({ body }) => body["status"] === "completed",
+      );
+    };
+    let isPurgeDue = false;
+    const purge = { due: () => void (isPurgeDue = true), isDue: () => isPurgeDue, run: async () => true };
+    const events: Services["events"] = {
+      ...backends.events,
+      fold: async (...asked) => {
+        await eraseOnce();
+        return backends.events.fold(...asked);
+      },
+    };
+    const { graph } = backends;
+    const services = { ...backends, events, identity, erasures: graph, movements: graph, purge, now };
+    const records = shop.lines.get("events")!.flatMap((line): readonly ImportRecord[] => {
+      const record = readLine(Buffer.from(line), "line");
+      return record === null ? [] : [record];
+    });
+    const uids = records.flatMap((one) => (one.kind === "event" && one.record.facet !== null ? one.record.facet : []));
+    await importRecords(services, id, records);
+    assert.deepEqual(await statusesOf(into, shop.events), ["dropped", "dropped", "folded", "dropped"]);
+    const living = (await backends.events.find(id, shop.events[2] as EventId))!.facet;
+    assert.deepEqual([...(await backends.profiles.find(id, uids)).keys()], [living]);
+    assert.ok(isPurgeDue, "the bytes are taken from the file, too");
+    const receipt = await into.send("GET", `/v1/erasures/${erasureId}`);
+    assert.equal(at(receipt.body, "late.events"), 2, receipt.text);
   });
 });

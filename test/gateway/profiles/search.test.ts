@@ -186,7 +186,7 @@ describe("Search over profiles", () => {
   it("refuses a rule with the path of what is wrong, and the cursor of another rule", async () => {
     const search = (rule: object) => problems("/v1/profiles/search", { rule });
     assert.deepEqual(await search({ $and: [{}, { "traits.city": { $gtx: 1 } }] }), [
-      "rule.$and.1.traits.city.$gtx: is not an operator here; there are $eq, $ne, $in, $nin, $gt, $gte, $lt, $lte, $exists, $starts, $ends, $contains",
+      "rule.$and.1.traits.city.$gtx: is not an operator here; use $eq, $ne, $in, $nin, $gt, $gte, $lt, $lte, $exists, $starts, $ends, $contains",
     ]);
     assert.deepEqual(await search({ "traits.town": 1 }), ["rule.traits.town: is not a trait of this workspace"]);
     assert.deepEqual(await search({ $events: { schema_id: schemaId, where: { totl: 1 } } }), [

@@ -71,7 +71,7 @@ describe("Sums and counts", () => {
     assert.deepEqual(await shown("bob"), [{}, 1]);
   });
 
-  it("take each number of at most 15 digits, 6 of them behind the point", async () => {
+  it("take each number of at most 15 digits, 6 of them after the decimal point", async () => {
     for (const total of TAKEN) assert.equal((await collect({ total })).status, 202, `${total}`);
     assert.equal((await workspace.inline(schemaId, { total: 1.5 })).body["status"], "pass");
   });
@@ -83,7 +83,7 @@ describe("Sums and counts", () => {
     }
     const inside = await collect({ lines: [1, 0.1234567] });
     assert.deepEqual([inside.status, errorPaths(inside)], [422, ["lines.1"]]);
-    assert.match(textAt(inside.body, "errors.0.message"), /at most 15 digits, 6 of them behind the point/);
+    assert.match(textAt(inside.body, "errors.0.message"), /at most 15 digits, 6 of them after the decimal point/);
     assert.deepEqual(errorPaths(await workspace.inline(schemaId, { total: 0.1234567 })), ["total"]);
     const events = [{ total: 1 }, { total: 1e-7 }].map((payload) => submission(schemaId, payload));
     const batch = await workspace.send("POST", "/v1/collect/batch", { events });
@@ -188,11 +188,12 @@ describe("Sums and counts", () => {
       await folded(name, {});
       for (const total of totals) await folded(name, { order_id: "o", total });
     }
-    const found = async (rule: object) => {
-      const { body, text } = await workspace.send("POST", "/v1/profiles/search", { rule });
-      assert.equal(body["next_cursor"], null, text);
+    const found = async (rule: object, cursor?: unknown): Promise<readonly string[]> => {
+      const { body } = await workspace.send("POST", "/v1/profiles/search", { rule, cursor });
       assert.equal(body["partial"], undefined);
-      return listAt(body, "profiles").map((one) => textAt(one, "identifiers.0.value").slice(0, 3));
+      const names = listAt(body, "profiles").map((one) => textAt(one, "identifiers.0.value").slice(0, 3));
+      // On a busy machine a page ends early.
+      return body["next_cursor"] === null ? names : [...names, ...(await found(rule, body["next_cursor"]))];
     };
     assert.deepEqual(await found({ "traits.spent": 0.3 }), ["ada"]);
     assert.deepEqual(await found({ "traits.spent": { $gt: 0.3 } }), ["bob"]);

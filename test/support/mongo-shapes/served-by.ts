@@ -37,7 +37,6 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
     "_id, ws": "_id_",
     "eventId in, ws": "ofEvent",
     "eventId, reason, ws; sort position-": "ofEvent",
-    "eventId, ws": "ofEvent",
     "eventId, ws; sort position-": "ofEvent",
     "isOpen, position range, reason, ws": "open",
     "isOpen, position range, reason, ws; sort position+": "open",

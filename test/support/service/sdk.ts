@@ -1,4 +1,5 @@
 import { createAcceptItems, type SdkAcceptance } from "../../../commands/sdk/accept-items.js";
+import { createPurge } from "../../../commands/erasures/purge.js";
 import { servicesOf } from "../../../app/gateway.js";
 import { readConfig } from "../../../core/config.js";
 import { sdkEventIdFor, type EventId, type KeyId, type WorkspaceId } from "../../../core/ids.js";
@@ -14,8 +15,10 @@ export function openSdkDoor(app: App, settings: Settings = {}) {
   const config = readConfig({ SCHEMA_COMPILE_MS: "5000", VALIDATION_MS: "5000", ...settings });
   const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
   const { backends, identity } = app.service;
+  const { stats } = backends;
+  const purge = createPurge(backends.purge);
   const acceptItems = createAcceptItems(
-    servicesOf({ config, now: Date.now, backends, identity, validator, metrics: NO_METRICS, stats: backends.stats }),
+    servicesOf({ config, now: Date.now, backends, identity, validator, purge, metrics: NO_METRICS, stats }),
   );
   const sendText = (workspace: TestWorkspace, text: string, send: "collect" | "all"): Promise<SdkAcceptance> => {
     const bytes = Buffer.from(text);

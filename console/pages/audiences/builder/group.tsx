@@ -48,7 +48,9 @@ export function GroupFields({
   const { join, parts } = group;
   const box = useRef<HTMLDivElement>(null);
   const set = (next: readonly Part[]): void => onChange({ ...group, parts: next });
-  const add = (part: Part): void => set([...parts, added(part)]);
+  // The condition that stands there at first is no condition yet: something else takes its place.
+  const add = (part: Part): void =>
+    set([...(part.kind !== "field" && parts.length === 1 ? parts.filter((one) => !isBlank(one)) : parts), added(part)]);
   const remove = (part: Part): void => {
     set(parts.filter(({ id }) => id !== part.id));
     box.current?.querySelector<HTMLElement>(":scope > .group-foot button")?.focus();
@@ -98,6 +100,12 @@ export function GroupFields({
   );
 }
 
+/** A condition in which nobody wrote anything. */
+const isBlank = (part: Part): boolean => {
+  if (part.kind !== "field" || part.field !== "") return false;
+  const { op, value } = part.test;
+  return op === "$eq" && value.as === "text" && value.text === "";
+};
 const nameOf = (join: Join): string => JOINS.find(([one]) => one === join)![1];
 const NAMES = {
   field: "this condition",

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useQuery } from "../../../api/hooks.js";
 import type { DeadLetter, WholeLetter } from "../../../api/records.js";
 import { href } from "../../../state/router.js";
-import { Errors, Badge, Dialog, Empty, Facts, Id, Json, Loaded, Message, Time } from "../../../ui/kit.js";
+import { Errors, Badge, Dialog, Empty, Facts, Id, Json, KeyId, Loaded, Message, Time } from "../../../ui/kit.js";
 import { NO_SCHEMA } from "../refused.js";
 
 /** The console has one word for what the service did not take. */
@@ -53,9 +53,9 @@ export function Letter({ id, onClose }: { readonly id: string; readonly onClose:
                 ["Reason", reasonWords(whole.reason)],
                 ["Schema", <SchemaLink key="s" of={whole} />],
                 ["Event", whole.event_id === null ? "none" : <Id key="e" id={whole.event_id} what="the event id" />],
-                ["Key", whole.key_id === null ? "unknown" : <Id key="k" id={whole.key_id} what="the key id" />],
+                ["Key", whole.key_id === null ? "unknown" : <KeyId key="k" id={whole.key_id} />],
                 ["Received", whole.received_at === null ? "unknown" : <Time key="t" at={whole.received_at} isExact />],
-                ["Buried", <Time key="b" at={whole.at} isExact />],
+                ["Set aside", <Time key="b" at={whole.at} isExact />],
                 ["Letter", <Id key="i" id={whole.dead_letter_id} what="the id of the dead letter" />],
               ]}
             />

@@ -145,7 +145,8 @@ function Edit({
             kind="primary"
             type="submit"
             isBusy={storing.isBusy}
-            disabled={jsonProblem(text) !== null || text === before}
+            disabled={jsonProblem(text) !== null}
+            needs={text === before ? "Change the schema first" : null}
           >
             Register the version
           </Button>

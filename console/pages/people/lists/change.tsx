@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useQuery } from "../../../api/hooks.js";
 import type { PageProps } from "../../../state/pages.js";
 import { useMay } from "../../../state/session.js";
-import { Card, Facts, Id, LinkButton, Loaded, Missing, PageFrame, Table, Time } from "../../../ui/kit.js";
+import { Card, Facts, Id, KeyId, LinkButton, Loaded, Missing, PageFrame, Table, Time } from "../../../ui/kit.js";
 import { ChangeLink, OutcomeBadge, OUTCOMES, ProfileLink, RULES, Source } from "../parts/evidence.js";
 import type { Change, ChangedIdentifier, Dropped, Outcome } from "../parts/records.js";
 import { Name, Pair } from "../parts/text.js";
@@ -83,7 +83,7 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
           ...(of.reverts === undefined ? [] : [["Took back", <ChangeLink key="c" id={of.reverts} />] as const]),
           ["When", <Time key="t" at={of.at} isExact />],
           ["By", <Source key="s" of={of} />],
-          ["Key", <Id key="k" id={of.key_id} what="the key id" />],
+          ["Key", <KeyId key="k" id={of.key_id} />],
           ["Profiles before", <Profiles key="b" ids={of.before} />],
           ["Profiles after", <Profiles key="a" ids={of.after} />],
         ]}

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { href } from "../../../state/router.js";
-import { Badge, exactTime, Id, Time, type Tone } from "../../../ui/kit.js";
+import { Badge, exactTime, Id, KeyId, Time, type Tone } from "../../../ui/kit.js";
 import type { Asserted, Outcome, Rule, SourceName } from "./records.js";
 
 export const OUTCOMES: Readonly<Record<Outcome, { readonly tone: Tone; readonly means: string }>> = {
@@ -31,7 +31,7 @@ export const RULES: Readonly<Record<Rule, string>> = {
   unlinked: "the link was removed later",
   scope: "the key may not join two people",
   erased: "the person was erased",
-  suppressed: "the person was erased for good",
+  suppressed: "the person was erased and is kept out",
 };
 
 const SOURCES: Readonly<Record<SourceName, string>> = {
@@ -69,7 +69,7 @@ export const ProfileLink = ({ id }: { readonly id: string }): JSX.Element => (
 /** All of it, in a line. */
 export const EvidenceLine = ({ of }: { readonly of: Asserted }): JSX.Element => (
   <span class="evidence soft small">
-    by <Source of={of} /> <Time at={of.at} /> with key <Id id={of.key_id} what="the key id" /> · change{" "}
+    by <Source of={of} /> <Time at={of.at} /> with key <KeyId id={of.key_id} /> · change{" "}
     <ChangeLink id={of.change_id} />
   </span>
 );

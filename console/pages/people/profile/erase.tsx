@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useAction } from "../../../api/hooks.js";
 import { ApiError, ask, queryOf } from "../../../api/http.js";
 import { go, href } from "../../../state/router.js";
+import { KeepOut } from "../../erasures/shown.js";
 import { Button, CheckField, count, Dialog, Facts, Failure, Loaded, Message, notify } from "../../../ui/kit.js";
 
 interface Preview {
@@ -16,7 +17,7 @@ export function Erase({ id, onClose }: { readonly id: string; readonly onClose: 
   const [seen, setSeen] = useState<{ readonly preview: Preview; readonly tag: string | null } | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [looked, setLooked] = useState(0);
-  const [isForGood, setForGood] = useState(false);
+  const [isKeptOut, setKeptOut] = useState(false);
   const [isSure, setSure] = useState(false);
   const path = `/v1/profiles/${id}`;
   useEffect(() => {
@@ -32,7 +33,7 @@ export function Erase({ id, onClose }: { readonly id: string; readonly onClose: 
   }, [path, looked]);
   const erasing = useAction(async () => {
     const headers = { ...((seen?.tag ?? null) !== null && { "If-Match": seen!.tag! }) };
-    const answer = await ask("DELETE", `${path}${queryOf({ suppress: isForGood })}`, undefined, { headers });
+    const answer = await ask("DELETE", `${path}${queryOf({ suppress: isKeptOut })}`, undefined, { headers });
     return (await answer.json()) as { readonly erasure_id: string };
   });
   const erase = async (): Promise<void> => {
@@ -64,12 +65,7 @@ export function Erase({ id, onClose }: { readonly id: string; readonly onClose: 
       <Loaded data={seen} error={error} reload={() => setLooked(looked + 1)} lines={3}>
         {({ preview }) => <Goes preview={preview} />}
       </Loaded>
-      <CheckField
-        label="Keep them out for good"
-        hint="Whatever names them later is left out too. Without it, a new act of the person begins a new profile."
-        checked={isForGood}
-        onChange={setForGood}
-      />
+      <KeepOut checked={isKeptOut} onChange={setKeptOut} />
       <CheckField label="I know that nobody can take this back" checked={isSure} onChange={setSure} />
       {isOther ? (
         <Message tone="warn">
@@ -96,13 +92,15 @@ export function Erase({ id, onClose }: { readonly id: string; readonly onClose: 
 
 const Goes = ({ preview: { identifiers, events, partial } }: { readonly preview: Preview }): JSX.Element => (
   <div class="stack-small">
-    <p>From the answer on nothing shows the person. This goes:</p>
+    <p>This is deleted, and nothing shows the person any more:</p>
     <Facts
       facts={[
         ...Object.entries(identifiers).map(([namespace, many]) => [namespace, count(many, "identifier")] as const),
         ["Events", `${events.toLocaleString("en")}${partial === true ? " or more" : ""}`],
       ]}
     />
-    <p class="soft small">Their traits, links and memberships go too. Records of changes keep no value of theirs.</p>
+    <p class="soft small">
+      Their traits, links and memberships are deleted too. Records of changes keep no value of theirs.
+    </p>
   </div>
 );

@@ -65,7 +65,7 @@ export function Still({
   if (path === null || path.length === 0) return null;
   return (
     <Message tone="info">
-      <strong>Other links still hold the two together</strong>
+      <strong>Other links still connect the two</strong>
       {apart !== undefined && <Pair from={apart.from} to={apart.to} />}
       <span>
         {bridges.length > 0

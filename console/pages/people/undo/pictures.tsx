@@ -1,13 +1,13 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { count, shorten } from "../../../ui/kit.js";
+import { count, Message, shorten } from "../../../ui/kit.js";
 import { Picture } from "../graph/picture.js";
 import { readGraph } from "../graph/read.js";
 import { draw, DRAWN_MAX, groupsOf, HUES, type Drawn, type Graph, type GraphLink } from "../graph/shape.js";
 import { ProfileLink } from "../parts/evidence.js";
 import { isSame, keyOf, type Identifier } from "../parts/records.js";
-import { Name } from "../parts/text.js";
-import type { Preview, Ref, UndoRequest } from "./request.js";
+import { Name, Pair } from "../parts/text.js";
+import { wantedApart, type Preview, type Ref, type UndoRequest } from "./request.js";
 
 export const NAMED_MAX = 4;
 /** Lines beyond this are a ball of wool, however few the nodes. */
@@ -35,22 +35,50 @@ export function Pictures({
     [request, preview, graph],
   );
   return (
-    <div class="columns">
-      <figure class="undo-side" aria-labelledby="undo-before">
-        <figcaption id="undo-before">
-          <h2>Now</h2> <span class="soft small">{count(preview.before.length, "profile")}</span>
-        </figcaption>
-        {sides === null ? <div class="graph-place" /> : <Picture drawn={sides.before} label="Now" isLow />}
-        <Refs refs={preview.before} known={null} members={null} />
-      </figure>
-      <figure class="undo-side" aria-labelledby="undo-after">
-        <figcaption id="undo-after">
-          <h2>Afterwards</h2> <span class="soft small">{count(preview.after.length, "profile")}</span>
-        </figcaption>
-        {sides === null ? <div class="graph-place" /> : <Picture drawn={sides.after} label="Afterwards" isLow />}
-        <Refs refs={preview.after} known={preview.before} members={sides?.members ?? null} />
-      </figure>
+    <div class="stack">
+      <div class="columns">
+        <figure class="undo-side" aria-labelledby="undo-before">
+          <figcaption id="undo-before">
+            <h2>Now</h2> <span class="soft small">{count(preview.before.length, "profile")}</span>
+          </figcaption>
+          {sides === null ? <div class="graph-place" /> : <Picture drawn={sides.before} label="Now" isLow />}
+          <Refs refs={preview.before} known={null} members={null} />
+        </figure>
+        <figure class="undo-side" aria-labelledby="undo-after">
+          <figcaption id="undo-after">
+            <h2>Afterwards</h2> <span class="soft small">{count(preview.after.length, "profile")}</span>
+          </figcaption>
+          {sides === null ? <div class="graph-place" /> : <Picture drawn={sides.after} label="Afterwards" isLow />}
+          <Refs refs={preview.after} known={preview.before} members={sides?.members ?? null} />
+        </figure>
+      </div>
+      <Parted request={request} preview={preview} members={sides?.members ?? null} />
     </div>
+  );
+}
+
+/** Whether the two whom it is about would be two people. Links that still hold a pair together are told elsewhere. */
+function Parted({
+  request,
+  preview,
+  members,
+}: {
+  readonly request: UndoRequest;
+  readonly preview: Preview;
+  readonly members: Sides["members"];
+}): JSX.Element | null {
+  const two = wantedApart(request);
+  if (two === null || members === null) return null;
+  const homeOf = (sought: Identifier): string | undefined =>
+    [...members].find(([, all]) => all.some((one) => isSame(one, sought)))?.[0];
+  const [one, other] = [homeOf(two.from), homeOf(two.to)];
+  if (one === undefined || other === undefined) return null;
+  if (one === other && (preview.still_joined_by?.length ?? 0) > 0) return null;
+  return (
+    <Message tone={one === other ? "warn" : "good"}>
+      <strong>{one === other ? "These two would still be one person" : "These two would be two people"}</strong>
+      <Pair from={two.from} to={two.to} />
+    </Message>
   );
 }
 
@@ -115,7 +143,8 @@ function sidesOf(request: UndoRequest, preview: Preview, graph: Graph): Sides | 
   const rest = graph.links.filter((link) => !gone.has(link));
   const members = new Map<string, Identifier[]>();
   const groups = groupsOf(graph.nodes, rest);
-  for (const node of graph.nodes) {
+  // Those whom it is about come first: of many, only some are named.
+  for (const node of soughtFirst(graph.nodes, request)) {
     const id = groups.get(node.uid)!;
     members.set(id, [...(members.get(id) ?? []), node]);
   }
@@ -125,6 +154,13 @@ function sidesOf(request: UndoRequest, preview: Preview, graph: Graph): Sides | 
   if (!isAnnounced) return null;
   if (graph.links.length > LINKS_MAX) return null;
   return { before: draw(graph, gone), after: draw({ nodes: graph.nodes, links: rest }), members };
+}
+
+function soughtFirst(nodes: Graph["nodes"], request: UndoRequest): Graph["nodes"] {
+  const two = wantedApart(request);
+  if (two === null) return nodes;
+  const isSought = (node: Identifier): boolean => isSame(node, two.from) || isSame(node, two.to);
+  return [...nodes.filter(isSought), ...nodes.filter((node) => !isSought(node))];
 }
 
 function goneBy(request: UndoRequest, { nodes }: Graph): (link: GraphLink) => boolean {

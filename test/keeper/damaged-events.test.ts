@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { encodeMessage } from "../../core/event/message.js";
+import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
+import { aDeadLetter, anEvent } from "../support/builders.js";
+import { damagedRow } from "../support/damaged.js";
+import { textAt, until, useApp, type TestWorkspace } from "../support/service/app.js";
+
+const SHOP = {
+  type: "object",
+  properties: { email: { type: "string", "x-identity": { namespace: "email" } }, n: { type: "integer" } },
+};
+const ADA = { namespace: "email", value: "ada@example.com" };
+const BOB = { namespace: "email", value: "bob@example.com" };
+
+describe("A damaged event", () => {
+  const app = useApp({});
+  let workspace: TestWorkspace;
+  let id: WorkspaceId;
+  const backends = () => app().service.backends;
+  const isTold = (message: string, eventId: string): boolean =>
+    app().records.some((record) => record.includes(message) && record.includes(eventId));
+  const load = (...rows: readonly ReturnType<typeof damagedRow>[]) => backends().copying.documents.load("events", rows);
+
+  beforeEach(async () => {
+    workspace = await app().workspace();
+    id = workspace.id as WorkspaceId;
+  });
+
+  it("keeps no audience counting: it counts for nothing, and the log says so", async () => {
+    const schemaId = await workspace.schema(SHOP);
+    const sent = await workspace.collect(schemaId, { email: ADA.value, n: 1 });
+    const { body } = await workspace.settled(sent.body["event_id"]);
+    const { facet, profileIdThen } = (await backends().events.find(id, textAt(body, "event_id") as never))!;
+    const damaged = anEvent({ workspace: id, schemaId: schemaId as SchemaId, identifiers: [ADA], receivedAt: 1 });
+    const fold = { facet: facet!, profileId: profileIdThen!, dropped: null, isDone: true };
+    await load(damagedRow(damaged, { fold }));
+    const rule = (times: number) => ({ $events: { schema_id: schemaId, at_least: times } });
+    const made = await Promise.all(
+      [1, 2].map((times) => workspace.send("POST", "/v1/audiences", { name: `${times}`, rule: rule(times) })),
+    );
+    await app().service.keeper!.rest();
+    const shown = await Promise.all(
+      made.map(({ body: { audience_id } }) => workspace.send("GET", `/v1/audiences/${String(audience_id)}`)),
+    );
+    assert.deepEqual(
+      shown.map(({ body: one }) => [one["state"], one["size"]]),
+      [
+        ["live", 1],
+        ["live", 0],
+      ],
+    );
+    assert.ok(isTold("an audience counts without a damaged event", damaged.eventId));
+  });
+
+  it("keeps no erasure erasing: what names the person goes unread, and the receipt says how many did", async () => {
+    const now = Date.now();
+    const quiet = { workspace: id, folds: false, identifiers: [BOB, ADA] };
+    const [old, young, dead] = [anEvent(quiet), anEvent({ ...quiet, ...later(now + 3_600_000) }), anEvent(quiet)];
+    const dying = { ...dead, folds: true, identifiers: [ADA] };
+    await load(damagedRow(old), damagedRow(young), damagedRow(dying, { reason: "damaged" }));
+    const message = encodeMessage(dying);
+    await backends().events.bury(aDeadLetter({ workspace: id, eventId: dying.eventId, message, reason: "damaged" }));
+    const erased = await workspace.send("POST", "/v1/erasures", { identifiers: [ADA] });
+    const receipt = await until(
+      () => workspace.send("GET", `/v1/erasures/${textAt(erased.body, "erasure_id")}`),
+      ({ body }) => body["status"] === "completed",
+    );
+    const { removed } = receipt.body as { readonly removed: Readonly<Record<string, number>> };
+    assert.deepEqual([removed["events"], removed["damaged_events"], removed["dead_letters"]], [2, 2, 1]);
+    const shown = await Promise.all(
+      [old, young, dying].map(({ eventId }) => workspace.send("GET", `/v1/events/${eventId}`)),
+    );
+    assert.deepEqual(
+      shown.map(({ status, body }) => [status, body["code"] ?? body["status"]]),
+      [
+        [200, "dropped"],
+        [500, "damaged"],
+        [200, "dropped"],
+      ],
+      "what came after the erasure is not the person's of then",
+    );
+    assert.ok(isTold("an erasure deletes a damaged event unread", old.eventId));
+    assert.ok(isTold("an erasure deletes a damaged event unread", dying.eventId));
+  });
+});
+
+const later = (at: number) => ({
+  receivedAt: at,
+  timestamp: new Date(at).toISOString(),
+  effectiveTs: new Date(at).toISOString().replace("Z", "000000Z") as never,
+  eventId: newId<never>(),
+});
