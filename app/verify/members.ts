@@ -14,7 +14,7 @@ export interface MemberDeps {
   readonly services: LookServices;
   readonly findings: Findings;
   readonly isRepair: boolean;
-  readonly now: number;
+  readonly now: () => number;
 }
 
 /** What is stored of a profile. */
@@ -55,15 +55,15 @@ async function watched({ audiences }: Pick<Backends, "audiences">): Promise<read
 
 async function verifyWorkspace(deps: MemberDeps, workspace: WorkspaceId): Promise<void> {
   // The feed first: what is mended in a seat is told in it.
-  await verifyFeed(deps, workspace, () => seatsOf(deps, workspace));
-  const seats = await seatsOf(deps, workspace);
+  await verifyFeed({ ...deps, now: deps.now() }, workspace, () => seatsOf(deps, workspace));
+  const seats = await readSeats(deps, workspace);
   const doubtful: ProfileId[] = [];
-  for await (const page of profilesOf(deps, workspace, seats))
+  for await (const page of profilesOf(deps, workspace, seats.stored))
     doubtful.push(...(await wrongOf(deps, workspace, page, seats)));
   if (doubtful.length === 0) return;
   // Somebody may be at them.
   await sleep(SETTLE_MS);
-  const again = await seatsOf(deps, workspace);
+  const again = await readSeats(deps, workspace);
   for (let at = 0; at < doubtful.length; at += PER_PAGE) {
     const wrong = await wrongOf(deps, workspace, doubtful.slice(at, at + PER_PAGE), again);
     for (const profileId of wrong) deps.findings.found("wrong_seats", profileId);
@@ -77,7 +77,18 @@ async function mend(
   profileIds: readonly ProfileId[],
 ): Promise<void> {
   const causes = new Map(profileIds.map((profileId) => [profileId, "changed" as const]));
-  for (const _ of await lookAtProfiles(services, workspace, causes, now)) findings.mended("wrong_seats");
+  for (const _ of await lookAtProfiles(services, workspace, causes, now())) findings.mended("wrong_seats");
+}
+
+interface Seats {
+  readonly stored: ReadonlyMap<ProfileId, Stored>;
+  readonly readAt: number;
+}
+
+/** The time comes after the seats: whoever saved one has judged it by an earlier time. */
+async function readSeats(deps: MemberDeps, workspace: WorkspaceId): Promise<Seats> {
+  const stored = await seatsOf(deps, workspace);
+  return { stored, readAt: deps.now() };
 }
 
 async function seatsOf({ backends }: MemberDeps, workspace: WorkspaceId): Promise<ReadonlyMap<ProfileId, Stored>> {
@@ -112,17 +123,17 @@ async function* profilesOf(
 }
 
 async function wrongOf(
-  { backends, services, findings, now }: MemberDeps,
+  { backends, services, findings }: MemberDeps,
   workspace: WorkspaceId,
   profileIds: readonly ProfileId[],
-  seats: ReadonlyMap<ProfileId, Stored>,
+  { stored, readAt }: Seats,
 ): Promise<readonly ProfileId[]> {
-  const isDue = (profileId: ProfileId): boolean => (seats.get(profileId)?.due ?? Infinity) <= now;
+  const isDue = (profileId: ProfileId): boolean => (stored.get(profileId)?.due ?? Infinity) <= readAt;
   for (const _ of profileIds.filter(isDue)) findings.passedOver("profiles whose time to be looked at has come");
   const asked = profileIds.filter((profileId) => !isDue(profileId));
   const by = compileAudiences(await backends.audiences.audiences(workspace));
-  const found = await judgeAll(services, workspace, { profileIds: asked, by, now });
-  return asked.filter((profileId, n) => !agrees(seats.get(profileId) ?? NONE, found[n]!));
+  const found = await judgeAll(services, workspace, { profileIds: asked, by, now: readAt });
+  return asked.filter((profileId, n) => !agrees(stored.get(profileId) ?? NONE, found[n]!));
 }
 
 function agrees({ due, memberships }: Stored, found: Found): boolean {

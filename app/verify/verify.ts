@@ -78,7 +78,7 @@ async function verifyRows(config: Config, log: Log, isRepair: boolean, now: () =
     const identity = createIdentity({ graph, timeoutMs: config.IDENTITY_TIMEOUT_MS });
     const purge = createPurge(backends.purge);
     const parts = { config, now, backends, identity, validator, purge, metrics: NO_METRICS, stats };
-    await verifyMembers({ backends, services: { ...servicesOf(parts), log }, findings, isRepair, now: now() });
+    await verifyMembers({ backends, services: { ...servicesOf(parts), log }, findings, isRepair, now });
   } finally {
     await lifecycle.close();
   }
