@@ -4,7 +4,8 @@ import { flagIn } from "../options.js";
 import { createProgress } from "../progress.js";
 import { count } from "../show.js";
 import { KINDS } from "./kinds.js";
-import { countLines, filesIn, upload } from "./upload.js";
+import { countsOf, droppedBy, erasedIn, logIn, showErased } from "./erasures.js";
+import { countLines, filesIn, upload, uploadLines } from "./upload.js";
 
 const RETRY_MS = 900_000;
 
@@ -15,21 +16,30 @@ export async function importOnym({ positionals, values, world, service, http, pr
   const isTrial = flagIn(values, "dry-run");
   if (!isTrial && !flagIn(values, "yes") && world.ask === null)
     throw usage("nobody can be asked here: say --yes or --dry-run");
+  const log = await logIn(values);
   const api = http(RETRY_MS);
   const files = filesIn(folder);
   const lines: Record<string, number> = {};
   for (const [kind, file] of files) lines[kind] = await countLines(file, world);
+  const erased = log === null ? null : await erasedIn(log, [...files.values()], world);
   const total = Object.values(lines).reduce((sum, many) => sum + many, 0);
   const { open, stands } = await api<{ readonly open: boolean; readonly stands: readonly string[] }>({
     method: "POST",
     path: "/v1/imports?dry_run=true",
     repeatable: true,
   });
-  const shown = KINDS.map((kind) => `${kind}: ${count(lines[kind]!, "line")}`).join("\n");
+  const shown = [
+    ...KINDS.map((kind) => `${kind}: ${count(lines[kind]!, "line")}`),
+    ...(erased === null ? [] : [`stay out: ${showErased(erased)}`]),
+  ].join("\n");
+  if (log !== null && erased?.identifiers === 0)
+    world.err(
+      `onym: the export names nobody whom ${log.file} erased; with a wrong --secret-file or --workspace, too\n`,
+    );
   if (!open && stands.length > 0)
     throw new CliError(EXIT.refused, `the workspace is not empty: it has ${stands.join(", ")}`);
   if (isTrial) {
-    await print(lines, shown);
+    await print(erased === null ? lines : { ...lines, ...countsOf(erased) }, shown);
     return EXIT.done;
   }
   if (!flagIn(values, "yes")) {
@@ -39,14 +49,17 @@ export async function importOnym({ positionals, values, world, service, http, pr
   }
   const progress = createProgress(world, "lines");
   let done = 0;
+  let dropped = 0;
   try {
     await api({ method: "POST", path: "/v1/imports", repeatable: true });
+    if (erased !== null) await uploadLines(api, "the erasures", erased.lines(), () => {});
     for (const file of files.values())
       await upload(api, file, world, (many) => {
         done += many;
         progress.show(done / Math.max(total, 1), done);
       });
     await api({ method: "DELETE", path: "/v1/imports", repeatable: true });
+    if (erased !== null) dropped = await droppedBy(api, erased);
   } catch (error) {
     progress.clear();
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
@@ -56,6 +69,11 @@ export async function importOnym({ positionals, values, world, service, http, pr
     throw new CliError(exit, `stopped after ${count(done, "line")}: ${place}${message}; ${again}`, { cause });
   }
   progress.clear();
-  await print(lines, shown);
+  if (erased === null) await print(lines, shown);
+  else
+    await print(
+      { ...lines, ...countsOf(erased), dropped_events: dropped },
+      `${shown}\ndropped: ${count(dropped, "event")} of them`,
+    );
   return EXIT.done;
 }
