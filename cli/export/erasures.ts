@@ -6,7 +6,7 @@ import type { Buried, Erasure } from "../../core/identity/erasure.js";
 import { fromLogText, keepLatest, type LoggedErasure } from "../../core/identity/logged-erasure.js";
 import { tombsUnder, type TombOf } from "../../core/identity/tombstone.js";
 import type { ErasureId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
-import { read } from "../command.js";
+import { pages } from "../command.js";
 import { CliError, EXIT, usage } from "../fail.js";
 import { contentOf } from "../import/files.js";
 import { linesOf } from "../import/lines.js";
@@ -84,10 +84,10 @@ function readLogged(bytes: Buffer, place: string): LoggedErasure {
   try {
     const logged = fromLogText(bytes.toString());
     if (isWhole(logged)) return logged;
-  } catch (error) {
-    throw new CliError(EXIT.refused, `${place}: is damaged; npm run erasures writes a whole copy`, { cause: error });
+  } catch {
+    // It is said below.
   }
-  throw new CliError(EXIT.refused, `${place}: is damaged; npm run erasures writes a whole copy`);
+  throw new CliError(EXIT.refused, `${place}: is damaged, or of another version; npm run erasures writes a new copy`);
 }
 
 const isWhole = ({ erasure: { workspace, erasureId, keyId, erasedAt, suppress }, buried }: LoggedErasure): boolean =>
@@ -180,12 +180,16 @@ export const countsOf = ({ erasureIds, identifiers }: Erased) => ({
 export const showErased = ({ erasureIds, identifiers }: Erased): string =>
   `${count(identifiers, "identifier")} of ${count(erasureIds.length, "erasure")}`;
 
+interface Receipt {
+  readonly erasure_id: string;
+  readonly late: { readonly events: number };
+}
+
 /** How many events of the export stayed out, as the receipts say. */
 export async function droppedBy(http: Http, { erasureIds }: Erased): Promise<number> {
+  const own = new Set<string>(erasureIds);
   let events = 0;
-  for (const erasureId of erasureIds) {
-    const { late } = await read<{ readonly late: { readonly events: number } }>(http, `/v1/erasures/${erasureId}`);
-    events += late.events;
-  }
+  for await (const { erasure_id: id, late } of pages<Receipt>(http, "/v1/erasures", "erasures"))
+    if (own.has(id)) events += late.events;
   return events;
 }

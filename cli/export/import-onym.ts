@@ -4,13 +4,14 @@ import { flagIn } from "../options.js";
 import { createProgress } from "../progress.js";
 import { count } from "../show.js";
 import { KINDS } from "./kinds.js";
-import { countsOf, droppedBy, erasedIn, logIn, showErased } from "./erasures.js";
+import { countsOf, droppedBy, erasedIn, logIn, showErased, type Erased } from "./erasures.js";
 import { countLines, filesIn, upload, uploadLines } from "./upload.js";
 
 const RETRY_MS = 900_000;
 
 /** Reads a folder that `onym export` wrote into an empty workspace. */
-export async function importOnym({ positionals, values, world, service, http, print }: Context): Promise<Exit> {
+export async function importOnym(context: Context): Promise<Exit> {
+  const { positionals, values, world, http, print } = context;
   const [, folder, ...others] = positionals;
   if (folder === undefined || others.length > 0) throw usage("import onym: name the folder of one export");
   const isTrial = flagIn(values, "dry-run");
@@ -34,7 +35,7 @@ export async function importOnym({ positionals, values, world, service, http, pr
   ].join("\n");
   if (log !== null && erased?.identifiers === 0)
     world.err(
-      `onym: the export names nobody whom ${log.file} erased; with a wrong --secret-file or --workspace, too\n`,
+      `onym: the export names nobody whom ${log.file} erases; a wrong --secret-file or --workspace looks the same\n`,
     );
   if (!open && stands.length > 0)
     throw new CliError(EXIT.refused, `the workspace is not empty: it has ${stands.join(", ")}`);
@@ -47,28 +48,7 @@ export async function importOnym({ positionals, values, world, service, http, pr
     if (!(await world.ask!(`Import ${count(total, "line")}?`)))
       throw new CliError(EXIT.refused, "nothing was imported");
   }
-  const progress = createProgress(world, "lines");
-  let done = 0;
-  let dropped = 0;
-  try {
-    await api({ method: "POST", path: "/v1/imports", repeatable: true });
-    if (erased !== null) await uploadLines(api, "the erasures", erased.lines(), () => {});
-    for (const file of files.values())
-      await upload(api, file, world, (many) => {
-        done += many;
-        progress.show(done / Math.max(total, 1), done);
-      });
-    await api({ method: "DELETE", path: "/v1/imports", repeatable: true });
-    if (erased !== null) dropped = await droppedBy(api, erased);
-  } catch (error) {
-    progress.clear();
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    const place = cause === error ? "" : `${(error as Error).message}: `;
-    const { message, exit } = failureOf(cause, service.url);
-    const again = "run it again to go on: what stands already stays";
-    throw new CliError(exit, `stopped after ${count(done, "line")}: ${place}${message}; ${again}`, { cause });
-  }
-  progress.clear();
+  const dropped = await send(context, [...files.values()], total, erased);
   if (erased === null) await print(lines, shown);
   else
     await print(
@@ -76,4 +56,36 @@ export async function importOnym({ positionals, values, world, service, http, pr
       `${shown}\ndropped: ${count(dropped, "event")} of them`,
     );
   return EXIT.done;
+}
+
+/** Answers how many events stayed out because somebody was erased. */
+async function send(
+  { world, service, http }: Context,
+  files: readonly string[],
+  total: number,
+  erased: Erased | null,
+): Promise<number> {
+  const api = http(RETRY_MS);
+  const progress = createProgress(world, "lines");
+  let done = 0;
+  try {
+    await api({ method: "POST", path: "/v1/imports", repeatable: true });
+    if (erased !== null) await uploadLines(api, "the erasures", erased.lines(), () => {});
+    for (const file of files)
+      await upload(api, file, world, (many) => {
+        done += many;
+        progress.show(done / Math.max(total, 1), done);
+      });
+    const dropped = erased === null ? 0 : await droppedBy(api, erased);
+    await api({ method: "DELETE", path: "/v1/imports", repeatable: true });
+    return dropped;
+  } catch (error) {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    const place = cause === error ? "" : `${(error as Error).message}: `;
+    const { message, exit } = failureOf(cause, service.url);
+    const again = "run it again to go on: what stands already stays";
+    throw new CliError(exit, `stopped after ${count(done, "line")}: ${place}${message}; ${again}`, { cause });
+  } finally {
+    progress.clear();
+  }
 }
