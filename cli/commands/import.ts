@@ -1,5 +1,6 @@
 import { read, type Command, type Context } from "../command.js";
 import { CliError, EXIT, failureOf, usage, type Exit } from "../fail.js";
+import { ERASURE_OPTIONS } from "../export/erasures.js";
 import { importOnym } from "../export/import-onym.js";
 import { batchesOf, type Target } from "../import/batches.js";
 import { csvPlanIn } from "../import/csv-items.js";
@@ -18,7 +19,7 @@ export const importCommand: Command = {
   name: "import",
   summary: "imports archives of Segment, RudderStack and PostHog, CSV files, and exports of Onym",
   help: `onym import segment|rudder|posthog|csv FILE or FOLDER ... [options]
-onym import onym FOLDER [--dry-run] [--yes]
+onym import onym FOLDER [--erasures FILE --secret-file FILE --workspace ID] [--dry-run] [--yes]
 Reads the files, plain or gzip, and shows what would come of them; then it asks, and sends. Run it again after it was
 stopped: what is stored is not stored twice. - is the input. Exit code 1 if something was refused. Needs an admin key.
 onym: the folder that onym export wrote, into an empty workspace of another installation.
@@ -26,6 +27,11 @@ onym: the folder that onym export wrote, into an empty workspace of another inst
   --dry-run                only shows what would come of them
   --yes                    sends at once, and does not ask
   --sender KEY_ID          the key that sent these calls to this service before: those are not stored again
+
+of onym, to leave out who was erased after the export:
+  --erasures FILE          the log of erasures of the installation that was exported
+  --secret-file FILE       the secret of its tombstones; npm run erasures there writes both files
+  --workspace ID           the workspace there that was exported
 
 of csv, whose first line names the columns:
   --identifier COLUMN=NAMESPACE   each row is a person; repeatable
@@ -38,6 +44,9 @@ of csv, whose first line names the columns:
   options: {
     "dry-run": { type: "boolean" },
     yes: { type: "boolean" },
+    erasures: { type: "string" },
+    "secret-file": { type: "string" },
+    workspace: { type: "string" },
     sender: { type: "string" },
     schema: { type: "string" },
     field: { type: "string", multiple: true },
@@ -73,6 +82,8 @@ async function sourceIn({ positionals, values, http }: Context): Promise<Source>
   const [format, ...places] = positionals;
   if (!isFormat(format)) throw usage(`import: name one of ${FORMATS.join(", ")}, onym, then files`);
   if (places.length === 0) throw usage("import: name a file, a folder or -");
+  const foreign = ERASURE_OPTIONS.find((name) => values[name] !== undefined);
+  if (foreign !== undefined) throw usage(`--${foreign}: is for onym`);
   const own = ["schema", "field", "identifier", "trait", "timestamp", "id"].filter(
     (name) => values[name] !== undefined,
   );

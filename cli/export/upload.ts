@@ -38,7 +38,22 @@ const LINES_MAX = 300;
 const BYTES_MAX = 1_000_000;
 
 /** Sends the lines of the file, in requests that the service takes; told of how many after each. */
-export async function upload(http: Http, file: string, world: Input, sent: (lines: number) => void): Promise<void> {
+export const upload = (http: Http, file: string, world: Input, sent: (lines: number) => void): Promise<void> =>
+  uploadLines(http, file, linesIn(file, world), sent);
+
+async function* linesIn(file: string, world: Input): AsyncGenerator<Buffer> {
+  for await (const { bytes } of linesOf(contentOf(file, world, nothing))) {
+    if (endIn(bytes) !== null) return;
+    yield bytes;
+  }
+}
+
+export async function uploadLines(
+  http: Http,
+  place: string,
+  all: AsyncIterable<Buffer> | Iterable<Buffer>,
+  sent: (lines: number) => void,
+): Promise<void> {
   let lines: string[] = [];
   let bytes = 0;
   let first = 1;
@@ -48,14 +63,13 @@ export async function upload(http: Http, file: string, world: Input, sent: (line
     try {
       await http({ method: "POST", path: "/v1/imports/lines", body, repeatable: true });
     } catch (error) {
-      throw new Error(`${file}, in the lines from ${first} on`, { cause: error });
+      throw new Error(`${place}, in the lines from ${first} on`, { cause: error });
     }
     first += lines.length;
     sent(lines.length);
     [lines, bytes] = [[], 0];
   };
-  for await (const { bytes: line } of linesOf(contentOf(file, world, nothing))) {
-    if (endIn(line) !== null) break;
+  for await (const line of all) {
     if (lines.length === LINES_MAX || (lines.length > 0 && bytes + line.length > BYTES_MAX)) await flush();
     lines.push(line.toString());
     bytes += line.length;

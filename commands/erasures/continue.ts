@@ -6,6 +6,7 @@ import {
   newId,
   type ClaimId,
   type DeadLetterId,
+  type ErasureId,
   type EventId,
   type ProfileId,
   type Tomb,
@@ -81,6 +82,24 @@ export async function continueErasure(services: ContinueServices, erasure: Erasu
   }
   if (cursor.stage === "files") return erasure;
   return save(services, erasure, await PIECES[cursor.stage](services, erasure, cursor));
+}
+
+/** Opens it again: parts of what it buried may have come behind where the removal was, so all of it is looked at anew. */
+export async function beginAgain(
+  { erasures }: Pick<Services, "erasures">,
+  workspace: WorkspaceId,
+  erasureId: ErasureId,
+): Promise<void> {
+  for (;;) {
+    const erasure = await erasures.findErasure(workspace, erasureId);
+    if (erasure === null || (erasure.cursor === null && erasure.completedAt === null)) return;
+    const { rev, removed } = erasure;
+    const { claimed } = cursorOf(erasure);
+    // What was claimed is counted already, so it goes first.
+    const cursor = claimed === null ? null : JSON.stringify({ ...BEGIN, claimed, covers: coversOf(erasure) });
+    const advanced = await erasures.advanceErasure(workspace, erasureId, rev, { removed, cursor, completedAt: null });
+    if (advanced !== null) return;
+  }
 }
 
 /** Its bytes are gone from the files, too. */

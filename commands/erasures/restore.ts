@@ -1,9 +1,11 @@
 import type { Identifier } from "../../core/event/event.js";
 import { renewed, saidAt, type Erasure } from "../../core/identity/erasure.js";
+import { keepLatest } from "../../core/identity/logged-erasure.js";
 import type { ErasureId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
-type RestoreServices = Pick<Services, "erasures" | "erasureLog" | "identity" | "now">;
+type TakeOutServices = Pick<Services, "erasures" | "identity" | "now">;
+type RestoreServices = TakeOutServices & Pick<Services, "erasureLog">;
 
 /** A store that was restored lacks the newest ones, so older ones need no look. */
 const LOOKED_AT_MAX = 10_000;
@@ -41,14 +43,6 @@ export async function restoreErasures(services: RestoreServices): Promise<number
   return lacking.size;
 }
 
-/** By the times in the lines: several processes write them, and a keeper may write what it read before a readmission. */
-function keepLatest(records: Map<ErasureId, Erasure>, erasure: Erasure): void {
-  const last = records.get(erasure.erasureId);
-  if (last !== undefined && saidAt(last) > saidAt(erasure)) return;
-  records.delete(erasure.erasureId);
-  records.set(erasure.erasureId, erasure);
-}
-
 /** Those that stand as they were before their last line. The log is read again: on servers, others may have changed them meanwhile. */
 async function bringInLine({ erasures, erasureLog }: RestoreServices, behind: Map<ErasureId, Erasure>): Promise<void> {
   for await (const { erasure } of erasureLog.entries()) if (behind.has(erasure.erasureId)) keepLatest(behind, erasure);
@@ -56,7 +50,7 @@ async function bringInLine({ erasures, erasureLog }: RestoreServices, behind: Ma
 }
 
 /** Erases those that are in a profile again. A profile may hold others beside them: those stay. */
-async function takeOut(services: RestoreServices, erasure: Erasure, uids: ReadonlySet<Uid>): Promise<void> {
+export async function takeOut(services: TakeOutServices, erasure: Erasure, uids: ReadonlySet<Uid>): Promise<void> {
   const { workspace, keyId, erasedAt } = erasure;
   const profiles = new Set<ProfileId>();
   for (const uid of await services.erasures.livingUids(workspace, [...uids])) {
@@ -80,7 +74,7 @@ async function takeOut(services: RestoreServices, erasure: Erasure, uids: Readon
 }
 
 async function membersOf(
-  { identity }: RestoreServices,
+  { identity }: TakeOutServices,
   workspace: WorkspaceId,
   profileId: ProfileId,
   uids: ReadonlySet<Uid>,

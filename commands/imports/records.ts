@@ -13,10 +13,12 @@ import { createLate, keptOf, type Refused, type Written } from "../erasures/late
 import type { CatalogRecord } from "../exports/catalog.js";
 import type { Services } from "../services.js";
 import { requireOpenImport } from "./begin.js";
+import { importErasures, type ImportedErasure } from "./erasures.js";
 import { judgeImported, livingFacets, type RestoredFacet } from "./erased.js";
 
 /** A record of an export, with the target's workspace where it has one. */
 export type ImportRecord =
+  | { readonly kind: "erasure"; readonly record: ImportedErasure }
   | { readonly kind: "catalog"; readonly record: CatalogRecord }
   | { readonly kind: "profile"; readonly record: RestoredProfile; readonly facets: readonly RestoredFacet[] }
   | { readonly kind: "change"; readonly record: Change }
@@ -76,6 +78,8 @@ async function importSome(
 ): Promise<void> {
   const { identity } = services;
   switch (kind) {
+    case "erasure":
+      return importErasures(services, workspace, recordsOf(some as readonly Of<"erasure">[]));
     case "catalog":
       for (const { record } of some as readonly Of<"catalog">[]) await importCatalog(services, workspace, record);
       return;

@@ -70,6 +70,18 @@ export interface Erasure {
   readonly completedAt: number | null;
 }
 
+/** Of a record whose erasure has removed nothing yet in these stores. */
+export const NOTHING_REMOVED = {
+  completedAt: null,
+  links: 0,
+  changes: 0,
+  isGone: false,
+  rev: 0,
+  removed: {},
+  cursor: null,
+  late: { events: 0, lastAt: null },
+} as const satisfies Partial<Erasure>;
+
 /** What whoever erases in other stores writes into the record. */
 export interface ErasureAdvance {
   readonly removed: Erasure["removed"];

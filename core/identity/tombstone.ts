@@ -4,11 +4,17 @@ import type { ErasureId, IdentifierKey, Tomb, Uid } from "../ids.js";
 /** Names an identifier without telling it: the HMAC of its key under the installation's secret. */
 export type TombOf = (key: IdentifierKey) => Tomb;
 
-/** The secret also signs other things, so this use of it has a key of its own. */
-export function createTombOf(secret: Buffer): TombOf {
-  const own = createHmac("sha256", secret).update("tombs of erased identifiers").digest();
-  return (key) => createHmac("sha256", own).update(key).digest("base64url") as Tomb;
-}
+/** The installation's secret also signs other things, so tombs have a secret of their own: who carries it away carries no more. */
+export const tombSecretOf = (secret: Buffer): Buffer =>
+  createHmac("sha256", secret).update("tombs of erased identifiers").digest();
+
+export const tombsUnder =
+  (tombSecret: Buffer): TombOf =>
+  (key) =>
+    createHmac("sha256", tombSecret).update(key).digest("base64url") as Tomb;
+
+/** Of an installation with this secret. */
+export const createTombOf = (secret: Buffer): TombOf => tombsUnder(tombSecretOf(secret));
 
 /** What is left of an erased identifier, by all its erasures. */
 export interface Tombstone {

@@ -1,10 +1,4 @@
-import type { Buried, Erasure } from "../identity/erasure.js";
-
-/** A record of an erasure, and a part of what it buried. */
-export interface LoggedErasure {
-  readonly erasure: Erasure;
-  readonly buried: readonly Buried[];
-}
+import type { LoggedErasure } from "../identity/logged-erasure.js";
 
 /** What must outlive every backup of the stores: who is to stay erased. It holds no personal value. */
 export interface ErasureLog {

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { ErasureLog } from "../../core/ports/erasure-log.js";
-import { fromLogText, toLogText } from "../logged-erasure.js";
+import { fromLogText, toLogText } from "../../core/identity/logged-erasure.js";
 
 /** A file of lines beside the store. It is no part of the store: who restores a backup keeps this file. */
 export function createErasureFile(file: string): ErasureLog {

@@ -1,6 +1,6 @@
 import type { ErasureLog } from "../../core/ports/erasure-log.js";
 import { newId } from "../../core/ids.js";
-import { fromLogText, toLogText } from "../logged-erasure.js";
+import { fromLogText, toLogText } from "../../core/identity/logged-erasure.js";
 import type { Mongo } from "./open.js";
 import { createSession } from "./session.js";
 

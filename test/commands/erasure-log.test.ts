@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { logErasure, readmit } from "../../commands/erasures/log.js";
-import type { LoggedErasure } from "../../core/ports/erasure-log.js";
+import type { LoggedErasure } from "../../core/identity/logged-erasure.js";
 import { restoreErasures } from "../../commands/erasures/restore.js";
 import { createIdentity } from "../../graph/identity.js";
 import { erase, NOW } from "../support/identity/erasures.js";

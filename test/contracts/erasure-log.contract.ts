@@ -9,7 +9,8 @@ import {
   type Uid,
   type WorkspaceId,
 } from "../../core/ids.js";
-import type { ErasureLog, LoggedErasure } from "../../core/ports/erasure-log.js";
+import type { LoggedErasure } from "../../core/identity/logged-erasure.js";
+import type { ErasureLog } from "../../core/ports/erasure-log.js";
 import type { Contract } from "../support/contract.js";
 
 /** A log has nothing to close of its own: its place has. */

@@ -271,6 +271,7 @@ describe("architecture", () => {
       "cli/main.ts",
       "app/move/main.ts",
       "app/start/backup.ts",
+      "app/start/erasures.ts",
       "app/start/owner-key.ts",
       "app/start/serve.ts",
       "app/verify/main.ts",

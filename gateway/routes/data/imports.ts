@@ -39,7 +39,8 @@ export function importRoutes(services: Services): readonly Route[] {
       summary: "Store lines of exports unchanged",
       description:
         "Up to 1,000 lines of `catalog`, `profiles`, `changes`, `links` and `events`, in this order. Lines that are already stored change " +
-        "nothing, so you may send them again. With `dry_run=true` they are only checked.",
+        "nothing, so you may send them again. With `dry_run=true` they are only checked. Before all others, lines of type `erasure` may " +
+        "come: whom they name stays out, as in the old installation.",
       example: {
         query: { dry_run: true },
         body: { lines: [{ type: "end", complete: true, lines: 0 }] },

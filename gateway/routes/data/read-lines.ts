@@ -22,13 +22,21 @@ import { facetFromJson, facetToJson } from "../../../core/profile/facet-json.js"
 import type { Folded } from "../../../core/profile/fold-events.js";
 import { bodyReader } from "../../http/validate.js";
 import { CATALOG_LINES } from "./catalog-lines.js";
+import { ERASURE_LINE, readErasure } from "./erasure-line.js";
 import { CHANGE_LINE, EVENT_LINE, LINK_LINES, PROFILE_LINE } from "./lines.js";
 
 /** Reads lines of exports back into what they show. */
 
 /** A schema is the deepest that a line holds. */
 const DEPTH_MAX = 100;
-const LINES = { ...CATALOG_LINES, ...LINK_LINES, profile: PROFILE_LINE, change: CHANGE_LINE, event: EVENT_LINE };
+const LINES = {
+  erasure: ERASURE_LINE,
+  ...CATALOG_LINES,
+  ...LINK_LINES,
+  profile: PROFILE_LINE,
+  change: CHANGE_LINE,
+  event: EVENT_LINE,
+};
 type LineType = keyof typeof LINES;
 type LineOf<Type extends LineType> = Static<(typeof LINES)[Type]>;
 type Raw = (name: string) => Buffer;
@@ -145,6 +153,7 @@ const READ: { readonly [Type in LineType]: (line: LineOf<Type>, raw: Raw) => Imp
         createdAt: ms(line.created_at),
       },
     }),
+  erasure: readErasure,
   profile: readProfile,
   change: (line) => ({ kind: "change", record: readChange(line) }),
   link: (line) => ({

@@ -1,5 +1,11 @@
-import type { Buried, Erasure } from "../core/identity/erasure.js";
-import type { LoggedErasure } from "../core/ports/erasure-log.js";
+import type { ErasureId } from "../ids.js";
+import { NOTHING_REMOVED, saidAt, type Buried, type Erasure } from "./erasure.js";
+
+/** A record of an erasure, and a part of what it buried. */
+export interface LoggedErasure {
+  readonly erasure: Erasure;
+  readonly buried: readonly Buried[];
+}
 
 /** Of the form. A line of another version stops the start: to pass over it would bring somebody back. */
 const VERSION = 1;
@@ -38,14 +44,15 @@ export function fromLogText(text: string): LoggedErasure {
   const erasure: Erasure = {
     ...written,
     identifiers: new Map(Object.entries(identifiers)),
-    completedAt: null,
-    links: 0,
-    changes: 0,
-    isGone: false,
-    rev: 0,
-    removed: {},
-    cursor: null,
-    late: { events: 0, lastAt: null },
+    ...NOTHING_REMOVED,
   };
   return { erasure, buried: buried.map(([tomb, uid]) => ({ tomb, uid })) };
+}
+
+/** By the times in the lines: several processes write them, and a keeper may write what it read before a readmission. */
+export function keepLatest(records: Map<ErasureId, Erasure>, erasure: Erasure): void {
+  const last = records.get(erasure.erasureId);
+  if (last !== undefined && saidAt(last) > saidAt(erasure)) return;
+  records.delete(erasure.erasureId);
+  records.set(erasure.erasureId, erasure);
 }
