@@ -4,7 +4,6 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { newId } from "../../core/ids.js";
 import { temporaryFolder } from "../support/backends.js";
 import { json, onym, useFolder } from "../support/cli.js";
 import { whereIs } from "../support/erasure/stores.js";
@@ -20,10 +19,10 @@ import {
   type TestWorkspace,
 } from "../support/service/app.js";
 import { identifier, KINDS } from "../support/service/imports.js";
+import { collectNow, timeOfIds } from "../support/service/time.js";
 
 const SCRIPT = fileURLToPath(new URL("../../app/start/erasures.js", import.meta.url));
-/** Other services of this process may have set the time of new ids ahead, and an import goes by the time in a uid. */
-const now = (): number => Number.parseInt(newId().replaceAll("-", "").slice(0, 12), 16);
+const now = timeOfIds;
 
 describe("onym import onym with the erasures of the old installation", () => {
   const folder = useFolder();
@@ -52,7 +51,7 @@ describe("onym import onym with the erasures of the old installation", () => {
       const quiet = await from.schema(SIGNUP_SCHEMA, false);
       const sent: string[] = [];
       const send = async (schemaId: string, payload: object, status?: "stored" | "dropped"): Promise<void> => {
-        const { body } = await from.collect(schemaId, payload);
+        const { body } = await collectNow(from, schemaId, payload);
         await from.settled(body["event_id"], status);
         sent.push(textAt(body, "event_id"));
       };
@@ -185,9 +184,9 @@ describe("onym import onym with the erasures of the old installation", () => {
     const old = { schema_id: schema, timestamp: "2020-01-01T00:00:00Z", payload: { email: ADA.value, city: secret } };
     const again = await into.send("POST", "/v1/collect", old);
     await into.settled(again.body["event_id"], "dropped");
-    const eve = await into.collect(schema, { email: EVE.value, city: secret });
+    const eve = await collectNow(into, schema, { email: EVE.value, city: secret });
     assert.equal((await into.settled(eve.body["event_id"], "dropped")).body["status"], "dropped");
-    const ada = await into.collect(schema, { email: ADA.value, city: "Lima" });
+    const ada = await collectNow(into, schema, { email: ADA.value, city: "Lima" });
     await into.settled(ada.body["event_id"]);
     assert.equal(at(await profileOf(into, ADA), "traits.city"), "Lima");
 

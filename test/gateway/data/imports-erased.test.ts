@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { importRecords, type ImportRecord } from "../../../commands/imports/records.js";
 import type { Services } from "../../../commands/services.js";
-import { newId, type EventId, type WorkspaceId } from "../../../core/ids.js";
+import { type EventId, type WorkspaceId } from "../../../core/ids.js";
 import { readLine } from "../../../gateway/routes/data/read-lines.js";
 import { exportOf, identifier, KINDS, sendAll } from "../../support/service/imports.js";
+import { timeOfIds } from "../../support/service/time.js";
 import { EMBEDDED } from "../../support/servers/servers.js";
 import {
   at,
@@ -18,8 +19,7 @@ import {
   type TestWorkspace,
 } from "../../support/service/app.js";
 
-/** Other services of this process may have set the time of new ids ahead, and an import goes by the time in a uid. */
-const now = (): number => Number.parseInt(newId().replaceAll("-", "").slice(0, 12), 16);
+const now = timeOfIds;
 
 describe("An import of somebody who was erased here", () => {
   const target = useApp({}, { now });

@@ -14,9 +14,9 @@ import {
   type TestWorkspace,
 } from "../../support/service/app.js";
 import { exportOf, identifier, KINDS, sendAll, sendLines } from "../../support/service/imports.js";
+import { collectNow, timeOfIds } from "../../support/service/time.js";
 
-/** Other services of this process may have set the time of new ids ahead, and an import goes by the time in a uid. */
-const now = (): number => Number.parseInt(newId().replaceAll("-", "").slice(0, 12), 16);
+const now = timeOfIds;
 
 describe("An import of erasures", () => {
   const target = useApp({}, { now });
@@ -39,7 +39,7 @@ describe("An import of erasures", () => {
       [schemaId, BOB.value],
       [quiet, "unseen@example.com"],
     ] as const) {
-      events.push(textAt((await from.collect(id, { email, city: "Oslo" })).body, "event_id"));
+      events.push(textAt((await collectNow(from, id, { email, city: "Oslo" })).body, "event_id"));
       await from.settled(events.at(-1)!, id === quiet ? "stored" : "folded");
     }
     const lines = new Map<string, readonly string[]>();
@@ -111,11 +111,11 @@ describe("An import of erasures", () => {
       const into = await target().workspace();
       assert.equal((await into.send("POST", "/v1/imports")).status, 200);
       const line = erasureLine({ suppress: true, identifiers: [{ ...ADA, uid }] });
-      const last = { ...line, readmitted_at: isReadmitted ? new Date(now()).toISOString() : null };
+      const last = { ...line, readmitted_at: isReadmitted ? new Date(now() + 1).toISOString() : null };
       for (const one of [line, last]) await send(into, one);
       for (const kind of ["catalog"]) await sendAll(into, lines.get(kind)!, 40);
       assert.equal((await into.send("DELETE", "/v1/imports")).status, 204);
-      const { body } = await into.collect(schemaId, { email: ADA.value, city: "Rome" });
+      const { body } = await collectNow(into, schemaId, { email: ADA.value, city: "Rome" });
       const status = isReadmitted ? "folded" : "dropped";
       assert.equal((await into.settled(body["event_id"], status)).body["status"], status);
       assert.equal(await isKnown(into, ADA), isReadmitted);
