@@ -8,8 +8,19 @@ import { nowOf } from "../truth.js";
 import { append, type Copy, type FeedEntry } from "./feed-log.js";
 import { looksAtEvents, ruleIn } from "./model.js";
 
-/** A page of the feed behind what was read of it. Answers the head. */
-export async function readOn(bench: Bench, limit: number): Promise<number> {
+const readings = new WeakMap<Bench, Promise<unknown>>();
+
+/** A page of the feed behind what was read of it. Answers the head. One after the other: a step may read the feed while it is watched. */
+export function readOn(bench: Bench, limit: number): Promise<number> {
+  const reading = (readings.get(bench) ?? Promise.resolve()).then(() => readPage(bench, limit));
+  readings.set(
+    bench,
+    reading.catch(() => {}),
+  );
+  return reading;
+}
+
+async function readPage(bench: Bench, limit: number): Promise<number> {
   const { feed } = bench;
   const after = feed.entries.length;
   const { body } = await ask(bench, 200, "GET", `/v1/feed?after=${after}&limit=${limit}`);
