@@ -4,7 +4,7 @@ import type { KeyId } from "../../core/ids.js";
 import type { Source } from "../../core/identity/model.js";
 import { createIdentity } from "../../graph/identity.js";
 import type { Progress } from "../../graph/undo/read.js";
-import { graphBackends } from "../support/backends.js";
+import { embeddedGraph } from "../support/backends.js";
 import { aWorkspace } from "../support/identity/fixtures.js";
 import { makeLargeProfile, type LargeProfile } from "../support/service/profiles/large-profile.js";
 import { newcomersIn, repeatsIn, undisturbedBy } from "../support/service/profiles/large-profile-tests.js";
@@ -24,7 +24,7 @@ describe(`A hub with ${LINKS.toLocaleString("en")} links, seed ${SEED}`, functio
   let undisturbed: ReturnType<typeof undisturbedBy>;
   const told: Progress[] = [];
   before(async () => {
-    const place = await graphBackends[0]!.place();
+    const place = await embeddedGraph.place();
     const graph = await place.open();
     close = async () => {
       await graph.close();

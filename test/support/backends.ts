@@ -126,9 +126,8 @@ export const catalogBackends: readonly Backend<CatalogStore>[] = onServers?.cata
     cacheCatalog(createEmbeddedCatalog({ database }), { ttlMs: 60_000, staleMs: 0, isShared: false }),
   ),
 ];
-export const graphBackends: readonly Backend<IdentityGraph>[] = onServers?.graph ?? [
-  embedded("SQLite", (database) => {
-    createTables(database, GRAPH_TABLES);
-    return createSqliteGraph({ database, tombOf });
-  }),
-];
+export const embeddedGraph: Backend<IdentityGraph> = embedded("SQLite", (database) => {
+  createTables(database, GRAPH_TABLES);
+  return createSqliteGraph({ database, tombOf });
+});
+export const graphBackends: readonly Backend<IdentityGraph>[] = onServers?.graph ?? [embeddedGraph];

@@ -6,7 +6,7 @@ import type { KeyId } from "../../../core/ids.js";
 import type { Plan } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
-import { graphBackends } from "../../support/backends.js";
+import { embeddedGraph } from "../../support/backends.js";
 import { anIdentifier } from "../../support/identity/fixtures.js";
 import { NEWEST } from "../../support/identity/snapshots.js";
 import {
@@ -35,7 +35,7 @@ describe("An undo of more links than a step may take", () => {
   let drop: () => Promise<void>;
   let opened: IdentityGraph;
   before(async () => {
-    const place = await graphBackends[0]!.place();
+    const place = await embeddedGraph.place();
     drop = () => place.drop();
     opened = await place.open();
   });

@@ -6,7 +6,7 @@ import type { Rules } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
 import { NO_RULES } from "../../../graph/rules/assert.js";
-import { graphBackends } from "../../support/backends.js";
+import { embeddedGraph } from "../../support/backends.js";
 import { aWorkspace, anIdentifier } from "../../support/identity/fixtures.js";
 import { forSeeds } from "../../support/identity/model.js";
 import { checkRight } from "../../support/identity/undo-bench.js";
@@ -23,7 +23,7 @@ describe(`An undo in a profile that another process links to all the time (seed 
   let drop: () => Promise<void>;
   let opened: IdentityGraph;
   before(async () => {
-    const place = await graphBackends[0]!.place();
+    const place = await embeddedGraph.place();
     drop = () => place.drop();
     opened = await place.open();
   });

@@ -9,7 +9,7 @@ import { createIdentity } from "../../../graph/identity.js";
 import { createNeo4jGraph, openNeo4jGraph } from "../../../graph/neo4j/graph.js";
 import { openClient } from "../../../graph/neo4j/open.js";
 import { readSetOf, readSetWith } from "../../../graph/rules/read-set.js";
-import { graphBackends } from "../../support/backends.js";
+import { embeddedGraph } from "../../support/backends.js";
 import { aWorkspace, anIdentifier } from "../../support/identity/fixtures.js";
 import { neo4jUnderTest, throwError } from "../../support/servers/neo4j-backend.js";
 import { createRandom, SEED, shuffled, type Random } from "../../support/random/random.js";
@@ -192,7 +192,7 @@ describe("The identity graph in Neo4j beside the embedded one", () => {
     const access = { ...neo4jUnderTest(), onError: throwError };
     neo4j = await openNeo4jGraph({ ...access, tombOf });
     narrow = createNeo4jGraph(await openClient(access), { tombOf, movesMax: 0, tidyAfterMs: 600_000 });
-    const place = await graphBackends[0]!.place();
+    const place = await embeddedGraph.place();
     sqlite = await place.open();
     drop = async () => {
       await sqlite.close();
