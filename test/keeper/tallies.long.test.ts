@@ -147,7 +147,7 @@ describe("Tallies", () => {
     assert.equal((await create(rule(25, 24))).status, 201);
     const refused = await create(rule(49, 2));
     assert.equal(refused.status, 422);
-    assert.match(JSON.stringify(refused.body["errors"]), /more than 50 ways/);
+    assert.match(JSON.stringify(refused.body["errors"]), /more than 50 different/);
     assert.equal((await create(rule(49, 1))).status, 201);
   });
 
