@@ -8,8 +8,6 @@ oxlint --deny-warnings && changed | xargs -r oxlint --type-aware --deny-warnings
 lint=$!
 oxfmt --check . &
 format=$!
-# Most of a contract is opening an empty store: not on a disk.
-[ -d /dev/shm ] && export TMPDIR=/dev/shm
 tsc -p tsconfig.json && mocha --config .mocharc.check.json
 rest=$?
 wait "$lint" || rest=1

@@ -6,7 +6,7 @@ import { failureOf } from "./failure.js";
 /**
  * What SQLite finds damaged is told with the kind of row, and nothing else. The driver would go on to answer the same error to every
  * later call of the statement, so that one is made anew. And after `all` its `get` would answer by the parameters of that call: so each
- * of the two has a statement of its own.
+ * of the two has a statement of its own. Compiled at its first call: most calls of most processes need few of them.
  */
 export function prepareStatement(
   db: Libsql.Database,
@@ -17,18 +17,11 @@ export function prepareStatement(
     const made = db.prepare(sql);
     return (made.reader ? made.raw() : made) as unknown as Statement;
   };
-  let unused: Statement | null = make();
   let single: Statement | null = null;
   let many: Statement | null = null;
-  const take = (): Statement => {
-    const taken = unused ?? make();
-    unused = null;
-    return taken;
-  };
   const failed = (error: unknown): unknown => {
     if (failureOf(error) !== "damaged") return error;
     single = many = null;
-    unused = make();
     const kind = KIND.exec(sql)?.[1] ?? "the schema";
     onError(`the embedded store is damaged: ${kind}`, error);
     return new AppError("damaged", `A stored record is damaged: ${kind}.`, { cause: error });
@@ -36,21 +29,21 @@ export function prepareStatement(
   return {
     run: (parameters) => {
       try {
-        return (many ??= take()).run(parameters);
+        return (many ??= make()).run(parameters);
       } catch (error) {
         throw failed(error);
       }
     },
     get: (parameters) => {
       try {
-        return (single ??= take()).get(parameters);
+        return (single ??= make()).get(parameters);
       } catch (error) {
         throw failed(error);
       }
     },
     all: (parameters) => {
       try {
-        return (many ??= take()).all(parameters);
+        return (many ??= make()).all(parameters);
       } catch (error) {
         throw failed(error);
       }

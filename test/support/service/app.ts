@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -9,7 +9,8 @@ import { startService, type Service, type ServiceOptions } from "../../../app/se
 import { readConfig } from "../../../core/config.js";
 import type { Log } from "../../../core/log.js";
 import { checkAnswer } from "./check-answer.js";
-import { placesOf, SERVERS } from "../servers/servers.js";
+import { atEnd, removeFolder, sharedPrefix } from "../ends.js";
+import { placesOf } from "../servers/servers.js";
 
 export const OPERATOR_KEY = "operator-key-of-the-tests";
 
@@ -229,37 +230,22 @@ export async function startApp(
       agentOf(service.url).destroy();
       agents.delete(service.url);
       await service.close();
-      if (kept === undefined) await remove(folder);
+      if (kept === undefined) await removeFolder(folder);
       else await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-async function remove(folder: string): Promise<void> {
-  // The drivers take their time to load, so only where they are used.
-  if (SERVERS !== null) await (await import("../house/places.js")).dropPlaces(placesOf(folder));
-  await rm(folder, { recursive: true, force: true });
-}
-
 let shared: App | null = null;
 
-/** In parallel, mocha ends each of its processes by itself, and `removeShared` clears up behind them. */
-const isParallel = process.env["MOCHA_WORKER_ID"] !== undefined;
-const sharedPrefix = (run: number): string => `onym-run-${run}-`;
-
-/** For `hooks.ts`: what runs after all files of one process runs after each file in parallel, where the service stays for the next one. */
-export async function closeSharedApp(): Promise<void> {
-  if (isParallel) return;
-  const closing = shared;
-  shared = null;
-  await closing?.close();
-}
-
-/** What the shared services of this run's processes left behind. */
-export async function removeShared(): Promise<void> {
-  const names = await readdir(tmpdir());
-  for (const name of names.filter((one) => one.startsWith(sharedPrefix(process.pid))))
-    await remove(path.join(tmpdir(), name));
+async function startShared(): Promise<App> {
+  shared ??= await startApp({}, {}, sharedPrefix(process.ppid));
+  atEnd(async () => {
+    const closing = shared;
+    shared = null;
+    await closing?.close();
+  });
+  return shared;
 }
 
 /**
@@ -269,10 +255,7 @@ export async function removeShared(): Promise<void> {
 export function useApp(settings: Settings | null = null, options: Partial<ServiceOptions> = {}): () => App {
   let app: App | null = null;
   before(async () => {
-    app =
-      settings === null
-        ? (shared ??= await startApp({}, {}, sharedPrefix(process.ppid)))
-        : await startApp(settings, options);
+    app = settings === null ? await startShared() : await startApp(settings, options);
   });
   after(async () => {
     if (app !== shared) await app?.close();
