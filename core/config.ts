@@ -148,7 +148,7 @@ export const SETTINGS = Type.Object({
     600_000,
     "time limit of an explain or undo, milliseconds; after that, the response is 503",
   ),
-  WORKER_BATCH_MAX: integer(128, 1, 1_000, "events that a worker handles together"),
+  WORKER_BATCH_MAX: integer(256, 1, 1_000, "events that a worker handles together"),
   WORKER_TRIES_MAX: integer(
     5,
     1,

@@ -37,6 +37,23 @@ export function elementsOf(body: Buffer, { start, end }: Span, max: number): rea
   return at === NONE ? null : found;
 }
 
+/**
+ * The elements of an object's only member, if it has this name and is an array of `max` at most, in half the time of `membersOf` and
+ * `elementsOf`. Null: look again by these.
+ */
+export function elementsOfOnly(body: Buffer, { start, end }: Span, name: string, max: number): readonly Span[] | null {
+  const keyStart = skipSpace(body, start + 1, end);
+  const keyEnd = body[start] === OPEN_BRACE && body[keyStart] === QUOTE ? endOfString(body, keyStart, end) : NONE;
+  if (keyEnd === NONE || body.toString("latin1", keyStart + 1, keyEnd - 1) !== name) return null;
+  const colon = skipSpace(body, keyEnd, end);
+  if (body[colon] !== COLON || body[end - 1] !== CLOSE_BRACE) return null;
+  // Nothing may follow it, so it ends before the object's own bracket.
+  let last = end - 1;
+  while (isSpace(body[last - 1]!)) last -= 1;
+  const found = elementsOf(body, { start: skipSpace(body, colon + 1, last), end: last }, max);
+  return found === null || found.length > max ? null : found;
+}
+
 /** In order, a repeated one each time. */
 export function membersOf(body: Buffer, { start, end }: Span): readonly MemberSpan[] | null {
   const found: MemberSpan[] = [];

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError, mismatch, tooLarge } from "../../core/errors.js";
 import { scanError } from "../../core/json/read.js";
 import { scanJson } from "../../core/json/scan.js";
-import { elementsOf, membersOf, trimmed, type Span } from "../../core/json/spans.js";
+import { elementsOf, elementsOfOnly, membersOf, trimmed, type Span } from "../../core/json/spans.js";
 import type { HeldBytes } from "./budget.js";
 import { inflate, isGzip } from "./inflate.js";
 import { readBody, type BodyLimit } from "./read.js";
@@ -65,9 +65,18 @@ async function inflated(gzip: Buffer, { bytesMax, toldMax, path }: BodyLimit, he
   throw new AppError("bad_request", "The body is not valid gzip, or is incomplete.");
 }
 
+const partsOf = (body: Buffer, spans: readonly Span[]): readonly Buffer[] =>
+  spans.map(({ start, end }) => body.subarray(start, end));
+
 /** At most one more than are allowed. */
 function elementsIn(body: Buffer, member: string): readonly Buffer[] {
   const whole = trimmed(body);
+  const only = elementsOfOnly(body, whole, member, BATCH_EVENTS_MAX);
+  return partsOf(body, only ?? elementsOfMember(body, whole, member));
+}
+
+/** Throws what is wrong with the whole. */
+function elementsOfMember(body: Buffer, whole: Span, member: string): readonly Span[] {
   const members = membersOf(body, whole);
   if (members === null) throw notAnObject(body);
   const names = members.map(({ name }) => name);
@@ -81,7 +90,7 @@ function elementsIn(body: Buffer, member: string): readonly Buffer[] {
     ]);
   const elements = elementsOf(body, events, BATCH_EVENTS_MAX);
   if (elements === null) throw notAnArray(body, events, member);
-  return elements.map(({ start, end }) => body.subarray(start, end));
+  return elements;
 }
 
 const DEPTH_MAX = 64;

@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { elementsOf, membersOf, readBytes, trimmed, withoutMembers } from "../../core/json/spans.js";
+import { elementsOf, elementsOfOnly, membersOf, readBytes, trimmed, withoutMembers } from "../../core/json/spans.js";
 
 const whole = (body: Buffer) => trimmed(body);
 const textsOf = (body: Buffer, spans: readonly { readonly start: number; readonly end: number }[] | null) =>
   spans?.map(({ start, end }) => body.toString("utf8", start, end)) ?? null;
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 describe("The parts of an array or object", () => {
   it("are those that JSON.parse finds, in any text of it", () => {
@@ -47,6 +56,39 @@ describe("The parts of an array or object", () => {
       '{"]":"}\\"]"}',
       "[1,,2]",
     ]);
+  });
+
+  it("are those of the only member, where one walk finds them as two do", () => {
+    const tokens = ["{", "}", "[", "]", ",", ":", '"events"', '"e\\u0076ents"', '"x"', "1", " ", '"}]"', "[1,2]", "{}"];
+    const bodies = fc.oneof(
+      fc.array(fc.constantFrom(...tokens), { maxLength: 10 }).map((some) => some.join("")),
+      fc.array(fc.constantFrom(...tokens), { maxLength: 8 }).map((some) => `{"events":[${some.join("")}]}`),
+      fc.array(fc.json(), { maxLength: 4 }).map((some) => ` { "events" : [ ${some.join(" , ")} ] } `),
+    );
+    let both = 0;
+    fc.assert(
+      fc.property(bodies, (text) => {
+        const body = Buffer.from(text);
+        const only = elementsOfOnly(body, whole(body), "events", 3);
+        if (only === null) return;
+        const members = membersOf(body, whole(body));
+        // Brackets that do not fit each other inside of an element: whoever reads that one refuses the whole.
+        if (members === null)
+          return assert.ok(
+            textsOf(body, only)!.some((part) => !isJson(part)),
+            text,
+          );
+        both += 1;
+        assert.deepEqual(
+          members.map(({ name }) => name),
+          ["events"],
+        );
+        assert.deepEqual(only, elementsOf(body, members[0]!, 3));
+        assert.ok(only.length <= 3);
+      }),
+      { numRuns: 3_000 },
+    );
+    assert.ok(both > 300, `it answered ${both} times`);
   });
 
   it("are one more than asked for where there are more", () => {
