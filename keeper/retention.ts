@@ -63,22 +63,24 @@ export function createRetention({ catalog, events, audiences, marks, log, now }:
     await marks.mark(workspace, facets, now(workspace));
   };
 
-  /** What stands on a damaged page cannot be deleted: it is passed over, so that the others of its schema go. */
+  /** What stands on a damaged page cannot be deleted: it is passed over, so that the others of its schema go. Answers how many went. */
   const passingDamaged = async <Id extends string>(
     workspace: WorkspaceId,
     ids: readonly Id[],
     work: (some: readonly Id[]) => Promise<unknown>,
-  ): Promise<void> => {
+  ): Promise<number> => {
     try {
       await work(ids);
+      return ids.length;
     } catch (error) {
       if (!isDamaged(error)) throw error;
       if (ids.length === 1) {
         log.error({ workspace, id: ids[0], ...describeError(error) }, "retention passes over a damaged record");
-        return;
+        return 0;
       }
       const half = Math.ceil(ids.length / 2);
-      for (const some of [ids.slice(0, half), ids.slice(half)]) await passingDamaged(workspace, some, work);
+      const first = await passingDamaged(workspace, ids.slice(0, half), work);
+      return first + (await passingDamaged(workspace, ids.slice(half), work));
     }
   };
 
@@ -106,15 +108,16 @@ export function createRetention({ catalog, events, audiences, marks, log, now }:
     if (last !== null || (await removeSome(workspace, schemaId, days))) goTo(schemaId, last);
   };
 
-  /** The same for what never became an event. False: there are no more. */
+  /** The same for what never became an event. False: there are no more, or all of them are damaged. */
   const removeSome = async (workspace: WorkspaceId, schemaId: SchemaId, days: number): Promise<boolean> => {
     const page = { until: expiredBefore(days, now(workspace)), limit: DROPS_PER_PIECE };
     const found = await events.looseLetters(workspace, schemaId, page);
     if (found.length === 0) return false;
     const until = expiredBefore((await retentions(workspace)).get(schemaId) ?? Infinity, now(workspace));
     const over = found.filter(({ receivedAt }) => receivedAt < until).map(({ deadLetterId }) => deadLetterId);
-    await passingDamaged(workspace, over, (some) => events.removeLetters(workspace, some));
-    return found.length === DROPS_PER_PIECE && over.length > 0;
+    const removed = await passingDamaged(workspace, over, (some) => events.removeLetters(workspace, some));
+    // The page begins with those that stay: where nothing went, it would come again.
+    return found.length === DROPS_PER_PIECE && removed > 0;
   };
 
   return {

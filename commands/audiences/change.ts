@@ -142,7 +142,7 @@ const changeByRule = (
   given: unknown,
   make: (current: AudienceSet, words: Words) => AudienceSet | null,
 ): Promise<AudienceSet> =>
-  untilUndisturbed(async () => {
+  untilUndisturbed(services, workspace, async () => {
     const { fence } = await services.audiences.audiences(workspace);
     const retentions = retentionsOf(await services.catalog.fenceDatasets(workspace, newId()));
     const words = await readWords(services, workspace, given, retentions);

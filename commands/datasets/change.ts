@@ -19,7 +19,12 @@ export async function createDataset(
   if ((await catalog.findSchema(workspace, given.schemaId, null)) === null)
     throw new AppError("unknown_schema", "schema_id: is not a schema of this workspace.", { errors: [UNKNOWN_SCHEMA] });
   const dataset: Dataset = { workspace, datasetId: newId(), ...given, createdAt: now };
-  return untilUndisturbed(async () => {
+  // What is kept for ever takes nothing from an audience.
+  if (dataset.retentionDays === null) {
+    await catalog.putDataset(dataset);
+    return dataset;
+  }
+  return untilUndisturbed({ catalog }, workspace, async () => {
     const fence = newId<FenceId>();
     await requireNotNeeded({ audiences }, await catalog.fenceDatasets(workspace, fence), dataset);
     return (await catalog.putDataset(dataset, fence)) ? dataset : null;
@@ -33,7 +38,7 @@ export async function changeDataset(
   datasetId: DatasetId,
   change: DatasetChange,
 ): Promise<Dataset> {
-  return untilUndisturbed(async () => {
+  return untilUndisturbed({ catalog }, workspace, async () => {
     const fence = newId<FenceId>();
     const { retentionDays } = change;
     if (retentionDays !== undefined) {

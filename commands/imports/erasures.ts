@@ -27,11 +27,15 @@ export async function importErasures(
   const tombOf = createTombOf(await catalog.secret());
   for (const { erasure, identifiers } of some) {
     const own = { ...erasure, workspace };
-    await takeOut(services, own, new Set(identifiers.flatMap(({ uid }) => uid ?? [])));
+    const uids = identifiers.flatMap(({ uid }) => uid ?? []);
     const buried = identifiers.map(({ identifier, uid }) => ({
       tomb: tombOf(identifierKey(workspace, identifier)),
       uid,
     }));
+    // From now on nobody can bring one of them in.
+    await erasures.restoreErasure(workspace, own, buried);
+    await takeOut(services, own, new Set(uids));
+    // Its own tombstones are the last again: they say how long it suppresses.
     await erasures.restoreErasure(workspace, own, buried);
     await beginAgain(services, workspace, own.erasureId);
   }

@@ -38,8 +38,8 @@ export function elementsOf(body: Buffer, { start, end }: Span, max: number): rea
 }
 
 /**
- * The elements of an object's only member, if it has this name and is an array of `max` at most, in half the time of `membersOf` and
- * `elementsOf`. Null: look again by these.
+ * The elements of an object's only member, if it has this name and is an array of `max` objects at most, in half the time of `membersOf`
+ * and `elementsOf`. Null: look again by these.
  */
 export function elementsOfOnly(body: Buffer, { start, end }: Span, name: string, max: number): readonly Span[] | null {
   const keyStart = skipSpace(body, start + 1, end);
@@ -51,7 +51,8 @@ export function elementsOfOnly(body: Buffer, { start, end }: Span, name: string,
   let last = end - 1;
   while (isSpace(body[last - 1]!)) last -= 1;
   const found = elementsOf(body, { start: skipSpace(body, colon + 1, last), end: last }, max);
-  return found === null || found.length > max ? null : found;
+  const areObjects = found?.every(({ start: from }) => body[from] === OPEN_BRACE) === true;
+  return areObjects && found.length <= max ? found : null;
 }
 
 /** In order, a repeated one each time. */

@@ -162,7 +162,7 @@ export interface Erasures {
   /**
    * Writes the record and tombstones of an erasure that a restored store lacks. Of a record that stands, a later time and the given
    * suppression or its end take the place of its own, and it is open again if it so covers more; the rest stays. It takes nobody out of
-   * a profile.
+   * a profile. Throws `conflict`, and writes nothing, where the id is that of an erasure of another workspace of this graph.
    */
   restoreErasure(workspace: WorkspaceId, erasure: Erasure, buried: readonly Buried[]): Promise<void>;
 }

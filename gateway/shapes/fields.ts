@@ -20,7 +20,8 @@ export const textOrNull = (minLength: number, maxLength: number) =>
   Type.Unsafe<string | null>({ type: ["string", "null"], minLength, maxLength });
 
 export const UUID = Type.String({ pattern: UUID_PATTERN, title: "UUID" });
-export const TIME = Type.String({ pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$` });
+const DATE = String.raw`\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`;
+export const TIME = Type.String({ pattern: String.raw`^${DATE}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d+Z$` });
 
 /** An id in a path; no `name` has an id of another form. */
 export const idOf = (name: string) => Type.String({ pattern: UUID_PATTERN, title: name });

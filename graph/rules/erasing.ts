@@ -36,6 +36,9 @@ export type Found<Profile extends LiveProfile = LiveProfile> =
 
 type Erasable = Extract<Found, { readonly kind: "live" | "nobody" }>;
 
+export const ofAnotherWorkspace = ({ erasureId }: Pick<Erasure, "erasureId">): AppError =>
+  new AppError("conflict", `erasure_id: ${erasureId} is an erasure of another workspace of this installation.`);
+
 /** A profile that is put together anew has another id or a higher `rev`. */
 export function revisionOf(found: Erasable | Dead): string {
   if (found.kind === "dead") return newestOf(found).erasureId;

@@ -2,7 +2,7 @@ import { newId, type ErasureId, type Tomb, type Uid, type WorkspaceId } from "..
 import { renewed, type Erasure, type ErasureRequest, type ErasureResult } from "../../../core/identity/erasure.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { Erasures } from "../../../core/ports/identity-graph.js";
-import { newestOf, previewOf, repeated, revisionOf } from "../../rules/erasing.js";
+import { newestOf, ofAnotherWorkspace, previewOf, repeated, revisionOf } from "../../rules/erasing.js";
 import { type Client, type Parameters, type Step, inLock, inStep, whole } from "../client.js";
 import {
   ADVANCE_ERASURE,
@@ -84,7 +84,8 @@ export function createErasures(client: Client, tombOf: TombOf): Erasures {
       write(ws, async (step) => {
         await step.run(WRITE_ERASURE, erasureParameters({ ...erasure, workspace: ws }, []));
         const standing = firstErasureOf(await step.run(FIND_ERASURE, { ws, id: erasure.erasureId }));
-        const renewal = standing && renewed(standing, erasure);
+        if (standing === null) throw ofAnotherWorkspace(erasure);
+        const renewal = renewed(standing, erasure);
         if (renewal !== null) await renew(step, renewal);
         await step.run(BURY, { ws, id: erasure.erasureId, buried });
       }),

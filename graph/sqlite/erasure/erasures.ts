@@ -6,7 +6,7 @@ import type { Erasures } from "../../../core/ports/identity-graph.js";
 import { eachInTurns, inTurns, type Read } from "../pages.js";
 import { prepareFindProfile } from "../profiles.js";
 import type { ErasureRecords } from "./records.js";
-import { newestOf, previewOf, repeated, revisionOf } from "../../rules/erasing.js";
+import { newestOf, ofAnotherWorkspace, previewOf, repeated, revisionOf } from "../../rules/erasing.js";
 import { prepareFind, prepareSeal } from "./seal.js";
 import { prepareBury, prepareTakeApart } from "./take-apart.js";
 import type { Tombstones } from "./tombstones.js";
@@ -83,7 +83,7 @@ function createTombReads({
       write(() => {
         records.insert({ ...erasure, workspace }, null, []);
         const standing = records.find(workspace, erasure.erasureId);
-        if (standing === null) return;
+        if (standing === null) throw ofAnotherWorkspace(erasure);
         const renewal = renewed(standing, erasure);
         if (renewal !== null) records.renew(renewal);
         for (const { tomb, uid } of buried) bury(erasure.erasureId, tomb, uid);

@@ -40,8 +40,9 @@ export function createArrivals(database: Database, session: Session): Pick<Event
     if (rows !== DAMAGED) return rows.map((row) => toSeen(row as Row));
     return looks.none[order].all(bounds).map((row) => {
       const seen = toSeen(row as Row);
-      const found = orDamaged(() => statusOf.get([seen.key])![0] as EventStatus);
-      return Object.assign(seen, { status: found === DAMAGED ? status : found });
+      const found = orDamaged(() => statusOf.get([seen.key])?.[0] as EventStatus | undefined);
+      // The index may name a row that the table lost.
+      return Object.assign(seen, { status: found === DAMAGED || found === undefined ? status : found });
     });
   };
 

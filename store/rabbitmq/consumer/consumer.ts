@@ -184,7 +184,8 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
 }
 
 const prefetchOf = (batchMax: number) => ({
-  main: Math.max(PREFETCH_MIN, 2 * batchMax),
+  // Whatever a process that dies held is handled one by one afterwards.
+  main: Math.max(PREFETCH_MIN, batchMax),
   retry: PREFETCH_RETRY,
 });
 

@@ -138,6 +138,17 @@ describe("An audience that looks back, and a retention that becomes shorter at t
   it("do not both come to stand: its rule is changed", () => everyOrder(reword, shorten));
   it("do not both come to stand: the retention is changed while its rule is", () => everyOrder(shorten, reword));
 
+  it("are each done where very many come at once", async () => {
+    const { ws, schemaId, datasetId } = await begin();
+    const given = { name: "d", schemaId, unifiedProfile: false };
+    const caller = { workspace: ws, now };
+    const many = Array.from({ length: 60 }, (_, n) => n);
+    await Promise.all([
+      ...many.map((n) => createDataset(portsOf(), caller, { ...given, retentionDays: n % 2 === 0 ? null : 30 })),
+      ...many.map((n) => changeDataset(portsOf(), ws, datasetId, { retentionDays: 30 + n })),
+    ]);
+  });
+
   it("do not both come to stand: two datasets of its schema are shortened at once", async () => {
     const services = portsOf();
     for (let n = 0; n <= RETENTION_CALLS; n += 1) {

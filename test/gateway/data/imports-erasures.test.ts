@@ -122,6 +122,61 @@ describe("An import of erasures", () => {
     }
   });
 
+  it("takes out also whom another import brings in meanwhile, and nobody else of their profile", async () => {
+    const from = await source.workspace();
+    const schemaId = await from.schema({ ...SIGNUP_SCHEMA, required: [] });
+    const cookie = identifier("cookie_id", "c-1");
+    const { body } = await collectNow(from, schemaId, { email: ADA.value, cookie: cookie.value });
+    await from.settled(body["event_id"], "folded");
+    const lines: string[] = [];
+    for (const kind of KINDS) lines.push(...(await exportOf(from, kind)));
+    const profile = JSON.parse(lines.find((line) => line.includes(`"type":"profile"`))!) as unknown;
+    const uidOf = (value: string): string =>
+      textAt(
+        listAt(profile, "identifiers").find((one) => at(one, "value") === value),
+        "uid",
+      );
+    for (const erased of [[ADA], [ADA, cookie]]) {
+      const app = await startApp({}, { now });
+      try {
+        const into = await app.workspace();
+        assert.equal((await into.send("POST", "/v1/imports")).status, 200);
+        const { graph } = app.service.backends;
+        const livingUids = graph.livingUids.bind(graph);
+        let isFirst = true;
+        // The first look at who lives sees nobody, the next one all of them.
+        Object.assign(graph, {
+          livingUids: async (...asked: Parameters<typeof livingUids>) => {
+            const living = await livingUids(...asked);
+            const wasFirst = isFirst;
+            isFirst = false;
+            if (wasFirst) await sendAll(into, lines, 40);
+            return living;
+          },
+        });
+        const named = erased.map((one) => ({ ...one, uid: uidOf(one.value) }));
+        await send(into, erasureLine({ identifiers: named }));
+        assert.ok(!isFirst);
+        assert.deepEqual([await isKnown(into, ADA), await isKnown(into, cookie)], [false, erased.length === 1]);
+      } finally {
+        await app.close();
+      }
+    }
+  });
+
+  it("refuses the id of an erasure of another workspace, and takes nobody out then", async () => {
+    const there = await target().workspace();
+    const erased = await there.send("POST", "/v1/erasures", { identifiers: [ADA] });
+    const { uid, lines } = await aShop();
+    const into = await target().workspace();
+    assert.equal((await into.send("POST", "/v1/imports")).status, 200);
+    await sendAll(into, lines.get("profiles")!, 40);
+    const line = erasureLine({ erasure_id: textAt(erased.body, "erasure_id"), identifiers: [{ ...ADA, uid }] });
+    const answer = await sendLines(into, [JSON.stringify(line)]);
+    assert.equal(answer.status, 409, answer.text);
+    assert.ok(await isKnown(into, ADA));
+  });
+
   it("is refused where no import is open, and where a line is wrong", async () => {
     const into = await target().workspace();
     const line = erasureLine({ identifiers: [{ ...ADA, uid: null }] });
@@ -131,6 +186,8 @@ describe("An import of erasures", () => {
       [{ identifiers: [] }, "lines.0.identifiers"],
       [{ identifiers: [{ namespace: "a:b", value: "c", uid: null }] }, "lines.0.identifiers.0.namespace"],
       [{ erased_at: "yesterday" }, "lines.0.erased_at"],
+      [{ erased_at: "2026-13-45T99:99:99.000Z" }, "lines.0.erased_at"],
+      [{ erased_at: "2026-02-01T24:00:00.000Z" }, "lines.0.erased_at"],
     ] as const)
       assert.deepEqual(errorPaths(await sendLines(into, [JSON.stringify({ ...line, ...changed })])), [where]);
     assert.deepEqual(listAt((await into.send("GET", "/v1/erasures")).body, "erasures"), []);
