@@ -17,7 +17,7 @@ onym send SCHEMA_ID [options]            sends one for each line of the input
 Prints the id of each event once it is on the service's disk. Exit code 1 if one was refused.
 
   --timestamp T         when it happened, such as 2026-01-31T12:00:00Z (now)
-  --idempotency-key K   of one event: sent again, it is not stored again
+  --idempotency-key K   of one event: sent again with the same --timestamp, it is not stored again
   --check               only asks what is wrong with one event
 `,
   options: { timestamp: { type: "string" }, "idempotency-key": { type: "string" }, check: { type: "boolean" } },

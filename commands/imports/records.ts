@@ -120,6 +120,7 @@ async function importCatalog(services: ImportServices, workspace: WorkspaceId, r
     case "sdk":
       return void (await catalog.changeSdk(workspace, () => record.sdk));
     case "namespace":
+      if (record.namespace.registeredItself) await catalog.registerNamespaces(workspace, [record.namespace], Infinity);
       return void (await catalog.changeNamespace(workspace, record.namespace.name, () => record.namespace));
     case "trait":
       // The others come with their schemas.

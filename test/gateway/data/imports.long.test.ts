@@ -122,6 +122,20 @@ describe("An import of exports", () => {
     assert.equal(explained.body["connected"], false);
   });
 
+  it("brings the catalog as it was, with what its first use added", async () => {
+    const from = await source().workspace();
+    await from.send("POST", "/v1/identify", { identifiers: [identifier("loyalty", "x-1")] });
+    await from.send("PUT", "/v1/namespaces/loyalty", { limit: 2 });
+    const catalog = await exportOf(from, "catalog");
+    assert.ok(catalog.some((line) => line.includes('"loyalty"') && line.includes('"registered_itself":true')));
+    const into = await target.workspace();
+    await into.send("POST", "/v1/imports");
+    await sendAll(into, catalog, 10);
+    const copied = await exportOf(into, "catalog");
+    const unsigned = (lines: readonly string[]) => lines.map((line) => line.replace(/"position":"[^"]*"/, ""));
+    assert.deepEqual(unsigned(copied), unsigned(catalog));
+  });
+
   it("is refused where anything stands, by its name, and without one that is open", async () => {
     const into = await target.workspace();
     const closed = await sendLines(into, ['{"type":"end","complete":true,"lines":0}']);
