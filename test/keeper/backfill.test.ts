@@ -23,13 +23,28 @@ interface Hooks {
   looks: boolean;
   savesLost: number;
   damaged: string;
+  readsAway: number;
   schemaIsGone: boolean;
 }
 
 describe("a backfill", () => {
-  const hooks: Hooks = { beforeInsert: none, looks: true, savesLost: 0, damaged: "", schemaIsGone: false };
+  const hooks: Hooks = {
+    beforeInsert: none,
+    looks: true,
+    savesLost: 0,
+    damaged: "",
+    readsAway: 0,
+    schemaIsGone: false,
+  };
   afterEach(() =>
-    Object.assign(hooks, { beforeInsert: none, looks: true, savesLost: 0, damaged: "", schemaIsGone: false }),
+    Object.assign(hooks, {
+      beforeInsert: none,
+      looks: true,
+      savesLost: 0,
+      damaged: "",
+      readsAway: 0,
+      schemaIsGone: false,
+    }),
   );
   const wrap = (backends: Backends): Backends => {
     const { events, catalog } = backends;
@@ -41,10 +56,12 @@ describe("a backfill", () => {
           await hooks.beforeInsert(workspace);
           return events.insert(workspace, given);
         },
-        find: (workspace, eventId) =>
-          eventId === hooks.damaged
+        find: (workspace, eventId) => {
+          if (hooks.readsAway-- > 0) return Promise.reject(new AppError("unavailable", "The store is away."));
+          return eventId === hooks.damaged
             ? Promise.reject(new AppError("damaged", "The stored event is damaged."))
-            : events.find(workspace, eventId),
+            : events.find(workspace, eventId);
+        },
       },
       catalog: {
         ...catalog,
@@ -139,6 +156,17 @@ describe("a backfill", () => {
     await ended(late, await begin(late));
     assert.ok(hooks.savesLost < 0);
     assert.deepEqual(await profilesOf(late), await profilesOf(early));
+  });
+
+  it("leaves out no event of a piece in which a store was away", async () => {
+    const workspace = await running().workspace();
+    const ids = await send(workspace, await workspace.schema(ORDER, false), [{ email: "a@b.c" }, { email: "d@e.f" }]);
+    const datasetId = await enable(workspace);
+    hooks.readsAway = 1;
+    const { body } = await ended(workspace, await workspace.send("POST", `/v1/datasets/${datasetId}/backfill`));
+    assert.ok(hooks.readsAway < 1);
+    assert.deepEqual([at(body, "state"), at(body, "done"), at(body, "skipped")], ["done", 2, 0]);
+    assert.deepEqual(await Promise.all(ids.map((id) => statusOf(workspace, id))), ["folded", "folded"]);
   });
 
   for (const looks of [true, false])

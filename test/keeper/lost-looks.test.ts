@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { newId, type AudienceId, type ClaimId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { SeatStore } from "../../core/ports/seat-store.js";
+import { PER_LOOK } from "../../keeper/audiences/deps.js";
 import { textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
 const IN_PARIS = { "traits.city": "Paris" };
@@ -91,6 +92,35 @@ describe("Looks at profiles between which something else comes", () => {
     assert.deepEqual(await membersOf(audienceId), [profileId]);
   });
 
+  it("of a build come again, before it goes on", async () => {
+    const profileId = await comes("Paris");
+    await rest();
+    meanwhile = steal;
+    const parisians = await create(IN_PARIS);
+    await rest();
+    assert.equal(meanwhile, null, "a look was lost");
+    assert.deepEqual(await membersOf(parisians), [profileId]);
+    const { body } = await workspace.send("GET", `/v1/audiences/${parisians}`);
+    assert.equal(body["state"], "live");
+  });
+
+  it("at a person who is erased come again, before the feed says that the profile is no more", async () => {
+    const parisians = await create(IN_PARIS);
+    const profileId = await comes("Paris");
+    await rest();
+    assert.deepEqual(await membersOf(parisians), [profileId]);
+    meanwhile = steal;
+    assert.equal((await workspace.send("POST", "/v1/erasures", { identifiers: [ann] })).status, 202);
+    await rest();
+    assert.equal(meanwhile, null, "a look was lost");
+    assert.deepEqual(await membersOf(parisians), []);
+    const { entries } = await seats().feed(id, 0, 9);
+    assert.deepEqual(
+      entries.map(({ entry }) => entry.type),
+      ["entered", "left", "profile_erased"],
+    );
+  });
+
   it("save nothing that was claimed before an audience ended", async () => {
     const parisians = await create(IN_PARIS);
     const profileId = await comes("Lyon");
@@ -102,5 +132,17 @@ describe("Looks at profiles between which something else comes", () => {
     await rest();
     assert.deepEqual(await seats().save(id, claim, [{ seat: seat!, entries: [] }]), [false]);
     assert.deepEqual(await membersOf(parisians), []);
+  });
+
+  it("save nothing that was claimed before an audience ended, however many they are", async () => {
+    const parisians = await create(IN_PARIS);
+    await rest();
+    const claim = newId<ClaimId>();
+    const profileIds = Array.from({ length: PER_LOOK + 1 }, () => newId<ProfileId>());
+    const claimed = await seats().claim(id, claim, profileIds);
+    assert.equal((await workspace.send("DELETE", `/v1/audiences/${parisians}`)).status, 204);
+    await rest();
+    const saves = claimed.map((seat) => ({ seat, entries: [] }));
+    assert.deepEqual(new Set(await seats().save(id, claim, saves)), new Set([false]));
   });
 });

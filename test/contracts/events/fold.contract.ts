@@ -67,6 +67,22 @@ export const foldContract: Contract<FoldPlace> = {
     for (const { eventId } of folds) assert.equal((await port.events.find(workspace, eventId))?.status, "folded");
   },
 
+  "names in a facet only events whose marks may not be written yet, so that it does not grow with each": async ({
+    port,
+  }) => {
+    const workspace = newId<WorkspaceId>();
+    await port.events.fold(workspace, await stored(port, workspace, [1, 2, 4]));
+    const last = await stored(port, workspace, [8]);
+    await port.events.fold(workspace, last);
+    const uid = aUidOf(workspace, "ada");
+    const { pending } = (await port.profiles.find(workspace, [uid])).get(uid)!;
+    const ids = new Set(last.map(({ eventId }) => eventId));
+    assert.deepEqual(
+      pending.filter((eventId) => !ids.has(eventId)),
+      [],
+    );
+  },
+
   "counts an event once, however often it comes: twice in a call, again, and at the same time": async ({ port }) => {
     const workspace = newId<WorkspaceId>();
     const folds = await stored(port, workspace, [1, 2, 4, 8]);

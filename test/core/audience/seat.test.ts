@@ -39,6 +39,17 @@ describe("When a seat is due", () => {
     assert.deepEqual([seat.due, entries.length], [1_100, 1]);
   });
 
+  it("is when the first of its audiences may change, whichever that is", () => {
+    for (const untils of [
+      [300, 200, Infinity],
+      [200, Infinity, 300],
+      [Infinity, 300, 200],
+    ]) {
+      const all = untils.map((until, n) => ({ audienceId: `a${n}` as AudienceId, is: true, until, cause: null }));
+      assert.equal(seatAfter(inSeat(null), all, look(100)).seat.due, 200);
+    }
+  });
+
   it("is never too late, and ahead of the look", () => {
     const time = fc.integer({ min: 0, max: 2_000 });
     fc.assert(
@@ -49,5 +60,17 @@ describe("When a seat is due", () => {
       }),
       { seed: SEED, numRuns: 1_000 * SCALE },
     );
+  });
+});
+
+describe("Who stays in an audience", () => {
+  it("is in it since the look that let them in", () => {
+    const since = (is: boolean | null) => seatAfter(inSeat(null), judged(is, Infinity), look(100)).seat.memberships;
+    assert.deepEqual(since(true), [{ audienceId: AUDIENCE, since: 1 }]);
+    assert.deepEqual(since(null), [{ audienceId: AUDIENCE, since: 1 }]);
+    assert.deepEqual(since(false), []);
+    const outside = { ...inSeat(null), memberships: [] };
+    const entered = seatAfter(outside, judged(true, Infinity), look(100)).seat.memberships;
+    assert.deepEqual(entered, [{ audienceId: AUDIENCE, since: 100 }]);
   });
 });

@@ -149,6 +149,27 @@ describe("An audience that looks back, and a retention that becomes shorter at t
     ]);
   });
 
+  it("do not both come to stand: its schema gets its first dataset", async () => {
+    const services = portsOf();
+    for (let n = 0; n <= RULE_CALLS; n += 1)
+      for (let m = 0; m <= RETENTION_CALLS; m += 1) {
+        const workspace = await app().workspace();
+        const schemaId = (await workspace.schema(undefined, null)) as SchemaId;
+        await workspace.send("POST", "/v1/audiences", { name: "a", rule: {} });
+        const ws = workspace.id as WorkspaceId;
+        const dataset = { name: "first", schemaId, unifiedProfile: true, retentionDays: 7 };
+        const first: Decide = (ports) => createDataset(ports, { workspace: ws, now }, dataset);
+        const audience: Decide = (ports) =>
+          createAudience(ports, { workspace: ws, now }, { name: "b", rule: looksBack(schemaId) });
+        const answers = await interleave(services, [audience, n], [first, m]);
+        assert.equal(
+          answers.filter((answer) => answer === "done").length,
+          1,
+          `before ${n} and ${m}: ${answers.join()}`,
+        );
+      }
+  });
+
   it("do not both come to stand: two datasets of its schema are shortened at once", async () => {
     const services = portsOf();
     for (let n = 0; n <= RETENTION_CALLS; n += 1) {

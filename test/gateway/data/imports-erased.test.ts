@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { importRecords, type ImportRecord } from "../../../commands/imports/records.js";
 import type { Services } from "../../../commands/services.js";
-import { type EventId, type WorkspaceId } from "../../../core/ids.js";
+import { newId, type EventId, type WorkspaceId } from "../../../core/ids.js";
 import { readLine } from "../../../gateway/routes/data/read-lines.js";
 import { exportOf, identifier, KINDS, sendAll } from "../../support/service/imports.js";
 import { timeOfIds } from "../../support/service/time.js";
@@ -95,7 +95,8 @@ describe("An import of somebody who was erased here", () => {
       assert.notEqual(await traitsOf(into, BOB), null);
       assert.deepEqual(await statusesOf(into, shop.events), ["dropped", "folded", "folded", "dropped"]);
       assert.ok(!(await shownOf(into)).includes(secret));
-      await lateOf(into, textAt(erased.body, "erasure_id"));
+      const receipt = await lateOf(into, textAt(erased.body, "erasure_id"));
+      assert.equal(at(receipt.body, "late.events"), 2, receipt.text);
     });
 
   it("leaves apart whom only the erased identifier held together", async () => {
@@ -221,4 +222,79 @@ describe("An import of somebody who was erased here", () => {
     const receipt = await into.send("GET", `/v1/erasures/${erasureId}`);
     assert.equal(at(receipt.body, "late.events"), 2, receipt.text);
   });
+
+  for (const moment of ["before the events are stored", "before the facets are saved"] as const)
+    it(`takes what it writes of somebody who is erased in that moment: ${moment}`, async () => {
+      const shop = await aShop();
+      const into = await target().workspace();
+      const id = into.id as WorkspaceId;
+      const { backends, identity } = target().service;
+      assert.equal((await into.send("POST", "/v1/imports")).status, 200);
+      await sendAll(into, shop.lines.get("catalog")!, 40);
+      if (moment === "before the events are stored") await sendAll(into, shop.lines.get("profiles")!, 40);
+      let isErased = false;
+      const eraseOnce = async (): Promise<void> => {
+        if (isErased) return;
+        isErased = true;
+        const { body } = await into.send("DELETE", `/v1/profiles/${shop.profileId}`);
+        const path = `/v1/erasures/${textAt(body, "erasure_id")}`;
+        await until(
+          () => into.send("GET", path),
+          (answer) => answer.body["status"] === "completed",
+        );
+      };
+      const events: Services["events"] = {
+        ...backends.events,
+        insert: async (...asked) => {
+          await eraseOnce();
+          return backends.events.insert(...asked);
+        },
+      };
+      const profiles: Services["profiles"] = {
+        ...backends.profiles,
+        save: async (...asked) => {
+          await eraseOnce();
+          return backends.profiles.save(...asked);
+        },
+      };
+      const { graph } = backends;
+      const purge = { due: () => undefined, isDue: () => false, run: async () => true };
+      const services = { ...backends, events, profiles, identity, erasures: graph, movements: graph, purge, now };
+      const recordsOf = (kind: string) =>
+        shop.lines.get(kind)!.flatMap((line): readonly ImportRecord[] => {
+          const record = readLine(Buffer.from(line), "line");
+          return record === null ? [] : [record];
+        });
+      const records = recordsOf("events");
+      const uids = records.flatMap((one) => (one.kind === "event" ? (one.record.facet ?? []) : []));
+      if (moment === "before the facets are saved") await importRecords(services, id, recordsOf("profiles"));
+      else {
+        // One of hers died there.
+        const dead = records.flatMap((one) => {
+          if (one.kind !== "event" || one.record.facet === null) return [];
+          if (!one.record.identifiers.some(({ value }) => value === ADA.value)) return [];
+          const was = { status: "dead", reason: "internal", facet: null, profileIdThen: null } as const;
+          return [{ ...one, record: { ...one.record, ...was, eventId: newId<EventId>() } }];
+        });
+        assert.equal(dead.length, 1);
+        await importRecords(services, id, [...records, ...dead]);
+        const ids = [...shop.events, dead[0]!.record.eventId];
+        assert.deepEqual(await statusesOf(into, ids), ["dropped", "dropped", "folded", "dropped", "dropped"]);
+        const stored = await Promise.all(ids.map((one) => backends.events.find(id, one as EventId)));
+        assert.deepEqual(
+          stored.map((one) => one?.status),
+          ["dropped", "dropped", "folded", "dropped", "dropped"],
+        );
+        const page = { limit: 9, before: null, eventId: null, reason: null };
+        assert.deepEqual(await backends.events.deadLetters(id, page), []);
+      }
+      assert.ok(isErased);
+      const living = await graph.livingUids(id, uids);
+      const left = [...(await backends.profiles.find(id, uids)).keys()];
+      assert.deepEqual(
+        left.filter((uid) => !living.has(uid)),
+        [],
+      );
+      assert.equal(left.length, 1, "somebody else is left");
+    });
 });

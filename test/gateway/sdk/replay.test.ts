@@ -4,7 +4,8 @@ import { listAt, textAt, until, useApp, type TestWorkspace } from "../../support
 import { openSdkDoor } from "../../support/service/sdk.js";
 
 describe("Items of SDKs in quarantine", () => {
-  const app = useApp();
+  const ahead = new Map<string, number>();
+  const app = useApp({}, { ahead: (workspace) => ahead.get(workspace) ?? 0 });
   let workspace: TestWorkspace;
   let door: ReturnType<typeof openSdkDoor>;
   before(() => {
@@ -54,6 +55,19 @@ describe("Items of SDKs in quarantine", () => {
         .toSorted(),
       ["anonymous_id=a-1", "device_id=d-1", "email=a@x.test", "user_id=u-1"],
     );
+  });
+
+  it("keep the time at which they were received, however late they are replayed", async () => {
+    await put("settings", { unplanned: "quarantine" });
+    const item = track();
+    await door.send(workspace, [item], "all");
+    const received = textAt(listAt((await letter(item)).body, "dead_letters")[0], "at");
+    ahead.set(workspace.id, 86_400_000);
+    await put("settings", { unplanned: "accept" });
+    const { body } = await workspace.send("POST", "/v1/dead-letters/replay", { reason: "quarantined" });
+    assert.equal(body["replayed"], 1);
+    const late = Date.parse(textAt((await eventOf(item)).body, "received_at")) - Date.parse(received);
+    assert.ok(late <= 0, `received ${late} ms after it was quarantined`);
   });
 
   it("are judged, as rejects are, by a replay's dry run as by the replay, which alone makes anything known", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Webhook as Verifier } from "standardwebhooks";
 import type { Entry } from "../../../core/audience/seat.js";
-import { newId, type AudienceId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
+import { newId, type AudienceId, type ProfileId, type WebhookId, type WorkspaceId } from "../../../core/ids.js";
 import { errorPaths, listAt, textAt, until, useApp, type TestWorkspace } from "../../support/service/app.js";
 import { startReceiver, type Received, type Receiver } from "../../support/service/receiver.js";
 
@@ -144,6 +144,13 @@ describe("Webhooks", () => {
     assert.equal(receiver.received.at(-1)!.headers["webhook-id"], `${id}:2:1`);
     const beyond = await workspace.as("admin", "POST", `/v1/webhooks/${id}/resume`, { after: 4 });
     assert.deepEqual([beyond.status, beyond.body["code"], errorPaths(beyond)], [409, "unknown_position", ["after"]]);
+    // It stands behind the end of the feed, as after a backup was restored: only a number says where it is to go on.
+    const { webhooks } = app().service.backends;
+    await webhooks.changeWebhook(workspace.id as WorkspaceId, id as WebhookId, (current) => {
+      return { ...current, delivered: 9, isStopped: true };
+    });
+    const nowhere = await workspace.as("admin", "POST", `/v1/webhooks/${id}/resume`, {});
+    assert.deepEqual([nowhere.status, nowhere.body["code"]], [409, "unknown_position"]);
     const made2 = await create({ after: 4 });
     assert.deepEqual([made2.status, made2.body["code"]], [409, "unknown_position"]);
   });

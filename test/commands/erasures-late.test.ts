@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { erase } from "../../commands/erasures/erase.js";
+import { createLate } from "../../commands/erasures/late.js";
+import { identifierKey, type StoredEvent } from "../../core/event/event.js";
+import type { Services } from "../../commands/services.js";
+import type { LoggedErasure } from "../../core/identity/logged-erasure.js";
+import type { Tombstone } from "../../core/identity/tombstone.js";
+import type { EventId, SchemaId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { EventStore } from "../../core/ports/event-store.js";
+import { encodeMessage } from "../../core/event/message.js";
+import { aDeadLetter, aFold, aKeyId, anEvent } from "../support/builders.js";
+import { textAt, useApp, type TestWorkspace } from "../support/service/app.js";
+
+const ANN = { namespace: "email", value: "ann@example.com" };
+
+describe("What comes too late for an erasure", () => {
+  const app = useApp();
+  let workspace: TestWorkspace;
+  let id: WorkspaceId;
+  let schemaId: SchemaId;
+  /** What the facet of the erased person had. */
+  let dead: Uid;
+  let refusedBy: Tombstone;
+
+  const backends = () => app().service.backends;
+  beforeEach(async () => {
+    workspace = await app().workspace();
+    id = workspace.id as WorkspaceId;
+    schemaId = (await workspace.schema()) as SchemaId;
+    const sent = await workspace.collect(schemaId, { email: ANN.value });
+    const eventId = textAt((await workspace.settled(sent.body["event_id"])).body, "event_id") as EventId;
+    dead = (await backends().events.find(id, eventId))!.facet!;
+    assert.equal((await workspace.send("POST", "/v1/erasures", { identifiers: [ANN] })).status, 202);
+    await app().service.keeper!.rest();
+    const key = identifierKey(id, ANN);
+    refusedBy = (await backends().graph.tombstones(id, [key])).get(key)!;
+    assert.deepEqual(refusedBy.uids, [dead]);
+  });
+
+  const lateWith = (drop: EventStore["drop"]) => {
+    const { graph, events, profiles, catalog } = backends();
+    return createLate({
+      catalog,
+      profiles,
+      identity: app().service.identity,
+      erasures: graph,
+      events: { ...events, drop },
+      purge: { due: () => undefined },
+      now: () => Date.now(),
+    });
+  };
+  /** From before the erasure. */
+  const anOld = async (identifiers = [ANN]): Promise<StoredEvent> => {
+    const [stored] = await backends().events.insert(id, [
+      anEvent({
+        workspace: id,
+        schemaId,
+        identifiers,
+        receivedAt: 1_000,
+        effectiveTs: "1970-01-01T00:00:01.000000000Z",
+      }),
+    ]);
+    return stored!;
+  };
+  /** A worker that had the uid before the erasure, and dies. */
+  const foldInto = async (event: StoredEvent): Promise<void> =>
+    void (await backends().events.fold(id, [aFold(event, { facet: dead })]));
+  const isLeft = async () => (await backends().profiles.find(id, [dead])).size > 0;
+  const statusOf = async ({ eventId }: StoredEvent) => (await backends().events.find(id, eventId))?.status;
+
+  it("leaves no facet when somebody dies right behind the drop: nothing leads there again", async () => {
+    const [refused, other] = [await anOld(), await anOld()];
+    await foldInto(other);
+    const late = lateWith(async (...given) => {
+      await backends().events.drop(...given);
+      throw new Error("died");
+    });
+    await assert.rejects(late.dropRefused(id, [{ eventId: refused.eventId, refusedBy }]), /died/);
+    assert.deepEqual([await statusOf(refused), await isLeft()], ["dropped", false]);
+  });
+
+  it("leaves nothing that another worker folds there until the refused event is dropped", async () => {
+    const [refused, other] = [await anOld(), await anOld()];
+    const late = lateWith(async (...given) => {
+      if (given[1].includes(refused.eventId)) await foldInto(other);
+      return backends().events.drop(...given);
+    });
+    await late.dropRefused(id, [{ eventId: refused.eventId, refusedBy }]);
+    assert.deepEqual([await statusOf(refused), await statusOf(other), await isLeft()], ["dropped", "dropped", false]);
+  });
+
+  it("is found by its facet where no tombstone of what it names tells of it", async () => {
+    const event = await anOld([{ namespace: "email", value: "somebody@example.com" }]);
+    await foldInto(event);
+    await lateWith((...given) => backends().events.drop(...given)).lookAfter(id, {
+      folded: [{ event, facet: dead }],
+      kept: [],
+    });
+    assert.deepEqual([await statusOf(event), await isLeft()], ["dropped", false]);
+  });
+
+  it("takes its dead letter, and not the event of somebody else that stands under the same id", async () => {
+    const bobs = await anOld([{ namespace: "email", value: "bob@example.com" }]);
+    const { eventId } = bobs;
+    const letter = aDeadLetter({
+      workspace: id,
+      eventId,
+      killsEvent: true,
+      message: encodeMessage({ ...anEvent({ ...(await anOld()), eventId }) }),
+    });
+    await backends().events.bury(letter);
+    await lateWith((...given) => backends().events.drop(...given)).lookAfter(id, {
+      folded: [],
+      kept: [{ kind: "letter", letter }],
+    });
+    assert.equal(await statusOf(bobs), "dead");
+    assert.equal(await backends().events.findDeadLetter(id, letter.deadLetterId), null);
+  });
+});
+
+describe("The answer to an erasure", () => {
+  const app = useApp();
+
+  it("comes once the log has it, as it stands, whoever dies then: also that of a repeated one", async () => {
+    const workspace = await app().workspace();
+    const schemaId = await workspace.schema();
+    await workspace.settled((await workspace.collect(schemaId, { email: ANN.value })).body["event_id"]);
+    const { catalog, graph, events, profiles } = app().service.backends;
+    const lines: LoggedErasure[] = [];
+    const erasureLog = { append: async (one: LoggedErasure) => void lines.push(one), entries: () => lines };
+    const { identity } = app().service;
+    const services = { catalog, events, profiles, erasures: graph, identity, erasureLog } as unknown as Services;
+    const caller = { workspace: workspace.id as WorkspaceId, keyId: aKeyId(), sender: aKeyId(), send: null, now: 0 };
+    const ask = (suppress: boolean) => erase(services, caller, { identifiers: [ANN] }, { suppress, isAsSeen: null });
+    const { erasureId } = await ask(false);
+    assert.deepEqual(
+      lines.map(({ erasure, buried }) => [erasure.erasureId, erasure.suppress, buried.length]),
+      [[erasureId, false, 1]],
+    );
+    assert.equal((await ask(true)).erasureId, erasureId);
+    assert.deepEqual(
+      lines.slice(1).map(({ erasure, buried }) => [erasure.erasureId, erasure.suppress, buried.length]),
+      [[erasureId, true, 0]],
+    );
+  });
+});
