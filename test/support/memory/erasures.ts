@@ -227,7 +227,7 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
       open(() => {
         if (!state.erasures.has(erasure.erasureId)) put({ ...erasure, workspace, isGone: true });
         const standing = own(workspace, erasure.erasureId);
-        if (standing === null) return;
+        if (standing === null) throw new AppError("conflict", "It is an erasure of another workspace.");
         renew(standing, erasure);
         for (const { tomb, uid } of buried)
           if (!state.tombstones.some((one) => one.erasureId === erasure.erasureId && one.tomb === tomb))
