@@ -135,6 +135,8 @@ describeConsole("what arrives", (console) => {
       await first.page.getByRole("heading", { name: "Datasets" }).focus();
       await press(first.page, "New dataset");
       await write(first.page, "Name", "Signups");
+      // A key pressed before the list is there chooses nothing.
+      await first.page.locator("option", { hasText: schemaId }).waitFor({ state: "attached" });
       await reach(first.page, "Schema");
       await first.page.keyboard.type(schemaId);
       await first.page.keyboard.press("Tab");
