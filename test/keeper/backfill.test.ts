@@ -27,25 +27,18 @@ interface Hooks {
   schemaIsGone: boolean;
 }
 
+const untouched = (): Hooks => ({
+  beforeInsert: none,
+  looks: true,
+  savesLost: 0,
+  damaged: "",
+  readsAway: 0,
+  schemaIsGone: false,
+});
+
 describe("a backfill", () => {
-  const hooks: Hooks = {
-    beforeInsert: none,
-    looks: true,
-    savesLost: 0,
-    damaged: "",
-    readsAway: 0,
-    schemaIsGone: false,
-  };
-  afterEach(() =>
-    Object.assign(hooks, {
-      beforeInsert: none,
-      looks: true,
-      savesLost: 0,
-      damaged: "",
-      readsAway: 0,
-      schemaIsGone: false,
-    }),
-  );
+  const hooks = untouched();
+  afterEach(() => Object.assign(hooks, untouched()));
   const wrap = (backends: Backends): Backends => {
     const { events, catalog } = backends;
     return {

@@ -7,20 +7,10 @@ import type { AudienceDeps } from "../../keeper/audiences/deps.js";
 import type { AudienceSet } from "../../core/audience/audience.js";
 import { createWalks, tendTallies } from "../../keeper/tallies.js";
 import { silentLog } from "../../app/logger.js";
-import { instantOf } from "../../core/event/time.js";
-import type { EventRecord } from "../../core/event/event.js";
-import type { EventId, ProfileId, SchemaId, WorkspaceId } from "../../core/ids.js";
-import { aFold, anEvent } from "../support/builders.js";
+import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import { textAt, useApp, type TestWorkspace } from "../support/service/app.js";
+import { openTallyShop, type TallyShop } from "../support/service/tally-shop.js";
 
-const SHOP = {
-  type: "object",
-  properties: {
-    email: { type: "string", "x-identity": { namespace: "email" } },
-    total: { type: "number" },
-    n: { type: "integer" },
-  },
-};
 const PAGE = { limit: 100, before: null, since: null, hasAmounts: false };
 
 describe("Tallies that are being filled", () => {
@@ -38,43 +28,13 @@ describe("Tallies that are being filled", () => {
   });
   const rest = () => app().service.keeper!.rest();
   const create = (rule: object) => workspace.send("POST", "/v1/audiences", { name: "a", rule });
-  const event = async (email: string, payload: object, timestamp = new Date().toISOString()) => {
-    const sent = await workspace.send("POST", "/v1/collect", {
-      schema_id: schemaId,
-      timestamp,
-      payload: { ...payload, email },
-    });
-    assert.equal(sent.status, 202, sent.text);
-    return (await workspace.settled(sent.body["event_id"])).body;
-  };
-  /** Very many of one person, as a worker leaves them. */
-  const storeMany = async (email: string, count: number): Promise<readonly EventRecord[]> => {
-    const { body } = { body: await event(email, { n: -1 }) };
-    const facet = (await backends().events.find(id, textAt(body, "event_id") as EventId))!.facet!;
-    const all = Array.from({ length: count }, (_, n) =>
-      anEvent({
-        workspace: id,
-        schemaId: schemaId as SchemaId,
-        schemaVersion: 1,
-        identifiers: [{ namespace: "email", value: email }],
-        effectiveTs: instantOf(Date.now() - (count - n) * 1_000),
-        receivedAt: Date.now() - count + n,
-        payload: Buffer.from(JSON.stringify({ email, n, total: 0.1 })),
-      }),
-    );
-    await backends().events.insert(id, all);
-    await backends().events.fold(
-      id,
-      all.map((one) => aFold(one, { facet })),
-    );
-    return all;
-  };
-
+  let shop: TallyShop;
   beforeEach(async () => {
-    workspace = await app().workspace();
-    id = workspace.id as WorkspaceId;
-    schemaId = await workspace.schema(SHOP);
+    shop = await openTallyShop(app());
+    ({ workspace, id, schemaId } = shop);
   });
+  const event: TallyShop["event"] = (...sent) => shop.event(...sent);
+  const storeMany: TallyShop["storeMany"] = (...asked) => shop.storeMany(...asked);
 
   it("leave it open who is in an audience as long as they are being filled", async () => {
     const created = await create({ $events: { schema_id: schemaId } });

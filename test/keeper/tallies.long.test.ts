@@ -3,21 +3,11 @@ import { openMemberships } from "../../commands/audiences/memberships.js";
 import { allow, readProfile, type Profile } from "../../commands/read-profile.js";
 import type { AudienceStore } from "../../core/ports/audience-store.js";
 import type { Copied, TallyRow } from "../../core/ports/copying.js";
-import { instantOf } from "../../core/event/time.js";
-import type { EventRecord } from "../../core/event/event.js";
-import type { EventId, ProfileId, SchemaId, WorkspaceId } from "../../core/ids.js";
-import { aFold, anEvent } from "../support/builders.js";
+import type { EventId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import { createRandom, SEED, type Random } from "../support/random/random.js";
 import { at, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
+import { openTallyShop, type TallyShop } from "../support/service/tally-shop.js";
 
-const SHOP = {
-  type: "object",
-  properties: {
-    email: { type: "string", "x-identity": { namespace: "email" } },
-    total: { type: "number" },
-    n: { type: "integer" },
-  },
-};
 const DAY_MS = 86_400_000;
 
 describe("Tallies", () => {
@@ -31,15 +21,6 @@ describe("Tallies", () => {
   const create = (rule: object) => workspace.send("POST", "/v1/audiences", { name: "a", rule });
   const stateOf = async (audienceId: unknown) =>
     (await workspace.send("GET", `/v1/audiences/${String(audienceId)}`)).body["state"];
-  const event = async (email: string, payload: object, timestamp = new Date().toISOString()) => {
-    const sent = await workspace.send("POST", "/v1/collect", {
-      schema_id: schemaId,
-      timestamp,
-      payload: { ...payload, email },
-    });
-    assert.equal(sent.status, 202, sent.text);
-    return (await workspace.settled(sent.body["event_id"])).body;
-  };
   const namesOf = async (profileId: unknown) =>
     listAt((await workspace.send("GET", `/v1/profiles/${String(profileId)}`)).body, "audiences").map((one) =>
       textAt(one, "audience_id"),
@@ -53,34 +34,13 @@ describe("Tallies", () => {
       after = page.next;
     }
   };
-  /** Very many of one person, as a worker leaves them. */
-  const storeMany = async (email: string, count: number): Promise<readonly EventRecord[]> => {
-    const { body } = { body: await event(email, { n: -1 }) };
-    const facet = (await backends().events.find(id, textAt(body, "event_id") as EventId))!.facet!;
-    const all = Array.from({ length: count }, (_, n) =>
-      anEvent({
-        workspace: id,
-        schemaId: schemaId as SchemaId,
-        schemaVersion: 1,
-        identifiers: [{ namespace: "email", value: email }],
-        effectiveTs: instantOf(Date.now() - (count - n) * 1_000),
-        receivedAt: Date.now() - count + n,
-        payload: Buffer.from(JSON.stringify({ email, n, total: 0.1 })),
-      }),
-    );
-    await backends().events.insert(id, all);
-    await backends().events.fold(
-      id,
-      all.map((one) => aFold(one, { facet })),
-    );
-    return all;
-  };
-
+  let shop: TallyShop;
   beforeEach(async () => {
-    workspace = await app().workspace();
-    id = workspace.id as WorkspaceId;
-    schemaId = await workspace.schema(SHOP);
+    shop = await openTallyShop(app());
+    ({ workspace, id, schemaId } = shop);
   });
+  const event: TallyShop["event"] = (...sent) => shop.event(...sent);
+  const storeMany: TallyShop["storeMany"] = (...asked) => shop.storeMany(...asked);
 
   it("count events however old they are, those that came before the audience and those after", async () => {
     await storeMany("ada@example.com", 1_300);

@@ -1,25 +1,9 @@
 import assert from "node:assert/strict";
-import { afterTry, resumed, withTurn, type Webhook } from "../../../core/webhook/webhook.js";
-import { newId, type WebhookId, type WorkspaceId } from "../../../core/ids.js";
+import { afterTry, resumed, withTurn } from "../../../core/webhook/webhook.js";
+import { newId, type WorkspaceId } from "../../../core/ids.js";
+import { aWebhook } from "../../contracts/catalog/webhook-store.contract.js";
 
-const begun: Webhook = {
-  workspace: newId<WorkspaceId>(),
-  webhookId: newId<WebhookId>(),
-  url: "https://example.com/",
-  audienceIds: null,
-  types: null,
-  createdAt: 0,
-  delivered: 4,
-  batch: null,
-  turn: null,
-  failing: null,
-  nextTryAt: 0,
-  isStopped: false,
-  lastError: null,
-  replays: 0,
-  secretNo: 1,
-  oldSecretsUntil: [],
-};
+const begun = aWebhook(newId<WorkspaceId>(), { delivered: 4 });
 const sending = withTurn(begun, { first: 5, last: 7 }, { turnId: newId(), by: newId(), until: 100 });
 const failed = afterTry(sending, { kind: "failed", error: "It answered 500.", retryAfterMs: null }, 10, 0.5);
 
