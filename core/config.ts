@@ -171,7 +171,7 @@ export const SETTINGS = Type.Object({
     "how long a gateway uses the keys and schemas that it knows while MongoDB is down, milliseconds",
   ),
   KEY_ROTATION_GRACE_S: integer(86_400, 0, 2_592_000, "how long the old key still works after a rotation, seconds"),
-  CHECKPOINT_MS: integer(1_000, 50, 60_000, "time between two checkpoints of the embedded store, milliseconds"),
+  CHECKPOINT_MS: integer(1_000, 50, 60_000, "longest time between two checkpoints of the embedded store, milliseconds"),
   FEED_DAYS: integer(30, 1, 3_650, "days that the feed of audiences is kept; its last entry is always kept"),
   WEBHOOK_PRIVATE: integer(0, 0, 1, "1: webhooks may use http, and addresses on this machine or its network"),
   DRAIN_MS: integer(10_000, 100, 60_000, "time for running requests to finish after SIGTERM, milliseconds"),

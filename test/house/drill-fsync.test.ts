@@ -18,6 +18,14 @@ const early = (...lines: readonly string[]): readonly string[] => {
   return judged.early;
 };
 
+const RESTARTED = '7 pwrite64(17</data/onym.db-wal>, "7\\177", 32, 0) = 32';
+const torn = (...lines: readonly string[]): number => {
+  const { line, judged } = createJudge();
+  for (const text of lines) line(text);
+  assert.equal(judged.restarts, 1);
+  return judged.torn;
+};
+
 describe("npm run drill -- --fsync", () => {
   it("is content with an answer behind a flush that returned behind the write", () => {
     assert.deepEqual(early(written(ID), FLUSHED, answered(ID)), []);
@@ -35,5 +43,28 @@ describe("npm run drill -- --fsync", () => {
     assert.deepEqual(early(written(ID), FLUSHED.replace("-wal", ""), answered(ID)), [ID], "another file was flushed");
     assert.deepEqual(early(written(ID, "/data/onym.db"), FLUSHED, answered(ID)), [ID], "written to another file");
     assert.deepEqual(early(written(ID), FLUSHED, answered(ID, OTHER)), [OTHER], "one of a batch");
+  });
+
+  it("is content with a log that begins anew behind a flush of the file", () => {
+    const copied = written(ID, "/data/onym.db");
+    const flushed = FLUSHED.replace("-wal", "");
+    assert.equal(torn(RESTARTED), 0);
+    assert.equal(torn(written(ID), copied, copied, flushed, RESTARTED, copied), 0);
+    assert.equal(torn(copied, BEGUN.replace("-wal", ""), RETURNED, RESTARTED), 0);
+  });
+
+  it("counts a log that begins anew over pages that are not on disk in the file", () => {
+    const copied = written(ID, "/data/onym.db");
+    const flushed = FLUSHED.replace("-wal", "");
+    assert.equal(torn(copied, RESTARTED, flushed), 1);
+    assert.equal(torn(copied, FLUSHED, RESTARTED), 1, "the log was flushed");
+    assert.equal(torn(copied, flushed, copied, RESTARTED), 1, "written behind the flush");
+    assert.equal(torn(copied, flushed.replace("= 0", "= -1 EIO"), RESTARTED), 1, "the flush failed");
+    assert.equal(
+      torn(copied, BEGUN.replace("-wal", ""), copied, RETURNED, RESTARTED),
+      1,
+      "written while the flush ran",
+    );
+    assert.equal(torn(copied, RESTARTED.replace("= 32", "<unfinished ...>").replace(")", "")), 1, "before it returned");
   });
 });

@@ -18,7 +18,7 @@ const SHOWN_BYTES = "16384";
 
 /**
  * Single requests and batches to a service under strace: each event that a 202 accepts must be in a write to the log that a returned flush
- * covers before the answer begins to leave. True if so; also, loudly, where strace is not installed.
+ * covers before the answer begins to leave, and the log begins anew only once all that it held is flushed in the file. True if so; also, loudly, where strace is not installed.
  */
 export async function drillFsync(print: (line: string) => void): Promise<boolean> {
   if (spawnSync("strace", ["-V"]).status !== 0) {
@@ -49,10 +49,14 @@ export async function drillFsync(print: (line: string) => void): Promise<boolean
     for (const id of judged.early.slice(0, 5)) print(`${id}: its 202 left before its write was flushed`);
     if (judged.answers !== wanted.answers || judged.events !== wanted.events)
       print(`the trace shows ${judged.answers} answers with ${judged.events} events, and not all that were sent`);
+    const { answers, events, flushes, early, restarts, torn } = judged;
+    if (restarts === 0) print("the trace shows no new beginning of the log");
+    if (torn > 0) print("the log began anew over pages that were not yet on disk in the file");
     print(
-      `fsync: answers=${judged.answers} events=${judged.events} flushes=${judged.flushes} early=${judged.early.length}`,
+      `fsync: answers=${answers} events=${events} flushes=${flushes} early=${early.length} restarts=${restarts} torn=${torn}`,
     );
-    return judged.early.length === 0 && judged.answers === wanted.answers && judged.events === wanted.events;
+    const isWhole = answers === wanted.answers && events === wanted.events && restarts > 0;
+    return isWhole && early.length === 0 && torn === 0;
   } finally {
     await remove();
   }

@@ -7,6 +7,10 @@ export interface Judged {
   flushes: number;
   /** Events whose 202 left before a flush that began behind their write. */
   readonly early: string[];
+  /** Times at which the log began anew, over what stood in it. */
+  restarts: number;
+  /** Those of them at which a page of the file was written and not yet flushed: the log was all that held it. */
+  torn: number;
 }
 
 export interface Judge {
@@ -20,14 +24,18 @@ const RESUMED = /^(\d+)\s+<\.\.\. (\w+) resumed>/;
 const UNFINISHED = "<unfinished ...>";
 const FAILED = / = -1 /;
 const LOG = /-wal$/;
+const FILE = /\.db$/;
+const AT_BEGIN = /, 0(\) += | <unfinished)/;
 /** As strace prints them: of a message in the store, and in an answer. */
 const STORED_ID = /\\"id\\":\\"([0-9a-f-]{36})\\"/g;
 const ANSWERED_ID = /\\"event_id\\":\\"([0-9a-f-]{36})\\"/g;
 
 export function createJudge(): Judge {
-  const judged: Judged = { answers: 0, events: 0, flushes: 0, early: [] };
+  const judged: Judged = { answers: 0, events: 0, flushes: 0, early: [], restarts: 0, torn: 0 };
   const flushed = new Set<string>();
   let written = new Set<string>();
+  /** Writes to the file that no flush covers. */
+  let unflushed = 0;
   /** Calls that have not returned, by thread: what follows their return. */
   const open = new Map<string, () => void>();
 
@@ -43,15 +51,33 @@ export function createJudge(): Judge {
       for (const id of covered) flushed.add(id);
     };
   };
+  const flushFile = (): (() => void) => {
+    const covered = unflushed;
+    return () => {
+      unflushed -= covered;
+    };
+  };
+  const restart = (): void => {
+    judged.restarts += 1;
+    if (unflushed > 0) judged.torn += 1;
+  };
   const answer = (ids: readonly string[]): void => {
     judged.answers += 1;
     judged.events += ids.length;
     judged.early.push(...ids.filter((id) => !flushed.has(id)));
   };
-  /** What the call does when it returns; an answer counts from its beginning. */
+  /** What the call does when it returns; an answer, a restart and a write to the file count from their beginning. */
   const begin = (name: string, path: string, text: string): (() => void) | null => {
-    if (name === "fsync" || name === "fdatasync") return LOG.test(path) ? flush() : null;
-    if (name === "pwrite64") return LOG.test(path) ? write(idsIn(text, STORED_ID)) : null;
+    if (name === "fsync" || name === "fdatasync") {
+      if (LOG.test(path)) return flush();
+      return FILE.test(path) ? flushFile() : null;
+    }
+    if (name === "pwrite64") {
+      if (FILE.test(path)) unflushed += 1;
+      if (!LOG.test(path)) return null;
+      if (AT_BEGIN.test(text)) restart();
+      return write(idsIn(text, STORED_ID));
+    }
     if (/^(socket|TCP)/.test(path) && text.includes("HTTP/1.1 202")) answer(idsIn(text, ANSWERED_ID));
     return null;
   };

@@ -2,9 +2,20 @@ import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync,
 import type Libsql from "libsql";
 import { checkPages, PAGES_AT_ONCE } from "./check.js";
 import { checksumOf, CHECKSUM_AT, isWhole, offsetOf, OPEN, PAGE_BYTES, PAGE_COUNT_AT } from "./page.js";
+import { setPragma } from "./pragma.js";
 import { FRAME_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, LOG_BYTES } from "./write-ahead-log.js";
 
 const FRAMES_AT_ONCE = 64;
+/** Everybody waits for a copy, so a log that is expected to take longer, in milliseconds, is copied before its time. */
+const COPY_MS = 60;
+/** What is copied in it before any copy was timed, and at least whatever it took: 4 MiB. */
+const FRAMES_MIN = 1_024;
+
+/** Its two salts, which each round of the log has anew. */
+const NAME_BYTES = 8;
+const NAME_AT = 16;
+const NAME_IN_FRAME_AT = 8;
+const nameIn = (head: Buffer, at: number): string => head.toString("latin1", at, at + NAME_BYTES);
 
 export interface Checkpoint {
   /**
@@ -12,6 +23,8 @@ export interface Checkpoint {
    * in the file.
    */
   run(): boolean;
+  /** Whether so much is new in the log that it should be copied now. Reads two heads. */
+  isDue(): boolean;
   /** Makes the log empty: what stood in it is on the disk in the file alone. False where something of it is not there yet. */
   empty(): boolean;
   /** Is told each page that `run` writes, from now on; null ends it. */
@@ -22,6 +35,22 @@ export interface Checkpoint {
   checkNext(found: (page: number) => void): void;
   /** Behind the close of the database: closing a descriptor takes this process's locks off the file. */
   close(): void;
+}
+
+interface Copied {
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
+/** Without SQLite's own sync of the file: it would write each page to the disk now, and `seal` once more with its checksum. */
+function copyLog(db: Libsql.Database): Copied {
+  db.pragma("synchronous = OFF");
+  try {
+    const [copied] = db.pragma("wal_checkpoint(PASSIVE)") as readonly Copied[];
+    return copied!;
+  } finally {
+    setPragma(db, "synchronous", "FULL", 2);
+  }
 }
 
 /**
@@ -36,6 +65,7 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
   };
   lengthen();
   const header = Buffer.alloc(HEADER_BYTES);
+  const head = Buffer.alloc(FRAME_HEADER_BYTES);
   const chunk = Buffer.alloc(FRAMES_AT_ONCE * FRAME_BYTES);
   const first = Buffer.alloc(PAGE_BYTES);
   let sealed = { log: "", frames: 0 };
@@ -62,19 +92,31 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
     fdatasyncSync(data);
   };
 
+  let framesMax = FRAMES_MIN;
+
   const run = (): boolean => {
-    const [row] = db.pragma("wal_checkpoint(PASSIVE)") as readonly {
-      readonly log: number;
-      readonly checkpointed: number;
-    }[];
-    const { log: frames, checkpointed } = row!;
+    const begin = performance.now();
+    const { log: frames, checkpointed } = copyLog(db);
     if (frames <= 0 || checkpointed < frames) return frames === 0;
     readSync(log, header, 0, HEADER_BYTES, 0);
-    const name = header.toString("latin1", 16, 24);
+    const name = nameIn(header, NAME_AT);
     const from = sealed.log === name ? sealed.frames : 0;
     if (from < frames) seal(from, frames);
     sealed = { log: name, frames };
+    if (frames - from >= FRAMES_MIN) {
+      const inTime = (COPY_MS * (frames - from)) / (performance.now() - begin);
+      framesMax = Math.max(FRAMES_MIN, Math.floor((framesMax + inTime) / 2)); // one stall of the disk says little
+    }
     return true;
+  };
+
+  /** A frame belongs to the log where it carries the log's name: the others were left by an earlier round. */
+  const isDue = (): boolean => {
+    readSync(log, header, 0, HEADER_BYTES, 0);
+    const name = nameIn(header, NAME_AT);
+    const last = (sealed.log === name ? sealed.frames : 0) + framesMax - 1;
+    const length = readSync(log, head, 0, FRAME_HEADER_BYTES, HEADER_BYTES + last * FRAME_BYTES);
+    return length === FRAME_HEADER_BYTES && nameIn(head, NAME_IN_FRAME_AT) === name;
   };
 
   let next = 1;
@@ -102,6 +144,7 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
       return run() && isThere;
     },
     run,
+    isDue,
     watch: (wrote) => {
       watcher = wrote;
     },

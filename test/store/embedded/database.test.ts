@@ -66,11 +66,15 @@ describe("The embedded database", () => {
     assert.deepEqual([all(4), first(1), all(2), first(4)], [[], [1], [[2], [3]], undefined]);
   });
 
-  it("takes every setting that durability rests on", () => {
-    const settings = ["journal_mode", "synchronous", "wal_autocheckpoint", "foreign_keys", "mmap_size"].map(
-      (name) => database.prepare(`PRAGMA ${name}`).get([])?.[0],
-    );
-    assert.deepEqual(settings, ["wal", 2, 0, 1, 0]);
+  it("takes every setting that durability rests on, and has them still once the log was copied", async () => {
+    const settings = () =>
+      ["journal_mode", "synchronous", "wal_autocheckpoint", "foreign_keys", "secure_delete", "mmap_size"].map(
+        (name) => database.prepare(`PRAGMA ${name}`).get([])?.[0],
+      );
+    assert.deepEqual(settings(), ["wal", 2, 0, 1, 1, 0]);
+    await insert(1);
+    assert.equal(await database.purge(), true);
+    assert.deepEqual(settings(), ["wal", 2, 0, 1, 1, 0]);
   });
 
   it("leaves no byte of what was deleted or written over, in the file or the log, once it is purged", async () => {
@@ -239,5 +243,26 @@ describe("The embedded database", () => {
     }
     const log = (await stat(`${file}-wal`)).size;
     assert.ok(log < 8_000_000, `15 MB were written and the log has ${log} bytes`);
+  });
+
+  it("writes a long log back before its time, because everybody waits for the copy", async () => {
+    await database.close();
+    const file = join(folder, "long.db");
+    database = openDatabase({ file, checkpointMs: 600_000, onError: (message) => errors.push(message) });
+    database.prepare("CREATE TABLE rows (id INTEGER PRIMARY KEY, body BLOB)").run([]);
+    await insert(1, Buffer.alloc(250_000));
+    await sleep(100);
+    const before = (await stat(file)).size;
+    assert.ok(before < 100_000, `a short log waits, and the file has ${before} bytes`);
+    for (let id = 2; id < 30; id += 1) await insert(id, Buffer.alloc(250_000));
+    await sleep(100);
+    const after = (await stat(file)).size;
+    assert.ok(after > 5_000_000, `7 MB were written and the file has ${after} bytes`);
+    for (let id = 30; id < 300; id += 1) {
+      await insert(id, Buffer.alloc(250_000));
+      if (id % 10 === 0) await sleep(30);
+    }
+    const log = (await stat(`${file}-wal`)).size;
+    assert.ok(log < 40_000_000, `75 MB were written and the log has ${log} bytes`);
   });
 });
