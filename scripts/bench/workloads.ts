@@ -28,7 +28,10 @@ export type Workload = {
 export const CONNECTIONS = 64;
 const SMALL = 300;
 const SIZES = [SMALL, 2_048] as const;
+type Size = (typeof SIZES)[number];
 const KNOWN_PEOPLE = 10_000;
+/** Numbers of people that a workload has for itself: whoever is new in it must not be known from another one. */
+const PEOPLE_EACH = 100_000_000;
 const REPEATED_PAIRS = 1_000;
 const EVENTS_PER_BATCH = 100;
 const MERGES_PER_WINDOW = 4_000;
@@ -55,7 +58,7 @@ export const createServerWorkloads = (): readonly Workload[] => [
   ...identifies({ target: "serverGateway", compares: "cpu" }),
 ];
 
-function yardsticks(bytes: number): readonly Workload[] {
+function yardsticks(bytes: Size): readonly Workload[] {
   const echo = { requests: collectRequests(bytes), compares: "cpu" } as const;
   const beside = { compares: "cpu", baseline: tuned(bytes) } as const;
   return [
@@ -65,7 +68,7 @@ function yardsticks(bytes: number): readonly Workload[] {
   ];
 }
 
-function collects(bytes: number): readonly Workload[] {
+function collects(bytes: Size): readonly Workload[] {
   const http = { requests: collectRequests(bytes), baseline: tuned(bytes), compares: "cpu" } as const;
   return [
     { ...http, name: collected(bytes), target: "pausedService", budget: 3 },
@@ -92,7 +95,7 @@ function collects(bytes: number): readonly Workload[] {
   ];
 }
 
-function serverCollects(bytes: number): readonly Workload[] {
+function serverCollects(bytes: Size): readonly Workload[] {
   const beside = { target: "serverGateway", compares: "rate", baseline: published(bytes) } as const;
   return [
     { name: published(bytes), target: "publishLoop", rowBytes: bytes, compares: "rate" },
@@ -103,9 +106,9 @@ function serverCollects(bytes: number): readonly Workload[] {
 }
 
 /** What each event of a batch costs, beside one that is sent alone. */
-function batches(target: TargetName, until: "the 202" | "folded" = "the 202"): (bytes: number) => Workload {
+function batches(target: TargetName, until: "the 202" | "folded" = "the 202"): (bytes: Size) => Workload {
   return (bytes) => {
-    const next = events(bytes);
+    const next = events(bytes, SIZES.length);
     const batch = (): string => `{"events":[${Array.from({ length: EVENTS_PER_BATCH }, next).join(",")}]}`;
     return {
       name: `batch of ${EVENTS_PER_BATCH} until ${until}, per event, ${label(bytes)}`,
@@ -123,22 +126,23 @@ function batches(target: TargetName, until: "the 202" | "folded" = "the 202"): (
   };
 }
 
-function collectRequests(bytes: number): (child: Child) => Promise<Supply> {
-  const next = events(bytes);
+function collectRequests(bytes: Size): (child: Child) => Promise<Supply> {
+  const next = events(bytes, 0);
   return async ({ key }) =>
     () =>
       post("/v1/collect", key, next());
 }
 
-/** One in ten is of somebody new, the others of the people seen last. */
-function events(bytes: number): () => string {
+/** One in ten is of somebody new, the others of the people seen last. `place`: of its kind of request among the workloads. */
+function events(bytes: Size, place: number): () => string {
   const body = collectBodies(bytes, new Date().toISOString());
+  const first = (place + SIZES.indexOf(bytes)) * PEOPLE_EACH;
   let sent = 0;
   return () => {
     const newest = Math.floor(sent / 10);
     const person = sent % 10 === 0 ? newest : Math.max(0, newest - ((sent * 7_919) % KNOWN_PEOPLE));
     sent++;
-    return body(person);
+    return body(first + person);
   };
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { erase } from "../../commands/erasures/erase.js";
 import { createLate } from "../../commands/erasures/late.js";
+import { judgeImported } from "../../commands/imports/erased.js";
 import { identifierKey, type StoredEvent } from "../../core/event/event.js";
 import type { Services } from "../../commands/services.js";
 import type { LoggedErasure } from "../../core/identity/logged-erasure.js";
@@ -97,6 +98,20 @@ describe("What comes too late for an erasure", () => {
       kept: [],
     });
     assert.deepEqual([await statusOf(event), await isLeft()], ["dropped", false]);
+  });
+
+  it("comes in by an import as what is left of it, by the erasure that refuses it", async () => {
+    const { catalog, graph } = backends();
+    const services = { catalog, identity: app().service.identity, erasures: graph };
+    const other = await anOld([{ namespace: "email", value: "bob@example.com" }]);
+    const judged = await judgeImported(services, id, [await anOld(), other]);
+    assert.deepEqual(
+      judged.map(({ event, refusedBy: by }) => [event.status, event.identifiers.length, by?.erasureId ?? null]),
+      [
+        ["dropped", 0, refusedBy.erasureId],
+        ["stored", 1, null],
+      ],
+    );
   });
 
   it("takes its dead letter, and not the event of somebody else that stands under the same id", async () => {

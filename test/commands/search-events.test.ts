@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readEvents, type EventServices } from "../../commands/search/events.js";
-import { NO_AUDIENCES } from "../../core/audience/audience.js";
+import { NO_AUDIENCES, type AudienceSet } from "../../core/audience/audience.js";
 import { instantOf } from "../../core/event/time.js";
 import type { StoredEvent } from "../../core/event/event.js";
-import { newId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import { newId, type TallyId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { EventStore } from "../../core/ports/event-store.js";
 import type { EventCondition } from "../../core/rule/needs.js";
 import type { Tally } from "../../core/rule/rule.js";
@@ -57,5 +57,26 @@ describe("The events that a search looks at", () => {
     const many = await read(10_001, summed);
     assert.equal(many.isPartial, true);
     assert.equal(many.events.sumSince(summed, null).sum, 1_000);
+  });
+
+  it("are told by the events themselves where the tally that told them is being forgotten meanwhile", async () => {
+    const tallyId = newId<TallyId>();
+    const set: AudienceSet = { ...NO_AUDIENCES, tallies: [{ tallyId, tally: counted, filling: null }] };
+    const counts = async (later: AudienceSet) => {
+      const services = {
+        events: events(3),
+        tallies: { newestOfEach: async (_: WorkspaceId, asks: readonly object[]) => asks.map(() => []) },
+        audiences: { audiences: async () => later },
+      } as unknown as EventServices;
+      const asked = { uids: [newId<Uid>()], needs: [needOf(counted)], now: 0, set };
+      const { events: found } = await readEvents(services, newId<WorkspaceId>(), asked);
+      return found.nthNewest(counted, 3);
+    };
+    assert.equal(await counts(set), null, "what the tally tells");
+    assert.equal(await counts({ ...set, version: "later" }), null, "it stands still, beside other changes");
+    const gone = { ...set, version: "later", tallies: [] };
+    assert.equal(await counts(gone), instantOf(1_800_000_000_000 - 2));
+    const anew = { ...gone, tallies: [{ tallyId: newId<TallyId>(), tally: counted, filling: null }] };
+    assert.equal(await counts(anew), instantOf(1_800_000_000_000 - 2), "another one of the same form");
   });
 });

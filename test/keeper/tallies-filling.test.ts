@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { compileAudiences } from "../../commands/audiences/judged.js";
 import { judgeAll, type LookServices } from "../../commands/audiences/look.js";
-import { newBuild } from "../../core/audience/audience.js";
+import { newBuild, NO_AUDIENCES, type Filling, type StandingTally } from "../../core/audience/audience.js";
 import { buildPage } from "../../keeper/audiences/build.js";
 import type { AudienceDeps } from "../../keeper/audiences/deps.js";
 import type { AudienceSet } from "../../core/audience/audience.js";
 import { createWalks, tendTallies } from "../../keeper/tallies.js";
 import { silentLog } from "../../app/logger.js";
-import type { ProfileId, WorkspaceId } from "../../core/ids.js";
+import type { EventId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import { textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 import { openTallyShop, type TallyShop } from "../support/service/tally-shop.js";
 
@@ -116,5 +116,39 @@ describe("Tallies that are being filled", () => {
     } as unknown as Parameters<typeof tendTallies>[0];
     await assert.rejects(tendTallies(deps, id, createWalks()), /died/);
     assert.ok(set.tallies.length > 0 && set.tallies.every(({ filling }) => filling !== null));
+  });
+
+  it("are noted no further back than another process has come, and as filled once it has filled them", async () => {
+    await create({ $events: { schema_id: schemaId } });
+    const all = await storeMany("ann@example.com", 600);
+    await rest();
+    const [{ tallyId, tally }] = (await backends().audiences.audiences(id)).tallies as [StandingTally];
+    const placeOf = ({ receivedAt, eventId }: { readonly receivedAt: number; readonly eventId: EventId }) => ({
+      after: { receivedAt, eventId },
+    });
+    /** What stands once a piece was counted from the beginning while another process noted this. */
+    const noted = async (meanwhile: Filling | null) => {
+      let set: AudienceSet = { ...NO_AUDIENCES, tallies: [{ tallyId, tally, filling: { after: null } }] };
+      const deps = {
+        ...backends(),
+        log: silentLog,
+        audiences: {
+          audiences: async () => set,
+          changeTallies: async (_: WorkspaceId, change: (current: AudienceSet) => Partial<AudienceSet> | null) => {
+            set = { ...set, tallies: [{ tallyId, tally, filling: meanwhile }] };
+            set = { ...set, ...change(set) };
+          },
+        },
+      } as unknown as Parameters<typeof tendTallies>[0];
+      // Each look at this clock is later by more than the time between two notes.
+      let now = 0;
+      await tendTallies(deps, id, createWalks(), () => (now += 10_000));
+      return set.tallies[0]!.filling;
+    };
+    const own = await noted({ after: null });
+    assert.notEqual(own?.after ?? null, null, "500 of 601 are counted in one piece");
+    assert.deepEqual(await noted(placeOf(all.at(-1)!)), placeOf(all.at(-1)!));
+    assert.deepEqual(await noted(placeOf(all[0]!)), own);
+    assert.equal(await noted(null), null);
   });
 });

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { at, listAt, textAt, until, useApp, type TestWorkspace } from "../../support/service/app.js";
+import { silentLog } from "../../../app/logger.js";
+import { continueErasure, isDeleted, type ContinueServices } from "../../../commands/erasures/continue.js";
+import type { ErasureId, EventId, WorkspaceId } from "../../../core/ids.js";
+import { at, listAt, SIGNUP_SCHEMA, textAt, until, useApp, type TestWorkspace } from "../../support/service/app.js";
 import { openSdkDoor } from "../../support/service/sdk.js";
 
 const email = (name: string) => ({ namespace: "email", value: `${name}@example.com` });
@@ -76,5 +79,37 @@ describe("A person who is erased again", () => {
       listAt(check.body, "identifiers").map((one) => at(one, "suppressed")),
       [true, true],
     );
+  });
+});
+
+describe("A person who is erased again before the first time is over", () => {
+  /** The keeper finds no erasure that is open: the test goes on with it. */
+  const app = useApp(
+    {},
+    { wrap: (backends) => ({ ...backends, graph: { ...backends.graph, openErasures: async () => [] } }) },
+  );
+
+  it("loses what came where the removal had passed", async () => {
+    const workspace = await app().workspace();
+    const id = workspace.id as WorkspaceId;
+    const { backends, identity } = app().service;
+    const log = { append: async () => undefined, entries: () => [] };
+    const given = { ...backends, identity, erasures: backends.graph, erasureLog: log, log: silentLog, now: Date.now };
+    const services = given as unknown as ContinueServices;
+    const schemaId = await workspace.schema(SIGNUP_SCHEMA, false);
+    const erased = async () => {
+      const { body } = await workspace.send("POST", "/v1/erasures", { identifiers: [email("ada")] });
+      const erasureId = textAt(body, "erasure_id") as ErasureId;
+      for (;;) {
+        const erasure = (await backends.graph.findErasure(id, erasureId))!;
+        if (isDeleted(erasure)) return erasureId;
+        await continueErasure(services, erasure);
+      }
+    };
+    const first = await erased();
+    const eventId = textAt((await workspace.collect(schemaId, { email: email("ada").value })).body, "event_id");
+    await workspace.settled(eventId, "stored");
+    assert.equal(await erased(), first);
+    assert.equal((await backends.events.find(id, eventId as EventId))!.status, "dropped");
   });
 });

@@ -26,7 +26,7 @@ describe("Between the answer to an erasure and its end", () => {
   ];
   let workspace: TestWorkspace;
   let profileId: string;
-  let [folded, kept, letter, change] = ["", "", "", ""];
+  let [folded, kept, letter, died, change] = ["", "", "", "", ""];
 
   const targets = (): readonly (readonly [method: string, target: string, body?: unknown])[] => [
     ["GET", "/v1/events"],
@@ -35,6 +35,7 @@ describe("Between the answer to an erasure and its end", () => {
     ["GET", `/v1/events/${folded}`],
     ["GET", `/v1/events/${folded}?wait=1`],
     ["GET", `/v1/events/${kept}`],
+    ["GET", `/v1/events/${died}`],
     ["GET", "/v1/dead-letters"],
     ["GET", "/v1/dead-letters?reason=quarantined"],
     ["GET", `/v1/dead-letters/${letter}`],
@@ -85,6 +86,7 @@ describe("Between the answer to an erasure and its end", () => {
       ({ body }) => listAt(body, "dead_letters").length === 1,
     );
     letter = textAt(letters.body, "dead_letters.0.dead_letter_id");
+    died = textAt(letters.body, "dead_letters.0.event_id");
     const lookup = await workspace.send("POST", "/v1/profiles/lookup", { identifiers: [EMAIL] });
     profileId = textAt(lookup.body, "profiles.0.profile_id");
     change = textAt((await workspace.send("GET", `/v1/profiles/${profileId}/history`)).body, "changes.0.change_id");
@@ -110,6 +112,7 @@ describe("Between the answer to an erasure and its end", () => {
     assert.equal((await workspace.send("GET", `/v1/dead-letters/${letter}`)).status, 404);
     const replayed = await workspace.send("POST", "/v1/dead-letters/replay", { dead_letter_ids: [letter] });
     assert.deepEqual([at(replayed.body, "replayed"), at(replayed.body, "skipped.0.why")], [0, "erased"], replayed.text);
+    assert.equal((await workspace.send("GET", `/v1/events/${died}`)).status, 404, "it is in a letter alone");
     for (const eventId of [folded, kept])
       assert.equal((await workspace.send("GET", `/v1/events/${eventId}`)).body["status"], "dropped");
     const { body } = await workspace.send("POST", "/v1/profiles/lookup", { identifiers: [EMAIL, COOKIE] });
