@@ -19,12 +19,17 @@ export function isUnsafeNumber(literal: string): boolean {
   return !isPrintedBack(written, value) && !isExact(written, value);
 }
 
-/** Whether a number of the text may have more digits than a double keeps; what looks like such a number in a string counts too. */
+/**
+ * Whether a number of the text may have more digits than a double keeps; what looks like such a number in a string counts too. A run that
+ * is longer than `DIGITS_ALWAYS_KEPT` covers one of the bytes that are so far apart, so only those are looked at.
+ */
 export function mayHoldLongNumber(body: Buffer): boolean {
-  let run = 0;
-  for (let at = 0; at < body.length; at += 1) {
-    run = isNumberByte(body[at]!) ? run + 1 : 0;
-    if (run > DIGITS_ALWAYS_KEPT) return true;
+  for (let at = DIGITS_ALWAYS_KEPT; at < body.length; at += DIGITS_ALWAYS_KEPT + 1) {
+    if (!isNumberByte(body[at]!)) continue;
+    let [start, end] = [at, at + 1];
+    while (start > 0 && isNumberByte(body[start - 1]!)) start -= 1;
+    while (end < body.length && isNumberByte(body[end]!)) end += 1;
+    if (end - start > DIGITS_ALWAYS_KEPT) return true;
   }
   return false;
 }

@@ -102,9 +102,10 @@ async function bench({ onServers, only, rounds, seconds, statements }: Options):
   const samples = new Map<string, Sample[]>(workloads.map(({ name }) => [name, []]));
   const children = await startTargets(workloads.map(({ target }) => target));
   try {
-    // Round 0 warms up and counts for nothing: the compiler, the caches and the files settle.
+    // Round 0 warms up and counts for nothing: the compiler, the caches and the files settle. Every second round goes backwards, because
+    // what one workload leaves to be written to the disk slows down the next.
     for (let round = 0; round <= rounds; round++)
-      for (const workload of workloads) {
+      for (const workload of round % 2 === 0 ? workloads : workloads.toReversed()) {
         const sample = await measure(workload, children, seconds);
         const cpu = sample.cpuMicrosecondsPerOperation.toFixed(1);
         const label = round === 0 ? "warm-up" : `round ${round}/${rounds}`;
