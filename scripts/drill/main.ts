@@ -105,8 +105,8 @@ try {
   } else if (options.fsync) {
     process.exitCode = (await drillFsync((line) => console.log(line))) ? 0 : 1;
   } else if (options.soak !== null) {
-    const { seed, soak: minutes } = options;
-    process.exitCode = (await soak({ minutes, seed, print: (line) => console.log(line) })) ? 0 : 1;
+    const { seed, soak: load } = options;
+    process.exitCode = (await soak({ ...load, seed, print: (line) => console.log(line) })) ? 0 : 1;
   } else if (options.moveTo !== null) {
     const { seed, moveTo: instance } = options;
     process.exitCode = (await drillMove({ instance, seed, progress })) ? 0 : 1;

@@ -20,6 +20,7 @@ Kills the service and checks that nothing acknowledged is lost and nothing is th
     --floods A,B         only these
   --soak MINUTES         kills nothing: mixed load at 60 % of what the machine can do (Linux, embedded), a line for each minute,
                          and at the end whether memory, open files or p99 grew
+    --data DIR           on the profiles that npm run bench -- --million --data DIR has made and keeps there
   --fsync                kills nothing: 1,000 requests and 1,000 batches to a service under strace, which must have flushed each event
                          before the 202 leaves; skipped, and said so, where there is no strace
   --damage               kills nothing: damages the files of a stopped store in random ways, and asks it for everything
@@ -29,8 +30,8 @@ Kills the service and checks that nothing acknowledged is lost and nothing is th
 `;
 
 export interface Options {
-  /** Minutes of load; null: kills. */
-  readonly soak: number | null;
+  /** Load without kills, on the profiles of a folder or on none; null: kills. */
+  readonly soak: { readonly minutes: number; readonly folder: string | null } | null;
   /** Of the floods; null: kills. */
   readonly neighbours: { readonly seconds: number; readonly floods: readonly string[] } | null;
   /** Look at the system calls before each 202, and kill nothing. */
@@ -65,6 +66,7 @@ export function readOptions(): Options | null {
       seconds: { type: "string", default: "60" },
       floods: { type: "string", default: "" },
       soak: { type: "string" },
+      data: { type: "string" },
       fsync: { type: "boolean", default: false },
       damage: { type: "boolean", default: false },
       move: { type: "boolean", default: false },
@@ -75,7 +77,8 @@ export function readOptions(): Options | null {
   if (values.help) return null;
   const seed = whole("seed", values.seed, 0);
   const hasTable = !values["no-table"];
-  const soak = values.soak === undefined ? null : whole("soak", values.soak, 1);
+  const soak =
+    values.soak === undefined ? null : { minutes: whole("soak", values.soak, 1), folder: values.data ?? null };
   const neighbours = values.neighbours ? floodsOf(values.seconds, values.floods) : null;
   const trials = values.damage ? whole("trials", values.trials, 1) : null;
   const moveTo = values.move ? values.name : null;

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { latencyOf, limitOf } from "../../drill/neighbours/latency.js";
@@ -7,7 +7,8 @@ import { andThen } from "../../shared/async.js";
 import type { Client } from "../../shared/client.js";
 import type { Settings } from "../../shared/grounds.js";
 import { openScratch } from "../../shared/scratch.js";
-import { make, withLife, type Kept } from "../million/bench.js";
+import { make, withLife } from "../million/bench.js";
+import { keptIn, noteOf, settingsOf, type Kept } from "../million/crowd.js";
 import { userOf } from "../million/people.js";
 import { verdict, whole } from "../report.js";
 import { apiOf, create, eventOf, untilLive, type Api, type Audience } from "./api.js";
@@ -22,7 +23,6 @@ export interface AudiencesOptions {
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-const OPERATOR_KEY = "operator-key-of-the-bench";
 const FEED_GOAL_MS = 1_000;
 const TIMER_GOAL_MS = 2_000;
 const LOAD = 0.6;
@@ -42,12 +42,12 @@ interface Crowd extends Kept {
 }
 
 async function inFolder(folder: string, people: number, tell: (line: string) => void): Promise<boolean> {
-  const note = path.join(folder, "bench.json");
-  const dataDir = path.join(folder, "data");
+  const note = noteOf(folder);
   mkdirSync(folder, { recursive: true });
-  const settings = { DATA_DIR: dataDir, OPERATOR_KEY };
+  const settings = settingsOf(folder);
+  const dataDir = settings.DATA_DIR;
   if (!existsSync(note)) writeFileSync(note, JSON.stringify(await makeCrowd(settings, people, tell)));
-  const crowd = JSON.parse(readFileSync(note, "utf8")) as Crowd;
+  const crowd = keptIn<Crowd>(folder);
   return withLife(settings, async (life, client) => {
     const api = apiOf(client, crowd.key);
     await removeAll(api, life);

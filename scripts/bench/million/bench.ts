@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import path from "node:path";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { latencyOf } from "../../drill/neighbours/latency.js";
 import { beginLife, type Life } from "../../drill/process/life.js";
@@ -9,13 +8,14 @@ import type { Settings } from "../../shared/grounds.js";
 import { openScratch } from "../../shared/scratch.js";
 import { tableOf, verdict, whole } from "../report.js";
 import * as ask from "./ask.js";
+import { keptIn, noteOf, OPERATOR_KEY, settingsOf, type Kept } from "./crowd.js";
 import { feed } from "./feed.js";
 import { multiply } from "./make.js";
+import { FIRST } from "./people.js";
 
 const MEGABYTES_GOAL = 600;
 /** As `npm start` runs it. */
 const FLAGS = ["--max-semi-space-size=32"];
-const OPERATOR_KEY = "operator-key-of-the-bench";
 const ANSWER_MS = 60_000;
 const CONNECTIONS = 8;
 
@@ -43,20 +43,13 @@ export async function benchMillion(options: MillionOptions, tell: (line: string)
   return andThen(() => inFolder(folder, options, tell), remove);
 }
 
-/** What a later run on the same folder needs. */
-export interface Kept {
-  readonly key: string;
-  readonly crowd: ask.Crowd;
-  readonly events: number;
-}
-
 async function inFolder(folder: string, crowd: ask.Crowd, tell: (line: string) => void): Promise<boolean> {
-  const note = path.join(folder, "bench.json");
+  const note = noteOf(folder);
   mkdirSync(folder, { recursive: true });
-  const settings = { DATA_DIR: path.join(folder, "data"), OPERATOR_KEY };
+  const settings = settingsOf(folder);
   let highest = 0;
   if (!existsSync(note)) writeFileSync(note, JSON.stringify(await make(settings, crowd, tell)));
-  const kept = JSON.parse(readFileSync(note, "utf8")) as Kept;
+  const kept = keptIn<Kept>(folder);
   return withLife(settings, async (life, client) => {
     const rows: (readonly string[])[] = [];
     for (const question of QUESTIONS) {
@@ -93,9 +86,6 @@ export async function withLife<T>(settings: Settings, use: (life: Life, client: 
     },
   );
 }
-
-/** The service folds these; the others are copies of them. */
-const FIRST = 1_000;
 
 const nothing = (): Promise<void> => Promise.resolve();
 

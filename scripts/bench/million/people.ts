@@ -32,6 +32,9 @@ const SECOND_ORDERS = 4;
 export const RARE_RULE = { "traits.tier": RARE };
 export const rareAmong = (people: number): number => Math.ceil((people - BUSY) / RARE_EVERY);
 
+/** The service folds these; the others are copies of them. */
+export const FIRST = 1_000;
+
 export const userOf = (person: number): string => `u-${person}`;
 
 /** Spreads numbers without a pattern, always the same. */
