@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Request, Response } from "express";
 import type { RateWindow, RateWindows } from "../../core/rate-windows.js";
 import { createLimiter } from "./rate-limit.js";
@@ -48,25 +47,6 @@ export function createSketch(now: () => number) {
   };
 }
 
-/** Wrong secrets that are answered at once: more than any client sends by mistake. */
-const PER_SECOND = 200;
-const WAIT_MAX_MS = 1_000;
-
-/**
- * Waits until it is one's turn: a refusal costs so little that a flood of them would take all turns of the process, and those who flood
- * wait for each answer before they go on. Nobody whose key is taken waits. However many are refused at once, none waits longer than a
- * second, so that no memory piles up.
- */
-export function createPace(now: () => number = () => performance.now()): () => Promise<void> {
-  let freeAt = -Infinity;
-  return async () => {
-    const at = now();
-    const waitMs = Math.min(Math.max(0, freeAt - at), WAIT_MAX_MS);
-    freeAt = at + waitMs + 1_000 / PER_SECOND;
-    if (waitMs > 0) await sleep(waitMs);
-  };
-}
-
 /** Wrong secrets, counted for each name of a login: an address and what the secret was tried for. */
 export interface FailedLogins {
   /** Throws `rate_limited` if the login failed too often in this window. */
@@ -96,15 +76,10 @@ export function createFailedLogins({ windows, perMinute, now }: FailedLoginsDeps
   };
   const detail = "Too many failed authentications with this key from this address in this minute.";
   const limiter = createLimiter({ hit }, { name: NAME, perMinute, detail });
-  const turn = createPace();
-  const count: FailedLogins["count"] = async (request, response, login) => {
-    await turn();
-    await limiter.hit(request, response, login);
-  };
   return {
     requireFew: async (request, response, login) => {
-      if (sketch.count(`${NAME}:${login}`) >= perMinute) await count(request, response, login);
+      if (sketch.count(`${NAME}:${login}`) >= perMinute) await limiter.hit(request, response, login);
     },
-    count,
+    count: (request, response, login) => limiter.hit(request, response, login),
   };
 }

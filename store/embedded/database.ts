@@ -35,6 +35,7 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
   setPragmas(db);
   own(db, file);
   const checkpoint = createCheckpoint(db, file);
+  // A commit, so that the log is on the disk, whoever wrote it, before the first copy.
   db.pragma(`user_version = ${OPEN}`);
   checkpoint.run();
   // As far as the cache reaches, the pages that were just checked stay in memory.
@@ -157,11 +158,11 @@ const LOOK_MS = 25;
 /** 64 MiB. */
 const CACHED_PAGES = 16_384;
 
-/** Leaves an empty log, which then nobody needs. */
+/** Leaves an empty log, which then nobody needs. The file says so only once all else is on the disk in it. */
 function empty(db: Libsql.Database, checkpoint: Checkpoint): void {
+  if (!checkpoint.run()) return;
   db.pragma("user_version = 0");
-  checkpoint.run();
-  db.pragma("wal_checkpoint(TRUNCATE)");
+  if (checkpoint.run()) db.pragma("wal_checkpoint(TRUNCATE)");
 }
 
 const attempt = (work: () => unknown, failed: (error: unknown) => unknown): void => {

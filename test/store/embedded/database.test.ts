@@ -67,10 +67,8 @@ describe("The embedded database", () => {
   });
 
   it("takes every setting that durability rests on, and has them still once the log was copied", async () => {
-    const settings = () =>
-      ["journal_mode", "synchronous", "wal_autocheckpoint", "foreign_keys", "secure_delete", "mmap_size"].map(
-        (name) => database.prepare(`PRAGMA ${name}`).get([])?.[0],
-      );
+    const names = ["journal_mode", "synchronous", "wal_autocheckpoint", "foreign_keys", "secure_delete", "mmap_size"];
+    const settings = () => names.map((name) => database.prepare(`PRAGMA ${name}`).get([])?.[0]);
     assert.deepEqual(settings(), ["wal", 2, 0, 1, 1, 0]);
     await insert(1);
     assert.equal(await database.purge(), true);
