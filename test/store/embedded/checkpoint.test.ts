@@ -90,10 +90,10 @@ describe("A copy of the log", () => {
       write(10);
       const pragma = db.pragma.bind(db);
       const failure = Object.assign(new Error("out of memory"), { code: "SQLITE_NOMEM" });
-      db.pragma = ((text: string) => {
+      db.pragma = (text: string) => {
         if (text === "synchronous = FULL") throw failure;
         return pragma(text);
-      }) as typeof db.pragma;
+      };
       assert.throws(
         () => checkpoint.run(),
         (error: Error) => failureOf(error) === null && error.cause === failure,
