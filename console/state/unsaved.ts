@@ -39,7 +39,8 @@ export function useDraft<Values extends object>(stored: Values): Draft<Values> {
   const latest = useRef({ values, base });
   latest.current = { values, base };
   useEffect(() => {
-    if (!isChanged(latest.current.values, latest.current.base)) setValues(stored);
+    // Of the values as they are by now: what is typed before this runs for the first time is not drawn yet.
+    setValues((last) => (isChanged(last, latest.current.base) ? last : stored));
     setBase(stored);
     // The text stands for what is stored, which is made anew with each drawing.
   }, [text]);
