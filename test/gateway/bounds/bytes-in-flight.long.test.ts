@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { IncomingMessage } from "node:http";
 import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
@@ -155,16 +157,23 @@ describe("Large answers that nobody reads", () => {
     const [key, port] = [await flood.key("viewer"), Number(new URL(app().url).port)];
     const request = `GET ${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
     timelines = 0;
+    // The operating systems take the first answers of a connection, on some machines whole pages: those are no more in our memory.
+    let taken = 0;
+    const take = (message: unknown): void => {
+      if ((message as { readonly request: IncomingMessage }).request.url === target) taken += 1;
+    };
+    subscribe("http.server.response.finish", take);
     const sockets = Array.from({ length: 40 }, () => net.connect({ port, host: "127.0.0.1" }).pause());
     for (const socket of sockets) socket.on("error", () => {}).write(request.repeat(350));
     try {
-      // The operating systems take the first answers of a connection, so this goes on for a while.
       for (let seen = -1; seen !== timelines; await sleep(500)) seen = timelines;
       const read = await send(app().url, "GET", targetOfNeighbour, { key: await neighbour.key("viewer") });
       assert.equal(read.status, 200);
       assert.equal(listAt(read.body, "events").length, 1);
-      assert.ok(timelines < sockets.length, `${timelines} pages made for clients that read none`);
+      const held = timelines - taken;
+      assert.ok(held > 0 && held < sockets.length / 2, `${held} pages held for clients that read none`);
     } finally {
+      unsubscribe("http.server.response.finish", take);
       for (const socket of sockets) socket.destroy();
     }
   });
