@@ -114,6 +114,20 @@ describe("What comes too late for an erasure", () => {
     );
   });
 
+  it("counts each letter that goes, also those that an event which goes would take with it", async () => {
+    const event = await anOld();
+    const message = encodeMessage(event);
+    const letters = [1, 2].map(() => aDeadLetter({ workspace: id, eventId: event.eventId, killsEvent: true, message }));
+    for (const letter of letters) await backends().events.bury(letter);
+    const before = (await backends().graph.findErasure(id, refusedBy.erasureId))!.late.events;
+    await lateWith((...given) => backends().events.drop(...given)).lookAfter(id, {
+      folded: [],
+      kept: letters.map((letter) => ({ kind: "letter", letter })),
+    });
+    const { late } = (await backends().graph.findErasure(id, refusedBy.erasureId))!;
+    assert.deepEqual([await statusOf(event), late.events - before], ["dropped", 2]);
+  });
+
   it("takes its dead letter, and not the event of somebody else that stands under the same id", async () => {
     const bobs = await anOld([{ namespace: "email", value: "bob@example.com" }]);
     const { eventId } = bobs;

@@ -8,7 +8,7 @@ import { FRAME_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, LOG_BYTES } from "./writ
 const FRAMES_AT_ONCE = 64;
 /**
  * Everybody waits for a copy, so a log is copied before its time when that is expected to take so long, in milliseconds. Shorter copies
- * write a page that changes often more often: with 25 ms a machine at its limit folded a fifth less.
+ * write a page that changes often more often, which costs a machine at its limit part of its rate.
  */
 const COPY_MS = 60;
 /** What is copied before its time at least: beyond the zeros that the log is lengthened with. */
