@@ -156,9 +156,12 @@ function admit(
   access: Extract<Access, { kind: "role" }>,
 ): void {
   const context = contextOf(response);
-  const { keyId, sender, send, workspace } = key;
-  const caller = { key, keyId, sender, send, workspace, now: now(workspace) } satisfies Partial<Context>;
-  Object.assign(context, caller);
+  context.key = key;
+  context.keyId = key.keyId;
+  context.sender = key.sender;
+  context.send = key.send;
+  context.workspace = key.workspace;
+  context.now = now(key.workspace);
   requireOrigin(request, response, key);
   authorize(key, access);
 }

@@ -35,7 +35,10 @@ const findOne = (isDeep: boolean): string => `
   FROM identifiers i JOIN components c ON c.id = i.component
   WHERE i.key = ?`;
 
-/** Always one row, with null for what does not exist. A third faster than three queries. */
+/**
+ * Always one row, with null for what does not exist, and for the second component if it is the first: most pairs are linked already. A
+ * third faster than three queries.
+ */
 const findPair = (isDeep: boolean): string => `
   SELECT ${location("x", "cx")}, ${location("y", "cy")}, l.a
   ${isDeep ? `, l.removed_at, l.by_change, ${depth("x", "cx")}, ${depth("y", "cy")}` : ""}
@@ -43,13 +46,15 @@ const findPair = (isDeep: boolean): string => `
   LEFT JOIN identifiers x ON x.key = ?
   LEFT JOIN identifiers y ON y.key = ?
   LEFT JOIN components cx ON cx.id = x.component
-  LEFT JOIN components cy ON cy.id = y.component
+  LEFT JOIN components cy ON cy.id = y.component AND y.component IS NOT x.component
   LEFT JOIN links l ON l.a = min(x.id, y.id) AND l.b = max(x.id, y.id) ${isDeep ? "" : "AND l.removed_at IS NULL"}`;
 
 /** Columns where the parts of a row begin. */
 const PAIR = { x: 0, y: 7, link: 14, deepX: 17, deepY: 21 } as const;
 const ONE = { location: 0, deep: 7 } as const;
 const LINK = 0;
+/** In each location. */
+const COMPONENT = 2;
 
 interface LookDeps {
   readonly erasures: {
@@ -72,8 +77,9 @@ export function prepareLook(database: Database, { erasures, hiddenKeys }: LookDe
   /** Reads both sides and their link at once. */
   const seePair = (snapshot: RowSnapshot, [x, y]: KeyPair, isDeep: boolean): void => {
     const row = (isDeep ? pair.deep : pair.shallow).get([keyBlob(x), keyBlob(y)])!;
+    const isOneComponent = row[PAIR.x + COMPONENT] === row[PAIR.y + COMPONENT];
     see(snapshot, x, row, PAIR.x, isDeep ? PAIR.deepX : null);
-    see(snapshot, y, row, PAIR.y, isDeep ? PAIR.deepY : null);
+    see(snapshot, y, row, PAIR.y, isDeep ? PAIR.deepY : null, isOneComponent ? PAIR.x : PAIR.y);
     if (snapshot.rowIds.has(x) && snapshot.rowIds.has(y)) seeLinkRow(snapshot, [x, y], row, PAIR.link, isDeep);
   };
   const seeOne = (snapshot: RowSnapshot, key: IdentifierKey, isDeep: boolean): void => {
@@ -134,21 +140,31 @@ const emptySnapshot = (): Reading => ({
 type Row = readonly unknown[];
 const NONE: readonly IdentifierKey[] = [];
 
-/** What the row says of the identifier from the column `at` on, and what the rules need of it from `deepAt` on. */
-function see(snapshot: RowSnapshot, key: IdentifierKey, row: Row, at: number, deepAt: number | null): void {
+/**
+ * What the row says of the identifier from the column `at` on, and what the rules need of it from `deepAt` on. `componentIn`: the location
+ * that tells of its component.
+ */
+function see(
+  snapshot: RowSnapshot,
+  key: IdentifierKey,
+  row: Row,
+  at: number,
+  deepAt: number | null,
+  componentIn = at,
+): void {
   const id = row[at] as number | null;
   if (id === null) return;
-  const [uid, component, size] = [row[at + 1] as Uid, row[at + 2] as number, row[at + 4] as number];
+  const [uid, component, size] = [row[at + 1] as Uid, row[at + COMPONENT] as number, row[componentIn + 4] as number];
   if (isSealed(size)) return void snapshot.sealed.set(key, { row: id, uid, component });
   const isShared = row[at + 5] !== null;
   const plain = row[at + 6] === null ? { uid, component, isShared } : { uid, component, isShared, isReturned: true };
-  const profile = { profileId: row[at + 3] as ProfileId, size };
   snapshot.rowIds.set(key, id);
-  const marks = deepAt === null ? null : { unlinkedAt: row[deepAt] as number | null, seenWith: NONE };
-  snapshot.identifiers.set(key, Object.assign(plain, marks) as SeenIdentifier & typeof plain);
+  const identifier = deepAt === null ? plain : { ...plain, unlinkedAt: row[deepAt] as number | null, seenWith: NONE };
+  snapshot.identifiers.set(key, identifier as SeenIdentifier & typeof plain);
   if (snapshot.components.has(component)) return;
-  const summary = deepAt === null ? null : summaryOf(row, deepAt);
-  snapshot.components.set(component, Object.assign(profile, summary));
+  const profile = { profileId: row[componentIn + 3] as ProfileId, size };
+  const seen = deepAt === null ? profile : { ...profile, ...summaryOf(row, deepAt) };
+  snapshot.components.set(component, seen as SeenComponent);
 }
 
 const summaryOf = (row: Row, deepAt: number): Summary & Pick<SeenComponent, "rev"> => ({

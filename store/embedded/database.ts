@@ -42,11 +42,13 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
   db.prepare(`SELECT sum(length(data)) FROM (SELECT data FROM sqlite_dbpage LIMIT ${CACHED_PAGES})`).get([]);
   const health = createHealth(onError);
   const transactions = transactionsOf(db, onError, commit);
+  let hasGrown = false;
   const group = createGroupCommit(
     {
       ...transactions,
       commit: () => {
         transactions.commit();
+        hasGrown = true;
         health.wrote();
       },
     },
@@ -100,9 +102,10 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
       if (!health.writable() || backups.isHolding()) return;
       const isTime = performance.now() - ranAt >= checkpointMs;
       attempt(() => {
-        if (isTime || checkpoint.isDue()) checkpoint.run();
+        if (isTime || (hasGrown && checkpoint.isDue())) checkpoint.run();
         if (isTime) checkpoint.checkNext(tell);
       }, health.failed);
+      hasGrown = false;
       if (isTime) ranAt = performance.now();
     },
     Math.min(checkpointMs, LOOK_MS),
@@ -152,7 +155,7 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
   };
 }
 
-/** Between two looks at the length of the log. */
+/** Between two looks at the length of the log; without a commit in between, nobody looks. */
 const LOOK_MS = 25;
 
 /** 64 MiB. */
