@@ -27,7 +27,7 @@ export function Login({ reason }: { readonly reason: string | null }): JSX.Eleme
             onInput={setKey}
             autocomplete="current-password"
             placeholder="onym_…"
-            hint="The owner key was shown at the first start, or is in the file that it named. A lost one is replaced with npm run owner-key."
+            hint="The first start showed the owner key, or named the file that holds it. If it is lost, the command “npm run owner-key” makes a new one."
           />
           <Failure error={action.error} />
           <Button kind="primary" type="submit" isBusy={action.isBusy} disabled={key.trim() === ""}>

@@ -226,7 +226,7 @@ describeConsole("audiences", (console) => {
     await page.getByText("Somebody else changed this audience meanwhile").waitFor();
     (wrongs as string[]).splice(0);
     await page.getByRole("button", { name: "Read it again" }).click();
-    await page.getByRole("heading", { name: "Change Theirs" }).waitFor();
+    await page.getByRole("heading", { name: "Change “Theirs”" }).waitFor();
     assert.equal((await stored(workspace)).name, "Theirs");
   });
 

@@ -28,7 +28,7 @@ describeConsole("erasures", (console) => {
     await dialog.getByText("1 cookie_id, 1 email").or(dialog.getByText("1 email, 1 cookie_id")).waitFor();
     await dialog.getByText("1 event", { exact: true }).waitFor();
     await look("erasure-plan");
-    await dialog.getByRole("button", { name: "Erase for ever" }).click();
+    await dialog.getByRole("button", { name: "Erase forever" }).click();
     await page.getByText("The person is erased").waitFor();
     await page.getByText("kept out").waitFor();
     await page.getByLabel("Namespace").selectOption("email");
@@ -41,8 +41,8 @@ describeConsole("erasures", (console) => {
     await page.getByRole("button", { name: "Check" }).click();
     await page.getByText("It is in a profile.").waitFor();
     await page.locator("tbody a").first().click();
-    await page.getByText("What no erasure reaches").waitFor();
-    await page.getByText("Copies of the stores").waitFor();
+    await page.getByText("What no erasure here reaches").waitFor();
+    await page.getByText("Backups of the stores").waitFor();
     assert.ok(!(await page.content()).includes("eve@example.com"));
     await look("receipt");
     await page.getByRole("button", { name: "Readmit" }).click();
@@ -62,7 +62,7 @@ describeConsole("erasures", (console) => {
     await page.keyboard.press("Tab");
     await page.keyboard.type("eve@example.com");
     await page.keyboard.press("Enter");
-    const erase = dialog.getByRole("button", { name: "Erase for ever" });
+    const erase = dialog.getByRole("button", { name: "Erase forever" });
     await erase.waitFor();
     const identifiers = ["eve@example.com", "ada@example.com"].map((value) => ({ namespace: "email", value }));
     assert.equal((await workspace.send("POST", "/v1/identify", { identifiers })).body["outcome"], "merged");

@@ -12,7 +12,7 @@ describeConsole("what arrives", (console) => {
       const schemaId = await workspace.schema();
       const { page, look } = await console().open(workspace, { path: "/live", as: "viewer" });
       await page.getByText("Watching").waitFor();
-      await page.getByText("while somebody watches it, for 5 minutes").waitFor();
+      await page.getByText("while somebody watches it, and keeps it for 5 minutes").waitFor();
       await page.getByText("A key with the role admin or owner can turn on").waitFor();
       assert.equal(await page.getByRole("button", { name: "Keep refused events" }).count(), 0);
       await look("live-empty");
@@ -178,7 +178,7 @@ describeConsole("what arrives", (console) => {
       await page.getByRole("button", { name: "Replay", exact: true }).click();
       await page.getByRole("button", { name: "Replay 1 letter" }).click();
       await page.getByText("1 letter queued again.").waitFor();
-      await page.getByText("Nothing waits to be mended").waitFor();
+      await page.getByText("Nothing to fix").waitFor();
       await look("dead-letters-empty");
       await go("/dead-letters?state=all");
       await page.getByText("replayed", { exact: true }).first().waitFor();
@@ -192,7 +192,7 @@ describeConsole("what arrives", (console) => {
       await press(page, "Replay all");
       await page.getByText("goes back into the queue").waitFor();
       await press(page, "Replay 1 letter");
-      await page.getByText("Nothing waits to be mended").waitFor();
+      await page.getByText("Nothing to fix").waitFor();
     });
   });
 });

@@ -33,7 +33,7 @@ describeConsole("the workspace", (console) => {
     assert.equal((await console().app.send("POST", "/v1/collect", { headers, body: event })).status, 202);
     const owner = await console().open(workspace, { path: "/stats" });
     await owner.page.getByRole("cell", { name: "checkout" }).waitFor();
-    await owner.page.getByText("at most 1 event in a minute").waitFor();
+    await owner.page.getByText("busiest minute: 1 event").waitFor();
     await owner.look("stats-names");
     const viewer = await console().open(workspace, { path: "/stats", as: "viewer" });
     await viewer.page.getByRole("cell", { name: textAt(body, "key_id") }).waitFor();

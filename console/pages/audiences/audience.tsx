@@ -78,15 +78,15 @@ export function Page({ params }: PageProps): JSX.Element {
                     ["Members", <Num key="n" value={read.size} />],
                     ["Version", <Num key="v" value={read.version} />],
                     [
-                      "Counted up to",
+                      "Includes the feed up to",
                       <Term
                         key="c"
                         means="Members and size include every change up to this entry of the feed. Read the feed from here on to stay up to date."
                       >
-                        entry {showNumber(read.as_of_seq)} of the feed
+                        entry {showNumber(read.as_of_seq)}
                       </Term>,
                     ],
-                    ["Made", <Time key="t" at={read.created_at} />],
+                    ["Created", <Time key="t" at={read.created_at} />],
                     ["Id", <Id key="i" id={read.audience_id} what="the audience id" />],
                   ]}
                 />

@@ -123,7 +123,7 @@ function Edit({
   }, [name, text]);
   return (
     <PageFrame
-      title={before === undefined ? "New audience" : `Change ${before.name}`}
+      title={before === undefined ? "New audience" : `Change “${before.name}”`}
       intro="The profiles that match the rule are counted while you build it. Nothing is saved before you say so."
     >
       <Form onSubmit={() => void submit()}>

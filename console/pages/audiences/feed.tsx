@@ -181,7 +181,7 @@ function Entries({
           fit: "wide",
           show: ({ audience_id: id }) =>
             id === undefined ? (
-              <span class="soft">all</span>
+              <span class="soft">all audiences</span>
             ) : names.has(id) ? (
               <a href={href("/audiences/:id", { id })}>
                 <bdi>{names.get(id)}</bdi>
@@ -194,7 +194,7 @@ function Entries({
           name: "Why",
           show: ({ cause, into }) => (
             <span class="row small">
-              {cause === undefined ? <span class="soft">not said</span> : (CAUSES[cause] ?? cause)}
+              {cause === undefined ? <span class="soft">none</span> : (CAUSES[cause] ?? cause)}
               {into !== undefined && <Person id={into} names={people} />}
             </span>
           ),

@@ -74,7 +74,7 @@ export function Page(): JSX.Element {
               ),
             },
             { name: "State", show: (webhook) => <State of={webhook} /> },
-            { name: "Delivered", fit: "end", show: (webhook) => <Delivered of={webhook} /> },
+            { name: "Position", fit: "end", show: (webhook) => <Position of={webhook} /> },
             {
               name: "Actions",
               isNameless: true,
@@ -189,12 +189,13 @@ function State({
   );
 }
 
-function Delivered({ of: { delivered, head } }: { readonly of: Webhook }): JSX.Element {
+/** Where it stands in the feed: entries before it was made count as told. */
+function Position({ of: { delivered, head } }: { readonly of: Webhook }): JSX.Element {
   const behind = head - delivered;
   return (
     <div>
       <div>
-        {showNumber(delivered)} of {showNumber(head)}
+        entry {showNumber(delivered)} of {showNumber(head)}
       </div>
       <div class="soft small nowrap">{behind <= 0 ? "all told" : `${count(behind, "entry", "entries")} behind`}</div>
     </div>

@@ -83,7 +83,7 @@ export function Page(): JSX.Element {
             },
             {
               name: "Kept",
-              show: ({ retention_days: days }) => (days === null ? "for ever" : count(days, "day")),
+              show: ({ retention_days: days }) => (days === null ? "forever" : count(days, "day")),
             },
             { name: "Created", show: ({ created_at: at }) => <Time at={at} /> },
             ...(mayEdit
@@ -241,7 +241,7 @@ function Edit({
           min={1}
           value={days}
           onInput={(next) => change({ days: next })}
-          placeholder="for ever"
+          placeholder="forever"
           hint="Older ones are deleted; the profiles keep what they took from them."
           wrong={wrongOf(storing.error, "retention_days")}
         />

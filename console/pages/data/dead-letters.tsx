@@ -108,7 +108,7 @@ export function Page({ query }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Dead letters"
-      intro="Events that could not be handled, were quarantined, or were refused and kept. Mend the cause, and replay them."
+      intro="Events that could not be handled, were quarantined, or were refused and kept. Fix the cause, then replay them."
       actions={
         state !== "replayed" &&
         letters.items?.some(isWaiting) === true && (
@@ -170,8 +170,8 @@ export function Page({ query }: PageProps): JSX.Element {
           pages={letters}
           keyOf={({ dead_letter_id: id }) => id}
           empty={
-            <Empty icon="letter" title={state === "open" ? "Nothing waits to be mended" : "There are none"}>
-              Events that could not be handled, or were quarantined, would stand here.
+            <Empty icon="letter" title={state === "open" ? "Nothing to fix" : "There are none"}>
+              Events that could not be handled, or were quarantined, appear here.
             </Empty>
           }
           columns={[

@@ -142,7 +142,7 @@ const NothingYet = ({
   ) : (
     <Empty
       icon="live"
-      title="Waiting for events"
+      title="Waiting for new events"
       action={
         <>
           {mayEdit && (
@@ -154,7 +154,7 @@ const NothingYet = ({
         </>
       }
     >
-      This page shows what comes in while somebody watches it, for 5 minutes. What was quarantined before is among the{" "}
-      {mayEdit ? <a href="#/dead-letters">Dead letters</a> : "dead letters"}.
+      This page shows what comes in while somebody watches it, and keeps it for 5 minutes. What was quarantined before
+      is among the {mayEdit ? <a href="#/dead-letters">Dead letters</a> : "dead letters"}.
     </Empty>
   );

@@ -36,7 +36,7 @@ export function KeepRefused(): JSX.Element | null {
         <span>
           Refused events are kept: they are among the{" "}
           {mayEdit ? <a href="#/dead-letters">Dead letters</a> : "dead letters"}. Refused calls of identify and alias
-          are not.
+          are not kept.
         </span>
       </Message>
     );
@@ -44,8 +44,8 @@ export function KeepRefused(): JSX.Element | null {
     <Message tone="warn">
       <div class="row-between">
         <span class="grow">
-          <strong>Refused events are not kept.</strong> To see what is wrong with one, watch the{" "}
-          <a href="#/live?show=refused">Live events</a> while it comes in.{" "}
+          <strong>Refused events are not kept.</strong> To see what is wrong with one, watch{" "}
+          <a href="#/live?show=refused">refused events live</a> while it comes in.{" "}
           {!mayEdit && (
             <>
               A key with the role admin or owner can turn on “{KEEP_REFUSED}” in the <a href="#/settings">Settings</a>.

@@ -26,7 +26,7 @@ export function Check(): JSX.Element {
     checking.reset();
   };
   return (
-    <Card title="Is somebody erased?" note="The proof for a person who asks.">
+    <Card title="Has somebody been erased?" note="The receipt is the proof for a person who asks.">
       <Form onSubmit={() => void checking.run()}>
         <IdentifierFields
           label="Identifier"

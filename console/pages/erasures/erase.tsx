@@ -59,7 +59,7 @@ export function Erase({ onClose, onDone }: { readonly onClose: () => void; reado
             </Button>
           ) : (
             <Button kind="danger" isBusy={erasing.isBusy} onClick={() => void erasing.run()}>
-              Erase for ever
+              Erase forever
             </Button>
           )}
           <Button onClick={onClose}>Cancel</Button>

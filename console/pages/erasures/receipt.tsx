@@ -78,19 +78,19 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
           ["Identifiers", <Counts key="i" of={of.identifiers} />],
           ["Deleted", <Removed key="r" of={of.removed} />],
           [
-            "Refused since",
+            "Older events refused",
             of.late.events === 0 || of.late.last_at === null ? (
-              "no older event"
+              "none"
             ) : (
               <span key="l">
-                {count(of.late.events, "older event")}, the last <Time at={of.late.last_at} />
+                {count(of.late.events, "event")}, the last <Time at={of.late.last_at} />
               </span>
             ),
           ],
           [
             "Kept out",
             !of.suppress ? (
-              "no: something new begins a new profile"
+              "no: a new event of the person begins a new profile"
             ) : of.readmitted_at === null ? (
               "yes, whatever comes"
             ) : (
@@ -108,7 +108,7 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
         ]}
       />
     </Card>
-    <Card title="What no erasure reaches" note="In this installation.">
+    <Card title="What no erasure here reaches">
       <Remains of={of.remains} />
     </Card>
   </div>

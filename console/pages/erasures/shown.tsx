@@ -24,9 +24,9 @@ export const State = ({
 const REMOVED: Readonly<Record<string, readonly [one: string, many?: string]>> = {
   events: ["event"],
   damaged_events: ["of these events was damaged", "of these events were damaged"],
-  facets: ["facet"],
+  facets: ["facet (the data of one identifier)", "facets (the data of one identifier each)"],
   links: ["link"],
-  changes_redacted: ["change without the names", "changes without the names"],
+  changes_redacted: ["change (only the names in it)", "changes (only the names in them)"],
   dead_letters: ["dead letter"],
   memberships: ["membership of an audience", "memberships of audiences"],
 };
@@ -46,7 +46,7 @@ export const Removed = ({ of }: { readonly of: Receipt["removed"] }): JSX.Elemen
 };
 
 const REMAINS: Readonly<Record<string, string>> = {
-  backups: "Copies of the stores. When one is restored, the log of erasures erases again.",
+  backups: "Backups of the stores. If one is restored, the person is erased again from the log of erasures.",
   receivers: "What somebody has read or exported before.",
   queued_messages: "Events that are still queued. They are refused when they come.",
   payloads_of_others: "Events of other people whose payload names the person.",

@@ -86,7 +86,7 @@ const Shown = ({ of }: { readonly of: Event }): JSX.Element => (
             "State",
             <span key="s" class="row">
               <StatusBadge of={of.status} />
-              <span>{STATUSES[of.status].means}.</span>
+              <span class="sentence">{STATUSES[of.status].means}.</span>
               {of.reason !== null && <span class="break">{REASONS[of.reason] ?? visible(of.reason)}</span>}
             </span>,
           ],

@@ -34,7 +34,7 @@ export function Page({ query }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Search"
-      intro="One person by anything that is known of them: an e-mail address, a login, a cookie, a phone number. Or by the id of a profile, an event or a change."
+      intro="Find a person by anything that is known of them, such as an e-mail address, a login, a cookie or a phone number, or by the id of a profile, an event or a change."
     >
       <form
         class="finder"
@@ -199,7 +199,7 @@ const SHOWN_FIRST = 10;
 function Oldest(): JSX.Element {
   const pages = usePages<Profile>(`/v1/profiles?limit=${SHOWN_FIRST}`, "profiles");
   return (
-    <Card title="Profiles" note="Of everybody, the oldest first" isFlush>
+    <Card title="Profiles" note="All profiles, oldest first" isFlush>
       <PagedTable
         label="Profiles"
         pages={{ ...pages, items: pages.items?.map((profile) => ({ profile, matched: [] })) ?? null }}

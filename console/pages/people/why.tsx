@@ -41,7 +41,7 @@ export function Page({ query }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Why one person?"
-      intro="The shortest path between two identifiers, and who said so. A bridge is a link whose removal parts the two: look at these first."
+      intro="The shortest path between two identifiers, and who sent each of its links. A bridge is a link whose removal parts the two, so look at bridges first."
     >
       <Card>
         <Form

@@ -54,7 +54,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Keys"
-      intro="Who may use this workspace, and for what. A key's secret is shown once, when it is made."
+      intro="Who may use this workspace, and for what. A key’s secret is shown once, when it is made."
       actions={
         <Button kind="primary" icon="add" onClick={() => setMaking(true)}>
           New key

@@ -42,7 +42,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Namespaces"
-      intro="The kinds of identifier, and how far each may link. The limit says how many values one profile may have: with 1, it never gets a second one."
+      intro="The kinds of identifier. The limit says how many values of a kind one profile may have: with 1, it never gets a second one."
       actions={
         mayEdit && (
           <Button kind="primary" icon="add" onClick={() => setEdited(BLANK)}>

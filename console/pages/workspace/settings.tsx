@@ -58,7 +58,7 @@ export function Page(): JSX.Element {
             {(settings) => <Identity settings={settings} query={identity} />}
           </Loaded>
         </Card>
-        <Card title="Events of SDKs" note="What becomes of events that the tracking plan does not want.">
+        <Card title="Events of SDKs" note="What happens to events that are not in the tracking plan, or break it.">
           <Loaded {...sdk} lines={7}>
             {(settings) => <Sdk settings={settings} query={sdk} />}
           </Loaded>
@@ -110,7 +110,7 @@ function Identity({
       <Facts
         facts={[
           ["Shared identifier limit", settings.shared_identifier_limit ?? "off"],
-          ["Sending keys add namespaces", settings.sending_keys_add_namespaces ? "yes" : "no"],
+          ["Keys that only send add namespaces", settings.sending_keys_add_namespaces ? "yes" : "no"],
         ]}
       />
     );
@@ -123,7 +123,7 @@ function Identity({
         value={limit}
         onInput={(next) => change({ limit: next })}
         placeholder="off"
-        hint="An identifier that is seen with more logins than this, such as the device of a kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit count as logins. Empty: off."
+        hint="An identifier that is seen with more logins than this, such as the device of a kiosk, is unlinked and links nobody any more. The values of a namespace count as logins if that namespace has a limit of its own, as user_id may have. Empty: off."
         wrong={wrongOf(storing.error, "shared_identifier_limit")}
       />
       {hasLimits === false && (
@@ -135,7 +135,7 @@ function Identity({
         </Message>
       )}
       <CheckField
-        label="Sending keys may add namespaces"
+        label="Keys that only send may add namespaces"
         hint="With identify and alias, just by using a new name."
         checked={adds}
         onChange={(next) => change({ adds: next })}
@@ -159,7 +159,7 @@ const SWITCHES = [
   [
     "collect_only_adds_traits",
     "Keys of web pages may add names of traits",
-    "Else only the names that a schema or another key made known are kept.",
+    "If this is off, only names that a schema or another key has introduced are kept.",
   ],
   [
     "phone",
@@ -206,7 +206,7 @@ function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly que
         onChange={(unplanned) => change({ unplanned: unplanned as SdkSettings["unplanned"] })}
       />
       <SelectField
-        label="An event that is not as its schema says"
+        label="An event that breaks its schema"
         value={edited.violations}
         options={VIOLATIONS}
         onChange={(violations) => change({ violations: violations as SdkSettings["violations"] })}

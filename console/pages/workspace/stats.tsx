@@ -44,7 +44,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Statistics"
-      intro="What was sent in the last hour, by key and schema, and how far the folding is behind."
+      intro="What was sent in the last hour, by key and schema, and how long the oldest event has waited to be folded."
     >
       <Loaded {...stats} lines={12}>
         {(read) => <Shown stats={read} />}
@@ -82,7 +82,7 @@ function Shown({
           value={queue.waiting === null ? "unknown" : <Num value={queue.waiting} />}
           note={
             queue.oldest_at === null ? (
-              "nothing is behind"
+              "nothing is waiting"
             ) : (
               <>
                 the oldest came <Time at={queue.oldest_at} />
@@ -179,7 +179,7 @@ function Reasons({
   readonly hrefOf: (code: string) => string;
 }): JSX.Element {
   const all = Object.entries(codes).toSorted((a, b) => b[1] - a[1]);
-  if (all.length === 0) return <span class="soft">nothing</span>;
+  if (all.length === 0) return <span class="soft">none</span>;
   return (
     <span class="row">
       {all.map(([code, times]) => (
@@ -207,7 +207,7 @@ function Chart({ minutes }: { readonly minutes: Stats["minutes"] }): JSX.Element
           <span class="chart-key held">quarantined</span>
           <span class="chart-key bad">refused</span>
         </span>
-        {busy.length > 0 && <span>at most {count(most, "event")} in a minute</span>}
+        {busy.length > 0 && <span>busiest minute: {count(most, "event")}</span>}
       </div>
       <div class="chart-plane">
         <svg

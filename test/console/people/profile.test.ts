@@ -186,7 +186,7 @@ describeConsole("a profile", (console) => {
     const dialog = page.getByRole("dialog", { name: "Erase this person?" });
     await dialog.getByText("1 identifier").first().waitFor();
     await look("people-profile-erase");
-    const erase = dialog.getByRole("button", { name: "Erase for ever" });
+    const erase = dialog.getByRole("button", { name: "Erase forever" });
     assert.ok(await erase.isDisabled());
     // In the words of the page of the erasures.
     await dialog.getByText("New events do not bring the person back, until you readmit them.").waitFor();
@@ -212,7 +212,7 @@ describeConsole("a profile", (console) => {
     await dialog.getByText("1 identifier").first().waitFor();
     await identify(workspace, id("user_id", "moving"), id("device_id", "new"));
     await dialog.getByLabel("I know").check();
-    await dialog.getByRole("button", { name: "Erase for ever" }).click();
+    await dialog.getByRole("button", { name: "Erase forever" }).click();
     await dialog.getByText("This profile changed").waitFor();
     await dialog.getByRole("button", { name: "Look again" }).click();
     await dialog.getByText("device_id").waitFor();

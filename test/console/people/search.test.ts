@@ -15,7 +15,7 @@ describeConsole("search", (console) => {
     const ada = await aPerson(workspace, "ada");
     await identify(workspace, id("device_id", "ada"));
     const { page, look } = await console().open(workspace, { as: "viewer", path: "/search" });
-    await page.getByText("the oldest first").waitFor();
+    await page.getByText("oldest first").waitFor();
     await page.getByLabel("Value or id").focus();
     await page.keyboard.type("ada");
     await page.keyboard.press("Enter");

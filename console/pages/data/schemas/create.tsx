@@ -76,7 +76,10 @@ export function Page(): JSX.Element {
     go(href("/schemas/:id", { id: made.schema_id }));
   };
   return (
-    <PageFrame title="New schema" intro="It is tried out while you write. Nothing is stored before you register it.">
+    <PageFrame
+      title="New schema"
+      intro="The schema is checked while you write it. Nothing is stored before you register it."
+    >
       <Card>
         <Form onSubmit={() => void submit()}>
           <TextField
@@ -84,7 +87,7 @@ export function Page(): JSX.Element {
             value={id}
             onInput={setId}
             placeholder="signup"
-            hint="What senders name in schema_id. Empty: one is made."
+            hint="Senders name it in schema_id. If it is empty, one is generated."
             wrong={wrongOf(storing.error, "schema_id")}
           />
           <SchemaEditor text={text} onInput={setText} path="/v1/schemas" compatibility={compatibility} />

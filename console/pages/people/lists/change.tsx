@@ -76,7 +76,7 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
           [
             "Outcome",
             <span key="o" class="row">
-              <OutcomeBadge outcome={of.outcome} /> {OUTCOMES[of.outcome].means}
+              <OutcomeBadge outcome={of.outcome} /> <span class="sentence">{OUTCOMES[of.outcome].means}.</span>
             </span>,
           ],
           ...(of.rule === undefined ? [] : [["Rule", RULES[of.rule]] as const]),

@@ -20,7 +20,7 @@ export function Page({ query }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Changes"
-      intro="Everything that ever happened to who is who, the latest first, also what a rule refused."
+      intro="Every merge, unlink and other change of identities, newest first, with what a rule refused."
     >
       <div class="toolbar">
         <SelectField

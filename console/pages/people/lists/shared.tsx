@@ -16,14 +16,14 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Shared identifiers"
-      intro="A kiosk, a support agent’s browser, a family’s tablet: what was seen with too many people links nobody any more."
+      intro="A kiosk, a support agent’s browser, a family’s tablet: an identifier that was seen with too many people no longer links anybody."
     >
       <Card
         title="Beyond the limit"
         note={limitOf(limit)}
         actions={
           <LinkButton isSmall icon="settings" href="#/settings">
-            The limit
+            Change the limit
           </LinkButton>
         }
         isFlush

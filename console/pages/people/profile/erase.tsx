@@ -57,7 +57,7 @@ export function Erase({ id, onClose }: { readonly id: string; readonly onClose: 
             isBusy={erasing.isBusy}
             onClick={() => void erase()}
           >
-            Erase for ever
+            Erase forever
           </Button>
         </>
       }

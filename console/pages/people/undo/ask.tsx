@@ -6,8 +6,8 @@ import type { Identifier } from "../parts/records.js";
 import type { UndoRequest } from "./request.js";
 
 const KINDS = [
-  ["pair", "Two identifiers from each other"],
-  ["identifier", "One identifier from all others"],
+  ["pair", "The links between two identifiers"],
+  ["identifier", "All links of one identifier"],
   ["change", "A whole change"],
 ] as const;
 

@@ -39,7 +39,7 @@ import { What } from "./what.js";
 export const Page = ({ query }: PageProps): JSX.Element => (
   <PageFrame
     title="Undo"
-    intro="Take back a merge that should not be. Nothing is written before you have seen what would become of whom."
+    intro="Take back a merge, or another change. First a preview shows who would be who; nothing is written before you confirm it."
   >
     <Asked key={query.toString()} query={query} />
   </PageFrame>
@@ -71,8 +71,8 @@ const Blank = (): JSX.Element => (
       title="Enter what to take back"
       action={<LinkButton href="#/changes">To the changes</LinkButton>}
     >
-      Two identifiers that are not one person, one that is nobody’s, or the id of a change. A profile’s identifiers, its
-      identity graph and each change lead here too, with the form filled in.
+      Enter two identifiers that are not one person, one identifier that belongs to nobody, or the id of a change. You
+      can also come here from a profile’s identifiers, its identity graph or a change; then the form is filled in.
     </Empty>
   </Card>
 );
