@@ -26,8 +26,7 @@ interface Sample {
 
 const SMALL = 300;
 const EVENTS_PER_BATCH = 100;
-/** Enough for the fast paths, few enough for a database that does one thing at a time. */
-/** In a window, for each gateway. */
+/** In a window, for each gateway: enough for the fast paths, few enough for a database that does one thing at a time. */
 const EVENTS = { single: 3_000, batch: 4_000 } as const;
 /** Windows that count for nothing: each process compiles its code anew. */
 const WARM_UP = 2;
