@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isUnavailable } from "../core/errors.js";
+import { createLoop, type Loop } from "../core/event-loop.js";
 import { describeError, type Log } from "../core/log.js";
 import type { Metrics } from "../core/metrics.js";
 import type { Task, TaskName } from "./task.js";
@@ -22,12 +23,6 @@ export interface KeeperDeps {
   /** Milliseconds since 1970; it may go back. */
   readonly now: () => number;
   readonly loop?: Loop;
-}
-
-/** The event loop of the process. */
-export interface Loop {
-  /** Since the call before: for how long it was busy, milliseconds, and for which part of the time. */
-  since(): { readonly busyMs: number; readonly part: number };
 }
 
 /**
@@ -159,18 +154,6 @@ export function createKeeper({ tasks, log, metrics, now, loop = createLoop() }: 
       closing.abort();
       await running;
       for (const { waiting } of states) for (const { resolve } of waiting) resolve();
-    },
-  };
-}
-
-function createLoop(): Loop {
-  let last = performance.eventLoopUtilization();
-  return {
-    since: () => {
-      const at = performance.eventLoopUtilization();
-      const { active: busyMs, utilization: part } = performance.eventLoopUtilization(at, last);
-      last = at;
-      return { busyMs, part };
     },
   };
 }

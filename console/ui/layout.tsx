@@ -10,11 +10,13 @@ export interface PageProps {
   /** A sentence: what this page is for. */
   readonly intro?: ComponentChildren;
   readonly actions?: ComponentChildren;
+  /** Of one thing: the list that it is in. */
+  readonly back?: readonly [address: string, name: string];
   readonly children: ComponentChildren;
 }
 
 /** The frame of every page. Its heading takes the focus, so that a screen reader says where one is. */
-export function PageFrame({ title, intro, actions, children }: PageProps): JSX.Element {
+export function PageFrame({ title, intro, actions, back, children }: PageProps): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Onym`;
@@ -26,6 +28,11 @@ export function PageFrame({ title, intro, actions, children }: PageProps): JSX.E
     <div class="page">
       <header class="page-head">
         <div>
+          {back !== undefined && (
+            <a class="back" href={back[0]}>
+              {back[1]}
+            </a>
+          )}
           <h1 ref={heading} tabIndex={-1}>
             {title}
           </h1>

@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import Libsql from "libsql";
 import type { Database } from "../../core/database.js";
 import { AppError } from "../../core/errors.js";
+import { createLoop } from "../../core/event-loop.js";
 import { failureOf } from "./failure.js";
 import { createBackups, type Backups } from "./file/backup.js";
-import { createCheckpoint, type Checkpoint } from "./file/checkpoint.js";
+import { copyMsAt, createCheckpoint, type Checkpoint } from "./file/checkpoint.js";
 import { createFile } from "./file/create.js";
 import { own, release } from "./file/own.js";
 import { OPEN } from "./file/page.js";
@@ -97,12 +98,15 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
     watch: (wrote) => checkpoint.watch(wrote),
   });
   let ranAt = performance.now();
+  const loop = createLoop();
+  let load = 0;
   const timer = setInterval(
     () => {
       if (!health.writable() || backups.isHolding()) return;
       const isTime = performance.now() - ranAt >= checkpointMs;
+      load += (loop.since().part - load) * NEW_PART;
       attempt(() => {
-        if (isTime || (hasGrown && checkpoint.isDue())) checkpoint.run();
+        if (isTime || (hasGrown && checkpoint.isDue(copyMsAt(load)))) checkpoint.run();
         if (isTime) checkpoint.checkNext(tell);
       }, health.failed);
       hasGrown = false;
@@ -157,6 +161,8 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
 
 /** Between two looks at the length of the log; without a commit in between, nobody looks. */
 const LOOK_MS = 25;
+/** Of a new look in the load, which so is that of the last quarter of a second. */
+const NEW_PART = 0.1;
 
 /** 64 MiB. */
 const CACHED_PAGES = 16_384;

@@ -22,9 +22,9 @@ describeConsole("set up", (console) => {
     await page.getByRole("button", { name: "Turn on: A shared device is not a person" }).click();
     await page.getByText("no effect yet: no namespace has a limit").waitFor();
     assert.equal(await page.getByRole("link", { name: "Set one" }).getAttribute("href"), "#/namespaces");
-    assert.equal(await page.getByText("on: more than 5 logins").count(), 0);
+    assert.equal(await page.getByText("on: more than 5 people").count(), 0);
     await page.getByRole("button", { name: "Turn on: One login per profile" }).click();
-    await page.getByText("on: more than 5 logins").waitFor();
+    await page.getByText("on: more than 5 people").waitFor();
     await page.getByText("on: at most 1").waitFor();
     await look("start-done");
     assert.equal((await workspace.send("GET", "/v1/namespaces/user_id")).body["limit"], 1);
@@ -65,8 +65,8 @@ describeConsole("set up", (console) => {
     await workspace.send("PUT", "/v1/identity/settings", { shared_identifier_limit: 9 });
     await workspace.send("PUT", "/v1/namespaces/loyalty_card", { limit: 2 });
     const { page } = await console().open(workspace, { path: "/start", as: "admin" });
-    await page.getByText("An identifier that is seen with more than 9 logins").waitFor();
-    await page.getByText("on: more than 9 logins").waitFor();
+    await page.getByText("An identifier that is seen with more than 9 people").waitFor();
+    await page.getByText("on: more than 9 people").waitFor();
   });
 
   it("leads there by keyboard alone", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../core/errors.js";
-import { createKeeper, type Keeper, type Loop } from "../../keeper/keeper.js";
+import type { Loop } from "../../core/event-loop.js";
+import { createKeeper, type Keeper } from "../../keeper/keeper.js";
 import type { Task } from "../../keeper/task.js";
 import { eventually } from "../support/eventually.js";
 

@@ -46,6 +46,7 @@ export function Page({ params }: PageProps): JSX.Element {
   return (
     <PageFrame
       title={standing?.name ?? "Audience"}
+      back={["#/audiences", "All audiences"]}
       intro={standing !== null && <State of={standing} />}
       actions={
         standing !== null && (

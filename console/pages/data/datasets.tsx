@@ -70,6 +70,7 @@ export function Page(): JSX.Element {
             },
             {
               name: "Profiles",
+              means: "Whether its events change profiles.",
               show: ({ unified_profile: is }) =>
                 is ? (
                   <span title={FOLDED}>
@@ -83,6 +84,7 @@ export function Page(): JSX.Element {
             },
             {
               name: "Kept",
+              means: "How long its events are kept.",
               show: ({ retention_days: days }) => (days === null ? "forever" : count(days, "day")),
             },
             { name: "Created", show: ({ created_at: at }) => <Time at={at} /> },

@@ -31,6 +31,7 @@ export function Page({ params }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Receipt of an erasure"
+      back={["#/erasures", "All erasures"]}
       intro={receipt.data !== null && <State of={receipt.data} />}
       actions={
         <>

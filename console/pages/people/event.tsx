@@ -52,6 +52,7 @@ export function Page({ params }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Event"
+      back={["#/live", "Live events"]}
       intro={<Id id={id} what="the event id" />}
       actions={
         (event.data?.profile_id ?? null) !== null && (

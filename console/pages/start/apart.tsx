@@ -66,9 +66,9 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
       />
       <Choice
         title="A shared device is not a person"
-        text={`An identifier that is seen with more than ${sharedLimit ?? SHARED_LIMIT} logins, such as the device of a kiosk, is unlinked and links nobody any more. The values of a namespace count as logins if that namespace has a limit of its own, as user_id may have.`}
+        text={`An identifier that is seen with more than ${sharedLimit ?? SHARED_LIMIT} people, such as the device of a kiosk, is unlinked and links nobody any more. The values of a namespace count as people if that namespace has a limit of its own, as user_id may have.`}
         state={sharedLimit}
-        shown={(limit) => `more than ${limit} logins`}
+        shown={(limit) => `more than ${limit} people`}
         idle={
           hasLimits ? null : (
             <>

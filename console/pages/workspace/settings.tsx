@@ -123,7 +123,7 @@ function Identity({
         value={limit}
         onInput={(next) => change({ limit: next })}
         placeholder="off"
-        hint="An identifier that is seen with more logins than this, such as the device of a kiosk, is unlinked and links nobody any more. The values of a namespace count as logins if that namespace has a limit of its own, as user_id may have. Empty: off."
+        hint="An identifier that is seen with more people than this, such as the device of a kiosk, is unlinked and links nobody any more. The values of a namespace count as people if that namespace has a limit of its own, as user_id may have. Empty: off."
         wrong={wrongOf(storing.error, "shared_identifier_limit")}
       />
       {hasLimits === false && (

@@ -70,7 +70,7 @@ function Shown({
         <Figure
           name="Accepted"
           value={<Num value={accepted} />}
-          note={lastWhole && `${count(lastWhole.accepted, "event")} in the last minute`}
+          note={lastWhole && `${count(lastWhole.accepted, "event")} in the last full minute`}
         />
         <Figure name="Quarantined" value={<Linked value={quarantined} to={quarantinedOf({})} />} />
         <Figure

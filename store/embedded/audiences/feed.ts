@@ -3,6 +3,7 @@ import type { Database, Tables } from "../../../core/database.js";
 import type { AudienceId, WorkspaceId } from "../../../core/ids.js";
 import type { SeatStore } from "../../../core/ports/seat-store.js";
 import { createTables } from "../schema.js";
+import { prepareRows } from "../rows.js";
 import type { Session } from "../session.js";
 import { uuidBytes } from "../uuid.js";
 
@@ -34,7 +35,7 @@ export function createFeed(database: Database, session: Session): Feed {
   createTables(database, TABLES);
   const state = database.prepare("SELECT head, sizes FROM feeds WHERE ws = ?");
   const putState = database.prepare("INSERT OR REPLACE INTO feeds (ws, head, sizes) VALUES (?, ?, ?)");
-  const insert = database.prepare("INSERT INTO feed (ws, seq, at, entry) VALUES (?, ?, ?, ?)");
+  const insert = prepareRows(database, 4, (values) => `INSERT INTO feed (ws, seq, at, entry) VALUES ${values}`);
   const claimOrigin = database.prepare("INSERT OR IGNORE INTO feed_origins (ws, origin) VALUES (?, ?)");
   const select = database.prepare("SELECT seq, entry FROM feed WHERE ws = ? AND seq > ? ORDER BY seq LIMIT ?");
   const oldest = database.prepare("SELECT seq, at FROM feed WHERE ws = ? ORDER BY seq LIMIT ?");
@@ -47,7 +48,7 @@ export function createFeed(database: Database, session: Session): Feed {
     if (entries.length === 0) return;
     const ws = uuidBytes(workspace);
     const { head, sizes } = stateOf(ws);
-    for (const [n, entry] of entries.entries()) insert.run([ws, head + n + 1, entry.at, JSON.stringify(entry)]);
+    insert(entries.map((entry, n) => [ws, head + n + 1, entry.at, JSON.stringify(entry)]));
     putState.run([ws, head + entries.length, JSON.stringify([...sizesAfter(sizes, entries)])]);
   };
   return {

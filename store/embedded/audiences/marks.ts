@@ -1,6 +1,7 @@
 import type { Database, Tables } from "../../../core/database.js";
 import { newId, type MarkId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import type { Mark, MarkStore } from "../../../core/ports/mark-store.js";
+import { prepareRows } from "../rows.js";
 import { createTables } from "../schema.js";
 import { createSession } from "../session.js";
 import { readUuid, uuidBytes, createOwnKeys } from "../uuid.js";
@@ -23,20 +24,21 @@ type Row = readonly [key: Buffer, mark: Buffer, since: number];
 export function createEmbeddedMarkStore({ database }: { readonly database: Database }): MarkStore {
   const session = createSession(database);
   createTables(database, TABLES);
-  const put = database.prepare(
-    "INSERT INTO marks (key, mark, since) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET mark = excluded.mark",
+  const put = prepareRows(
+    database,
+    3,
+    (values) =>
+      `INSERT INTO marks (key, mark, since) VALUES ${values} ON CONFLICT (key) DO UPDATE SET mark = excluded.mark`,
   );
   const oldest = database.prepare(
     "SELECT key, mark, since FROM marks WHERE (since, key) > (?, ?) ORDER BY since, key LIMIT ?",
   );
-  const clear = database.prepare("DELETE FROM marks WHERE key = ? AND mark = ?");
+  const clear = prepareRows(database, 2, (values) => `DELETE FROM marks WHERE (key, mark) IN (VALUES ${values})`);
   return {
     mark: (workspace, uids, at) => {
       const keyOf = createOwnKeys(workspace);
       const keys = [...new Set(uids)].map(keyOf);
-      return session.write(() => {
-        for (const key of keys) put.run([key, uuidBytes(newId<MarkId>()), at]);
-      });
+      return session.write(() => void put(keys.map((key) => [key, uuidBytes(newId<MarkId>()), at])));
     },
     marks: (limit, after = null) =>
       session.read(() => {
@@ -44,9 +46,9 @@ export function createEmbeddedMarkStore({ database }: { readonly database: Datab
         return oldest.all([...from, limit]).map((row) => toMark(row as Row));
       }),
     clear: (marks) =>
-      session.write(() => {
-        for (const { workspace, uid, markId } of marks) clear.run([createOwnKeys(workspace)(uid), uuidBytes(markId)]);
-      }),
+      session.write(
+        () => void clear(marks.map(({ workspace, uid, markId }) => [createOwnKeys(workspace)(uid), uuidBytes(markId)])),
+      ),
     ready: session.ready,
     close: session.close,
   };

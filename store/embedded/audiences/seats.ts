@@ -1,9 +1,9 @@
 import { isEmptySeat, isSameSeat, type Membership, type Seat } from "../../../core/audience/seat.js";
-import type { Database, Tables } from "../../../core/database.js";
-import type { AudienceId, ProfileId, WorkspaceId } from "../../../core/ids.js";
+import type { Database, SqlValue, Tables } from "../../../core/database.js";
+import type { AudienceId, ClaimId, ProfileId, WorkspaceId } from "../../../core/ids.js";
 import type { SeatSave, SeatStore } from "../../../core/ports/seat-store.js";
 import { createTables } from "../schema.js";
-import { prepareJson } from "../rows.js";
+import { prepareJson, prepareRows } from "../rows.js";
 import { createSession } from "../session.js";
 import { readUuid, uuidBytes } from "../uuid.js";
 import { claimsOn } from "./claims.js";
@@ -32,6 +32,9 @@ const TABLES: Tables = {
   `,
 };
 
+/** Everybody waits for a commit: of so many seats it takes a few milliseconds. */
+const SAVES_PER_COMMIT = 32;
+
 /**
  * Seats, and the feed, in which the entries of a seat stand with the same commit. Claims are kept in memory: nobody but this process opens
  * the file, and with it end its looks.
@@ -41,7 +44,7 @@ export function createEmbeddedSeatStore({ database }: { readonly database: Datab
   createTables(database, TABLES);
   const { write: writeEntries, ...feed } = createFeed(database, session);
   const claims = claimsOn(database);
-  const saveSeat = prepareSave(database);
+  const saveSeats = prepareSave(database);
   const find = prepareJson(
     database,
     3,
@@ -53,6 +56,32 @@ export function createEmbeddedSeatStore({ database }: { readonly database: Datab
   const members = database.prepare(
     "SELECT profile, since FROM members WHERE ws = ? AND audience = ? AND profile > ? ORDER BY profile LIMIT ?",
   );
+  const saveSome = async (
+    workspace: WorkspaceId,
+    claim: ClaimId,
+    saves: readonly SeatSave[],
+  ): Promise<readonly boolean[]> => {
+    const standing = ({ seat }: SeatSave): Seat | null => claims.find(workspace, seat.profileId, claim);
+    const changeOf = (save: SeatSave): readonly Change[] => {
+      const before = standing(save);
+      if (before === null || (save.entries.length === 0 && isSameSeat(before, save.seat))) return [];
+      return [{ before, after: save.seat }];
+    };
+    const write = (): readonly boolean[] => {
+      // Once more: another look may have come while this waited for its turn.
+      saveSeats(workspace, saves.flatMap(changeOf));
+      const saved = saves.map((save) => standing(save) !== null);
+      writeEntries(
+        workspace,
+        saves.flatMap(({ entries }, n) => (saved[n] === true ? Array.from(entries) : [])),
+      );
+      return saved;
+    };
+    const isAny = saves.some((save) => changeOf(save).length > 0);
+    const saved = isAny ? await session.write(write) : saves.map((save) => standing(save) !== null);
+    for (const [n, { seat }] of saves.entries()) if (saved[n] === true) claims.end(workspace, seat.profileId, claim);
+    return saved;
+  };
   return {
     claim: (workspace, claim, profileIds) =>
       session.read(() => {
@@ -67,23 +96,9 @@ export function createEmbeddedSeatStore({ database }: { readonly database: Datab
       }),
     save: async (workspace, claim, saves) => {
       session.requireOpen();
-      const standing = ({ seat }: SeatSave): Seat | null => claims.find(workspace, seat.profileId, claim);
-      const isChange = (save: SeatSave): boolean => {
-        const before = standing(save);
-        return before !== null && (save.entries.length > 0 || !isSameSeat(before, save.seat));
-      };
-      const write = (): readonly boolean[] => {
-        // Once more: another look may have come while this waited for its turn.
-        for (const save of saves.filter(isChange)) saveSeat(workspace, standing(save)!, save.seat);
-        const saved = saves.map((save) => standing(save) !== null);
-        writeEntries(
-          workspace,
-          saves.flatMap(({ entries }, n) => (saved[n] === true ? Array.from(entries) : [])),
-        );
-        return saved;
-      };
-      const saved = saves.some(isChange) ? await session.write(write) : saves.map((save) => standing(save) !== null);
-      for (const [n, { seat }] of saves.entries()) if (saved[n] === true) claims.end(workspace, seat.profileId, claim);
+      const saved: boolean[] = [];
+      for (let next = 0; next < saves.length; next += SAVES_PER_COMMIT)
+        saved.push(...(await saveSome(workspace, claim, saves.slice(next, next + SAVES_PER_COMMIT))));
       return saved;
     },
     due: (workspace, at, limit) =>
@@ -129,19 +144,50 @@ const seatOf = (profileId: ProfileId, row: SeatRow | undefined): Seat => ({
 const membershipsText = (memberships: readonly Membership[]): string =>
   JSON.stringify(memberships.map(({ audienceId, since }): MembershipJson => [audienceId, since]));
 
-function prepareSave(database: Database): (workspace: WorkspaceId, before: Seat, seat: Seat) => void {
-  const put = database.prepare("INSERT OR REPLACE INTO seats (ws, profile, due, memberships) VALUES (?, ?, ?, ?)");
-  const remove = database.prepare("DELETE FROM seats WHERE ws = ? AND profile = ?");
-  const enter = database.prepare("INSERT OR REPLACE INTO members (ws, audience, profile, since) VALUES (?, ?, ?, ?)");
-  const leave = database.prepare("DELETE FROM members WHERE ws = ? AND audience = ? AND profile = ?");
-  return (workspace, before, seat) => {
-    const [ws, profile] = [uuidBytes(workspace), uuidBytes(seat.profileId)];
-    const left = new Set(before.memberships.map(({ audienceId }) => audienceId));
-    for (const { audienceId, since } of seat.memberships)
-      // One that stands is not written again.
-      if (!left.delete(audienceId)) enter.run([ws, uuidBytes(audienceId), profile, since]);
-    for (const audienceId of left) leave.run([ws, uuidBytes(audienceId), profile]);
-    if (isEmptySeat(seat)) remove.run([ws, profile]);
-    else put.run([ws, profile, seat.due, membershipsText(seat.memberships)]);
+interface Change {
+  readonly before: Seat;
+  readonly after: Seat;
+}
+
+/** Many at once: what they change of one table is one statement. */
+function prepareSave(database: Database): (workspace: WorkspaceId, changes: readonly Change[]) => void {
+  const put = prepareRows(
+    database,
+    4,
+    (values) => `INSERT OR REPLACE INTO seats (ws, profile, due, memberships) VALUES ${values}`,
+  );
+  const remove = prepareRows(database, 2, (values) => `DELETE FROM seats WHERE (ws, profile) IN (VALUES ${values})`);
+  const enter = prepareRows(
+    database,
+    4,
+    (values) => `INSERT OR REPLACE INTO members (ws, audience, profile, since) VALUES ${values}`,
+  );
+  const leave = prepareRows(
+    database,
+    3,
+    (values) => `DELETE FROM members WHERE (ws, audience, profile) IN (VALUES ${values})`,
+  );
+  return (workspace, changes) => {
+    const ws = uuidBytes(workspace);
+    const rows: Record<"entered" | "left" | "kept" | "gone", SqlValue[][]> = {
+      entered: [],
+      left: [],
+      kept: [],
+      gone: [],
+    };
+    for (const { before, after } of changes) {
+      const profile = uuidBytes(after.profileId);
+      const left = new Set(before.memberships.map(({ audienceId }) => audienceId));
+      for (const { audienceId, since } of after.memberships)
+        // One that stands is not written again.
+        if (!left.delete(audienceId)) rows.entered.push([ws, uuidBytes(audienceId), profile, since]);
+      for (const audienceId of left) rows.left.push([ws, uuidBytes(audienceId), profile]);
+      if (isEmptySeat(after)) rows.gone.push([ws, profile]);
+      else rows.kept.push([ws, profile, after.due, membershipsText(after.memberships)]);
+    }
+    enter(rows.entered);
+    leave(rows.left);
+    put(rows.kept);
+    remove(rows.gone);
   };
 }

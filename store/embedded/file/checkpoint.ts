@@ -7,12 +7,21 @@ import { FRAME_BYTES, FRAME_HEADER_BYTES, HEADER_BYTES, LOG_BYTES } from "./writ
 
 const FRAMES_AT_ONCE = 64;
 /**
- * Everybody waits for a copy, so a log is copied before its time when that is expected to take so long, in milliseconds. Shorter copies
- * write a page that changes often more often, which costs a machine at its limit part of its rate.
+ * Everybody waits for a copy, so a log is copied before its time when that is expected to take so many milliseconds. Short copies write a
+ * page that changes often more often, so they are shorter the more of its time the loop has left: one that is busy all the time would lose
+ * a part of its rate.
  */
-const COPY_MS = 60;
-/** What is copied before its time at least: beyond the zeros that the log is lengthened with. */
-const FRAMES_MIN = Math.ceil(LOG_BYTES / FRAME_BYTES) + 1;
+const COPY_MS = [
+  { load: 0.75, ms: 5 },
+  { load: 0.985, ms: 20 },
+  { load: Infinity, ms: 60 },
+] as const;
+/** `load`: for which part of the time the loop was busy of late. */
+export const copyMsAt = (load: number): number => COPY_MS.find((one) => load < one.load)!.ms;
+/** What is copied before its time at least: less says little of how fast a copy is. */
+const FRAMES_MIN = 250;
+/** So many a millisecond are expected of the first copy. */
+const FRAMES_PER_MS = 17;
 
 /** Its two salts, which each round of the log has anew. */
 const NAME_BYTES = 8;
@@ -26,8 +35,8 @@ export interface Checkpoint {
    * in the file.
    */
   run(): boolean;
-  /** Whether so much seems new in the log that it should be copied now. Reads two heads. */
-  isDue(): boolean;
+  /** Whether so much seems new in the log that a copy would take so long, milliseconds. Reads two heads. */
+  isDue(copyMs: number): boolean;
   /** Makes the log empty: what stood in it is on the disk in the file alone. False where something of it is not there yet. */
   empty(): boolean;
   /** Is told each page that `run` writes, from now on; null ends it. */
@@ -108,7 +117,7 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
   };
 
   /** Of the copies before. */
-  let framesPerMs = FRAMES_MIN / COPY_MS;
+  let framesPerMs = FRAMES_PER_MS;
   let wasDue = false;
   /**
    * The log seemed long, and then it could not be copied, or held nothing new: a transaction that was taken back leaves frames behind the
@@ -134,11 +143,11 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
   };
 
   /** A frame belongs to the log where it carries the log's name: the others were left by an earlier round. */
-  const isDue = (): boolean => {
+  const isDue = (copyMs: number): boolean => {
     if (isMisled) return false;
     readSync(log, header, 0, HEADER_BYTES, 0);
     const name = nameIn(header, NAME_AT);
-    const frames = Math.max(FRAMES_MIN, Math.floor(COPY_MS * framesPerMs));
+    const frames = Math.max(FRAMES_MIN, Math.floor(copyMs * framesPerMs));
     const last = (sealed.log === name ? sealed.frames : 0) + frames - 1;
     const length = readSync(log, head, 0, FRAME_HEADER_BYTES, HEADER_BYTES + last * FRAME_BYTES);
     wasDue = length === FRAME_HEADER_BYTES && nameIn(head, NAME_IN_FRAME_AT) === name;

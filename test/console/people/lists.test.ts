@@ -39,6 +39,8 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
       .waitFor();
     assert.equal(await page.getByText("Undo…").count(), 0);
     await look("people-change");
+    await page.getByRole("link", { name: "All changes" }).click();
+    await page.getByRole("heading", { name: "Changes", level: 1 }).waitFor();
   });
 
   it("lists identifiers that too many people share", async () => {

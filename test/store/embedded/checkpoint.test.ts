@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import Libsql from "libsql";
 import { failureOf } from "../../../store/embedded/failure.js";
-import { createCheckpoint, type Checkpoint } from "../../../store/embedded/file/checkpoint.js";
+import { copyMsAt, createCheckpoint, type Checkpoint } from "../../../store/embedded/file/checkpoint.js";
 import { createFile } from "../../../store/embedded/file/create.js";
 import { PAGE_BYTES } from "../../../store/embedded/file/page.js";
 import { withFolder } from "../../support/faults.js";
 
-const DUE_AT = 1_024;
+/** Where no time at all is left for a copy. */
+const DUE_AT = 260;
 
 interface Opened {
   readonly db: Libsql.Database;
@@ -36,19 +37,24 @@ describe("A copy of the log", () => {
   it("is due by what is new in the log, not by what an earlier round left behind it", () =>
     withLog(({ reader, checkpoint, write }) => {
       write(DUE_AT * 0.6);
-      assert.equal(checkpoint.isDue(), false, "short");
+      assert.equal(checkpoint.isDue(0), false, "short");
       // Who reads what the log holds keeps it from beginning anew, so it goes on behind what was copied.
       reader.exec("BEGIN; SELECT count(*) FROM rows");
       assert.equal(checkpoint.run(), true);
       write(DUE_AT * 0.6);
-      assert.equal(checkpoint.isDue(), false, "most of it is copied");
+      assert.equal(checkpoint.isDue(0), false, "most of it is copied");
       reader.exec("COMMIT");
       assert.equal(checkpoint.run(), true);
       write(10);
-      assert.equal(checkpoint.isDue(), false, "begun anew over a longer one");
+      assert.equal(checkpoint.isDue(0), false, "begun anew over a longer one");
       write(DUE_AT);
-      assert.equal(checkpoint.isDue(), true, "long");
+      assert.equal(checkpoint.isDue(0), true, "long");
+      assert.equal(checkpoint.isDue(60_000), false, "a copy may take longer");
     }));
+
+  it("may take longer the busier the loop is", () => {
+    assert.deepEqual([0, 0.7, 0.8, 0.97, 0.99, 1].map(copyMsAt), [5, 5, 20, 20, 60, 60]);
+  });
 
   it("waits for its time where the log only seemed long: who took back a large transaction left frames in it", () =>
     withLog(({ db, checkpoint, write }) => {
@@ -57,30 +63,30 @@ describe("A copy of the log", () => {
       db.exec("BEGIN");
       write(2 * DUE_AT);
       db.exec("ROLLBACK");
-      assert.equal(checkpoint.isDue(), true, "it cannot tell yet");
+      assert.equal(checkpoint.isDue(0), true, "it cannot tell yet");
       assert.equal(checkpoint.run(), true);
-      assert.equal(checkpoint.isDue(), false);
+      assert.equal(checkpoint.isDue(0), false);
       assert.equal(checkpoint.run(), true, "at its time");
       write(2 * DUE_AT);
-      assert.equal(checkpoint.isDue(), true, "long");
+      assert.equal(checkpoint.isDue(0), true, "long");
       assert.equal(checkpoint.run(), true);
       write(10);
-      assert.equal(checkpoint.isDue(), false, "copied");
+      assert.equal(checkpoint.isDue(0), false, "copied");
     }));
 
   it("waits for its time where it failed, so that a full disk is not tried all the time", () =>
     withLog(({ db, reader, checkpoint, write }) => {
       reader.exec("BEGIN; SELECT count(*) FROM rows");
       write(2 * DUE_AT);
-      assert.equal(checkpoint.isDue(), true);
+      assert.equal(checkpoint.isDue(0), true);
       assert.equal(checkpoint.run(), false, "somebody reads what stood before");
-      assert.equal(checkpoint.isDue(), false);
+      assert.equal(checkpoint.isDue(0), false);
       reader.exec("COMMIT");
       db.exec("BEGIN IMMEDIATE");
       assert.throws(() => checkpoint.run(), /inside a transaction/);
-      assert.equal(checkpoint.isDue(), true, "once in each time");
+      assert.equal(checkpoint.isDue(0), true, "once in each time");
       assert.throws(() => checkpoint.run(), /inside a transaction/);
-      assert.equal(checkpoint.isDue(), false);
+      assert.equal(checkpoint.isDue(0), false);
       db.exec("COMMIT");
       assert.equal(checkpoint.run(), true);
     }));

@@ -44,6 +44,7 @@ export function Page({ params }: PageProps): JSX.Element {
   return (
     <PageFrame
       title={id}
+      back={["#/schemas", "All schemas"]}
       intro={
         schema.data !== null && (
           <span class="row">

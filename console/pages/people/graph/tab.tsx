@@ -146,7 +146,7 @@ const ChosenNode = ({ node, mayUndo }: { readonly node: OutlineNode; readonly ma
       </span>
       <span class="row">
         <LinkButton isSmall icon="why" href={href("/why", {}, { from_namespace: namespace, from_value: value })}>
-          Why…
+          Why linked?
         </LinkButton>
         {mayUndo && links > 0 && (
           <LinkButton
@@ -238,7 +238,8 @@ function Links({
             ),
           },
           {
-            name: "By",
+            name: "Made by",
+            means: "The event or call that made this link.",
             show: (link) => (
               <span class="stack-tight">
                 <Source of={link} />

@@ -21,13 +21,14 @@ export function Page({ params }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Change"
+      back={["#/changes", "All changes"]}
       intro={<Id id={id} what="the change id" />}
       actions={
         data !== null && (
           <>
             {isWhole(one) && isWhole(other) && (
               <LinkButton icon="why" href={hrefOfWhy(one, other)}>
-                Why…
+                Why linked?
               </LinkButton>
             )}
             {mayUndo && UNDOABLE.has(data.outcome) && (
@@ -82,7 +83,7 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
           ...(of.rule === undefined ? [] : [["Rule", RULES[of.rule]] as const]),
           ...(of.reverts === undefined ? [] : [["Took back", <ChangeLink key="c" id={of.reverts} />] as const]),
           ["When", <Time key="t" at={of.at} isExact />],
-          ["By", <Source key="s" of={of} />],
+          ["Made by", <Source key="s" of={of} />],
           ["Key", <KeyId key="k" id={of.key_id} />],
           ["Profiles before", <Profiles key="b" ids={of.before} />],
           ["Profiles after", <Profiles key="a" ids={of.after} />],

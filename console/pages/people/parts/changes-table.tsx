@@ -32,7 +32,11 @@ export const ChangesTable = ({
         ),
       },
       { name: "Who", fit: "wide", show: (change) => <Who of={change} /> },
-      { name: "By", show: (change) => <Source of={change} /> },
+      {
+        name: "Made by",
+        means: "The event or call that made this change, or the key.",
+        show: (change) => <Source of={change} />,
+      },
       { name: "When", show: ({ at }) => <Time at={at} /> },
       {
         name: "Actions",

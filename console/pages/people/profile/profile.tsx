@@ -38,6 +38,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Profile"
+      back={["#/search", "Search"]}
       intro={<Id id={data?.profile_id ?? id} what="the profile id" />}
       actions={
         data !== null && (

@@ -180,8 +180,8 @@ function Undoing({
         >
           <What request={request} />
           <p>
-            {count(preview.before.length, "profile")} now, {count(preview.after.length, "profile")} afterwards. Each
-            part has its former id, traits and counts again.{" "}
+            {count(preview.before.length, "profile")} now, {count(preview.after.length, "profile")} afterwards.{" "}
+            {preview.after.length > preview.before.length && "Each part has its former id, traits and counts again. "}
             {request.kind === "pair" && request.isForbidden
               ? "To let the two join again, allow the pair."
               : "You can take this back by reverting the change that it makes."}

@@ -18,7 +18,7 @@ export const What = ({ request }: { readonly request: UndoRequest }): JSX.Elemen
 );
 
 function sayWhat(request: UndoRequest): string {
-  if (request.kind === "change") return "All that this change linked or unlinked is taken back:";
+  if (request.kind === "change") return "What this change linked is unlinked, and what it unlinked is linked again:";
   if (request.kind === "identifier") return "This identifier is unlinked from all others:";
   return request.isForbidden
     ? "These two are unlinked from each other, and may not come into one profile again:"

@@ -1,0 +1,17 @@
+/** The event loop of the process. */
+export interface Loop {
+  /** Since the call before: for how long it was busy, milliseconds, and for which part of the time. */
+  since(): { readonly busyMs: number; readonly part: number };
+}
+
+export function createLoop(): Loop {
+  let last = performance.eventLoopUtilization();
+  return {
+    since: () => {
+      const at = performance.eventLoopUtilization();
+      const { active: busyMs, utilization: part } = performance.eventLoopUtilization(at, last);
+      last = at;
+      return { busyMs, part };
+    },
+  };
+}
