@@ -161,8 +161,8 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
 
 /** Between two looks at the length of the log; without a commit in between, nobody looks. */
 const LOOK_MS = 25;
-/** Of a new look in the load, which so is that of the last quarter of a second. */
-const NEW_PART = 0.1;
+/** Of a new look in the load: so a loop that is busy all the time is known as that after half a second. */
+const NEW_PART = 0.2;
 
 /** 64 MiB. */
 const CACHED_PAGES = 16_384;
