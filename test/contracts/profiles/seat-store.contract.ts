@@ -73,6 +73,36 @@ export const seatStoreContract: Contract<SeatStore> = {
     assert.deepEqual(await port.save(workspace, second, []), []);
   },
 
+  "saves many seats in one call, and answers each in order": async ({ port }) => {
+    const [workspace, rich] = [newWorkspace(), newAudience()];
+    const profiles = Array.from({ length: 85 }, newProfile).toSorted();
+    const taken = profiles[40]!;
+    const others = profiles.filter((one) => one !== taken);
+    const saveAll = async (type: "entered" | "left"): Promise<void> => {
+      const claim = newClaim();
+      await port.claim(workspace, claim, profiles);
+      await port.claim(workspace, newClaim(), [taken]);
+      const seats = profiles.map((one) => (type === "entered" ? seatOf(one, [rich], 5) : empty(one)));
+      const saves = seats.map((seat) => ({ seat, entries: [told(type, rich, seat.profileId)] }));
+      assert.deepEqual(
+        await port.save(workspace, claim, saves),
+        profiles.map((one) => one !== taken),
+      );
+      await publishAll(port, workspace);
+    };
+    const named = (entries: readonly Entry[], type: string) =>
+      entries.flatMap((one) => (one.type === type && "profileId" in one ? one.profileId : [])).toSorted();
+    await saveAll("entered");
+    assert.deepEqual(await membersOf(port, workspace, rich), others);
+    assert.deepEqual((await port.due(workspace, 5, 100)).toSorted(), others);
+    await saveAll("left");
+    assert.deepEqual(await membersOf(port, workspace, rich), []);
+    assert.deepEqual(await port.due(workspace, 5, 100), []);
+    const entries = await readFeed(port, workspace);
+    assert.deepEqual([named(entries, "entered"), named(entries, "left")], [others, others]);
+    assert.deepEqual((await port.sizes(workspace)).sizes, new Map());
+  },
+
   "claimed lists the profiles of looks that have not saved, by id, page by page": async ({ port }) => {
     const [workspace, rich] = [newWorkspace(), newAudience()];
     const profiles = [newProfile(), newProfile(), newProfile(), newProfile()].toSorted();
