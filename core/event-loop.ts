@@ -11,7 +11,8 @@ export function createLoop(): Loop {
       const at = performance.eventLoopUtilization();
       const { active: busyMs, utilization: part } = performance.eventLoopUtilization(at, last);
       last = at;
-      return { busyMs, part };
+      // No number where no time has passed.
+      return { busyMs, part: part || 0 };
     },
   };
 }

@@ -11,7 +11,6 @@ import {
   Facts,
   Id,
   KeyId,
-  LinkButton,
   Loaded,
   Missing,
   notify,
@@ -33,12 +32,7 @@ export function Page({ params }: PageProps): JSX.Element {
       title="Receipt of an erasure"
       back={["#/erasures", "All erasures"]}
       intro={receipt.data !== null && <State of={receipt.data} />}
-      actions={
-        <>
-          {isKeptOut && <Button onClick={() => setReadmitting(true)}>Readmit</Button>}
-          <LinkButton href="#/erasures">All erasures</LinkButton>
-        </>
-      }
+      actions={isKeptOut && <Button onClick={() => setReadmitting(true)}>Readmit</Button>}
     >
       <Loaded
         {...receipt}

@@ -52,7 +52,7 @@ export function Page({ params }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Event"
-      back={["#/live", "Live events"]}
+      back={["#/search", "Search"]}
       intro={<Id id={id} what="the event id" />}
       actions={
         (event.data?.profile_id ?? null) !== null && (

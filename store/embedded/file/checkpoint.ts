@@ -12,21 +12,23 @@ const FRAMES_AT_ONCE = 64;
  * a part of its rate.
  */
 const COPY_MS = [
-  { load: 0.75, ms: 5 },
-  { load: 0.985, ms: 20 },
-  { load: Infinity, ms: 60 },
+  { load: 0.985, ms: 60 },
+  { load: 0.75, ms: 20 },
+  { load: 0, ms: 5 },
 ] as const;
 /** `load`: for which part of the time the loop was busy of late. */
-export const copyMsAt = (load: number): number => COPY_MS.find((one) => load < one.load)!.ms;
-/** What is copied before its time at least: less says little of how fast a copy is. */
+export const copyMsAt = (load: number): number => COPY_MS.find((one) => load >= one.load)!.ms;
+/** What is copied before its time at least: less says little of how fast a copy is, and hardly takes less time. */
 const FRAMES_MIN = 250;
-/** So many a millisecond are expected of the first copy. */
-const FRAMES_PER_MS = 17;
+/** So many a millisecond are expected of the first copy, and no fewer later: on a slow disk short copies would not be shorter. */
+const FRAMES_PER_MS_MIN = 17;
 
 /** Its two salts, which each round of the log has anew. */
 const NAME_BYTES = 8;
 const NAME_AT = 16;
 const NAME_IN_FRAME_AT = 8;
+/** Of a log that was lengthened with zeros, and holds nothing. */
+const NO_NAME = "\0".repeat(NAME_BYTES);
 const nameIn = (head: Buffer, at: number): string => head.toString("latin1", at, at + NAME_BYTES);
 
 export interface Checkpoint {
@@ -117,7 +119,7 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
   };
 
   /** Of the copies before. */
-  let framesPerMs = FRAMES_PER_MS;
+  let framesPerMs = FRAMES_PER_MS_MIN;
   let wasDue = false;
   /**
    * The log seemed long, and then it could not be copied, or held nothing new: a transaction that was taken back leaves frames behind the
@@ -147,10 +149,10 @@ export function createCheckpoint(db: Libsql.Database, file: string): Checkpoint 
     if (isMisled) return false;
     readSync(log, header, 0, HEADER_BYTES, 0);
     const name = nameIn(header, NAME_AT);
-    const frames = Math.max(FRAMES_MIN, Math.floor(copyMs * framesPerMs));
+    const frames = Math.max(FRAMES_MIN, Math.floor(copyMs * Math.max(FRAMES_PER_MS_MIN, framesPerMs)));
     const last = (sealed.log === name ? sealed.frames : 0) + frames - 1;
     const length = readSync(log, head, 0, FRAME_HEADER_BYTES, HEADER_BYTES + last * FRAME_BYTES);
-    wasDue = length === FRAME_HEADER_BYTES && nameIn(head, NAME_IN_FRAME_AT) === name;
+    wasDue = length === FRAME_HEADER_BYTES && name !== NO_NAME && nameIn(head, NAME_IN_FRAME_AT) === name;
     return wasDue;
   };
 

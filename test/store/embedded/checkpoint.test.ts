@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
+import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import Libsql from "libsql";
 import { failureOf } from "../../../store/embedded/failure.js";
 import { copyMsAt, createCheckpoint, type Checkpoint } from "../../../store/embedded/file/checkpoint.js";
 import { createFile } from "../../../store/embedded/file/create.js";
 import { PAGE_BYTES } from "../../../store/embedded/file/page.js";
+import { LOG_BYTES } from "../../../store/embedded/file/write-ahead-log.js";
 import { withFolder } from "../../support/faults.js";
 
 /** Where no time at all is left for a copy. */
 const DUE_AT = 260;
 
 interface Opened {
+  readonly file: string;
   readonly db: Libsql.Database;
   readonly reader: Libsql.Database;
   readonly checkpoint: Checkpoint;
@@ -27,7 +30,7 @@ const withLog = (work: (opened: Opened) => void): Promise<void> =>
     const checkpoint = createCheckpoint(db, file);
     const insert = db.prepare("INSERT INTO rows VALUES (?)");
     const write = (frames: number) => void insert.run([Buffer.alloc(Math.floor(frames - 3) * PAGE_BYTES)]);
-    work({ db, reader, checkpoint, write });
+    work({ file, db, reader, checkpoint, write });
     checkpoint.close();
     reader.close();
     db.close();
@@ -55,6 +58,16 @@ describe("A copy of the log", () => {
   it("may take longer the busier the loop is", () => {
     assert.deepEqual([0, 0.7, 0.8, 0.97, 0.99, 1].map(copyMsAt), [5, 5, 20, 20, 60, 60]);
   });
+
+  it("is not due where the log is empty, and only as long as it must be", () =>
+    withLog(({ db, file, checkpoint, write }) => {
+      write(2 * DUE_AT);
+      assert.equal(checkpoint.isDue(0), true);
+      assert.equal(checkpoint.run(), true);
+      db.pragma("wal_checkpoint(TRUNCATE)");
+      truncateSync(`${file}-wal`, LOG_BYTES);
+      assert.equal(checkpoint.isDue(0), false);
+    }));
 
   it("waits for its time where the log only seemed long: who took back a large transaction left frames in it", () =>
     withLog(({ db, checkpoint, write }) => {

@@ -14,7 +14,6 @@ import {
   Failure,
   Form,
   Json,
-  LinkButton,
   Loaded,
   Missing,
   notify,
@@ -53,7 +52,6 @@ export function Page({ params }: PageProps): JSX.Element {
           </span>
         )
       }
-      actions={<LinkButton href="#/schemas">All schemas</LinkButton>}
     >
       <Loaded
         {...schema}
