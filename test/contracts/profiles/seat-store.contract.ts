@@ -84,23 +84,15 @@ export const seatStoreContract: Contract<SeatStore> = {
       await port.claim(workspace, newClaim(), [taken]);
       const seats = profiles.map((one) => (type === "entered" ? seatOf(one, [rich], 5) : empty(one)));
       const saves = seats.map((seat) => ({ seat, entries: [told(type, rich, seat.profileId)] }));
-      assert.deepEqual(
-        await port.save(workspace, claim, saves),
-        profiles.map((one) => one !== taken),
-      );
+      const expected = profiles.map((one) => one !== taken);
+      assert.deepEqual(await port.save(workspace, claim, saves), expected);
       await publishAll(port, workspace);
     };
-    const named = (entries: readonly Entry[], type: string) =>
-      entries.flatMap((one) => (one.type === type && "profileId" in one ? one.profileId : [])).toSorted();
     await saveAll("entered");
     assert.deepEqual(await membersOf(port, workspace, rich), others);
-    assert.deepEqual((await port.due(workspace, 5, 100)).toSorted(), others);
     await saveAll("left");
-    assert.deepEqual(await membersOf(port, workspace, rich), []);
-    assert.deepEqual(await port.due(workspace, 5, 100), []);
-    const entries = await readFeed(port, workspace);
-    assert.deepEqual([named(entries, "entered"), named(entries, "left")], [others, others]);
-    assert.deepEqual((await port.sizes(workspace)).sizes, new Map());
+    assert.deepEqual([await membersOf(port, workspace, rich), await port.due(workspace, 5, 100)], [[], []]);
+    assert.equal((await readFeed(port, workspace)).length, 2 * others.length);
   },
 
   "claimed lists the profiles of looks that have not saved, by id, page by page": async ({ port }) => {
