@@ -72,7 +72,8 @@ export const SETTINGS = Type.Object({
   METRICS_KEY: Type.String({
     default: "",
     pattern: "^$|^[\\x21-\\x7e]{16,256}$",
-    description: "16-256 printable characters; bearer key for /metrics; unset: /metrics is open, on loopback only",
+    description:
+      "16-256 printable characters; bearer key for /metrics; unset: /metrics is open, on loopback only, if TRUST_PROXY is 0",
   }),
   PUBLIC_URL: serverUrl(
     ["http", "https"],
@@ -149,13 +150,13 @@ export const SETTINGS = Type.Object({
     "time limit of an explain or undo, milliseconds; after that, the response is 503",
   ),
   WORKER_BATCH_MAX: integer(256, 1, 1_000, "events that a worker handles together"),
-  WORKER_TRIES_MAX: integer(
-    5,
-    1,
+  WORKER_TRIES_MAX: integer(5, 1, 20, "failed tries after which an event with an error in it becomes a dead letter"),
+  WORKER_CRASHES_MAX: integer(
     20,
-    "failed tries after which an event becomes a dead letter because of an error in it",
+    1,
+    1_000,
+    "worker crashes that an event may cause; with one more, it becomes a dead letter",
   ),
-  WORKER_CRASHES_MAX: integer(20, 1, 1_000, "worker crashes on an event after which the event becomes a dead letter"),
   SCHEMA_COMPILE_MS: integer(200, 10, 10_000, "CPU time to compile a schema at registration, milliseconds"),
   VALIDATION_MS: integer(100, 5, 10_000, "CPU time to validate one event in the validation thread, milliseconds"),
   KEY_CACHE_MS: integer(

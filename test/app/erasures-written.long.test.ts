@@ -11,7 +11,7 @@ import { withApp, withFolder } from "../support/faults.js";
 import { EMBEDDED, placesOf } from "../support/servers/servers.js";
 import { textAt } from "../support/service/app.js";
 
-const SCRIPT = fileURLToPath(new URL("../../app/start/erasures.js", import.meta.url));
+const SCRIPT = fileURLToPath(new URL("../../app/start/write-erasures.js", import.meta.url));
 
 /** `npm run erasures`, with nothing of this process's environment. */
 const erasures = (settings: Readonly<Record<string, string>>, ...given: readonly string[]) =>

@@ -21,7 +21,7 @@ import {
 import { identifier, KINDS } from "../support/service/imports.js";
 import { collectNow, timeOfIds } from "../support/service/time.js";
 
-const SCRIPT = fileURLToPath(new URL("../../app/start/erasures.js", import.meta.url));
+const SCRIPT = fileURLToPath(new URL("../../app/start/write-erasures.js", import.meta.url));
 const now = timeOfIds;
 
 describe("onym import onym with the erasures of the old installation", () => {

@@ -271,9 +271,9 @@ describe("architecture", () => {
       "cli/main.ts",
       "app/move/main.ts",
       "app/start/backup.ts",
-      "app/start/erasures.ts",
       "app/start/owner-key.ts",
       "app/start/serve.ts",
+      "app/start/write-erasures.ts",
       "app/verify/main.ts",
     ]);
   });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Backends } from "../../app/backends.js";
 import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
@@ -74,6 +75,8 @@ describe("a backfill", () => {
       const timestamp = new Date(Date.UTC(2026, 0, 1 + n)).toISOString();
       const sent = await workspace.send("POST", "/v1/collect", { schema_id: schemaId, timestamp, payload });
       ids.push(textAt(sent.body, "event_id"));
+      // No two of one millisecond: "received from since on" could not tell them apart.
+      await sleep(2);
     }
     await Promise.all(ids.map((id) => workspace.send("GET", `/v1/events/${id}?wait=10`)));
     return ids;

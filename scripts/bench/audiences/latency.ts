@@ -41,9 +41,15 @@ export async function sendSteadily(
   return millis;
 }
 
-/** How many a second are answered when so many senders wait for each answer. */
-export async function mostPerSecond(seconds: number, senders: number, send: (n: number) => Promise<unknown>) {
-  const end = performance.now() + seconds * 1_000;
+/** How many a second are done when so many senders wait for each answer; `rest` resolves when what the answers left is done, too. */
+export async function mostPerSecond(
+  seconds: number,
+  senders: number,
+  send: (n: number) => Promise<unknown>,
+  rest: () => Promise<unknown>,
+): Promise<number> {
+  const began = performance.now();
+  const end = began + seconds * 1_000;
   let [sent, number] = [0, 0];
   const one = async (): Promise<void> => {
     while (performance.now() < end) {
@@ -52,7 +58,8 @@ export async function mostPerSecond(seconds: number, senders: number, send: (n: 
     }
   };
   await Promise.all(Array.from({ length: senders }, one));
-  return sent / seconds;
+  await rest();
+  return (sent * 1_000) / (performance.now() - began);
 }
 
 /** Reads the feed of one audience as a receiver would, and notes when each entry came. */
