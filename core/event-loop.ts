@@ -1,7 +1,7 @@
 /** The event loop of the process. */
 export interface Loop {
-  /** Since the call before: for how long it was busy, milliseconds, and for which part of the time. */
-  since(): { readonly busyMs: number; readonly part: number };
+  /** Since the call before, `ms` ago: for how long it was busy, milliseconds, and for which part of the time. */
+  since(): { readonly ms: number; readonly busyMs: number; readonly part: number };
 }
 
 export function createLoop(): Loop {
@@ -9,10 +9,10 @@ export function createLoop(): Loop {
   return {
     since: () => {
       const at = performance.eventLoopUtilization();
-      const { active: busyMs, utilization: part } = performance.eventLoopUtilization(at, last);
+      const { idle, active: busyMs, utilization: part } = performance.eventLoopUtilization(at, last);
       last = at;
       // No number where no time has passed.
-      return { busyMs, part: part || 0 };
+      return { ms: idle + busyMs, busyMs, part: part || 0 };
     },
   };
 }

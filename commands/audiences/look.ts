@@ -19,7 +19,7 @@ export type LookServices = Pick<
 };
 
 /** They are read together, in a few calls: the embedded store answers at once, and more in one turn would hold up everybody. */
-const AT_ONCE = 16;
+const AT_ONCE = 8;
 /** What cannot be read now is looked at again after so long. */
 const UNREAD_MS = 300_000;
 

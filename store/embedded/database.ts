@@ -43,13 +43,13 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
   db.prepare(`SELECT sum(length(data)) FROM (SELECT data FROM sqlite_dbpage LIMIT ${CACHED_PAGES})`).get([]);
   const health = createHealth(onError);
   const transactions = transactionsOf(db, onError, commit);
-  let hasGrown = false;
+  let look: NodeJS.Timeout | null = null;
   const group = createGroupCommit(
     {
       ...transactions,
       commit: () => {
         transactions.commit();
-        hasGrown = true;
+        look ??= setTimeout(copyIfLong, LOOK_MS).unref();
         health.wrote();
       },
     },
@@ -97,23 +97,22 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
     },
     watch: (wrote) => checkpoint.watch(wrote),
   });
-  let ranAt = performance.now();
   const loop = createLoop();
   let load = 0;
-  const timer = setInterval(
-    () => {
-      if (!health.writable() || backups.isHolding()) return;
-      const isTime = performance.now() - ranAt >= checkpointMs;
-      load += (loop.since().part - load) * NEW_PART;
-      attempt(() => {
-        if (isTime || (hasGrown && checkpoint.isDue(copyMsAt(load)))) checkpoint.run();
-        if (isTime) checkpoint.checkNext(tell);
-      }, health.failed);
-      hasGrown = false;
-      if (isTime) ranAt = performance.now();
-    },
-    Math.min(checkpointMs, LOOK_MS),
-  );
+  const copyIfLong = (): void => {
+    look = null;
+    if (!health.writable() || backups.isHolding()) return;
+    const { ms, part } = loop.since();
+    load += (part - load) * Math.min(1, ms / LOAD_MS);
+    attempt(() => checkpoint.isDue(copyMsAt(load)) && checkpoint.run(), health.failed);
+  };
+  const timer = setInterval(() => {
+    if (!health.writable() || backups.isHolding()) return;
+    attempt(() => {
+      checkpoint.run();
+      checkpoint.checkNext(tell);
+    }, health.failed);
+  }, checkpointMs);
   timer.unref();
 
   return {
@@ -146,6 +145,7 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
       reads.flush();
       group.flush();
       clearInterval(timer);
+      if (look !== null) clearTimeout(look);
       // The driver keeps the connection until its statements are garbage-collected, so SQLite's own checkpoint at close may never run.
       if (health.writable()) attempt(() => empty(db, checkpoint), health.failed);
       health.close();
@@ -159,10 +159,10 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
   };
 }
 
-/** Between two looks at the length of the log; without a commit in between, nobody looks. */
-const LOOK_MS = 25;
-/** Of a new look in the load: so a loop that is busy all the time is known as that after half a second. */
-const NEW_PART = 0.2;
+/** From a commit to the next look at the length of the log. */
+const LOOK_MS = 5;
+/** What was before it counts little in the load: a loop that is busy all the time is known as that after half a second. */
+const LOAD_MS = 125;
 
 /** 64 MiB. */
 const CACHED_PAGES = 16_384;

@@ -34,7 +34,7 @@ describe("the keeper", () => {
       since: () => {
         const busyMs = performance.now() - last;
         last += busyMs;
-        return { busyMs, part };
+        return { ms: busyMs, busyMs, part };
       },
     };
   };

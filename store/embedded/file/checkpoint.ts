@@ -14,12 +14,12 @@ const FRAMES_AT_ONCE = 64;
 const COPY_MS = [
   { load: 0.985, ms: 60 },
   { load: 0.75, ms: 20 },
-  { load: 0, ms: 5 },
+  { load: 0, ms: 2 },
 ] as const;
 /** `load`: for which part of the time the loop was busy of late. */
 export const copyMsAt = (load: number): number => COPY_MS.find((one) => load >= one.load)!.ms;
 /** What is copied before its time at least: less says little of how fast a copy is, and hardly takes less time. */
-const FRAMES_MIN = 250;
+const FRAMES_MIN = 100;
 /** So many a millisecond are expected of the first copy, and no fewer later: on a slow disk short copies would not be shorter. */
 const FRAMES_PER_MS_MIN = 17;
 

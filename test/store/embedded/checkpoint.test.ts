@@ -10,7 +10,7 @@ import { LOG_BYTES } from "../../../store/embedded/file/write-ahead-log.js";
 import { withFolder } from "../../support/faults.js";
 
 /** Where no time at all is left for a copy. */
-const DUE_AT = 260;
+const DUE_AT = 110;
 
 interface Opened {
   readonly file: string;
@@ -56,7 +56,7 @@ describe("A copy of the log", () => {
     }));
 
   it("may take longer the busier the loop is", () => {
-    assert.deepEqual([0, 0.7, 0.8, 0.97, 0.99, 1].map(copyMsAt), [5, 5, 20, 20, 60, 60]);
+    assert.deepEqual([0, 0.7, 0.8, 0.97, 0.99, 1].map(copyMsAt), [2, 2, 20, 20, 60, 60]);
   });
 
   it("is not due where the log is empty, and only as long as it must be", () =>
