@@ -155,7 +155,7 @@ export const SETTINGS = Type.Object({
     20,
     1,
     1_000,
-    "worker crashes that an event may cause; with one more, it becomes a dead letter",
+    "crashes of a worker while it holds an event; with one more, the event becomes a dead letter",
   ),
   SCHEMA_COMPILE_MS: integer(200, 10, 10_000, "CPU time to compile a schema at registration, milliseconds"),
   VALIDATION_MS: integer(100, 5, 10_000, "CPU time to validate one event in the validation thread, milliseconds"),

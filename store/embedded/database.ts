@@ -106,14 +106,16 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
     load += (part - load) * Math.min(1, ms / LOAD_MS);
     attempt(() => checkpoint.isDue(copyMsAt(load)) && checkpoint.run(), health.failed);
   };
-  const timer = setInterval(() => {
-    if (!health.writable() || backups.isHolding()) return;
-    attempt(() => {
-      checkpoint.run();
-      checkpoint.checkNext(tell);
-    }, health.failed);
-  }, checkpointMs);
-  timer.unref();
+  const copyInTime = (): void => {
+    const isHeld = backups.isHolding();
+    if (health.writable() && !isHeld)
+      attempt(() => {
+        checkpoint.run();
+        checkpoint.checkNext(tell);
+      }, health.failed);
+    timer = setTimeout(copyInTime, isHeld ? LOOK_MS : checkpointMs).unref();
+  };
+  let timer = setTimeout(copyInTime, checkpointMs).unref();
 
   return {
     prepare: (sql) => prepareStatement(db, sql, onError),
@@ -144,7 +146,7 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
       if (health.closed()) return;
       reads.flush();
       group.flush();
-      clearInterval(timer);
+      clearTimeout(timer);
       if (look !== null) clearTimeout(look);
       // The driver keeps the connection until its statements are garbage-collected, so SQLite's own checkpoint at close may never run.
       if (health.writable()) attempt(() => empty(db, checkpoint), health.failed);

@@ -43,7 +43,7 @@ export function Page(): JSX.Element {
               </Empty>
             ) : (
               <Empty icon="shared" title="No identifier is beyond the limit">
-                Only values of namespaces with a limit count as people: a login, for example.
+                Only values of namespaces that have a limit are counted as people: logins, for example.
               </Empty>
             )
           }
