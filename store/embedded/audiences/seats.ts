@@ -33,7 +33,7 @@ const TABLES: Tables = {
 };
 
 /** Everybody waits for a commit: of so many seats it takes a few milliseconds. */
-const SAVES_PER_COMMIT = 16;
+const SAVES_PER_COMMIT = 32;
 
 /**
  * Seats, and the feed, in which the entries of a seat stand with the same commit. Claims are kept in memory: nobody but this process opens
