@@ -8,14 +8,12 @@ import type { Drawn, DrawnNode } from "./shape.js";
 const LETTERS_MAX = 18;
 const LETTERS_READ = 1_024;
 /** Of the font at its size, in pixels. */
-const LETTER = 6.8;
+const LETTER = 6.4;
 /** Of a number in a point, with the room around it. */
 const DIGIT = 8.5;
 const LINE = 14;
 export const FONT = 11;
 const GAP = 3;
-/** A bridge is so much wider than its middle, to each side. */
-const LINE_ROOM = 3;
 /** Of a circle's radius, to its corner. */
 const DIAGONAL = 0.7;
 
@@ -120,8 +118,7 @@ function leastCrossed(
   let best: Place | undefined;
   let least = Infinity;
   for (const place of places) {
-    const [left, right, top, bottom] = sides(place);
-    const box: Sides = [left - LINE_ROOM, right + LINE_ROOM, top - LINE_ROOM, bottom + LINE_ROOM];
+    const box = sides(place);
     const crossings = lines.filter((line) => crosses(line, box)).length;
     if (crossings < least) [best, least] = [place, crossings];
     if (least === 0) break;
