@@ -8,7 +8,9 @@ export { Bones, Card, Empty, Errors, Facts, Failure, Figure, Loaded, Message, Mi
 export { notify } from "./notices.js";
 export { PagedTable, Table, Tabs, type Column, type Tab } from "./table.js";
 export {
+  Address,
   Badge,
+  BothTimes,
   Code,
   count,
   exactTime,

@@ -43,7 +43,8 @@ const UNITS = [
   ["minute", 60],
 ] as const;
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
-const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+/** With the time zone. */
+const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" });
 
 /** "3 minutes ago", "in 2 days". */
 function ago(at: number, now: number): string {
@@ -77,6 +78,28 @@ export function Time({ at, isExact = false }: { readonly at: string; readonly is
     </time>
   );
 }
+
+/** In a list whose entries may all be of the same minute: how long ago, and when exactly. */
+export const BothTimes = ({ at }: { readonly at: string }): JSX.Element => (
+  <span class="stack-tight">
+    <Time at={at} />
+    <span class="soft small">
+      <Time at={at} isExact />
+    </span>
+  </span>
+);
+
+/** An address, which breaks between its parts. */
+export const Address = ({ url }: { readonly url: string }): JSX.Element => (
+  <>
+    {url.split(/(?<=[^:/]\/|[?&])/).map((part, i) => (
+      <>
+        {i > 0 && <wbr />}
+        {part}
+      </>
+    ))}
+  </>
+);
 
 /** Both ends of a long id: its beginning is its time, and its end tells it from those made in the same moment. */
 export const shorten = (id: string): string => (id.length <= 18 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`);
@@ -132,5 +155,5 @@ export const visible = (text: string): string =>
 
 /** JSON as text: nothing in it is ever markup, and it stays JSON. */
 export const Json = ({ value, label = "JSON" }: { readonly value: unknown; readonly label?: string }): JSX.Element => (
-  <Code text={(JSON.stringify(value, null, 2) ?? "null").split("\n").map(visible).join("\n")} label={label} wraps />
+  <Code text={(JSON.stringify(value, null, 2) ?? "null").split("\n").map(visible).join("\n")} label={label} />
 );

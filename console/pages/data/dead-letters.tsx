@@ -112,7 +112,7 @@ export function Page({ query }: PageProps): JSX.Element {
       actions={
         state !== "replayed" &&
         letters.items?.some(isWaiting) === true && (
-          <Button kind="primary" icon="undo" onClick={() => setReplaying(shown())}>
+          <Button kind="primary" icon="replay" onClick={() => setReplaying(shown())}>
             Replay {reason === "" && !isSome ? "all" : "these"}
           </Button>
         )
@@ -176,7 +176,7 @@ export function Page({ query }: PageProps): JSX.Element {
           }
           columns={[
             {
-              name: "Cause",
+              name: "Reason",
               fit: "wide",
               show: ({ reason: why, error: wrong }) => (
                 <span class="row">

@@ -48,6 +48,7 @@ export function Row({
   const { verdict, schema_id: schemaId, code, errors, payload, at } = entry;
   const [first] = errors;
   const id = `live-${entry.n}`;
+  const isCut = payload.length < entry.payload_bytes;
   return (
     <li>
       <button type="button" class="live-row" aria-expanded={isOpened} aria-controls={id} onClick={onToggle}>
@@ -94,10 +95,9 @@ export function Row({
               ["Time", <Time key="t" at={at} isExact />],
             ]}
           />
-          <Code text={pretty(payload)} wraps label="payload" />
-          {payload.length < entry.payload_bytes && (
-            <p class="soft small">The first 4 KiB of {count(entry.payload_bytes, "byte")}.</p>
-          )}
+          {/* What is cut is no JSON: one long line. */}
+          <Code text={pretty(payload)} wraps={isCut} label="payload" />
+          {isCut && <p class="soft small">The first 4 KiB of {count(entry.payload_bytes, "byte")}.</p>}
         </div>
       )}
     </li>

@@ -119,7 +119,7 @@ function Snippets({
           onChange={setId}
         />
       </div>
-      <Code text={chosen.text} wraps label={`the snippet for ${chosen.name}`} />
+      <Code text={chosen.text} label={`the snippet for ${chosen.name}`} />
     </div>
   );
 }

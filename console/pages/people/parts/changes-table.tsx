@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { Pages } from "../../../api/hooks.js";
 import { href } from "../../../state/router.js";
-import { count, LinkButton, PagedTable, Time } from "../../../ui/kit.js";
+import { BothTimes, count, LinkButton, PagedTable } from "../../../ui/kit.js";
 import { OutcomeBadge, RULES, Source } from "./evidence.js";
 import type { Change } from "./records.js";
 import { Name } from "./text.js";
@@ -33,11 +33,11 @@ export const ChangesTable = ({
       },
       { name: "Who", fit: "wide", show: (change) => <Who of={change} /> },
       {
-        name: "Made by",
-        means: "The event or call that made this change, or the key.",
+        name: "Cause",
+        means: "The event, call or limit that made this change.",
         show: (change) => <Source of={change} />,
       },
-      { name: "When", show: ({ at }) => <Time at={at} /> },
+      { name: "When", show: ({ at }) => <BothTimes at={at} /> },
       {
         name: "Actions",
         isNameless: true,

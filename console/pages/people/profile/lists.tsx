@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { usePages } from "../../../api/hooks.js";
 import { href } from "../../../state/router.js";
 import { useMay } from "../../../state/session.js";
-import { Button, Card, Empty, Id, Json, LinkButton, PagedTable, Time } from "../../../ui/kit.js";
+import { BothTimes, Button, Card, Empty, Id, Json, LinkButton, PagedTable } from "../../../ui/kit.js";
 import { StatusBadge } from "../event.js";
 import { ChangesTable } from "../parts/changes-table.js";
 import { keyOf, type Change, type Event, type Identifier } from "../parts/records.js";
@@ -31,14 +31,16 @@ export function Timeline({ of }: { readonly of: string }): JSX.Element {
         columns={[
           {
             name: "When",
-            show: ({ timestamp, received_at: received }) => <Time at={timestamp ?? received} />,
+            show: ({ timestamp, received_at: received }) => <BothTimes at={timestamp ?? received} />,
           },
           {
             name: "Schema",
             fit: "wide",
             show: (event) => (
               <span class="stack-tight">
-                <Value text={event.schema_id} />
+                <a href={href("/schemas/:id", { id: event.schema_id })}>
+                  <Value text={event.schema_id} />
+                </a>
                 {opened === event.event_id && <Json value={event.payload} label="the payload" />}
               </span>
             ),
@@ -89,7 +91,7 @@ export function Identifiers({ of }: { readonly of: string }): JSX.Element {
                       href={hrefOfUndo({ kind: "identifier", identifier: { namespace, value } })}
                       label={`Unlink this ${namespace}`}
                     >
-                      Unlink…
+                      Unlink
                     </LinkButton>
                   ),
                 },
