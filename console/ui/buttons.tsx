@@ -4,7 +4,7 @@ import { Icon, type IconName } from "./icons.js";
 
 export interface ButtonProps {
   readonly children?: ComponentChildren;
-  /** One `primary` a view at most. `danger` takes something away; `risky` asks first whether it shall be taken away. */
+  /** One `primary` a view at most. `danger` takes something away; `risky` asks first whether it shall be taken away, and its dots say so. */
   readonly kind?: "plain" | "primary" | "danger" | "risky" | "quiet";
   readonly icon?: IconName;
   /** Of a button without text: what a screen reader says. */
@@ -25,6 +25,8 @@ const classOf = ({ kind = "plain", isSmall, label, children }: ButtonProps): str
   ["button", kind, isSmall === true && "small", label !== undefined && children === undefined && "icon"]
     .filter(Boolean)
     .join(" ");
+
+const textOf = ({ kind, children }: ButtonProps): ComponentChildren => (kind === "risky" ? <>{children}…</> : children);
 
 export function Button(props: ButtonProps): JSX.Element {
   const {
@@ -54,7 +56,7 @@ export function Button(props: ButtonProps): JSX.Element {
       onClick={isBusy ? undefined : onClick}
     >
       {icon !== undefined && <Icon name={icon} />}
-      {isBusy ? "One moment…" : children}
+      {isBusy ? "One moment…" : textOf(props)}
     </button>
   );
   // The same tree with and without: a button that is made anew would lose the focus.
@@ -73,7 +75,7 @@ export function Button(props: ButtonProps): JSX.Element {
 export const LinkButton = (props: ButtonProps & { readonly href: string }): JSX.Element => (
   <a class={classOf(props)} href={props.href} aria-label={props.label}>
     {props.icon !== undefined && <Icon name={props.icon} />}
-    {props.children}
+    {textOf(props)}
   </a>
 );
 

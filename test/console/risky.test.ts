@@ -16,16 +16,16 @@ describeConsole("buttons that take something away", (console) => {
     const made = await workspace.send("POST", "/v1/audiences", { name: "Lyon", rule: { "traits.city": "Lyon" } });
     const why = `from_namespace=user_id&from_value=ada&to_namespace=email&to_value=${encodeURIComponent(email)}`;
     const pair = `namespace=user_id&value=ada&to_namespace=email&to_value=${encodeURIComponent(email)}`;
-    // The last owner key cannot be revoked.
+    // The only owner key cannot be revoked.
     await workspace.send("POST", "/v1/keys", { role: "viewer", name: "reader" });
     const { page, go, look } = await console().open(workspace, { path: "/search" });
     const colour = (of: Locator) => of.evaluate((one) => (globalThis as unknown as Styled).getComputedStyle(one).color);
     const pages = [
-      ["/keys", "button", "Revoke", "Rotate"],
-      [`/audiences/${textAt(made.body, "audience_id")}`, "button", "Delete", "Change"],
+      ["/keys", "button", "Revoke…", "Rotate"],
+      [`/audiences/${textAt(made.body, "audience_id")}`, "button", "Delete…", "Change"],
       [`/profiles/${profileId}`, "button", "Erase…", "Save as a file"],
       [`/profiles/${profileId}?tab=identifiers`, "link", "Unlink this user_id", "Save as a file"],
-      ["/erasures", "button", "Erase a person", "Check"],
+      ["/erasures", "button", "Erase a person…", "Check"],
       [`/why?${why}`, "link", "Unlink step 1", "See the graph"],
       [`/undo?what=pair&${pair}`, "button", "Unlink…", "Leave it"],
     ] as const;

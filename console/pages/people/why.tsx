@@ -38,6 +38,7 @@ export function Page({ query }: PageProps): JSX.Element {
   const first = names?.[0] ?? "";
   const whole = (one: Identifier): Identifier => ({ ...one, namespace: one.namespace === "" ? first : one.namespace });
   const isAsked = isGiven(asked) && isGiven(askedTo);
+  const isBlank = !isAsked && [from, to].every(({ namespace, value }) => namespace === "" && value === "");
   return (
     <PageFrame
       title="Why one person?"
@@ -61,6 +62,7 @@ export function Page({ query }: PageProps): JSX.Element {
               Ask why
             </Button>
             <Button
+              disabled={isBlank}
               onClick={() => {
                 setFrom(NOBODY);
                 setTo(NOBODY);
@@ -231,7 +233,7 @@ function Path({
                       })}
                       label={`Unlink step ${i + 1}`}
                     >
-                      Unlink…
+                      Unlink
                     </LinkButton>
                   )}
                 </span>

@@ -13,6 +13,7 @@ describeConsole("why two are one person", (console) => {
     await page.getByRole("heading", { name: "Enter two identifiers" }).waitFor();
     const ask = page.getByRole("button", { name: "Ask why" });
     assert.ok(await ask.isDisabled());
+    assert.ok(await page.getByRole("button", { name: "Clear" }).isDisabled());
     await page.getByText("Enter both values").waitFor();
     for (const group of ["From", "To"]) await page.getByRole("heading", { name: group, exact: true }).waitFor();
     await look("people-why-empty");
@@ -27,6 +28,7 @@ describeConsole("why two are one person", (console) => {
     await page.keyboard.type("tablet");
     assert.equal(await to.getByLabel("Namespace").inputValue(), "device_id");
     assert.ok(await ask.isEnabled());
+    assert.ok(await page.getByRole("button", { name: "Clear" }).isEnabled());
     assert.equal(await page.locator(".needs").count(), 0);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "One person, by 2 links" }).waitFor();

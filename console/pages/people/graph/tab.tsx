@@ -155,7 +155,7 @@ const ChosenNode = ({ node, mayUndo }: { readonly node: OutlineNode; readonly ma
             icon="undo"
             href={hrefOfUndo({ kind: "identifier", identifier: { namespace, value } })}
           >
-            Unlink…
+            Unlink
           </LinkButton>
         )}
       </span>
@@ -185,7 +185,7 @@ const ChosenLink = ({
       </span>
       {mayUndo && (
         <LinkButton kind="risky" isSmall icon="undo" href={hrefOfUndo({ kind: "pair", from, to, isForbidden: false })}>
-          Unlink…
+          Unlink
         </LinkButton>
       )}
     </div>

@@ -46,7 +46,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
             <SaveButton of={data} />
             {mayErase && (
               <Button kind="risky" icon="erase" onClick={() => setErasing(true)}>
-                Erase…
+                Erase
               </Button>
             )}
           </>
@@ -141,8 +141,8 @@ function Shown({
                 ))}
                 {identifiers.length > KNOWN_MAX && (
                   <a class="small" href={at("identifiers")}>
-                    all {identifiers.length.toLocaleString("en")}
-                    {isPartial ? "+" : ""}
+                    Show all {identifiers.length.toLocaleString("en")}
+                    {isPartial ? "+" : ""} identifiers
                   </a>
                 )}
               </span>,

@@ -158,7 +158,7 @@ function Undoing({
         foot={
           <>
             <Button kind="risky" icon="undo" onClick={() => setAsking(true)}>
-              {verbOf(request)}…
+              {verbOf(request)}
             </Button>
             <LinkButton href="#/undo">Leave it</LinkButton>
           </>
