@@ -24,7 +24,7 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     const { page, look } = await console().open(workspace, { as: "viewer", path: "/changes" });
     await page.getByRole("region", { name: "Changes" }).getByText("merged").waitFor();
     for (const time of await page.locator("main time").all())
-      assert.match((await time.getAttribute("title")) ?? "", /\d{1,2} \w{3} \d{4}, \d\d:\d\d:\d\d \(.+Z\)$/);
+      assert.match((await time.getAttribute("title")) ?? "", /\d{1,2} \w{3} \d{4}, \d\d:\d\d:\d\d \S+ \(.+Z\)$/);
     await look("people-changes");
     await page.getByLabel("Outcome").selectOption("created");
     await page.getByRole("region", { name: "Changes" }).getByText("merged").waitFor({ state: "detached" });
@@ -41,6 +41,20 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     await look("people-change");
     await page.getByRole("link", { name: "All changes" }).click();
     await page.getByRole("heading", { name: "Changes", level: 1 }).waitFor();
+  });
+
+  it("asks why two are linked after a change that linked them, and not after one that parted them", async () => {
+    const workspace = await console().app.workspace();
+    const { changeId } = await aPerson(workspace, "ada");
+    await identify(workspace, id("user_id", "ada"), id("device_id", "tablet"));
+    const pair = { from: id("user_id", "ada"), to: id("device_id", "tablet") };
+    const { body } = await workspace.send("POST", "/v1/identity/unlink", pair);
+    const { page, go } = await console().open(workspace, { as: "admin", path: `/changes/${changeId}` });
+    await page.getByRole("link", { name: "Why linked?" }).waitFor();
+    await go(`/changes/${textAt(body, "change_id")}`);
+    await page.getByText("Links were removed.").waitFor();
+    await page.getByRole("link", { name: "Undo…" }).waitFor();
+    assert.equal(await page.getByRole("link", { name: "Why linked?" }).count(), 0);
   });
 
   it("lists identifiers that too many people share", async () => {

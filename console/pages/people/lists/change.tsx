@@ -9,6 +9,8 @@ import { Name, Pair } from "../parts/text.js";
 import { hrefOfUndo } from "../undo/request.js";
 import { hrefOfWhy } from "../why.js";
 
+/** Those that linked something: of the others nobody asks why. */
+const LINKING = new Set<Outcome>(["created", "linked", "merged", "partial", "unchanged"]);
 /** Those that linked or unlinked something. */
 const UNDOABLE = new Set<Outcome>(["created", "linked", "merged", "partial", "unlinked", "reverted"]);
 
@@ -26,7 +28,7 @@ export function Page({ params }: PageProps): JSX.Element {
       actions={
         data !== null && (
           <>
-            {isWhole(one) && isWhole(other) && (
+            {LINKING.has(data.outcome) && isWhole(one) && isWhole(other) && (
               <LinkButton icon="why" href={hrefOfWhy(one, other)}>
                 Why linked?
               </LinkButton>
@@ -83,7 +85,7 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
           ...(of.rule === undefined ? [] : [["Rule", RULES[of.rule]] as const]),
           ...(of.reverts === undefined ? [] : [["Took back", <ChangeLink key="c" id={of.reverts} />] as const]),
           ["When", <Time key="t" at={of.at} isExact />],
-          ["Made by", <Source key="s" of={of} />],
+          ["Cause", <Source key="s" of={of} />],
           ["Key", <KeyId key="k" id={of.key_id} />],
           ["Profiles before", <Profiles key="b" ids={of.before} />],
           ["Profiles after", <Profiles key="a" ids={of.after} />],

@@ -38,7 +38,11 @@ export function Page({ query }: PageProps): JSX.Element {
               <Empty
                 icon="changes"
                 title="Nobody is linked yet"
-                action={<LinkButton href="#/start">Set up a sender</LinkButton>}
+                action={
+                  <LinkButton kind="primary" href="#/start">
+                    Set up a sender
+                  </LinkButton>
+                }
               >
                 A change is recorded when an event, an identify or an alias call links identifiers.
               </Empty>

@@ -13,6 +13,7 @@ interface Shared extends Identifier {
 export function Page(): JSX.Element {
   const pages = usePages<Shared>("/v1/identity/shared-identifiers", "shared_identifiers");
   const limit = useQuery<IdentitySettings>("/v1/identity/settings").data?.shared_identifier_limit;
+  const isOff = limit === null && pages.items?.length === 0;
   return (
     <PageFrame
       title="Shared identifiers"
@@ -20,11 +21,13 @@ export function Page(): JSX.Element {
     >
       <Card
         title="Beyond the limit"
-        note={limitOf(limit)}
+        note={isOff ? undefined : limitOf(limit)}
         actions={
-          <LinkButton isSmall icon="settings" href="#/settings">
-            Change the limit
-          </LinkButton>
+          !isOff && (
+            <LinkButton isSmall icon="settings" href="#/settings">
+              {limit === null ? "Set a limit" : "Change the limit"}
+            </LinkButton>
+          )
         }
         isFlush
       >
@@ -37,7 +40,11 @@ export function Page(): JSX.Element {
               <Empty
                 icon="shared"
                 title="The limit is off"
-                action={<LinkButton href="#/settings">To the settings</LinkButton>}
+                action={
+                  <LinkButton kind="primary" href="#/settings">
+                    Set a limit
+                  </LinkButton>
+                }
               >
                 Set how many people one identifier may be seen with. Beyond it, it stops linking them.
               </Empty>

@@ -26,7 +26,11 @@ export function Traits({ of }: { readonly of: Profile }): JSX.Element {
             <Empty
               icon="person"
               title="No traits yet"
-              action={<LinkButton href="#/schemas">To the schemas</LinkButton>}
+              action={
+                <LinkButton kind="primary" href="#/schemas">
+                  To the schemas
+                </LinkButton>
+              }
             >
               A trait comes from a field of an event that the schema marks with <code>x-trait</code>.
             </Empty>
