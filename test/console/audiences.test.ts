@@ -56,7 +56,7 @@ describeConsole("audiences", (console) => {
     await page.getByLabel("Field", { exact: true }).fill("traits.city");
     await page.getByLabel("Value", { exact: true }).fill("Paris");
     await countOf(page, 2);
-    await page.getByRole("button", { name: "Events", exact: true }).click();
+    await page.getByRole("button", { name: "Event", exact: true }).click();
     await page.getByLabel("What of the events").selectOption("sum");
     await page.getByText("Choose the number to add up.").waitFor();
     await page.getByLabel("The number to add up").fill("total");
@@ -99,7 +99,7 @@ describeConsole("audiences", (console) => {
     await page.getByText("Enter a name").waitFor();
     await page.getByLabel("Name", { exact: true }).fill("Buyers");
     await page.getByText("Finish the conditions", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Events", exact: true }).click();
+    await page.getByRole("button", { name: "Event", exact: true }).click();
     assert.equal(await page.getByLabel("Field", { exact: true }).count(), 0);
     await page.locator(".preview-count").waitFor();
     await page.getByRole("button", { name: "Condition", exact: true }).click();
@@ -168,7 +168,7 @@ describeConsole("audiences", (console) => {
     await reach(page, "Value");
     await keyboard.type("Lyon");
     await countOf(page, 2);
-    await press(page, "Events");
+    await press(page, "Event");
     // What was added has the focus.
     await page.getByLabel("What of the events").and(page.locator(":focus")).waitFor();
     await press(page, "Remove these events");
@@ -197,7 +197,7 @@ describeConsole("audiences", (console) => {
     // One for each page, however many there are on it.
     assert.equal(lookUps, 2);
     assert.equal(await page.getByRole("row").count(), 61);
-    for (const name of ["Change", "Delete", "New audience"])
+    for (const name of ["Change", "Delete…", "New audience"])
       assert.equal(await page.getByText(name, { exact: true }).count(), 0, name);
     await go("/new-audience");
     await page.getByText("This page needs a key of role editor").waitFor();
@@ -214,6 +214,29 @@ describeConsole("audiences", (console) => {
     // A browser tells of each refused request.
     assert.equal(wrongs.length, 1);
     (wrongs as string[]).splice(0);
+  });
+
+  it("show some of those who would be in one always in the same order", async () => {
+    const { workspace } = await shop();
+    const { page, go } = await console().open(workspace, { path: "/audiences", as: "editor" });
+    let drawn: readonly string[] = [];
+    // As it may be drawn: the greatest id first.
+    await page.route("**/v1/audiences/preview", async (route) => {
+      const answer = await route.fetch();
+      const preview = (await answer.json()) as { readonly sample: readonly { readonly profile_id: string }[] };
+      const sample = preview.sample.toSorted((a, b) => (a.profile_id < b.profile_id ? 1 : -1));
+      drawn = sample.map(({ profile_id: profileId }) => profileId);
+      await route.fulfill({ json: { ...preview, sample } });
+    });
+    await go("/new-audience");
+    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByLabel("Rule", { exact: true }).fill("{}");
+    await countOf(page, 3);
+    const shown: readonly string[] = await page.evaluate(
+      `[...document.querySelectorAll(".sample .id a")].map((one) => one.title)`,
+    );
+    assert.deepEqual(shown, drawn.toReversed());
+    assert.equal(await page.locator(".sample").getByRole("link", { name: "@example.com" }).count(), 3);
   });
 
   it("are not written over: who comes second is told", async () => {

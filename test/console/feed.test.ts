@@ -57,6 +57,9 @@ describeConsole(
       await workspace.send("DELETE", `/v1/profiles/${textAt(found.body, "profiles.0.profile_id")}`);
       await page.getByRole("cell", { name: "person erased" }).waitFor();
       await page.getByText("ada@example.com").first().waitFor({ state: "detached" });
+      const gone = page.getByRole("row", { name: /person erased/ });
+      await gone.getByRole("cell", { name: "erasure", exact: true }).waitFor();
+      assert.equal(await gone.getByRole("link").count(), 0, "nothing is left to be opened");
       await look("feed-erased");
     });
 
@@ -106,9 +109,9 @@ describeConsole(
         assert.deepEqual(receiver.seqs(), [1]);
         await page.getByRole("button", { name: "Test" }).click();
         await page.getByText("The receiver answered 200.").waitFor();
-        await page.getByRole("button", { name: "Resume" }).click();
+        await page.getByRole("button", { name: "Send again" }).click();
         await page.getByLabel("After entry").fill("0");
-        await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Send again" }).click();
         await page.getByText("The webhook goes on.").waitFor();
         await eventually("it is pushed once more", () => receiver.seqs().length === 2);
         assert.deepEqual(receiver.seqs(), [1, 1]);
@@ -119,6 +122,7 @@ describeConsole(
         await enter(workspace, schemaId, "grace@example.com");
         await page.getByText("failing").waitFor();
         await page.getByText("1 entry behind").waitFor();
+        await page.getByRole("button", { name: "Try now" }).waitFor();
         await look("webhooks");
         await page.getByRole("button", { name: "Delete" }).click();
         await page.getByRole("button", { name: "Delete the webhook" }).click();

@@ -79,12 +79,12 @@ export function Page({ params }: PageProps): JSX.Element {
                     ["Members", <Num key="n" value={read.size} />],
                     ["Version", <Num key="v" value={read.version} />],
                     [
-                      "Includes the feed up to",
+                      "As of feed entry",
                       <Term
                         key="c"
                         means="Members and size include every change up to this entry of the feed. Read the feed from here on to stay up to date."
                       >
-                        entry {showNumber(read.as_of_seq)}
+                        {showNumber(read.as_of_seq)}
                       </Term>,
                     ],
                     ["Created", <Time key="t" at={read.created_at} />],

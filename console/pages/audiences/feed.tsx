@@ -40,6 +40,9 @@ const CAUSES: Readonly<Record<string, string>> = {
   rule: "the rule changed",
   built: "the audience is new",
   erased: "the person was erased",
+  // The types of entries that have no cause.
+  audience_deleted: "deletion",
+  profile_erased: "erasure",
 };
 
 export function Page({ query }: PageProps): JSX.Element {
@@ -134,7 +137,7 @@ function Nothing({
   return (
     <Empty
       icon="feed"
-      title="There is no audience to enter"
+      title="There is no audience yet"
       {...(mayEdit && {
         action: (
           <LinkButton kind="primary" icon="add" href="#/new-audience">
@@ -143,7 +146,7 @@ function Nothing({
         ),
       })}
     >
-      The feed tells who enters an audience and who leaves it.
+      Make one: the feed then says who enters it and who leaves it.
     </Empty>
   );
 }
@@ -192,9 +195,9 @@ function Entries({
         },
         {
           name: "Why",
-          show: ({ cause, into }) => (
-            <span class="row small">
-              {cause === undefined ? <span class="soft">none</span> : (CAUSES[cause] ?? cause)}
+          show: ({ type, cause = type, into }) => (
+            <span class="row">
+              {CAUSES[cause] ?? cause}
               {into !== undefined && <Person id={into} names={people} />}
             </span>
           ),

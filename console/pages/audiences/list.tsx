@@ -29,7 +29,7 @@ export function Page(): JSX.Element {
           keyOf={({ audience_id: id }) => id}
           empty={
             <Empty icon="audience" title="There is no audience yet">
-              For example everybody who spent 500 in 90 days, or who has not been seen for a month.
+              An audience could be everybody who spent 500 in 90 days, or everybody who was not seen for a month.
             </Empty>
           }
           columns={[

@@ -17,19 +17,20 @@ const TRAITS = ["name", "full_name", "first_name", "username"];
 
 interface LookedUp {
   readonly profiles: readonly (SampleProfile & { readonly matched_ids: readonly string[] })[];
+  readonly unknown_ids: readonly string[];
 }
-/** By profile id; null: nobody has it. */
+/** By profile id. An empty one: there is none, or it cannot be read. Null: the profile is gone. */
 export type Names = ReadonlyMap<string, string | null>;
 
 /** The first e-mail, login or name; else whatever identifier there is. */
-export function nameOf({ identifiers, traits }: Pick<SampleProfile, "identifiers" | "traits">): string | null {
+export function nameOf({ identifiers, traits }: Pick<SampleProfile, "identifiers" | "traits">): string {
   for (const wanted of NAMESPACES) {
     const found = identifiers.find(({ namespace }) => namespace === wanted);
     if (found !== undefined) return found.value;
   }
   const named = TRAITS.map((trait) => traits[trait]).find((value) => typeof value === "string" && value !== "");
   const [first] = identifiers;
-  return (named as string | undefined) ?? (first === undefined ? null : `${first.namespace} ${first.value}`);
+  return (named as string | undefined) ?? (first === undefined ? "" : `${first.namespace} ${first.value}`);
 }
 
 /** The names of these profiles, each asked for once, a hundred at a time. */
@@ -49,10 +50,11 @@ export function useNames(ids: readonly string[]): Names {
     for (const id of wanted) asked.current.add(id);
     setIdle(false);
     const lookUp = async (): Promise<void> => {
-      const found = new Map<string, string | null>(wanted.map((id) => [id, null]));
+      const found = new Map<string, string | null>(wanted.map((id) => [id, ""]));
       try {
-        const { profiles } = await api<LookedUp>("POST", "/v1/profiles/lookup", { profile_ids: wanted });
-        for (const one of profiles) for (const id of one.matched_ids) found.set(id, nameOf(one));
+        const looked = await api<LookedUp>("POST", "/v1/profiles/lookup", { profile_ids: wanted });
+        for (const one of looked.profiles) for (const id of one.matched_ids) found.set(id, nameOf(one));
+        for (const id of looked.unknown_ids) found.set(id, null);
       } catch {
         // The ids alone will do, until the service is back.
         for (const id of wanted) failed.current.add(id);
@@ -68,18 +70,17 @@ export function useNames(ids: readonly string[]): Names {
 /** Two lines from the start, so that nothing moves when the name comes. */
 export function Person({ id, names }: { readonly id: string; readonly names: Names }): JSX.Element {
   const name = names.get(id);
+  const page = name === null ? {} : { href: href("/profiles/:id", { id }) };
   return (
     <span class="person">
-      {name === undefined ? (
-        <span class="soft">…</span>
-      ) : name === null ? (
-        <span class="soft">no name</span>
-      ) : (
-        <a class="break" href={href("/profiles/:id", { id })} title={visible(name)}>
+      {name ? (
+        <a class="break" {...page} title={visible(name)}>
           <bdi>{cut(visible(name))}</bdi>
         </a>
+      ) : (
+        <span class="soft">{name === undefined ? "…" : name === null ? "erased" : "no name"}</span>
       )}
-      <Id id={id} href={href("/profiles/:id", { id })} what="the profile id" />
+      <Id id={id} {...page} what="the profile id" />
     </span>
   );
 }

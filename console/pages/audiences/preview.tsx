@@ -86,7 +86,7 @@ function Found({ preview, isOld }: { readonly preview: Preview; readonly isOld: 
       </div>
       {sample.length > 0 && (
         <ul class="sample" aria-label="Some of them">
-          {sample.map((profile) => (
+          {sample.toSorted(byId).map((profile) => (
             <Sampled key={profile.profile_id} profile={profile} />
           ))}
         </ul>
@@ -95,6 +95,8 @@ function Found({ preview, isOld }: { readonly preview: Preview; readonly isOld: 
   );
 }
 
+/** The service draws them in random order: a list that is read again shall not jump. */
+const byId = (one: SampleProfile, other: SampleProfile): number => (one.profile_id < other.profile_id ? -1 : 1);
 const TRAITS_SHOWN = 3;
 const TEXT_MAX = 120;
 
@@ -105,11 +107,18 @@ function Sampled({
 }): JSX.Element {
   // The one that says most to a person.
   const first = identifiers.find(({ namespace }) => namespace === "email") ?? identifiers[0];
+  const page = href("/profiles/:id", { id });
   return (
     <li>
       <div class="row-between">
-        <strong class="break">{first === undefined ? "no identifier" : <bdi>{brief(first.value)}</bdi>}</strong>
-        <Id id={id} href={href("/profiles/:id", { id })} what="the profile id" />
+        {first === undefined ? (
+          <span class="soft">no identifier</span>
+        ) : (
+          <a class="break" href={page}>
+            <bdi>{brief(first.value)}</bdi>
+          </a>
+        )}
+        <Id id={id} href={page} what="the profile id" />
       </div>
       <div class="soft small break">
         {Object.entries(traits)

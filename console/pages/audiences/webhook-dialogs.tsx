@@ -117,9 +117,16 @@ export function NewWebhookDialog({
   );
 }
 
+/** What `resume` does to a webhook in each state. */
+export const RESUMES: Readonly<Record<Webhook["state"], string>> = {
+  active: "Send again",
+  failing: "Try now",
+  stopped: "Resume",
+};
+
 /** At once, where it stands or from an earlier number. */
 export function Resume({
-  of: { webhook_id: id, delivered },
+  of: { webhook_id: id, delivered, state },
   onClose,
   onDone,
 }: {
@@ -139,7 +146,7 @@ export function Resume({
     onClose();
   };
   return (
-    <Dialog title="Resume this webhook" onClose={onClose}>
+    <Dialog title={`${RESUMES[state]}: from which entry?`} onClose={onClose}>
       <Form onSubmit={() => void submit()}>
         <TextField
           label="After entry"
@@ -158,7 +165,7 @@ export function Resume({
             isBusy={going.isBusy}
             needs={/^\d+$/.test(after) ? null : "Enter a number"}
           >
-            Resume
+            {RESUMES[state]}
           </Button>
           <Button onClick={onClose}>Cancel</Button>
         </div>

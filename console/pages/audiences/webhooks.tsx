@@ -4,6 +4,7 @@ import { useAction, usePages, useQuery } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { Audience, NewWebhook, Webhook } from "../../api/audiences.js";
 import {
+  Address,
   Badge,
   Button,
   Card,
@@ -21,7 +22,7 @@ import {
   Time,
   type Tone,
 } from "../../ui/kit.js";
-import { NewWebhookDialog, Resume } from "./webhook-dialogs.js";
+import { NewWebhookDialog, Resume, RESUMES } from "./webhook-dialogs.js";
 import "../../styles/audiences.css";
 
 const EVERY_MS = 3_000;
@@ -36,8 +37,9 @@ export function Page(): JSX.Element {
   const [isMaking, setMaking] = useState(false);
   const [made, setMade] = useState<NewWebhook | null>(null);
   const [doing, setDoing] = useState<Doing | null>(null);
+  const hasNone = audiences?.length === 0;
   const create = (
-    <Button kind="primary" icon="add" onClick={() => setMaking(true)}>
+    <Button kind={hasNone ? "plain" : "primary"} icon="add" onClick={() => setMaking(true)}>
       New webhook
     </Button>
   );
@@ -56,10 +58,16 @@ export function Page(): JSX.Element {
             <Empty
               icon="webhook"
               title="There is no webhook yet"
-              {...(audiences?.length === 0 && { action: <LinkButton href="#/new-audience">New audience</LinkButton> })}
+              {...(hasNone && {
+                action: (
+                  <LinkButton kind="primary" icon="add" href="#/new-audience">
+                    New audience
+                  </LinkButton>
+                ),
+              })}
             >
               A receiver of yours hears within a second who entered an audience and who left it.
-              {audiences?.length === 0 && " There is no audience yet: make one first."}
+              {hasNone && " There is no audience yet: make one first."}
             </Empty>
           }
           columns={[
@@ -68,7 +76,9 @@ export function Page(): JSX.Element {
               fit: "wide",
               show: (webhook) => (
                 <div class="stack-small">
-                  <strong class="break">{webhook.url}</strong>
+                  <strong class="break">
+                    <Address url={webhook.url} />
+                  </strong>
                   <span class="soft small">{wantedOf(webhook, names)}</span>
                 </div>
               ),
@@ -203,7 +213,7 @@ function Position({ of: { delivered, head } }: { readonly of: Webhook }): JSX.El
 }
 
 function Actions({
-  of: { webhook_id: id },
+  of: { webhook_id: id, state },
   onDo,
 }: {
   readonly of: Webhook;
@@ -225,7 +235,7 @@ function Actions({
         Test
       </Button>
       <Button isSmall onClick={() => onDo("resume")}>
-        Resume
+        {RESUMES[state]}
       </Button>
       <Button isSmall onClick={() => onDo("rotate")}>
         New secret

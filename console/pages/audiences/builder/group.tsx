@@ -85,7 +85,7 @@ export function GroupFields({
           Condition
         </Button>
         <Button isSmall icon="add" onClick={() => add(newEvents())}>
-          Events
+          Event
         </Button>
         <Button isSmall icon="add" onClick={() => add(newReference())}>
           Audience
