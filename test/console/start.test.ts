@@ -19,13 +19,14 @@ describeConsole("set up", (console) => {
     const body = submission(schemaId, { email: "ada@example.com" });
     assert.equal((await console().app.send("POST", "/v1/collect", { key, body })).status, 202);
     await page.getByRole("link", { name: "See the profile" }).waitFor();
+    const idle = page.getByText("No effect yet: no namespace has a limit");
+    await idle.waitFor();
     await page.getByRole("button", { name: "Turn on: A shared device is not a person" }).click();
-    await page.getByText("no effect yet: no namespace has a limit").waitFor();
-    assert.equal(await page.getByRole("link", { name: "Set one" }).getAttribute("href"), "#/namespaces");
-    assert.equal(await page.getByText("on: more than 5 people").count(), 0);
-    await page.getByRole("button", { name: "Turn on: One login per profile" }).click();
     await page.getByText("on: more than 5 people").waitFor();
+    assert.equal(await page.getByRole("link", { name: "Set one" }).getAttribute("href"), "#/namespaces");
+    await page.getByRole("button", { name: "Turn on: One login per profile" }).click();
     await page.getByText("on: at most 1").waitFor();
+    await idle.waitFor({ state: "detached" });
     await look("start-done");
     assert.equal((await workspace.send("GET", "/v1/namespaces/user_id")).body["limit"], 1);
   });
@@ -93,6 +94,7 @@ describeConsole("set up", (console) => {
     const told = page.getByText("The secret of a key is shown only once");
     await told.filter({ hasText: "There is a key for events and SDKs already: “web page”." }).waitFor();
     await page.getByText("Put the secret of the key in the place of YOUR_KEY.").waitFor();
+    assert.equal(await page.getByLabel("Name of the key").inputValue(), "web page 2");
     await look("start-with-keys");
     await page.getByRole("button", { name: "A back end with the API" }).click();
     await told.filter({ hasText: "There is a key for events, identify and alias already: “back end”." }).waitFor();

@@ -148,7 +148,7 @@ describeConsole("work that is not stored", (console) => {
     await answer(opened, "Stay");
     assert.deepEqual([await limit.inputValue(), await phone.isChecked()], ["7", true]);
     await page.getByRole("button", { name: "Save" }).last().click();
-    await page.getByText("The settings for events of SDKs are saved.").waitFor();
+    await page.getByText("The settings for events are saved.").waitFor();
     await page.getByRole("link", { name: "Statistics" }).click();
     await page.getByRole("heading", { name: "Statistics" }).waitFor();
     await go("/settings");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describeConsole } from "../support/console/console.js";
 import { press, reach, wereRefused, write } from "../support/console/hands.js";
-import { textAt, type TestWorkspace } from "../support/service/app.js";
+import { textAt, until, type TestWorkspace } from "../support/service/app.js";
 
 describeConsole("the workspace", (console) => {
   const fresh = (): Promise<TestWorkspace> => console().app.workspace("Shop");
@@ -74,7 +74,7 @@ describeConsole("the workspace", (console) => {
 
   it("has keys whose badges end where the other values do on a phone", async () => {
     const { page } = await console().open(await fresh(), { path: "/keys", width: 360 });
-    await page.getByText("last owner key", { exact: true }).waitFor();
+    await page.getByText("only owner key", { exact: true }).waitFor();
     const ends: readonly number[] = await page.evaluate(
       `[...document.querySelectorAll("tbody td[data-label='Name'] .row > :last-child, tbody td[data-label='Expires'] > *")].map((one) => Math.round(one.getBoundingClientRect().right))`,
     );
@@ -167,7 +167,7 @@ describeConsole("the workspace", (console) => {
     await page.getByText("The identity settings are saved.").waitFor();
     await page.getByLabel("Take the phone number as an identifier").check();
     await page.getByRole("button", { name: "Save" }).last().click();
-    await page.getByText("The settings for events of SDKs are saved.").waitFor();
+    await page.getByText("The settings for events are saved.").waitFor();
     await look("settings");
     assert.equal((await workspace.send("GET", "/v1/identity/settings")).body["shared_identifier_limit"], 5);
     assert.equal((await workspace.send("GET", "/v1/sdk/settings")).body["phone"], true);
@@ -183,8 +183,16 @@ describeConsole("the workspace", (console) => {
     );
     await page.keyboard.press("Space");
     await press(page, "Save");
-    await page.getByText("The settings for events of SDKs are saved.").waitFor();
+    await page.getByText("The settings for events are saved.").waitFor();
     assert.equal((await workspace.send("GET", "/v1/sdk/settings")).body["keep_rejects"], true);
+    // The form beside it stores what is its own only.
+    await page.getByLabel("Take the device id as an identifier").check();
+    await page.getByRole("button", { name: "Save" }).last().click();
+    const { body } = await until(
+      () => workspace.send("GET", "/v1/sdk/settings"),
+      (answer) => answer.body["device_id"] === true,
+    );
+    assert.equal(body["keep_rejects"], true);
     const viewer = await console().open(workspace, { path: "/settings", as: "viewer" });
     await viewer.page.getByText("Keep refused events").waitFor();
     await viewer.look("settings-viewer");

@@ -9,8 +9,8 @@ export interface ApartState {
   readonly isDone: boolean;
   readonly loginLimit: number | null | undefined;
   readonly sharedLimit: number | null | undefined;
-  /** The shared identifier limit counts nothing else than values of namespaces that have a limit. */
-  readonly hasLimits: boolean;
+  /** The shared identifier limit counts nothing else than values of namespaces that have a limit. Null while it is not known. */
+  readonly hasLimits: boolean | null;
   readonly settings: IdentitySettings | null;
   readonly reload: () => void;
   readonly error: unknown;
@@ -24,7 +24,7 @@ export function useApart(): ApartState {
   const [loginLimit, sharedLimit] = [user.data?.limit, settings.data?.shared_identifier_limit];
   return {
     // What is set for user_id is a limit before the list is read again.
-    hasLimits: typeof loginLimit === "number" || (all.data?.namespaces ?? []).some(({ limit }) => limit !== null),
+    hasLimits: typeof loginLimit === "number" || (all.data?.namespaces.some(({ limit }) => limit !== null) ?? null),
     isDone: typeof loginLimit === "number" && typeof sharedLimit === "number",
     loginLimit,
     sharedLimit,
@@ -56,7 +56,11 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
       <Failure error={apart.error ?? limiting.error ?? sharing.error} />
       <Choice
         title="One login per profile"
-        text="A profile never gets a second user_id, even if two people share a device."
+        text={
+          <>
+            A profile never gets a second <code>user_id</code>, even if two people share a device.
+          </>
+        }
         state={loginLimit}
         shown={(limit) => `at most ${limit}`}
         mayEdit={mayEdit}
@@ -66,13 +70,19 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
       />
       <Choice
         title="A shared device is not a person"
-        text={`An identifier that is seen with more than ${sharedLimit ?? SHARED_LIMIT} people, such as the device of a kiosk, is unlinked and links nobody any more. The values of a namespace count as people if that namespace has a limit of its own, as user_id may have.`}
+        text={
+          <>
+            An identifier that is seen with more than {sharedLimit ?? SHARED_LIMIT} people, such as the device of a
+            kiosk, is unlinked and links nobody any more. The values of a namespace count as people if that namespace
+            has a limit of its own, as <code>user_id</code> may have.
+          </>
+        }
         state={sharedLimit}
         shown={(limit) => `more than ${limit} people`}
         idle={
-          hasLimits ? null : (
+          hasLimits === false && (
             <>
-              no effect yet: no namespace has a limit. <a href="#/namespaces">Set one</a>
+              No effect yet: no namespace has a limit. <a href="#/namespaces">Set one</a>
             </>
           )
         }
@@ -87,10 +97,10 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
 
 interface ChoiceProps {
   readonly title: string;
-  readonly text: string;
+  readonly text: ComponentChildren;
   readonly state: number | null | undefined;
   readonly shown: (limit: number) => string;
-  /** Why it does nothing although it is on. */
+  /** Why it does nothing, on or off. */
   readonly idle?: ComponentChildren;
   readonly mayEdit: boolean;
   readonly isBusy: boolean;
@@ -103,7 +113,7 @@ const Choice = ({
   text,
   state,
   shown,
-  idle = null,
+  idle = false,
   mayEdit,
   isBusy,
   onTurnOn,
@@ -113,10 +123,11 @@ const Choice = ({
     <div class="grow">
       <strong>{title}</strong>
       <p class="soft small">{text}</p>
+      {idle !== false && <p class="idle small">{idle}</p>}
     </div>
     {typeof state === "number" ? (
       <span class="row">
-        {idle === null ? <Badge tone="good">on: {shown(state)}</Badge> : <span class="idle small">{idle}</span>}
+        <Badge tone={idle === false ? "good" : "neutral"}>on: {shown(state)}</Badge>
         <a href={more} class="small">
           Change
         </a>

@@ -9,6 +9,13 @@ import { Button, Code, Failure, Message, TextField } from "../../ui/kit.js";
 /** As the page of the keys calls them. */
 const FITS = { collect: "events and SDKs", all: "events, identify and alias" } as const;
 const NAMED_MAX = 3;
+/** The name that a key has no other has yet. */
+function freeName(name: string, keys: readonly Key[]): string {
+  const taken = new Set(keys.map((key) => key.name));
+  let free = name;
+  for (let n = 2; taken.has(free); n += 1) free = `${name} ${n}`;
+  return free;
+}
 const nameOf = ({ name, key_id: id }: Key): string => `“${name ?? id}”`;
 
 export function MakeKey({
@@ -25,10 +32,10 @@ export function MakeKey({
   const mayMake = useMay("owner");
   const keys = useQuery<{ readonly keys: readonly Key[] }>(mayMake ? "/v1/keys?limit=100" : null).data?.keys ?? [];
   const standing = keys.filter((key) => key.send === send && key.rotated_to === null);
-  const [name, setName] = useState<string>(keyName);
-  const making = useAction(() =>
-    api<NewKey>("POST", "/v1/keys", { role: "editor", send, name: name.trim() || keyName }),
-  );
+  const [typed, setTyped] = useState<string | null>(null);
+  const free = freeName(keyName, keys);
+  const name = typed ?? free;
+  const making = useAction(() => api<NewKey>("POST", "/v1/keys", { role: "editor", send, name: name.trim() || free }));
   if (made !== null)
     return (
       <div class="stack-small">
@@ -67,7 +74,7 @@ export function MakeKey({
           void make();
         }}
       >
-        <TextField label="Name of the key" type="text" value={name} onInput={setName} />
+        <TextField label="Name of the key" type="text" value={name} onInput={setTyped} />
         <Button kind="primary" type="submit" icon="key" isBusy={making.isBusy}>
           {standing.length === 0 ? "Make its key" : "Make another key"}
         </Button>

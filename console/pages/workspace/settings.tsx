@@ -53,11 +53,18 @@ export function Page(): JSX.Element {
         />
       </Card>
       <div class="columns">
-        <Card title="Identity" note="What keeps different people apart.">
-          <Loaded {...identity} lines={4}>
-            {(settings) => <Identity settings={settings} query={identity} />}
-          </Loaded>
-        </Card>
+        <div class="stack">
+          <Card title="Identity" note="What keeps different people apart.">
+            <Loaded {...identity} lines={4}>
+              {(settings) => <Identity settings={settings} query={identity} />}
+            </Loaded>
+          </Card>
+          <Card title="Refused events" note="Of the API and of SDKs.">
+            <Loaded {...sdk} lines={2}>
+              {(settings) => <Refused settings={settings} query={sdk} />}
+            </Loaded>
+          </Card>
+        </div>
         <Card title="Events of SDKs" note="What happens to events that are not in the tracking plan, or break it.">
           <Loaded {...sdk} lines={7}>
             {(settings) => <Sdk settings={settings} query={sdk} />}
@@ -123,14 +130,20 @@ function Identity({
         value={limit}
         onInput={(next) => change({ limit: next })}
         placeholder="off"
-        hint="An identifier that is seen with more people than this, such as the device of a kiosk, is unlinked and links nobody any more. The values of a namespace count as people if that namespace has a limit of its own, as user_id may have. Empty: off."
+        hint={
+          <>
+            An identifier that is seen with more people than this, such as the device of a kiosk, is unlinked and links
+            nobody any more. The values of a namespace count as people if that namespace has a limit of its own, as{" "}
+            <code>user_id</code> may have. Empty: off.
+          </>
+        }
         wrong={wrongOf(storing.error, "shared_identifier_limit")}
       />
       {hasLimits === false && (
         <Message tone={limit === "" ? "info" : "warn"}>
           <span>
             The shared identifier limit does nothing yet: no namespace has a limit. Set one in{" "}
-            <a href="#/namespaces">Namespaces</a>, for example 1 for user_id.
+            <a href="#/namespaces">Namespaces</a>, for example 1 for <code>user_id</code>.
           </span>
         </Message>
       )}
@@ -140,22 +153,59 @@ function Identity({
         checked={adds}
         onChange={(next) => change({ adds: next })}
       />
-      <Failure error={storing.error} />
-      <div class="form-actions">
-        <Button kind="primary" type="submit" isBusy={storing.isBusy}>
-          Save
-        </Button>
-      </div>
+      <Save {...storing} />
     </Form>
   );
 }
 
+/** A form of some of these settings: the others are stored as they stand. */
+function useSdkForm<Values extends Partial<SdkSettings>>(values: Values, reload: () => void) {
+  const draft = useDraft(values);
+  const storing = useAction(async () => {
+    const standing = await api<SdkSettings>("GET", "/v1/sdk/settings");
+    await api("PUT", "/v1/sdk/settings", { ...standing, ...draft.values });
+    draft.settle();
+    notify("The settings for events are saved.");
+    reload();
+  });
+  return { ...draft, storing };
+}
+
+interface SdkProps {
+  readonly settings: SdkSettings;
+  readonly query: Query<SdkSettings>;
+}
+
+function Refused({ settings, query }: SdkProps): JSX.Element {
+  const mayEdit = useMay("admin");
+  const { keep_rejects: isKept } = settings;
+  const { values, change, storing } = useSdkForm({ keep_rejects: isKept }, query.reload);
+  if (!mayEdit) return <Facts facts={[[KEEP_REFUSED, isKept ? "yes" : "no"]]} />;
+  return (
+    <Form onSubmit={() => void storing.run()}>
+      <CheckField
+        label={KEEP_REFUSED}
+        hint="Among the dead letters, so that a failing sender can be found and its events replayed. Refused calls of identify and alias are not kept."
+        checked={values.keep_rejects}
+        onChange={(checked) => change({ keep_rejects: checked })}
+      />
+      <Save {...storing} />
+    </Form>
+  );
+}
+
+const Save = ({ error, isBusy }: { readonly error: unknown; readonly isBusy: boolean }): JSX.Element => (
+  <>
+    <Failure error={error} />
+    <div class="form-actions">
+      <Button kind="primary" type="submit" isBusy={isBusy}>
+        Save
+      </Button>
+    </div>
+  </>
+);
+
 const SWITCHES = [
-  [
-    "keep_rejects",
-    KEEP_REFUSED,
-    "Among the dead letters, so that a failing sender can be found and its events replayed. Refused calls of identify and alias are not kept.",
-  ],
   [
     "collect_only_adds_traits",
     "Keys of web pages may add names of traits",
@@ -164,29 +214,33 @@ const SWITCHES = [
   [
     "phone",
     "Take the phone number as an identifier",
-    "The trait phone becomes a value of the namespace phone: two visitors with one number become one profile.",
+    <>
+      The trait <code>phone</code> becomes a value of the namespace <code>phone</code>: two visitors with one number
+      become one profile.
+    </>,
   ],
   [
     "device_id",
     "Take the device id as an identifier",
-    "context.device.id becomes a value of the namespace device_id: all who use one device become one profile, unless a limit keeps them apart.",
+    <>
+      <code>context.device.id</code> becomes a value of the namespace <code>device_id</code>: all who use one device
+      become one profile, unless a limit keeps them apart.
+    </>,
   ],
   [
     "advertising_id",
     "Take the advertising id as an identifier",
-    "context.device.advertisingId becomes a value of the namespace advertising_id: it joins what the apps on one device send.",
+    <>
+      <code>context.device.advertisingId</code> becomes a value of the namespace <code>advertising_id</code>: it joins
+      what the apps on one device send.
+    </>,
   ],
 ] as const;
 
-function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly query: Query<SdkSettings> }): JSX.Element {
+function Sdk({ settings, query }: SdkProps): JSX.Element {
   const mayEdit = useMay("admin");
-  const { values: edited, change, settle } = useDraft(settings);
-  const storing = useAction(async () => {
-    await api("PUT", "/v1/sdk/settings", edited);
-    settle();
-    notify("The settings for events of SDKs are saved.");
-    query.reload();
-  });
+  const { keep_rejects: _, ...own } = settings;
+  const { values: edited, change, storing } = useSdkForm(own, query.reload);
   if (!mayEdit)
     return (
       <Facts
@@ -220,12 +274,7 @@ function Sdk({ settings, query }: { readonly settings: SdkSettings; readonly que
           onChange={(checked) => change({ [name]: checked })}
         />
       ))}
-      <Failure error={storing.error} />
-      <div class="form-actions">
-        <Button kind="primary" type="submit" isBusy={storing.isBusy}>
-          Save
-        </Button>
-      </div>
+      <Save {...storing} />
     </Form>
   );
 }
