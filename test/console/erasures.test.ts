@@ -43,6 +43,7 @@ describeConsole("erasures", (console) => {
     await page.locator("tbody a").first().click();
     await page.getByText("What no erasure here reaches").waitFor();
     await page.getByText("Backups of the stores").waitFor();
+    await page.getByText("without the person’s identifiers").waitFor();
     assert.ok(!(await page.content()).includes("eve@example.com"));
     await look("receipt");
     await page.getByRole("button", { name: "Readmit" }).click();

@@ -70,16 +70,16 @@ describeConsole("small things that were hard to understand", (console) => {
     assert.ok(legend!.y + legend!.height <= plane!.y);
   });
 
-  it("the last owner key is marked and has no button that revokes it, while it is the last one", async () => {
+  it("the only owner key is marked and has no button that revokes it, while it is the only one", async () => {
     const workspace = await fresh();
     const { page, go } = await console().open(workspace, { path: "/keys" });
-    await page.getByText("last owner key", { exact: true }).waitFor();
+    await page.getByText("only owner key", { exact: true }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Revoke" }).count(), 0);
     await workspace.send("POST", "/v1/keys", { role: "owner", name: "another" });
     await go("/stats");
     await go("/keys");
     await page.getByRole("row", { name: /another/ }).waitFor();
-    assert.equal(await page.getByText("last owner key").count(), 0);
+    assert.equal(await page.getByText("only owner key").count(), 0);
     assert.equal(await page.getByRole("button", { name: "Revoke" }).count(), 2);
   });
 

@@ -18,7 +18,7 @@ import {
   Time,
 } from "../../ui/kit.js";
 import type { Receipt } from "./records.js";
-import { Counts, Remains, Removed, State } from "./shown.js";
+import { Counts, Remains, Removed, sayKept, State } from "./shown.js";
 
 const EVERY_MS = 3_000;
 
@@ -72,6 +72,7 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
           ["Completed", of.completed_at === null ? "not yet" : <Time key="c" at={of.completed_at} isExact />],
           ["Identifiers", <Counts key="i" of={of.identifiers} />],
           ["Deleted", <Removed key="r" of={of.removed} />],
+          ["Records of changes", sayKept(of.removed)],
           [
             "Older events refused",
             of.late.events === 0 || of.late.last_at === null ? (
@@ -85,7 +86,7 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
           [
             "Kept out",
             !of.suppress ? (
-              "no: a new event of the person begins a new profile"
+              "no, a new event of the person begins a new profile"
             ) : of.readmitted_at === null ? (
               "yes, whatever comes"
             ) : (

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { Badge, CheckField, count } from "../../ui/kit.js";
+import { Badge, CheckField, count, showNumber } from "../../ui/kit.js";
 import { visible } from "../people/parts/text.js";
 import type { Receipt } from "./records.js";
 
@@ -26,14 +26,18 @@ const REMOVED: Readonly<Record<string, readonly [one: string, many?: string]>> =
   damaged_events: ["of these events was damaged", "of these events were damaged"],
   facets: ["facet (the data of one identifier)", "facets (the data of one identifier each)"],
   links: ["link"],
-  changes_redacted: ["change (only the names in it)", "changes (only the names in them)"],
   dead_letters: ["dead letter"],
   memberships: ["membership of an audience", "memberships of audiences"],
 };
 
+/** Records of changes, which stay. */
+const KEPT = "changes_redacted";
+export const sayKept = ({ [KEPT]: kept = 0 }: Receipt["removed"]): string =>
+  kept === 0 ? "none" : `${showNumber(kept)} ${kept === 1 ? "stays" : "stay"}, without the person’s identifiers`;
+
 /** What went, in words; what there was none of is left out. */
 export const Removed = ({ of }: { readonly of: Receipt["removed"] }): JSX.Element => {
-  const gone = Object.entries(of).filter(([, times]) => times > 0);
+  const gone = Object.entries(of).filter(([name, times]) => name !== KEPT && times > 0);
   if (gone.length === 0) return <span class="soft">nothing was stored</span>;
   return (
     <ul>

@@ -48,9 +48,10 @@ export function Page(): JSX.Element {
   const [revoked, setRevoked] = useState<Key | null>(null);
   const [rotated, setRotated] = useState<Key | null>(null);
   const me = useMe().key.key_id;
-  const lasting = (keys.items ?? []).filter(({ role, expires_at: end }) => role === "owner" && end === null);
+  const owners = (keys.items ?? []).filter(({ role }) => role === "owner");
+  const lasting = owners.filter(({ expires_at: end }) => end === null);
   /** The service keeps one owner key that does not expire. */
-  const isLast = (key: Key): boolean => keys.more === null && lasting.length === 1 && lasting[0] === key;
+  const isOnly = (key: Key): boolean => keys.more === null && lasting.length === 1 && lasting[0] === key;
   return (
     <PageFrame
       title="Keys"
@@ -75,9 +76,9 @@ export function Page(): JSX.Element {
                 <span class="row">
                   {key.name ?? <span class="soft">without a name</span>}
                   {key.key_id === me && <Badge tone="accent">yours</Badge>}
-                  {isLast(key) && (
+                  {isOnly(key) && (
                     <>
-                      <Badge tone="warn">last owner key</Badge>
+                      <Badge tone="warn">only owner key{owners.length > 1 && " that does not expire"}</Badge>
                       <span class="soft small">cannot be revoked</span>
                     </>
                   )}
@@ -86,7 +87,7 @@ export function Page(): JSX.Element {
             },
             { name: "Id", show: (key) => <Id id={key.key_id} what="the key id" /> },
             {
-              name: "Allowed",
+              name: "Rights",
               show: (key) =>
                 key.send === null ? (
                   <Badge tone={key.role === "owner" ? "violet" : "neutral"}>{key.role}</Badge>
@@ -96,16 +97,7 @@ export function Page(): JSX.Element {
             },
             {
               name: "Limits",
-              show: (key) => (
-                <span class="small soft">
-                  {[
-                    key.origins === null ? null : key.origins.join(", "),
-                    key.per_minute === null ? null : `${showNumber(key.per_minute)} a minute`,
-                  ]
-                    .filter((one) => one !== null)
-                    .join("; ") || "none"}
-                </span>
-              ),
+              show: (key) => limitsOf(key) || <span class="soft">none</span>,
             },
             { name: "Created", show: (key) => <Time at={key.created_at} /> },
             { name: "Expires", show: (key) => <Expires of={key} /> },
@@ -120,7 +112,7 @@ export function Page(): JSX.Element {
                       Rotate
                     </Button>
                   )}
-                  {!isLast(key) && (
+                  {!isOnly(key) && (
                     <Button kind="risky" isSmall onClick={() => setRevoked(key)}>
                       Revoke
                     </Button>
@@ -181,6 +173,10 @@ export function Page(): JSX.Element {
 }
 
 const nameOf = ({ name, key_id: id }: Key): string => name ?? id;
+const limitsOf = ({ origins, per_minute: most }: Key): string =>
+  [...(origins === null ? [] : [origins.join(", ")]), ...(most === null ? [] : [`${showNumber(most)} a minute`])].join(
+    "; ",
+  );
 
 function Expires({ of: { rotated_to: to, expires_at: at } }: { readonly of: Key }): JSX.Element {
   if (at === null) return <span class="soft">never</span>;

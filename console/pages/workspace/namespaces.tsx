@@ -60,7 +60,10 @@ export function Page(): JSX.Element {
           columns={[
             { name: "Name", show: ({ name }) => <strong class="break">{name}</strong> },
             { name: "Kind", show: ({ kind }) => <Badge tone={kind === "person" ? "accent" : "info"}>{kind}</Badge> },
-            { name: "Normalization", show: ({ normalization }) => normalization },
+            {
+              name: "Normalization",
+              show: ({ normalization }) => (normalization === "none" ? <span class="soft">none</span> : normalization),
+            },
             {
               name: "Limit",
               fit: "end",

@@ -13,6 +13,7 @@ import {
   Loaded,
   Num,
   PageFrame,
+  showNumber,
   Table,
   Time,
 } from "../../ui/kit.js";
@@ -78,7 +79,7 @@ function Shown({
           value={<Linked value={rejected} to={hrefOf({ keyId: null, schemaId: null, code: null })} />}
         />
         <Figure
-          name="Waiting in the queue"
+          name="In the queue"
           value={queue.waiting === null ? "unknown" : <Num value={queue.waiting} />}
           note={
             queue.oldest_at === null ? (
@@ -99,7 +100,11 @@ function Shown({
           <Empty
             icon="stats"
             title="Nothing was sent in the last hour"
-            action={<LinkButton href="#/start">Set up a sender</LinkButton>}
+            action={
+              <LinkButton kind="primary" href="#/start">
+                Set up a sender
+              </LinkButton>
+            }
           >
             As soon as something is sent, this shows which key sends what, and what of it is refused and why.
           </Empty>
@@ -184,7 +189,7 @@ function Reasons({
     <span class="row">
       {all.map(([code, times]) => (
         <a key={code} class="badge bad" href={hrefOf(code)} title="Show them">
-          {code} <Num value={times} />
+          {`${showNumber(times)} × ${code}`}
         </a>
       ))}
     </span>
@@ -193,11 +198,13 @@ function Reasons({
 
 const HEIGHT = 120;
 const BAR = 10;
+/** Of what there is, however few among many. */
+const SEEN_MIN = 3;
 
 /** A bar for each minute; the same numbers stand in words for who cannot see it. */
 function Chart({ minutes }: { readonly minutes: Stats["minutes"] }): JSX.Element {
   const most = Math.max(1, ...minutes.map((one) => one.accepted + one.quarantined + one.rejected));
-  const scale = (events: number): number => (events === 0 ? 0 : Math.max(2, (events / most) * HEIGHT));
+  const scale = (events: number): number => (events === 0 ? 0 : SEEN_MIN + (events / most) * (HEIGHT - 3 * SEEN_MIN));
   const busy = minutes.filter((one) => one.accepted + one.quarantined + one.rejected > 0);
   return (
     <figure class="chart">
