@@ -32,4 +32,32 @@ describeConsole("the members of an audience", (console) => {
     await page.getByText("Nobody is in it now").waitFor();
     assert.equal(answers.length, 0);
   });
+
+  it("who would be in one stand in the same order whenever they are drawn, each with a link", async () => {
+    const workspace = await console().app.workspace("Shop");
+    const schemaId = await workspace.schema();
+    for (const name of ["ada", "grace", "alan"]) {
+      const { body } = await workspace.collect(schemaId, { email: `${name}@example.com` });
+      await workspace.settled(body["event_id"]);
+    }
+    const { page, go } = await console().open(workspace, { path: "/audiences", as: "editor" });
+    let drawn: readonly string[] = [];
+    // As they may be drawn: the greatest id first.
+    await page.route("**/v1/audiences/preview", async (route) => {
+      const answer = await route.fetch();
+      const preview = (await answer.json()) as { readonly sample: readonly { readonly profile_id: string }[] };
+      const sample = preview.sample.toSorted((a, b) => (a.profile_id < b.profile_id ? 1 : -1));
+      drawn = sample.map(({ profile_id: profileId }) => profileId);
+      await route.fulfill({ json: { ...preview, sample } });
+    });
+    await go("/new-audience");
+    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByLabel("Rule", { exact: true }).fill("{}");
+    const sample = page.locator(".sample");
+    await sample.getByRole("link", { name: "@example.com" }).nth(2).waitFor();
+    const shown: readonly string[] = await page.evaluate(
+      `[...document.querySelectorAll(".sample .id a")].map((one) => one.title)`,
+    );
+    assert.deepEqual(shown, drawn.toReversed());
+  });
 });

@@ -216,29 +216,6 @@ describeConsole("audiences", (console) => {
     (wrongs as string[]).splice(0);
   });
 
-  it("show some of those who would be in one always in the same order", async () => {
-    const { workspace } = await shop();
-    const { page, go } = await console().open(workspace, { path: "/audiences", as: "editor" });
-    let drawn: readonly string[] = [];
-    // As it may be drawn: the greatest id first.
-    await page.route("**/v1/audiences/preview", async (route) => {
-      const answer = await route.fetch();
-      const preview = (await answer.json()) as { readonly sample: readonly { readonly profile_id: string }[] };
-      const sample = preview.sample.toSorted((a, b) => (a.profile_id < b.profile_id ? 1 : -1));
-      drawn = sample.map(({ profile_id: profileId }) => profileId);
-      await route.fulfill({ json: { ...preview, sample } });
-    });
-    await go("/new-audience");
-    await page.getByRole("tab", { name: "JSON" }).click();
-    await page.getByLabel("Rule", { exact: true }).fill("{}");
-    await countOf(page, 3);
-    const shown: readonly string[] = await page.evaluate(
-      `[...document.querySelectorAll(".sample .id a")].map((one) => one.title)`,
-    );
-    assert.deepEqual(shown, drawn.toReversed());
-    assert.equal(await page.locator(".sample").getByRole("link", { name: "@example.com" }).count(), 3);
-  });
-
   it("are not written over: who comes second is told", async () => {
     const { workspace } = await shop();
     const id = await create(workspace, "Parisians", { "traits.city": "Paris" });
