@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../core/errors.js";
+import { workspaceOf } from "../../core/event/message.js";
 import type { Consumer, EventQueue } from "../../core/ports/event-queue.js";
 import { isMissing } from "./codes.js";
 import { closeConnection, openConnection, type OnError } from "./connection.js";
@@ -7,6 +8,7 @@ import { startConsumer, type RunningConsumer } from "./consumer/consumer.js";
 import { packList } from "./list.js";
 import { partitionOf, placeOf } from "./partitions.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";
+import { createShares, type Shares } from "./publisher/shares.js";
 import { createTopology, declarationProblem, namesOf } from "./topology.js";
 import { within } from "./within.js";
 
@@ -17,6 +19,8 @@ export interface RabbitQueueOptions {
   readonly name: string;
   /** Messages that may wait to be taken before a publish is refused. A queue that exists keeps its own. */
   readonly lengthMax: number;
+  /** Of what is published by this process. */
+  readonly shares?: Shares;
   /** Queues for what is published one by one. Whatever the number, a consumer takes from all that stand. */
   readonly partitions?: number;
   /** How often a worker looks whether it has more of them than its share, milliseconds. */
@@ -56,7 +60,13 @@ const REPAIR_MS = 1_000;
  */
 export async function openRabbitQueue(options: RabbitQueueOptions): Promise<EventQueue> {
   const { url, name, lengthMax, onError, deadlineMs = DEADLINE_MS, heldMsMax = HELD_MS_MAX } = options;
-  const { messageBytesMax = MESSAGE_BYTES_MAX, heldBytesMax, partitions = 1, balanceMs } = options;
+  const {
+    messageBytesMax = MESSAGE_BYTES_MAX,
+    heldBytesMax,
+    partitions = 1,
+    balanceMs,
+    shares = createShares(),
+  } = options;
   const names = namesOf(name);
   const connection = await openConnection(url, "publisher", onError);
   const topology = createTopology(connection, names, lengthMax, options.installation ?? null, partitions);
@@ -88,8 +98,15 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
   }
   const publisher = createRabbitPublisher({ connection, deadlineMs, repair });
 
-  const placeFor = (message: Buffer): string =>
-    partitions === 1 ? names.main : partitionOf(names.main, placeOf(message, partitions));
+  /** `message` may be the list of so many of one workspace, as which `first` is one. */
+  const publishTo = async (place: string, message: Buffer, first: Buffer, count: number): Promise<void> => {
+    const isExpress = shares.take(workspaceOf(first), count, message.length);
+    await (isExpress ? publisher.publish(names.express, message, place) : publisher.publish(place, message));
+  };
+  const publishOne = async (message: Buffer): Promise<void> => {
+    const place = partitions === 1 ? names.main : partitionOf(names.main, placeOf(message, partitions));
+    await publishTo(place, message, message, 1);
+  };
   const requireOpen = (): void => {
     if (closing.signal.aborted) throw new AppError("unavailable", "The queue is closed.");
   };
@@ -130,12 +147,15 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
     },
     publish: async (message) => {
       requireOpen();
-      await publisher.publish(placeFor(message), message);
+      await publishOne(message);
     },
     publishAll: async (messages) => {
       requireOpen();
-      if (messages.length === 1) await publisher.publish(placeFor(messages[0]!), messages[0]!);
-      else if (messages.length > 1) await publisher.publish(names.lists, packList(messages));
+      const [first] = messages;
+      if (first === undefined) return;
+      if (messages.length === 1) await publishOne(first);
+      // All of one request, and so of one workspace.
+      else await publishTo(names.lists, packList(messages), first, messages.length);
     },
     consume: (batchMax, handler): Consumer => {
       requireOpen();

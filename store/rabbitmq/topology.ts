@@ -5,10 +5,10 @@ import { codeOf, isMissing } from "./codes.js";
 import { findPartitions, partitionOf, partitionsOf } from "./partitions.js";
 
 /**
- * `main`: what is published one by one. `lists`: what is published together. `retry`: what waits for its next try, or was given back. `suspects`: what a process died on, handled
+ * `express`: what workspaces publish within their shares. `main`: what is published one by one beyond them. `lists`: the same, published together. `retry`: what waits for its next try, or was given back. `suspects`: what a process died on, handled
  * one at a time. `dead`: what the broker itself gave up on.
  */
-export type QueueRole = "main" | "lists" | "retry" | "suspects" | "dead";
+export type QueueRole = "express" | "main" | "lists" | "retry" | "suspects" | "dead";
 export type WaitRole = "wait10s" | "wait1m" | "wait10m";
 export type QueueNames = Readonly<Record<QueueRole | WaitRole, string>>;
 
@@ -30,7 +30,14 @@ const DELIVERIES_UNLIMITED = 1_000_000_000;
 /** The broker counts a list as one message, so the bound of lists is in bytes: of an event that is not large. */
 const LISTED_BYTES = 1_024;
 
+/** It is short while workers keep up, and beyond it the others are there. It holds single messages and lists. */
+const expressBound = (lengthMax: number) => {
+  const messages = Math.max(1, Math.floor(lengthMax / 10));
+  return { "x-max-length": messages, "x-max-length-bytes": messages * LISTED_BYTES };
+};
+
 export const namesOf = (name: string): QueueNames => ({
+  express: `${name}.express`,
   main: name,
   lists: `${name}.lists`,
   retry: `${name}.retry`,
@@ -77,6 +84,7 @@ export function declarationsOf(names: QueueNames, lengthMax: number, partitions 
   return [
     { queue: names.dead, durable: true, arguments: { ...common, "x-delivery-limit": DELIVERIES_UNLIMITED } },
     { queue: names.main, durable: true, arguments: { ...backedByDead, "x-max-length": lengthMax } },
+    { queue: names.express, durable: true, arguments: { ...backedByDead, ...expressBound(lengthMax) } },
     // Each with the whole bound: it must not change with their number.
     ...Array.from({ length: partitions === 1 ? 0 : partitions }, (_, index) => ({
       queue: partitionOf(names.main, index),

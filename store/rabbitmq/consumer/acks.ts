@@ -1,8 +1,14 @@
 import type { Channel } from "rabbitmq-client";
 
+export interface Delivered {
+  readonly tag: number;
+  readonly messages: readonly Buffer[];
+  readonly bytes: number;
+  readonly onAcknowledged?: (() => void) | undefined;
+}
+
 export interface Acks {
-  /** It holds these messages. */
-  delivered(tag: number, messages: readonly Buffer[], bytes: number): void;
+  delivered(delivery: Delivered): void;
   /** One of its messages is settled. The delivery is acknowledged with its last one. */
   settled(tag: number): void;
   /** Messages that are not settled. */
@@ -20,6 +26,11 @@ export interface Acks {
   release(): void;
 }
 
+interface Open extends Pick<Delivered, "bytes" | "onAcknowledged"> {
+  left: number;
+  readonly first: Buffer;
+}
+
 /**
  * Acknowledges once a turn, and with one frame all up to the first message that is still in hand: a batch is one entry of the queue's
  * log. A quorum queue holds acknowledgements back while more than 32 wait for its log and forgets those when the channel closes
@@ -27,7 +38,7 @@ export interface Acks {
  */
 export function createAcks(channel: Channel): Acks {
   /** In the order of their tags, for that is how they come. */
-  const open = new Map<number, { left: number; readonly first: Buffer; readonly bytes: number }>();
+  const open = new Map<number, Open>();
   let openMessages = 0;
   let openBytes = 0;
   let waiting: number[] = [];
@@ -48,8 +59,8 @@ export function createAcks(channel: Channel): Acks {
   };
 
   return {
-    delivered: (tag, messages, bytes) => {
-      open.set(tag, { left: messages.length, first: messages[0]!, bytes });
+    delivered: ({ tag, messages, bytes, onAcknowledged }) => {
+      open.set(tag, { left: messages.length, first: messages[0]!, bytes, onAcknowledged });
       openMessages += messages.length;
       openBytes += bytes;
     },
@@ -61,6 +72,7 @@ export function createAcks(channel: Channel): Acks {
       if (delivery.left > 0) return;
       openBytes -= delivery.bytes;
       open.delete(tag);
+      delivery.onAcknowledged?.();
       if (waiting.push(tag) === 1) setImmediate(flushUnlessHeld);
     },
     outstanding: () => openMessages,

@@ -68,10 +68,11 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const schedule = createSchedule<Held>({ batchMax, takesSuspects: () => !copies.isMoving() });
   const copies = createCopies({ names, publisher, keep, onMoved: () => alarm.ring(), closing: closing.signal });
 
-  const onMessage = (incoming: Incoming): void => {
-    const held = heldOf(incoming);
-    if (incoming.isRedelivered && incoming.source !== "dead") copies.move(held);
-    else keep(held);
+  const onDelivery = (incoming: Incoming): void => {
+    const all = incoming.messages.map((message) => heldOf(incoming, message));
+    if (incoming.isRedelivered && incoming.source !== "dead") for (const held of all) copies.move(held);
+    else if (incoming.isExcess) copies.passOn(incoming.body, all);
+    else for (const held of all) keep(held);
     window.check(incoming.intake);
   };
   const window = createWindow({
@@ -82,7 +83,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const subscription = keepSubscribed({
     open: async () => {
       const prefetch = { ...window.prefetch(), suspects: 1, dead: 1 };
-      return openIntake({ connection, names, partitions: await deps.partitions(), prefetch, onMessage });
+      return openIntake({ connection, names, partitions: await deps.partitions(), prefetch, onDelivery });
     },
     onOpen: () => alarm.ring(),
     onLost: () => void schedule.remove(),
@@ -155,7 +156,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     alarm.ring();
     const intake = await within(ANSWER_MS, subscription.next()).catch(() => null);
     // First, so that the broker delivers nothing more to this process.
-    const isCancelled = await within(ANSWER_MS, intake?.cancel(["main", "lists"]) ?? Promise.resolve()).then(
+    const isCancelled = await within(ANSWER_MS, intake?.cancel(["express", "main", "lists"]) ?? Promise.resolve()).then(
       () => true,
       () => false,
     );
@@ -185,11 +186,12 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
 
 const prefetchOf = (batchMax: number) => ({
   // Whatever a process that dies held is handled one by one afterwards.
+  express: Math.max(PREFETCH_MIN, batchMax),
   main: Math.max(PREFETCH_MIN, batchMax),
   retry: PREFETCH_RETRY,
 });
 
-function heldOf({ intake, tag, source, message, headers, isRedelivered }: Incoming): Held {
+function heldOf({ intake, tag, source, headers, isRedelivered }: Incoming, message: Buffer): Held {
   const heldSince = now();
   return {
     intake,

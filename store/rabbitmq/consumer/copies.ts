@@ -21,6 +21,8 @@ export interface CopiesDeps {
 export interface Copies {
   /** To the end of the suspects, so that it delays nobody, and a further crash counts only against a message that was handled alone. */
   move(held: Held): void;
+  /** These messages of one delivery to the queues behind the express one, as they came. */
+  passOn(body: Buffer, all: readonly Held[]): void;
   /** To wait for its time among the copies; what has long to wait lies in a queue that delivers it only then. */
   toRetry(held: Held): void;
   /** All at once, and due at once: what the broker requeues by itself would look like a crash. */
@@ -76,6 +78,15 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
       : replace(names[wait.role], held, delayMs - wait.ms));
     if (!isReplaced) keep(held);
   };
+  const passOn = async (body: Buffer, all: readonly Held[]): Promise<void> => {
+    const isCopied = await publisher.copy(all.length > 1 ? names.lists : names.main, body, null).then(
+      () => true,
+      () => false,
+    );
+    for (const held of all)
+      if (isCopied) forget(held);
+      else keep(held);
+  };
   const track = (work: Promise<void>): void => {
     const tracked = work.finally(() => underWay.delete(tracked));
     underWay.add(tracked);
@@ -83,6 +94,7 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
 
   return {
     move: (held) => track(move(held)),
+    passOn: (body, all) => track(passOn(body, all)),
     toRetry: (held) => track(toRetry(held)),
     giveBack: async (all) => {
       const areCopied = await Promise.all(all.map((held) => copy(names.retry, held, 0)));

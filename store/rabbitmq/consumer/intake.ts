@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AsyncMessage, Channel, Connection } from "rabbitmq-client";
+import { workspaceOf } from "../../../core/event/message.js";
 import { createAcks } from "./acks.js";
+import { createCrowd } from "./crowd.js";
 import { readHeaders, type CopyHeaders } from "../publisher/headers.js";
 import { unpackList } from "../list.js";
 import type { QueueNames, QueueRole } from "../topology.js";
@@ -39,13 +41,19 @@ export interface Intake {
   readonly ended: Promise<void>;
 }
 
+/** One delivery. */
 export interface Incoming {
   readonly intake: Intake;
   readonly tag: number;
   readonly source: QueueRole;
-  readonly message: Buffer;
+  /** As it was published: a message or a list. */
+  readonly body: Buffer;
+  /** All of one workspace. */
+  readonly messages: readonly Buffer[];
   readonly headers: CopyHeaders;
   readonly isRedelivered: boolean;
+  /** Whether its workspace holds so many places of the express queue that others would not come in. */
+  readonly isExcess: boolean;
 }
 
 export interface IntakeDeps {
@@ -54,17 +62,18 @@ export interface IntakeDeps {
   /** Beside the main queue, with whose messages they share what may be handed out at once. */
   readonly partitions: readonly string[];
   readonly prefetch: Readonly<Record<QueueRole, number>>;
-  readonly onMessage: (incoming: Incoming) => void;
+  readonly onDelivery: (incoming: Incoming) => void;
 }
 
 const NO_HEADERS = readHeaders(undefined);
+const PUBLISHED: ReadonlySet<QueueRole> = new Set(["express", "main", "lists"]);
 
 /**
  * All queues on one channel, so that whatever ends it ends all: the library's own consumers would each be cut apart, and each waits
  * for its unsettled handlers before it subscribes again.
  */
 export async function openIntake(deps: IntakeDeps): Promise<Intake> {
-  const { connection, names, partitions, prefetch, onMessage } = deps;
+  const { connection, names, partitions, prefetch, onDelivery } = deps;
   const channel = await connection.acquire();
   keepDeliveries(channel);
   const consuming: Consuming[] = [];
@@ -76,16 +85,14 @@ export async function openIntake(deps: IntakeDeps): Promise<Intake> {
     const { consumerTag } = await channel.basicConsume({ queue }, (message) => {
       if (!intake.isOpen()) return;
       handed.add(queue);
-      const body = message.body as Buffer;
-      const messages = unpackList(body);
-      delivered(message.deliveryTag, messages, body.length);
-      for (const one of messages) onMessage(incomingOf(intake, source, message, one));
+      onDelivery(received(source, message));
     });
     consuming.push({ source, queue, consumerTag, prefetchCount });
   };
   const subscribe: Opened["subscribe"] = (...asked) => inTurn(() => consume(...asked));
-  const { intake, delivered } = createIntake({ channel, names, consuming, handed, subscribe, inTurn });
+  const { intake, received } = createIntake({ channel, names, prefetch, consuming, handed, subscribe, inTurn });
   try {
+    await subscribe("express", names.express, prefetch.express);
     await subscribe("main", names.main, prefetch.main);
     await intake.join(partitions);
     await subscribe("lists", names.lists, prefetch.lists);
@@ -111,6 +118,7 @@ interface Consuming {
 interface Opened {
   readonly channel: Channel;
   readonly names: QueueNames;
+  readonly prefetch: IntakeDeps["prefetch"];
   readonly consuming: Consuming[];
   readonly handed: Set<string>;
   readonly subscribe: (source: QueueRole, queue: string, prefetchCount: number) => Promise<void>;
@@ -129,10 +137,11 @@ function createTurns(): Turns {
   };
 }
 
-function createIntake({ channel, names, consuming, handed, subscribe, inTurn }: Opened) {
+function createIntake({ channel, names, prefetch, consuming, handed, subscribe, inTurn }: Opened) {
   let isOpen = true;
-  let received = 0;
+  let deliveries = 0;
   const acks = createAcks(channel);
+  const crowd = createCrowd(prefetch.express);
   const ended = new Promise<void>((resolve) => {
     channel.once("close", () => {
       isOpen = false;
@@ -142,8 +151,8 @@ function createIntake({ channel, names, consuming, handed, subscribe, inTurn }: 
   // The queue was deleted, or its leader moved; the channel itself lives on.
   channel.on("basic.cancel", () => void channel.close());
   const quiet = async (): Promise<void> => {
-    for (let before = -1; before !== received;) {
-      before = received;
+    for (let before = -1; before !== deliveries;) {
+      before = deliveries;
       await sleep(QUIET_MS);
       await intake.caughtUp();
     }
@@ -224,11 +233,25 @@ function createIntake({ channel, names, consuming, handed, subscribe, inTurn }: 
     },
     ended,
   };
-  const delivered = (tag: number, messages: readonly Buffer[], bytes: number): void => {
-    received += 1;
-    acks.delivered(tag, messages, bytes);
+  const received = (source: QueueRole, { body, deliveryTag: tag, redelivered, headers }: AsyncMessage): Incoming => {
+    deliveries += 1;
+    const messages = unpackList(body as Buffer);
+    const workspace = workspaceOf(messages[0]!);
+    const onAcknowledged = source === "express" ? crowd.enter(workspace) : undefined;
+    acks.delivered({ tag, messages, bytes: (body as Buffer).length, onAcknowledged });
+    return {
+      intake,
+      tag,
+      source,
+      body: body as Buffer,
+      messages,
+      // What is published there has no headers of ours.
+      headers: PUBLISHED.has(source) ? NO_HEADERS : readHeaders(headers),
+      isRedelivered: redelivered,
+      isExcess: source === "express" && crowd.isCrowdedBy(workspace),
+    };
   };
-  return { intake, delivered };
+  return { intake, received };
 }
 
 async function after(before: Promise<void>, work: () => Promise<void>): Promise<void> {
@@ -240,23 +263,6 @@ async function after(before: Promise<void>, work: () => Promise<void>): Promise<
 const QUIET_MS = 20;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-function incomingOf(
-  intake: Intake,
-  source: QueueRole,
-  { deliveryTag, redelivered, headers }: AsyncMessage,
-  message: Buffer,
-): Incoming {
-  return {
-    intake,
-    tag: deliveryTag,
-    source,
-    message,
-    // Messages published there have no headers of ours.
-    headers: source === "main" || source === "lists" ? NO_HEADERS : readHeaders(headers),
-    isRedelivered: redelivered,
-  };
-}
 
 /** What the library does to a delivery; pinned by its exact version and by tests that fail without each of these. */
 interface Inner {

@@ -1,7 +1,9 @@
+import { EXPRESS_BYTES_MAX } from "../publisher/shares.js";
 import type { Intake } from "./intake.js";
 
 /** How many messages the broker may hand out at once. */
 export interface Prefetch {
+  readonly express: number;
   readonly main: number;
   readonly lists: number;
   readonly retry: number;
@@ -33,15 +35,18 @@ const BYTES_MAX = 288 * 1_048_576;
 /** Of a request's events with their headers. */
 const LIST_BYTES_MAX = 6 * 1_048_576;
 const GROW_MS = 30_000;
-const SOURCES = ["main", "lists", "retry"] as const;
+const SOURCES = ["express", "main", "lists", "retry"] as const;
+/** Of the bytes; little comes by the express queue at once. */
+const [EXPRESS_PART, PART] = [0.1, 0.3];
 /** One from each queue: the broker hands out no fewer. */
-const MESSAGES_MIN = 5;
+const MESSAGES_MIN = 6;
 
 export function createWindow(options: WindowOptions): Window {
   const { prefetchMax, messageBytesMax, bytesMax = BYTES_MAX, growMs = GROW_MS } = options;
-  const fitting = (bytes: number): number => Math.max(1, Math.floor(bytesMax / SOURCES.length / bytes));
+  const fitting = (bytes: number, part = PART): number => Math.max(1, Math.floor((bytesMax * part) / bytes));
   const within = fitting(messageBytesMax);
   const full: Prefetch = {
+    express: Math.min(prefetchMax.express, fitting(Math.min(messageBytesMax, EXPRESS_BYTES_MAX), EXPRESS_PART)),
     main: Math.min(prefetchMax.main, within),
     lists: fitting(LIST_BYTES_MAX),
     retry: Math.min(prefetchMax.retry, within),

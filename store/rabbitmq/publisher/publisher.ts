@@ -12,13 +12,20 @@ export interface PublisherDeps {
 }
 
 export interface RabbitPublisher {
-  /** Resolves once a quorum of the queue has it on disk; rejects with `unavailable`, after `deadlineMs` at the latest. */
-  publish(queue: string, message: Buffer): Promise<void>;
+  /** Resolves once a quorum of the queue has it on disk; rejects with `unavailable`, after `deadlineMs` at the latest. `orElse`: where that queue is full. */
+  publish(queue: string, message: Buffer, orElse?: string): Promise<void>;
   /** The same for a message that was accepted before, so that the number of those on their way does not count. */
-  copy(queue: string, message: Buffer, headers: CopyHeaders): Promise<void>;
+  copy(queue: string, message: Buffer, headers: CopyHeaders | null): Promise<void>;
   /** Throws `unavailable` when a publish would be refused at once. */
   requireFlow(): void;
   close(): Promise<void>;
+}
+
+interface Sent {
+  readonly queue: string;
+  readonly message: Buffer;
+  readonly headers: CopyHeaders | null;
+  readonly orElse: string | undefined;
 }
 
 /** More only adds latency. */
@@ -74,17 +81,18 @@ export function createRabbitPublisher({ connection, deadlineMs, repair }: Publis
   };
 
   /** Counted until the library lets go of it, not until our answer: this is what bounds the memory. */
-  const sendCounted = async (queue: string, message: Buffer, headers: CopyHeaders | null): Promise<void> => {
+  const sendCounted = async ({ queue, message, headers, orElse }: Sent): Promise<void> => {
     inFlight += 1;
     inFlightBytes += message.length;
     try {
-      requireStored(await channel.send(queue, message, headers));
+      const result = await channel.send(queue, message, headers);
+      requireStored(result === "full" && orElse !== undefined ? await channel.send(orElse, message, headers) : result);
     } finally {
       inFlight -= 1;
       inFlightBytes -= message.length;
     }
   };
-  const send = (queue: string, message: Buffer, headers: CopyHeaders | null): Promise<void> => {
+  const send = (sent: Sent): Promise<void> => {
     requireFlow();
     // After a silence one caller tries the broker, and the others are held back until it knows.
     if (silentUntil > 0) silentUntil = performance.now() + deadlineMs;
@@ -107,16 +115,16 @@ export function createRabbitPublisher({ connection, deadlineMs, repair }: Publis
         leave();
         resolve();
       };
-      sendCounted(queue, message, headers).then(accept, refuse);
+      sendCounted(sent).then(accept, refuse);
     });
   };
 
   return {
-    publish: async (queue, message) => {
+    publish: async (queue, message, orElse) => {
       requireRoom();
-      await send(queue, message, null);
+      await send({ queue, message, headers: null, orElse });
     },
-    copy: async (queue, message, headers) => send(queue, message, headers),
+    copy: async (queue, message, headers) => send({ queue, message, headers, orElse: undefined }),
     requireFlow,
     close: async () => {
       if (waiting.size > 0 && connection.ready && performance.now() >= silentUntil)

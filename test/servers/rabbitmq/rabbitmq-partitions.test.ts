@@ -8,14 +8,13 @@ import { openRabbitQueue, type RabbitQueueOptions } from "../../../store/rabbitm
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 import { eventually } from "../../support/eventually.js";
 import { listen, publishEach, texts } from "../../support/queue.js";
-import { aQueueName, connectToRabbit, dropQueues } from "../../support/servers/rabbitmq-backend.js";
+import { aQueueName, connectToRabbit, dropQueues, NO_SHARES } from "../../support/servers/rabbitmq-backend.js";
 import { killRabbitChildren, startRabbitChild, type RabbitChild } from "../../support/servers/rabbitmq-process.js";
 import { serversUnderTest } from "../../support/servers/servers.js";
 import { anEvent, WORKSPACES } from "../../support/worker-bench.js";
 
 const [WORKSPACE] = WORKSPACES;
 const PARTITIONS = 4;
-
 /** Of so many people, one message each. */
 const messagesOfPeople = (count: number, from = 0): readonly Buffer[] =>
   Array.from({ length: count }, (_, n) =>
@@ -37,6 +36,7 @@ describe("The partitions of the queue on RabbitMQ", () => {
       lengthMax: 10_000,
       onError: () => {},
       balanceMs: 100,
+      shares: NO_SHARES,
       ...options,
     });
     opened.push(queue);

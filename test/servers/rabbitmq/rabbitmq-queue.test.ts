@@ -7,7 +7,7 @@ import { openRabbitQueue, type RabbitQueueOptions } from "../../../store/rabbitm
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../../support/eventually.js";
 import { DONE, FAILED_AT, listen, numbered, publishEach, texts } from "../../support/queue.js";
-import { aQueueName, connectToRabbit, dropQueues } from "../../support/servers/rabbitmq-backend.js";
+import { aQueueName, connectToRabbit, dropQueues, NO_SHARES } from "../../support/servers/rabbitmq-backend.js";
 import { serversUnderTest } from "../../support/servers/servers.js";
 
 describe("The queue on RabbitMQ", () => {
@@ -17,7 +17,7 @@ describe("The queue on RabbitMQ", () => {
   let raw: Connection;
 
   const open = (options: Partial<RabbitQueueOptions> = {}): Promise<EventQueue> =>
-    openRabbitQueue({ url, name, lengthMax: 10_000, onError: () => {}, ...options });
+    openRabbitQueue({ url, name, lengthMax: 10_000, shares: NO_SHARES, onError: () => {}, ...options });
   const reopen = async (options: Partial<RabbitQueueOptions> = {}): Promise<void> => {
     await queue.close();
     queue = await open(options);

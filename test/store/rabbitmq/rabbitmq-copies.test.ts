@@ -22,8 +22,8 @@ const anIntake = (): Intake => ({
   close: async () => undefined,
   ended: new Promise(() => undefined),
 });
-const aHeld = (): Held => ({
-  intake: anIntake(),
+const aHeld = (settled: (tag: number) => void = () => undefined): Held => ({
+  intake: { ...anIntake(), settled },
   tag: 1,
   message: Buffer.from("m"),
   workspace: "",
@@ -54,5 +54,50 @@ describe("Copies of messages that a process died on", () => {
     confirms[1]!();
     await copies.settled();
     assert.deepEqual(seen, [false]);
+  });
+});
+
+describe("Copies of what is too much in the express queue", () => {
+  const passed = async (count: number, copy: () => Promise<void>) => {
+    const copied: unknown[][] = [];
+    const [kept, settled]: [Held[], number[]] = [[], []];
+    const copies = createCopies({
+      names: namesOf("q"),
+      publisher: {
+        copy: (queue, body, headers) => {
+          copied.push([queue, `${body}`, headers, settled.length]);
+          return copy();
+        },
+      },
+      keep: (held) => kept.push(held),
+      onMoved: () => undefined,
+      closing: new AbortController().signal,
+    });
+    copies.passOn(
+      Buffer.from("body"),
+      Array.from({ length: count }, () => aHeld((tag) => settled.push(tag))),
+    );
+    await copies.settled();
+    return { copied, kept: kept.length, settled: settled.length, forgotten: copies.forgotten() };
+  };
+
+  it("go as they came to the queue of their kind, and only then the originals are acknowledged", async () => {
+    assert.deepEqual(await passed(1, async () => undefined), {
+      copied: [["q", "body", null, 0]],
+      kept: 0,
+      settled: 1,
+      forgotten: 1,
+    });
+    assert.deepEqual(await passed(3, async () => undefined), {
+      copied: [["q.lists", "body", null, 0]],
+      kept: 0,
+      settled: 3,
+      forgotten: 3,
+    });
+  });
+
+  it("are handled here where that queue takes no more", async () => {
+    const failed = await passed(3, () => Promise.reject(new Error("full")));
+    assert.deepEqual([failed.kept, failed.settled, failed.forgotten], [3, 0, 0]);
   });
 });

@@ -37,13 +37,13 @@ function aChannel(consumeMs = 2) {
   return { prefetchOf, standing, connection: { acquire: async () => channel } as unknown as Connection };
 }
 
-const prefetch = { main: 300, lists: 16, retry: 100, suspects: 1, dead: 10 };
+const prefetch = { express: 10, main: 300, lists: 16, retry: 100, suspects: 1, dead: 10 };
 
 describe("What a worker takes of RabbitMQ", () => {
   it("lets each partition hand out its share, also while the worker asks whether it has caught up", async () => {
     const { prefetchOf, connection } = aChannel();
     const names = namesOf("test");
-    const intake = await openIntake({ connection, names, partitions: [], prefetch, onMessage: () => undefined });
+    const intake = await openIntake({ connection, names, partitions: [], prefetch, onDelivery: () => undefined });
     const partitions = ["a", "b", "c"];
     const joined = intake.join(partitions);
     const asked: Promise<void>[] = [];
@@ -69,7 +69,7 @@ describe("What a worker takes of RabbitMQ", () => {
       names: namesOf("test"),
       partitions: [],
       prefetch,
-      onMessage: () => undefined,
+      onDelivery: () => undefined,
     });
     const channel = (await connection.acquire()) as unknown as { basicQos: () => Promise<void> };
     const { basicQos } = channel;
@@ -89,7 +89,7 @@ describe("What a worker takes of RabbitMQ", () => {
       names: namesOf("test"),
       partitions: ["a", "b"],
       prefetch,
-      onMessage: () => undefined,
+      onDelivery: () => undefined,
     });
     const partitions = ["a", "b", "c"];
     await Promise.all([intake.goBehind("a"), intake.join(partitions), intake.goBehind("a"), intake.goBehind("b")]);

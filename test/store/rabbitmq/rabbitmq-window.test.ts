@@ -5,7 +5,7 @@ import { eventually } from "../../support/eventually.js";
 
 const KIB = 1_024;
 const MIB = 1_048_576;
-const prefetchMax = { main: 300, retry: 500 };
+const prefetchMax = { express: 300, main: 300, retry: 500 };
 
 /** An intake that holds so many messages of so many bytes. */
 function anIntake(count: number, bytes: number) {
@@ -24,17 +24,18 @@ describe("What a worker holds of RabbitMQ", () => {
   let window: Window;
   afterEach(() => window.close());
 
-  it("is so many messages that the largest of a gateway fit into 192 MiB, and lists of its largest request into 96 MiB", () => {
+  it("is so many messages that the largest of a gateway fit into 202 MiB with those of the express queue, and lists of its largest request into 87 MiB", () => {
     for (const [messageBytesMax, expected] of [
-      [KIB, { main: 300, lists: 16, retry: 500 }],
-      [320 * KIB, { main: 300, lists: 16, retry: 307 }],
-      [16 * MIB, { main: 6, lists: 16, retry: 6 }],
-      [500 * MIB, { main: 1, lists: 16, retry: 1 }],
+      [KIB, { express: 300, main: 300, lists: 14, retry: 500 }],
+      [320 * KIB, { express: 115, main: 276, lists: 14, retry: 276 }],
+      [16 * MIB, { express: 115, main: 5, lists: 14, retry: 5 }],
+      [500 * MIB, { express: 115, main: 1, lists: 14, retry: 1 }],
     ] as const) {
       window = createWindow({ prefetchMax, messageBytesMax });
       assert.deepEqual(window.prefetch(), expected);
-      const { main, retry } = window.prefetch();
-      if (main > 1) assert.ok((main + retry) * messageBytesMax <= 192 * MIB);
+      const { express, main, retry } = window.prefetch();
+      const expressBytes = express * Math.min(messageBytesMax, 256 * KIB);
+      if (main > 1) assert.ok(expressBytes + (main + retry) * messageBytesMax <= 202 * MIB);
       window.close();
     }
   });
@@ -46,7 +47,7 @@ describe("What a worker holds of RabbitMQ", () => {
     assert.equal(first.state.isOpen, true);
     first.state.count = 19;
     window.check(first.intake);
-    assert.deepEqual([first.state.isOpen, window.prefetch()], [false, { main: 8, lists: 8, retry: 8 }]);
+    assert.deepEqual([first.state.isOpen, window.prefetch()], [false, { express: 8, main: 8, lists: 8, retry: 8 }]);
     const second = anIntake(16, 16 * MIB);
     window.check(second.intake);
     await new Promise((resolve) => setTimeout(resolve, 30));
@@ -54,14 +55,14 @@ describe("What a worker holds of RabbitMQ", () => {
     second.state.bytes = KIB;
     await eventually(
       "it is as wide as before",
-      () => window.prefetch().main === 300 && window.prefetch().retry === 307,
+      () => window.prefetch().main === 276 && window.prefetch().retry === 276,
     );
-    assert.deepEqual(second.state.widened.slice(0, 4), ["main 8", "lists 8", "retry 8", "main 16"]);
+    assert.deepEqual(second.state.widened.slice(0, 5), ["express 8", "main 8", "lists 6", "retry 8", "express 16"]);
   });
 
   it("is never less than a message of each queue, however large", () => {
     window = createWindow({ prefetchMax, messageBytesMax: 320 * KIB });
-    const { state, intake } = anIntake(5, 100 * MIB);
+    const { state, intake } = anIntake(6, 100 * MIB);
     window.check(intake);
     assert.equal(state.isOpen, true);
   });

@@ -3,12 +3,16 @@ import { Connection } from "rabbitmq-client";
 import type { EventQueue } from "../../../core/ports/event-queue.js";
 import type { LiveChannel } from "../../../core/ports/live-channel.js";
 import { openRabbitLiveChannel } from "../../../store/rabbitmq/live.js";
+import type { Shares } from "../../../store/rabbitmq/publisher/shares.js";
 import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
 import { queuesOf } from "../../../store/rabbitmq/topology.js";
 import type { Backend } from "../contract.js";
 
 /** What a queue that takes no more is opened with; the contract publishes more than that. */
 const QUEUE_LENGTH_MAX = 2_000;
+
+/** For tests of the other queues: else the first messages of each workspace would go to the express queue. */
+export const NO_SHARES: Shares = { take: () => false, known: () => 0 };
 
 export const aQueueName = (): string => `t-${randomUUID().slice(0, 13)}`;
 
