@@ -245,7 +245,7 @@ describe("the page on Neo4j Browser", () => {
       [[merge.profileId, 2, 6]],
     );
     assert.deepEqual(await rowsOf("Identifiers that many people share"), [
-      { namespace: "email", value: "office@example.com", seen_with: 2 },
+      { namespace: "email", value: "office@example.com", linked_with: 2 },
     ]);
     const [most] = await rowsOf("Identifiers with the most links");
     assert.deepEqual([most!["namespace"], most!["value"], most!["links"]], ["user_id", "ann", 3]);
