@@ -98,14 +98,14 @@ async function sample(
 async function window(site: Site, kind: Kind): Promise<Sample> {
   const events = EVENTS[kind] * site.ports.length;
   const supply = supplyOf(site.key, kind, events);
-  const examinedBefore = await site.examined();
+  const [storedBefore, examinedBefore] = [await site.stored(), await site.examined()];
   const [gateways, workers] = [await site.cpu("gateway"), await site.cpu("worker")];
   const began = performance.now();
   const connections = Math.ceil(CONNECTIONS / site.ports.length);
   await Promise.all(site.ports.map((port) => runLoad({ port, connections, seconds: Infinity }, supply)));
   // From here on a gateway only waits.
   const gatewaysAfter = await site.cpu("gateway");
-  await site.idle();
+  await site.idle(storedBefore + events);
   const seconds = (performance.now() - began) / 1_000;
   const workersAfter = await site.cpu("worker");
   const perEvent = (before: readonly number[], after: readonly number[]): readonly number[] =>

@@ -13,8 +13,10 @@ export interface Site {
   cpu(mode: Mode): Promise<readonly number[]>;
   /** Documents that MongoDB looked at so far. */
   examined(): Promise<number>;
-  /** Resolves once all that was accepted is handled. */
-  idle(): Promise<void>;
+  /** Events that MongoDB has. */
+  stored(): Promise<number>;
+  /** Resolves once MongoDB has so many events, and all that was accepted is handled. */
+  idle(stored: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -22,8 +24,7 @@ export const MODES = ["gateway", "worker"] as const;
 export type Mode = (typeof MODES)[number];
 
 const OPERATOR_KEY = "operator-key-of-the-bench";
-/** Each question costs the worker some CPU. */
-const POLL_MS = 200;
+const POLL_MS = 50;
 /** A message on its way between a server and a process may be in neither's count. */
 const EMPTY_IN_A_ROW = 2;
 
@@ -51,6 +52,7 @@ export async function openSite(servers: Settings, processes: number, partitions:
       const usages = await Promise.all(lives.get(mode)!.map((life) => life.ask("usage")));
       return usages.map(({ cpuMs }) => cpuMs);
     };
+    const stored = (): Promise<number> => mongo.db().collection("events").estimatedDocumentCount();
     return {
       ports,
       key,
@@ -59,7 +61,10 @@ export async function openSite(servers: Settings, processes: number, partitions:
         const { metrics } = (await mongo.db("admin").command({ serverStatus: 1 })) as Status;
         return Number(metrics.queryExecutor.scannedObjects);
       },
-      idle: async () => {
+      stored,
+      idle: async (wanted) => {
+        // Each question costs the worker some CPU, and more workers are asked for longer.
+        while ((await stored()) < wanted) await sleep(POLL_MS);
         for (let empty = 0; empty < EMPTY_IN_A_ROW; await sleep(POLL_MS)) {
           const depths = await Promise.all(lives.get("worker")!.map((life) => life.ask("depth")));
           empty = Math.max(...depths) === 0 ? empty + 1 : 0;

@@ -57,6 +57,7 @@ const GIVE_BACK_MS = 2_000;
 export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const { names, batchMax, publisher, heldMsMax, onError, onMissing } = deps;
   const connection = createConnection(deps.url, "consumer", onError);
+  const express = createConnection(deps.url, "express consumer", onError);
   const closing = new AbortController();
   const alarm = createAlarm();
   const handling = new Set<Promise<void>>();
@@ -83,7 +84,8 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const subscription = keepSubscribed({
     open: async () => {
       const prefetch = { ...window.prefetch(), suspects: 1, dead: 1 };
-      return openIntake({ connection, names, partitions: await deps.partitions(), prefetch, onDelivery });
+      const connections = { express, others: connection };
+      return openIntake({ connections, names, partitions: await deps.partitions(), prefetch, onDelivery });
     },
     onOpen: () => alarm.ring(),
     onLost: () => void schedule.remove(),
@@ -94,7 +96,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
 
   const settle = (held: Held, outcome: DeliveryOutcome): void => {
     if (!held.intake.isOpen()) return;
-    if (outcome.kind === "done") return held.intake.settled(held.tag);
+    if (outcome.kind === "done") return held.intake.settled(held);
     const dueAt = now() + outcome.delayMs;
     if (outcome.kind === "postpone") schedule.hold({ ...held, dueAt });
     else copies.toRetry({ ...held, attempts: held.attempts + 1, failedAt: held.failedAt ?? outcome.failedAt, dueAt });
@@ -163,7 +165,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     await running;
     // A broker that does not answer now takes nothing back either; it hands all out again by itself.
     if (intake && isCancelled) await within(GIVE_BACK_MS, leave(intake)).catch(() => undefined);
-    await closeConnection(connection);
+    await Promise.all([closeConnection(connection), closeConnection(express)]);
     await subscription.ended;
     await balanced;
   };
@@ -195,6 +197,7 @@ function heldOf({ intake, tag, source, headers, isRedelivered }: Incoming, messa
   const heldSince = now();
   return {
     intake,
+    source,
     tag,
     message,
     workspace: workspaceOf(message),

@@ -50,9 +50,9 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
       () => false,
     );
   };
-  const forget = ({ intake, tag }: Held): void => {
+  const forget = (held: Held): void => {
     forgotten += 1;
-    intake.settled(tag);
+    held.intake.settled(held);
   };
   const replace = async (queue: string, held: Held, delayMs: number): Promise<boolean> => {
     const isCopied = await copy(queue, held, delayMs);

@@ -20,7 +20,6 @@ export function createCrowd(places: number): Crowd {
         else taken.set(workspace, left);
       };
     },
-    isCrowdedBy: (workspace) =>
-      all > places / 2 && (taken.get(workspace) ?? 0) > Math.max(1, places / 2 / taken.size),
+    isCrowdedBy: (workspace) => all > places / 2 && (taken.get(workspace) ?? 0) > Math.max(1, places / 2 / taken.size),
   };
 }

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AsyncMessage, Channel, Connection } from "rabbitmq-client";
+import type { AsyncMessage, Channel } from "rabbitmq-client";
 import { workspaceOf } from "../../../core/event/message.js";
 import { createAcks } from "./acks.js";
+import { acquireChannels, LANES, laneOf, type Channels, type Connections } from "./channels.js";
 import { createCrowd } from "./crowd.js";
 import { readHeaders, type CopyHeaders } from "../publisher/headers.js";
 import { unpackList } from "../list.js";
 import type { QueueNames, QueueRole } from "../topology.js";
 
-/** One subscription to all queues that have consumers, as long as its channel lives. What it delivered can be acknowledged nowhere else. */
+/** One subscription to all queues that have consumers, as long as its channels live. What it delivered can be acknowledged nowhere else. */
 export interface Intake {
   isOpen(): boolean;
   /** Messages that are not settled. */
@@ -31,13 +32,13 @@ export interface Intake {
   /** Takes nothing more at once. The broker hands out again what is not acknowledged, as after a crash. */
   drop(): void;
   /** One message of the delivery is settled. */
-  settled(tag: number): void;
+  settled(delivery: Pick<Incoming, "source" | "tag">): void;
   /** Resolves when everything is delivered that the broker had sent before. */
   caughtUp(): Promise<void>;
   /** Resolves when these queues deliver nothing more. */
   cancel(sources: readonly QueueRole[]): Promise<void>;
   close(): Promise<void>;
-  /** Resolves when the channel is gone, by `close` or otherwise. */
+  /** Resolves when the channels are gone, by `close` or otherwise. */
   readonly ended: Promise<void>;
 }
 
@@ -57,7 +58,7 @@ export interface Incoming {
 }
 
 export interface IntakeDeps {
-  readonly connection: Connection;
+  readonly connections: Connections;
   readonly names: QueueNames;
   /** Beside the main queue, with whose messages they share what may be handed out at once. */
   readonly partitions: readonly string[];
@@ -69,17 +70,17 @@ const NO_HEADERS = readHeaders(undefined);
 const PUBLISHED: ReadonlySet<QueueRole> = new Set(["express", "main", "lists"]);
 
 /**
- * All queues on one channel, so that whatever ends it ends all: the library's own consumers would each be cut apart, and each waits
- * for its unsettled handlers before it subscribes again.
+ * All queues on two channels, of which each ends with the other, so that whatever ends one ends all: the library's own consumers would
+ * each be cut apart, and each waits for its unsettled handlers before it subscribes again.
  */
 export async function openIntake(deps: IntakeDeps): Promise<Intake> {
-  const { connection, names, partitions, prefetch, onDelivery } = deps;
-  const channel = await connection.acquire();
-  keepDeliveries(channel);
+  const { connections, names, partitions, prefetch, onDelivery } = deps;
+  const channels = await acquireChannels(connections);
   const consuming: Consuming[] = [];
   const handed = new Set<string>();
   const inTurn = createTurns();
   const consume = async (source: QueueRole, queue: string, prefetchCount: number): Promise<void> => {
+    const channel = channels[laneOf(source)];
     // Applies to the consumers that follow it on this channel, so no other such call may come between.
     await channel.basicQos({ prefetchCount });
     const { consumerTag } = await channel.basicConsume({ queue }, (message) => {
@@ -90,7 +91,7 @@ export async function openIntake(deps: IntakeDeps): Promise<Intake> {
     consuming.push({ source, queue, consumerTag, prefetchCount });
   };
   const subscribe: Opened["subscribe"] = (...asked) => inTurn(() => consume(...asked));
-  const { intake, received } = createIntake({ channel, names, prefetch, consuming, handed, subscribe, inTurn });
+  const { intake, received } = createIntake({ channels, names, prefetch, consuming, handed, subscribe, inTurn });
   try {
     await subscribe("express", names.express, prefetch.express);
     await subscribe("main", names.main, prefetch.main);
@@ -116,7 +117,7 @@ interface Consuming {
 }
 
 interface Opened {
-  readonly channel: Channel;
+  readonly channels: Channels;
   readonly names: QueueNames;
   readonly prefetch: IntakeDeps["prefetch"];
   readonly consuming: Consuming[];
@@ -137,19 +138,26 @@ function createTurns(): Turns {
   };
 }
 
-function createIntake({ channel, names, prefetch, consuming, handed, subscribe, inTurn }: Opened) {
+function createIntake({ channels, names, prefetch, consuming, handed, subscribe, inTurn }: Opened) {
   let isOpen = true;
   let deliveries = 0;
-  const acks = createAcks(channel);
+  const acksOf = { express: createAcks(channels.express), others: createAcks(channels.others) };
+  const acks = LANES.map((lane) => acksOf[lane]);
   const crowd = createCrowd(prefetch.express);
-  const ended = new Promise<void>((resolve) => {
-    channel.once("close", () => {
-      isOpen = false;
-      resolve();
+  const closeBoth = async (): Promise<void> => {
+    isOpen = false;
+    await Promise.allSettled(LANES.map((lane) => channels[lane].close()));
+  };
+  const endOf = (channel: Channel): Promise<void> =>
+    new Promise((resolve) => {
+      channel.once("close", () => {
+        void closeBoth();
+        resolve();
+      });
+      // The queue was deleted, or its leader moved; the channel itself lives on.
+      channel.on("basic.cancel", () => void closeBoth());
     });
-  });
-  // The queue was deleted, or its leader moved; the channel itself lives on.
-  channel.on("basic.cancel", () => void channel.close());
+  const ended = Promise.all(LANES.map((lane) => endOf(channels[lane]))).then(() => undefined);
   const quiet = async (): Promise<void> => {
     for (let before = -1; before !== deliveries;) {
       before = deliveries;
@@ -169,16 +177,16 @@ function createIntake({ channel, names, prefetch, consuming, handed, subscribe, 
     cancelling(async () => {
       // A message on its way to a consumer that is being cancelled would go back to the queue and look like a crash. So first nothing
       // is acknowledged, for which the broker would hand out more, until what it hands out already is here.
-      acks.hold();
+      for (const one of acks) one.hold();
       try {
         await quiet();
         for (const one of consuming.filter(is)) {
-          await channel.basicCancel(one.consumerTag);
+          await channels[laneOf(one.source)].basicCancel(one.consumerTag);
           consuming.splice(consuming.indexOf(one), 1);
         }
         await intake.caughtUp();
       } finally {
-        acks.release();
+        for (const one of acks) one.release();
       }
     });
   /** At the end of each line. Together they hand out as much as the main queue. */
@@ -188,10 +196,10 @@ function createIntake({ channel, names, prefetch, consuming, handed, subscribe, 
   };
   const intake: Intake = {
     isOpen: () => isOpen,
-    unsettled: () => (isOpen ? acks.outstanding() : 0),
-    unsettledDeliveries: () => (isOpen ? acks.deliveries() : 0),
-    unsettledBytes: () => (isOpen ? acks.outstandingBytes() : 0),
-    firsts: () => (isOpen ? acks.firsts() : []),
+    unsettled: () => (isOpen ? sum(acks, (one) => one.outstanding()) : 0),
+    unsettledDeliveries: () => (isOpen ? sum(acks, (one) => one.deliveries()) : 0),
+    unsettledBytes: () => (isOpen ? sum(acks, (one) => one.outstandingBytes()) : 0),
+    firsts: () => (isOpen ? acks.flatMap((one) => one.firsts()) : []),
     partitions,
     handed: () => {
       const names = partitions().filter((queue) => handed.has(queue));
@@ -216,20 +224,21 @@ function createIntake({ channel, names, prefetch, consuming, handed, subscribe, 
       if (source === "main") for (const partition of partitions()) await intake.goBehind(partition);
     },
     drop: () => {
-      acks.flush();
-      isOpen = false;
-      void channel.close();
+      for (const one of acks) one.flush();
+      void closeBoth();
     },
-    settled: (tag) => acks.settled(tag),
+    settled: ({ source, tag }) => acksOf[laneOf(source)].settled(tag),
     caughtUp: async () => {
       // Any answer will do: the broker sends it after the earlier deliveries, each of which is handed on one turn later.
-      await inTurn(() => channel.basicQos({ prefetchCount: 1 }));
+      await inTurn(
+        async () => void (await Promise.all(LANES.map((lane) => channels[lane].basicQos({ prefetchCount: 1 })))),
+      );
       await nextTurn();
     },
     cancel: (sources) => stop(({ source }) => sources.includes(source)),
     close: async () => {
-      acks.flush();
-      await channel.close();
+      for (const one of acks) one.flush();
+      await closeBoth();
     },
     ended,
   };
@@ -238,7 +247,7 @@ function createIntake({ channel, names, prefetch, consuming, handed, subscribe, 
     const messages = unpackList(body as Buffer);
     const workspace = workspaceOf(messages[0]!);
     const onAcknowledged = source === "express" ? crowd.enter(workspace) : undefined;
-    acks.delivered({ tag, messages, bytes: (body as Buffer).length, onAcknowledged });
+    acksOf[laneOf(source)].delivered({ tag, messages, bytes: (body as Buffer).length, onAcknowledged });
     return {
       intake,
       tag,
@@ -262,24 +271,6 @@ async function after(before: Promise<void>, work: () => Promise<void>): Promise<
 /** A quorum queue hands a message to the channel in less, on a broker that is not overloaded. */
 const QUIET_MS = 20;
 
+const sum = <Item>(items: readonly Item[], figure: (item: Item) => number): number =>
+  items.reduce((total, item) => total + figure(item), 0);
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** What the library does to a delivery; pinned by its exact version and by tests that fail without each of these. */
-interface Inner {
-  [ON_HEADER](frame: { readonly fields: { contentType?: string } }): void;
-  readonly [STATE]: { readonly consumers: Map<string, unknown> };
-}
-const ON_HEADER = "_onHeader";
-const STATE = "_state";
-
-function keepDeliveries(channel: Channel): void {
-  const inner = channel as unknown as Inner;
-  // A body that says it is JSON or text would be parsed, and its bytes be gone; without a type it stays as it came.
-  const onHeader = inner[ON_HEADER].bind(channel);
-  inner[ON_HEADER] = (frame) => {
-    delete frame.fields.contentType;
-    onHeader(frame);
-  };
-  // The broker may deliver after it has confirmed a cancel. What has no consumer would be dropped, and later look like a crash.
-  inner[STATE].consumers.delete = () => false;
-}

@@ -22,8 +22,9 @@ const anIntake = (): Intake => ({
   close: async () => undefined,
   ended: new Promise(() => undefined),
 });
-const aHeld = (settled: (tag: number) => void = () => undefined): Held => ({
+const aHeld = (settled: Intake["settled"] = () => undefined): Held => ({
   intake: { ...anIntake(), settled },
+  source: "express",
   tag: 1,
   message: Buffer.from("m"),
   workspace: "",
@@ -75,7 +76,7 @@ describe("Copies of what is too much in the express queue", () => {
     });
     copies.passOn(
       Buffer.from("body"),
-      Array.from({ length: count }, () => aHeld((tag) => settled.push(tag))),
+      Array.from({ length: count }, () => aHeld(({ tag }) => settled.push(tag))),
     );
     await copies.settled();
     return { copied, kept: kept.length, settled: settled.length, forgotten: copies.forgotten() };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "rabbitmq-client";
-import { openIntake } from "../../../store/rabbitmq/consumer/intake.js";
+import { openIntake, type Incoming } from "../../../store/rabbitmq/consumer/intake.js";
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 
 /** A channel that answers late: a consumer has the prefetch that came before it. */
@@ -10,8 +10,9 @@ function aChannel(consumeMs = 2) {
   const prefetchOf = new Map<string, number>();
   /** The queue of each consumer, the one that came last at the end. */
   const standing: string[] = [];
-  let prefetch = 0;
-  let tags = 0;
+  const handlers = new Map<string, (message: object) => void>();
+  const acknowledged: number[] = [];
+  let [prefetch, tags, isClosed] = [0, 0, false];
   const queueOf = new Map<string, string>();
   const channel = Object.assign(new EventEmitter(), {
     _onHeader: () => undefined,
@@ -20,7 +21,10 @@ function aChannel(consumeMs = 2) {
       prefetch = prefetchCount;
       await sleep(2);
     },
-    basicConsume: async ({ queue }: { readonly queue: string }) => {
+    active: true,
+    basicAck: ({ deliveryTag }: { readonly deliveryTag: number }) => void acknowledged.push(deliveryTag),
+    basicConsume: async ({ queue }: { readonly queue: string }, handler: (message: object) => void) => {
+      handlers.set(queue, handler);
       prefetchOf.set(queue, prefetch);
       standing.push(queue);
       await sleep(consumeMs);
@@ -32,18 +36,34 @@ function aChannel(consumeMs = 2) {
       await sleep(2);
       standing.splice(standing.indexOf(queueOf.get(tag)!), 1);
     },
-    close: async () => void channel.emit("close"),
+    close: async () => {
+      if (!isClosed) channel.emit("close");
+      isClosed = true;
+    },
   });
-  return { prefetchOf, standing, connection: { acquire: async () => channel } as unknown as Connection };
+  const deliver = (queue: string, deliveryTag: number): void =>
+    handlers.get(queue)!({ body: Buffer.from("{}"), deliveryTag, redelivered: false });
+  const connection = { acquire: async () => channel } as unknown as Connection;
+  const { close } = channel;
+  return {
+    prefetchOf,
+    standing,
+    acknowledged,
+    deliver,
+    close,
+    closed: () => isClosed,
+    connection,
+    connections: { express: connection, others: connection },
+  };
 }
 
 const prefetch = { express: 10, main: 300, lists: 16, retry: 100, suspects: 1, dead: 10 };
 
 describe("What a worker takes of RabbitMQ", () => {
   it("lets each partition hand out its share, also while the worker asks whether it has caught up", async () => {
-    const { prefetchOf, connection } = aChannel();
+    const { prefetchOf, connections } = aChannel();
     const names = namesOf("test");
-    const intake = await openIntake({ connection, names, partitions: [], prefetch, onDelivery: () => undefined });
+    const intake = await openIntake({ connections, names, partitions: [], prefetch, onDelivery: () => undefined });
     const partitions = ["a", "b", "c"];
     const joined = intake.join(partitions);
     const asked: Promise<void>[] = [];
@@ -63,9 +83,9 @@ describe("What a worker takes of RabbitMQ", () => {
   });
 
   it("goes on where a call before failed", async () => {
-    const { prefetchOf, connection } = aChannel();
+    const { prefetchOf, connection, connections } = aChannel();
     const intake = await openIntake({
-      connection,
+      connections,
       names: namesOf("test"),
       partitions: [],
       prefetch,
@@ -83,9 +103,9 @@ describe("What a worker takes of RabbitMQ", () => {
   });
 
   it("stands once in the line of each partition, also when it goes behind twice, or takes others, at once", async () => {
-    const { standing, connection } = aChannel(100);
+    const { standing, connections } = aChannel(100);
     const intake = await openIntake({
-      connection,
+      connections,
       names: namesOf("test"),
       partitions: ["a", "b"],
       prefetch,
@@ -99,5 +119,32 @@ describe("What a worker takes of RabbitMQ", () => {
     await intake.goBehind("unknown");
     assert.deepEqual(intake.partitions().toSorted(), partitions);
     await intake.close();
+  });
+
+  it("takes the express queue on a connection of its own, and acknowledges there what came from there", async () => {
+    const [express, others] = [aChannel(), aChannel()];
+    const connections = { express: express.connection, others: others.connection };
+    const names = namesOf("test");
+    const received: Incoming[] = [];
+    const onDelivery = (incoming: Incoming) => void received.push(incoming);
+    const intake = await openIntake({ connections, names, partitions: ["a"], prefetch, onDelivery });
+    assert.deepEqual(express.standing, [names.express]);
+    assert.deepEqual(others.standing, [names.main, "a", names.lists, names.retry, names.suspects, names.dead]);
+    express.deliver(names.express, 1);
+    others.deliver(names.main, 1);
+    others.deliver(names.main, 2);
+    assert.deepEqual(
+      received.map(({ source, tag }) => `${source} ${tag}`),
+      ["express 1", "main 1", "main 2"],
+    );
+    assert.equal(intake.unsettled(), 3);
+    intake.settled(received[0]!);
+    intake.settled(received[2]!);
+    await sleep(5);
+    assert.deepEqual([express.acknowledged, others.acknowledged, intake.unsettled()], [[1], [2], 1]);
+    await others.close();
+    await intake.ended;
+    assert.equal(intake.isOpen(), false);
+    assert.equal(express.closed(), true, "each ends with the other");
   });
 });
