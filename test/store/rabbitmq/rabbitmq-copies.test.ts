@@ -66,7 +66,7 @@ describe("Copies of what is too much in the express queue", () => {
       names: namesOf("q"),
       publisher: {
         copy: (queue, body, headers) => {
-          copied.push([queue, `${body}`, headers, settled.length]);
+          copied.push([queue, body.toString(), headers, settled.length]);
           return copy();
         },
       },
