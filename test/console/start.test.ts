@@ -19,7 +19,7 @@ describeConsole("set up", (console) => {
     const body = submission(schemaId, { email: "ada@example.com" });
     assert.equal((await console().app.send("POST", "/v1/collect", { key, body })).status, 202);
     await page.getByRole("link", { name: "See the profile" }).waitFor();
-    const idle = page.getByText("No effect yet: no namespace has a limit");
+    const idle = page.getByText("Has no effect until a namespace has a limit");
     await idle.waitFor();
     await page.getByRole("button", { name: "Turn on: A shared device is not a person" }).click();
     await page.getByText("on: more than 5 people").waitFor();

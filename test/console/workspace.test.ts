@@ -158,7 +158,9 @@ describeConsole("the workspace", (console) => {
     await page.locator(".field .wrong").waitFor();
     wereRefused(opened, 422);
     await page.getByLabel("Shared identifier limit").fill("5");
-    await page.getByText("The shared identifier limit does nothing yet: no namespace has a limit.").waitFor();
+    await page
+      .getByText("The shared identifier limit has no effect until a namespace has a limit of its own.")
+      .waitFor();
     assert.equal(
       await page.locator("main").getByRole("link", { name: "Namespaces" }).getAttribute("href"),
       "#/namespaces",

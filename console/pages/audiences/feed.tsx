@@ -58,7 +58,7 @@ export function Page({ query }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Feed"
-      intro="Who entered an audience and who left it, in order, as it happens."
+      intro="Who entered an audience, who left it and who was erased, as it happens: the newest first."
       actions={mayWebhook && <LinkButton href="#/webhooks">Send it to a webhook</LinkButton>}
     >
       <div class="toolbar">

@@ -108,7 +108,7 @@ export function Page({ query }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Dead letters"
-      intro="Events that could not be handled, were quarantined, or were refused and kept. Fix the cause, then replay them."
+      intro="Events that could not be handled, were quarantined, or were refused and kept because the settings say so. Fix the cause, then replay them."
       actions={
         state !== "replayed" &&
         letters.items?.some(isWaiting) === true && (

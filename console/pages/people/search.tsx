@@ -215,8 +215,8 @@ function Oldest(): JSX.Element {
               </LinkButton>
             }
           >
-            A profile begins with the first event of an SDK, the first event of a dataset with unified profiles, or the
-            first identify call.
+            A profile begins with the first event of an SDK, the first event of a dataset that is folded into profiles,
+            or the first identify call.
           </Empty>
         }
       />

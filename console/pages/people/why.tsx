@@ -83,8 +83,8 @@ export function Page({ query }: PageProps): JSX.Element {
             title="Enter two identifiers"
             action={<LinkButton href="#/search">Search for somebody</LinkButton>}
           >
-            Such as the e-mail address and the cookie of one profile. A point of a profile’s identity graph and each
-            change lead here too, with the form filled in.
+            Such as the e-mail address and the cookie of one profile. A point of a profile’s identity graph and a change
+            that linked something lead here too, with the form filled in.
           </Empty>
         </Card>
       )}

@@ -82,7 +82,7 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
         idle={
           hasLimits === false && (
             <>
-              No effect yet: no namespace has a limit. <a href="#/namespaces">Set one</a>
+              Has no effect until a namespace has a limit of its own. <a href="#/namespaces">Set one</a>
             </>
           )
         }

@@ -26,7 +26,10 @@ export function Page(): JSX.Element {
   const chosen = SENDERS.find(({ id }) => id === sender)!;
   const key = keys[sender];
   return (
-    <PageFrame title="Set up" intro={`From a key to the first profile of ${workspace.name}, in four steps.`}>
+    <PageFrame
+      title="Set up"
+      intro={`From a key to the first event of ${workspace.name}, and how to keep people apart: in four steps.`}
+    >
       <ol class="steps">
         <Step n={1} title="Who sends?" isDone={key !== undefined || isSending}>
           <div class="choices" role="group" aria-label="Sender">

@@ -142,7 +142,7 @@ function Identity({
       {hasLimits === false && (
         <Message tone={limit === "" ? "info" : "warn"}>
           <span>
-            The shared identifier limit does nothing yet: no namespace has a limit. Set one in{" "}
+            The shared identifier limit has no effect until a namespace has a limit of its own. Set one in{" "}
             <a href="#/namespaces">Namespaces</a>, for example 1 for <code>user_id</code>.
           </span>
         </Message>

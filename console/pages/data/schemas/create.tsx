@@ -94,7 +94,7 @@ export function Page(): JSX.Element {
           <CompatibilityField value={compatibility} onChange={setCompatibility} />
           <CheckField
             label="Fold its events into profiles"
-            hint="Makes a dataset of the same name that is enabled for the unified profile."
+            hint="Makes a dataset of the same name whose events are folded into profiles."
             checked={isFolded}
             onChange={setFolded}
           />

@@ -50,10 +50,12 @@ export function useUnit(plane: RefObject<SVGSVGElement | null>, box: Box): numbe
 }
 
 type Sides = readonly [left: number, right: number, top: number, bottom: number];
-type Line = readonly [x1: number, y1: number, x2: number, y2: number];
+type Line = readonly [x1: number, y1: number, x2: number, y2: number, weight: number];
+/** A word on a double line cuts into both. */
+const BRIDGE_WEIGHT = 3;
 const meet = (a: Sides, b: Sides): boolean => a[0] < b[1] && b[0] < a[1] && a[2] < b[3] && b[2] < a[3];
 
-/** The words that have room beside their points: around it, where the fewest lines run, on nothing else, and within the picture. */
+/** The words that have room beside their points: around it, where the fewest lines run, bridges least of all, on nothing else, and within the picture. */
 export function labelsOf(
   { nodes, links }: Drawn,
   spots: Spots,
@@ -70,9 +72,9 @@ export function labelsOf(
     const radius = radiusOf(count) + (isSought ? 6 : 1);
     return [x - radius, x + radius, y - radius, y + radius];
   });
-  const lines = links.flatMap(({ from, to }): readonly Line[] => {
+  const lines = links.flatMap(({ from, to, isBridge }): readonly Line[] => {
     const [a, b] = [spots.get(from), spots.get(to)];
-    return a === undefined || b === undefined ? [] : [[a.x, a.y, b.x, b.y]];
+    return a === undefined || b === undefined ? [] : [[a.x, a.y, b.x, b.y, isBridge ? BRIDGE_WEIGHT : 1]];
   });
   const placed: Sides[] = [];
   const labels = new Map<string, Label>();
@@ -109,7 +111,7 @@ const sidesOf = (x: number, y: number, half: number, unit: number): Sides => [
 
 type Place = readonly [x: number, y: number];
 
-/** The first of the places on which the fewest lines run. */
+/** The first of the places on which the lines have the least weight together. */
 function leastCrossed(
   places: readonly Place[],
   lines: readonly Line[],
@@ -119,8 +121,8 @@ function leastCrossed(
   let least = Infinity;
   for (const place of places) {
     const box = sides(place);
-    const crossings = lines.filter((line) => crosses(line, box)).length;
-    if (crossings < least) [best, least] = [place, crossings];
+    const weight = lines.reduce((sum, line) => sum + (crosses(line, box) ? line[4] : 0), 0);
+    if (weight < least) [best, least] = [place, weight];
     if (least === 0) break;
   }
   return best;

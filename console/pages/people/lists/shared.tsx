@@ -46,7 +46,8 @@ export function Page(): JSX.Element {
                   </LinkButton>
                 }
               >
-                Set how many people one identifier may be seen with. Beyond it, it stops linking them.
+                Set how many people one identifier may be seen with. Beyond it, it stops linking them. Only values of
+                namespaces that have a limit are counted as people: logins, for example.
               </Empty>
             ) : (
               <Empty icon="shared" title="No identifier is beyond the limit">
