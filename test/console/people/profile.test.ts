@@ -89,6 +89,36 @@ describeConsole("a profile", (console) => {
     await look("people-profile-graph");
   });
 
+  it("writes no word of a small graph onto a bridge", async () => {
+    const workspace = await console().app.workspace();
+    const [user, email, phone] = [
+      id("user_id", "u-100"),
+      id("email", "ada@example.com"),
+      id("device_id", "phone-of-ada"),
+    ];
+    let profileId = "";
+    for (const identifiers of [
+      [user, email],
+      [email, id("cookie_id", "c-100")],
+      [user, id("phone", "+33612345678")],
+      [email, phone],
+      [phone, id("cookie_id", "c-871"), id("cookie_id", "c-902")],
+    ])
+      ({ profileId } = await identify(workspace, ...identifiers));
+    const { page } = await console().open(workspace, { path: `/profiles/${profileId}?tab=graph` });
+    await page.locator(".graph-label").nth(6).waitFor();
+    const onBridges = await page.evaluate<readonly string[]>(`[...document.querySelectorAll(".graph-label")]
+      .filter((label) => {
+        const { left, right, top, bottom } = label.getBoundingClientRect();
+        return [...document.querySelectorAll(".graph-link.bridge .graph-line")].some((line) =>
+          Array.from({ length: 101 }, (_, n) => line.getPointAtLength((line.getTotalLength() * n) / 100).matrixTransform(line.getScreenCTM()))
+            .some(({ x, y }) => x > left && x < right && y > top + 2 && y < bottom - 2),
+        );
+      })
+      .map(({ textContent }) => textContent)`);
+    assert.deepEqual(onBridges, []);
+  });
+
   it("draws a graph of 85 identifiers with words that can be read, and the keyboard names each", async () => {
     const workspace = await console().app.workspace();
     let profileId = "";

@@ -88,10 +88,9 @@ export function labelsOf(
         const sides = sidesOf(x, y, half, unit);
         const isIn = sides[2] >= box.y && sides[3] <= box.y + box.height;
         const isFree = !placed.some((other) => meet(sides, other));
-        // What one looked for, or is at, has its words even where they stand on the points of others.
-        const [own] = points.slice(i, i + 1);
-        const covered = rank(one) > 0 ? [own!] : points;
-        return isIn && isFree && !covered.some((other) => meet(sides, other));
+        // What one looked for, or is at, has its words even where they stand on the points of others. Each place is beside its own.
+        const isOnPoints = rank(one) === 0 && points.some((other, n) => n !== i && meet(sides, other));
+        return isIn && isFree && !isOnPoints;
       });
     const found = leastCrossed(free, lines, ([x, y]) => sidesOf(x, y, half, unit));
     if (found === undefined) continue;
