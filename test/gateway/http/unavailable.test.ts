@@ -4,6 +4,7 @@ import type { Backends } from "../../../app/backends.js";
 import { AppError } from "../../../core/errors.js";
 import { startApp, submission, textAt, type App, type TestWorkspace } from "../../support/service/app.js";
 import { bodyOf, headerOf, openRaw, statusOf, type Raw } from "../../support/service/raw.js";
+import { eventually } from "../../support/eventually.js";
 import { assertWithin } from "../../support/house/yardstick.js";
 
 /** Which parts do not answer, and how. */
@@ -87,7 +88,8 @@ describe("Requests that need a part which is away", () => {
       assert.equal((await workspace.collect(schemaId, { email: `${fault}@example.com` })).status, 202);
       faults.graph = "well";
     }
-    assert.equal((await identify()).status, 200);
+    // Servers that are busy may need more than the 100 ms.
+    await eventually("identify is answered again", async () => (await identify()).status === 200);
   });
 
   it("answer 503 with Connection: close while the process is shutting down; /readyz says so and /healthz stays well", async () => {
