@@ -59,7 +59,7 @@ export function Page(): JSX.Element {
               {(settings) => <Identity settings={settings} query={identity} />}
             </Loaded>
           </Card>
-          <Card title="Refused events" note="Of the API and of SDKs.">
+          <Card title="Refused events" note="Of collect and its batch. Wrong calls of SDKs are always quarantined.">
             <Loaded {...sdk} lines={2}>
               {(settings) => <Refused settings={settings} query={sdk} />}
             </Loaded>
