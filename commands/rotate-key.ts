@@ -1,6 +1,6 @@
 import { mintKey } from "../core/catalog/api-key.js";
 import { isOrigin, ORIGIN_RULE } from "../core/catalog/origin.js";
-import type { KeyRecord } from "../core/catalog/catalog.js";
+import { KEYS_MAX, type KeyRecord } from "../core/catalog/catalog.js";
 import { AppError, mismatch, type ErrorItem } from "../core/errors.js";
 import { parseTimestamp } from "../core/event/time.js";
 import type { KeyId } from "../core/ids.js";
@@ -32,10 +32,12 @@ export const OWNER_KEY = {
   expiresAt: null,
 } as const satisfies GivenKey;
 
+/** No more than `max`: the way back to a workspace whose owner keys are lost must stay open. Throws `validation_failed`. */
 export async function createKey(
   { catalog }: Pick<Services, "catalog">,
   { workspace, now }: Pick<Caller, "workspace" | "now">,
   given: GivenKey,
+  max: number = KEYS_MAX,
 ): Promise<NewKey> {
   const errors = sendingProblems(given);
   if (errors.length > 0) throw mismatch(errors);
@@ -55,7 +57,7 @@ export async function createKey(
     successor: null,
     sender: keyId,
   };
-  await catalog.createKey(record);
+  if ((await catalog.createKey(record, max)) === "full") throw full();
   return { record, key };
 }
 
@@ -97,6 +99,9 @@ export async function revokeKey(
     );
 }
 
+const full = (): AppError =>
+  mismatch([{ path: "", message: `a workspace has at most ${KEYS_MAX} keys that have not expired: revoke one first` }]);
+
 /** A second successor would get the short life that the first rotation left to the old key. */
 const rotated = (successor: KeyId | null): AppError =>
   new AppError(
@@ -118,8 +123,9 @@ export async function rotateKey(
   const { key, keyId: successorId, hash } = mintKey();
   const record: KeyRecord = { ...old, keyId: successorId, hash, createdAt: now };
   const oldExpiresAt = Math.min(now + limits.rotationGraceMs, old.expiresAt ?? Infinity);
-  const result = await catalog.rotateKey(workspace, keyId, record, oldExpiresAt);
+  const result = await catalog.rotateKey(workspace, keyId, record, oldExpiresAt, KEYS_MAX);
   if (result === "not_found") throw unknown();
   if (result === "already_rotated") throw rotated(null);
+  if (result === "full") throw full();
   return { record, key, oldExpiresAt };
 }

@@ -58,10 +58,10 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
         findWorkspace.forget(workspace.workspaceId);
         findKey.forget(ownerKey.keyId);
       }),
-    createKey: (key) => forgetAfter(store.createKey(key), () => findKey.forget(key.keyId)),
+    createKey: (key, max) => forgetAfter(store.createKey(key, max), () => findKey.forget(key.keyId)),
     deleteKey: (workspace, keyId) => forgetAfter(store.deleteKey(workspace, keyId), () => findKey.forget(keyId)),
-    rotateKey: (workspace, keyId, successor, oldExpiresAt) =>
-      forgetAfter(store.rotateKey(workspace, keyId, successor, oldExpiresAt), () => {
+    rotateKey: (workspace, keyId, successor, oldExpiresAt, max) =>
+      forgetAfter(store.rotateKey(workspace, keyId, successor, oldExpiresAt, max), () => {
         findKey.forget(keyId);
         findKey.forget(successor.keyId);
       }),

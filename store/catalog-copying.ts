@@ -167,7 +167,7 @@ const loadsOf = ({ catalog, audiences, webhooks }: CatalogPorts): Loads => ({
       await catalog.createWorkspace(workspace, ownerKey);
   },
   keys: async (key) => {
-    if ((await catalog.findKey(key.keyId)) === null) await catalog.createKey(key);
+    if ((await catalog.findKey(key.keyId)) === null) await catalog.createKey(key, Infinity);
   },
   namespaces: async ({ workspace, namespace }) => {
     if (namespace.registeredItself) await catalog.registerNamespaces(workspace, [namespace], Infinity);

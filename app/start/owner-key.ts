@@ -27,7 +27,7 @@ async function makeOwnerKey(config: Config, wanted: string | undefined): Promise
   try {
     const catalog = createEmbeddedCatalog({ database: store.database });
     const { workspaceId: workspace } = await choose(catalog, wanted);
-    const { key } = await createKey({ catalog }, { workspace, now: Date.now() }, OWNER_KEY);
+    const { key } = await createKey({ catalog }, { workspace, now: Date.now() }, OWNER_KEY, Infinity);
     const shown = keyLine(shownKey(key, dataDir, process.stdout.isTTY));
     process.stdout.write(`workspace: ${workspace}\n${shown}\nThe keys that were there still work.\n`);
   } finally {

@@ -40,6 +40,9 @@ export interface KeyRecord {
   readonly sender: KeyId;
 }
 
+/** Per workspace; each takes part in every change of its keys. */
+export const KEYS_MAX = 200;
+
 export type Compatibility = "backward" | "none";
 export type Merge = "latest" | "first" | "min" | "max" | "union" | "sum" | "count";
 

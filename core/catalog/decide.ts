@@ -1,6 +1,16 @@
 import type { KeyId } from "../ids.js";
 import type { KeyRecord, Merge, Namespace, SchemaVersion } from "./catalog.js";
 
+/**
+ * Which of the keys go before another is added: none while they are fewer than `max`, else those that expired by `now`. `full`: even
+ * without these there would be too many.
+ */
+export function roomForKey(keys: readonly KeyRecord[], now: number, max: number): ReadonlySet<KeyId> | "full" {
+  if (keys.length < max) return new Set();
+  const expired = keys.filter(({ expiresAt }) => expiresAt !== null && expiresAt <= now);
+  return keys.length - expired.length < max ? new Set(expired.map(({ keyId }) => keyId)) : "full";
+}
+
 /** `keys` holds the key, if the workspace has it, and all owner keys: one of these that does not expire always stays. */
 export function deleteKey(keys: readonly KeyRecord[], keyId: KeyId): "deleted" | "not_found" | "last_owner" {
   const found = keys.find((key) => key.keyId === keyId);

@@ -34,7 +34,11 @@ export interface CatalogStore extends Port {
   /** All workspaces by id (age). */
   workspaces(page: Page<WorkspaceId>): Promise<readonly Workspace[]>;
 
-  createKey(key: KeyRecord): Promise<void>;
+  /**
+   * If the workspace has `max` keys, those that expired by the new one's `createdAt` go in the same step. Answers `full` and does nothing
+   * if `max` would be left.
+   */
+  createKey(key: KeyRecord, max: number): Promise<"created" | "full">;
   /** By key id alone: the caller does not know the workspace yet. */
   findKey(keyId: KeyId): Promise<KeyRecord | null>;
   /** Keys of the workspace by id (age is not promised). */
@@ -43,14 +47,15 @@ export interface CatalogStore extends Port {
   deleteKey(workspace: WorkspaceId, keyId: KeyId): Promise<"deleted" | "not_found" | "last_owner">;
   /**
    * Stores the successor, names it in the old key, and lets that expire at `oldExpiresAt` (or earlier, if it did already), in one
-   * step. A key is rotated once.
+   * step. A key is rotated once. Room is made as by `createKey`; the old key itself stays.
    */
   rotateKey(
     workspace: WorkspaceId,
     keyId: KeyId,
     successor: KeyRecord,
     oldExpiresAt: number,
-  ): Promise<"rotated" | "already_rotated" | "not_found">;
+    max: number,
+  ): Promise<"rotated" | "already_rotated" | "not_found" | "full">;
 
   /** Stores version n if n - 1 is the latest (n = 1: if the id is free), with its traits, in one step. */
   putSchema(schema: SchemaVersion): Promise<PutSchemaResult>;

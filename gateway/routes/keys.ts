@@ -82,7 +82,12 @@ export function keyRoutes(services: Services): readonly Route[] {
       handle: async ({ params: { id }, now }) => {
         const workspace = await services.catalog.findWorkspace(id as WorkspaceId);
         if (workspace === null) throw new AppError("not_found", "There is no such workspace.");
-        const { record: made, key } = await createKey(services, { workspace: workspace.workspaceId, now }, OWNER_KEY);
+        const { record: made, key } = await createKey(
+          services,
+          { workspace: workspace.workspaceId, now },
+          OWNER_KEY,
+          Infinity,
+        );
         return reply(201, { ...show(made), key });
       },
     }),

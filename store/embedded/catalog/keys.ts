@@ -1,6 +1,6 @@
 import type { Database, SqlValue } from "../../../core/database.js";
 import type { KeyRecord, Role, Send, Workspace } from "../../../core/catalog/catalog.js";
-import { deleteKey, rotateKey } from "../../../core/catalog/decide.js";
+import { deleteKey, roomForKey, rotateKey } from "../../../core/catalog/decide.js";
 import { AppError } from "../../../core/errors.js";
 import type { KeyId, WorkspaceId } from "../../../core/ids.js";
 import type { KeyMethods } from "../../../core/ports/catalog-store.js";
@@ -19,12 +19,21 @@ export function createKeys(database: Database, session: Session): KeyMethods {
   );
   const key = database.prepare(`${SELECT_KEY} WHERE id = ?`);
   const keys = database.prepare(`${SELECT_KEY} WHERE ws = ? AND id > ? ORDER BY id LIMIT ?`);
+  const allKeys = database.prepare(`${SELECT_KEY} WHERE ws = ?`);
   const keyAndOwners = database.prepare(`${SELECT_KEY} WHERE ws = ? AND (id = ? OR role = 'owner')`);
   const removeKey = database.prepare("DELETE FROM keys WHERE id = ?");
   const retireKey = database.prepare("UPDATE keys SET expires_at = ?, successor = ? WHERE id = ?");
 
   const withOwners = (workspaceId: WorkspaceId, keyId: KeyId): readonly KeyRecord[] =>
     keyAndOwners.all([workspaceId, keyId]).map((row) => toKey(row as KeyRow));
+  const keysOf = (workspaceId: WorkspaceId): readonly KeyRecord[] =>
+    allKeys.all([workspaceId]).map((row) => toKey(row as KeyRow));
+  const makeRoom = (keys: readonly KeyRecord[], now: number, max: number): boolean => {
+    const gone = roomForKey(keys, now, max);
+    if (gone === "full") return false;
+    for (const keyId of gone) removeKey.run([keyId]);
+    return true;
+  };
   const putKey = (record: KeyRecord): void => requireNew(insertKey.run(keyParameters(record)).changes, "key");
 
   return {
@@ -42,7 +51,12 @@ export function createKeys(database: Database, session: Session): KeyMethods {
       const rows = await session.read(() => workspaces.all([after ?? "", limit]));
       return rows.map((row) => toWorkspace(row as WorkspaceRow));
     },
-    createKey: (record) => session.write(() => putKey(record)),
+    createKey: (record, max) =>
+      session.write(() => {
+        if (!makeRoom(keysOf(record.workspace), record.createdAt, max)) return "full";
+        putKey(record);
+        return "created";
+      }),
     findKey: async (keyId) => {
       const row = await session.read(() => key.get([keyId]));
       return row ? toKey(row as KeyRow) : null;
@@ -57,11 +71,14 @@ export function createKeys(database: Database, session: Session): KeyMethods {
         if (result === "deleted") removeKey.run([keyId]);
         return result;
       }),
-    rotateKey: (workspaceId, keyId, successor, oldExpiresAt) =>
+    rotateKey: (workspaceId, keyId, successor, oldExpiresAt, max) =>
       session.write(() => {
-        const old = withOwners(workspaceId, keyId).find((found) => found.keyId === keyId);
+        const keys = keysOf(workspaceId);
+        const old = keys.find((found) => found.keyId === keyId);
         const retired = rotateKey(old, successor.keyId, oldExpiresAt);
         if (typeof retired === "string") return retired;
+        const others = keys.filter((found) => found !== old);
+        if (!makeRoom(others, successor.createdAt, max - 1)) return "full";
         putKey(successor);
         retireKey.run([retired.expiresAt, retired.successor, keyId]);
         return "rotated";

@@ -1,5 +1,5 @@
 import type { KeyRecord, Workspace } from "../../../core/catalog/catalog.js";
-import { deleteKey, rotateKey } from "../../../core/catalog/decide.js";
+import { deleteKey, roomForKey, rotateKey } from "../../../core/catalog/decide.js";
 import { AppError } from "../../../core/errors.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { KeyMethods } from "../../../core/ports/catalog-store.js";
@@ -35,10 +35,15 @@ export function createKeys({ catalog, session, change }: CatalogDeps): KeyMethod
       );
       return found.map(toWorkspace);
     },
-    createKey: (key) =>
+    createKey: (key, max) =>
       change(key.workspace, {
         sections: ["keys"],
-        decide: ({ keys }) => ({ change: { keys: withNew(keys, key) }, result: undefined }),
+        decide: ({ keys }) => {
+          const left = withRoom(keys, key, max);
+          return left === "full"
+            ? { change: null, result: left }
+            : { change: { keys: withNew(left, key) }, result: "created" as const };
+        },
       }),
     findKey: async (keyId) => {
       const found = await session.call(() =>
@@ -68,18 +73,27 @@ export function createKeys({ catalog, session, change }: CatalogDeps): KeyMethod
           return { change: result === "deleted" ? { keys: rest } : null, result };
         },
       }),
-    rotateKey: (workspaceId, keyId, successor, oldExpiresAt) =>
+    rotateKey: (workspaceId, keyId, successor, oldExpiresAt, max) =>
       change(workspaceId, {
         sections: ["keys"],
         decide: ({ keys }) => {
           const old = keys.find(({ key_id }) => key_id === keyId);
           const retired = rotateKey(old && toKey(workspaceId, old), successor.keyId, oldExpiresAt);
           if (typeof retired === "string") return { change: null, result: retired };
-          const rest = keys.map((key) => (key === old ? toRow(retired) : key));
-          return { change: { keys: withNew(rest, successor) }, result: "rotated" as const };
+          const others = keys.filter((key) => key !== old);
+          const left = withRoom(others, successor, max - 1);
+          if (left === "full") return { change: null, result: left };
+          return { change: { keys: withNew([...left, toRow(retired)], successor) }, result: "rotated" as const };
         },
       }),
   };
+}
+
+/** Those that stay, with a place for the key. */
+function withRoom(keys: Keys, { workspace, createdAt }: KeyRecord, max: number): Keys | "full" {
+  const records = keys.map((row) => toKey(workspace, row));
+  const gone = roomForKey(records, createdAt, max);
+  return gone === "full" ? gone : keys.filter(({ key_id }) => !gone.has(key_id));
 }
 
 /** The unique index tells whether another workspace has the id. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { KeyRecord, Workspace } from "../../../core/catalog/catalog.js";
+import { KEYS_MAX, type KeyRecord, type Workspace } from "../../../core/catalog/catalog.js";
 import { newId, type KeyId, type WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import { aKey, aKeyId, aWorkspace, HOSTILE_TEXTS } from "../../support/builders.js";
@@ -70,7 +70,7 @@ export const keySentences: Contract<CatalogStore> = {
         perMinute: 1_000_000,
       }),
     ];
-    for (const key of keys) await port.createKey(key);
+    for (const key of keys) await port.createKey(key, KEYS_MAX);
     for (const key of keys) assert.deepEqual(await port.findKey(key.keyId), key);
   },
 
@@ -78,13 +78,13 @@ export const keySentences: Contract<CatalogStore> = {
     const { ws } = await open(port);
     const key = aKey({ workspace: ws });
     assert.equal(await port.findKey(key.keyId), null);
-    await port.createKey(key);
+    await port.createKey(key, KEYS_MAX);
     assert.deepEqual(await port.findKey(key.keyId), key);
   },
 
   "does not replace a key": async ({ port }) => {
     const { ws, owner } = await open(port);
-    await assert.rejects(port.createKey(aKey({ workspace: ws, keyId: owner.keyId, role: "viewer" })));
+    await assert.rejects(port.createKey(aKey({ workspace: ws, keyId: owner.keyId, role: "viewer" }), KEYS_MAX));
     assert.deepEqual(await port.findKey(owner.keyId), owner);
   },
 
@@ -101,7 +101,7 @@ export const keySentences: Contract<CatalogStore> = {
   "lists the keys of a workspace by id, each once over the pages": async ({ port }) => {
     const { ws, owner } = await open(port);
     const keys = [owner, ...Array.from({ length: 6 }, () => aKey({ workspace: ws }))];
-    for (const key of keys.slice(1)) await port.createKey(key);
+    for (const key of keys.slice(1)) await port.createKey(key, KEYS_MAX);
     for (const limit of [1, 3, 7, 10]) {
       const listed = await inPages<KeyRecord, KeyId>(
         limit,
@@ -115,7 +115,7 @@ export const keySentences: Contract<CatalogStore> = {
   "deletes a key, once": async ({ port }) => {
     const { ws } = await open(port);
     const key = aKey({ workspace: ws });
-    await port.createKey(key);
+    await port.createKey(key, KEYS_MAX);
     assert.deepEqual(await port.findKey(key.keyId), key);
     assert.equal(await port.deleteKey(ws, key.keyId), "deleted");
     assert.equal(await port.findKey(key.keyId), null);
@@ -124,12 +124,12 @@ export const keySentences: Contract<CatalogStore> = {
 
   "does not delete the last owner key without an expiry": async ({ port }) => {
     const { ws, owner } = await open(port);
-    await port.createKey(aKey({ workspace: ws, role: "owner", expiresAt: 4_000_000_000_000 }));
-    await port.createKey(aKey({ workspace: ws, role: "admin" }));
+    await port.createKey(aKey({ workspace: ws, role: "owner", expiresAt: 4_000_000_000_000 }), KEYS_MAX);
+    await port.createKey(aKey({ workspace: ws, role: "admin" }), KEYS_MAX);
     assert.equal(await port.deleteKey(ws, owner.keyId), "last_owner");
     assert.deepEqual(await port.findKey(owner.keyId), owner);
     const second = aKey({ workspace: ws, role: "owner" });
-    await port.createKey(second);
+    await port.createKey(second, KEYS_MAX);
     assert.equal(await port.deleteKey(ws, owner.keyId), "deleted");
     assert.equal(await port.deleteKey(ws, second.keyId), "last_owner");
   },
@@ -137,7 +137,7 @@ export const keySentences: Contract<CatalogStore> = {
   "leaves an owner when all owner keys are deleted at once": async ({ port }) => {
     const { ws, owner } = await open(port);
     const owners = [owner, ...Array.from({ length: 4 }, () => aKey({ workspace: ws, role: "owner" }))];
-    for (const key of owners.slice(1)) await port.createKey(key);
+    for (const key of owners.slice(1)) await port.createKey(key, KEYS_MAX);
     const answers = await Promise.all(owners.map(({ keyId }) => port.deleteKey(ws, keyId)));
     assert.deepEqual(answers.toSorted(), ["deleted", "deleted", "deleted", "deleted", "last_owner"]);
     assert.equal((await port.keys(ws, { limit: 10, after: null })).length, 1);
@@ -148,7 +148,7 @@ export const keySentences: Contract<CatalogStore> = {
     const successor = aKey({ workspace: ws, role: "owner" });
     assert.deepEqual(await port.findKey(owner.keyId), owner);
     assert.equal(await port.findKey(successor.keyId), null);
-    assert.equal(await port.rotateKey(ws, owner.keyId, successor, 5_000), "rotated");
+    assert.equal(await port.rotateKey(ws, owner.keyId, successor, 5_000, KEYS_MAX), "rotated");
     assert.deepEqual(await port.findKey(owner.keyId), {
       ...owner,
       expiresAt: 5_000,
@@ -161,8 +161,8 @@ export const keySentences: Contract<CatalogStore> = {
     const { ws } = await open(port);
     const sending = { send: "collect", origins: ["https://shop.example"], perMinute: 600 } as const;
     const [old, successor] = [aKey({ workspace: ws, ...sending }), aKey({ workspace: ws, ...sending })];
-    await port.createKey(old);
-    await port.rotateKey(ws, old.keyId, successor, 5_000);
+    await port.createKey(old, KEYS_MAX);
+    await port.rotateKey(ws, old.keyId, successor, 5_000, KEYS_MAX);
     for (const { keyId } of [old, successor]) {
       const { send, origins, perMinute } = (await port.findKey(keyId))!;
       assert.deepEqual({ send, origins, perMinute }, sending);
@@ -172,7 +172,9 @@ export const keySentences: Contract<CatalogStore> = {
   "rotates a key once: the second time stores nothing": async ({ port }) => {
     const { ws, owner } = await open(port);
     const [first, second] = [aKey({ workspace: ws }), aKey({ workspace: ws })];
-    const answers = await Promise.all([first, second].map((key) => port.rotateKey(ws, owner.keyId, key, 5_000)));
+    const answers = await Promise.all(
+      [first, second].map((key) => port.rotateKey(ws, owner.keyId, key, 5_000, KEYS_MAX)),
+    );
     assert.deepEqual(answers, ["rotated", "already_rotated"]);
     assert.equal(await port.findKey(second.keyId), null);
     assert.equal((await port.findKey(owner.keyId))?.successor, first.keyId);
@@ -185,8 +187,8 @@ export const keySentences: Contract<CatalogStore> = {
       [9_000, 5_000],
     ] as const) {
       const key = aKey({ workspace: ws, expiresAt: had });
-      await port.createKey(key);
-      await port.rotateKey(ws, key.keyId, aKey({ workspace: ws }), wanted);
+      await port.createKey(key, KEYS_MAX);
+      await port.rotateKey(ws, key.keyId, aKey({ workspace: ws }), wanted, KEYS_MAX);
       assert.equal((await port.findKey(key.keyId))?.expiresAt, Math.min(had, wanted));
     }
   },
@@ -194,13 +196,66 @@ export const keySentences: Contract<CatalogStore> = {
   "stores no successor when there is no such key, and expires none when it cannot be stored": async ({ port }) => {
     const { ws, owner } = await open(port);
     const successor = aKey({ workspace: ws });
-    assert.equal(await port.rotateKey(ws, aKeyId(), successor, 5_000), "not_found");
+    assert.equal(await port.rotateKey(ws, aKeyId(), successor, 5_000, KEYS_MAX), "not_found");
     assert.equal(await port.findKey(successor.keyId), null);
     const key = aKey({ workspace: ws });
-    await port.createKey(key);
-    await assert.rejects(port.rotateKey(ws, key.keyId, { ...successor, keyId: owner.keyId }, 5_000));
+    await port.createKey(key, KEYS_MAX);
+    await assert.rejects(port.rotateKey(ws, key.keyId, { ...successor, keyId: owner.keyId }, 5_000, KEYS_MAX));
     assert.deepEqual(await port.findKey(key.keyId), key);
     assert.deepEqual(await port.findKey(owner.keyId), owner);
+  },
+
+  "holds at most `max` keys, also of those that are made at once": async ({ port }) => {
+    const { ws, owner } = await open(port);
+    const other = await open(port);
+    const given = Array.from({ length: 6 }, () => aKey({ workspace: ws }));
+    const answers = await Promise.all(given.map((key) => port.createKey(key, 4)));
+    assert.deepEqual(answers.toSorted(), ["created", "created", "created", "full", "full", "full"]);
+    const made = given.filter((_key, n) => answers[n] === "created");
+    assert.deepEqual(await port.keys(ws, { limit: 10, after: null }), [owner, ...made].toSorted(byId));
+    for (const key of given.filter((_key, n) => answers[n] === "full"))
+      assert.equal(await port.findKey(key.keyId), null);
+    assert.equal(await port.createKey(aKey({ workspace: other.ws }), 4), "created", "other workspaces do not count");
+    await port.deleteKey(ws, made[0]!.keyId);
+    assert.equal(await port.createKey(aKey({ workspace: ws }), 4), "created");
+  },
+
+  "rotates no key where the successor would be one too many": async ({ port }) => {
+    const { ws, owner } = await open(port);
+    const successor = aKey({ workspace: ws, role: "owner" });
+    assert.equal(await port.rotateKey(ws, owner.keyId, successor, 5_000, 1), "full");
+    assert.deepEqual(await port.keys(ws, { limit: 10, after: null }), [owner]);
+    assert.equal(await port.rotateKey(ws, owner.keyId, successor, 5_000, 2), "rotated");
+  },
+
+  "drops expired keys for a new one, and only where it finds no room": async ({ port }) => {
+    const [{ ws, owner }, other] = [await open(port), await open(port)];
+    const page = { limit: 10, after: null };
+    const now = owner.createdAt + 10_000;
+    const expiring = (workspace: WorkspaceId, expiresAt: number) => aKey({ workspace, expiresAt });
+    const [gone, ending, elsewhere] = [expiring(ws, now), expiring(ws, now + 1), expiring(other.ws, now)];
+    for (const key of [gone, ending, elsewhere]) await port.createKey(key, 4);
+    const [fourth, fifth] = [0, 1].map(() => aKey({ workspace: ws, createdAt: now }));
+    assert.equal(await port.createKey(fourth!, 4), "created");
+    assert.deepEqual(await port.findKey(gone.keyId), gone);
+    assert.equal(await port.createKey(fifth!, 4), "created");
+    assert.deepEqual(await port.keys(ws, page), [owner, ending, fourth!, fifth!].toSorted(byId));
+    const successor = aKey({ workspace: ws, createdAt: now + 1 });
+    assert.equal(await port.rotateKey(ws, fourth!.keyId, successor, now + 5, 4), "rotated");
+    assert.equal(await port.findKey(ending.keyId), null);
+    assert.equal(await port.rotateKey(ws, fifth!.keyId, aKey({ workspace: ws, createdAt: now + 1 }), 1, 4), "full");
+    assert.deepEqual(await port.findKey(elsewhere.keyId), elsewhere);
+  },
+
+  "rotates a key that has expired itself, where it is full": async ({ port }) => {
+    const { ws, owner } = await open(port);
+    const old = aKey({ workspace: ws, expiresAt: owner.createdAt });
+    await port.createKey(old, 2);
+    const successor = aKey({ workspace: ws });
+    assert.equal(await port.rotateKey(ws, old.keyId, successor, 0, 2), "full");
+    assert.deepEqual(await port.findKey(old.keyId), old);
+    assert.equal(await port.rotateKey(ws, old.keyId, successor, 0, 3), "rotated");
+    assert.equal((await port.findKey(old.keyId))?.successor, successor.keyId);
   },
 
   "keys, deleteKey and rotateKey keep workspaces apart": async ({ port }) => {
@@ -212,9 +267,9 @@ export const keySentences: Contract<CatalogStore> = {
     ] as const) {
       const key = aKey({ workspace: one.ws });
       const successor = aKey({ workspace: other.ws });
-      await port.createKey(key);
+      await port.createKey(key, KEYS_MAX);
       assert.equal(await port.deleteKey(other.ws, key.keyId), "not_found");
-      assert.equal(await port.rotateKey(other.ws, key.keyId, successor, 0), "not_found");
+      assert.equal(await port.rotateKey(other.ws, key.keyId, successor, 0, KEYS_MAX), "not_found");
       assert.deepEqual(await port.findKey(key.keyId), key);
       assert.equal(await port.findKey(successor.keyId), null);
       assert.deepEqual(await port.keys(one.ws, page), [one.owner, key].toSorted(byId));

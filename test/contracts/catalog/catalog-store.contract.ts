@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { KEYS_MAX } from "../../../core/catalog/catalog.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../../core/ids.js";
 import { aDataset, aKey, aKeyId, aNamespace, aSchema, aWorkspace, putNamespace } from "../../support/builders.js";
@@ -121,9 +122,9 @@ export const catalogStoreContract: Contract<CatalogStore> = {
     await port.registerNamespaces(workspaceId, [registered], 1);
     await port.putIdentitySettings(workspaceId, { sharedIdentifierLimit: 7, sendingKeysAddNamespaces: false });
     const [gone, old, next] = [aKey({ workspace: workspaceId }), aKey({ workspace: workspaceId }), aKey()];
-    for (const key of [gone, old]) await port.createKey(key);
+    for (const key of [gone, old]) await port.createKey(key, KEYS_MAX);
     await port.deleteKey(workspaceId, gone.keyId);
-    await port.rotateKey(workspaceId, old.keyId, { ...next, workspace: workspaceId }, 7);
+    await port.rotateKey(workspaceId, old.keyId, { ...next, workspace: workspaceId }, 7, KEYS_MAX);
     await port.changeDataset(workspaceId, dataset.datasetId, { retentionDays: 9 });
     const again = await reopen();
     assert.equal(await again.findKey(gone.keyId), null);
@@ -173,10 +174,10 @@ export const catalogStoreContract: Contract<CatalogStore> = {
       () => port.secret(),
       () => port.createWorkspace(aWorkspace(), aKey()),
       () => port.workspaces(page),
-      () => port.createKey(aKey()),
+      () => port.createKey(aKey(), KEYS_MAX),
       () => port.keys(workspaceId, page),
       () => port.deleteKey(workspaceId, key.keyId),
-      () => port.rotateKey(workspaceId, key.keyId, aKey(), 0),
+      () => port.rotateKey(workspaceId, key.keyId, aKey(), 0, KEYS_MAX),
       () => port.putSchema(aSchema()),
       () => port.schemas(workspaceId, page),
       () => port.schemaVersions(workspaceId, schemaId, page),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { keyIdOf, mintKey } from "../../../core/catalog/api-key.js";
 import { forge } from "../../support/random/forge.js";
-import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
+import { at, errorPaths, listAt, OPERATOR_KEY, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 
 const KEY = /^onym_([0-9A-Za-z]{10})_[0-9A-Za-z]{38}$/;
 const NAMESPACES = "/v1/namespaces";
@@ -42,6 +42,25 @@ describe("API keys", () => {
     const shown = listAt(list.body, "keys").find((one) => at(one, "key_id") === made.body["key_id"]);
     assert.equal(at(shown, "role"), "viewer");
     assert.equal(listAt(list.body, "keys").length, 2);
+  });
+
+  it("are at most 200 in a workspace: until one is revoked or expires, another is 422, also of a rotation", async () => {
+    const expiring = { role: "viewer", expires_at: new Date(Date.now() + aheadMs + 60_000).toISOString() };
+    const keyId = textAt((await create(expiring)).body, "key_id");
+    const revoked = textAt((await create({ role: "viewer" })).body, "key_id");
+    for (let n = 3; n < 200; n += 1) assert.equal((await create({ role: "viewer" })).status, 201);
+    const rotate = () => workspace.send("POST", `/v1/keys/${keyId}/rotate`);
+    for (const answer of [await create({ role: "viewer" }), await rotate()]) {
+      assert.deepEqual([answer.status, errorPaths(answer)], [422, [""]]);
+      assert.match(textAt(answer.body, "detail"), /at most 200 keys/);
+    }
+    assert.equal((await workspace.send("DELETE", `/v1/keys/${revoked}`)).status, 204);
+    assert.equal((await rotate()).status, 201);
+    assert.equal((await create({ role: "viewer" })).status, 422);
+    aheadMs += 61_000;
+    assert.equal((await create({ role: "viewer" })).status, 201);
+    const way = `/v1/workspaces/${workspace.id}/keys`;
+    assert.equal((await app().send("POST", way, { key: OPERATOR_KEY })).status, 201, "the way back stays open");
   });
 
   it("scope a request to one workspace", async () => {

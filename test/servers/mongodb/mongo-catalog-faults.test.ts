@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { KEYS_MAX } from "../../../core/catalog/catalog.js";
 import { MongoNetworkError, type Collection, type Db } from "mongodb";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
@@ -67,17 +68,17 @@ const ANSWERS: Readonly<Record<string, Check>> = {
   },
   "createKey resolves": async ({ catalog, other, workspace }) => {
     const key = aKey({ workspace });
-    await catalog.createKey(key);
+    await catalog.createKey(key, KEYS_MAX);
     assert.deepEqual(await other.findKey(key.keyId), key);
   },
   "deleteKey answers deleted": async ({ catalog, other, workspace, owner }) => {
-    await other.createKey(aKey({ workspace, role: "owner" }));
+    await other.createKey(aKey({ workspace, role: "owner" }), KEYS_MAX);
     assert.equal(await catalog.deleteKey(workspace, owner.keyId), "deleted");
     assert.equal(await other.findKey(owner.keyId), null);
   },
   "rotateKey answers rotated": async ({ catalog, other, workspace, owner }) => {
     const successor = aKey({ workspace, role: "owner" });
-    assert.equal(await catalog.rotateKey(workspace, owner.keyId, successor, 5_000), "rotated");
+    assert.equal(await catalog.rotateKey(workspace, owner.keyId, successor, 5_000, KEYS_MAX), "rotated");
     assert.deepEqual(await other.findKey(successor.keyId), successor);
     assert.equal((await other.keys(workspace, ALL)).length, 2);
   },
@@ -173,9 +174,9 @@ describe("a lost answer of MongoDB", () => {
   it("a change whose try did not happen is decided anew", () =>
     withBreaking(async ({ catalog, other, workspace, owner, loseNext }) => {
       const [successor, first] = [aKey({ workspace }), aKey({ workspace })];
-      const after = (): Promise<unknown> => other.rotateKey(workspace, owner.keyId, first, 5_000);
+      const after = (): Promise<unknown> => other.rotateKey(workspace, owner.keyId, first, 5_000, KEYS_MAX);
       loseNext({ collection: "catalog", isDone: false, after });
-      assert.equal(await catalog.rotateKey(workspace, owner.keyId, successor, 5_000), "already_rotated");
+      assert.equal(await catalog.rotateKey(workspace, owner.keyId, successor, 5_000, KEYS_MAX), "already_rotated");
       assert.equal(await other.findKey(successor.keyId), null);
     }));
 
@@ -204,10 +205,10 @@ describe("a silent MongoDB", () => {
     try {
       const catalog = await createMongoCatalog({ mongo });
       const workspace = newId<WorkspaceId>();
-      await catalog.createKey(aKey({ workspace }));
+      await catalog.createKey(aKey({ workspace }), KEYS_MAX);
       proxy.silence();
       const calls: readonly (() => Promise<unknown>)[] = [
-        ...Array.from({ length: 20 }, () => () => catalog.createKey(aKey({ workspace }))),
+        ...Array.from({ length: 20 }, () => () => catalog.createKey(aKey({ workspace }), KEYS_MAX)),
         () => catalog.putSchema(aSchema()),
         () => catalog.findKey(aKeyId()),
         () => catalog.namespaces(workspace),
@@ -223,7 +224,7 @@ describe("a silent MongoDB", () => {
       assert.ok(tookMs < LIMIT_MS, `${Math.round(tookMs)} ms`);
       proxy.resume();
       await eventually("changes come through again", () =>
-        catalog.createKey(aKey({ workspace })).then(
+        catalog.createKey(aKey({ workspace }), KEYS_MAX).then(
           () => true,
           () => false,
         ),

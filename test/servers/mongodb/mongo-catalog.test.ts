@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Merge } from "../../../core/catalog/catalog.js";
+import { KEYS_MAX, type Merge } from "../../../core/catalog/catalog.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import { createMongoCatalog } from "../../../store/mongo/catalog/catalog.js";
@@ -81,7 +81,7 @@ describe("two processes on one catalog in MongoDB", () => {
       for (let round = 0; round < ROUNDS; round += 1) {
         const { workspaceId, owner } = await aWorkspaceIn(both[0]);
         const owners = [owner, aKey({ workspace: workspaceId, role: "owner" })];
-        await both[0].createKey(owners[1]!);
+        await both[0].createKey(owners[1]!, KEYS_MAX);
         const answers = await atOnce(both, 2, (catalog, n) => catalog.deleteKey(workspaceId, owners[n]!.keyId));
         assert.deepEqual(answers.toSorted(), ["deleted", "last_owner"]);
         assert.equal((await both[1].keys(workspaceId, ALL)).length, 1);
@@ -94,7 +94,7 @@ describe("two processes on one catalog in MongoDB", () => {
         const { workspaceId, owner } = await aWorkspaceIn(both[0]);
         const successors = [0, 1].map(() => aKey({ workspace: workspaceId, role: "owner" }));
         const answers = await atOnce(both, 2, (catalog, n) =>
-          catalog.rotateKey(workspaceId, owner.keyId, successors[n]!, 5_000),
+          catalog.rotateKey(workspaceId, owner.keyId, successors[n]!, 5_000, KEYS_MAX),
         );
         assert.deepEqual(answers.toSorted(), ["already_rotated", "rotated"]);
         const winner = successors[answers.indexOf("rotated")]!;
@@ -113,7 +113,7 @@ describe("two processes on one catalog in MongoDB", () => {
         await Promise.all([
           both[0].changeDataset(workspace, datasetId, { name: `new ${round}` }),
           both[1].changeDataset(workspace, datasetId, { unifiedProfile: true }),
-          both[0].createKey(aKey({ workspace })),
+          both[0].createKey(aKey({ workspace }), KEYS_MAX),
           putNamespace(both[1], workspace, aNamespace({ name: `n${round}` })),
           both[1].putDataset(aDataset({ workspace })),
         ]);
@@ -165,7 +165,7 @@ describe("two processes on one catalog in MongoDB", () => {
         const [a, b] = [await aWorkspaceIn(both[0]), await aWorkspaceIn(both[1])];
         const key = aKey();
         const keys = [a, b].map(({ workspaceId }) => ({ ...key, workspace: workspaceId }));
-        const outcomes = await settle(both.map((catalog, n) => catalog.createKey(keys[n]!)));
+        const outcomes = await settle(both.map((catalog, n) => catalog.createKey(keys[n]!, KEYS_MAX)));
         assert.deepEqual([outcomes.filter((one) => one === "done").length, outcomes.filter(isConflict).length], [1, 1]);
         assert.deepEqual(await both[0].findKey(key.keyId), keys[outcomes.indexOf("done")]);
       }
@@ -205,7 +205,7 @@ describe("the catalog in MongoDB", () => {
         ["full"],
       );
       const successor = aKey({ workspace, role: "owner" });
-      assert.equal(await catalog.rotateKey(workspace, owner.keyId, successor, 5_000), "rotated");
+      assert.equal(await catalog.rotateKey(workspace, owner.keyId, successor, 5_000, KEYS_MAX), "rotated");
       assert.deepEqual(await catalog.putSchema(aSchema({ workspace })), { kind: "created" });
     }));
 
@@ -216,12 +216,12 @@ describe("the catalog in MongoDB", () => {
       const blocked = Array.from({ length: 2_500 }, () => "x".repeat(1_000));
       const [key, successor] = [aKey({ workspace }), aKey({ workspace, role: "owner" })];
       const outcomes = await settle([
-        catalog.createKey(key),
-        catalog.createKey({ ...elsewhere.owner, workspace }),
+        catalog.createKey(key, KEYS_MAX),
+        catalog.createKey({ ...elsewhere.owner, workspace }, KEYS_MAX),
         catalog.deleteKey(workspace, owner.keyId),
         putNamespace(catalog, workspace, aNamespace({ name: "large", blocked })),
-        catalog.rotateKey(workspace, owner.keyId, successor, 5_000),
-        catalog.createKey(key),
+        catalog.rotateKey(workspace, owner.keyId, successor, 5_000, KEYS_MAX),
+        catalog.createKey(key, KEYS_MAX),
       ]);
       assert.deepEqual(
         outcomes.map((outcome) => (isConflict(outcome) ? "conflict" : outcome)),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cacheCatalog, type CacheOptions } from "../../../store/cached-catalog.js";
-import type { KeyRecord, Namespace, SchemaVersion } from "../../../core/catalog/catalog.js";
+import { KEYS_MAX, type KeyRecord, type Namespace, type SchemaVersion } from "../../../core/catalog/catalog.js";
 import type { KeyId, WorkspaceId } from "../../../core/ids.js";
 import { newId } from "../../../core/ids.js";
 import { AppError } from "../../../core/errors.js";
@@ -30,7 +30,10 @@ function countedCatalog() {
     findKey: (keyId: KeyId) => look("key", () => keys.get(keyId) ?? null),
     findSchema: (_: WorkspaceId, __: string, version: number | null) =>
       look(`schema ${version}`, () => (version === null ? [...schemas.values()].at(-1) : schemas.get(version)) ?? null),
-    createKey: async (key: KeyRecord) => void keys.set(key.keyId, key),
+    createKey: async (key: KeyRecord) => {
+      keys.set(key.keyId, key);
+      return "created" as const;
+    },
     deleteKey: async (_: WorkspaceId, keyId: KeyId) => (keys.delete(keyId) ? "deleted" : "not_found"),
     close: async () => {},
   } as unknown as CatalogStore;
@@ -102,7 +105,7 @@ describe("The cached catalog", () => {
     const key = aKey();
     hold(() => sleep(10));
     const early = catalog.findKey(key.keyId);
-    await catalog.createKey(key);
+    await catalog.createKey(key, KEYS_MAX);
     assert.equal(await catalog.findKey(key.keyId), key);
     assert.equal(await early, null);
     assert.equal(await catalog.findKey(key.keyId), key);
@@ -114,7 +117,7 @@ describe("The cached catalog", () => {
     const key = aKey();
     hold(() => sleep(10).then(() => Promise.reject(new Error("away"))));
     const early = catalog.findKey(key.keyId);
-    await catalog.createKey(key);
+    await catalog.createKey(key, KEYS_MAX);
     hold(null);
     assert.equal(await catalog.findKey(key.keyId), key);
     await assert.rejects(early, /away/);
