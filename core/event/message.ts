@@ -168,7 +168,10 @@ function readMessage(message: Buffer): Decoded {
   if (typeof header !== "object" || header === null) return { kind: "foreign", reason: "not_an_onym_message" };
   if ((header as Partial<Header>).v !== VERSION) return { kind: "foreign", reason: "unknown_message_version" };
   if (!isHeader(header)) return { kind: "foreign", reason: "not_an_onym_message" };
-  return { kind: "event", event: toEvent(header, message.subarray(end + 1)) };
+  const event = toEvent(header, message.subarray(end + 1));
+  // A trace and a replay are of the way that the message took, and not of the event.
+  if (header.rp === undefined && header.tp === undefined) putMessage(event, message);
+  return { kind: "event", event };
 }
 
 /** When the event was accepted, milliseconds since 1970; null if the message is none of ours. */

@@ -65,3 +65,36 @@ export function prepareJson(
     return JSON.parse(`[${texts.join(",")}]`) as readonly unknown[];
   };
 }
+
+interface OverSeqs {
+  readonly get: (seqs: readonly number[]) => number;
+  readonly run: (seqs: readonly number[]) => void;
+}
+
+/** A statement over rows with some positions (`seq`). `sql` gets the text of the condition. */
+export function prepareOverSeqs(database: Database, sql: (are: string) => string): OverSeqs {
+  const ranged = database.prepare(sql("BETWEEN ? AND ?"));
+  const listed = database.prepare(sql("IN (SELECT value FROM json_each(?))"));
+  const prepared = (seqs: readonly number[]) => {
+    const range = rangeOf(seqs);
+    return range === null
+      ? { statement: listed, parameters: [JSON.stringify(seqs)] }
+      : { statement: ranged, parameters: range };
+  };
+  return {
+    get: (seqs) => {
+      const { statement, parameters } = prepared(seqs);
+      return statement.get(parameters)![0] as number;
+    },
+    run: (seqs) => {
+      const { statement, parameters } = prepared(seqs);
+      statement.run(parameters);
+    },
+  };
+}
+
+/** The ends of positions that follow each other without a gap: one range names them faster than a list. */
+export function rangeOf(seqs: readonly number[]): readonly [number, number] | null {
+  const [first, last] = [seqs[0]!, seqs.at(-1)!];
+  return last - first + 1 === seqs.length && seqs.every((seq, index) => seq === first + index) ? [first, last] : null;
+}

@@ -45,11 +45,11 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 16,
+  format: 17,
   sql: `
+  CREATE TABLE messages (seq INTEGER PRIMARY KEY, message BLOB NOT NULL);
   CREATE TABLE queue (
     seq INTEGER PRIMARY KEY,
-    message BLOB NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
     failed_at INTEGER,
     crashes INTEGER NOT NULL DEFAULT 0
@@ -65,8 +65,7 @@ export const STORE_TABLES: Tables = {
     key_id TEXT NOT NULL,
     crc INTEGER NOT NULL,
     reason BLOB,
-    gone TEXT,
-    message BLOB NOT NULL
+    gone TEXT
   );
   CREATE INDEX events_of_schema ON events (schema_id, arrival) WHERE gone IS NULL;
   CREATE INDEX events_arrival ON events (arrival, schema_id, key_id);

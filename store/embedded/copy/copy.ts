@@ -15,6 +15,7 @@ import { prepareCounts } from "../events/counts.js";
 import { INSERT_LETTER, letterValues, type LetterRow } from "../events/dead-letters.js";
 import { createNames, type Names } from "../events/names.js";
 import { arrivalKey, TIME_BYTES, UUID_BYTES } from "../events/rows.js";
+import { messagesOf } from "../messages.js";
 import { createSession } from "../session.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
 
@@ -40,9 +41,9 @@ export function createEmbeddedCopying({
 
 function prepareDumps(database: Database): Dumps {
   const events = database.prepare(
-    `SELECT e.seq, e.id, e.effective_ts, e.arrival, e.schema_id, e.key_id, e.message, e.crc, e.reason, e.gone,
+    `SELECT e.seq, e.id, e.effective_ts, e.arrival, e.schema_id, e.key_id, coalesce(m.message, x''), e.crc, e.reason, e.gone,
        f.facet, f.profile_id, f.dropped, length(f.position) > 0
-     FROM events e LEFT JOIN folds f USING (seq) WHERE e.seq > ? ORDER BY e.seq LIMIT ?`,
+     FROM events e LEFT JOIN messages m USING (seq) LEFT JOIN folds f USING (seq) WHERE e.seq > ? ORDER BY e.seq LIMIT ?`,
   );
   const tallies = database.prepare(
     `SELECT facet, tally, position, amount FROM tallies WHERE (facet, tally, position) > (?, ?, ?)
@@ -124,8 +125,9 @@ function prepareDumps(database: Database): Dumps {
 }
 
 function prepareLoads(database: Database, { ofEvent, ofLetter }: Names): Loads {
+  const messages = messagesOf(database);
   const addEvent = database.prepare(
-    `INSERT INTO events (id, effective_ts, arrival, schema_id, key_id, crc, reason, gone, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO events (seq, id, effective_ts, arrival, schema_id, key_id, crc, reason, gone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO NOTHING`,
   );
   const addFold = database.prepare(
@@ -142,8 +144,10 @@ function prepareLoads(database: Database, { ofEvent, ofLetter }: Names): Loads {
       const keyOf = createOwnKeys(row.workspace);
       const key = keyOf(row.eventId);
       const reason = row.reason === null ? null : Buffer.from(row.reason);
-      const names = [row.schemaId, row.keyId, row.crc, reason, row.gone, row.message];
-      addEvent.run([key, row.effectiveTs, arrivalKey(key, row), ...names]);
+      const seq = messages.next();
+      const names = [row.schemaId, row.keyId, row.crc, reason, row.gone];
+      const { changes } = addEvent.run([seq, key, row.effectiveTs, arrivalKey(key, row), ...names]);
+      if (changes > 0) messages.insert([[seq, row.message]]);
       const decoded = decodeMessage(row.message);
       if (decoded.kind === "event") ofEvent(decoded.event)();
       if (row.fold === null) return;

@@ -1,15 +1,21 @@
 import type { Database } from "../../../core/database.js";
 import type { MessageRow, QueueCopying } from "../../../core/ports/copying.js";
 
+import { messagesOf } from "../messages.js";
+
 const MESSAGES_PER_PAGE = 500;
 
 /** The queue's table, while no queue is open on it. */
 export function createEmbeddedQueueCopying(database: Database): QueueCopying {
   const page = database.prepare(
-    "SELECT seq, message, attempts, failed_at, crashes FROM queue WHERE seq > ? ORDER BY seq LIMIT ?",
+    "SELECT seq, message, attempts, failed_at, crashes FROM queue JOIN messages USING (seq) WHERE seq > ? ORDER BY seq LIMIT ?",
   );
-  const add = database.prepare("INSERT INTO queue (message, attempts, failed_at, crashes) VALUES (?, ?, ?, ?)");
-  const clear = database.prepare("DELETE FROM queue");
+  const messages = messagesOf(database);
+  const add = database.prepare("INSERT INTO queue (seq, attempts, failed_at, crashes) VALUES (?, ?, ?, ?)");
+  const clear = [
+    "DELETE FROM messages WHERE seq IN (SELECT seq FROM queue) AND NOT EXISTS (SELECT 1 FROM events WHERE events.seq = messages.seq)",
+    "DELETE FROM queue",
+  ].map((sql) => database.prepare(sql));
   const count = database.prepare("SELECT count(*) FROM queue");
   return {
     messages: async function* () {
@@ -22,9 +28,13 @@ export function createEmbeddedQueueCopying(database: Database): QueueCopying {
     },
     load: (rows) =>
       database.write(() => {
-        for (const { message, attempts, failedAt, crashes } of rows) add.run([message, attempts, failedAt, crashes]);
+        for (const { message, attempts, failedAt, crashes } of rows) {
+          const seq = messages.next();
+          messages.insert([[seq, message]]);
+          add.run([seq, attempts, failedAt, crashes]);
+        }
       }),
-    clear: () => database.write(() => void clear.run([])),
+    clear: () => database.write(() => clear.forEach((statement) => statement.run([]))),
     count: async () => database.read(() => count.get([])![0] as number),
     close: async () => undefined,
   };

@@ -32,12 +32,11 @@ const DROPS_PER_TURN = 100;
 export function createDrop(database: Database, session: Session, forget: Names["forget"]): Pick<EventStore, "drop"> {
   // Up to the line feed: a payload may be large.
   const find = database.prepare(
-    `SELECT gone, seq, schema_id, key_id, arrival, substr(message, 1, instr(message, x'0a')), reason IS NOT NULL, length(folds.position) > 0, folds.seq IS NOT NULL
-     FROM events LEFT JOIN folds USING (seq) WHERE id = ?`,
+    `SELECT gone, seq, schema_id, key_id, arrival, coalesce(substr(message, 1, instr(message, x'0a')), x''), reason IS NOT NULL, length(folds.position) > 0, folds.seq IS NOT NULL
+     FROM events LEFT JOIN messages USING (seq) LEFT JOIN folds USING (seq) WHERE id = ?`,
   );
-  const empty = database.prepare(
-    "UPDATE events SET effective_ts = '', reason = NULL, gone = ?, crc = ?, message = ? WHERE seq = ?",
-  );
+  const empty = database.prepare("UPDATE events SET effective_ts = '', reason = NULL, gone = ?, crc = ? WHERE seq = ?");
+  const put = database.prepare("INSERT OR REPLACE INTO messages (seq, message) VALUES (?, ?)");
   const unfold = database.prepare("DELETE FROM folds WHERE seq = ?");
   const uncount = prepareUncount(database);
   const letters = database.prepare(
@@ -73,7 +72,8 @@ export function createDrop(database: Database, session: Session, forget: Names["
     const left = encodeMessage(
       emptied({ workspace, eventId, schemaId, keyId, receivedAt: receivedAtIn(arrival) }, head),
     );
-    empty.run([reason, crc32(left), left, seq]);
+    empty.run([reason, crc32(left), seq]);
+    put.run([seq, left]);
     uncount(seq);
     unfold.run([seq]);
     if (isFolded !== 1) forget("event", seq, bytes);

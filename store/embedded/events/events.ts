@@ -1,5 +1,6 @@
 import type { Database } from "../../../core/database.js";
 import type { EventRecord, StoredEvent } from "../../../core/event/event.js";
+import { encodeMessage } from "../../../core/event/message.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import { isUuid, type EventId, type WorkspaceId } from "../../../core/ids.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
@@ -10,6 +11,7 @@ import { createDrop } from "./drop.js";
 import { createFold } from "./fold.js";
 import { createNames } from "./names.js";
 import { SELECT_EVENT, toEventRow, toRow } from "./rows.js";
+import { messagesOf } from "../messages.js";
 import { prepareRows } from "../rows.js";
 import { createSession } from "../session.js";
 import { createOwnKeys } from "../uuid.js";
@@ -28,11 +30,12 @@ export function createEmbeddedEventStore({
 }): EventStore {
   const session = createSession(database);
   const { ofEvent, ofLetter, forget, ...names } = createNames(database, session, tombOf);
+  const bytes = messagesOf(database);
   const insertAll = prepareRows(
     database,
     7,
     (values) =>
-      `INSERT INTO events (id, effective_ts, arrival, schema_id, key_id, crc, message) VALUES ${values} ON CONFLICT (id) DO NOTHING`,
+      `INSERT INTO events (seq, id, effective_ts, arrival, schema_id, key_id, crc) VALUES ${values} ON CONFLICT DO NOTHING`,
   );
   const select = database.prepare(`${SELECT_EVENT} WHERE events.id = ?`);
   const row = (key: Buffer): EventRow | undefined => {
@@ -43,13 +46,17 @@ export function createEmbeddedEventStore({
   const insert = async (workspace: WorkspaceId, events: readonly EventRecord[]): Promise<readonly StoredEvent[]> => {
     const keyOf = createOwnKeys(workspace);
     const keys = events.map(({ eventId }) => keyOf(eventId));
-    const rows = events.map((event, index) => toRow(keys[index]!, event));
+    const messages = events.map(encodeMessage);
+    const rows = events.map((event, index) => toRow(keys[index]!, event, messages[index]!));
     // Only a duplicate costs a read, and it is rare.
     const keepNames = events.map(ofEvent);
     const standing = await session.write(() => {
-      const inserted = insertAll(rows);
+      const { seqs, fresh } = bytes.placesFor(messages);
+      const inserted = insertAll(rows.map((values, index) => [seqs[index]!, ...values]));
       for (const keep of keepNames) keep();
-      return inserted === rows.length ? null : keys.map((key) => row(key)!);
+      if (inserted === rows.length) return null;
+      bytes.dropUnused(fresh);
+      return keys.map((key) => row(key)!);
     });
     return standing?.map((found) => fromRow(workspace, found)) ?? events.map(justStored);
   };

@@ -1,7 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { SqlValue } from "../../../core/database.js";
 import type { DropReason, EventRecord } from "../../../core/event/event.js";
-import { encodeMessage } from "../../../core/event/message.js";
 import type { Uid } from "../../../core/ids.js";
 import type { EventRow } from "../../stored-event.js";
 import { arrivalTime } from "../../arrivals.js";
@@ -18,10 +17,10 @@ type Row = readonly [
   isDone: number | null,
 ];
 
-/** The columns of a `Row`. */
-export const SELECT_EVENT = `SELECT events.message, events.crc, events.reason, folds.facet, folds.profile_id, folds.dropped, events.gone,
+/** The columns of a `Row`. Where the bytes are not there, none: their checksum tells. */
+export const SELECT_EVENT = `SELECT coalesce(messages.message, x''), events.crc, events.reason, folds.facet, folds.profile_id, folds.dropped, events.gone,
   length(folds.position) > 0
-  FROM events LEFT JOIN folds USING (seq)`;
+  FROM events LEFT JOIN messages USING (seq) LEFT JOIN folds USING (seq)`;
 
 export function toEventRow(row: readonly unknown[]): EventRow {
   const [message, crc, reason, facet, profileId, dropped, gone, isDone] = row as Row;
@@ -32,11 +31,15 @@ export function toEventRow(row: readonly unknown[]): EventRow {
 }
 export const UUID_BYTES = 16;
 
-/** The parameters of an insert: id, effective_ts, arrival, schema_id, key_id, crc, message. */
-export function toRow(key: Buffer, event: EventRecord): readonly SqlValue[] {
-  const message = encodeMessage(event);
-  return [key, event.effectiveTs, arrivalKey(key, event), event.schemaId, event.keyId, crc32(message), message];
-}
+/** The parameters of an insert behind the first, seq: id, effective_ts, arrival, schema_id, key_id, crc. */
+export const toRow = (key: Buffer, event: EventRecord, message: Buffer): readonly SqlValue[] => [
+  key,
+  event.effectiveTs,
+  arrivalKey(key, event),
+  event.schemaId,
+  event.keyId,
+  crc32(message),
+];
 
 /** Workspace, received_at and event id in one: comparing it compares them in turn. `key`: of the event. */
 export function arrivalKey(key: Buffer, { receivedAt }: Pick<EventRecord, "receivedAt">): Buffer {

@@ -11,10 +11,10 @@ const SCANNED_TOGETHER = 1_000;
  */
 export function createBacklog(database: Database, session: Session, last: number) {
   const scan = database.prepare(
-    `SELECT seq, substr(message, 1, ${EVENT_ID_BYTES}) FROM queue WHERE seq > ? AND seq <= ${last} ORDER BY seq LIMIT ${SCANNED_TOGETHER}`,
+    `SELECT seq, substr(message, 1, ${EVENT_ID_BYTES}) FROM queue JOIN messages USING (seq) WHERE seq > ? AND seq <= ${last} ORDER BY seq LIMIT ${SCANNED_TOGETHER}`,
   );
   const oldest = database.prepare("SELECT min(seq) FROM queue");
-  const read = database.prepare("SELECT message FROM queue WHERE seq = ?");
+  const read = database.prepare("SELECT message FROM queue JOIN messages USING (seq) WHERE seq = ?");
   const positions = new Map<string, number>();
   const isDone = (): boolean => ((oldest.get([])![0] as number | null) ?? Infinity) > last;
 

@@ -1,3 +1,4 @@
+import type { Messages } from "../messages.js";
 import type { QueueRows } from "./rows.js";
 import type { Session } from "../session.js";
 
@@ -17,12 +18,11 @@ interface Group {
 export function createPublisher(
   session: Session,
   rows: QueueRows,
-  last: number,
+  messages: Messages,
   published: (rows: readonly QueueMessage[]) => void,
-  refused: (messages: number) => void,
+  refused: (count: number) => void,
 ): (messages: readonly Buffer[]) => Promise<void> {
   let open: Group | null = null;
-  let position = last;
 
   /** Nobody may join a group that is being written: they would be told of a commit that does not contain them. */
   const shut = (group: Group): void => {
@@ -39,17 +39,18 @@ export function createPublisher(
       refused(group.rows.length);
       return group.reject.forEach((reject) => reject(error));
     }
+    for (const [seq, message] of group.rows) messages.name(seq, message);
     published(group.rows);
     for (const resolve of group.resolve) resolve();
   };
 
-  return (messages) =>
+  return (given) =>
     new Promise((resolve, reject) => {
       if (open === null) {
         open = { rows: [], resolve: [], reject: [] };
         void write(open);
       }
-      for (const message of messages) open.rows.push([(position += 1), message]);
+      for (const message of given) open.rows.push([messages.next(), message]);
       open.resolve.push(resolve);
       open.reject.push(reject);
     });

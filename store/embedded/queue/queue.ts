@@ -2,6 +2,7 @@ import type { Database } from "../../../core/database.js";
 import { AppError } from "../../../core/errors.js";
 import { acceptedAt } from "../../../core/event/message.js";
 import type { Consumer, EventQueue } from "../../../core/ports/event-queue.js";
+import { messagesOf } from "../messages.js";
 import { createBacklog } from "./backlog.js";
 import { startConsumer, type RunningConsumer } from "./consumer.js";
 import { createPublisher } from "./publisher.js";
@@ -23,14 +24,15 @@ export interface EmbeddedQueueDeps {
  */
 export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQueueDeps): EventQueue {
   const session = createSession(database);
-  const rows = createQueueRows(database);
+  const bytes = messagesOf(database);
+  const rows = createQueueRows(database, bytes);
   atOnce(database, rows.recover);
   let { count, last: tail } = rows.size();
   let consumer: RunningConsumer | null = null;
   const publishTogether = createPublisher(
     session,
     rows,
-    tail,
+    bytes,
     (messages) => {
       tail = messages.at(-1)![0];
       consumer?.add(messages);

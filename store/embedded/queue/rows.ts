@@ -1,7 +1,8 @@
 import type { Database } from "../../../core/database.js";
 import { WORKSPACE_BYTES, workspaceOf } from "../../../core/event/message.js";
 import type { Delivery } from "../../../core/ports/event-queue.js";
-import { prepareRows } from "../rows.js";
+import type { Messages } from "../messages.js";
+import { prepareOverSeqs, prepareRows, rangeOf } from "../rows.js";
 
 export interface QueueRow extends Delivery {
   readonly seq: number;
@@ -27,18 +28,17 @@ const SCANNED_TOGETHER = 1_000;
 const NAMES_MAX = 10_000;
 
 /** The statements of the queue's tables. Positions in the queue (`seq`) are given by the caller and only grow. */
-export function createQueueRows(database: Database) {
-  const insertAll = prepareRows(database, 2, (values) => `INSERT INTO queue (seq, message) VALUES ${values}`);
+export function createQueueRows(database: Database, messages: Messages) {
+  const insertAll = prepareRows(database, 1, (values) => `INSERT INTO queue (seq) VALUES ${values}`);
   const count = database.prepare("SELECT count(*), max(seq) FROM queue");
   const scan = database.prepare(
-    `SELECT seq, crashes, length(message), substr(message, 1, ${WORKSPACE_BYTES}) FROM queue
+    `SELECT seq, crashes, length(message), substr(message, 1, ${WORKSPACE_BYTES}) FROM queue JOIN messages USING (seq)
      WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ${SCANNED_TOGETHER}`,
   );
-  const SELECT = "SELECT seq, message, attempts, failed_at, crashes FROM queue";
+  const SELECT = "SELECT seq, message, attempts, failed_at, crashes FROM queue JOIN messages USING (seq)";
   const readRange = database.prepare(`${SELECT} WHERE seq BETWEEN ? AND ?`);
   const readListed = database.prepare(`${SELECT} WHERE seq IN (SELECT value FROM json_each(?))`);
-  const removeRange = database.prepare("DELETE FROM queue WHERE seq BETWEEN ? AND ?");
-  const removeListed = database.prepare("DELETE FROM queue WHERE seq IN (SELECT value FROM json_each(?))");
+  const remove = prepareOverSeqs(database, (are) => `DELETE FROM queue WHERE seq ${are}`);
   const retryListed = database.prepare(
     `UPDATE queue SET attempts = attempts + 1, failed_at = coalesce(failed_at, failed.value ->> 1)
      FROM json_each(?) AS failed WHERE seq = failed.value ->> 0`,
@@ -49,12 +49,15 @@ export function createQueueRows(database: Database) {
     "UPDATE queue SET crashes = crashes + 1 WHERE seq IN (SELECT value FROM queue_lease, json_each(seqs))",
   );
 
-  const first = database.prepare("SELECT message FROM queue ORDER BY seq LIMIT 1");
+  const first = database.prepare("SELECT message FROM queue JOIN messages USING (seq) ORDER BY seq LIMIT 1");
 
   const waitingOf = createWaitingOf();
 
   return {
-    insert: (rows: readonly (readonly [number, Buffer])[]): void => void insertAll(rows),
+    insert: (rows: readonly (readonly [number, Buffer])[]): void => {
+      messages.insert(rows);
+      insertAll(rows.map(([seq]) => [seq]));
+    },
     size: (): { readonly count: number; readonly last: number } => {
       const [rows, last] = count.get([]) as readonly [number, number | null];
       return { count: rows, last: last ?? 0 };
@@ -71,12 +74,12 @@ export function createQueueRows(database: Database) {
     read: (seqs: readonly number[]): ReadonlyMap<number, QueueRow> => {
       const range = rangeOf(seqs);
       const rows = seqs.length === 0 ? [] : range ? readRange.all(range) : readListed.all([JSON.stringify(seqs)]);
+      for (const row of rows) messages.name(row[0] as number, row[1] as Buffer);
       return new Map(rows.map(toRow).map((row) => [row.seq, row]));
     },
     settle: ({ done, retry }: Settlement): void => {
-      const range = rangeOf(done);
-      if (range) removeRange.run(range);
-      else if (done.length > 0) removeListed.run([JSON.stringify(done)]);
+      if (done.length > 0) remove.run(done);
+      messages.dropUnused(done);
       if (retry.length > 0) retryListed.run([JSON.stringify(retry)]);
     },
     /** Records what is being handled in one row, so that the next process knows which messages a crash concerns. */
@@ -92,12 +95,6 @@ export function createQueueRows(database: Database) {
   };
 }
 export type QueueRows = ReturnType<typeof createQueueRows>;
-
-/** The ends of positions that follow each other without a gap: one range names them faster than a list. */
-function rangeOf(seqs: readonly number[]): readonly [number, number] | null {
-  const [first, last] = [seqs[0]!, seqs.at(-1)!];
-  return last - first + 1 === seqs.length && seqs.every((seq, index) => seq === first + index) ? [first, last] : null;
-}
 
 const toRow = (row: readonly unknown[]): QueueRow => {
   const [seq, message, attempts, failedAt, crashes] = row as readonly [number, Buffer, number, number | null, number];

@@ -30,6 +30,11 @@ describe("The embedded queue", () => {
   const publishEach = (count: number, name = "message"): Promise<readonly void[]> =>
     Promise.all(Array.from({ length: count }, (_, n) => queue.publish(Buffer.from(`${name} ${n}`))));
 
+  const crashOnce = (message: string): void => {
+    const update = "UPDATE queue SET crashes = 1 WHERE seq = (SELECT seq FROM messages WHERE message = ?)";
+    store.database.prepare(update).run([Buffer.from(message)]);
+  };
+
   beforeEach(async () => {
     dataDir = await temporaryFolder();
     commits = 0;
@@ -245,7 +250,7 @@ describe("The embedded queue", () => {
 
   it("delivers what a process died on alone each time, and loses it not among the neighbours that are done", async () => {
     await publishEach(5);
-    store.database.prepare("UPDATE queue SET crashes = 1 WHERE message = ?").run([Buffer.from("message 2")]);
+    crashOnce("message 2");
     await close();
     await open();
     const batches: (readonly Delivery[])[] = [];
@@ -273,7 +278,7 @@ describe("The embedded queue", () => {
 
   it("does not look for fresh messages again and again when the last one is set apart", async () => {
     await publishEach(3);
-    store.database.prepare("UPDATE queue SET crashes = 1 WHERE message = ?").run([Buffer.from("message 2")]);
+    crashOnce("message 2");
     await close();
     await open();
     commits = 0;

@@ -163,7 +163,7 @@ describe("The embedded store", () => {
     const { database } = await open();
     const stored = new Set(
       database
-        .prepare("SELECT message FROM queue")
+        .prepare("SELECT message FROM queue JOIN messages USING (seq)")
         .all([])
         .map(([message]) => String(message)),
     );
@@ -183,11 +183,11 @@ describe("The embedded store", () => {
     const { workspace, eventId } = event;
     await events.insert(workspace, [event]);
     await events.fold(workspace, [mark]);
-    const [message] = database.prepare("SELECT message FROM events").get([]) as [Buffer];
+    const [message] = database.prepare("SELECT message FROM messages").get([]) as [Buffer];
     for (const position of [5, message.length - 2]) {
       const flipped = Buffer.from(message);
       flipped[position]! ^= 1;
-      database.prepare("UPDATE events SET message = ?").run([flipped]);
+      database.prepare("UPDATE messages SET message = ?").run([flipped]);
       await assert.rejects(events.find(workspace, eventId), isAppError("damaged"));
       await assert.rejects(events.insert(workspace, [event]), isAppError("damaged"));
       await assert.rejects(
@@ -195,7 +195,7 @@ describe("The embedded store", () => {
         isAppError("damaged"),
       );
     }
-    database.prepare("UPDATE events SET message = ?").run([message]);
+    database.prepare("UPDATE messages SET message = ?").run([message]);
     assert.equal((await events.find(workspace, eventId))?.status, "folded");
   });
 
@@ -205,7 +205,8 @@ describe("The embedded store", () => {
     const [event, foreign] = [anEvent(), anEvent()];
     await events.insert(event.workspace, [event]);
     const message = encodeMessage({ ...foreign, eventId: event.eventId });
-    database.prepare("UPDATE events SET message = ?, crc = ?").run([message, crc32(message)]);
+    database.prepare("UPDATE messages SET message = ?").run([message]);
+    database.prepare("UPDATE events SET crc = ?").run([crc32(message)]);
     await assert.rejects(events.find(event.workspace, event.eventId), isAppError("damaged"));
   });
 });
