@@ -43,7 +43,7 @@ describe("The bytes of messages in the embedded store", () => {
     await one.store.close();
   };
   afterEach(async () => {
-    for (const one of [...opened]) await close(one);
+    while (opened.length > 0) await close(opened[0]!);
     for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
   });
 
