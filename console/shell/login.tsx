@@ -27,7 +27,12 @@ export function Login({ reason }: { readonly reason: string | null }): JSX.Eleme
             onInput={setKey}
             autocomplete="current-password"
             placeholder="onym_…"
-            hint="The first start showed the owner key, or named the file that holds it. If it is lost, the command “npm run owner-key” makes a new one."
+            hint={
+              <>
+                The first start showed the owner key, or named the file that holds it. If it is lost, the command{" "}
+                <code class="unbroken">npm run owner-key</code> makes a new one.
+              </>
+            }
           />
           <Failure error={action.error} />
           <Button kind="primary" type="submit" isBusy={action.isBusy} disabled={key.trim() === ""}>

@@ -61,7 +61,7 @@ async function live(page: Page, { sendMore }: Shop): Promise<void> {
   await sendMore();
   await page.locator(".live-row", { hasText: "tim@example.com" }).waitFor();
   await page.locator(".live-row", { hasText: "refused" }).click();
-  await page.getByText("Refused: validation_failed").waitFor();
+  await page.getByText("Refused: validation failed").waitFor();
 }
 
 /** So that the picture begins there, a little below its upper edge. */

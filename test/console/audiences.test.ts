@@ -140,7 +140,7 @@ describeConsole("audiences", (console) => {
     const rule = page.getByLabel("Rule", { exact: true });
     await rule.fill('{"traits.city": {"$odd": 1}}');
     await page.getByRole("button", { name: "Create the audience" }).click();
-    const box = page.locator("form > .message.bad");
+    const box = page.locator(".rule-fields > div > .message.bad");
     await box.waitFor();
     const text = (await box.textContent())!;
     assert.equal(text.split("$odd").length - 1, 1, text);

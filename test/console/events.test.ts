@@ -21,7 +21,7 @@ describeConsole("what arrives", (console) => {
       await workspace.collect(schemaId, { email: 7 });
       await page.locator(".live-row", { hasText: "accepted" }).waitFor();
       await page.locator(".live-row", { hasText: "refused" }).click();
-      await page.getByText("Refused: validation_failed").waitFor();
+      await page.getByText("Refused: validation failed").waitFor();
       await look("live");
       await page.getByLabel("Show").selectOption("accepted");
       assert.equal(await page.locator(".live-row").count(), 1);

@@ -51,7 +51,7 @@ describeConsole("what is refused", (console) => {
     await letters(workspace, 2);
     const opened = await console().open(workspace, { path: "/stats", as: "admin" });
     const { page, look } = opened;
-    await page.getByRole("row", { name: schemaId }).getByRole("link", { name: "1 × validation_failed" }).click();
+    await page.getByRole("row", { name: schemaId }).getByRole("link", { name: "1 × validation failed" }).click();
     await page.getByRole("heading", { name: "Dead letters" }).waitFor();
     await page.getByRole("cell", { name: "refused email must be string" }).waitFor();
     assert.match(await hash(opened), new RegExp(`reason=rejected.*schema=${schemaId}`));
@@ -75,7 +75,7 @@ describeConsole("what is refused", (console) => {
     await page.locator(".live-row", { hasText: "no schema" }).waitFor();
     await go("/stats");
     await page.getByRole("cell", { name: "no schema" }).waitFor();
-    await page.getByRole("link", { name: "1 × merge_refused" }).click();
+    await page.getByRole("link", { name: "1 × merge refused" }).click();
     await page.getByRole("heading", { name: "Live events" }).waitFor();
     assert.match(await hash(opened), /show=refused&filter=merge_refused$/);
     assert.equal(await page.getByLabel("Filter").inputValue(), "merge_refused");
@@ -88,7 +88,7 @@ describeConsole("what is refused", (console) => {
     const schemaId = await workspace.schema();
     await workspace.collect(schemaId, { email: 7 });
     const { page, look } = await console().open(workspace, { path: "/stats" });
-    await page.getByRole("link", { name: "1 × validation_failed" }).click();
+    await page.getByRole("link", { name: "1 × validation failed" }).click();
     await page.getByRole("heading", { name: "Waiting for refused events" }).waitFor();
     assert.equal(await page.locator("main").getByRole("link", { name: "Set up a sender" }).count(), 0);
     await look("live-refused-empty");

@@ -17,7 +17,7 @@ describeConsole("the workspace", (console) => {
     await go("/live");
     await go("/stats");
     await page.getByRole("link", { name: schemaId }).waitFor();
-    await page.getByText("validation_failed").waitFor();
+    await page.getByText("validation failed").waitFor();
     await look("stats");
     await reach(page, schemaId);
     await page.keyboard.press("Enter");

@@ -79,7 +79,7 @@ export function Page({ params }: PageProps): JSX.Element {
                     ["Members", <Num key="n" value={read.size} />],
                     ["Version", <Num key="v" value={read.version} />],
                     [
-                      "As of feed entry",
+                      "Up to feed entry",
                       <Term
                         key="c"
                         means="Members and size include every change up to this entry of the feed. Read the feed from here on to stay up to date."
@@ -144,7 +144,7 @@ function Members({
   readonly isLive: boolean;
 }): JSX.Element {
   return (
-    <Card title="Members" note="By profile id." isFlush>
+    <Card title="Members" note="In the order of their profile ids." isFlush>
       <MemberTable key={`${size} ${String(isLive)}`} path={path} isLive={isLive} />
     </Card>
   );

@@ -136,28 +136,31 @@ function Edit({
             wrong={wrongOf(storing.error, "name")}
           />
         </Card>
-        <RuleFields draft={draft} onChange={setDraft} />
-        {isOld ? (
-          <Message tone="bad">
-            <strong>Somebody else changed this audience meanwhile</strong>
-            <span>Nothing of yours is saved. Read it again, and make your change on top of theirs.</span>
-            <div>
-              <Button isSmall onClick={() => onReload?.()}>
-                Read it again
-              </Button>
-            </div>
-          </Message>
-        ) : (
-          <Failure error={storing.error} />
-        )}
-        <div class="form-actions">
-          <Button kind="primary" type="submit" isBusy={storing.isBusy} needs={needsOf(name, text)}>
-            {before === undefined ? "Create the audience" : "Save"}
-          </Button>
-          <LinkButton href={before === undefined ? "#/audiences" : href("/audiences/:id", { id: before.audience_id })}>
-            Cancel
-          </LinkButton>
-        </div>
+        <RuleFields draft={draft} onChange={setDraft}>
+          {isOld ? (
+            <Message tone="bad">
+              <strong>Somebody else changed this audience meanwhile</strong>
+              <span>Nothing of yours is saved. Read it again, and make your change on top of theirs.</span>
+              <div>
+                <Button isSmall onClick={() => onReload?.()}>
+                  Read it again
+                </Button>
+              </div>
+            </Message>
+          ) : (
+            <Failure error={storing.error} />
+          )}
+          <div class="form-actions">
+            <Button kind="primary" type="submit" isBusy={storing.isBusy} needs={needsOf(name, text)}>
+              {before === undefined ? "Create the audience" : "Save"}
+            </Button>
+            <LinkButton
+              href={before === undefined ? "#/audiences" : href("/audiences/:id", { id: before.audience_id })}
+            >
+              Cancel
+            </LinkButton>
+          </div>
+        </RuleFields>
       </Form>
     </PageFrame>
   );

@@ -166,7 +166,7 @@ function Entries({
       rows={entries}
       keyOf={({ seq }) => String(seq)}
       columns={[
-        { name: "Number", show: ({ seq }) => <Num value={seq} /> },
+        { name: "Number", fit: "end", show: ({ seq }) => <Num value={seq} /> },
         {
           name: "What",
           show: ({ type }) => {

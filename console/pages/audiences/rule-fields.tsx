@@ -1,4 +1,4 @@
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { ApiError } from "../../api/http.js";
 import { AreaField, Card, Message, Tabs } from "../../ui/kit.js";
@@ -25,13 +25,15 @@ export function ruleTextOf({ by, group, text }: Draft): string | null {
   return unfinished.size > 0 ? null : JSON.stringify(rule);
 }
 
-/** The fields of a rule, and beside them who it holds for. */
+/** The fields of a rule, what belongs below them, and beside both who it holds for. */
 export function RuleFields({
   draft,
   onChange,
+  children,
 }: {
   readonly draft: Draft;
   readonly onChange: (draft: Draft) => void;
+  readonly children: ComponentChildren;
 }): JSX.Element {
   const vocabulary = useVocabulary();
   const previewed = usePreview(ruleTextOf(draft));
@@ -47,49 +49,52 @@ export function RuleFields({
   const isMarked = draft.by === "builder" && wrongs.size > 0;
   return (
     <div class="rule-fields">
-      <Card>
-        <Tabs
-          label="How the rule is written"
-          chosen={draft.by}
-          onChoose={choose}
-          tabs={[
-            {
-              id: "builder",
-              name: "Builder",
-              show: () => (
-                <>
-                  {vocabulary.hasTraits === false && <NoTraits />}
-                  <GroupFields
-                    group={draft.group}
-                    vocabulary={vocabulary}
-                    wrongs={wrongs}
-                    isUnfinished={ruleTextOf(draft) === null}
-                    onChange={(group) => onChange({ ...draft, group })}
+      <div>
+        <Card>
+          <Tabs
+            label="How the rule is written"
+            chosen={draft.by}
+            onChoose={choose}
+            tabs={[
+              {
+                id: "builder",
+                name: "Builder",
+                show: () => (
+                  <>
+                    {vocabulary.hasTraits === false && <NoTraits />}
+                    <GroupFields
+                      group={draft.group}
+                      vocabulary={vocabulary}
+                      wrongs={wrongs}
+                      isUnfinished={ruleTextOf(draft) === null}
+                      onChange={(group) => onChange({ ...draft, group })}
+                    />
+                  </>
+                ),
+              },
+              {
+                id: "json",
+                name: "JSON",
+                show: () => (
+                  <AreaField
+                    label="Rule"
+                    isCode
+                    rows={16}
+                    value={draft.text}
+                    wrong={jsonProblem(draft.text) ?? stuck}
+                    hint="As the API takes it."
+                    onInput={(text) => {
+                      setStuck(null);
+                      onChange({ ...draft, text });
+                    }}
                   />
-                </>
-              ),
-            },
-            {
-              id: "json",
-              name: "JSON",
-              show: () => (
-                <AreaField
-                  label="Rule"
-                  isCode
-                  rows={16}
-                  value={draft.text}
-                  wrong={jsonProblem(draft.text) ?? stuck}
-                  hint="As the API takes it."
-                  onInput={(text) => {
-                    setStuck(null);
-                    onChange({ ...draft, text });
-                  }}
-                />
-              ),
-            },
-          ]}
-        />
-      </Card>
+                ),
+              },
+            ]}
+          />
+        </Card>
+        {children}
+      </div>
       <PreviewCard
         previewed={isMarked ? { ...previewed, error: null } : previewed}
         isUnfinished={isMarked || ruleTextOf(draft) === null}

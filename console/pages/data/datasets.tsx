@@ -48,7 +48,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Datasets"
-      intro="The events of a schema: whether they are folded into profiles (their data is added to the person’s), and how long they are kept."
+      intro="The events of a schema: whether they are folded (their data is added to the person’s profile), and how long they are kept."
       actions={mayEdit && create}
     >
       <Card isFlush>

@@ -65,7 +65,7 @@ export function Row({
         <div class="live-more" id={id}>
           {errors.length > 0 && (
             <Message tone={verdict === "marked" ? "warn" : "bad"}>
-              <strong>{code === null ? "What is wrong with it" : `Refused: ${code}`}</strong>
+              <strong>{code === null ? "What is wrong with it" : `Refused: ${code.replaceAll("_", " ")}`}</strong>
               <Errors of={errors} />
             </Message>
           )}

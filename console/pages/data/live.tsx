@@ -154,7 +154,8 @@ const NothingYet = ({
         </>
       }
     >
-      This page shows what comes in while somebody watches it, and keeps it for 5 minutes. What was quarantined or kept
-      before is among the {mayEdit ? <a href="#/dead-letters">Dead letters</a> : "dead letters"}.
+      This page shows what comes in while somebody watches it, and keeps it for 5 minutes. Events that were quarantined,
+      or kept though they were refused, are among the{" "}
+      {mayEdit ? <a href="#/dead-letters">Dead letters</a> : "dead letters"}.
     </Empty>
   );

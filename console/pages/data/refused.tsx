@@ -44,8 +44,8 @@ export function KeepRefused(): JSX.Element | null {
     <Message tone="warn">
       <div class="row-between">
         <span class="grow">
-          <strong>Refused events are not kept.</strong> To see what is wrong with one, watch{" "}
-          <a href="#/live?show=refused">refused events live</a> while it comes in.{" "}
+          <strong>Refused events are not kept.</strong> To see what is wrong with them, watch{" "}
+          <a href="#/live?show=refused">refused events live</a> while they come in.{" "}
           {!mayEdit && (
             <>
               A key with the role admin or owner can turn on “{KEEP_REFUSED}” in the <a href="#/settings">Settings</a>.

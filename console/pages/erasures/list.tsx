@@ -16,7 +16,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Erasures"
-      intro="Who was erased, when that was completed, and how many older events were refused since. A receipt holds no value of the person."
+      intro="What was erased and when, and how many older events of that person were refused later. A receipt holds no value of the person."
       actions={
         <Button kind="risky" icon="erase" onClick={() => setErasing(true)}>
           Erase a person
@@ -41,7 +41,7 @@ export function Page(): JSX.Element {
             { name: "State", show: (receipt) => <State of={receipt} /> },
             { name: "Identifiers", fit: "wide", show: ({ identifiers }) => <Counts of={identifiers} /> },
             { name: "Events", fit: "end", show: ({ removed }) => <Num value={removed["events"] ?? 0} /> },
-            { name: "Refused since", fit: "end", show: ({ late }) => <Num value={late.events} /> },
+            { name: "Older events refused", fit: "end", show: ({ late }) => <Num value={late.events} /> },
             { name: "Erased", show: ({ erased_at: at }) => <Time at={at} /> },
           ]}
         />

@@ -69,12 +69,12 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
         more="#/namespaces"
       />
       <Choice
-        title="A shared device is not a person"
+        title="Shared identifier limit: a shared device is not a person"
         text={
           <>
             An identifier that is seen with more than {sharedLimit ?? SHARED_LIMIT} people, such as the device of a
-            kiosk, is unlinked and links nobody any more. The values of a namespace count as people if that namespace
-            has a limit of its own, as <code>user_id</code> may have.
+            kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit, such as{" "}
+            <code>user_id</code>, are counted as people.
           </>
         }
         state={sharedLimit}

@@ -59,8 +59,8 @@ export const Arrived = ({ event }: { readonly event: PastEvent }): JSX.Element =
   <Message tone="good">
     <strong>Events have arrived already.</strong>
     <span>
-      The newest event has the schema {event.schema_id} and came <Time at={event.received_at} />. The next one will show
-      here within a second.
+      The newest event has the schema “{event.schema_id}” and came <Time at={event.received_at} />. The next one will
+      show here within a second.
     </span>
     <span class="row">
       <LinkButton href={href("/events/:id", { id: event.event_id })}>See the event</LinkButton>

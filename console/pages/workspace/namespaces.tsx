@@ -42,7 +42,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Namespaces"
-      intro="The kinds of identifier. The limit says how many values of a kind one profile may have: with 1, it never gets a second one."
+      intro="What identifiers there are. The limit says how many values of a namespace one profile may have: with 1, it never gets a second one."
       actions={
         mayEdit && (
           <Button kind="primary" icon="add" onClick={() => setEdited(BLANK)}>
@@ -67,7 +67,7 @@ export function Page(): JSX.Element {
             {
               name: "Limit",
               fit: "end",
-              show: ({ limit }) => (limit === null ? <span class="soft">any</span> : <Num value={limit} />),
+              show: ({ limit }) => (limit === null ? <span class="soft">none</span> : <Num value={limit} />),
             },
             { name: "Priority", means: PRIORITY, fit: "end", show: ({ priority }) => <Num value={priority} /> },
             {

@@ -59,7 +59,10 @@ export function Page(): JSX.Element {
               {(settings) => <Identity settings={settings} query={identity} />}
             </Loaded>
           </Card>
-          <Card title="Refused events" note="Of collect and its batch. Wrong calls of SDKs are always quarantined.">
+          <Card
+            title="Refused events"
+            note="Events that a request of collect was refused for. Calls of SDKs that cannot be read are always kept: they are quarantined."
+          >
             <Loaded {...sdk} lines={2}>
               {(settings) => <Refused settings={settings} query={sdk} />}
             </Loaded>
@@ -133,8 +136,8 @@ function Identity({
         hint={
           <>
             An identifier that is seen with more people than this, such as the device of a kiosk, is unlinked and links
-            nobody any more. The values of a namespace count as people if that namespace has a limit of its own, as{" "}
-            <code>user_id</code> may have. Empty: off.
+            nobody any more. Only values of namespaces that have a limit, such as <code>user_id</code>, are counted as
+            people. Empty: off.
           </>
         }
         wrong={wrongOf(storing.error, "shared_identifier_limit")}

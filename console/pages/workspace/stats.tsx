@@ -189,7 +189,7 @@ function Reasons({
     <span class="row">
       {all.map(([code, times]) => (
         <a key={code} class="badge bad" href={hrefOf(code)} title="Show them">
-          {`${showNumber(times)} × ${code}`}
+          {`${showNumber(times)} × ${code.replaceAll("_", " ")}`}
         </a>
       ))}
     </span>

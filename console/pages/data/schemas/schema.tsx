@@ -48,7 +48,9 @@ export function Page({ params }: PageProps): JSX.Element {
         schema.data !== null && (
           <span class="row">
             <Badge tone="accent">version {schema.data.version}</Badge>
-            <Time at={schema.data.created_at} />
+            <span class="soft">
+              registered <Time at={schema.data.created_at} />
+            </span>
           </span>
         )
       }

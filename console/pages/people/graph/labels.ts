@@ -92,7 +92,11 @@ export function labelsOf(
         const isOnPoints = rank(one) === 0 && points.some((other, n) => n !== i && meet(sides, other));
         return isIn && isFree && !isOnPoints;
       });
-    const found = leastCrossed(free, lines, ([x, y]) => sidesOf(x, y, half, unit));
+    const others = [...spots].filter(([id]) => id !== one.id).map(([, other]) => other);
+    const found = best(free, ([x, y]) => {
+      const sides = sidesOf(x, y, half, unit);
+      return weightOf(lines, sides) + mistakenFor(others, sides, spot);
+    });
     if (found === undefined) continue;
     const [x, y] = found;
     placed.push(sidesOf(x, y, half, unit));
@@ -110,22 +114,31 @@ const sidesOf = (x: number, y: number, half: number, unit: number): Sides => [
 
 type Place = readonly [x: number, y: number];
 
-/** The first of the places on which the lines have the least weight together. */
-function leastCrossed(
-  places: readonly Place[],
-  lines: readonly Line[],
-  sides: (place: Place) => Sides,
-): Place | undefined {
-  let best: Place | undefined;
+/** The first of the places with the least weight. */
+function best(places: readonly Place[], weigh: (place: Place) => number): Place | undefined {
+  let found: Place | undefined;
   let least = Infinity;
   for (const place of places) {
-    const box = sides(place);
-    const weight = lines.reduce((sum, line) => sum + (crosses(line, box) ? line[4] : 0), 0);
-    if (weight < least) [best, least] = [place, weight];
+    const weight = weigh(place);
+    if (weight < least) [found, least] = [place, weight];
     if (least === 0) break;
   }
-  return best;
+  return found;
 }
+
+const weightOf = (lines: readonly Line[], box: Sides): number =>
+  lines.reduce((sum, line) => sum + (crosses(line, box) ? line[4] : 0), 0);
+
+type Spot = { readonly x: number; readonly y: number };
+
+/** How many other points are so near that the words could be theirs. */
+function mistakenFor(others: readonly Spot[], box: Sides, own: Spot): number {
+  const near = 2 * distance(own, box);
+  return others.filter((other) => distance(other, box) < near).length;
+}
+
+const distance = ({ x, y }: Spot, [left, right, top, bottom]: Sides): number =>
+  Math.hypot(Math.max(left - x, 0, x - right), Math.max(top - y, 0, y - bottom));
 
 /** Whether some of the line is within. */
 function crosses([x1, y1, x2, y2]: Line, [left, right, top, bottom]: Sides): boolean {
@@ -146,7 +159,7 @@ function crosses([x1, y1, x2, y2]: Line, [left, right, top, bottom]: Sides): boo
   return true;
 }
 
-const placesOf = ({ x, y }: { readonly x: number; readonly y: number }, radius: number, half: number, unit: number) =>
+const placesOf = ({ x, y }: Spot, radius: number, half: number, unit: number) =>
   [
     [x, y + radius + FONT * unit + GAP],
     [x, y - radius - (LINE - FONT) * unit - GAP],

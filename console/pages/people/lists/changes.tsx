@@ -20,7 +20,7 @@ export function Page({ query }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Changes"
-      intro="Every merge, unlink and other change of identities, newest first, with what a rule refused."
+      intro="Every merge, unlink and other change of identities, newest first, including those that a rule refused."
     >
       <div class="toolbar">
         <SelectField

@@ -23,7 +23,7 @@ export const ChangesTable = ({
     empty={empty}
     columns={[
       {
-        name: "What",
+        name: "Outcome",
         show: ({ outcome, rule }) => (
           <span class="stack-tight">
             <OutcomeBadge outcome={outcome} />
