@@ -1,4 +1,5 @@
 import type { Database } from "../../core/database.js";
+import { AppError } from "../../core/errors.js";
 import { privateField } from "../../core/private-field.js";
 import { DAMAGED, orDamaged } from "../stored-event.js";
 import { prepareOverSeqs, prepareRows } from "./rows.js";
@@ -14,7 +15,7 @@ interface Place {
  * waits in the queue becomes the event's without being copied. They stay while either of the two is there.
  */
 export interface Messages {
-  /** A position that nothing had before. They only grow. */
+  /** A position that nothing had before. They only grow. Throws `damaged` where the highest cannot be read. */
   next(): number;
   /** Within a write. */
   insert(rows: readonly (readonly [seq: number, message: Buffer])[]): void;
@@ -57,9 +58,13 @@ function createMessages(database: Database): Messages {
   );
   const found = orDamaged(highest!);
   // Each row is an event's or waits.
-  let last = found === DAMAGED ? Math.max(...others.map((read) => read())) : found;
+  const known = found === DAMAGED ? others.map((read) => orDamaged(read)) : [found];
+  let last = known.includes(DAMAGED) ? null : Math.max(...(known as readonly number[]));
 
-  const next = (): number => (last += 1);
+  const next = (): number => {
+    if (last === null) throw new AppError("damaged", "Where new messages go is damaged.");
+    return (last += 1);
+  };
   const seqOf = (message: Buffer): number | null => {
     const place = placeOf(message);
     return place?.database === database ? place.seq : null;
@@ -75,11 +80,11 @@ function createMessages(database: Database): Messages {
       else Object.assign(place, { database, seq });
     },
     placesFor: (messages) => {
-      const known = messages.map(seqOf);
+      const given = messages.map(seqOf);
       // One that has left the queue may be gone, and its number is never given again.
-      const areAllThere = known.every((seq) => seq !== null) && isWaiting(known);
-      if (areAllThere) return { seqs: known, fresh: [] };
-      const seqs = known.map((seq) => (seq !== null && isWaiting([seq]) ? seq : null));
+      const areAllThere = given.every((seq) => seq !== null) && isWaiting(given);
+      if (areAllThere) return { seqs: given, fresh: [] };
+      const seqs = given.map((seq) => (seq !== null && isWaiting([seq]) ? seq : null));
       const added = messages.flatMap((message, n) => (seqs[n] === null ? [[next(), message] as const] : []));
       insertAll(added);
       const fresh = added.map(([seq]) => seq);

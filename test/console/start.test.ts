@@ -21,7 +21,9 @@ describeConsole("set up", (console) => {
     await page.getByRole("link", { name: "See the profile" }).waitFor();
     const idle = page.getByText("Has no effect until a namespace has a limit");
     await idle.waitFor();
-    await page.getByRole("button", { name: "Turn on: Shared identifier limit: a shared device is not a person" }).click();
+    await page
+      .getByRole("button", { name: "Turn on: Shared identifier limit: a shared device is not a person" })
+      .click();
     await page.getByText("on: more than 5 people").waitFor();
     assert.equal(await page.getByRole("link", { name: "Set one" }).getAttribute("href"), "#/namespaces");
     await page.getByRole("button", { name: "Turn on: One login per profile" }).click();

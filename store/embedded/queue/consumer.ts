@@ -1,3 +1,4 @@
+import { isDamaged } from "../../../core/errors.js";
 import type { Delivery, DeliveryOutcome } from "../../../core/ports/event-queue.js";
 import { createAlarm } from "../../queue/alarm.js";
 import { backOff, outcomesOf, sharedPostpone, type HandlerDeps } from "../../queue/outcomes.js";
@@ -38,6 +39,8 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const handling = new Set<Promise<void>>();
   let settlements: Settlement[] = [];
   let closing = false;
+  /** The last turn met damage: the next settles without a look at the events, and leaves bytes that may be nobody's. */
+  let isEventDamaged = false;
 
   const settle = (batch: Batch<Waiting>, outcomes: readonly DeliveryOutcome[]): void => {
     const done: number[] = [];
@@ -77,16 +80,18 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
       const found = await session.write(() => {
         // As late as possible, so that much meets in it; once, though the write may run twice.
         turn ??= begin();
-        rows.settle(turn.settlement);
+        rows.settle(turn.settlement, !isEventDamaged);
         rows.lease(schedule.inHand().map(({ seq }) => seq));
         const taken = turn.batches.flatMap(({ items }) => items.map(({ seq }) => seq));
         return rows.read(taken.filter((seq) => !kept.has(seq)));
       });
       const { settlement, batches } = turn!;
+      isEventDamaged = false;
       removed(settlement.done.length);
       for (const batch of batches) start(batch, found);
     } catch (error) {
       if (turn !== null) undo(turn);
+      isEventDamaged = isDamaged(error);
       throw error;
     }
   };

@@ -44,13 +44,23 @@ export function createPublisher(
     for (const resolve of group.resolve) resolve();
   };
 
+  const placed = (given: readonly Buffer[]): readonly QueueMessage[] => {
+    try {
+      return given.map((message) => [messages.next(), message]);
+    } catch (error) {
+      refused(given.length);
+      throw error;
+    }
+  };
+
   return (given) =>
     new Promise((resolve, reject) => {
+      const its = placed(given);
       if (open === null) {
         open = { rows: [], resolve: [], reject: [] };
         void write(open);
       }
-      for (const message of given) open.rows.push([messages.next(), message]);
+      for (const one of its) open.rows.push(one);
       open.resolve.push(resolve);
       open.reject.push(reject);
     });

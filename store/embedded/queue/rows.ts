@@ -32,10 +32,11 @@ export function createQueueRows(database: Database, messages: Messages) {
   const insertAll = prepareRows(database, 1, (values) => `INSERT INTO queue (seq) VALUES ${values}`);
   const count = database.prepare("SELECT count(*), max(seq) FROM queue");
   const scan = database.prepare(
-    `SELECT seq, crashes, length(message), substr(message, 1, ${WORKSPACE_BYTES}) FROM queue JOIN messages USING (seq)
+    `SELECT seq, crashes, coalesce(length(message), 0), coalesce(substr(message, 1, ${WORKSPACE_BYTES}), x'') FROM queue LEFT JOIN messages USING (seq)
      WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ${SCANNED_TOGETHER}`,
   );
-  const SELECT = "SELECT seq, message, attempts, failed_at, crashes FROM queue JOIN messages USING (seq)";
+  const SELECT =
+    "SELECT seq, coalesce(message, x''), attempts, failed_at, crashes FROM queue LEFT JOIN messages USING (seq)";
   const readRange = database.prepare(`${SELECT} WHERE seq BETWEEN ? AND ?`);
   const readListed = database.prepare(`${SELECT} WHERE seq IN (SELECT value FROM json_each(?))`);
   const remove = prepareOverSeqs(database, (are) => `DELETE FROM queue WHERE seq ${are}`);
@@ -77,9 +78,10 @@ export function createQueueRows(database: Database, messages: Messages) {
       for (const row of rows) messages.name(row[0] as number, row[1] as Buffer);
       return new Map(rows.map(toRow).map((row) => [row.seq, row]));
     },
-    settle: ({ done, retry }: Settlement): void => {
+    /** `dropsUnused`: bytes that are no event's go; for that, the events are read, which may be damaged. */
+    settle: ({ done, retry }: Settlement, dropsUnused: boolean): void => {
       if (done.length > 0) remove.run(done);
-      messages.dropUnused(done);
+      if (dropsUnused) messages.dropUnused(done);
       if (retry.length > 0) retryListed.run([JSON.stringify(retry)]);
     },
     /** Records what is being handled in one row, so that the next process knows which messages a crash concerns. */

@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
-import { rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { EventRecord } from "../../../core/event/event.js";
 import { decodeMessage, encodeMessage } from "../../../core/event/message.js";
 import type { DeliveryOutcome, EventQueue } from "../../../core/ports/event-queue.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
 import { createEmbeddedQueueCopying } from "../../../store/embedded/copy/queue.js";
 import { createEmbeddedEventStore } from "../../../store/embedded/events/events.js";
+import { PAGE_BYTES } from "../../../store/embedded/file/page.js";
 import { openEmbedded, type EmbeddedStore } from "../../../store/embedded/open.js";
 import { createEmbeddedQueue } from "../../../store/embedded/queue/queue.js";
 import { temporaryFolder } from "../../support/backends.js";
 import { anEvent, tombOf } from "../../support/builders.js";
+import { isAppError } from "../../support/errors.js";
 import { eventually } from "../../support/eventually.js";
 import { createRandom, runsOf, SEED } from "../../support/random/random.js";
 
@@ -25,10 +28,10 @@ interface Opened {
 describe("The bytes of messages in the embedded store", () => {
   const folders: string[] = [];
   const opened: Opened[] = [];
-  const open = async (dataDir?: string): Promise<Opened> => {
+  const failing = (message: string, error: unknown): void => assert.fail(`${message}: ${String(error)}`);
+  const open = async (dataDir?: string, onError = failing): Promise<Opened> => {
     const folder = dataDir ?? (await temporaryFolder());
     folders.push(folder);
-    const onError = (message: string, error: unknown): void => assert.fail(`${message}: ${String(error)}`);
     const store = await openEmbedded({ dataDir: folder, checkpointMs: 60_000, onError });
     const { database } = store;
     const queue = createEmbeddedQueue({ database, lengthMax: 10_000, onError });
@@ -156,6 +159,40 @@ describe("The bytes of messages in the embedded store", () => {
     await handle(one);
     assert.equal((await one.events.find(event.workspace, event.eventId))!.status, "dropped");
     assertExact(one);
+  });
+
+  /** A closed store with one event, and damage in the only page of each of these tables. */
+  const damaged = async (...tables: readonly string[]): Promise<string> => {
+    const dataDir = await temporaryFolder();
+    const one = await open(dataDir);
+    const event = anEvent();
+    await one.events.insert(event.workspace, [event]);
+    const root = one.store.database.prepare("SELECT rootpage FROM sqlite_master WHERE name = ?");
+    const pages = tables.map((table) => root.get([table])![0] as number);
+    await close(one);
+    const file = join(dataDir, "onym.db");
+    const bytes = await readFile(file);
+    for (const page of pages) bytes[page * PAGE_BYTES - 50]! ^= 1;
+    await writeFile(file, bytes);
+    return dataDir;
+  };
+
+  it("stay where the events that they may belong to are damaged, and the queue goes on", async () => {
+    const errors: string[] = [];
+    const one = await open(await damaged("events"), (message) => void errors.push(message));
+    await one.queue.publishAll([anEvent(), anEvent()].map(encodeMessage));
+    await handle(one, () => DONE);
+    await one.queue.publishAll([anEvent()].map(encodeMessage));
+    await handle(one, () => DONE);
+    assert.deepEqual(seqsOf(one, "queue"), []);
+    assert.equal(seqsOf(one, "messages").length, 4);
+    assert.ok(errors.includes("the queue cannot write"), errors.join());
+  });
+
+  it("get no place where it is damaged which ones are taken: the store opens, and refuses what is published", async () => {
+    const one = await open(await damaged("events", "messages"), () => undefined);
+    await assert.rejects(one.queue.publish(encodeMessage(anEvent())), isAppError("damaged"));
+    assert.equal(await one.queue.depth(), 0);
   });
 
   it(`are exactly those of what waits and of what is stored, whatever becomes of it (seed ${SEED})`, async () => {
