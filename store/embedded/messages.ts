@@ -19,7 +19,7 @@ export interface Messages {
   next(): number;
   /** Within a write. */
   insert(rows: readonly (readonly [seq: number, message: Buffer])[]): void;
-  /** From now on `placesOf` finds it: what is told of is on disk. */
+  /** From now on `placesFor` finds it: what is told of is on disk. */
   name(seq: number, message: Buffer): void;
   /**
    * Within a write: where each message lies for its event. If it waits in the queue, it is that row; else a new one, and `fresh` has its

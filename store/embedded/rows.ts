@@ -68,6 +68,7 @@ export function prepareJson(
 
 interface OverSeqs {
   readonly get: (seqs: readonly number[]) => number;
+  readonly all: (seqs: readonly number[]) => readonly (readonly unknown[])[];
   readonly run: (seqs: readonly number[]) => void;
 }
 
@@ -86,6 +87,10 @@ export function prepareOverSeqs(database: Database, sql: (are: string) => string
       const { statement, parameters } = prepared(seqs);
       return statement.get(parameters)![0] as number;
     },
+    all: (seqs) => {
+      const { statement, parameters } = prepared(seqs);
+      return statement.all(parameters);
+    },
     run: (seqs) => {
       const { statement, parameters } = prepared(seqs);
       statement.run(parameters);
@@ -94,7 +99,7 @@ export function prepareOverSeqs(database: Database, sql: (are: string) => string
 }
 
 /** The ends of positions that follow each other without a gap: one range names them faster than a list. */
-export function rangeOf(seqs: readonly number[]): readonly [number, number] | null {
+function rangeOf(seqs: readonly number[]): readonly [number, number] | null {
   const [first, last] = [seqs[0]!, seqs.at(-1)!];
   return last - first + 1 === seqs.length && seqs.every((seq, index) => seq === first + index) ? [first, last] : null;
 }

@@ -2,7 +2,7 @@ import type { Database } from "../../../core/database.js";
 import { WORKSPACE_BYTES, workspaceOf } from "../../../core/event/message.js";
 import type { Delivery } from "../../../core/ports/event-queue.js";
 import type { Messages } from "../messages.js";
-import { prepareOverSeqs, prepareRows, rangeOf } from "../rows.js";
+import { prepareOverSeqs, prepareRows } from "../rows.js";
 
 export interface QueueRow extends Delivery {
   readonly seq: number;
@@ -35,10 +35,11 @@ export function createQueueRows(database: Database, messages: Messages) {
     `SELECT seq, crashes, coalesce(length(message), 0), coalesce(substr(message, 1, ${WORKSPACE_BYTES}), x'') FROM queue LEFT JOIN messages USING (seq)
      WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ${SCANNED_TOGETHER}`,
   );
-  const SELECT =
-    "SELECT seq, coalesce(message, x''), attempts, failed_at, crashes FROM queue LEFT JOIN messages USING (seq)";
-  const readRange = database.prepare(`${SELECT} WHERE seq BETWEEN ? AND ?`);
-  const readListed = database.prepare(`${SELECT} WHERE seq IN (SELECT value FROM json_each(?))`);
+  const readAll = prepareOverSeqs(
+    database,
+    (are) =>
+      `SELECT seq, coalesce(message, x''), attempts, failed_at, crashes FROM queue LEFT JOIN messages USING (seq) WHERE seq ${are}`,
+  );
   const remove = prepareOverSeqs(database, (are) => `DELETE FROM queue WHERE seq ${are}`);
   const retryListed = database.prepare(
     `UPDATE queue SET attempts = attempts + 1, failed_at = coalesce(failed_at, failed.value ->> 1)
@@ -73,8 +74,7 @@ export function createQueueRows(database: Database, messages: Messages) {
         return waitingOf(seq, crashes, bytes, head);
       }),
     read: (seqs: readonly number[]): ReadonlyMap<number, QueueRow> => {
-      const range = rangeOf(seqs);
-      const rows = seqs.length === 0 ? [] : range ? readRange.all(range) : readListed.all([JSON.stringify(seqs)]);
+      const rows = seqs.length === 0 ? [] : readAll.all(seqs);
       for (const row of rows) messages.name(row[0] as number, row[1] as Buffer);
       return new Map(rows.map(toRow).map((row) => [row.seq, row]));
     },
