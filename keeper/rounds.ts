@@ -3,6 +3,8 @@ import type { AudienceStore } from "../core/ports/audience-store.js";
 
 /** Somebody who waits for a change, or for an audience to be counted, waits for so long until a round begins. */
 const IDLE_MS = 200;
+/** While no workspace has audiences: each question costs a server something, and the first audience may wait. */
+const EMPTY_MS = 1_000;
 const IDLE_MS_MAX = 2_000;
 /** With very many workspaces going round takes long, and is then done more rarely: this many times that. */
 const REST = 9;
@@ -10,8 +12,12 @@ const WORKSPACES_PER_PAGE = 100;
 /** Several workspaces go together, up to so long. */
 const PIECE_MS = 20;
 
+/** `empty`: no workspace has audiences. */
+export type Reached = "more" | "over" | "empty";
+
 /** The pause after a round that found nothing to do. */
-export const restMs = (tookMs: number): number => Math.min(IDLE_MS_MAX, Math.max(IDLE_MS, tookMs * REST));
+export const restMs = (reached: "over" | "empty", tookMs: number): number =>
+  Math.min(IDLE_MS_MAX, Math.max(reached === "empty" ? EMPTY_MS : IDLE_MS, tookMs * REST));
 
 /**
  * Goes round the workspaces that have audiences, a piece at each call. A workspace counts as done before it is tended: one that fails must
@@ -20,8 +26,9 @@ export const restMs = (tookMs: number): number => Math.min(IDLE_MS_MAX, Math.max
 export function createRounds(
   audiences: Pick<AudienceStore, "watching">,
   tend: (workspace: WorkspaceId) => Promise<void>,
-): () => Promise<"over" | "more"> {
+): () => Promise<Reached> {
   let ahead: WorkspaceId[] = [];
+  let isEmpty = true;
   /** Null: a round begins. */
   let after: WorkspaceId | null = null;
   return async () => {
@@ -32,7 +39,12 @@ export function createRounds(
         after = ahead.at(-1) ?? null;
       }
       const workspace = ahead.shift();
-      if (workspace === undefined) return "over";
+      if (workspace === undefined) {
+        const reached = isEmpty ? "empty" : "over";
+        isEmpty = true;
+        return reached;
+      }
+      isEmpty = false;
       await tend(workspace);
       if (performance.now() >= end) return "more";
     }

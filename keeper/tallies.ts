@@ -52,7 +52,7 @@ export function createTallyTask(deps: TallyDeps): Task {
       if (reached === "more") return 0;
       const { isBusy, tookMs } = round;
       round = { isBusy: false, tookMs: 0 };
-      return isBusy ? 0 : restMs(tookMs);
+      return isBusy ? 0 : restMs(reached, tookMs);
     },
   };
 }

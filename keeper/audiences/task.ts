@@ -70,11 +70,11 @@ export function createAudienceTask(deps: AudienceDeps): Task {
       const reached = await goRound();
       round.tookMs += performance.now() - begunAt;
       const { isBusy, isTended, tookMs } = round;
-      if (reached === "over") round = { ...NEW_ROUND };
+      if (reached !== "more") round = { ...NEW_ROUND };
       // What is away is not away for one workspace alone: the keeper waits, too.
       if (!isTended && away() !== null) throw away();
       if (reached === "more" || isBusy) return 0;
-      return restMs(tookMs);
+      return restMs(reached, tookMs);
     },
   };
 }

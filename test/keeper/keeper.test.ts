@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../core/errors.js";
 import type { Loop } from "../../core/event-loop.js";
+import { newId, type WorkspaceId } from "../../core/ids.js";
 import { createKeeper, type Keeper } from "../../keeper/keeper.js";
+import { createRounds, restMs } from "../../keeper/rounds.js";
 import type { Task } from "../../keeper/task.js";
 import { eventually } from "../support/eventually.js";
 
@@ -169,6 +171,27 @@ describe("the keeper", () => {
     release();
     await closed;
     assert.deepEqual([begun, ended], [1, 1]);
+  });
+});
+
+describe("rounds of the workspaces that have audiences", () => {
+  it("are rarer while there are none", async () => {
+    let watching: readonly WorkspaceId[] = [];
+    const tended: WorkspaceId[] = [];
+    const goRound = createRounds(
+      { watching: async ({ after }) => (after === null ? watching : []) },
+      async (workspace) => void tended.push(workspace),
+    );
+    const rest = async (): Promise<number> => {
+      const reached = await goRound();
+      return reached === "more" ? assert.fail("A round of one workspace takes one step.") : restMs(reached, 0);
+    };
+    assert.equal(await rest(), 1_000);
+    watching = [newId<WorkspaceId>()];
+    assert.equal(await rest(), 200);
+    watching = [];
+    assert.equal(await rest(), 1_000);
+    assert.equal(tended.length, 1);
   });
 });
 

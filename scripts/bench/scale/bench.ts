@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { collectBodies } from "../bodies.js";
 import { post, runLoad, type Supply } from "../load.js";
 import { measure } from "../measure.js";
@@ -31,6 +32,9 @@ const EVENTS = { single: 3_000, batch: 4_000 } as const;
 /** Windows that count for nothing: each process compiles its code anew. */
 const WARM_UP = 2;
 const PARTITIONS = 4;
+/** What a process does behind its work, such as collecting garbage, is over by then. */
+const SETTLE_MS = 5_000;
+const IDLE_SECONDS = 10;
 const YARDSTICK = "tuned Express echo, 300 B";
 
 type Kind = keyof typeof EVENTS;
@@ -48,11 +52,13 @@ export async function benchScale(options: ScaleOptions, tell: (line: string) => 
     // At least as many as the most workers, and the same for all rows, because each queue costs something.
     const site = await openSite(options.servers, size, Math.max(...options.sizes) === 1 ? 1 : PARTITIONS);
     try {
-      for (const kind of ["single", "batch"] as const) {
-        const samples = await sample(site, kind, options.rounds, (line) => tell(`${size} + ${size}  ${line}`));
-        lines.push(rowOf(kind, size, samples, echo));
-        tell(tableOf(HEAD, lines.slice(-1)));
-      }
+      const sampled = new Map<Kind, readonly Sample[]>();
+      for (const kind of ["single", "batch"] as const)
+        sampled.set(kind, await sample(site, kind, options.rounds, (line) => tell(`${size} + ${size}  ${line}`)));
+      const idle = await idleOf(site);
+      const rows = [...sampled].map(([kind, samples]) => rowOf(kind, size, samples, { echo, idle }));
+      tell(tableOf(HEAD, rows));
+      lines.push(...rows);
     } finally {
       await site.close();
     }
@@ -60,9 +66,25 @@ export async function benchScale(options: ScaleOptions, tell: (line: string) => 
   tell(`\n${tableOf(HEAD, lines)}`);
 }
 
-const HEAD = ["workload", "gateways + workers", "gateway µs", "worker µs", "both µs", "ratio", "events/s", "documents"];
+const HEAD = [
+  "workload",
+  "gateways + workers",
+  "gateway µs",
+  "worker µs",
+  "both µs",
+  "idle µs",
+  "ratio",
+  "events/s",
+  "documents",
+];
 
-function rowOf(kind: Kind, size: number, samples: readonly Sample[], echo: number): string[] {
+interface Reference {
+  readonly echo: number;
+  /** What all processes together use while there is nothing to do, microseconds of CPU per second. */
+  readonly idle: number;
+}
+
+function rowOf(kind: Kind, size: number, samples: readonly Sample[], { echo, idle }: Reference): string[] {
   const of = (figure: (sample: Sample) => number): number => median(samples.map(figure));
   const both = of(({ cpu }) => sum(MODES.flatMap((mode) => cpu[mode])));
   // The parts show whether the work is shared evenly.
@@ -74,10 +96,20 @@ function rowOf(kind: Kind, size: number, samples: readonly Sample[], echo: numbe
     parts("gateway"),
     parts("worker"),
     both.toFixed(0),
+    // So much of it would have been used without any event.
+    of(({ perSecond }) => idle / perSecond).toFixed(0),
     (both / echo).toFixed(1),
     whole(of(({ perSecond }) => perSecond)),
     of(({ examined }) => examined).toFixed(1),
   ];
+}
+
+async function idleOf(site: Site): Promise<number> {
+  await sleep(SETTLE_MS);
+  const used = async (): Promise<number> => sum((await Promise.all(MODES.map((mode) => site.cpu(mode)))).flat());
+  const before = await used();
+  await sleep(IDLE_SECONDS * 1_000);
+  return (((await used()) - before) * 1_000) / IDLE_SECONDS;
 }
 
 async function sample(

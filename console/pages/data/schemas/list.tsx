@@ -39,7 +39,7 @@ export function Page(): JSX.Element {
             },
             { name: "Version", fit: "end", show: ({ version }) => <Num value={version} /> },
             {
-              name: "Names",
+              name: "Identifies by",
               means: "The namespaces in which its events name a person, and how many traits they set.",
               show: ({ schema }) => {
                 const { identities, traits } = annotationsOf(schema);

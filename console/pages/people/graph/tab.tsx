@@ -238,7 +238,7 @@ function Links({
             ),
           },
           {
-            name: "Cause",
+            name: "Source",
             means: "The event or call that made this link.",
             show: (link) => (
               <span class="stack-tight">

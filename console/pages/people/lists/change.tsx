@@ -85,7 +85,7 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
           ...(of.rule === undefined ? [] : [["Rule", RULES[of.rule]] as const]),
           ...(of.reverts === undefined ? [] : [["Took back", <ChangeLink key="c" id={of.reverts} />] as const]),
           ["When", <Time key="t" at={of.at} isExact />],
-          ["Cause", <Source key="s" of={of} />],
+          ["Source", <Source key="s" of={of} />],
           ["Key", <KeyId key="k" id={of.key_id} />],
           ["Profiles before", <Profiles key="b" ids={of.before} />],
           ["Profiles after", <Profiles key="a" ids={of.after} />],

@@ -33,7 +33,7 @@ export const ChangesTable = ({
       },
       { name: "Who", fit: "wide", show: (change) => <Who of={change} /> },
       {
-        name: "Cause",
+        name: "Source",
         means: "The event, call or limit that made this change.",
         show: (change) => <Source of={change} />,
       },
