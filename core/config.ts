@@ -150,7 +150,12 @@ export const SETTINGS = Type.Object({
     "time limit of an explain or undo, milliseconds; after that, the response is 503",
   ),
   WORKER_BATCH_MAX: integer(256, 1, 1_000, "events that a worker handles together"),
-  WORKER_TRIES_MAX: integer(5, 1, 20, "failed tries after which an event with an error in it becomes a dead letter"),
+  WORKER_TRIES_MAX: integer(
+    5,
+    1,
+    20,
+    "tries of an event that fails because of its own content, before it becomes a dead letter",
+  ),
   WORKER_CRASHES_MAX: integer(
     20,
     1,

@@ -215,6 +215,8 @@ export interface Change {
   readonly rule: DropRule | null;
   /** The change that a revert undoes. */
   readonly reverts: ChangeId | null;
+  /** From then on its two identifiers may not come into one profile. */
+  readonly isForbidding: boolean;
 }
 
 /** A change with what its record does not say. */

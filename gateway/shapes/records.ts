@@ -78,6 +78,7 @@ export const CHANGE = record({
   dropped: Type.Array(CHANGED_DROP),
   rule: Type.Optional(RULE),
   reverts: Type.Optional(UUID),
+  forbid: Type.Optional(Type.Literal(true)),
 });
 export const showChange = (change: Change) => ({
   change_id: change.changeId,
@@ -91,4 +92,5 @@ export const showChange = (change: Change) => ({
   dropped: change.dropped,
   ...(change.rule !== null && { rule: change.rule }),
   ...(change.reverts !== null && { reverts: change.reverts }),
+  ...(change.isForbidding && { forbid: true as const }),
 });

@@ -8,7 +8,7 @@ import { whole, type Row } from "./client.js";
 
 /** The record, and those of its identifiers that the step has read. */
 export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: IdentifierKey) => Uid | undefined) {
-  const { changeId, at, evidence, outcome, before, after, rule, reverts } = change;
+  const { changeId, at, evidence, outcome, before, after, rule, reverts, isForbidding } = change;
   const named = namedKeys(ws, change).flatMap((key) => uidOf(key) ?? []);
   return {
     id: changeId,
@@ -22,6 +22,7 @@ export function changeParameters(ws: WorkspaceId, change: Change, uidOf: (key: I
     after,
     rule,
     reverts,
+    forbids: isForbidding ? true : null,
     about: [...new Set([...named, ...subjectsOf(change)])],
   };
 }
@@ -82,12 +83,14 @@ type ChangeRow = readonly [
   dropped: readonly string[] | null,
   rule: DropRule | null,
   reverts: ChangeId | null,
+  forbids: true | null,
 ];
 
 export const changesOf = (found: readonly Row[]): readonly Change[] => (found as unknown as ChangeRow[]).map(changeOf);
 
 function changeOf(row: ChangeRow): Change {
-  const [changeId, at, askedAt, outcome, source, keyId, identifiers, before, after, dropped, rule, reverts] = row;
+  const [changeId, at, askedAt, outcome, source, keyId, identifiers, before, after, dropped, rule, reverts, forbids] =
+    row;
   return {
     changeId,
     at,
@@ -100,5 +103,6 @@ function changeOf(row: ChangeRow): Change {
     dropped: (dropped ?? []).map(droppedOf),
     rule,
     reverts,
+    isForbidding: forbids ?? false,
   };
 }

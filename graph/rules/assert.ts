@@ -200,6 +200,7 @@ function changeOf(
     dropped,
     rule: null,
     reverts: null,
+    isForbidding: false,
   };
 }
 

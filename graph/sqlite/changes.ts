@@ -18,11 +18,22 @@ interface ChangeRecord {
   readonly dropped?: Change["dropped"];
   readonly rule?: NonNullable<Change["rule"]>;
   readonly reverts?: ChangeId;
+  readonly forbids?: true;
   /** Only if it differs from the evidence's time. */
   readonly at?: number;
 }
 
-const recordOf = ({ at, evidence, identifiers, before, after, dropped, rule, reverts }: Change): Buffer => {
+const recordOf = ({
+  at,
+  evidence,
+  identifiers,
+  before,
+  after,
+  dropped,
+  rule,
+  reverts,
+  isForbidding,
+}: Change): Buffer => {
   const record: ChangeRecord = {
     identifiers: identifiers.map((one): Named => (isNamed(one) ? [one.namespace, one.value] : [one.namespace])),
     ...(before.length > 0 && { before }),
@@ -30,6 +41,7 @@ const recordOf = ({ at, evidence, identifiers, before, after, dropped, rule, rev
     ...(dropped.length > 0 && { dropped }),
     ...(rule !== null && { rule }),
     ...(reverts !== null && { reverts }),
+    ...(isForbidding && { forbids: true }),
     ...(at !== evidence.at && { at }),
   };
   return Buffer.from(JSON.stringify(record));
@@ -77,6 +89,7 @@ const changeOf = ([id, outcome, source, keyId, at, blob]: ChangeRow): Change => 
     dropped: record.dropped ?? [],
     rule: record.rule ?? null,
     reverts: record.reverts ?? null,
+    isForbidding: record.forbids ?? false,
   };
 };
 

@@ -15,7 +15,7 @@ export async function prepareAllow(reading: Reading, forbiddenPairId: ForbiddenP
   const keys = identifiers.map((identifier) => identifierKey(workspace, identifier));
   const snapshot = await look(reading, keys);
   const decide = () => decidePair(snapshot, { kind: "allow", pair, keys });
-  return { snapshot, record: { identifiers, reverts: null }, decide };
+  return { snapshot, record: { identifiers, reverts: null, isForbidding: false }, decide };
 }
 
 /** Pure. The two are in different profiles. */

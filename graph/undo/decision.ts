@@ -97,10 +97,7 @@ export type StepPlan =
   | "changed";
 
 /** The change record without its id, its time and its evidence. */
-export interface UndoRecord {
-  readonly identifiers: Change["identifiers"];
-  readonly reverts: ChangeId | null;
-}
+export type UndoRecord = Pick<Change, "identifiers" | "reverts" | "isForbidding">;
 
 /** An answer and its record list at most so many links that rules kept out. */
 export const DROPPED_MAX = 1_000;

@@ -93,7 +93,8 @@ export async function prepareRevert(reading: Reading, changeId: ChangeId): Promi
     profiles,
     rules: await reading.rulesOf(workspace),
   };
-  return { snapshot, record: { identifiers: reverted.identifiers, reverts: changeId }, decide: () => decide(asked) };
+  const record = { identifiers: reverted.identifiers, reverts: changeId, isForbidding: false };
+  return { snapshot, record, decide: () => decide(asked) };
 }
 
 /** Null when the change is neither an unlink of an identifier nor the revert of one. */

@@ -31,7 +31,7 @@ export async function prepareUnlinkPair(
   const isOne = requireSeen(snapshot, from, "from").component === requireSeen(snapshot, to, "to").component;
   const forbiddenPairId = forbiddenPairIdFor(workspace, pairKey(from.key, to.key));
   const forbid = request.forbid ? { forbiddenPairId, from: request.from, to: request.to } : null;
-  const record = { identifiers: [request.from, request.to], reverts: null };
+  const record = { identifiers: [request.from, request.to], reverts: null, isForbidding: forbid !== null };
   if (!isOne) return { snapshot, record, decide: () => decideApart(snapshot, [from, to], forbid) };
   const profile = await readProfile(reading, snapshot, from.key);
   return { snapshot, record, decide: () => decideWithin(snapshot, [from, to], forbid, profile) };
@@ -96,7 +96,7 @@ export async function prepareUnlinkIdentifier(
   requireSeen(snapshot, side, "identifier");
   const profile = await readProfile(reading, snapshot, side.key);
   const decide = () => decideUnlinkIdentifier(snapshot, side, profile, atStart);
-  return { snapshot, record: { identifiers: [identifier], reverts: null }, decide };
+  return { snapshot, record: { identifiers: [identifier], reverts: null, isForbidding: false }, decide };
 }
 
 /** Pure. Removes all links of one identifier; what only it held together becomes several profiles. */

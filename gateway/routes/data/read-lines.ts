@@ -231,6 +231,7 @@ function readChange(line: LineOf<"change">): Change {
     dropped: line.dropped,
     rule: line.rule ?? null,
     reverts: (line.reverts ?? null) as ChangeId | null,
+    isForbidding: line.forbid ?? false,
   };
 }
 

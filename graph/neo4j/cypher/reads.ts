@@ -108,7 +108,7 @@ RETURN collect(${LINK}) AS found`,
 );
 
 export const CHANGE = `[c.id, c.at.epochMillis, c.asked_at.epochMillis, c.outcome, coalesce(c.event, c.source), c.key_id,
-  c.identifiers, c.before, c.after, c.dropped, c.rule, c.reverts]`;
+  c.identifiers, c.before, c.after, c.dropped, c.rule, c.reverts, c.forbids]`;
 
 const NEWEST_ABOUT_MEMBER = `
   MATCH (m)<-[:ABOUT]-(c:Change)

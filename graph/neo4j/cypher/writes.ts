@@ -13,8 +13,8 @@
  * (:Identifier)-[:LINKED {key, change, source, event, key_id, at, by, removed_at}]->(:Identifier), as asserted; a link that is taken
  * back gets a `removed_at` and stays. `by` is the change that removed or restored it, absent while it is as `change` asserted it.
  * (:Identifier)-[:FORBIDDEN {id, ws, change, key_id, at}]->(:Identifier): a forbidden pair.
- * (:Change {id, ws, at, asked_at, outcome, source, event, key_id, identifiers, before, after, dropped, rule, reverts}): `id` sorts by
- * age; `asked_at` stands there when the request was older than `at`. (:Change)-[:ABOUT]->(:Identifier): those that it names, and
+ * (:Change {id, ws, at, asked_at, outcome, source, event, key_id, identifiers, before, after, dropped, rule, reverts, forbids}): `id`
+ * sorts by age; `asked_at` stands there when the request was older than `at`. (:Change)-[:ABOUT]->(:Identifier): those that it names, and
  * those whose uid is a profile id before or after it.
  * What erasures leave stands in `erasure.ts`; `erased` says that a workspace has any.
  * (:Moved {ws, id, cause, profiles}): profiles whose identifiers a step changed, in a workspace that is `watched`.
@@ -219,7 +219,7 @@ export const NEW_CHANGE = `(change:Change {
     id: c.id, ws: $q.ws, at: datetime({epochMillis: c.at}),
     asked_at: CASE WHEN c.asked_at IS NULL THEN null ELSE datetime({epochMillis: c.asked_at}) END,
     outcome: c.outcome, source: c.source, event: c.event, key_id: c.key_id, identifiers: c.identifiers,
-    before: c.before, after: c.after, dropped: c.dropped, rule: c.rule, reverts: c.reverts
+    before: c.before, after: c.after, dropped: c.dropped, rule: c.rule, reverts: c.reverts, forbids: c.forbids
   })`;
 
 const LINKS_AND_CHANGES = `

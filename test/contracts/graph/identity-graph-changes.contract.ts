@@ -118,6 +118,7 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
         dropped: strange.map((identifier, i) => ({ identifier, rule: RULES[i % RULES.length]! })),
       }),
       aChange({ outcome: "refused", rule: "forbidden_pair", identifiers: [ann, bob] }),
+      aChange({ identifiers: [ann, bob], isForbidding: true }),
       aChange({
         outcome: "reverted",
         dropped: strange.map((from, i) => ({ from, to: strange[0]!, rule: RULES[i % RULES.length]! })),

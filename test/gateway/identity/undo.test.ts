@@ -87,6 +87,9 @@ describe("POST /v1/identity/unlink", () => {
     await calls.unlink({ from: ada, to: phone });
     assert.equal((await calls.identify(ada, phone)).body["outcome"], "merged");
     await calls.unlink({ from: ada, to: phone, forbid: true });
+    const unlinks = (await calls.changes()).filter((change) => at(change, "outcome") === "unlinked");
+    const forbids = unlinks.map((change) => at(change, "forbid"));
+    assert.deepEqual(forbids, [true, undefined]);
     const { body } = await calls.identify(ada, phone);
     assert.deepEqual([body["outcome"], body["dropped"]], ["partial", [{ identifier: phone, rule: "forbidden_pair" }]]);
     assert.notEqual(await calls.profileOf(ada), await calls.profileOf(phone));

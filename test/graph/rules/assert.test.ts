@@ -178,6 +178,7 @@ describe("The identity rules", () => {
           dropped: [],
           rule: null,
           reverts: null,
+          isForbidding: false,
         },
       ]);
     });

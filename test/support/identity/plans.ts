@@ -48,6 +48,7 @@ export const aChange = (parts: Partial<Change> = {}): Change => ({
   dropped: [],
   rule: null,
   reverts: null,
+  isForbidding: false,
   ...parts,
 });
 

@@ -22,6 +22,7 @@ export async function alignChanges(bench: Bench): Promise<void> {
     assert.equal(at(listed[i], "rule") ?? null, change.rule);
     const reverts = change.reverts === null ? undefined : realOf.get(change.reverts);
     assert.equal(at(listed[i], "reverts"), reverts);
+    assert.equal(at(listed[i], "forbid") ?? false, change.isForbidding);
   }
 }
 

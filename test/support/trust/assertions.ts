@@ -268,6 +268,7 @@ function leave(state: TrustState, names: readonly Name[], expected: ExpectedVerd
     dropped,
     rule,
     reverts: null,
+    isForbidding: false,
   });
 }
 

@@ -115,4 +115,5 @@ const showChange = (change: Change): ModelChange => ({
   dropped: change.dropped.map(showDropped).toSorted(),
   rule: change.rule,
   reverts: change.reverts,
+  isForbidding: change.isForbidding,
 });

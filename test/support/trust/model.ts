@@ -59,6 +59,7 @@ export interface ModelChange {
   readonly dropped: readonly string[];
   readonly rule: DropRule | null;
   readonly reverts: ChangeId | null;
+  readonly isForbidding: boolean;
 }
 
 export const createTrustState = (uidOf: TrustState["uidOf"], rules: Rules): TrustState => ({

@@ -55,11 +55,12 @@ interface About {
   /** Also in `before` and `after`. */
   readonly others?: readonly Name[];
   readonly reverts?: ChangeId;
+  readonly isForbidding?: boolean;
 }
 
 /** Profiles before and after some work on them, and its record if it did anything. */
 function around(state: TrustState, about: About, { changeId }: Moment, work: () => Work): ExpectedUndone {
-  const { names, others = [], reverts = null } = about;
+  const { names, others = [], reverts = null, isForbidding = false } = about;
   const concerned = [...names, ...others].filter((name) => state.seen.has(name));
   const members = concerned.flatMap((name) => [...membersOf(state, name)]);
   const before = profilesOf(state, concerned);
@@ -74,6 +75,7 @@ function around(state: TrustState, about: About, { changeId }: Moment, work: () 
     dropped,
     rule: null,
     reverts,
+    isForbidding,
   };
   if (isRecorded) record(state, { ...change, outcome });
   return { outcome, profileIds: idsOf(after), isRecorded, stillJoined, dropped, before, after };
@@ -114,7 +116,7 @@ export function unlinkPair(
   const wasLinked = isLinked(state, pair);
   const left = wayWithout(state, pair);
   if (forbidden && left !== null) return { error: "still_joined", detail: String(left) };
-  return around(state, { names: pair }, moment, () => {
+  return around(state, { names: pair, isForbidding: forbidden }, moment, () => {
     if (wasLinked) removeLink(state, pair, moment);
     const isNew = forbidden && !state.forbiddenPairs.has(pairName(pair));
     if (isNew) state.forbiddenPairs.set(pairName(pair), pair);

@@ -83,6 +83,17 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
             </span>,
           ],
           ...(of.rule === undefined ? [] : [["Rule", RULES[of.rule]] as const]),
+          ...(of.forbid === undefined
+            ? []
+            : [
+                [
+                  "Pair",
+                  <span key="p">
+                    forbidden: the two may not come into one profile until it is allowed again, on{" "}
+                    <a href="#/forbidden-pairs">Forbidden pairs</a>
+                  </span>,
+                ] as const,
+              ]),
           ...(of.reverts === undefined ? [] : [["Took back", <ChangeLink key="c" id={of.reverts} />] as const]),
           ["When", <Time key="t" at={of.at} isExact />],
           ["Source", <Source key="s" of={of} />],

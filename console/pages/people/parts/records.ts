@@ -75,6 +75,7 @@ export interface Change extends Asserted {
   readonly dropped: readonly Dropped[];
   readonly rule?: Rule;
   readonly reverts?: string;
+  readonly forbid?: true;
 }
 
 export interface ForbiddenPair {

@@ -100,6 +100,7 @@ async function grow(graph: IdentityGraph, profile: LargeProfile, range: Range, e
     dropped: [],
     rule: null,
     reverts: null,
+    isForbidding: false,
   };
   await graph.update(workspace, readSetWith({ keys: [...known].map(keyAt), pairs: [] }, NO_RULES), (snapshot) => {
     assert.equal(snapshot.identifiers.size, known.size);
