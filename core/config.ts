@@ -135,7 +135,7 @@ export const SETTINGS = Type.Object({
     1_000_000,
     1,
     100_000_000,
-    "events that may wait in the queue, at about 80 bytes of memory each (embedded); above that, collect returns 503",
+    "events that may wait in the queue, at about 80 bytes of memory each (embedded), or in each queue of RabbitMQ, where it cannot be changed later; above that, collect returns 503",
   ),
   IDENTITY_TIMEOUT_MS: integer(
     8_000,
@@ -180,7 +180,8 @@ export const SETTINGS = Type.Object({
   CHECKPOINT_MS: integer(1_000, 50, 60_000, "longest time between two checkpoints of the embedded store, milliseconds"),
   FEED_DAYS: integer(30, 1, 3_650, "days that the feed of audiences is kept; its last entry is always kept"),
   WEBHOOK_PRIVATE: integer(0, 0, 1, "1: webhooks may use http, and addresses on this machine or its network"),
-  DRAIN_MS: integer(10_000, 100, 60_000, "time for running requests to finish after SIGTERM, milliseconds"),
+  // The process ends 15 s after the signal in any case.
+  DRAIN_MS: integer(10_000, 100, 12_000, "time for running requests to finish after SIGTERM, milliseconds"),
 });
 
 export type Config = Readonly<Static<typeof SETTINGS>>;

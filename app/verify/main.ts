@@ -4,6 +4,8 @@ import { createLog } from "../logger.js";
 import { configOrFail, fail } from "../start/fail.js";
 import { verify } from "./verify.js";
 
+const COULD_NOT_LOOK = 2;
+
 /** `npm run verify [-- --repair]`: ends with 0 if all is whole and agrees, with 1 if not, and with 2 if it could not look. */
 async function main(): Promise<void> {
   const { lines, isWhole } = await verify(
@@ -23,4 +25,4 @@ function readRepair(given: readonly string[]): boolean {
   }
 }
 
-await main().catch((error: unknown) => fail(error, "cannot verify: "));
+await main().catch((error: unknown) => fail(error, "cannot verify: ", COULD_NOT_LOOK));

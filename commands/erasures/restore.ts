@@ -7,23 +7,26 @@ import type { Services } from "../services.js";
 type TakeOutServices = Pick<Services, "erasures" | "identity" | "now">;
 type RestoreServices = TakeOutServices & Pick<Services, "erasureLog">;
 
-/** A store that was restored lacks the newest ones, so older ones need no look. */
-const LOOKED_AT_MAX = 10_000;
+/** A store that was restored lacks the newest ones: before so many in a row that it knows, none is looked for. */
+const KNOWN_MAX = 10_000;
 const MEMBERS_PER_READ = 500;
 
 /**
  * Runs the erasures again that the stores do not know, because they were restored from a backup that is older. Answers how many. Whoever
  * was erased is gone once it resolves; what is stored of them, the keeper removes. It may end at any point and begin anew.
  */
-export async function restoreErasures(services: RestoreServices): Promise<number> {
+export async function restoreErasures(services: RestoreServices, knownMax = KNOWN_MAX): Promise<number> {
   const logged = new Map<ErasureId, Erasure>();
   for await (const { erasure } of services.erasureLog.entries()) {
     keepLatest(logged, erasure);
   }
   const lacking = new Map<ErasureId, Erasure>();
   const behind = new Map<ErasureId, Erasure>();
-  for (const erasure of [...logged.values()].slice(-LOOKED_AT_MAX)) {
+  let knownInARow = 0;
+  for (const erasure of [...logged.values()].toReversed()) {
+    if (knownInARow === knownMax) break;
     const known = await services.erasures.findErasure(erasure.workspace, erasure.erasureId);
+    knownInARow = known === null ? 0 : knownInARow + 1;
     if (known === null) lacking.set(erasure.erasureId, erasure);
     // Whoever readmitted may have died before the log had it: then the store knows better.
     else if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null)

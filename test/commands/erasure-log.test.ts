@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { logErasure, readmit } from "../../commands/erasures/log.js";
+import type { Erasure } from "../../core/identity/erasure.js";
+import type { ErasureId, WorkspaceId } from "../../core/ids.js";
 import type { LoggedErasure } from "../../core/identity/logged-erasure.js";
 import { restoreErasures } from "../../commands/erasures/restore.js";
 import { createIdentity } from "../../graph/identity.js";
@@ -66,5 +68,27 @@ describe("The log of erasures", () => {
     await restoreErasures(services);
     const { readmittedAt, erasedAt } = (await erasures.findErasure(workspace, erasureId))!;
     assert.deepEqual([readmittedAt, erasedAt], [null, NOW + 8]);
+  });
+
+  it("erases again however many the store lacks, and looks no further than so many in a row that it knows", async () => {
+    const workspace = aWorkspace();
+    const [before, { erasures, erasureLog, lines }] = [inMemory(), inMemory()];
+    const made: Erasure[] = [];
+    for (let n = 0; n < 6; n += 1)
+      made.push(await erase(before.erasures, workspace, { namespace: "user_id", value: `user-${n}` }));
+    for (const erasure of made) lines.push({ erasure, buried: [] });
+    const asked: ErasureId[] = [];
+    const watched = Object.assign(Object.create(erasures) as typeof erasures, {
+      findErasure: (of: WorkspaceId, erasureId: ErasureId) => {
+        asked.push(erasureId);
+        return erasures.findErasure(of, erasureId);
+      },
+    });
+    for (const erasure of made.slice(0, 3)) await erasures.restoreErasure(workspace, erasure, []);
+    const identity = createIdentity({ graph: erasures, timeoutMs: 1_000 });
+    assert.equal(await restoreErasures({ erasures: watched, erasureLog, identity, now: () => NOW }, 2), 3);
+    const ids = made.map(({ erasureId }) => erasureId);
+    assert.deepEqual(asked, ids.slice(1).toReversed());
+    for (const id of ids) assert.notEqual(await erasures.findErasure(workspace, id), null);
   });
 });

@@ -113,10 +113,10 @@ describe("docker-compose.yml: the way in", () => {
     assert.equal(environment("gateway")["PORT"], "8080");
   });
 
-  it("lets nothing but the gateway onto a network with a way out", () => {
+  it("lets nothing but the gateway and the worker, which sends webhooks, onto a network with a way out", () => {
     assert.equal(compose.networks["backend"]?.internal, true);
     for (const [name, { networks }] of services)
-      assert.deepEqual(networks, name === "gateway" ? ["backend", "edge"] : ["backend"], name);
+      assert.deepEqual(networks, ["gateway", "worker"].includes(name) ? ["backend", "edge"] : ["backend"], name);
   });
 
   it("opens the operators' pages by the second file alone, and on this machine alone", () => {

@@ -41,6 +41,11 @@ const SECRETS = {
   OPERATOR_KEY: "x".repeat(32),
 };
 
+interface Policy {
+  readonly podSelector: object;
+  readonly egress?: readonly { readonly ports: readonly object[] }[];
+}
+
 describe("The objects for Kubernetes", () => {
   it("are all in the base, and every file is one object, as the chart wants it", () => {
     const { resources } = read<{ readonly resources: readonly string[] }>("kustomization.yaml");
@@ -88,8 +93,13 @@ describe("The objects for Kubernetes", () => {
         `${mode}.autoscaler.yaml`,
       );
       assert.equal(scaler.spec.scaleTargetRef.name, deployment.metadata.name);
-      const policy = read<{ readonly spec: { readonly podSelector: object } }>(`${mode}.networkpolicy.yaml`);
-      assert.deepEqual(policy.spec.podSelector, { matchLabels: labels });
+      const { spec } = read<{ readonly spec: Policy }>(`${mode}.networkpolicy.yaml`);
+      assert.deepEqual(spec.podSelector, { matchLabels: labels });
+      // A worker sends webhooks, a gateway their tests.
+      assert.deepEqual(
+        spec.egress?.map(({ ports }) => ports),
+        [[{ protocol: "TCP", port: 443 }]],
+      );
     });
   }
 });
