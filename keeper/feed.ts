@@ -1,11 +1,9 @@
 import type { WorkspaceId } from "../core/ids.js";
-import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { SeatStore } from "../core/ports/seat-store.js";
 import type { Task } from "./task.js";
 
 export interface FeedRetentionDeps {
-  readonly audiences: Pick<AudienceStore, "watching">;
-  readonly seats: Pick<SeatStore, "trim">;
+  readonly seats: Pick<SeatStore, "feeds" | "trim">;
   /** Days that an entry is kept. */
   readonly days: number;
   /** Milliseconds since 1970. */
@@ -18,14 +16,14 @@ const ENTRIES_PER_PIECE = 1_000;
 const PAGE = 100;
 
 /** Forgets the entries of each feed that are older than they are kept. */
-export function createFeedRetention({ audiences, seats, days, now }: FeedRetentionDeps): Task {
+export function createFeedRetention({ seats, days, now }: FeedRetentionDeps): Task {
   let ahead: WorkspaceId[] = [];
   let last: WorkspaceId | null = null;
   return {
     name: "feed",
     step: async () => {
       if (ahead.length === 0) {
-        ahead = [...(await audiences.watching({ limit: PAGE, after: last }))];
+        ahead = [...(await seats.feeds({ limit: PAGE, after: last }))];
         last = ahead.at(-1) ?? null;
       }
       // It counts as done before it is tended: one that fails must not hold up the others in the next piece.

@@ -51,7 +51,10 @@ export interface SeatStore extends Port {
    * at or below a number that could be read.
    */
   publish(workspace: WorkspaceId, limit: number): Promise<boolean>;
-  /** Appends entries of no seat to the feed, once for each origin. */
+  /**
+   * Appends entries of no seat to the feed, once for each origin, as long as the last of its entries is kept: whoever repeats it after
+   * that appends them again.
+   */
   append(workspace: WorkspaceId, origin: string, entries: readonly Entry[]): Promise<void>;
   /** Entries of the feed with greater numbers than `after`, by number. */
   feed(workspace: WorkspaceId, after: number, limit: number): Promise<FeedPage>;
@@ -62,6 +65,8 @@ export interface SeatStore extends Port {
    * there are more.
    */
   trim(workspace: WorkspaceId, before: number, limit: number): Promise<boolean>;
+  /** The workspaces whose feed has entries, also those that never had an audience. By id, after `page.after`. */
+  feeds(page: Page<WorkspaceId>): Promise<readonly WorkspaceId[]>;
 }
 
 export interface Sizes {

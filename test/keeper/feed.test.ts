@@ -12,10 +12,8 @@ describe("Retention of the feed", () => {
     const workspaces = [newId<WorkspaceId>(), newId<WorkspaceId>()];
     let left = 2;
     const task = createFeedRetention({
-      audiences: {
-        watching: async ({ after }) => workspaces.filter((one) => after === null || one > after),
-      },
       seats: {
+        feeds: async ({ after }) => workspaces.filter((one) => after === null || one > after),
         trim: async (workspace, before) => {
           calls.push(`${workspaces.indexOf(workspace)} ${before / DAY_MS}`);
           return workspace === workspaces[0] && (left -= 1) > 0;
@@ -35,10 +33,8 @@ describe("Retention of the feed", () => {
     const workspaces = [newId<WorkspaceId>(), newId<WorkspaceId>(), newId<WorkspaceId>()];
     const calls: number[] = [];
     const task = createFeedRetention({
-      audiences: {
-        watching: async ({ after }) => workspaces.filter((one) => after === null || one > after),
-      },
       seats: {
+        feeds: async ({ after }) => workspaces.filter((one) => after === null || one > after),
         trim: async (workspace) => {
           calls.push(workspaces.indexOf(workspace));
           if (workspace === workspaces[1]) throw new AppError("damaged", "its rows are");
@@ -57,13 +53,11 @@ describe("Retention of the feed", () => {
     assert.deepEqual(calls, [0, 1, 2, 0, 1, 2]);
   });
 
-  it("is done by the service: after FEED_DAYS what was before is 410 feed_trimmed with oldest", async () => {
+  it("is done by the service, also where there never was an audience: after FEED_DAYS what was before is 410 feed_trimmed with oldest", async () => {
     let aheadMs = 0;
     const app = await startApp({ FEED_DAYS: "7" }, { ahead: () => aheadMs });
     try {
       const workspace = await app.workspace();
-      const made = await workspace.send("POST", "/v1/audiences", { name: "a", rule: { event_count: { $gte: 0 } } });
-      assert.equal(made.status, 201, made.text);
       const { seats } = app.service.backends;
       const profileId = newId<ProfileId>();
       for (const n of [1, 2, 3])

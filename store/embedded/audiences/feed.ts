@@ -5,12 +5,12 @@ import type { SeatStore } from "../../../core/ports/seat-store.js";
 import { createTables } from "../schema.js";
 import { prepareRows } from "../rows.js";
 import type { Session } from "../session.js";
-import { uuidBytes } from "../uuid.js";
+import { readUuid, uuidBytes } from "../uuid.js";
 
-/** `feeds.sizes` are the members of each audience up to `head`. */
+/** `feeds.sizes` are the members of each audience up to `head`. `feed_origins.seq` is the last entry of the origin. */
 const TABLES: Tables = {
   part: "feed",
-  format: 1,
+  format: 2,
   sql: `
   CREATE TABLE feeds (ws BLOB PRIMARY KEY, head INTEGER NOT NULL, sizes TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE feed (
@@ -20,11 +20,17 @@ const TABLES: Tables = {
     entry TEXT NOT NULL,
     PRIMARY KEY (ws, seq)
   ) WITHOUT ROWID;
-  CREATE TABLE feed_origins (ws BLOB NOT NULL, origin BLOB NOT NULL, PRIMARY KEY (ws, origin)) WITHOUT ROWID
+  CREATE TABLE feed_origins (
+    ws BLOB NOT NULL,
+    origin BLOB NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (ws, origin)
+  ) WITHOUT ROWID;
+  CREATE INDEX feed_origins_seq ON feed_origins (ws, seq)
   `,
 };
 
-type Methods = Pick<SeatStore, "publish" | "append" | "feed" | "sizes" | "trim">;
+type Methods = Pick<SeatStore, "publish" | "append" | "feed" | "sizes" | "trim" | "feeds">;
 
 export interface Feed extends Methods {
   /** Appends them in the transaction that runs. */
@@ -36,10 +42,12 @@ export function createFeed(database: Database, session: Session): Feed {
   const state = database.prepare("SELECT head, sizes FROM feeds WHERE ws = ?");
   const putState = database.prepare("INSERT OR REPLACE INTO feeds (ws, head, sizes) VALUES (?, ?, ?)");
   const insert = prepareRows(database, 4, (values) => `INSERT INTO feed (ws, seq, at, entry) VALUES ${values}`);
-  const claimOrigin = database.prepare("INSERT OR IGNORE INTO feed_origins (ws, origin) VALUES (?, ?)");
+  const claimOrigin = database.prepare("INSERT OR IGNORE INTO feed_origins (ws, origin, seq) VALUES (?, ?, ?)");
   const select = database.prepare("SELECT seq, entry FROM feed WHERE ws = ? AND seq > ? ORDER BY seq LIMIT ?");
   const oldest = database.prepare("SELECT seq, at FROM feed WHERE ws = ? ORDER BY seq LIMIT ?");
   const trim = database.prepare("DELETE FROM feed WHERE ws = ? AND seq < ?");
+  const trimOrigins = database.prepare("DELETE FROM feed_origins WHERE ws = ? AND seq < ?");
+  const feeds = database.prepare("SELECT ws FROM feeds WHERE ws > ? ORDER BY ws LIMIT ?");
   const stateOf = (ws: Buffer) => {
     const [head, sizes] = (state.get([ws]) ?? [0, "[]"]) as readonly [number, string];
     return { head, sizes: new Map(JSON.parse(sizes) as readonly (readonly [AudienceId, number])[]) };
@@ -57,7 +65,10 @@ export function createFeed(database: Database, session: Session): Feed {
     publish: (_workspace, _limit) => session.read(() => false),
     append: (workspace, origin, entries) =>
       session.write(() => {
-        if (claimOrigin.run([uuidBytes(workspace), Buffer.from(origin)]).changes === 1) write(workspace, entries);
+        if (entries.length === 0) return;
+        const ws = uuidBytes(workspace);
+        const last = stateOf(ws).head + entries.length;
+        if (claimOrigin.run([ws, Buffer.from(origin), last]).changes === 1) write(workspace, entries);
       }),
     feed: (workspace, after, limit) =>
       session.read(() => {
@@ -77,8 +88,18 @@ export function createFeed(database: Database, session: Session): Feed {
         const first = oldest.all([ws, limit + 1]) as unknown as readonly (readonly [seq: number, at: number])[];
         const kept = first.findIndex(([, at], n) => at >= before || n === first.length - 1);
         if (kept <= 0) return false;
-        trim.run([ws, first[kept]![0]]);
-        return kept === limit && first[kept]![1] < before;
+        const [seq, at] = first[kept]!;
+        trim.run([ws, seq]);
+        trimOrigins.run([ws, seq]);
+        return kept === limit && at < before;
+      }),
+    feeds: ({ limit, after }) =>
+      session.read(() => {
+        const from = after === null ? FIRST : uuidBytes(after);
+        return feeds.all([from, limit]).map(([ws]) => readUuid<WorkspaceId>(ws as Buffer));
       }),
   };
 }
+
+/** Before every id. */
+const FIRST = Buffer.alloc(0);

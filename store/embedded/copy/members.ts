@@ -108,7 +108,7 @@ function prepareLoads(database: Database): Loads {
   const addEntry = database.prepare(
     "INSERT INTO feed (ws, seq, at, entry) VALUES (?, ?, ?, ?) ON CONFLICT (ws, seq) DO NOTHING",
   );
-  const addOrigin = database.prepare("INSERT OR IGNORE INTO feed_origins (ws, origin) VALUES (?, ?)");
+  const addOrigin = database.prepare("INSERT OR IGNORE INTO feed_origins (ws, origin, seq) VALUES (?, ?, ?)");
   const addHead = database.prepare("INSERT INTO feeds (ws, head, sizes) VALUES (?, ?, ?) ON CONFLICT (ws) DO NOTHING");
   const addMark = database.prepare(
     "INSERT INTO marks (key, mark, since) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
@@ -124,7 +124,7 @@ function prepareLoads(database: Database): Loads {
       const entry = JSON.parse(text) as Entry;
       const origin = originOf(entry);
       addEntry.run([ws, seq, entry.at, text]);
-      if (origin !== null) addOrigin.run([ws, Buffer.from(origin)]);
+      if (origin !== null) addOrigin.run([ws, Buffer.from(origin), seq]);
     },
     feedHeads: ({ workspace, head, sizes }) => void addHead.run([uuidBytes(workspace), head, JSON.stringify(sizes)]),
     marks: ({ workspace, uid, since }) =>

@@ -20,7 +20,7 @@ export interface ChunkDocument {
   readonly sizes: readonly (readonly [AudienceId, number])[];
 }
 
-type Methods = Pick<SeatStore, "append" | "feed" | "sizes" | "trim">;
+type Methods = Pick<SeatStore, "append" | "feed" | "sizes" | "trim" | "feeds">;
 
 export interface Feed extends Methods {
   readonly appendOnce: (workspace: WorkspaceId, outgoing: readonly Outgoing[]) => Promise<void>;
@@ -29,6 +29,12 @@ export interface Feed extends Methods {
 export async function createFeed(chunks: Collection<ChunkDocument>, session: Session): Promise<Feed> {
   await session.call(() => chunks.createIndex({ ws: 1, last: 1 }, { name: "numbers", unique: true }));
   await session.call(() => chunks.createIndex({ ws: 1, origins: 1 }, { name: "origins" }));
+  /** The next one that has any. */
+  const feedAfter = async (after: string): Promise<WorkspaceId | null> => {
+    const filter = { ws: { $gt: after as WorkspaceId } };
+    const options = { sort: { ws: 1, last: 1 }, projection: { ws: 1 } } as const;
+    return (await session.call(() => chunks.findOne(filter, options)))?.ws ?? null;
+  };
   const headOf = (workspace: WorkspaceId) =>
     session.call(() => chunks.findOne({ ws: workspace }, { sort: { last: -1 }, projection: { entries: 0 } }));
   /** Those of the next `limit` entries: a chunk has one or thousands, so the numbers alone are read first, which the index answers. */
@@ -90,6 +96,15 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
       const ids = first.slice(0, kept).map(({ _id }) => _id);
       await session.call(() => chunks.deleteMany({ _id: { $in: ids }, ws: workspace }));
       return kept === limit && first[kept]!.at < before;
+    },
+    feeds: async ({ limit, after }) => {
+      const found: WorkspaceId[] = [];
+      while (found.length < limit) {
+        const next = await feedAfter(found.at(-1) ?? after ?? "");
+        if (next === null) break;
+        found.push(next);
+      }
+      return found;
     },
   };
 }

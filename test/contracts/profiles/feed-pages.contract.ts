@@ -11,7 +11,9 @@ const told = (type: "entered" | "left", audienceId: AudienceId, profileId: Profi
   return { type, at, audienceId, profileId, cause: "changed", into: null };
 };
 
-/** Of the contract of seats: pages of the feed where entries were appended together. */
+const erased = (profileId: ProfileId, at: number): Entry => ({ type: "profile_erased", at, profileId });
+
+/** Of the contract of seats: feeds, their pages where entries were appended together, and what is forgotten of them. */
 export const feedPages: Contract<SeatStore> = {
   "forgets no entry that is young, whatever stands before it and was appended with it": async ({ port }) => {
     const [workspace, a, rich] = [newWorkspace(), newProfile(), newAudience()];
@@ -24,6 +26,50 @@ export const feedPages: Contract<SeatStore> = {
       [2, 3],
     );
     assert.ok(oldest <= 2, `${oldest}`);
+  },
+
+  "appends entries of an origin again once the last of them is forgotten, and not before": async ({ port, reopen }) => {
+    const [workspace, neighbour, a, b] = [newWorkspace(), newWorkspace(), newProfile(), newProfile()];
+    for (const one of [workspace, neighbour]) {
+      await port.append(one, "first", [erased(a, 1), erased(b, 4)]);
+      await port.append(one, "last", [erased(b, 10)]);
+    }
+    const numbersAfter = async (store: SeatStore, where: WorkspaceId): Promise<readonly number[]> => {
+      for (const origin of ["first", "last"]) await store.append(where, origin, [erased(a, 11)]);
+      return (await store.feed(where, 2, 10)).entries.map(({ seq }) => seq);
+    };
+    while (await port.trim(workspace, 3, 10));
+    assert.deepEqual(await numbersAfter(port, workspace), [3], "one of its entries is young");
+    while (await port.trim(workspace, 5, 10));
+    const again = await reopen();
+    assert.deepEqual(await numbersAfter(again, neighbour), [3], "another workspace forgot it");
+    assert.deepEqual(await numbersAfter(again, workspace), [3, 4]);
+    assert.deepEqual(await numbersAfter(again, workspace), [3, 4]);
+  },
+
+  "feeds lists the workspaces whose feed has entries, page by page, while it is open": async ({ port }) => {
+    const all = [newWorkspace(), newWorkspace(), newWorkspace()].toSorted();
+    const never = newWorkspace();
+    for (const [n, workspace] of all.entries())
+      for (let at = 0; at <= n; at += 1) await port.append(workspace, `${at}`, [erased(newProfile(), at)]);
+    await port.append(never, "nothing", []);
+    await port.trim(all[1]!, 1_000, 10);
+    const found: WorkspaceId[] = [];
+    for (let after: WorkspaceId | null = null; ;) {
+      const page: readonly WorkspaceId[] = await port.feeds({ limit: 2, after });
+      assert.ok(page.length <= 2);
+      found.push(...page);
+      if (page.length < 2) break;
+      after = page.at(-1)!;
+    }
+    assert.deepEqual(found, found.toSorted());
+    // Other tests may use the same place.
+    assert.deepEqual(
+      found.filter((one) => [...all, never].includes(one)),
+      all,
+    );
+    await port.close();
+    await assert.rejects(port.feeds({ limit: 1, after: null }), { code: "unavailable" });
   },
 
   "pages of a feed begin and end anywhere in what was appended together, and beside another workspace's": async ({
