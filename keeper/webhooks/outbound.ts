@@ -1,9 +1,9 @@
-import { lookup } from "node:dns/promises";
 import http from "node:http";
 import https from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { isPublicAddress } from "../../core/webhook/address.js";
 import type { Message, Outbound, Posted } from "../../core/webhook/outbound.js";
+import { createNames, type Address, type Resolve } from "./names.js";
 
 export interface OutboundOptions {
   /** Also http, and addresses of this machine and its network. */
@@ -11,12 +11,7 @@ export interface OutboundOptions {
   /** From the connection to the end of the answer. */
   readonly timeoutMs?: number;
   readonly isPublic?: (address: string) => boolean;
-  readonly resolve?: (name: string) => Promise<readonly Address[]>;
-}
-
-interface Address {
-  readonly address: string;
-  readonly family: number;
+  readonly resolve?: Resolve;
 }
 
 const TIMEOUT_MS = 15_000;
@@ -31,8 +26,7 @@ const NOT_PUBLIC = "the address is not a public one";
 
 /** Follows no redirect, keeps no connection, and connects to the very addresses that it has checked. */
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { allowsPrivate, timeoutMs = TIMEOUT_MS, isPublic = isPublicAddress } = options;
-  const resolve = options.resolve ?? ((name: string) => lookup(name, { all: true, verbatim: true }));
+  const { allowsPrivate, timeoutMs = TIMEOUT_MS, isPublic = isPublicAddress, resolve = createNames() } = options;
   const isAllowed = (address: string): boolean => allowsPrivate || isPublic(address);
 
   const check = (text: string): string | null => {
@@ -46,9 +40,9 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 
   /** The only time that somebody asks what the name says: the connection goes to these, whatever it says a moment later. */
-  const addressesOf = async (host: string): Promise<readonly Address[]> => {
+  const addressesOf = async (host: string, signal: AbortSignal): Promise<readonly Address[]> => {
     const family = isIP(host);
-    const found = family === 0 ? await resolve(host) : [{ address: host, family }];
+    const found = family === 0 ? await resolve(host, signal) : [{ address: host, family }];
     // All of them: which one the connection takes is not ours to say.
     if (found.length === 0 || !found.every(({ address }) => isAllowed(address))) throw new Refused(NOT_PUBLIC);
     return found;
@@ -61,7 +55,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const overdue = AbortSignal.timeout(timeoutMs);
     const ended = AbortSignal.any([signal, overdue]);
     try {
-      const addresses = await Promise.race([addressesOf(hostOf(url)), rejectionOf(ended)]);
+      const addresses = await Promise.race([addressesOf(hostOf(url), ended), rejectionOf(ended)]);
       return await exchange(url, addresses, message, ended);
     } catch (error) {
       return noAnswer(whyOf(error, overdue.aborted, timeoutMs));
@@ -145,7 +139,7 @@ function errorOf(status: number): string | null {
 function whyOf(error: unknown, isOverdue: boolean, timeoutMs: number): string {
   if (isOverdue) return `It did not answer within ${timeoutMs / 1_000} seconds.`;
   if (error instanceof Refused) return `The url was refused: ${error.message}.`;
-  const { code = "" } = error as NodeJS.ErrnoException;
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `The name of the host is not known (${code}).`;
+  const { code = "", syscall = "" } = error as NodeJS.ErrnoException;
+  if (code === "ENOTFOUND" || syscall.startsWith("query")) return `The name of the host is not known (${code}).`;
   return CODE.test(code) ? `The connection failed (${code}).` : "The connection failed.";
 }
