@@ -236,7 +236,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     identifiersOf: (workspace, uids) => within(() => graph.identifiersOf(workspace, uids)),
     seenWith: (workspace, identifiers) =>
       within(async () => seenWith(graph, await rulesOf(workspace), workspace, identifiers)),
-    takenBy: (workspace, change) => withinLong(() => takenBy(graph, workspace, change)),
+    takenBy: (workspace, change, after) => withinLong(() => takenBy(graph, workspace, change, after)),
     restore: (workspace, records) => within((call) => restore({ graph, workspaceQueue, call }, workspace, records)),
     hasIdentifiers: (workspace, namespace) => within(() => graph.hasIdentifiers(workspace, namespace)),
   };

@@ -1,6 +1,6 @@
 import type { Change, ForbiddenPair, ListedLink } from "../../core/identity/model.js";
 import type { WalkedProfile } from "../../core/identity/pages.js";
-import type { RemovedPair, UnlinkedMark } from "../../core/identity/api.js";
+import type { RemovedPair, Taken, UnlinkedMark } from "../../core/identity/api.js";
 import type { ChangeId, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
@@ -73,27 +73,32 @@ async function* taken(
   for (let last = before; ;) {
     const found = await identity.changes(workspace, outcome, { limit: CHANGES_PER_READ, before: last });
     for (const change of found) {
-      const { links, unlinked } = await identity.takenBy(workspace, change);
-      const rows = links.length + unlinked.length;
-      // Behind the last of them the change is through; who stops before begins it anew.
-      const placeOf = (n: number): TakenPlace => ({
-        kind: "taken",
-        outcome,
-        before: n === rows - 1 ? change.changeId : last,
-      });
-      const records = [
-        ...links.map((link, n): LinkRecord => ({ kind: "removed_link", link, place: placeOf(n) })),
-        ...unlinked.map((mark, n): LinkRecord => ({
-          kind: "unlinked",
-          mark,
-          place: placeOf(links.length + n),
-        })),
-      ];
-      for (let next = 0; next < rows; next += ROWS_PER_READ) yield records.slice(next, next + ROWS_PER_READ);
+      for (let after: string | null = null; ;) {
+        const some = await identity.takenBy(workspace, change, after);
+        yield* recordsOfTaken(some, { kind: "taken", outcome, before: last }, change.changeId);
+        if (some.next === null) break;
+        after = some.next;
+      }
       last = change.changeId;
     }
     if (found.length < CHANGES_PER_READ) return;
   }
+}
+
+/** Behind the last of all the change is through; who stops before begins it anew. */
+function* recordsOfTaken(
+  { links, unlinked, next }: Taken,
+  before: TakenPlace,
+  changeId: ChangeId,
+): Generator<readonly LinkRecord[], void> {
+  const rows = links.length + unlinked.length;
+  const placeOf = (n: number): TakenPlace =>
+    next === null && n === rows - 1 ? { ...before, before: changeId } : before;
+  const records = [
+    ...links.map((link, n): LinkRecord => ({ kind: "removed_link", link, place: placeOf(n) })),
+    ...unlinked.map((mark, n): LinkRecord => ({ kind: "unlinked", mark, place: placeOf(links.length + n) })),
+  ];
+  for (let from = 0; from < rows; from += ROWS_PER_READ) yield records.slice(from, from + ROWS_PER_READ);
 }
 
 async function* activeLinks(

@@ -113,9 +113,12 @@ export interface UnlinkedMark {
   readonly at: number;
 }
 
+/** Some of it. */
 export interface Taken {
   readonly links: readonly RemovedPair[];
   readonly unlinked: readonly UnlinkedMark[];
+  /** Where to go on; null at the end. */
+  readonly next: string | null;
 }
 
 export interface RestoredMember extends Member {
@@ -206,8 +209,8 @@ export interface Identity {
   identifiersOf(workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlyMap<Uid, Identifier>>;
   /** What the rule of shared identifiers knows each of them by, opaque and without the workspace. */
   seenWith(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly (readonly string[])[]>;
-  /** What the change took away and nothing brought back since. */
-  takenBy(workspace: WorkspaceId, change: Change): Promise<Taken>;
+  /** What the change took away and nothing brought back since, a few thousand links at a time; `after` is the `next` of the answer before. */
+  takenBy(workspace: WorkspaceId, change: Change, after: string | null): Promise<Taken>;
   /**
    * Writes records of another installation as they stood there, each once: what stands as it is given stays. Each names only what stands
    * already, or was erased here: of that, nothing is written. Throws `conflict` where something else stands, and `validation_failed` for what names nothing.

@@ -1,5 +1,5 @@
 import type { ChangeId, ProfileId, Uid } from "../ids.js";
-import type { Member, ProfileRef } from "./model.js";
+import type { LinkState, Member, ProfileRef } from "./model.js";
 
 /** A profile, met among others. */
 export interface WalkedProfile extends ProfileRef {
@@ -22,6 +22,19 @@ export interface MemberPage {
 export interface LinkPage {
   readonly limit: number;
   readonly after: { readonly from: Uid; readonly to: Uid } | null;
+}
+
+/** What a change did, some of it. */
+export interface TracePage {
+  readonly limit: number;
+  /** Where the page before this one ended, as it said; null: from the beginning. */
+  readonly after: string | null;
+}
+
+export interface Traces {
+  readonly links: readonly LinkState[];
+  /** Where to go on; null at the end. */
+  readonly next: string | null;
 }
 
 export interface ChangePage {

@@ -13,7 +13,7 @@ import type { ChangeId, ErasureId, ForbiddenPairId, IdentifierKey, ProfileId, Ui
 import type { Change, ForbiddenPair, LinkState, ListedLink, Member, ProfileRef, Repeat } from "../identity/model.js";
 import type { ReadSet, RulesReadSet, SnapshotOf } from "../identity/snapshot.js";
 import type { WalkedProfile } from "../identity/pages.js";
-import type { ChangePage, LinkPage, MemberPage, WalkPage } from "../identity/pages.js";
+import type { ChangePage, LinkPage, MemberPage, TracePage, Traces, WalkPage } from "../identity/pages.js";
 import type { Decide, Turn } from "../identity/step.js";
 import type { Movements } from "./movements.js";
 import type { Page, Port } from "./port.js";
@@ -93,6 +93,11 @@ export interface ChangeLog {
   history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
   /** The links that the change was the first to assert and those that it removed or restored, as they are now; in any order. */
   linksOfChange(workspace: WorkspaceId, change: Change): Promise<readonly LinkState[]>;
+  /**
+   * Those of them that the change removed and that are removed still, about `page.limit`. Pages that go on from one another have each one
+   * that stays so meanwhile exactly once.
+   */
+  linksRemovedBy(workspace: WorkspaceId, change: Change, page: TracePage): Promise<Traces>;
   /** Whether the change was what last marked the identifier as unlinked. */
   isUnlinkedBy(workspace: WorkspaceId, key: IdentifierKey, changeId: ChangeId): Promise<boolean>;
 }

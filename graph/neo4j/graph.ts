@@ -84,6 +84,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions): Neo4jGr
     history: (workspace, profileId, page) =>
       whileOpen(() => hidden(workspace, () => reads.history(workspace, profileId, page))),
     linksOfChange: (workspace, change) => whileOpen(() => reads.linksOfChange(workspace, change)),
+    linksRemovedBy: (...asked) => whileOpen(() => reads.linksRemovedBy(...asked)),
     isUnlinkedBy: (workspace, key, changeId) => whileOpen(() => reads.isUnlinkedBy(workspace, key, changeId)),
     findForbiddenPairs: (workspace, forbiddenPairIds) =>
       whileOpen(() => reads.findForbiddenPairs(workspace, forbiddenPairIds)),

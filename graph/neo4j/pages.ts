@@ -27,6 +27,7 @@ import {
   PAGE_OF_HISTORY,
   PAGE_OF_LINKS,
   PAGE_OF_MEMBERS,
+  PAGE_OF_REMOVED,
   LOCATION,
   UNLINKED_BY,
   WALK,
@@ -208,6 +209,7 @@ const linkOf = (row: Row): ListedLink => {
 type Records = Pick<
   IdentityGraph,
   | "linksOfChange"
+  | "linksRemovedBy"
   | "isUnlinkedBy"
   | "findForbiddenPairs"
   | "forbiddenPairs"
@@ -222,10 +224,23 @@ type Records = Pick<
 export function createRecords(client: Client): Records {
   const read = (statement: string, q: Parameters) => withOneRetry(() => client.read(statement, q));
   const list = async (statement: string, q: Parameters) => (await read(statement, q))[0]![0] as readonly Row[];
+  const linksOfChange: Records["linksOfChange"] = async (ws, change) => {
+    const [statement, q] = traceOf(ws, change);
+    return ((await read(statement, q)) as unknown as StateRow[]).map(stateOf);
+  };
   return {
-    linksOfChange: async (ws, change) => {
-      const [statement, q] = traceOf(ws, change);
-      return ((await read(statement, q)) as unknown as StateRow[]).map(stateOf);
+    linksOfChange,
+    linksRemovedBy: async (ws, change, { limit, after }) => {
+      const { changeId, identifiers } = change;
+      if (identifiers.length > 1) {
+        const links = await linksOfChange(ws, change);
+        return { links: links.filter(({ isActive, by }) => !isActive && by === changeId), next: null };
+      }
+      const [key = ""] = keysIn(ws, change);
+      const q = { ws, change: changeId, key, limit: whole(limit), after: after ?? "" };
+      const found = (await read(PAGE_OF_REMOVED, q)) as unknown as readonly RemovedRow[];
+      const next = found.length < limit ? null : found.at(-1)![LINK_KEY];
+      return { links: found.filter((row) => row[IS_SHOWN]).map(stateOf), next };
     },
     isUnlinkedBy: async (ws, key, change) => (await read(UNLINKED_BY, { ws, key, change })).length > 0,
     findForbiddenPairs: async (ws, forbiddenPairs) =>
@@ -253,19 +268,26 @@ export function createRecords(client: Client): Records {
 }
 
 /** A change of several identifiers has its links among them, one of a single identifier has them around it. */
-function traceOf(ws: WorkspaceId, { changeId: change, identifiers }: Change): readonly [string, Parameters] {
-  const keys = identifiers.filter(isNamed).map((identifier) => identifierKey(ws, identifier));
-  return identifiers.length === 1
+function traceOf(ws: WorkspaceId, asked: Change): readonly [string, Parameters] {
+  const { changeId: change } = asked;
+  const keys = keysIn(ws, asked);
+  return asked.identifiers.length === 1
     ? [LINKS_OF_ONE, { ws, change, key: keys[0] ?? "" }]
     : [LINKS_OF_PAIRS, { ws, change, pairs: pairsOf(keys).map(linkKey) }];
 }
+
+const keysIn = (ws: WorkspaceId, { identifiers }: Change): readonly IdentifierKey[] =>
+  identifiers.filter(isNamed).map((identifier) => identifierKey(ws, identifier));
 
 const pairsOf = (keys: readonly IdentifierKey[]): readonly PairKey[] =>
   keys.flatMap((one, i) => keys.slice(i + 1).map((other) => pairKey(one, other)));
 
 type StateRow = readonly [from: IdentifierKey, to: IdentifierKey, changeId: ChangeId, by: ChangeId, isActive: boolean];
 
-const stateOf = ([from, to, changeId, by, isActive]: StateRow): LinkState => ({
+type RemovedRow = readonly [...StateRow, linkKey: string, isShown: boolean];
+const [LINK_KEY, IS_SHOWN] = [5, 6] as const;
+
+const stateOf = ([from, to, changeId, by, isActive]: StateRow | RemovedRow): LinkState => ({
   pair: [from, to],
   changeId,
   by,

@@ -7,18 +7,24 @@ import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { NO_RULES } from "../rules/assert.js";
 import { readSetWith } from "../rules/read-set.js";
 
-type Reads = Pick<IdentityGraph, "linksOfChange" | "isUnlinkedBy" | "read">;
+type Reads = Pick<IdentityGraph, "linksRemovedBy" | "isUnlinkedBy" | "read">;
 
-const NOTHING: Taken = { links: [], unlinked: [] };
+const NOTHING: Taken = { links: [], unlinked: [], next: null };
+/** A change may have removed hundreds of thousands, and several exports run at once. */
+const LINKS_PER_PAGE = 5_000;
 const PAIRS_PER_READ = 500;
 
-/** The links that the change removed and the marks that it left, as far as they still stand so. */
-export async function takenBy(graph: Reads, workspace: WorkspaceId, change: Change): Promise<Taken> {
+/** The links that the change removed and, behind the last of them, the marks that it left, as far as they still stand so. */
+export async function takenBy(
+  graph: Reads,
+  workspace: WorkspaceId,
+  change: Change,
+  after: string | null,
+): Promise<Taken> {
   const { changeId, outcome } = change;
   // Nothing else takes anything away.
   if (outcome !== "unlinked" && outcome !== "reverted") return NOTHING;
-  const states = await graph.linksOfChange(workspace, change);
-  const gone = states.filter(({ isActive, by }) => !isActive && by === changeId);
+  const { links: gone, next: rest } = await graph.linksRemovedBy(workspace, change, { limit: LINKS_PER_PAGE, after });
   const links: Taken["links"][number][] = [];
   for (let next = 0; next < gone.length; next += PAIRS_PER_READ) {
     const some = gone.slice(next, next + PAIRS_PER_READ);
@@ -33,7 +39,7 @@ export async function takenBy(graph: Reads, workspace: WorkspaceId, change: Chan
       links.push({ from, to, changeId: assertedBy, by: changeId, at: standing.at });
     }
   }
-  return { links, unlinked: await marksOf(graph, workspace, change) };
+  return { links, unlinked: rest === null ? await marksOf(graph, workspace, change) : [], next: rest };
 }
 
 async function marksOf(graph: Reads, workspace: WorkspaceId, change: Change): Promise<Taken["unlinked"]> {

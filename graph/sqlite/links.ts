@@ -1,6 +1,7 @@
 import type { Database } from "../../core/database.js";
 import type { IdentifierKey, KeyId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Change, LinkState, ListedLink, Source } from "../../core/identity/model.js";
+import type { TracePage, Traces } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { prepareFindProfile } from "./profiles.js";
 import { changeBytes, changeIdOf, keyBlob, keyOf, keyPrefix } from "./encoding.js";
@@ -160,7 +161,7 @@ type IncidentRow = readonly [far: number, key: Buffer | null, ...StateRow];
 export function createChangeTraces(
   database: Database,
   read: Read,
-): Pick<IdentityGraph, "linksOfChange" | "isUnlinkedBy"> {
+): Pick<IdentityGraph, "linksOfChange" | "linksRemovedBy" | "isUnlinkedBy"> {
   const findRow = database.prepare(
     "SELECT i.id FROM identifiers i JOIN components c ON c.id = i.component WHERE i.key = ? AND c.size > 0",
   );
@@ -178,13 +179,21 @@ export function createChangeTraces(
       return row === undefined ? [] : { key, row };
     });
 
+  const tracesOf = async (workspace: WorkspaceId, change: Change, page: TracePage): Promise<Traces> => {
+    const bytes = changeBytes(change.changeId);
+    const ends = await read(() => endsOf(workspace, change));
+    const [only] = ends;
+    if (only === undefined) return { links: [], next: null };
+    // A change that names two or more identifiers has its links between them; a change that names one has links of that one.
+    if (change.identifiers.length === 1) return incident(only, bytes, page);
+    return { links: await read(() => pairsOf(ends).flatMap(([x, y]) => linkOfPair(x, y, bytes))), next: null };
+  };
+
   return {
-    linksOfChange: async (workspace, change) => {
-      const bytes = changeBytes(change.changeId);
-      const ends = await read(() => endsOf(workspace, change));
-      // A change that names two or more identifiers has its links between them; a change that names one has links of that one.
-      if (change.identifiers.length > 1) return read(() => pairsOf(ends).flatMap(([x, y]) => linkOfPair(x, y, bytes)));
-      return (await Promise.all(ends.map((end) => incident(end, bytes)))).flat();
+    linksOfChange: async (workspace, change) => (await tracesOf(workspace, change, ALL)).links,
+    linksRemovedBy: async (workspace, change, page) => {
+      const { links, next } = await tracesOf(workspace, change, page);
+      return { links: links.filter(({ isActive, by }) => !isActive && by === change.changeId), next };
     },
     isUnlinkedBy: (workspace, key, changeId) =>
       read(
@@ -193,6 +202,8 @@ export function createChangeTraces(
       ),
   };
 }
+
+const ALL: TracePage = { limit: Infinity, after: null };
 
 interface End {
   readonly key: IdentifierKey;
@@ -226,22 +237,24 @@ function createIncident(database: Database, read: Read) {
     );
     return { own, statement };
   });
-  return async (end: End, change: Buffer): Promise<readonly LinkState[]> => {
-    const states: LinkState[] = [];
-    for (const { own, statement } of sides)
-      for (let last = 0, isDone = false; !isDone;) {
+  return async (end: End, change: Buffer, { limit, after }: TracePage): Promise<Traces> => {
+    const links: LinkState[] = [];
+    const [from = 0, first = 0] = after?.split(" ").map(Number) ?? [];
+    for (const [n, { own, statement }] of sides.entries())
+      for (let last = n === from ? first : 0, isDone = n < from; !isDone;) {
+        if (links.length >= limit) return { links, next: `${n} ${last}` };
         const parameters = [end.row, last, change, ROWS_PER_TURN];
         const rows = (await read(() => statement.all(parameters))) as readonly IncidentRow[];
         for (const [, key, ...row] of rows) {
           if (key === null) continue;
           const far = keyOf(key);
-          states.push(own === "a" ? stateOf(end.key, far, row) : stateOf(far, end.key, row));
+          links.push(own === "a" ? stateOf(end.key, far, row) : stateOf(far, end.key, row));
         }
         last = rows.at(-1)?.[0] ?? last;
         isDone = rows.length < ROWS_PER_TURN;
         if (!isDone) await nextTurn();
       }
-    return states;
+    return { links, next: null };
   };
 }
 

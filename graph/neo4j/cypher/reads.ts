@@ -163,6 +163,18 @@ WITH l, startNode(l) AS a, endNode(l) AS b
 WHERE ${NONE_SEALED}
 RETURN ${LINK_STATE}`;
 
+/** Shown are those of no sealed profile: the others count for the page. */
+export const PAGE_OF_REMOVED = `CYPHER replan=skip
+MATCH (i:Identifier {key: $q.key}) USING INDEX SEEK i:Identifier(key)
+MATCH (i)-[l:LINKED]-()
+WHERE i.ws = $q.ws AND l.by = $q.change AND l.removed_at IS NOT NULL AND l.key > $q.after
+WITH l
+ORDER BY l.key
+LIMIT toInteger($q.limit)
+WITH l, startNode(l) AS a, endNode(l) AS b
+RETURN ${LINK_STATE}, l.key AS key, ${NONE_SEALED} AS isShown
+ORDER BY key`;
+
 export const UNLINKED_BY = `CYPHER replan=skip
 MATCH (i:Identifier {key: $q.key}) USING INDEX SEEK i:Identifier(key)
 WHERE i.ws = $q.ws AND i.unlinked_by = $q.change AND NOT EXISTS { (i)-[:OF]->(:Sealed) }

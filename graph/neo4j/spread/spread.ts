@@ -23,6 +23,7 @@ const METHODS = {
   changes: true,
   history: true,
   linksOfChange: true,
+  linksRemovedBy: true,
   isUnlinkedBy: true,
   findForbiddenPairs: true,
   forbiddenPairs: true,

@@ -7,7 +7,7 @@ import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
 import { anErasure, erase, ERASER, everything, finish, NOW, uidsOf } from "../../support/identity/erasures.js";
 import { aWorkspace, anAssertion, anIdentifier, step } from "../../support/identity/fixtures.js";
-import { aChange, record, write } from "../../support/identity/plans.js";
+import { aChange, record, takeApart, write } from "../../support/identity/plans.js";
 import { ALL, ann, bob, cat, dan, idOf, inPages, NOTHING } from "../../support/identity/snapshots.js";
 
 /** One hub with so many spokes. */
@@ -68,6 +68,8 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
 
   "what is not taken apart yet is gone for every other read too, and no new record names it": async ({ port }) => {
     const { workspace, spokes } = await aStar(port, 700);
+    const alone = aChange({ identifiers: [ann] });
+    await takeApart(port, workspace, [[ann, spokes[1]!]], [[ann, ...spokes]], alone);
     const [mark, both] = [aChange(), aChange({ identifiers: [ann, cat] })];
     const key = identifierKey(workspace, ann);
     await write(port, workspace, [ann], () => ({
@@ -81,6 +83,7 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
     const changes = await port.changes(workspace, null, { limit: 1_000, before: null });
     const linked = changes.find(({ identifiers }) => JSON.stringify(identifiers).includes('"spoke699"'));
     assert.equal((await port.linksOfChange(workspace, linked!)).length, 1);
+    assert.equal((await port.linksRemovedBy(workspace, alone, ALL)).links.length, 1);
     assert.deepEqual([...(await port.identifiersOf(workspace, uids)).keys()].toSorted(), uids.toSorted());
     const erasure = await erase(port, workspace, spokes[699]!);
     assert.equal(erasure.isGone, false);
@@ -88,6 +91,7 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
     assert.equal((await port.identifiersOf(workspace, uids)).size, 0);
     assert.equal(await port.isUnlinkedBy(workspace, key, mark.changeId), false);
     assert.deepEqual(await port.linksOfChange(workspace, linked!), []);
+    assert.deepEqual((await port.linksRemovedBy(workspace, alone, ALL)).links, []);
     const written = aChange({ identifiers: [ann, cat] });
     await record(port, workspace, written);
     const seen = [

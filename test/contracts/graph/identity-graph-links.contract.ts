@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type ChangeId, type EventId, type KeyId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import { pairKey, type Change, type Evidence, type LinkState, type ListedLink } from "../../../core/identity/model.js";
+import type { Traces } from "../../../core/identity/pages.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
 import {
@@ -38,16 +39,33 @@ const state = (workspace: WorkspaceId, pair: Pair, changeId: ChangeId, by: Chang
   isActive,
 });
 
-/** What `links` and `linksOfChange` promise. */
+/** All pages, one after the other. */
+async function removedPages(port: IdentityGraph, workspace: WorkspaceId, change: Change, limit: number) {
+  const pages: (readonly LinkState[])[] = [];
+  for (let after: string | null = null; ;) {
+    const { links, next }: Traces = await port.linksRemovedBy(workspace, change, { limit, after });
+    pages.push(links);
+    if (next === null) return pages;
+    after = next;
+  }
+}
+
+/** What `links`, `linksOfChange` and `linksRemovedBy` promise. */
 const apart: Contract<IdentityGraph> = {
-  "links and linksOfChange keep workspaces apart": async ({ port }) => {
+  "links, linksOfChange and linksRemovedBy keep workspaces apart": async ({ port }) => {
     const [one, other] = [aWorkspace(), aWorkspace()];
     const changes: Change[] = [];
     for (const workspace of [one, other]) changes.push(await assertOne(port, workspace, ann, bob, cat));
-    await takeApart(port, other, [[bob, cat]], [[ann, bob, cat]]);
+    const named = aChange({ identifiers: [bob, cat] });
+    const taken = await takeApart(port, other, [[bob, cat]], [[ann, bob, cat]], named);
+    const alone = await takeApart(port, other, [[ann, cat]], [[ann, bob, cat]], aChange({ identifiers: [cat] }));
+    for (const change of [taken, alone]) {
+      assert.deepEqual((await removedPages(port, one, change, 9)).flat(), []);
+      assert.equal((await removedPages(port, other, change, 9)).flat().length, 1);
+    }
     const ids = [await idOf(port, one, ann), await idOf(port, other, ann)];
     assert.equal((await port.links(one, ids[0]!, ALL)).length, 3);
-    assert.equal((await port.links(other, ids[1]!, ALL)).length, 2);
+    assert.equal((await port.links(other, ids[1]!, ALL)).length, 1);
     assert.deepEqual(await port.links(one, ids[1]!, ALL), []);
     assert.deepEqual(await port.links(other, ids[0]!, ALL), []);
     for (const [mine, theirs] of [
@@ -249,6 +267,36 @@ export const identityGraphLinksOfChange: Contract<IdentityGraph> = {
     const far = found.flatMap(({ pair }) => pair.filter((key) => key !== identifierKey(workspace, ann)));
     assert.deepEqual(far.toSorted(), rest.map((one) => identifierKey(workspace, one)).toSorted());
     assert.equal((await port.linksOfChange(workspace, early)).length, 1);
+    const keysOfPages = (pages: readonly (readonly LinkState[])[]): readonly string[] =>
+      pages.flatMap((page) => page.map(({ pair }) => pairKey(...pair))).toSorted();
+    const pages = await removedPages(port, workspace, all, 200);
+    assert.deepEqual(keysOfPages(pages), found.map(({ pair }) => pairKey(...pair)).toSorted());
+    assert.ok(Math.max(...pages.map((page) => page.length)) < 1_200, "a page has about as many as were asked for");
+    assert.deepEqual((await removedPages(port, workspace, all, 5_000)).length, 1);
+    const given = await giveBack(
+      port,
+      workspace,
+      [ann, others[0]!],
+      aChange({ identifiers: [ann], outcome: "reverted" }),
+    );
+    const left = await removedPages(port, workspace, all, 200);
+    assert.deepEqual(keysOfPages(left).length, rest.length - 1);
+    assert.ok(left.flat().every(({ by, isActive }) => by === all.changeId && !isActive));
+    assert.deepEqual((await removedPages(port, workspace, given, 200)).flat(), [], "it removed nothing");
+  },
+
+  "linksRemovedBy tells those between the identifiers that a change names": async ({ port, reopen }) => {
+    const workspace = aWorkspace();
+    await assertOne(port, workspace, ann, bob, cat);
+    const named = aChange({ identifiers: [ann, bob] });
+    const taken = await takeApart(port, workspace, [[ann, bob]], [[ann, bob, cat]], named);
+    const again = await reopen();
+    assert.deepEqual(
+      (await removedPages(again, workspace, taken, 1)).flat(),
+      (await again.linksOfChange(workspace, taken)).filter(({ isActive }) => !isActive),
+    );
+    assert.equal((await removedPages(again, workspace, taken, 1)).flat().length, 1);
+    assert.deepEqual((await removedPages(again, workspace, aChange({ identifiers: [dan] }), 1)).flat(), []);
   },
 
   "linksOfChange keeps pairs apart that differ in one character, whatever it is": async ({ port }) => {

@@ -82,7 +82,9 @@ const whole: Contract<IdentityGraph> = {
     await assert.rejects(port.resolve(workspace, profileId), isUnavailable);
     await assert.rejects(port.members(workspace, profileId, ALL), isUnavailable);
     await assert.rejects(port.links(workspace, profileId, ALL), isUnavailable);
-    await assert.rejects(port.linksOfChange(workspace, aChange({ identifiers: [ann, bob] })), isUnavailable);
+    const change = aChange({ identifiers: [ann, bob] });
+    await assert.rejects(port.linksOfChange(workspace, change), isUnavailable);
+    await assert.rejects(port.linksRemovedBy(workspace, change, ALL), isUnavailable);
     const [key, changeId] = [identifierKey(workspace, ann), newId<ChangeId>()];
     await assert.rejects(port.isUnlinkedBy(workspace, key, changeId), isUnavailable);
     await assert.rejects(port.findForbiddenPairs(workspace, [newId<ForbiddenPairId>()]), isUnavailable);

@@ -1,7 +1,7 @@
 import { AppError } from "../../../core/errors.js";
 import { identifierKey } from "../../../core/event/event.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
-import type { Change, Member } from "../../../core/identity/model.js";
+import { pairKey, type Change, type LinkState, type Member } from "../../../core/identity/model.js";
 import type { ReadSet } from "../../../core/identity/snapshot.js";
 import { atOnce } from "../../../core/identity/step.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
@@ -162,7 +162,10 @@ function pageOf<T>(all: readonly T[], positionOf: (one: T) => string, after: str
     .slice(0, limit);
 }
 
-function createLinkReads(state: MemoryState, open: Open): Pick<IdentityGraph, "links" | "linksOfChange"> {
+function createLinkReads(
+  state: MemoryState,
+  open: Open,
+): Pick<IdentityGraph, "links" | "linksOfChange" | "linksRemovedBy"> {
   const { membersOf } = createReader(state);
   const position = ({ from, to }: { readonly from: Uid; readonly to: Uid }): string => `${from} ${to}`;
   const stateOf = ({ plan, by, removedAt }: MemoryLink) => ({
@@ -171,6 +174,10 @@ function createLinkReads(state: MemoryState, open: Open): Pick<IdentityGraph, "l
     by,
     isActive: removedAt === null,
   });
+  const linksOfChange = (workspace: WorkspaceId, changeId: ChangeId) =>
+    state.changes.get(changeId)?.workspace === workspace
+      ? [...state.links.values()].filter(({ plan, by }) => plan.changeId === changeId || by === changeId).map(stateOf)
+      : [];
   return {
     links: (workspace, profileId, { after, limit }) =>
       open(() => {
@@ -189,14 +196,14 @@ function createLinkReads(state: MemoryState, open: Open): Pick<IdentityGraph, "l
         }));
         return pageOf(links, position, after === null ? null : position(after), limit);
       }),
-    linksOfChange: (workspace, { changeId }) =>
-      open(() =>
-        state.changes.get(changeId)?.workspace === workspace
-          ? [...state.links.values()]
-              .filter(({ plan, by }) => plan.changeId === changeId || by === changeId)
-              .map(stateOf)
-          : [],
-      ),
+    linksOfChange: (workspace, { changeId }) => open(() => linksOfChange(workspace, changeId)),
+    linksRemovedBy: (workspace, { changeId }, { after, limit }) =>
+      open(() => {
+        const removed = linksOfChange(workspace, changeId).filter(({ isActive, by }) => !isActive && by === changeId);
+        const keyOf = ({ pair }: LinkState): string => pairKey(...pair);
+        const links = pageOf(removed, keyOf, after, limit);
+        return { links, next: links.length < limit ? null : keyOf(links.at(-1)!) };
+      }),
   };
 }
 
