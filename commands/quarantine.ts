@@ -3,7 +3,7 @@ import type { WorkspaceId } from "../core/ids.js";
 
 /** How much a workspace may have kept that is no event: whoever sends only that must not fill the disk. */
 export interface Quarantine {
-  /** Takes the room if there is any. */
+  /** Takes the room if there is any. `bytes`: of all that is written, its header too. */
   takes(workspace: WorkspaceId, bytes: number): boolean;
 }
 

@@ -43,8 +43,8 @@ export async function keepRejects(
   try {
     if (!(await catalog.sdk(caller.workspace)).settings.keepRejects) return;
     const records = await Promise.all(own.map((one) => recordOf(services, caller, door, one)));
-    const kept = records.filter(({ payload }) => quarantine.takes(caller.workspace, payload.length));
-    await queue.publishAll(kept.map(encodeMessage));
+    const messages = records.map(encodeMessage);
+    await queue.publishAll(messages.filter(({ length }) => quarantine.takes(caller.workspace, length)));
   } catch {
     // The sender has its answer, and the metrics of the queue or the catalog tell that it is away.
   }

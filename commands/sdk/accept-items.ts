@@ -9,7 +9,7 @@ import type { EventId, SchemaId } from "../../core/ids.js";
 import type { Envelope } from "../../core/sdk/envelope.js";
 import { SDK_TYPES, type Mapped, type SdkItem, type SdkType } from "../../core/sdk/item.js";
 import { namedInUnfit } from "../../core/sdk/identifiers.js";
-import { mapItems } from "../../core/sdk/map.js";
+import { mapItems, unlessLong } from "../../core/sdk/map.js";
 import { sdkSchemaId } from "../../core/sdk/schemas.js";
 import { namedIn, type Refused } from "../acceptance/named-in.js";
 import type { Caller, Services } from "../services.js";
@@ -83,7 +83,7 @@ export const createAcceptItems =
       const { index, messageId } = one.kind === "item" ? one.item : one;
       const identifiers = await namedIn(services, caller.workspace, toRefused(sdk, one));
       const record = quarantined(caller, { ...toQuarantine(one, errors), identifiers });
-      const isKept = services.quarantine.takes(caller.workspace, record.payload.length);
+      const isKept = services.quarantine.takes(caller.workspace, encodeMessage(record).length);
       if (isKept) kept.push(record);
       rejected.push({ index, messageId, errors, ...(!isKept && { kept: false }) });
     };
@@ -149,13 +149,15 @@ function toQuarantine(mapped: Mapped, errors: readonly ErrorItem[]): Omit<Quaran
   if (mapped.kind === "unfit") {
     const { eventId, type, messageId, bytes } = mapped;
     const schemaId = isType(type) ? sdkSchemaId(type) : UNKNOWN_TYPE;
-    const origin = { kind: "unfit", type, messageId } as const;
+    const origin = { kind: "unfit", type: unlessLong(type), messageId: unlessLong(messageId) } as const;
     const fingerprint = hash("sha256", bytes, "base64");
     return { eventId, fingerprint, schemaId, timestamp: null, reason, errors, origin, bytes };
   }
   const { eventId, fingerprint, type, name, messageId, identifiers, alias, timestamp, bytes } = mapped.item;
   const previous = alias?.previous ?? null;
-  const origin = { kind: "item", type, name, messageId, identifiers, previous } as const;
+  // A replay finds all others in the payload.
+  const cut = identifiers.filter(({ path }) => path === "userId" || path === "anonymousId");
+  const origin = { kind: "item", type, name, messageId: unlessLong(messageId), identifiers: cut, previous } as const;
   return { eventId, fingerprint, schemaId: sdkSchemaId(type), timestamp, reason, errors, origin, bytes };
 }
 

@@ -15,6 +15,7 @@ export type Origin =
       readonly type: string;
       readonly name: string | null;
       readonly messageId: string | null;
+      /** Those that stood where the payload has nothing any more. */
       readonly identifiers: readonly NamedIdentifier[];
       readonly previous: string | null;
     }

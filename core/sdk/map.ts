@@ -115,10 +115,11 @@ interface Trace {
 
 /** What is left of an item that is too large to keep. */
 function traceOf(sent: Buffer, { type, messageId }: Trace): Buffer {
-  return Buffer.from(JSON.stringify({ type: short(type), messageId: short(messageId), bytes: sent.length }));
+  return Buffer.from(JSON.stringify({ type: unlessLong(type), messageId: unlessLong(messageId), bytes: sent.length }));
 }
 const TRACE_CHARACTERS_MAX = 255;
-const short = (text: string | null): string | null =>
+/** A text that is kept beside a payload, or in its place, must not be as large as one. */
+export const unlessLong = (text: string | null): string | null =>
   text === null || text.length > TRACE_CHARACTERS_MAX ? null : text;
 
 function nameOf(item: object, type: SdkType): string | null {

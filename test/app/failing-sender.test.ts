@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { at, listAt, textAt, useApp } from "../support/service/app.js";
+import type { WorkspaceId } from "../../core/ids.js";
+import { at, listAt, textAt, until, useApp } from "../support/service/app.js";
 
 /** The walk of docs/operations.md. */
 describe("A sender that fails", () => {
@@ -46,5 +47,27 @@ describe("A sender that fails", () => {
     assert.deepEqual([textAt(letter, "key_id"), textAt(letter, "schema_id")], [textAt(fails, "key_id"), schemaId]);
     assert.equal(textAt(letter, "errors.0.path"), "email");
     assert.match(JSON.stringify(at(letter, "payload")), /London/);
+  });
+});
+
+describe("A sender that fails often", () => {
+  const app = useApp({ QUARANTINE_BYTES_PER_DAY: "1500" });
+
+  it("fills no more than its room, with what is stored about its events", async () => {
+    const workspace = await app().workspace();
+    await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+    const schemaId = await workspace.schema();
+    for (let n = 0; n < 5; n += 1) assert.equal((await workspace.collect(schemaId, { email: n })).status, 422);
+    await until(
+      () => workspace.send("GET", "/v1/dead-letters"),
+      ({ body }) => listAt(body, "dead_letters").length > 0,
+    );
+    // What was queued before the second of these is done.
+    for (let n = 0; n < 2; n += 1)
+      await workspace.settled(textAt((await workspace.collect(schemaId, { email: `p${n}@x.test` })).body, "event_id"));
+    const page = { limit: 10, before: null, eventId: null, reason: null };
+    const letters = await app().service.backends.events.deadLetters(workspace.id as WorkspaceId, page);
+    const bytes = letters.reduce((sum, { message }) => sum + message.length, 0);
+    assert.ok(bytes <= 1_500, `${letters.length} letters of ${bytes} bytes`);
   });
 });

@@ -287,25 +287,4 @@ describe("Items of SDKs by plan and policy", () => {
       ["context.externalIds.0.id", "context.externalIds.1.id"],
     );
   });
-
-  it("beyond the limits of the quarantine are only counted, and the answer says so", async () => {
-    const bounded = openSdkDoor(app(), { QUARANTINE_PER_MINUTE: "2" });
-    const small = openSdkDoor(app(), { QUARANTINE_BYTES_PER_DAY: "100" });
-    const odd = (note = "") => ({ type: "odd", messageId: randomUUID(), note });
-    try {
-      const { rejected, quarantined, notKept } = await bounded.send(workspace, [odd(), odd(), odd(), track({})]);
-      assert.deepEqual([quarantined, rejected.map(({ kept }) => kept)], [3, [undefined, undefined, false]]);
-      assert.equal(notKept, 1, "the answer says how many, because it names only the first");
-      const by = await small.send(workspace, [odd("x".repeat(200)), odd()]);
-      assert.deepEqual(
-        by.rejected.map(({ kept }) => kept),
-        [false, undefined],
-      );
-      const other = await app().workspace();
-      assert.equal((await bounded.send(other, [odd()])).rejected[0]?.kept, undefined, "of another workspace");
-    } finally {
-      await bounded.close();
-      await small.close();
-    }
-  });
 });
