@@ -56,11 +56,14 @@ async function recordOf(
   door: "collect" | "batch",
   { bytes, idempotencyKey, error }: Rejected,
 ): Promise<EventRecord> {
-  const isLarge = bytes.length > services.limits.payloadBytesMax + ENVELOPE_BYTES;
-  const body = isLarge ? Buffer.from(JSON.stringify({ bytes: bytes.length })) : bytes;
+  // What is too deep was not read to its end: a key may be there twice, and an erasure would find only one of its values.
+  const isWhole =
+    (error as AppError).code !== "payload_too_large" &&
+    bytes.length <= services.limits.payloadBytesMax + ENVELOPE_BYTES;
+  const body = isWhole ? bytes : Buffer.from(JSON.stringify({ bytes: bytes.length }));
   const { key, payload, ...envelope } = envelopeOf(bytes);
-  // Of a large one nothing is kept that could name anybody.
-  const refused = { schemaId: envelope.schemaId, payload: isLarge ? null : payload, named: [] };
+  // Of any other nothing is kept that could name anybody.
+  const refused = { schemaId: envelope.schemaId, payload: isWhole ? payload : null, named: [] };
   const identifiers = await namedIn(services, caller.workspace, refused);
   const name = (door === "batch" ? key : null) ?? idempotencyKey;
   const eventId = name === null ? newId<EventId>() : eventIdFor(caller.workspace, caller.sender, name);

@@ -48,7 +48,7 @@ export type Mapped =
       /** Names the item even so: a repeat of it is the same one. */
       readonly eventId: EventId;
       readonly type: string | null;
-      /** As it was sent, without `writeKey`; what says so instead where it is too large to keep. */
+      /** As it was sent, without `writeKey`; or its type, id and size, where an erasure would not find all that it names. */
       readonly bytes: Buffer;
       readonly errors: readonly ErrorItem[];
     };

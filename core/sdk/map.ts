@@ -44,23 +44,16 @@ function mapItem(sent: Buffer, index: number, envelope: Envelope, options: MapOp
   const given = valueIn(sent, members, "messageId");
   const messageId = idText(given) ?? null;
   const eventId = eventIdOf(options, messageId);
-  const unfit = (errors: readonly ErrorItem[], keep: (trace: Trace) => Buffer = () => cut(SECRET)): Mapped => {
+  const unfit = (errors: readonly ErrorItem[], keeps: Unread["keeps"] = "all"): Mapped => {
     const said = valueIn(sent, members, "type") ?? options.type;
     const type = typeof said === "string" ? said : null;
-    return { kind: "unfit", index, messageId, eventId, type, bytes: keep({ type, messageId }), errors };
+    const bytes = keeps === "all" ? cut(SECRET) : traceOf(sent, { type, messageId });
+    return { kind: "unfit", index, messageId, eventId, type, bytes, errors };
   };
 
-  if (sent.length > options.itemBytesMax) {
-    const message = `must have at most ${options.itemBytesMax} bytes`;
-    return unfit([{ path: "", message }], (trace) => traceOf(sent, trace));
-  }
-  const { problem } = scanJson(sent, options.depthMax);
-  if (problem?.kind === "malformed") throw notJson(index);
-  if (problem !== null) return unfit([{ path: problem.path, message: problem.message }]);
-  const item = parseJson(sent);
-  if (typeof item !== "object" || item === null || Array.isArray(item))
-    return unfit([{ path: "", message: "must be an object" }]);
-
+  const read = readItem(sent, index, options);
+  if ("error" in read) return unfit([read.error], read.keeps);
+  const { item } = read;
   const type = memberOf(item, "type") ?? options.type;
   const [userId, anonymousId, previousId] = IDS.map((name) => idText(memberOf(item, name)));
   const time = timeOf(item, envelope, options);
@@ -95,6 +88,30 @@ function mapItem(sent: Buffer, index: number, envelope: Envelope, options: MapOp
   };
 }
 
+/** `trace`: it is not kept itself, because an erasure would not find all that it names. */
+interface Unread {
+  readonly error: ErrorItem;
+  readonly keeps: "all" | "trace";
+}
+
+function readItem(
+  sent: Buffer,
+  index: number,
+  { itemBytesMax, depthMax }: MapOptions,
+): Unread | { readonly item: object } {
+  const unread = (keeps: Unread["keeps"], message: string, path = ""): Unread => ({ error: { path, message }, keeps });
+  if (sent.length > itemBytesMax) return unread("trace", `must have at most ${itemBytesMax} bytes`);
+  const { problem } = scanJson(sent, depthMax);
+  if (problem?.kind === "malformed") throw notJson(index);
+  // The scan ended there, and of a key that is there twice a reader sees one.
+  if (problem?.kind === "duplicate_key" || problem?.kind === "too_deep")
+    return unread("trace", problem.message, problem.path);
+  const item = parseJson(sent);
+  if (problem !== null) return unread("all", problem.message, problem.path);
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return unread("all", "must be an object");
+  return { item };
+}
+
 const OPEN_BRACE = 0x7b;
 const notJson = (index: number): AppError => new AppError("invalid_json", `batch.${index} is not valid JSON.`);
 const SECRET: ReadonlySet<string> = new Set(["writeKey"]);
@@ -113,7 +130,7 @@ interface Trace {
   readonly messageId: string | null;
 }
 
-/** What is left of an item that is too large to keep. */
+/** What is left of an item that is not kept itself. */
 function traceOf(sent: Buffer, { type, messageId }: Trace): Buffer {
   return Buffer.from(JSON.stringify({ type: unlessLong(type), messageId: unlessLong(messageId), bytes: sent.length }));
 }

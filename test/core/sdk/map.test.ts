@@ -215,8 +215,8 @@ describe("An SDK's call that is no event", () => {
     });
 
   it("keeps what was sent, without the key, and says which message it was", () => {
-    const unfit = unfitOf('{"type":"click", "writeKey":"secret","messageId":"m-9","a" : 1,"a":2}');
-    assert.equal(unfit.bytes.toString(), '{"type":"click","messageId":"m-9","a" : 1,"a":2}');
+    const unfit = unfitOf('{"type":"click", "writeKey":"secret","messageId":"m-9","a" : 1,"b":2}');
+    assert.equal(unfit.bytes.toString(), '{"type":"click","messageId":"m-9","a" : 1,"b":2}');
     assert.deepEqual([unfit.type, unfit.messageId, unfit.index], ["click", "m-9", 0]);
     assert.equal(unfit.eventId, mapOne(track({ messageId: "m-9" })).eventId);
   });
