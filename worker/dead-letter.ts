@@ -73,5 +73,24 @@ const standingOf = ({ message }: Delivery): Pick<DeadLetter, "message" | "times"
   replayedAt: null,
 });
 
+/** Some milliseconds of work for a store: each of them is indexed. */
+const NAMES_MAX = 500;
+
+/** Letters that may be kept in one turn of the event loop, by how many identifiers they name together; one alone may name more. */
+export function inPortions<Letter extends { readonly item: Item }>(
+  letters: readonly Letter[],
+): readonly (readonly Letter[])[] {
+  const portions: Letter[][] = [];
+  let names = 0;
+  for (const letter of letters) {
+    const more = letter.item.event.identifiers.length;
+    const isFull = portions.length === 0 || names + more > NAMES_MAX;
+    if (isFull) portions.push([]);
+    names = isFull ? more : names + more;
+    portions.at(-1)!.push(letter);
+  }
+  return portions;
+}
+
 /** A short code, because an error's text can quote personal data. */
 export const reasonOf = (error: unknown): string => (error instanceof AppError ? error.code : "internal");

@@ -7,7 +7,7 @@ import { decodeMessage } from "../core/event/message.js";
 import type { Delivery, DeliveryOutcome } from "../core/ports/event-queue.js";
 import type { DeadLetter } from "../core/ports/event-store.js";
 import { completeEvents } from "./complete-events.js";
-import { eventLetter, reasonOf, strangeLetter, verdictLetter, type Item } from "./dead-letter.js";
+import { eventLetter, inPortions, reasonOf, strangeLetter, verdictLetter, type Item } from "./dead-letter.js";
 import type { WorkerDeps } from "./deps.js";
 import { createFaultAlarm, type FaultAlarm } from "./fault-alarm.js";
 import { afterMistake, isFaultOfOurs, nextTry } from "./retries.js";
@@ -83,13 +83,15 @@ export function createProcessBatch(
       ...fatal.map((item) => ({ item, letter: eventLetter(item, "crashed", deps.now(workspace)) })),
       ...judged.map((item) => ({ item, letter: verdictLetter(item, verdictOf(item.event)!, deps.now(workspace)) })),
     ];
-    const parked = await Promise.all(letters.map(({ item, letter }) => park(item.delivery, letter)));
-    // Of one that failed a later try looks again.
-    await deps.late.lookAfter(workspace, {
-      folded: [],
-      kept: letters.map(({ letter }) => ({ kind: "letter", letter })),
-    });
-    for (const [n, { item }] of letters.entries()) results[item.index] = parked[n]!;
+    for (const some of inPortions(letters)) {
+      const parked = await Promise.all(some.map(({ item, letter }) => park(item.delivery, letter)));
+      // Of one that failed a later try looks again.
+      await deps.late.lookAfter(workspace, {
+        folded: [],
+        kept: some.map(({ letter }) => ({ kind: "letter", letter })),
+      });
+      for (const [n, { item }] of some.entries()) results[item.index] = parked[n]!;
+    }
   };
 
   const fail = async (item: Item, error: unknown): Promise<Result> => {

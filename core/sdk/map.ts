@@ -7,7 +7,7 @@ import { scanJson } from "../json/scan.js";
 import { membersOf, withoutMembers } from "../json/spans.js";
 import { timeOf, type Received } from "./claimed-time.js";
 import { memberOf, valueIn, type Envelope } from "./envelope.js";
-import { identifiersOf, idText } from "./identifiers.js";
+import { identifiersOf, idText, tooManyIn } from "./identifiers.js";
 import { SDK_TYPES, type Mapped, type SdkAlias, type SdkIdentifierSwitches, type SdkType } from "./item.js";
 
 export interface MapOptions extends Received {
@@ -107,6 +107,8 @@ function readItem(
   if (problem?.kind === "duplicate_key" || problem?.kind === "too_deep")
     return unread("trace", problem.message, problem.path);
   const item = parseJson(sent);
+  const tooMany = tooManyIn(item);
+  if (tooMany !== null) return unread("trace", tooMany.message, tooMany.path);
   if (problem !== null) return unread("all", problem.message, problem.path);
   if (typeof item !== "object" || item === null || Array.isArray(item)) return unread("all", "must be an object");
   return { item };

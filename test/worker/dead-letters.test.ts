@@ -122,6 +122,40 @@ describe("A dead letter", () => {
     assert.equal(bench.ports.state.letters.size, 1);
   });
 
+  it("is kept with few others at once where they name many, because each name is indexed", async () => {
+    const origin = { kind: "unfit", type: null, messageId: null } as const;
+    const verdict = { reason: "quarantined", errors: [], send: "collect", origin } as const;
+    const notes = { countsMismatch: true, violations: [], unfolded: [], verdict };
+    const naming = (n: number, names: number) =>
+      anEvent(n, { notes, identifiers: Array.from({ length: names }, (_, at) => mail(`${n}.${at}`)) });
+    const events = [naming(1, 300), naming(2, 200), naming(3, 1_000), ...[4, 5, 6, 7].map((n) => naming(n, 1))];
+    const groups = new Map<string, number>();
+    let turn = 0;
+    const bench = createBench({
+      wrap: (ports) => ({
+        ...ports,
+        events: {
+          ...ports.events,
+          bury: async (letter) => {
+            groups.set(letter.eventId!, turn);
+            await new Promise((resolve) => setImmediate(resolve));
+            turn += 1;
+            await ports.events.bury(letter);
+          },
+        },
+      }),
+    });
+    assert.deepEqual(
+      await bench.start()(events.map((event) => delivered(event))),
+      events.map(() => done),
+    );
+    assert.equal(bench.ports.state.letters.size, 7);
+    assert.deepEqual(
+      events.map(({ eventId }) => groups.get(eventId)),
+      [0, 0, 2, 3, 3, 3, 3],
+    );
+  });
+
   it("must be kept before its message is done", async () => {
     const bench = createBench();
     bench.ports.hook = (step) => {

@@ -4,6 +4,11 @@ import { listAt, SIGNUP_SCHEMA, textAt, until, useApp, type TestWorkspace } from
 import { openSdkDoor } from "../../support/service/sdk.js";
 
 const LEVELS = `${"[".repeat(70)}${"]".repeat(70)}`;
+const EXTERNAL_IDS = JSON.stringify(
+  Array.from({ length: 1_001 }, (_, n) =>
+    n < 1_000 ? { type: "a", id: String(n) } : { type: "user_id", id: "lovelace" },
+  ),
+);
 
 /** What is wrong with an item must not hide whom it names. */
 describe("What is kept of wrong items, once a person is erased", () => {
@@ -16,6 +21,7 @@ describe("What is kept of wrong items, once a person is erased", () => {
       '"context":{"externalIds":[{"type":"user_id","id":"lovelace","id":"bob"}]}',
     ],
     ["whose key is there twice, behind too many levels", `"a":${LEVELS},"userId":"lovelace","userId":"bob"`],
+    ["with more external ids than are read", `"context":{"externalIds":${EXTERNAL_IDS}}`],
     ["of an unknown type", '"type":"nope","userId":"lovelace"'],
   ];
   for (const [name, members] of cases)
