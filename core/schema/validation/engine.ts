@@ -50,9 +50,12 @@ export function createEngine(draft: Draft, options: EngineOptions = {}): Ajv {
   return engine;
 }
 
-/** Compiles a schema of a known draft. Throws an Error when Ajv cannot. */
+/** Compiles a schema of a known draft. Throws an Error when Ajv cannot, or when its answers would be promises. */
 export function compileSchema(schema: SchemaObject, options: EngineOptions = {}): ValidateFunction {
-  return createEngine(draftOf(schema) ?? "2020-12", options).compile(withPlainReferences(schema));
+  const validate = createEngine(draftOf(schema) ?? "2020-12", options).compile(withPlainReferences(schema));
+  // Whoever takes a promise for an answer takes every payload for valid, and its rejection ends the process.
+  if ("$async" in validate) throw new Error("a schema with $async was stored, which registration refuses");
+  return validate;
 }
 
 const ENUM: CodeKeywordDefinition = {

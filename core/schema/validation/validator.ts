@@ -111,7 +111,7 @@ function checkHere(
   const { validate, cost } = (entry.here ??= prepareHere(JSON.parse(schema) as SchemaObject));
   if (cost.ns + cost.nsPerByte * bytes > LOOP_NS_MAX) return null;
   try {
-    return withFuel(LOOP_NS_MAX, () => validate(payload)) ? VALID : firstProblem(validate.errors ?? []);
+    return withFuel(LOOP_NS_MAX, () => validate(payload)) === true ? VALID : firstProblem(validate.errors ?? []);
   } catch (error) {
     if (error === OUT_OF_FUEL) return null;
     if (error instanceof RangeError) throw new AppError("schema_too_expensive", "The payload is nested too deeply.");

@@ -121,6 +121,18 @@ describe("Validating a payload", () => {
     assert.deepEqual(await answer, [{ path: "child.child.name", message: "must be string" }]);
   });
 
+  it("never takes a promise for an answer: a stored schema with $async fails, here, in the thread and in full", async () => {
+    for (const $async of [true, "yes"])
+      for (const linear of [true, false]) {
+        const schemaId = `async ${$async} ${linear}` as SchemaId;
+        const promising = aSchema({ $async, type: "object", required: ["x"] }, { schemaId, linear });
+        for (const payload of [{}, { x: 1 }]) {
+          await assert.rejects(async () => validator.check(promising, payload, bytesOf(payload)));
+          await assert.rejects(async () => validator.checkAll(promising, bytesOf(payload)));
+        }
+      }
+  });
+
   it("keeps two patterns of one schema apart", async () => {
     const schema = { properties: { a: { pattern: "^a$" }, b: { pattern: "^b$" } } };
     assert.deepEqual(await check(validator, schema, { a: "a", b: "b" }), []);
