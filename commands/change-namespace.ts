@@ -39,8 +39,7 @@ export async function changeNamespace(
         "precondition_failed",
         "The namespace has changed since you read it (If-Match). Read it again.",
       );
-    if (current === null && all.length >= STORED_MAX)
-      throw mismatch([{ path: "name", message: `would exceed the limit of ${STORED_MAX} namespaces per workspace` }]);
+    if (current === null && all.length >= STORED_MAX) throw beyondStored();
     requireBlockedRoom(current, all, changes);
     if (renormalizes(standing, changes) && refusal !== null) throw new AppError("conflict", refusal);
     isNew = standing === undefined;
@@ -48,6 +47,33 @@ export async function changeNamespace(
   });
   return { namespace, isNew };
 }
+
+/** One that an export shows, in the place of what stands. What counts against it is what was added in the same way. */
+export async function restoreNamespace(
+  services: Pick<Services, "catalog" | "identity" | "limits">,
+  workspace: WorkspaceId,
+  namespace: Namespace,
+): Promise<void> {
+  const { catalog } = services;
+  const { name, registeredItself } = namespace;
+  const stored = await catalog.namespaces(workspace);
+  const refusal = await whyNormalizationStays(services, workspace, namespaceTable(stored).get(name), namespace);
+  // So that one with too many values is not registered without them.
+  requireBlockedRoom(stored.find((one) => one.name === name) ?? null, stored, namespace);
+  if (registeredItself)
+    await registerNamespaces(services, workspace, [{ path: "name", namespace: { ...namespace, blocked: [] } }]);
+  await catalog.changeNamespace(workspace, name, (current, all) => {
+    const put = all.filter((one) => !one.registeredItself);
+    if (current === null && put.length >= STORED_MAX) throw beyondStored();
+    requireBlockedRoom(current, all, namespace);
+    const standing = current ?? namespaceTable([]).get(name);
+    if (renormalizes(standing, namespace) && refusal !== null) throw new AppError("conflict", refusal);
+    return namespace;
+  });
+}
+
+const beyondStored = (): AppError =>
+  mismatch([{ path: "name", message: `would exceed the limit of ${STORED_MAX} namespaces per workspace` }]);
 
 /** What makes a list smaller is never refused. */
 function requireBlockedRoom(

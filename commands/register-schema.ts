@@ -3,6 +3,7 @@ import { AppError, mismatch, type ErrorItem } from "../core/errors.js";
 import { newId, type SchemaId, type WorkspaceId } from "../core/ids.js";
 import { incompatibilities } from "../core/schema/compatibility/compatibility.js";
 import { isReserved, RESERVED_PREFIX } from "../core/sdk/schemas.js";
+import { SCHEMA_BYTES_MAX } from "../core/schema/limits/limits.js";
 import { examineSchema } from "../core/schema/register.js";
 import type { Caller, Services } from "./services.js";
 
@@ -73,6 +74,25 @@ export async function addSchemaVersion(
     if ((await put(services, version, given.dryRun)) === "created") return { version, warnings };
   }
   throw new AppError("conflict", "Other versions of this schema were registered at the same time. Try again.");
+}
+
+/**
+ * A version that an export shows, as it is judged here: whatever it says of its own, what runs is what was looked at. Stores nothing. Its
+ * compatibility says what was compared where it was registered.
+ */
+export async function examineRestored(
+  { catalog, validator }: SchemaServices,
+  given: SchemaVersion,
+): Promise<SchemaVersion> {
+  const { workspace, schemaId, version, schema } = given;
+  requireOwn(schemaId);
+  const standing = await catalog.findSchema(workspace, schemaId, version);
+  if (standing?.schema === schema) return standing;
+  const bytes = Buffer.byteLength(schema);
+  // One that is too large is refused before anybody looks at it.
+  const parsed = bytes > SCHEMA_BYTES_MAX ? null : (JSON.parse(schema) as unknown);
+  const { linear, traits } = await examineSchema(parsed, bytes, validator.thread, workspace);
+  return { ...given, linear, traits };
 }
 
 function requireOwn(schemaId: SchemaId): void {

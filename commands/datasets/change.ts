@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Dataset, DatasetChange } from "../../core/catalog/catalog.js";
 import { NO_AUDIENCES, type AudienceSet } from "../../core/audience/audience.js";
 import { retentionsOf } from "../../core/catalog/retention.js";
@@ -11,14 +12,25 @@ import type { Caller, Services } from "../services.js";
 type DatasetServices = Pick<Services, "catalog" | "audiences">;
 
 /** Throws `unknown_schema` when the workspace has no such schema. */
-export async function createDataset(
-  { catalog, audiences }: DatasetServices,
+export const createDataset = (
+  services: DatasetServices,
   { workspace, now }: Pick<Caller, "workspace" | "now">,
   given: Pick<Dataset, "name" | "schemaId" | "unifiedProfile" | "retentionDays">,
-): Promise<Dataset> {
-  if ((await catalog.findSchema(workspace, given.schemaId, null)) === null)
+): Promise<Dataset> => storeDataset(services, { workspace, datasetId: newId(), ...given, createdAt: now });
+
+/** One that an export shows, in the place of what stands. Throws `conflict` where it is of another schema. */
+export async function restoreDataset(services: DatasetServices, dataset: Dataset): Promise<void> {
+  const standing = await services.catalog.findDataset(dataset.workspace, dataset.datasetId);
+  if (standing !== null && isDeepStrictEqual(standing, dataset)) return;
+  if (standing !== null && standing.schemaId !== dataset.schemaId)
+    throw new AppError("conflict", `Dataset ${dataset.datasetId} has another schema here.`);
+  await storeDataset(services, dataset);
+}
+
+async function storeDataset({ catalog, audiences }: DatasetServices, dataset: Dataset): Promise<Dataset> {
+  const { workspace, schemaId } = dataset;
+  if ((await catalog.findSchema(workspace, schemaId, null)) === null)
     throw new AppError("unknown_schema", "schema_id: is not a schema of this workspace.", { errors: [UNKNOWN_SCHEMA] });
-  const dataset: Dataset = { workspace, datasetId: newId(), ...given, createdAt: now };
   // What is kept for ever takes nothing from an audience.
   if (dataset.retentionDays === null) {
     await catalog.putDataset(dataset);

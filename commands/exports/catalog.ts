@@ -30,7 +30,6 @@ export async function* exportCatalog(
   // First: what a rule names stood before it.
   const ruled = referredFirst(await audiences.audiences(workspace));
   yield [{ kind: "identity_settings", settings: await catalog.identitySettings(workspace) }];
-  yield [{ kind: "sdk", sdk: await catalog.sdk(workspace) }];
   const namespaces = await catalog.namespaces(workspace);
   yield namespaces.map((namespace) => ({ kind: "namespace", namespace }));
   for (let last: SchemaId | null = null; ;) {
@@ -39,6 +38,7 @@ export async function* exportCatalog(
     if (found.length < ROWS_PER_READ) break;
     last = found.at(-1)!.schemaId;
   }
+  yield [{ kind: "sdk", sdk: await catalog.sdk(workspace) }];
   const traits = [...(await catalog.traits(workspace))];
   yield traits.map(([name, trait]) => ({ kind: "trait", name, trait }));
   for (let last: DatasetId | null = null; ;) {

@@ -1,7 +1,7 @@
-import { buildAll, restoreAudience } from "../audiences/restore.js";
+import { buildAll } from "../audiences/restore.js";
 import { countFolded } from "../audiences/follow.js";
 import { NO_AUDIENCES } from "../../core/audience/audience.js";
-import { AppError, mismatch } from "../../core/errors.js";
+import { AppError } from "../../core/errors.js";
 import { isFolding, type StoredEvent } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
 import type { RemovedPair, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
@@ -10,16 +10,16 @@ import { deadLetterIdFor, type EventId, type WorkspaceId } from "../../core/ids.
 import { emptyFacet } from "../../core/profile/fold.js";
 import type { DeadLetter, Fold } from "../../core/ports/event-store.js";
 import { createLate, keptOf, type Refused, type Written } from "../erasures/late.js";
-import type { CatalogRecord } from "../exports/catalog.js";
 import type { Services } from "../services.js";
 import { requireOpenImport } from "./begin.js";
+import { importCatalog, judgeCatalog, type CatalogLine } from "./catalog.js";
 import { importErasures, type ImportedErasure } from "./erasures.js";
 import { judgeImported, livingFacets, type RestoredFacet } from "./erased.js";
 
 /** A record of an export, with the target's workspace where it has one. */
 export type ImportRecord =
   | { readonly kind: "erasure"; readonly record: ImportedErasure }
-  | { readonly kind: "catalog"; readonly record: CatalogRecord }
+  | ({ readonly kind: "catalog" } & CatalogLine)
   | { readonly kind: "profile"; readonly record: RestoredProfile; readonly facets: readonly RestoredFacet[] }
   | { readonly kind: "change"; readonly record: Change }
   | { readonly kind: "link"; readonly record: ListedLink }
@@ -40,6 +40,8 @@ type ImportServices = Pick<
   | "movements"
   | "erasures"
   | "purge"
+  | "validator"
+  | "limits"
   | "now"
 >;
 type Of<Kind extends ImportRecord["kind"]> = Extract<ImportRecord, { kind: Kind }>;
@@ -51,9 +53,21 @@ export async function importRecords(
   all: readonly ImportRecord[],
 ): Promise<void> {
   await requireOpenImport(services, workspace);
-  await writeRecords(services, workspace, all);
+  await writeRecords(services, workspace, await judgeRecords(services, workspace, all));
   // Somebody ended it meanwhile: profiles may have been judged before these records stood.
   if (!(await services.catalog.isImporting(workspace))) await buildAll(services, workspace);
+}
+
+/** The records as they may be written: throws what is wrong with one of them, and stores nothing. */
+export async function judgeRecords(
+  services: Pick<Services, "catalog" | "validator">,
+  workspace: WorkspaceId,
+  all: readonly ImportRecord[],
+): Promise<readonly ImportRecord[]> {
+  const judged: ImportRecord[] = [];
+  for (const one of all)
+    judged.push(one.kind === "catalog" ? { ...one, record: await judgeCatalog(services, workspace, one) } : one);
+  return judged;
 }
 
 async function writeRecords(
@@ -81,7 +95,7 @@ async function importSome(
     case "erasure":
       return importErasures(services, workspace, recordsOf(some as readonly Of<"erasure">[]));
     case "catalog":
-      for (const { record } of some as readonly Of<"catalog">[]) await importCatalog(services, workspace, record);
+      for (const one of some as readonly Of<"catalog">[]) await importCatalog(services, workspace, one);
       return;
     case "profile":
       return importProfiles(services, workspace, some as readonly Of<"profile">[]);
@@ -111,37 +125,6 @@ async function importSome(
 }
 
 const recordsOf = <T>(some: readonly { readonly record: T }[]): readonly T[] => some.map(({ record }) => record);
-
-async function importCatalog(services: ImportServices, workspace: WorkspaceId, record: CatalogRecord): Promise<void> {
-  const { catalog } = services;
-  switch (record.kind) {
-    case "identity_settings":
-      return catalog.putIdentitySettings(workspace, record.settings);
-    case "sdk":
-      return void (await catalog.changeSdk(workspace, () => record.sdk));
-    case "namespace":
-      if (record.namespace.registeredItself) await catalog.registerNamespaces(workspace, [record.namespace], Infinity);
-      return void (await catalog.changeNamespace(workspace, record.namespace.name, () => record.namespace));
-    case "trait":
-      // The others come with their schemas.
-      if (record.trait.registeredItself) await catalog.registerTraits(workspace, [record.name], Infinity);
-      return;
-    case "dataset":
-      return void (await catalog.putDataset({ ...record.dataset, workspace }));
-    case "audience":
-      return restoreAudience(services, workspace, record.audience);
-    case "schema":
-      break;
-  }
-  const schema = { ...record.schema, workspace };
-  const { kind } = await catalog.putSchema(schema);
-  if (kind === "created") return;
-  const standing = await catalog.findSchema(workspace, schema.schemaId, schema.version);
-  if (standing?.schema === schema.schema) return;
-  if (standing !== null)
-    throw new AppError("conflict", `Schema ${schema.schemaId} already has a different version ${schema.version} here.`);
-  throw mismatch([{ path: "version", message: "must follow the previous version, with traits that match the others" }]);
-}
 
 async function importProfiles(
   { catalog, identity, profiles, erasures }: ImportServices,

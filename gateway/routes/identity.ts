@@ -11,7 +11,8 @@ import { list } from "../shapes/page.js";
 import { LINK, showLink, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
 const LIMIT = { shared_identifier_limit: integerOrNull(1, 100) };
-const SETTINGS = record({ ...LIMIT, sending_keys_add_namespaces: Type.Boolean() });
+export const IDENTITY_SETTINGS = { ...LIMIT, sending_keys_add_namespaces: Type.Boolean() };
+const SETTINGS = record(IDENTITY_SETTINGS);
 
 /** Few paths are longer. */
 const EXPLAIN_BYTES = 65_536;

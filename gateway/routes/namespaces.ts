@@ -12,14 +12,14 @@ import { USER } from "../shapes/examples.js";
 import { integerOrNull, nameOf, record } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 
-const SETTINGS = {
+export const NAMESPACE_SETTINGS = {
   kind: Type.Enum(["person", "device"]),
   normalization: Type.Enum(["none", "email", "phone"]),
   limit: integerOrNull(1, 1_000),
   priority: Type.Integer({ minimum: 0, maximum: 1_000 }),
   blocked: Type.Array(Type.String({ minLength: 1, maxLength: 1_024 }), { maxItems: 1_000 }),
 };
-const NAMESPACE = record({ name: Type.String(), ...SETTINGS });
+const NAMESPACE = record({ name: Type.String(), ...NAMESPACE_SETTINGS });
 
 export function namespaceRoutes(services: Pick<Services, "catalog" | "identity">): readonly Route[] {
   const access = { kind: "role", role: "viewer" } as const;
@@ -69,7 +69,7 @@ export function namespaceRoutes(services: Pick<Services, "catalog" | "identity">
       example: { params: { name: USER.namespace }, body: { limit: 1 } },
       access: { kind: "role", role: "admin" },
       params,
-      body: Type.Partial(record(SETTINGS), { additionalProperties: false }),
+      body: Type.Partial(record(NAMESPACE_SETTINGS), { additionalProperties: false }),
       responses: { 200: NAMESPACE, 201: NAMESPACE, 409: problemSchema(409), 412: problemSchema(412) },
       handle: async ({ workspace, params: { name }, body, ifMatch }) => {
         const matches = readIfMatch(ifMatch);

@@ -1,15 +1,18 @@
 import { Type, type TProperties } from "typebox";
 import type { AudienceRecord, CatalogRecord } from "../../../commands/exports/catalog.js";
 import type { Dataset, IdentitySettings, Namespace, SchemaVersion } from "../../../core/catalog/catalog.js";
-import { UNPLANNED, VIOLATIONS, type SdkCatalog } from "../../../core/catalog/sdk.js";
+import type { SdkCatalog } from "../../../core/catalog/sdk.js";
 import { showTime } from "../../../core/event/time.js";
 import { SCHEMA_ID_PATTERN } from "../../../core/ids.js";
-import { MERGES } from "../../../core/schema/annotations.js";
+import { MERGES, TRAIT_NAME } from "../../../core/schema/annotations.js";
 import { withRaw } from "../../route.js";
-import { nullable, record, TIME, UUID } from "../../shapes/fields.js";
+import { record, TIME, UUID } from "../../shapes/fields.js";
 import { NAMESPACE_NAME } from "../../../core/identity/namespaces.js";
 import { AUDIENCE_GIVEN } from "../audiences/audiences.js";
-import { SDK_SETTINGS } from "../sdk/settings.js";
+import { DATASET_SHOWN } from "../datasets/datasets.js";
+import { IDENTITY_SETTINGS } from "../identity.js";
+import { NAMESPACE_SETTINGS } from "../namespaces.js";
+import { PLANNED, PLANNED_MAX, SDK_SETTINGS } from "../sdk/settings.js";
 import { POSITION } from "./lines.js";
 
 const line = <Name extends string, P extends TProperties>(type: Name, members: P) =>
@@ -20,28 +23,11 @@ const REGISTERED_ITSELF = Type.Boolean();
 
 /** What a workspace set and registered, by the type of the line. */
 export const CATALOG_LINES = {
-  identity_settings: line("identity_settings", {
-    shared_identifier_limit: nullable(Type.Integer({ minimum: 1 })),
-    sending_keys_add_namespaces: Type.Boolean(),
-  }),
-  sdk: line("sdk", {
-    settings: SDK_SETTINGS,
-    plan: Type.Array(
-      record({
-        name: Type.String(),
-        schema_id: nullable(Type.String()),
-        unplanned: nullable(Type.Enum(UNPLANNED)),
-        violations: nullable(Type.Enum(VIOLATIONS)),
-      }),
-    ),
-  }),
+  identity_settings: line("identity_settings", IDENTITY_SETTINGS),
+  sdk: line("sdk", { settings: SDK_SETTINGS, plan: Type.Array(PLANNED, { maxItems: PLANNED_MAX }) }),
   namespace: line("namespace", {
     name: Type.String({ pattern: NAMESPACE_NAME.source }),
-    kind: Type.Enum(["person", "device"]),
-    normalization: Type.Enum(["none", "email", "phone"]),
-    limit: nullable(Type.Integer({ minimum: 1 })),
-    priority: Type.Integer({ minimum: 0 }),
-    blocked: Type.Array(Type.String()),
+    ...NAMESPACE_SETTINGS,
     registered_itself: REGISTERED_ITSELF,
   }),
   schema: line("schema", {
@@ -53,19 +39,16 @@ export const CATALOG_LINES = {
     created_at: TIME,
     schema: Type.Unknown(),
   }),
-  trait: line("trait", { name: Type.String({ minLength: 1 }), merge: MERGE, registered_itself: REGISTERED_ITSELF }),
-  dataset: line("dataset", {
-    dataset_id: UUID,
-    name: Type.String(),
-    schema_id: Type.String({ pattern: SCHEMA_ID_PATTERN }),
-    unified_profile: Type.Boolean(),
-    retention_days: nullable(Type.Integer({ minimum: 1 })),
-    created_at: TIME,
+  trait: line("trait", {
+    name: Type.String({ pattern: TRAIT_NAME.source }),
+    merge: MERGE,
+    registered_itself: REGISTERED_ITSELF,
   }),
+  dataset: line("dataset", DATASET_SHOWN),
   audience: line("audience", {
     audience_id: UUID,
     ...AUDIENCE_GIVEN,
-    version: Type.Integer({ minimum: 1 }),
+    version: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     created_at: TIME,
   }),
 };

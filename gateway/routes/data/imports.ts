@@ -1,10 +1,11 @@
 import { Type } from "typebox";
 import { beginImport, endImport } from "../../../commands/imports/begin.js";
-import { importRecords } from "../../../commands/imports/records.js";
+import { importRecords, judgeRecords } from "../../../commands/imports/records.js";
 import type { Services } from "../../../commands/services.js";
 import { problemSchema } from "../../http/error-response.js";
 import { reply, route, type Route } from "../../route.js";
 import { FLAG, record } from "../../shapes/fields.js";
+import { NEEDED } from "../datasets/datasets.js";
 import { readLine } from "./read-lines.js";
 
 const STANDS = Type.Array(Type.String());
@@ -49,10 +50,10 @@ export function importRoutes(services: Services): readonly Route[] {
       query: { dry_run: FLAG },
       body: record({ lines: Type.Array(Type.Object({}), { minItems: 1, maxItems: 1_000 }) }),
       bodyIs: "lines",
-      responses: { 200: record({ stored: Type.Integer({ minimum: 0 }) }), 409: problemSchema(409) },
+      responses: { 200: record({ stored: Type.Integer({ minimum: 0 }) }), 409: NEEDED },
       handle: async ({ workspace, query, batch }) => {
         const records = batch.items.flatMap((line, n) => readLine(line, `lines.${n}`) ?? []);
-        if (!query.dry_run) await importRecords(services, workspace, records);
+        await (query.dry_run ? judgeRecords : importRecords)(services, workspace, records);
         return reply(200, { stored: query.dry_run ? 0 : records.length });
       },
     }),

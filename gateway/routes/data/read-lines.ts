@@ -1,5 +1,6 @@
 import type { Static } from "typebox";
 import type { RestoredFacet } from "../../../commands/imports/erased.js";
+import { placed } from "../../../commands/imports/place.js";
 import type { ImportRecord } from "../../../commands/imports/records.js";
 import type { CatalogRecord } from "../../../commands/exports/catalog.js";
 import { AppError, mismatch } from "../../../core/errors.js";
@@ -54,18 +55,16 @@ export function readLine(bytes: Buffer, place: string): ImportRecord | null {
     const reader = readers.get(String(type));
     if (reader === undefined) throw mismatch([{ path: "type", message: "is not a type of an export line" }]);
     const { body, raw } = reader(bytes);
-    return (READ[type as LineType] as (line: unknown, raw: Raw) => ImportRecord)(body, raw);
+    const read = (READ[type as LineType] as (line: unknown, raw: Raw) => ImportRecord)(body, raw);
+    return read.kind === "catalog" ? { ...read, place } : read;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    const errors = (error.errors ?? [{ path: "", message: error.message }]).map(({ path, message }) => ({
-      path: path === "" ? place : `${place}.${path}`,
-      message,
-    }));
-    throw mismatch(errors);
+    throw placed(mismatch(error.errors ?? [{ path: "", message: error.message }]), place);
   }
 }
 
-const catalog = (record: CatalogRecord): ImportRecord => ({ kind: "catalog", record });
+/** Its place is put in by who knows it. */
+const catalog = (record: CatalogRecord): ImportRecord => ({ kind: "catalog", record, place: "" });
 const ms = (time: string): number => Date.parse(time);
 /** The target's own is put in its place. */
 const NO_WORKSPACE = "" as WorkspaceId;
@@ -79,8 +78,11 @@ const READ: { readonly [Type in LineType]: (line: LineOf<Type>, raw: Raw) => Imp
         sendingKeysAddNamespaces: line.sending_keys_add_namespaces,
       },
     }),
-  sdk: ({ settings, plan }) =>
-    catalog({
+  sdk: ({ settings, plan }) => {
+    const names = new Set<string>();
+    const repeated = plan.findIndex(({ name }) => names.size === names.add(name).size);
+    if (repeated >= 0) throw mismatch([{ path: `plan.${repeated}.name`, message: "is there already" }]);
+    return catalog({
       kind: "sdk",
       sdk: {
         settings: {
@@ -99,7 +101,8 @@ const READ: { readonly [Type in LineType]: (line: LineOf<Type>, raw: Raw) => Imp
           violations,
         })),
       },
-    }),
+    });
+  },
   namespace: (line) =>
     catalog({
       kind: "namespace",
@@ -113,8 +116,11 @@ const READ: { readonly [Type in LineType]: (line: LineOf<Type>, raw: Raw) => Imp
         registeredItself: line.registered_itself,
       },
     }),
-  trait: ({ name, merge, registered_itself: registeredItself }) =>
-    catalog({ kind: "trait", name, trait: { merge, registeredItself } }),
+  trait: ({ name, merge, registered_itself: registeredItself }) => {
+    if (registeredItself && merge !== "latest")
+      throw mismatch([{ path: "merge", message: "must be latest for a name that registered itself" }]);
+    return catalog({ kind: "trait", name, trait: { merge, registeredItself } });
+  },
   dataset: (line) =>
     catalog({
       kind: "dataset",

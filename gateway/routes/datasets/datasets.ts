@@ -12,17 +12,19 @@ import { list } from "../../shapes/page.js";
 
 const NAME = Type.String({ minLength: 1, maxLength: 256 });
 const RETENTION_DAYS = integerOrNull(1, 36_500);
-const DATASET = record({
+/** What an export shows of it. */
+export const DATASET_SHOWN = {
   dataset_id: UUID,
   name: NAME,
   schema_id: Type.String(),
   unified_profile: Type.Boolean(),
   retention_days: RETENTION_DAYS,
   created_at: TIME,
-});
+};
+const DATASET = record(DATASET_SHOWN);
 
 /** By audiences. */
-const NEEDED = problemSchema(409, { audience_ids: Type.Optional(Type.Array(UUID)) });
+export const NEEDED = problemSchema(409, { audience_ids: Type.Optional(Type.Array(UUID)) });
 
 export function datasetRoutes(services: Services): readonly Route[] {
   const write = { kind: "role", role: "admin" } as const;

@@ -26,12 +26,23 @@ export const SDK_SETTINGS = record({
   advertising_id: Type.Boolean(),
 });
 
+export const PLANNED_MAX = 1_000;
+const NAME = { minLength: 1, maxLength: 256 };
+const SCHEMA = textOrNull(1, 128);
+/** An event of the plan, in a list of them. */
+export const PLANNED = record({
+  name: Type.String(NAME),
+  schema_id: SCHEMA,
+  unplanned: enumOrNull(UNPLANNED),
+  violations: enumOrNull(VIOLATIONS),
+});
+
 /** A member for each event of the plan, by its name. */
 const eventsOf = <T extends TSchema>(event: T) =>
   Type.Unsafe<Readonly<Record<string, Static<T>>>>({
     type: "object",
-    maxProperties: 1_000,
-    propertyNames: { minLength: 1, maxLength: 256 },
+    maxProperties: PLANNED_MAX,
+    propertyNames: NAME,
     additionalProperties: event,
   });
 const PLAN = record({
@@ -100,7 +111,7 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
       body: record({
         events: eventsOf(
           record({
-            schema_id: Type.Optional(textOrNull(1, 128)),
+            schema_id: Type.Optional(SCHEMA),
             unplanned: Type.Optional(enumOrNull(UNPLANNED)),
             violations: Type.Optional(enumOrNull(VIOLATIONS)),
           }),

@@ -104,7 +104,7 @@ describe("Exports", () => {
     const catalog = await exported("catalog");
     assert.deepEqual(
       catalog.map((line) => line["type"]),
-      ["identity_settings", "sdk", "namespace", "schema", "trait", "dataset", "audience", "audience"],
+      ["identity_settings", "namespace", "schema", "sdk", "trait", "dataset", "audience", "audience"],
     );
     assert.deepEqual(
       catalog.slice(6).map(({ audience_id, rule, version }) => [audience_id, rule, version]),
@@ -114,7 +114,7 @@ describe("Exports", () => {
       ],
     );
     assert.deepEqual(
-      [at(catalog[2], "name"), at(catalog[3], "schema_id"), at(catalog[4], "name")],
+      [at(catalog[1], "name"), at(catalog[2], "schema_id"), at(catalog[4], "name")],
       ["crm_id", schemaId, "city"],
     );
   });

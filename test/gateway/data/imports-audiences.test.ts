@@ -25,7 +25,7 @@ describe("An import of audiences", () => {
     const everybody = audience(younger, "everybody", {});
     const referring = audience(older, "the same", { $audience: younger });
     const early = await sendLines(into, [referring, everybody]);
-    assert.deepEqual([early.status, errorPaths(early)], [422, ["rule.$audience"]]);
+    assert.deepEqual([early.status, errorPaths(early)], [422, ["lines.0.rule.$audience"]]);
     for (let n = 0; n < 2; n += 1) await sendAll(into, [everybody, referring], 2);
     const listed = listAt((await into.send("GET", "/v1/audiences")).body, "audiences");
     assert.deepEqual(
@@ -39,7 +39,7 @@ describe("An import of audiences", () => {
     assert.equal((await into.send("DELETE", `/v1/audiences/${older}`)).status, 204);
     assert.equal((await sendLines(into, [referring])).status, 409, "it was deleted");
     const wrong = await sendLines(into, [audience(older.replace(/1$/, "3"), "a", { "traits.town": "x" })]);
-    assert.deepEqual([wrong.status, errorPaths(wrong)], [422, ["rule.traits.town"]]);
+    assert.deepEqual([wrong.status, errorPaths(wrong)], [422, ["lines.0.rule.traits.town"]]);
   });
 
   it("lets nobody in until the import has ended, whatever comes in meanwhile, and then everybody", async () => {
