@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { inPortions } from "../../../commands/acceptance/portions.js";
 import { beginImport, endImport } from "../../../commands/imports/begin.js";
 import { importRecords, judgeRecords } from "../../../commands/imports/records.js";
 import type { Services } from "../../../commands/services.js";
@@ -10,6 +11,8 @@ import { readLine } from "./read-lines.js";
 
 const STANDS = Type.Array(Type.String());
 const STATE = record({ open: Type.Boolean(), stands: STANDS });
+
+const bytesOf = ({ length }: Buffer): number => length;
 
 /** Data of another installation in, in the lines of its exports. */
 export function importRoutes(services: Services): readonly Route[] {
@@ -52,7 +55,8 @@ export function importRoutes(services: Services): readonly Route[] {
       bodyIs: "lines",
       responses: { 200: record({ stored: Type.Integer({ minimum: 0 }) }), 409: NEEDED },
       handle: async ({ workspace, query, batch }) => {
-        const records = batch.items.flatMap((line, n) => readLine(line, `lines.${n}`) ?? []);
+        const read = await inPortions(batch.items, bytesOf, async (line, n) => readLine(line, `lines.${n}`));
+        const records = read.filter((one) => one !== null);
         await (query.dry_run ? judgeRecords : importRecords)(services, workspace, records);
         return reply(200, { stored: query.dry_run ? 0 : records.length });
       },
