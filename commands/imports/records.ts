@@ -1,7 +1,6 @@
 import { buildAll } from "../audiences/restore.js";
 import { countFolded } from "../audiences/follow.js";
 import { NO_AUDIENCES } from "../../core/audience/audience.js";
-import { AppError } from "../../core/errors.js";
 import { isFolding, type StoredEvent } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
 import type { RemovedPair, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
@@ -127,11 +126,10 @@ async function importSome(
 const recordsOf = <T>(some: readonly { readonly record: T }[]): readonly T[] => some.map(({ record }) => record);
 
 async function importProfiles(
-  { catalog, identity, profiles, erasures }: ImportServices,
+  { identity, profiles, erasures }: ImportServices,
   workspace: WorkspaceId,
   some: readonly Of<"profile">[],
 ): Promise<void> {
-  await requireOwnIds({ catalog, identity }, workspace, some[0]!.record);
   await identity.restore(workspace, { kind: "profiles", records: recordsOf(some) });
   const all = some.flatMap((one) => one.facets);
   if (all.length === 0) return;
@@ -143,21 +141,6 @@ async function importProfiles(
   const living = new Set(await livingFacets({ erasures }, workspace, all));
   const dead = all.filter((one) => !living.has(one)).map(({ uid }) => uid);
   if (dead.length > 0) await profiles.remove(workspace, dead);
-}
-
-const WORKSPACES_MAX = 1_000;
-
-/** An id names one profile of the whole installation, so that a copy beside the original cannot have the same. */
-async function requireOwnIds(
-  { catalog, identity }: Pick<Services, "catalog" | "identity">,
-  workspace: WorkspaceId,
-  { profileId }: RestoredProfile,
-): Promise<void> {
-  if ((await identity.resolve(workspace, profileId)) !== null) return;
-  const all = await catalog.workspaces({ limit: WORKSPACES_MAX, after: null });
-  for (const { workspaceId } of all)
-    if (workspaceId !== workspace && (await identity.resolve(workspaceId, profileId)) !== null)
-      throw new AppError("conflict", "Another workspace of this installation has these profiles.");
 }
 
 async function importEvents(

@@ -213,7 +213,8 @@ export interface Identity {
   takenBy(workspace: WorkspaceId, change: Change, after: string | null): Promise<Taken>;
   /**
    * Writes records of another installation as they stood there, each once: what stands as it is given stays. Each names only what stands
-   * already, or was erased here: of that, nothing is written. Throws `conflict` where something else stands, and `validation_failed` for what names nothing.
+   * already, or was erased here: of that, nothing is written. Throws `conflict` where something else stands, or where another workspace has
+   * or had an identifier or a change with the same id, and `validation_failed` for what names nothing.
    */
   restore(workspace: WorkspaceId, records: Restored): Promise<void>;
   /** Whether any identifier of the namespace was ever seen. */

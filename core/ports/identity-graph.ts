@@ -36,7 +36,8 @@ export interface GraphTransactions {
   ): Promise<readonly (Repeat | null)[]>;
   /**
    * One atomic step: reads, asks `decide` once for each try, writes its plan. Nothing changes if `decide` throws or the plan is null.
-   * `decide` is pure and may be asked again after a write conflict; the ids in its plan are minted outside. Every component whose
+   * `decide` is pure and may be asked again after a write conflict; the ids in its plan are minted outside. Throws `conflict`, and writes
+   * nothing, where the plan creates an identifier or a change whose id another workspace of this graph has. Every component whose
    * members, links or summary the plan changes has a higher `rev` afterwards. A plan that removes links raises it past what
    * `hasOnlyGrown` allows, and no other plan does unless it joins a component that lost links.
    *
@@ -162,6 +163,8 @@ export interface Erasures {
   tombstones(workspace: WorkspaceId, keys: readonly IdentifierKey[]): Promise<ReadonlyMap<IdentifierKey, Tombstone>>;
   /** Those of these that name an identifier that is in a profile. */
   livingUids(workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlySet<Uid>>;
+  /** Those of these that name an identifier of another workspace, in whichever graph, or one that was erased there. */
+  foreignUids(workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlySet<Uid>>;
   /** What it buried, by tomb, after `after`: all of it once `isGone`. */
   buried(workspace: WorkspaceId, erasureId: ErasureId, page: Page<Buried["tomb"]>): Promise<readonly Buried[]>;
   /**

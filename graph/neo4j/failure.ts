@@ -45,6 +45,12 @@ export const isTooLong = (error: unknown): boolean => TOO_LONG.test(codeOf(error
 export const isConstraint = (error: unknown): boolean =>
   codeOf(error) === "Neo.ClientError.Schema.ConstraintValidationFailed";
 
+/** Of what an import brings along. The text may go on with a value, so that only the first name in it counts. */
+const TAKEN = /^[^`]*label `(?:Identifier|Profile|Change)` and property `(?:uid|id)`/;
+
+/** An id that comes with what is written is another's. */
+export const isTaken = (error: unknown): boolean => isConstraint(error) && TAKEN.test((error as Error).message);
+
 export const isOutOfMemory = (error: unknown): boolean => /OutOfMemory|MemoryLimit/.test(codeOf(error));
 
 /** What callers see. The server's own text can quote an identifier, so only the code of a refusal is kept. */

@@ -114,6 +114,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions): Neo4jGr
     hasErasures: (workspace) => whileOpen(() => erasures.hasErasures(workspace)),
     tombstones: (...asked) => whileOpen(() => erasures.tombstones(...asked)),
     livingUids: (...asked) => whileOpen(() => erasures.livingUids(...asked)),
+    foreignUids: (...asked) => whileOpen(() => erasures.foreignUids(...asked)),
     buried: (...asked) => whileOpen(() => erasures.buried(...asked)),
     restoreErasure: (...asked) => whileOpen(() => erasures.restoreErasure(...asked)),
     watch: (workspace) => whileOpen(() => movements.watch(workspace)),

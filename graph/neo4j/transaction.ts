@@ -2,6 +2,7 @@ import { AppError } from "../../core/errors.js";
 import type { ChangeId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Plan } from "../../core/identity/model.js";
 import type { RulesReadSet, Snapshot } from "../../core/identity/snapshot.js";
+import { idsTaken } from "../../core/identity/taken.js";
 import { atOnce, type Border, type Decide, type Turn } from "../../core/identity/step.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { EMPTY_SNAPSHOT } from "../rules/working-state.js";
@@ -9,7 +10,7 @@ import { seeBorder } from "./border.js";
 import { createDeadline } from "../scheduling/deadline.js";
 import { release, stage, type Staged, type StagedPart, type Tidying } from "./staging.js";
 import { type Client, STEP_MS, type Step, inStep } from "./client.js";
-import { isConstraint, isOutOfMemory, withRetries } from "./failure.js";
+import { isConstraint, isOutOfMemory, isTaken, withRetries } from "./failure.js";
 import type { NewKeyGuess } from "./repeats.js";
 import { seeWithRules, type Names } from "./snapshot.js";
 import { newParameters, requireKnown } from "./parameters.js";
@@ -134,7 +135,10 @@ const MS_PER_ROW = 1;
 async function writeInStep<T>(task: Task<T>, room: Room): Promise<Ending<T> | Long> {
   const rows = Math.max(room.rows, task.want.keys.length);
   const timeoutMs = rows <= SHORT.rows ? STEP_MS : STEP_MS + rows * MS_PER_ROW;
-  const { ending, annexed } = await inStep(task.client, (step) => writeLocked(task, step, room), timeoutMs);
+  const written = inStep(task.client, (step) => writeLocked(task, step, room), timeoutMs);
+  const { ending, annexed } = await written.catch((error: unknown) => {
+    throw isTaken(error) ? idsTaken() : error;
+  });
   for (const profileId of annexed) task.tidying.tidy(task.workspace, profileId);
   return ending;
 }

@@ -2,6 +2,7 @@ import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { RemovedPair, Restored, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
 import { pairKey, type Change, type ForbiddenPair, type ListedLink, type Plan } from "../../core/identity/model.js";
 import { isNamed } from "../../core/identity/names.js";
+import { idsTaken } from "../../core/identity/taken.js";
 import { forbiddenPairIdFor, type ChangeId, type IdentifierKey, type WorkspaceId } from "../../core/ids.js";
 import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
@@ -25,7 +26,10 @@ import {
 } from "./decide.js";
 
 export interface RestoreDeps {
-  readonly graph: Pick<IdentityGraph, "update" | "findChange" | "members" | "identifiersOf" | "hasErasures">;
+  readonly graph: Pick<
+    IdentityGraph,
+    "update" | "findChange" | "members" | "identifiersOf" | "hasErasures" | "foreignUids"
+  >;
   readonly workspaceQueue: Pick<WorkspaceQueue, "exclusive">;
   readonly call: Call;
 }
@@ -48,6 +52,7 @@ export async function restore(deps: RestoreDeps, workspace: WorkspaceId, given: 
   }
 }
 
+const UIDS_PER_READ = 5_000;
 /** A step stops the whole process on the embedded graph. */
 const ROWS_PER_STEP = 200;
 
@@ -86,6 +91,7 @@ const step = (
 
 async function restoreProfiles(deps: RestoreDeps, workspace: WorkspaceId, all: readonly RestoredProfile[]) {
   const keyOf = (identifier: Identifier) => identifierKey(workspace, identifier);
+  await requireOwnUids(deps, workspace, all);
   const mayLack = await deps.graph.hasErasures(workspace);
   for (const some of portions(all, ({ members }) => members.length)) {
     const anchors = new Map<RestoredProfile, IdentifierKey>();
@@ -99,6 +105,17 @@ async function restoreProfiles(deps: RestoreDeps, workspace: WorkspaceId, all: r
       profiles(snapshot, workspace, some, anchors, mayLack),
     );
   }
+}
+
+/** Before the first step, so that a copy beside the original gets nothing at all, not even who was erased there. */
+async function requireOwnUids(
+  { graph }: Pick<RestoreDeps, "graph">,
+  workspace: WorkspaceId,
+  all: readonly RestoredProfile[],
+): Promise<void> {
+  const uids = all.flatMap(({ members }) => members.map(({ uid }) => uid));
+  for (let next = 0; next < uids.length; next += UIDS_PER_READ)
+    if ((await graph.foreignUids(workspace, uids.slice(next, next + UIDS_PER_READ))).size > 0) throw idsTaken();
 }
 
 async function restoreChanges(deps: RestoreDeps, workspace: WorkspaceId, all: readonly Change[]) {

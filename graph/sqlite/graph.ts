@@ -18,7 +18,7 @@ import { createHistory } from "./history.js";
 import { createChangeTraces, createLinks } from "./links.js";
 import { prepareLook } from "./snapshot.js";
 import { createForbiddenPairReads, createProfileReads } from "./profiles.js";
-import { preparePlanWriter } from "./write.js";
+import { preparePlanWriter, refusedStep } from "./write.js";
 import { readSetOf, readSetOfAll } from "../rules/read-set.js";
 
 export interface SqliteGraphDeps {
@@ -83,13 +83,16 @@ export function createSqliteGraph({ database, tombOf }: SqliteGraphDeps): Identi
     update: (workspace, want, decide, turn = atOnce) =>
       turn(async () => {
         if (closed) throw closedError();
-        return database.write(() => {
+        const written = database.write(() => {
           const snapshot = look(workspace, want);
           let decided = decide(snapshot, null);
           while (decided.border !== undefined) decided = decide(snapshot, borderOf(workspace, decided.border));
           const { plan, result } = decided;
           if (plan !== null) writePlan(workspace, plan, snapshot);
           return result;
+        });
+        return written.catch((error: unknown) => {
+          throw refusedStep(error);
         });
       }),
     ...createProfileReads(database, read),

@@ -2,6 +2,7 @@ import type { Database } from "../../core/database.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { namesOf } from "../../core/identity/names.js";
+import { idsTaken } from "../../core/identity/taken.js";
 import type { Change, Plan } from "../../core/identity/model.js";
 import { movementsOf } from "../rules/movements.js";
 import { namedKeys } from "../rules/subjects.js";
@@ -73,6 +74,13 @@ export function preparePlanWriter(database: Database, { hiding, hiddenKeys, tomb
     movements.write(workspace, () => movementsOf(plan, snapshot));
   };
 }
+
+/** Ids that come with what is written; SQLite names no value. */
+const TAKEN = /UNIQUE constraint failed: (identifiers\.uid|changes\.id)$/;
+
+/** What a caller sees of an error of a write. */
+export const refusedStep = (error: unknown): unknown =>
+  error instanceof Error && TAKEN.test(error.message) ? idsTaken() : error;
 
 /** A member of a sealed component leaves its key to whoever comes now. */
 function prepareTakeOut(database: Database, tombOf: TombOf) {

@@ -255,6 +255,21 @@ MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
 WHERE i.ws = $q.ws AND NOT EXISTS { (i)-[:OF]->(:Sealed) }
 RETURN uid`;
 
+/** Here and as tombstones, of other workspaces. */
+export const FOREIGN_UIDS = `CYPHER replan=skip
+CALL () {
+  UNWIND $q.uids AS uid
+  MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
+  WHERE i.ws <> $q.ws
+  RETURN uid
+  UNION
+  UNWIND $q.uids AS uid
+  MATCH (t:Tombstone {uid: uid}) USING INDEX SEEK t:Tombstone(uid)
+  WHERE t.ws <> $q.ws
+  RETURN uid
+}
+RETURN uid`;
+
 export const BURIED = `CYPHER replan=skip
 MATCH (t:Tombstone) USING INDEX SEEK t:Tombstone(erasure, tomb)
 WHERE t.erasure = $q.id AND t.tomb > $q.after AND t.ws = $q.ws

@@ -11,6 +11,7 @@ import {
   COUNT_LATE,
   ERASURES,
   FIND_ERASURE,
+  FOREIGN_UIDS,
   LIVING_UIDS,
   OPEN_ERASURES,
   READMIT,
@@ -76,6 +77,7 @@ export function createErasures(client: Client, tombOf: TombOf): Erasures {
     hasErasures: (ws) => hasErasures(ask, ws),
     tombstones: (ws, keys) => readTombstones(ask, tombOf, ws, keys),
     livingUids: async (ws, uids) => new Set((await ask(LIVING_UIDS, { ws, uids })).map(([uid]) => uid as Uid)),
+    foreignUids: async (ws, uids) => new Set((await ask(FOREIGN_UIDS, { ws, uids })).map(([uid]) => uid as Uid)),
     buried: async (ws, id, asked) => {
       const rows = await ask(BURIED, { ws, id, ...page(asked) });
       return (rows as readonly (readonly [Tomb, Uid | null])[]).map(([tomb, uid]) => ({ tomb, uid }));

@@ -1,11 +1,11 @@
 import { isUnavailable } from "../../../core/errors.js";
-import type { WorkspaceId } from "../../../core/ids.js";
+import type { Uid, WorkspaceId } from "../../../core/ids.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createGate } from "../../scheduling/gate.js";
 import type { Directory } from "./directory.js";
 
 /** Of one workspace; the others are of all. */
-type OfOne = Exclude<keyof IdentityGraph, "ready" | "close" | "openErasures">;
+type OfOne = Exclude<keyof IdentityGraph, "ready" | "close" | "openErasures" | "foreignUids">;
 
 const METHODS = {
   read: true,
@@ -71,6 +71,13 @@ export function createSpreadGraph(graphs: ReadonlyMap<string, IdentityGraph>, di
         .flatMap((one) => (one.status === "fulfilled" ? one.value : []))
         .toSorted((a, b) => (a.erasureId < b.erasureId ? -1 : 1))
         .slice(0, page.limit);
+    },
+    // The other graphs have other workspaces alone.
+    foreignUids: async (...asked) => {
+      const found = new Set<Uid>();
+      const each = await Promise.all(all.map((graph) => graph.foreignUids(...asked)));
+      for (const uids of each) for (const uid of uids) found.add(uid);
+      return found;
     },
     ready: async () => void (await Promise.all(all.map((graph) => graph.ready()))),
     close,

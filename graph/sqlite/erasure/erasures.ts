@@ -58,12 +58,21 @@ function createTombReads({
   tombstones,
   read,
   write,
-}: Deps): Pick<Erasures, "tombstones" | "livingUids" | "buried" | "restoreErasure"> {
+}: Deps): Pick<Erasures, "tombstones" | "livingUids" | "foreignUids" | "buried" | "restoreErasure"> {
   const findProfile = prepareFindProfile(database);
   const page = database.prepare(
     "SELECT tomb, uid FROM tombstones WHERE erasure = ? AND tomb > ? ORDER BY tomb LIMIT ?",
   );
   const bury = prepareBury(database);
+  // A sealed component has no workspace: its erasure has.
+  const foreign = database.prepare(
+    `SELECT 1 FROM identifiers i JOIN components c ON c.id = i.component
+       LEFT JOIN erasures e ON e.component = c.id AND c.size < 0
+     WHERE i.uid = ?1 AND coalesce(e.ws, c.ws) <> ?2
+     UNION ALL
+     SELECT 1 FROM tombstones t JOIN erasures e ON e.id = t.erasure WHERE t.uid = ?1 AND e.ws <> ?2
+     LIMIT 1`,
+  );
   return {
     tombstones: async (workspace, keys) => {
       const found = await eachInTurns(read, keys, (key) => [key, tombstones.of(workspace, key)] as const);
@@ -71,6 +80,10 @@ function createTombReads({
     },
     livingUids: async (workspace, uids) => {
       const found = await eachInTurns(read, uids, (uid) => (findProfile(workspace, uid) === null ? [] : [uid]));
+      return new Set(found.flat());
+    },
+    foreignUids: async (workspace, uids) => {
+      const found = await eachInTurns(read, uids, (uid) => (foreign.get([uid, workspace]) === undefined ? [] : [uid]));
       return new Set(found.flat());
     },
     buried: (workspace, erasureId, { limit, after }) =>

@@ -45,6 +45,8 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
         assert.deepEqual(seen.namespaces, [false]);
         assert.equal((await graph.tombstones(workspace, keys)).size, 701, "each member has one, taken apart or not");
         assert.equal((await graph.livingUids(workspace, uids)).size, 0);
+        assert.equal((await graph.foreignUids(workspace, uids)).size, 0);
+        assert.deepEqual(await graph.foreignUids(aWorkspace(), uids), new Set(uids));
       };
       await isHidden(port);
       const [back] = await step(port, workspace, anAssertion(spokes[7]!, spokes[8]!, dan));
@@ -58,6 +60,8 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
       const calls = await Promise.all([1, 2, 3].map(() => again.continueErasure(workspace, begun.erasureId, 100)));
       assert.ok(calls.every((one) => one !== null));
       const ended = await finish(again, begun, 150);
+      assert.deepEqual(await again.foreignUids(aWorkspace(), [...uids, newId<Uid>()]), new Set(uids));
+      assert.equal((await again.foreignUids(workspace, uids)).size, 0);
       assert.equal(ended.links, 700);
       assert.deepEqual(await again.continueErasure(workspace, begun.erasureId, 100), ended);
       assert.equal((await again.buried(workspace, begun.erasureId, { limit: 1_000, after: null })).length, 701);
@@ -210,7 +214,7 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
     assert.equal((await port.resolve(living, profileId))!.size, 1);
   },
 
-  "continueErasure, findErasure, erasures, advanceErasure, countLate, readmit, hasErasures, tombstones, livingUids, buried and restoreErasure keep workspaces apart":
+  "continueErasure, findErasure, erasures, advanceErasure, countLate, readmit, hasErasures, tombstones, livingUids, foreignUids, buried and restoreErasure keep workspaces apart":
     async ({ port }) => {
       const [one, other] = [aWorkspace(), aWorkspace()];
       for (const workspace of [one, other]) await step(port, workspace, anAssertion(ann, bob), anAssertion(cat));
@@ -232,6 +236,8 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
       assert.deepEqual([...(await port.tombstones(one, [mine, theirs])).keys()], [mine]);
       assert.deepEqual(await port.livingUids(other, uids), new Set<Uid>());
       assert.deepEqual(await port.livingUids(one, uids), new Set([uids[1]]));
+      assert.deepEqual(await port.foreignUids(other, [...uids, newId<Uid>()]), new Set(uids));
+      assert.deepEqual(await port.foreignUids(one, uids), new Set<Uid>());
       assert.deepEqual(await port.buried(other, erasureId, { limit: 9, after: null }), []);
       const before = (await port.findErasure(one, erasureId))!;
       const buried = await port.buried(one, erasureId, { limit: 9, after: null });

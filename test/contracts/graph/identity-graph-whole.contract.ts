@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
+import { AppError } from "../../../core/errors.js";
 import { newId, type ChangeId, type ForbiddenPairId, type Uid } from "../../../core/ids.js";
 import type { Plan } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
-import { anIdentifier, EVIDENCE } from "../../support/identity/fixtures.js";
+import { anAssertion, anIdentifier, aRequest, aWorkspace, EVIDENCE, stepOf } from "../../support/identity/fixtures.js";
 import {
   aChain,
   aChange,
@@ -20,10 +21,34 @@ import {
   IN_HALVES,
 } from "../../support/identity/plans.js";
 import { readPartition } from "../../support/identity/model.js";
-import { ALL, ann, bob, cat, dan, NEWEST, standing } from "../../support/identity/snapshots.js";
+import { ALL, ann, bob, cat, dan, NEWEST, NOTHING, standing } from "../../support/identity/snapshots.js";
 
 /** What `update` does with a plan that does not fit what stands there. */
 export const identityGraphWhole: Contract<IdentityGraph> = {
+  "update refuses an identifier or a change with the id of another workspace's, and writes nothing": async ({
+    port,
+  }) => {
+    const first = aWorkspace();
+    const given = aRequest(first, anAssertion(ann, bob));
+    await stepOf(port, first, [given]);
+    const codes = new Set<unknown>();
+    // Workspaces on two graphs may use the same id.
+    for (let n = 0; n < 8; n += 1)
+      for (const taken of [{ uids: given.uids }, { changeId: given.changeId }]) {
+        const workspace = aWorkspace();
+        const request = { ...aRequest(workspace, anAssertion(cat, dan)), ...taken };
+        const code = await stepOf(port, workspace, [request]).then(
+          () => null,
+          (error: unknown) => (error instanceof AppError ? error.code : error),
+        );
+        if (code === null) continue;
+        codes.add(code);
+        assert.deepEqual(await standing(port, workspace, cat, dan), NOTHING);
+        assert.equal(await port.findChange(workspace, request.changeId), null);
+      }
+    assert.deepEqual([...codes], ["conflict"]);
+  },
+
   "update writes all of a plan that takes back, or nothing": async ({ port }) => {
     const workspace = await aChain(port);
     await takeApart(port, workspace, [[cat, dan]], [[ann, bob, cat], [dan]]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../../core/errors.js";
 import type { Erasure } from "../../../core/identity/erasure.js";
-import type { ErasureId } from "../../../core/ids.js";
+import type { ErasureId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Directory } from "../../../graph/neo4j/spread/directory.js";
 import { createSpreadGraph } from "../../../graph/neo4j/spread/spread.js";
@@ -32,5 +32,23 @@ describe("Open erasures over several graphs", () => {
   it("are refused to whoever needs all of them", async () => {
     const graph = spread(async () => ["a"], away);
     await assert.rejects(graph.openErasures({ ...page, isWhole: true }), { code: "unavailable" });
+  });
+});
+
+describe("Uids of other workspaces over several graphs", () => {
+  const workspace = "w" as WorkspaceId;
+  const uids = ["a", "b", "c"] as Uid[];
+  const over = (...found: readonly (() => Promise<readonly string[]>)[]) => {
+    const graphs = found.map((ask, n): readonly [string, IdentityGraph] => {
+      const foreignUids = async () => new Set((await ask()) as Uid[]);
+      return [`${n}`, { foreignUids } as unknown as IdentityGraph];
+    });
+    return createSpreadGraph(new Map(graphs), {} as Directory);
+  };
+
+  it("are those of all graphs, and nobody is told while one of them is away", async () => {
+    const [first, second] = [async () => ["a"], async () => ["c"]];
+    assert.deepEqual(await over(first, second).foreignUids(workspace, uids), new Set(["a", "c"]));
+    await assert.rejects(over(first, away).foreignUids(workspace, uids), { code: "unavailable" });
   });
 });

@@ -212,6 +212,13 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
         const living = [...state.identifiers.values()].filter((seat) => seat.workspace === workspace);
         return new Set(living.map(({ uid }) => uid).filter((uid) => uids.includes(uid)));
       }),
+    foreignUids: (workspace, uids) =>
+      open(() => {
+        const seats = [...state.identifiers.values()].filter((seat) => seat.workspace !== workspace);
+        const dead = state.tombstones.filter((one) => state.erasures.get(one.erasureId)!.workspace !== workspace);
+        const foreign = new Set([...seats, ...dead].map(({ uid }) => uid));
+        return new Set(uids.filter((uid) => foreign.has(uid)));
+      }),
     buried: (workspace, erasureId, { limit, after }) =>
       open(() =>
         own(workspace, erasureId) === null

@@ -13,6 +13,7 @@ import {
 } from "../../../core/identity/model.js";
 import type { SeenComponent, SeenIdentifier } from "../../../core/identity/snapshot.js";
 import type { Erasure } from "../../../core/identity/erasure.js";
+import { idsTaken } from "../../../core/identity/taken.js";
 import { withoutErased } from "../../../core/identity/names.js";
 import { createHiddenKeys } from "../../../graph/rules/hidden-keys.js";
 import { tombOf } from "../builders.js";
@@ -207,5 +208,8 @@ export function requireFits(state: MemoryState, plan: Plan, workspace: Workspace
     ),
     plan.allows.every((forbiddenPairId) => state.forbiddenPairs.get(forbiddenPairId)?.workspace === workspace),
   ];
+  const isForeign = (id: ChangeId): boolean => (state.changes.get(id)?.workspace ?? workspace) !== workspace;
+  if (plan.creates.some(({ uid }) => uids.has(uid)) || plan.changes.some(({ changeId }) => isForeign(changeId)))
+    throw idsTaken();
   if (facts.includes(false)) throw new Error(`The plan does not fit: fact ${facts.indexOf(false)}`);
 }
