@@ -29,8 +29,8 @@ export function Login({ reason }: { readonly reason: string | null }): JSX.Eleme
             placeholder="onym_…"
             hint={
               <>
-                The first start showed the owner key, or named the file that holds it. If it is lost, the command{" "}
-                <code class="unbroken">npm run owner-key</code> makes a new one.
+                When the service first started, it showed the owner key, or named the file that holds it. If it is lost,
+                the command <code class="unbroken">npm run owner-key</code> makes a new one.
               </>
             }
           />

@@ -81,7 +81,7 @@ describeConsole("audiences", (console) => {
     });
     await page.getByRole("table").getByRole("row").nth(1).waitFor();
     await look("audience");
-    await page.getByRole("link", { name: "Change", exact: true }).click();
+    await page.getByRole("link", { name: "Edit", exact: true }).click();
     await page.getByRole("button", { name: "Remove these events" }).click();
     await countOf(page, 2);
     await page.getByLabel("Name", { exact: true }).fill("Parisians");
@@ -197,7 +197,7 @@ describeConsole("audiences", (console) => {
     // One for each page, however many there are on it.
     assert.equal(lookUps, 2);
     assert.equal(await page.getByRole("row").count(), 61);
-    for (const name of ["Change", "Delete…", "New audience"])
+    for (const name of ["Edit", "Delete…", "New audience"])
       assert.equal(await page.getByText(name, { exact: true }).count(), 0, name);
     await go("/new-audience");
     await page.getByText("This page needs a key of role editor").waitFor();
@@ -226,7 +226,7 @@ describeConsole("audiences", (console) => {
     await page.getByText("Somebody else changed this audience meanwhile").waitFor();
     (wrongs as string[]).splice(0);
     await page.getByRole("button", { name: "Read it again" }).click();
-    await page.getByRole("heading", { name: "Change “Theirs”" }).waitFor();
+    await page.getByRole("heading", { name: "Edit “Theirs”" }).waitFor();
     assert.equal((await stored(workspace)).name, "Theirs");
   });
 

@@ -41,7 +41,7 @@ describeConsole("erasures", (console) => {
     await page.getByRole("button", { name: "Check" }).click();
     await page.getByText("It is in a profile.").waitFor();
     await page.locator("tbody a").first().click();
-    await page.getByText("What no erasure here reaches").waitFor();
+    await page.getByText("What is not erased").waitFor();
     await page.getByText("Backups of the stores").waitFor();
     await page.getByText("without the person’s identifiers").waitFor();
     assert.ok(!(await page.content()).includes("eve@example.com"));

@@ -58,7 +58,7 @@ describeConsole("what arrives", (console) => {
       await page.getByRole("alert").waitFor();
       wereRefused(opened, 422);
       await page.getByLabel("JSON Schema").fill(JSON.stringify(SIGNUP_SCHEMA, null, 2));
-      await page.getByText("This would be version 1.").waitFor();
+      await page.getByText("Valid: this would become version 1.").waitFor();
       await look("schema-new");
       await page.getByRole("button", { name: "Register" }).click();
       await page.getByText("version 1", { exact: true }).waitFor();
@@ -71,7 +71,7 @@ describeConsole("what arrives", (console) => {
       await page.getByRole("tab", { name: "New version" }).click();
       const wider = { ...SIGNUP_SCHEMA, properties: { ...SIGNUP_SCHEMA.properties, plan: { type: "string" } } };
       await page.getByLabel("JSON Schema").fill(JSON.stringify(wider, null, 2));
-      await page.getByText("This would be version 2.").waitFor();
+      await page.getByText("Valid: this would become version 2.").waitFor();
       await page.getByRole("button", { name: "Register the version" }).click();
       await page.getByText("version 2", { exact: true }).waitFor();
       await page.getByRole("tab", { name: "Versions" }).click();
@@ -119,7 +119,7 @@ describeConsole("what arrives", (console) => {
       await page.getByRole("button", { name: "Begin" }).click();
       await page.getByText("done", { exact: true }).waitFor();
       await look("datasets");
-      await page.getByRole("button", { name: "Change" }).click();
+      await page.getByRole("button", { name: "Edit" }).click();
       await page.getByLabel("Keep events for, days").fill("90");
       await page.getByRole("button", { name: "Save" }).click();
       await page.getByText("90 days").waitFor();
@@ -178,7 +178,7 @@ describeConsole("what arrives", (console) => {
       await page.getByRole("button", { name: "Replay", exact: true }).click();
       await page.getByRole("button", { name: "Replay 1 letter" }).click();
       await page.getByText("1 letter queued again.").waitFor();
-      await page.getByText("Nothing to fix").waitFor();
+      await page.getByText("No dead letters").waitFor();
       await look("dead-letters-empty");
       await go("/dead-letters?state=all");
       await page.getByText("replayed", { exact: true }).first().waitFor();
@@ -192,7 +192,7 @@ describeConsole("what arrives", (console) => {
       await press(page, "Replay all");
       await page.getByText("goes back into the queue").waitFor();
       await press(page, "Replay 1 letter");
-      await page.getByText("Nothing to fix").waitFor();
+      await page.getByText("No dead letters").waitFor();
     });
   });
 });

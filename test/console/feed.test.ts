@@ -107,7 +107,7 @@ describeConsole(
         await page.getByText("Parisians: entered, left, audience deleted").waitFor();
         assert.ok(!(await page.content()).includes(secret!));
         assert.deepEqual(receiver.seqs(), [1]);
-        await page.getByRole("button", { name: "Test" }).click();
+        await page.getByRole("button", { name: "Send a test" }).click();
         await page.getByText("The receiver answered 200.").waitFor();
         await page.getByRole("button", { name: "Send again" }).click();
         await page.getByLabel("After entry").fill("0");
@@ -122,7 +122,7 @@ describeConsole(
         await enter(workspace, schemaId, "grace@example.com");
         await page.getByText("failing").waitFor();
         await page.getByText("1 entry behind").waitFor();
-        await page.getByRole("button", { name: "Try now" }).waitFor();
+        await page.getByRole("button", { name: "Retry now" }).waitFor();
         await look("webhooks");
         await page.getByRole("button", { name: "Delete" }).click();
         await page.getByRole("button", { name: "Delete the webhook" }).click();

@@ -46,7 +46,7 @@ describeConsole("small things that were hard to understand", (console) => {
     await box.fill(JSON.stringify({ type: "object", properties }, null, 2));
     assert.ok((await hidden()) > 0);
     assert.match(String(await ask(box, styleOf("backgroundImage"))), /gradient/);
-    await page.getByText("This would be version 1.").waitFor();
+    await page.getByText("Valid: this would become version 1.").waitFor();
     await look("schema-long");
   });
 

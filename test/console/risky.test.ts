@@ -22,7 +22,7 @@ describeConsole("buttons that take something away", (console) => {
     const colour = (of: Locator) => of.evaluate((one) => (globalThis as unknown as Styled).getComputedStyle(one).color);
     const pages = [
       ["/keys", "button", "Revoke…", "Rotate"],
-      [`/audiences/${textAt(made.body, "audience_id")}`, "button", "Delete…", "Change"],
+      [`/audiences/${textAt(made.body, "audience_id")}`, "button", "Delete…", "Edit"],
       [`/profiles/${profileId}`, "button", "Erase…", "Save as a file"],
       [`/profiles/${profileId}?tab=identifiers`, "link", "Unlink this user_id", "Save as a file"],
       ["/erasures", "button", "Erase a person…", "Check"],

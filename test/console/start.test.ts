@@ -13,7 +13,7 @@ describeConsole("set up", (console) => {
     await page.getByText("Waiting for the first event").waitFor();
     await look("start-empty");
     await page.getByRole("button", { name: "A back end with the API" }).click();
-    await page.getByRole("button", { name: "Make its key" }).click();
+    await page.getByRole("button", { name: "Make a key" }).click();
     const key = (await page.getByRole("region", { name: "the key" }).textContent())!.trim();
     assert.ok((await page.getByRole("region", { name: /the snippet/ }).textContent())!.includes(key));
     const body = submission(schemaId, { email: "ada@example.com" });

@@ -113,10 +113,10 @@ describeConsole("work that is not stored", (console) => {
     const dialog = page.getByRole("dialog");
     for (const [path, opens, label, text] of [
       ["/datasets", "New dataset", "Name", "Visits"],
-      ["/datasets", "Change", "Keep events for, days", "30"],
+      ["/datasets", "Edit", "Keep events for, days", "30"],
       ["/keys", "New key", "Name", "web page"],
       ["/namespaces", "New namespace", "Name", "till"],
-      ["/namespaces", "Change", "Blocked values", "unknown"],
+      ["/namespaces", "Edit", "Blocked values", "unknown"],
     ] as const) {
       await go(path);
       await page.getByRole("button", { name: opens }).first().click();

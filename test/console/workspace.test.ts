@@ -112,7 +112,7 @@ describeConsole("the workspace", (console) => {
     await page.getByText("The namespace loyalty_card is saved.").waitFor();
     await page
       .getByRole("row", { name: /loyalty_card/ })
-      .getByRole("button", { name: "Change" })
+      .getByRole("button", { name: "Edit" })
       .click();
     await page.getByLabel("Blocked values").fill("0000\nunknown");
     await page.getByRole("button", { name: "Save" }).click();

@@ -52,11 +52,11 @@ export function Page({ params }: PageProps): JSX.Element {
         standing !== null && (
           <>
             <LinkButton icon="feed" href={href("/feed", {}, { audience: standing.audience_id })}>
-              Who came and went
+              Show in the feed
             </LinkButton>
             {mayEdit && (
               <>
-                <LinkButton href={href("/audiences/:id/change", { id: standing.audience_id })}>Change</LinkButton>
+                <LinkButton href={href("/audiences/:id/change", { id: standing.audience_id })}>Edit</LinkButton>
                 <Button kind="risky" onClick={() => setDeleting(true)}>
                   Delete
                 </Button>

@@ -60,12 +60,12 @@ function Change({ id }: { readonly id: string }): JSX.Element {
   if (standing !== null) return <Edit key={asked} standing={standing} onReload={reload} />;
   if (isMissing(error))
     return (
-      <PageFrame title="Change the audience">
+      <PageFrame title="Edit the audience">
         <NoAudience />
       </PageFrame>
     );
   return (
-    <PageFrame title="Change the audience">
+    <PageFrame title="Edit the audience">
       <Card>
         <Loaded data={null} error={error} reload={reload} lines={12}>
           {() => null}
@@ -123,7 +123,7 @@ function Edit({
   }, [name, text]);
   return (
     <PageFrame
-      title={before === undefined ? "New audience" : `Change “${before.name}”`}
+      title={before === undefined ? "New audience" : `Edit “${before.name}”`}
       intro="The profiles that match the rule are counted while you build it. Nothing is saved before you say so."
     >
       <Form onSubmit={() => void submit()}>

@@ -120,7 +120,7 @@ export function NewWebhookDialog({
 /** What `resume` does to a webhook in each state. */
 export const RESUMES: Readonly<Record<Webhook["state"], string>> = {
   active: "Send again",
-  failing: "Try now",
+  failing: "Retry now",
   stopped: "Resume",
 };
 

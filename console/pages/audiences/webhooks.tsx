@@ -46,7 +46,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Webhooks"
-      intro="Each sends the feed to an address of yours: at least once, in order, signed."
+      intro="A webhook sends the feed to an address of yours: at least once, in order, and signed."
       actions={create}
     >
       <Card isFlush>
@@ -232,7 +232,7 @@ function Actions({
   return (
     <span class="row">
       <Button isSmall isBusy={testing.isBusy} onClick={() => void test()}>
-        Test
+        Send a test
       </Button>
       <Button isSmall onClick={() => onDo("resume")}>
         {RESUMES[state]}

@@ -102,7 +102,7 @@ export function Page(): JSX.Element {
                           </Button>
                         )}
                         <Button isSmall onClick={() => setEdited(one)}>
-                          Change
+                          Edit
                         </Button>
                       </span>
                     ),

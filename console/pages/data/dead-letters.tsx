@@ -170,7 +170,7 @@ export function Page({ query }: PageProps): JSX.Element {
           pages={letters}
           keyOf={({ dead_letter_id: id }) => id}
           empty={
-            <Empty icon="letter" title={state === "open" ? "Nothing to fix" : "There are none"}>
+            <Empty icon="letter" title={state === "open" ? "No dead letters" : "There are none"}>
               Events that could not be handled, or were quarantined, appear here.
             </Empty>
           }

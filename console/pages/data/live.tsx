@@ -64,7 +64,7 @@ export function Page({ query }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Live events"
-      intro="What comes in, as it comes in: accepted, marked by the tracking plan, quarantined, or refused with its reasons."
+      intro="What comes in, as it comes in: accepted, marked by the tracking plan, quarantined, or refused, with the reasons."
       actions={
         paused === null ? (
           <Button icon="pause" onClick={() => setPaused(state)}>
@@ -90,7 +90,7 @@ export function Page({ query }: PageProps): JSX.Element {
           {paused !== null ? "Paused" : isOpen ? "Watching" : "Connecting"}
         </span>
       </div>
-      {entries.length === 0 && <KeepRefused />}
+      {entries.length === 0 && <KeepRefused isLive />}
       <Card isFlush>
         {entries.length === 0 ? (
           <NothingYet isFiltered={shown.entries.length > 0} isRefused={verdict === "refused"} mayEdit={mayEdit} />

@@ -20,7 +20,7 @@ const KEPT: ReadonlySet<string> = new Set([
 ]);
 
 /** Says what becomes of refused events, with the switch where one may turn it. */
-export function KeepRefused(): JSX.Element | null {
+export function KeepRefused({ isLive = false }: { readonly isLive?: boolean }): JSX.Element | null {
   const settings = useQuery<SdkSettings>(SETTINGS);
   const mayEdit = useMay("admin");
   const keeping = useAction(async () => {
@@ -45,7 +45,7 @@ export function KeepRefused(): JSX.Element | null {
       <div class="row-between">
         <span class="grow">
           <strong>Refused events are not kept.</strong> To see what is wrong with them, watch{" "}
-          <a href="#/live?show=refused">refused events live</a> while they come in.{" "}
+          {isLive ? "this page" : <a href="#/live?show=refused">refused events live</a>} while they come in.{" "}
           {!mayEdit && (
             <>
               A key with the role admin or owner can turn on “{KEEP_REFUSED}” in the <a href="#/settings">Settings</a>.

@@ -16,7 +16,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Erasures"
-      intro="What was erased and when, and how many older events of that person were refused later. A receipt holds no value of the person."
+      intro="What was erased and when, and how many older events of that person were refused later. A receipt contains no personal data."
       actions={
         <Button kind="risky" icon="erase" onClick={() => setErasing(true)}>
           Erase a person

@@ -86,9 +86,9 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
           [
             "Kept out",
             !of.suppress ? (
-              "no, a new event of the person begins a new profile"
+              "No: a new event of the person begins a new profile."
             ) : of.readmitted_at === null ? (
-              "yes, whatever comes"
+              "Yes, whatever comes."
             ) : (
               <span key="k">
                 readmitted <Time at={of.readmitted_at} />
@@ -104,7 +104,7 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
         ]}
       />
     </Card>
-    <Card title="What no erasure here reaches">
+    <Card title="What is not erased">
       <Remains of={of.remains} />
     </Card>
   </div>

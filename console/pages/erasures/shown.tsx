@@ -52,7 +52,7 @@ export const Removed = ({ of }: { readonly of: Receipt["removed"] }): JSX.Elemen
 const REMAINS: Readonly<Record<string, string>> = {
   backups: "Backups of the stores. If one is restored, the person is erased again from the log of erasures.",
   receivers: "What somebody has read or exported before.",
-  queued_messages: "Events that are still queued. They are refused when they come.",
+  queued_messages: "Events that still wait in the queue: they are dropped when it is their turn.",
   payloads_of_others: "Events of other people whose payload names the person.",
   unreadable_messages: "Quarantined items and dead letters in which no identifier can be found.",
   settings: "What an admin wrote into the settings, such as blocked values.",

@@ -76,7 +76,7 @@ export function MakeKey({
       >
         <TextField label="Name of the key" type="text" value={name} onInput={setTyped} />
         <Button kind="primary" type="submit" icon="key" isBusy={making.isBusy}>
-          {standing.length === 0 ? "Make its key" : "Make another key"}
+          {standing.length === 0 ? "Make a key" : "Make another key"}
         </Button>
       </form>
       <Failure error={making.error} />

@@ -84,7 +84,7 @@ export function Page(): JSX.Element {
                     fit: "end" as const,
                     show: (one: Namespace) => (
                       <Button isSmall onClick={() => setEdited(one)}>
-                        Change
+                        Edit
                       </Button>
                     ),
                   },

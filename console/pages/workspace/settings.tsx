@@ -61,7 +61,7 @@ export function Page(): JSX.Element {
           </Card>
           <Card
             title="Refused events"
-            note="Events that a request of collect was refused for. Calls of SDKs that cannot be read are always kept: they are quarantined."
+            note="Events that collect refused. Calls of SDKs that cannot be read are always kept: they are quarantined."
           >
             <Loaded {...sdk} lines={2}>
               {(settings) => <Refused settings={settings} query={sdk} />}
@@ -152,7 +152,7 @@ function Identity({
       )}
       <CheckField
         label="Keys that only send may add namespaces"
-        hint="With identify and alias, just by using a new name."
+        hint="With identify and alias, a new name is added when it is first used."
         checked={adds}
         onChange={(next) => change({ adds: next })}
       />
@@ -211,7 +211,7 @@ const Save = ({ error, isBusy }: { readonly error: unknown; readonly isBusy: boo
 const SWITCHES = [
   [
     "collect_only_adds_traits",
-    "Keys of web pages may add names of traits",
+    "Keys of web pages may add new traits",
     "If this is off, only names that a schema or another key has introduced are kept.",
   ],
   [

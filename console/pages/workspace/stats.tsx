@@ -145,7 +145,7 @@ function Shown({
                 ),
               },
               {
-                name: "Why",
+                name: "Reason",
                 show: (row) => (
                   <Reasons
                     codes={row.codes}

@@ -74,7 +74,7 @@ function Tried({ trial }: { readonly trial: Trial }): JSX.Element {
   return (
     <div class="stack-small">
       <Message tone="good">
-        <strong>This would be version {trial.version}.</strong>
+        <strong>Valid: this would become version {trial.version}.</strong>
         {identities.length === 0 && <span>No field has x-identity, so its events belong to nobody.</span>}
       </Message>
       {trial.warnings.length > 0 && (

@@ -28,7 +28,7 @@ export function Page(): JSX.Element {
           keyOf={({ schema_id: id }) => id}
           empty={
             <Empty icon="schema" title="There is no schema yet">
-              A schema is a JSON Schema of your events. {SDK_EVENTS}
+              A schema says in JSON Schema what an event of yours looks like. {SDK_EVENTS}
             </Empty>
           }
           columns={[

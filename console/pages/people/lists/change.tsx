@@ -89,8 +89,8 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
                 [
                   "Pair",
                   <span key="p">
-                    forbidden: the two may not come into one profile until it is allowed again, on{" "}
-                    <a href="#/forbidden-pairs">Forbidden pairs</a>
+                    Forbidden: the two cannot be merged until you allow it again in{" "}
+                    <a href="#/forbidden-pairs">Forbidden pairs</a>.
                   </span>,
                 ] as const,
               ]),

@@ -16,7 +16,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Forbidden pairs"
-      intro="Two identifiers that may never be in one profile, neither directly nor through others."
+      intro="Two identifiers that may not be in one profile, neither directly nor through others."
       actions={
         mayAllow && (
           <LinkButton icon="add" href="#/undo?what=pair&forbid=true">
