@@ -69,9 +69,9 @@ export function queryReader(properties: TProperties): (given: Given | null) => G
   };
 }
 
-/** A value that cannot be converted stays text, and then does not match the schema. */
+/** A value that cannot be converted stays text, and then does not match the schema. 16 digits: none that is exact has more. */
 function typed({ type }: Facts, text: string): unknown {
-  if (type === "integer") return /^\d{1,9}$/.test(text) ? Number(text) : text;
+  if (type === "integer") return /^\d{1,16}$/.test(text) ? Number(text) : text;
   if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
   return text;
 }

@@ -110,6 +110,18 @@ describe("GET /v1/feed", () => {
     assert.equal((await read("?after=1")).status, 200);
   });
 
+  it("is read on after every number that it may come to, and after none that is not exact", async () => {
+    await append(entered(A));
+    const codes = async (...numbers: readonly string[]) =>
+      Promise.all(numbers.map(async (after) => (await read(`?after=${after}`)).body["code"]));
+    assert.deepEqual(await codes("999999999", "1000000000", "9007199254740991"), Array(3).fill("unknown_position"));
+    assert.deepEqual(
+      await codes("9007199254740992", "9007199254740993", "9999999999999999", "10000000000000000"),
+      Array(4).fill("invalid_parameter"),
+    );
+    assert.equal((await read("?after=000000001")).status, 200);
+  });
+
   it("before what is kept is 410 feed_trimmed with oldest", async () => {
     await append(entered(A));
     await append(entered(A));
