@@ -93,10 +93,12 @@ export function profileListRoutes(services: Services): readonly Route[] {
       tag: "Read",
       summary: "The profiles with the greatest values of a trait",
       description:
-        "Each call reads some of the profiles, and returns the top ones so far. The result is `exact` once `next_cursor` is null.",
+        "Each call reads some of the profiles, and returns the top ones so far. The result is `exact` once `next_cursor` is null. " +
+        "A cursor is valid only with the same `trait` and `limit`.",
       example: { after: ["collect", "registerSchema"], body: { trait: "city", limit: 10 } },
       access,
       body: record({ trait: Type.String({ minLength: 1, maxLength: 64 }), ...PAGE_IN_BODY }),
+      cursorKeepsLimit: true,
       isRead: true,
       responses: { 200: record({ ...LIST, exact: Type.Boolean(), looked_at: LOOKED_AT }) },
       handle: async ({ workspace, now, body: { trait }, page: { limit, after, cursorOf }, takeBytes }) => {

@@ -33,11 +33,12 @@ export const PAGE_IN_BODY = { limit: Type.Optional(PAGE.limit), cursor: PAGE.cur
 export function pageOfRequest(
   cursors: Cursors,
   { workspace, params }: Pick<Context, "workspace" | "params">,
-  { path }: Pick<Route, "path">,
+  { path, cursorKeepsLimit }: Pick<Route, "path" | "cursorKeepsLimit">,
   given: unknown,
 ): Page {
   const { limit = LIMIT, cursor, wait: _, ...filter } = given as Asked;
-  return cursors.page(workspace, JSON.stringify([path, params, filter]), { limit, cursor });
+  const named = [path, params, filter, ...(cursorKeepsLimit === true ? [limit] : [])];
+  return cursors.page(workspace, JSON.stringify(named), { limit, cursor });
 }
 
 /** The query of every route that answers lines. */

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
+import type { Services } from "../../../commands/services.js";
 import { AppError } from "../../../core/errors.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
 import { queryReader } from "../../../gateway/http/validate.js";
+import { profileListRoutes } from "../../../gateway/routes/profile-lists.js";
 import { createCursors } from "../../../gateway/shapes/cursors.js";
-import { PAGE, pageOf } from "../../../gateway/shapes/page.js";
+import { PAGE, pageOf, pageOfRequest } from "../../../gateway/shapes/page.js";
 import { SEED } from "../../support/random/random.js";
 
 const SECRET = Buffer.alloc(32, 7);
@@ -61,6 +63,32 @@ describe("A cursor", () => {
     }
     for (const added of ["A", "!", "=", " ", "\0"]) assert.equal(readCode(cursor + added), "invalid_cursor", added);
     for (const text of ["", "x", "null", "0", "-1"]) assert.equal(readCode(text), "invalid_cursor", text);
+  });
+});
+
+describe("The cursor of a route", () => {
+  const routes = profileListRoutes({} as Services);
+  const codeOf = (operationId: string, first: object, then: object): string => {
+    const asked = routes.find((route) => route.operationId === operationId)!;
+    const context = { workspace, params: {} };
+    const cursor = pageOfRequest(cursors, context, asked, first).cursorOf([newId()]);
+    return code(() => pageOfRequest(cursors, context, asked, { ...then, cursor }));
+  };
+
+  it("is good with any limit, except where it holds the best so far, of which another limit keeps more", () => {
+    assert.equal(codeOf("listProfiles", { limit: 1 }, { limit: 100 }), "none");
+    assert.equal(codeOf("searchProfiles", { rule: {}, limit: 1 }, { rule: {}, limit: 100 }), "none");
+    const top = (limit: number | undefined, next: number | undefined): string =>
+      codeOf("topProfiles", { trait: "score", limit }, { trait: "score", limit: next });
+    assert.equal(top(1, 1), "none");
+    assert.equal(top(undefined, 50), "none");
+    for (const [limit, next] of [
+      [1, 100],
+      [100, 1],
+      [1, undefined],
+      [undefined, 100],
+    ] as const)
+      assert.equal(top(limit, next), "invalid_cursor", `${limit} and ${next}`);
   });
 });
 
