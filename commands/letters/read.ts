@@ -49,6 +49,7 @@ export async function listLetters(
     const found = await services.events.deadLetters(workspace, { ...page, before });
     shown.push(...(await withoutErasedLetters(services, workspace, found)));
     if (found.length < page.limit || shown.length >= page.limit) return shown.slice(0, page.limit);
-    before = found.at(-1)!.deadLetterId;
+    const { at, deadLetterId } = found.at(-1)!;
+    before = { at, deadLetterId };
   }
 }

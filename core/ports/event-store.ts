@@ -110,8 +110,7 @@ export const isOpen = ({ times, replayed }: Pick<DeadLetter, "times" | "replayed
 
 export interface DeadLetterPage {
   readonly limit: number;
-  /** Newest first, before this one. */
-  readonly before: DeadLetterId | null;
+  readonly before: LetterPosition | null;
   readonly eventId: EventId | null;
   /** Exact reason, or null for all. */
   readonly reason: string | null;
@@ -201,7 +200,7 @@ export interface EventStore extends Port {
    * `times` is above what stands there stands as it comes now, and is open again. A letter that would kill a dropped event is not kept.
    */
   bury(letter: DeadLetter): Promise<void>;
-  /** Dead letters of the workspace, newest first. */
+  /** Dead letters of the workspace by (at, id), newest first, before the position, whether or not one stands there still. */
   deadLetters(workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]>;
   findDeadLetter(workspace: WorkspaceId, deadLetterId: DeadLetterId): Promise<DeadLetter | null>;
   /** The open ones, oldest first. */

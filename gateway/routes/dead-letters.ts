@@ -6,7 +6,7 @@ import type { ErrorItem } from "../../core/errors.js";
 import { violationsOf } from "../../core/event/notes.js";
 import { showTime } from "../../core/event/time.js";
 import { UUID_PATTERN, type DeadLetterId, type EventId, type KeyId } from "../../core/ids.js";
-import { isOpen, type DeadLetterPage, type LetterState } from "../../core/ports/event-store.js";
+import { isOpen, type DeadLetterPage, type LetterPosition, type LetterState } from "../../core/ports/event-store.js";
 import { ERROR_ITEM } from "../http/error-response.js";
 import { reply, route, withRaw, type Route } from "../route.js";
 import { answered } from "../shapes/examples.js";
@@ -74,7 +74,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       read: async ({ workspace, query }, { limit, after }) => {
         const page: DeadLetterPage = {
           limit,
-          before: (after?.[0] ?? null) as DeadLetterId | null,
+          before: positionIn(after),
           eventId: (query.event_id ?? null) as EventId | null,
           reason: query.reason ?? null,
           ...(query.key_id !== undefined && { keyId: query.key_id as KeyId }),
@@ -84,7 +84,8 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
         if (query.wait > 0) await waiting.until(workspace, first, ({ length }) => length > 0, query.wait);
         return listLetters(services, workspace, page);
       },
-      position: ({ deadLetterId }) => [deadLetterId],
+      // Not the id alone: the letter may be gone by then, or have died again and be the newest.
+      position: ({ at, deadLetterId }) => [String(at), deadLetterId],
       show: (letter) => showListed(opened(letter)),
     }),
     // Before the route with an id: a path is its first route's.
@@ -116,7 +117,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
           deadLetterIds: (body.dead_letter_ids ?? null) as readonly DeadLetterId[] | null,
           reason: body.reason ?? null,
           before,
-          after: page.after && { at: Number(page.after[0]), deadLetterId: page.after[1] as DeadLetterId },
+          after: positionIn(page.after),
         };
         const answer = await replayLetters(services, context, selection, { dryRun: query.dry_run });
         return reply(200, {
@@ -145,6 +146,9 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
     }),
   ];
 }
+
+const positionIn = (after: readonly string[] | null): LetterPosition | null =>
+  after && { at: Number(after[0]), deadLetterId: after[1] as DeadLetterId };
 
 const show = ({ letter, event }: ReadLetter) => ({
   dead_letter_id: letter.deadLetterId,

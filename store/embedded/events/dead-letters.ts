@@ -71,7 +71,7 @@ export function createDeadLetters(
     const { before, eventId, reason, keyId, state, limit } = page;
     const filters: readonly SqlFilter[] = [
       ["ws = ?", [workspace]],
-      ...(before === null ? [] : [[BEFORE, [before, workspace]] as const]),
+      ...(before === null ? [] : [["(at, id) < (?, ?)", [before.at, before.deadLetterId]] as const]),
       ...(eventId === null ? [] : [["event_id = ?", [eventId]] as const]),
       ...(reason === null ? [] : [["reason = ?", [Buffer.from(reason)]] as const]),
       ...(keyId === undefined ? [] : [["key_id = ?", [keyId]] as const]),
@@ -131,7 +131,6 @@ export function letterValues(letter: DeadLetter): readonly (string | number | Bu
 
 const COLUMNS = "id, ws, event_id, at, kills_event, reason, message, times, replayed, replayed_at";
 export const SELECT_LETTER = `SELECT ${COLUMNS} FROM dead_letters`;
-const BEFORE = "(at, id) < (SELECT at, id FROM dead_letters WHERE id = ? AND ws = ?)";
 
 export function toLetter(row: LetterRow): DeadLetter {
   const [deadLetterId, workspace, eventId, at, killsEvent, reason, message, times, replayed, replayedAt] = row;

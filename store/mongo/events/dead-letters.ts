@@ -96,20 +96,11 @@ export function createDeadLetters(
       await session.call(() => letters.deleteOne({ _id: letter.deadLetterId, ws: workspace }));
   };
 
-  /** Null when there is no such letter here. */
-  const positionBefore = async (workspace: WorkspaceId, before: DeadLetterId): Promise<string | null> => {
-    const filter = { _id: before, ws: workspace };
-    const found = await session.call(() => letters.findOne(filter, { projection: { position: 1 } }));
-    return found?.position ?? null;
-  };
-
   const deadLetters = async (workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]> => {
     const { before, eventId, reason, keyId, state, limit } = page;
-    const upper = before === null ? null : await positionBefore(workspace, before);
-    if (before !== null && upper === null) return [];
     const filter = {
       ws: workspace,
-      ...(upper !== null && { position: { $lt: upper } }),
+      ...(before !== null && { position: { $lt: positionOf(before) } }),
       ...(eventId !== null && { eventId }),
       ...(reason !== null && { reason }),
       ...(keyId !== undefined && { keyId }),

@@ -75,9 +75,7 @@ export const deadLetterSentences: Contract<EventStore> = {
     assert.deepEqual(await port.deadLetters(workspace, ALL), newestFirst);
     const listed: DeadLetter[] = [];
     for (let page = 0; page < 3; page += 1)
-      listed.push(
-        ...(await port.deadLetters(workspace, { ...ALL, limit: 2, before: listed.at(-1)?.deadLetterId ?? null })),
-      );
+      listed.push(...(await port.deadLetters(workspace, { ...ALL, limit: 2, before: listed.at(-1) ?? null })));
     assert.deepEqual(idsOf(listed), idsOf(newestFirst));
   },
 
@@ -87,10 +85,28 @@ export const deadLetterSentences: Contract<EventStore> = {
     for (const letter of letters) await port.bury(letter);
     const listed: DeadLetter[] = [];
     for (let page = 0; page < 4; page += 1)
-      listed.push(
-        ...(await port.deadLetters(workspace, { ...ALL, limit: 2, before: listed.at(-1)?.deadLetterId ?? null })),
-      );
+      listed.push(...(await port.deadLetters(workspace, { ...ALL, limit: 2, before: listed.at(-1) ?? null })));
     assert.deepEqual(idsOf(listed).toSorted(), idsOf(letters).toSorted());
+  },
+
+  "goes on before the position of a dead letter that is gone, or that died again and is the newest": async ({
+    port,
+  }) => {
+    const workspace = newId<WorkspaceId>();
+    const [a, b, c, d] = [1, 2, 3, 4].map((at) => aDeadLetter({ workspace, at })) as [
+      DeadLetter,
+      DeadLetter,
+      DeadLetter,
+      DeadLetter,
+    ];
+    for (const letter of [a, b, c, d]) await port.bury(letter);
+    assert.equal(await port.removeLetters(workspace, [d.deadLetterId]), 1);
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, before: d }), [c, b, a]);
+    const again = { ...c, at: 9, times: 2 };
+    await port.bury(again);
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, before: c }), [b, a]);
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, before: again }), [b, a]);
+    assert.deepEqual(await port.deadLetters(workspace, ALL), [again, b, a]);
   },
 
   "filters dead letters by event and by exact reason": async ({ port }) => {
@@ -102,7 +118,7 @@ export const deadLetterSentences: Contract<EventStore> = {
     ];
     for (const letter of [a, b, c]) await port.bury(letter);
     assert.deepEqual(await port.deadLetters(workspace, { ...ALL, reason: "one" }), [b, a]);
-    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, reason: "one", before: b.deadLetterId }), [a]);
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, reason: "one", before: b }), [a]);
     assert.deepEqual(await port.deadLetters(workspace, { ...ALL, eventId: c.eventId }), [c]);
     assert.deepEqual(await port.deadLetters(workspace, { ...ALL, eventId: c.eventId, reason: "one" }), []);
   },
@@ -118,7 +134,7 @@ export const deadLetterSentences: Contract<EventStore> = {
     const [a, b, c] = [sent(one, 1), sent(other, 2), sent(one, 3, { reason: "rejected" })];
     for (const letter of [a, b, c, strange, forged]) await port.bury(letter);
     assert.deepEqual(await port.deadLetters(workspace, { ...ALL, keyId: one }), [c, a]);
-    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, keyId: one, before: c.deadLetterId }), [a]);
+    assert.deepEqual(await port.deadLetters(workspace, { ...ALL, keyId: one, before: c }), [a]);
     assert.deepEqual(await port.deadLetters(workspace, { ...ALL, keyId: one, reason: "rejected" }), [c]);
     assert.deepEqual(await port.deadLetters(workspace, { ...ALL, keyId: aKeyId() }), []);
     assert.deepEqual(await port.deadLetters(newId<WorkspaceId>(), { ...ALL, keyId: one }), []);
@@ -256,17 +272,19 @@ export const deadLetterSentences: Contract<EventStore> = {
     const eventId = anEvent().eventId;
     const [a, b] = [anEvent({ eventId }), anEvent({ eventId })];
     for (const { workspace } of [a, b]) await port.insert(workspace, [workspace === a.workspace ? a : b]);
+    const buried: DeadLetter[] = [];
     for (const [one, other] of [
       [a, b],
       [b, a],
     ] as const) {
       const before = await port.find(other.workspace, eventId);
-      const letter = aDeadLetter({ workspace: one.workspace, eventId });
+      const letter = aDeadLetter({ workspace: one.workspace, eventId, at: buried.length });
       await port.bury(letter);
       assert.deepEqual(await port.find(other.workspace, eventId), before);
       assert.deepEqual(await port.deadLetters(one.workspace, { ...ALL, eventId }), [letter]);
-      const foreignPosition = { ...ALL, before: letter.deadLetterId };
-      assert.deepEqual(await port.deadLetters(other.workspace, foreignPosition), [], "there is no such position here");
+      // Before a position where another workspace's letter stands.
+      assert.deepEqual(await port.deadLetters(other.workspace, { ...ALL, before: letter }), buried);
+      buried.push(letter);
     }
   },
 };

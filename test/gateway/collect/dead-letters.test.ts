@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import type { WorkspaceId } from "../../../core/ids.js";
+import { aDeadLetter } from "../../support/builders.js";
 import {
   at,
   errorPaths,
@@ -115,6 +117,32 @@ describe("Dead letters", () => {
     assert.deepEqual(await found(await workspace.key("viewer"), "&wait=0"), []);
     const refused = await workspace.send("GET", `/v1/dead-letters?key_id=${"x".repeat(65)}`);
     assert.deepEqual([refused.status, errorPaths(refused)], [400, ["key_id"]]);
+  });
+
+  it("are listed on from where the last one stood, also when it is gone, or died again and is the newest", async () => {
+    const { events } = app().service.backends;
+    const id = workspace.id as WorkspaceId;
+    const buried = [1, 2, 3, 4].map((time) => aDeadLetter({ workspace: id, eventId: null, at: time }));
+    const [oldest, second, third, newest] = buried.map(({ deadLetterId }) => deadLetterId);
+    for (const one of buried) await events.bury(one);
+    const page = async (cursor: string | null = null) => {
+      const query = cursor === null ? "" : `&cursor=${cursor}`;
+      const { body, text } = await workspace.send("GET", `/v1/dead-letters?limit=1${query}`);
+      return [
+        listAt(body, "dead_letters").map((one) => at(one, "dead_letter_id")),
+        body["next_cursor"] as string | null,
+        text,
+      ] as const;
+    };
+    const [first, behindNewest] = await page();
+    assert.deepEqual(first, [newest]);
+    await events.bury({ ...buried[3]!, at: 9, times: 2 });
+    const [next, behindThird, text] = await page(behindNewest);
+    assert.deepEqual(next, [third], text);
+    await events.removeLetters(id, [third!]);
+    const [then, behindSecond] = await page(behindThird);
+    assert.deepEqual(then, [second]);
+    assert.deepEqual((await page(behindSecond)).slice(0, 2), [[oldest], null]);
   });
 
   it("are judged again by the schema of now: refused while it refuses, and one event once it accepts", async () => {
