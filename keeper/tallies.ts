@@ -93,7 +93,8 @@ async function fillSome(
     passesDamaged: true,
   });
   // One that can never be read must not keep an audience counting for ever.
-  for (const eventId of damaged) deps.log.error({ workspace, eventId }, "an audience counts without a damaged event");
+  for (const { eventId } of damaged)
+    deps.log.error({ workspace, eventId }, "an audience counts without a damaged event");
   const tallied = events.map((event) => ({ event, tallies: marksOf(group, event) })).filter(isCounted);
   if (tallied.length > 0)
     await deps.tallies.count(

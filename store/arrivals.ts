@@ -75,7 +75,7 @@ const READ_NEXT = 32;
 export async function readArrivals<Key>(page: ArrivalsPage, reader: ArrivalReader<Key>): Promise<Arrivals> {
   const { found, next } = await lookFor(page, reader);
   const events: StoredEvent[] = [];
-  const damaged: EventId[] = [];
+  const damaged: Arrival[] = [];
   let bytes = 0;
   let last: Arrival | null = null;
   for (let at = 0, some = READ_FIRST; at < found.length; at += some, some = READ_NEXT) {
@@ -85,7 +85,7 @@ export async function readArrivals<Key>(page: ArrivalsPage, reader: ArrivalReade
       // What became of it meanwhile counts: the answer shows it.
       if (event === DAMAGED) {
         if (page.passesDamaged !== true) throw damagedEvent();
-        damaged.push(slice[n]!.eventId);
+        damaged.push(positionOf(slice[n]!));
       } else if (event !== null && takes(page.filter, event)) {
         bytes += event.payload.length;
         if (events.length > 0 && bytes > page.bytesMax) return { events, damaged, next: last };

@@ -22,17 +22,21 @@ after it was stopped: it goes on where it was. Needs an admin key.
     if (service.key === null) throw new CliError(EXIT.key, "no key: set ONYM_KEY, or name a file with --key-file");
     mkdirSync(folder, { recursive: true });
     const lines: Record<string, number> = {};
+    let lost = 0;
     for (const kind of KINDS) {
       const progress = createProgress(world, `lines of ${kind}`);
       try {
-        lines[kind] = await download({ url: service.url, key: service.key }, kind, fileOf(folder, kind), {
+        const held = await download({ url: service.url, key: service.key }, kind, fileOf(folder, kind), {
           retryMs: RETRY_MS,
           took: (all) => progress.show(null, all),
         });
+        lines[kind] = held.lines;
+        lost += held.damaged;
       } finally {
         progress.clear();
       }
     }
+    if (lost > 0) world.err(`without their data: ${count(lost, "damaged event")} (lines of type damaged_event)\n`);
     await print(
       lines,
       Object.entries(lines)

@@ -15,22 +15,24 @@ export interface Source {
 /** What a file holds from an export that was stopped. */
 interface Held {
   readonly lines: number;
+  /** Of these lines, those that only name an event. */
+  readonly damaged: number;
   /** Of the last line; null if there is none. */
   readonly position: string | null;
   readonly isComplete: boolean;
 }
 
-const NOTHING: Held = { lines: 0, position: null, isComplete: false };
+const NOTHING: Held = { lines: 0, damaged: 0, position: null, isComplete: false };
 const LINE_FEED = Buffer.from("\n");
 const WRITE_BYTES = 1_048_576;
 
-/** Writes all lines of the export into the file, behind those that it holds. Answers how many there are then. */
+/** Writes all lines of the export into the file, behind those that it holds. Answers how many it holds then. */
 export async function download(
   source: Source,
   kind: Kind,
   file: string,
   { retryMs, took }: { readonly retryMs: number; readonly took: (lines: number) => void },
-): Promise<number> {
+): Promise<Pick<Held, "lines" | "damaged">> {
   // The catalog always begins anew.
   let held = kind === "catalog" ? await emptied(file) : await whatIsHeld(file);
   took(held.lines);
@@ -48,7 +50,7 @@ export async function download(
     await sleep(waitMs);
     if (kind === "catalog") held = await emptied(file);
   }
-  return held.lines;
+  return held;
 }
 
 async function emptied(file: string): Promise<Held> {
@@ -78,8 +80,9 @@ function heldBehind(held: Held, line: Buffer, file: string): Held | null {
   const end = endIn(line);
   if (end !== null) return { ...held, isComplete: end.complete };
   try {
-    const { position } = JSON.parse(line.toString()) as { readonly position?: unknown };
-    if (typeof position === "string") return { lines: held.lines + 1, position, isComplete: false };
+    const { type, position } = JSON.parse(line.toString()) as { readonly type?: unknown; readonly position?: unknown };
+    const damaged = held.damaged + Number(type === "damaged_event");
+    if (typeof position === "string") return { lines: held.lines + 1, damaged, position, isComplete: false };
   } catch {
     // The end of a line is missing where a write was cut.
     return null;

@@ -68,8 +68,8 @@ export interface ArrivalsPage {
 
 export interface Arrivals {
   readonly events: readonly StoredEvent[];
-  /** Of those that it passed over. */
-  readonly damaged: readonly EventId[];
+  /** Those that it passed over, in the same order. */
+  readonly damaged: readonly Arrival[];
   /** Where to go on; null at the end. */
   readonly next: Arrival | null;
 }

@@ -5,7 +5,10 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
+import type { WorkspaceId } from "../../core/ids.js";
+import { anEvent } from "../support/builders.js";
 import { json, onym, useFolder } from "../support/cli.js";
+import { damagedRow } from "../support/damaged.js";
 import { EMBEDDED } from "../support/servers/servers.js";
 import { startApp, textAt, useApp, type App, type TestWorkspace } from "../support/service/app.js";
 
@@ -47,6 +50,22 @@ describe("onym export and onym import onym", () => {
     const again = await run(["import", "onym", copy, "--yes"], other.url, into);
     assert.equal(again.exit, 1);
     assert.match(again.err, /the workspace is not empty: it has profiles, changes, events, /);
+  });
+
+  it("tell of a damaged event that is only named, also when they go on, and leave it out of the other installation", async () => {
+    const damaged = anEvent({ workspace: workspace.id as WorkspaceId, receivedAt: 1, folds: false });
+    await app().service.backends.copying.documents.load("events", [damagedRow(damaged)]);
+    const copy = freshFolder();
+    for (const _ of ["whole", "again"]) {
+      const exported = await run(["export", copy]);
+      assert.equal(exported.exit, 0, exported.err);
+      assert.match(exported.err, /^without their data: 1 damaged event \(lines of type damaged_event\)$/m);
+      assert.match(exported.out, /^events: 2 lines$/m);
+    }
+    const into = await other.workspace();
+    const imported = await run(["import", "onym", copy, "--yes"], other.url, into);
+    assert.equal(imported.exit, 0, imported.err);
+    assert.deepEqual(await profilesOf(into), await profilesOf(workspace));
   });
 
   it("go on where they were stopped, and read gzip too", async () => {

@@ -29,7 +29,7 @@ describeConsole("erasures", (console) => {
     await dialog.getByText("1 event", { exact: true }).waitFor();
     await look("erasure-plan");
     await dialog.getByRole("button", { name: "Erase forever" }).click();
-    await page.getByText("The person is erased").waitFor();
+    await page.getByText("The person is erased.").waitFor();
     await page.getByText("kept out").waitFor();
     await page.getByLabel("Namespace").selectOption("email");
     await page.getByLabel("Value").fill("eve@example.com");
@@ -81,7 +81,7 @@ describeConsole("erasures", (console) => {
     await dialog.getByText("2 email").waitFor();
     await erase.focus();
     await page.keyboard.press("Enter");
-    await page.getByText("The person is erased").waitFor();
+    await page.getByText("The person is erased.").waitFor();
   });
 
   it("are not for who is no admin", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { EventRecord } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import { aDeadLetter, anEvent } from "../support/builders.js";
@@ -11,6 +12,8 @@ const SHOP = {
 };
 const ADA = { namespace: "email", value: "ada@example.com" };
 const BOB = { namespace: "email", value: "bob@example.com" };
+
+type Line = Readonly<Record<string, unknown>>;
 
 describe("A damaged event", () => {
   const app = useApp({});
@@ -50,6 +53,47 @@ describe("A damaged event", () => {
       ],
     );
     assert.ok(isTold("an audience counts without a damaged event", damaged.eventId));
+  });
+
+  it("ends no export: a line names it in its place, any line is gone on behind, and an import passes over it", async () => {
+    const schemaId = await workspace.schema(SHOP);
+    const sent = await workspace.collect(schemaId, { email: ADA.value, n: 1 });
+    const { body } = await workspace.settled(sent.body["event_id"]);
+    const [first, last] = [1_000, Date.now() + 3_600_000].map((receivedAt) =>
+      anEvent({ workspace: id, schemaId: schemaId as SchemaId, receivedAt, folds: false }),
+    ) as [EventRecord, EventRecord];
+    await load(damagedRow(first), damagedRow(last));
+    const exported = async (after = "") => {
+      const answer = await workspace.as("admin", "GET", `/v1/exports/events${after}`);
+      const lines = answer.text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Line);
+      return [answer.status, lines.slice(0, -1), lines.at(-1)] as const;
+    };
+    const [status, lines, end] = await exported();
+    assert.deepEqual([status, end], [200, { type: "end", complete: true, lines: 3 }]);
+    assert.deepEqual(
+      lines.map((line) => [line["type"], line["event_id"]]),
+      [
+        ["damaged_event", first.eventId],
+        ["event", body["event_id"]],
+        ["damaged_event", last.eventId],
+      ],
+    );
+    assert.deepEqual(lines[0], {
+      type: "damaged_event",
+      position: lines[0]!["position"],
+      event_id: first.eventId,
+      received_at: "1970-01-01T00:00:01.000Z",
+    });
+    for (const [n, line] of lines.entries())
+      assert.deepEqual((await exported(`?after=${textAt(line, "position")}`))[1], lines.slice(n + 1));
+    const into = await app().workspace();
+    await into.send("POST", "/v1/imports");
+    const imported = await into.send("POST", "/v1/imports/lines", { lines: [lines[0], lines[2], end] });
+    assert.deepEqual([imported.status, imported.body], [200, { stored: 0 }]);
+    assert.equal((await into.send("DELETE", "/v1/imports")).status, 204);
   });
 
   it("keeps no erasure erasing: what names the person goes unread, and the receipt says how many did", async () => {

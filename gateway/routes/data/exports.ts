@@ -16,6 +16,7 @@ import { AFTER } from "../../shapes/page.js";
 import { CATALOG_LINES, showCatalogLine } from "./catalog-lines.js";
 import {
   CHANGE_LINE,
+  DAMAGED_EVENT_LINE,
   END,
   EVENT_LINE,
   LINK_LINES,
@@ -93,8 +94,10 @@ export const exportRoutes = (services: Services): readonly Route[] => [
     name: "events",
     operationId: "exportEvents",
     summary: "All events, as they were received, oldest first",
-    description: "`facet` is the `uid` of the identifier that has the data of the event.",
-    line: EVENT_LINE,
+    description:
+      "`facet` is the `uid` of the identifier that has the data of the event. An event that is damaged, so that it cannot be read, has a " +
+      "line of type `damaged_event` instead.",
+    line: Type.Union([EVENT_LINE, DAMAGED_EVENT_LINE]),
     read: ({ workspace }, after) =>
       exportEvents(
         services,

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { Type } from "typebox";
+import type { DamagedEvent } from "../../../commands/exports/events.js";
 import type { LinkRecord } from "../../../commands/exports/links.js";
 import type { ExportedMember, ExportedProfile } from "../../../commands/exports/profiles.js";
 import type { StoredEvent } from "../../../core/event/event.js";
@@ -97,8 +98,20 @@ export const EVENT_LINE = record({
   payload: Type.Unknown(),
 });
 
+/** In the place of an event that nobody can read any more. */
+export const DAMAGED_EVENT_LINE = record({
+  type: Type.Literal("damaged_event"),
+  ...POSITION,
+  event_id: UUID,
+  received_at: TIME,
+});
+
 /** The payload as it was sent, but on one line. */
-export function showEventLine(event: StoredEvent, position: string): Buffer {
+export function showEventLine(event: StoredEvent | DamagedEvent, position: string): string | Buffer {
+  if (event.status === "damaged") {
+    const { eventId, receivedAt } = event;
+    return JSON.stringify({ type: "damaged_event", position, event_id: eventId, received_at: showTime(receivedAt) });
+  }
   const shown = {
     type: "event",
     position,

@@ -47,11 +47,14 @@ const readers = new Map(
 );
 const readAny = bodyReader({ body: { type: "object" }, bodyDepthMax: DEPTH_MAX });
 
-/** Null for the line that ends an export. Throws what is wrong with the place of the line before each path. */
+/**
+ * Null for the line that ends an export, and for one that only names a damaged event. Throws what is wrong with the place of the line
+ * before each path.
+ */
 export function readLine(bytes: Buffer, place: string): ImportRecord | null {
   try {
     const { type } = readAny(bytes).body as { readonly type?: unknown };
-    if (type === "end") return null;
+    if (type === "end" || type === "damaged_event") return null;
     const reader = readers.get(String(type));
     if (reader === undefined) throw mismatch([{ path: "type", message: "is not a type of an export line" }]);
     const { body, raw } = reader(bytes);

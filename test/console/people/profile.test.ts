@@ -225,7 +225,7 @@ describeConsole("a profile", (console) => {
     await page.keyboard.press("Space");
     await erase.focus();
     await page.keyboard.press("Enter");
-    await page.getByText("The person is erased").waitFor();
+    await page.getByText("The person is erased.").waitFor();
     await page
       .getByRole("heading", { name: /receipt|erasure/i })
       .first()

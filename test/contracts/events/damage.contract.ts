@@ -37,7 +37,11 @@ export const damageContract: Contract<CopiedDocuments> = {
       const one = await events.arrivals(workspace, page);
       const two = await events.arrivals(workspace, { ...page, after: one.next });
       const [before, behind] = order === "oldest" ? [first, last] : [last, first];
-      assert.deepEqual([one.events.map(({ eventId }) => eventId), one.damaged], [[before.eventId], [damaged.eventId]]);
+      const { receivedAt, eventId: damagedId } = damaged;
+      assert.deepEqual(
+        [one.events.map(({ eventId }) => eventId), one.damaged],
+        [[before.eventId], [{ receivedAt, eventId: damagedId }]],
+      );
       assert.deepEqual([two.events.map(({ eventId }) => eventId), two.damaged, two.next], [[behind.eventId], [], null]);
     }
   },
