@@ -88,8 +88,7 @@ export function bodyReader({
   body: schema = Type.Unknown(),
   bodyDepthMax = 64,
 }: Pick<Route, "body" | "bodyDepthMax">): (bytes: Buffer) => Pick<Context, "body" | "raw"> {
-  const findAll = lazily(allErrorsAjv, schema);
-  const findFirst = lazily(firstErrorAjv, schema);
+  const check = bodyCheck(schema);
   return (bytes) => {
     const scan = scanJson(bytes, bodyDepthMax);
     if (scan.problem !== null) throw scanError(scan.problem, scan.problem.path, bodyDepthMax);
@@ -98,8 +97,7 @@ export function bodyReader({
       throw new AppError("validation_failed", "The body must be an object.", {
         errors: [{ path: "", message: "must be an object" }],
       });
-    const validate = (bytes.length > ALL_ERRORS_BYTES_MAX ? findFirst : findAll)();
-    if (!validate(body)) throw mismatch((validate.errors ?? []).filter(saysMore).map(itemOf));
+    check(body, bytes.length);
     return {
       body,
       raw: (name) => {
@@ -107,6 +105,16 @@ export function bodyReader({
         return member === undefined ? Buffer.alloc(0) : bytes.subarray(member.start, member.end);
       },
     };
+  };
+}
+
+/** Throws `validation_failed` that names each wrong field of a body that was read from so many bytes. */
+export function bodyCheck(schema: TSchema): (body: unknown, bytes: number) => void {
+  const findAll = lazily(allErrorsAjv, schema);
+  const findFirst = lazily(firstErrorAjv, schema);
+  return (body, bytes) => {
+    const validate = (bytes > ALL_ERRORS_BYTES_MAX ? findFirst : findAll)();
+    if (!validate(body)) throw mismatch((validate.errors ?? []).filter(saysMore).map(itemOf));
   };
 }
 

@@ -21,7 +21,7 @@ import type {
 } from "../../../core/ids.js";
 import { facetFromJson, facetToJson } from "../../../core/profile/facet-json.js";
 import type { Folded } from "../../../core/profile/fold-events.js";
-import { bodyReader } from "../../http/validate.js";
+import { bodyCheck, bodyReader } from "../../http/validate.js";
 import { CATALOG_LINES } from "./catalog-lines.js";
 import { ERASURE_LINE, readErasure } from "./erasure-line.js";
 import { CHANGE_LINE, EVENT_LINE, LINK_LINES, PROFILE_LINE } from "./lines.js";
@@ -42,9 +42,8 @@ type LineType = keyof typeof LINES;
 type LineOf<Type extends LineType> = Static<(typeof LINES)[Type]>;
 type Raw = (name: string) => Buffer;
 
-const readers = new Map(
-  Object.entries(LINES).map(([type, body]) => [type, bodyReader({ body, bodyDepthMax: DEPTH_MAX })]),
-);
+const checks = new Map(Object.entries(LINES).map(([type, body]) => [type, bodyCheck(body)]));
+/** Once, and then it is checked by its type: a line may be long. */
 const readAny = bodyReader({ body: { type: "object" }, bodyDepthMax: DEPTH_MAX });
 
 /**
@@ -53,11 +52,12 @@ const readAny = bodyReader({ body: { type: "object" }, bodyDepthMax: DEPTH_MAX }
  */
 export function readLine(bytes: Buffer, place: string): ImportRecord | null {
   try {
-    const { type } = readAny(bytes).body as { readonly type?: unknown };
+    const { body, raw } = readAny(bytes);
+    const { type } = body as { readonly type?: unknown };
     if (type === "end" || type === "damaged_event") return null;
-    const reader = readers.get(String(type));
-    if (reader === undefined) throw mismatch([{ path: "type", message: "is not a type of an export line" }]);
-    const { body, raw } = reader(bytes);
+    const check = checks.get(String(type));
+    if (check === undefined) throw mismatch([{ path: "type", message: "is not a type of an export line" }]);
+    check(body, bytes.length);
     const read = (READ[type as LineType] as (line: unknown, raw: Raw) => ImportRecord)(body, raw);
     return read.kind === "catalog" ? { ...read, place } : read;
   } catch (error) {

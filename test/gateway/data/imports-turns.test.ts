@@ -21,31 +21,32 @@ async function longestTurn(work: () => Promise<void>): Promise<number> {
   return longest;
 }
 
+const uid = (n: number) => `0197a000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+const event = (n: number) => ({
+  type: "event",
+  position: "x",
+  event_id: uid(n),
+  status: "stored",
+  schema_id: "s",
+  schema_version: 1,
+  timestamp: "2026-01-01T00:00:00Z",
+  received_at: "2026-01-01T00:00:00.000Z",
+  profile_id_then: null,
+  dropped: [],
+  reason: null,
+  effective_ts: "2026-01-01T00:00:00.000000000Z",
+  folds: false,
+  identifiers: [],
+  key_id: "k",
+  fingerprint: null,
+  facet: null,
+  payload: { list: Array.from({ length: 1_700 }, (_, at) => at % 10) },
+});
+
 describe("The lines of a large import", () => {
   const app = useApp();
 
   it("are read in many turns of the event loop, so that others do not wait for all of them", async () => {
-    const uid = (n: number) => `0197a000-0000-7000-8000-${String(n).padStart(12, "0")}`;
-    const event = (n: number) => ({
-      type: "event",
-      position: "x",
-      event_id: uid(n),
-      status: "stored",
-      schema_id: "s",
-      schema_version: 1,
-      timestamp: "2026-01-01T00:00:00Z",
-      received_at: "2026-01-01T00:00:00.000Z",
-      profile_id_then: null,
-      dropped: [],
-      reason: null,
-      effective_ts: "2026-01-01T00:00:00.000000000Z",
-      folds: false,
-      identifiers: [],
-      key_id: "k",
-      fingerprint: null,
-      facet: null,
-      payload: { list: Array.from({ length: 600 }, (_, at) => at % 10) },
-    });
     const lines = Array.from({ length: LINES }, (_, n) => JSON.stringify(event(n)));
     const bytes = lines.map((line) => Buffer.from(line));
     const into = await app().workspace();
@@ -63,5 +64,21 @@ describe("The lines of a large import", () => {
       shares.push(longest / all);
     }
     assert.ok(Math.min(...shares) < 0.5, `${shares.map((share) => share.toFixed(2)).join(", ")} of all in one turn`);
+  });
+
+  it("are parsed once each: one line may be as long as all of them", () => {
+    const line = Buffer.from(JSON.stringify(event(1)));
+    const { parse } = JSON;
+    let times = 0;
+    JSON.parse = (...asked: Parameters<typeof parse>) => {
+      times += 1;
+      return parse(...asked) as unknown;
+    };
+    try {
+      assert.equal(readLine(line, "lines.0")?.kind, "event");
+    } finally {
+      JSON.parse = parse;
+    }
+    assert.equal(times, 1);
   });
 });
