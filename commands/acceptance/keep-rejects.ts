@@ -3,6 +3,7 @@ import type { EventRecord } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
 import { parseTimestamp } from "../../core/event/time.js";
 import { eventIdFor, isSchemaId, newId, type EventId, type SchemaId } from "../../core/ids.js";
+import { parseNumbersAsSent } from "../../core/json/read.js";
 import { quarantined } from "../sdk/quarantined.js";
 import type { Caller, Services } from "../services.js";
 import { namedIn } from "./named-in.js";
@@ -75,7 +76,7 @@ const ENVELOPE_BYTES = 4_096;
 
 /** What of the envelope can be read, for whoever looks for it. */
 function envelopeOf(body: Buffer) {
-  const given = JSON.parse(body.toString("utf8")) as Readonly<Record<string, unknown>> | null;
+  const given = parseNumbersAsSent(body) as Readonly<Record<string, unknown>> | null;
   const { schema_id: schemaId, timestamp, idempotency_key: key, payload } = given ?? {};
   return {
     schemaId: typeof schemaId === "string" && isSchemaId(schemaId) ? (schemaId as SchemaId) : UNKNOWN,

@@ -1,4 +1,5 @@
 import { AppError, mismatch } from "../errors.js";
+import { DIGITS_ALWAYS_KEPT, isUnsafeNumber } from "./number.js";
 import type { ScanProblem } from "./scan.js";
 
 /** Throws `invalid_json`. */
@@ -10,6 +11,20 @@ export function parseJson(bytes: Buffer): unknown {
     throw new AppError("invalid_json", "The body is not valid JSON.", { cause });
   }
 }
+
+/** A text without its last quote reaches to the end: else one would be looked for anew from each quote in it. */
+const TEXT_OR_LONG_NUMBER = new RegExp(
+  String.raw`"[^"\\]*(?:\\[^]?[^"\\]*)*"?|-?[0-9][0-9.eE+-]{${DIGITS_ALWAYS_KEPT},}`,
+  "g",
+);
+
+/** As `JSON.parse`, but a number that a double would change becomes its own text: as an identifier it is sent as one elsewhere. */
+export const parseNumbersAsSent = (bytes: Buffer): unknown =>
+  JSON.parse(
+    bytes
+      .toString("utf8")
+      .replace(TEXT_OR_LONG_NUMBER, (part) => (part.startsWith('"') || !isUnsafeNumber(part) ? part : `"${part}"`)),
+  );
 
 const MALFORMED: ReadonlySet<ScanProblem["kind"]> = new Set([
   "empty",

@@ -1,5 +1,6 @@
 import type { ErrorItem } from "../errors.js";
 import { NAMESPACE_NAME, type GivenIdentifier } from "../identity/namespaces.js";
+import { parseNumbersAsSent } from "../json/read.js";
 import { memberOf } from "./envelope.js";
 import type { SdkIdentifierSwitches, SdkType } from "./item.js";
 
@@ -85,7 +86,7 @@ export function namedInUnfit(bytes: Buffer, switches: SdkIdentifierSwitches): re
 
 function readObject(bytes: Buffer): object | null {
   try {
-    const value = JSON.parse(bytes.toString("utf8")) as unknown;
+    const value = parseNumbersAsSent(bytes);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
   } catch {
     return null;

@@ -22,6 +22,7 @@ describe("What is kept of wrong items, once a person is erased", () => {
     ],
     ["whose key is there twice, behind too many levels", `"a":${LEVELS},"userId":"lovelace","userId":"bob"`],
     ["with more external ids than are read", `"context":{"externalIds":${EXTERNAL_IDS}}`],
+    ["whose id is a number that no double holds", '"type":"track","userId":12345678901234567890'],
     ["of an unknown type", '"type":"nope","userId":"lovelace"'],
   ];
   for (const [name, members] of cases)
@@ -30,7 +31,7 @@ describe("What is kept of wrong items, once a person is erased", () => {
       const door = openSdkDoor(app());
       await door.sendText(workspace, `{"batch":[{"messageId":"m",${members}}]}`, "collect");
       await door.close();
-      assert.doesNotMatch(await lettersBehind(workspace, 1), /lovelace/);
+      assert.doesNotMatch(await lettersBehind(workspace, 1), /lovelace|12345678901234567890/);
     });
 
   it("does not name them: an event that collect refused, nested too deeply and with a key twice", async () => {
@@ -44,6 +45,17 @@ describe("What is kept of wrong items, once a person is erased", () => {
     assert.doesNotMatch(await lettersBehind(workspace, 1), /lovelace/);
   });
 
+  it("does not name them: an event that collect refused, with a number that no double holds", async () => {
+    const workspace = await app().workspace();
+    await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+    const properties = { user: { type: ["string", "integer"], "x-identity": { namespace: "user_id" } } };
+    const schema_id = await workspace.schema({ type: "object", properties }, false);
+    const body = `{"schema_id":"${schema_id}","timestamp":"2026-01-01T00:00:00Z","payload":{"user":12345678901234567890}}`;
+    const answer = await workspace.send("POST", "/v1/collect", body);
+    assert.deepEqual([answer.status, answer.body["code"]], [422, "validation_failed"], answer.text);
+    assert.doesNotMatch(await lettersBehind(workspace, 1), /12345678901234567890/);
+  });
+
   /** Of so many letters what is left behind an erasure. */
   async function lettersBehind(workspace: TestWorkspace, count: number): Promise<string> {
     const { events } = app().service.backends;
@@ -55,6 +67,7 @@ describe("What is kept of wrong items, once a person is erased", () => {
     assert.equal((await events.deadLetters(workspace.id as WorkspaceId, page)).length, count);
     const identifiers = [
       { namespace: "user_id", value: "lovelace" },
+      { namespace: "user_id", value: "12345678901234567890" },
       { namespace: "email", value: "lovelace@x.test" },
     ];
     const erased = await workspace.send("POST", "/v1/erasures", { identifiers });
