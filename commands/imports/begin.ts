@@ -43,7 +43,16 @@ export async function requireOpenImport({ catalog }: Pick<Services, "catalog">, 
 }
 
 async function whatStands({ catalog, identity, events, audiences }: BeginServices, workspace: WorkspaceId) {
-  const arrivals = { filter: ANY, order: "oldest", after: null, limit: 1, bytesMax: 1, looksMax: 2 } as const;
+  const arrivals = {
+    filter: ANY,
+    order: "oldest",
+    after: null,
+    limit: 1,
+    bytesMax: 1,
+    looksMax: 2,
+    // One that cannot be read stands there, too.
+    passesDamaged: true,
+  } as const;
   const letters = { limit: 1, before: null, eventId: null, reason: null };
   const [profiles, changes, seen, dead, schemas, datasets, namespaces, traits, ruled, settings, sdk] =
     await Promise.all([
@@ -65,7 +74,7 @@ async function whatStands({ catalog, identity, events, audiences }: BeginService
   const has: Readonly<Record<string, boolean>> = {
     profiles: profiles.length > 0,
     changes: changes.length > 0,
-    events: seen.events.length > 0,
+    events: seen.events.length + seen.damaged.length > 0,
     dead_letters: dead.length > 0,
     schemas: schemas.length > 0,
     datasets: datasets.length > 0,

@@ -4,7 +4,7 @@ import type { WorkspaceId } from "../../../core/ids.js";
 import { listAt, until, useApp, type TestWorkspace } from "../../support/service/app.js";
 import { openSdkDoor } from "../../support/service/sdk.js";
 
-describe("Items of SDKs in quarantine", () => {
+describe("Wrong items of SDKs", () => {
   const app = useApp();
   let workspace: TestWorkspace;
   let door: ReturnType<typeof openSdkDoor>;

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 const entered = (): Entry => {
   return {
     type: "entered",
-    at: 5,
+    at: Date.now(),
     audienceId: newId<AudienceId>(),
     profileId: newId<ProfileId>(),
     cause: "changed",
