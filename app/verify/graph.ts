@@ -1,8 +1,9 @@
-import type { ForbiddenPairId, Uid } from "../../core/ids.js";
+import type { Uid } from "../../core/ids.js";
 import type { Link, Member } from "../../core/identity/model.js";
 import type { GraphRows, ProfileRow } from "../../core/ports/copying.js";
 import type { Backends } from "../backends.js";
 import type { Findings } from "./findings.js";
+import { forbiddenOf, verifyForbiddenPairs } from "./forbidden-pairs.js";
 import { forEachRow } from "./rows.js";
 
 type Ports = Pick<Backends, "graph" | "copying">;
@@ -11,12 +12,13 @@ const PER_PAGE = 1_000;
 /** A larger one is not searched: it would take the memory of the process. */
 const MEMBERS_MAX = 100_000;
 
-/** Profiles against their identifiers and links. */
+/** Profiles against their identifiers, links and forbidden pairs. */
 export async function verifyGraph(ports: Ports, findings: Findings, isRepair: boolean): Promise<void> {
   const { graph, copying } = ports;
   await forEachRow<GraphRows, "profiles">(copying.graph, "profiles", (row) =>
     verifyProfile(ports, findings, row, isRepair),
   );
+  await verifyForbiddenPairs(ports, findings, isRepair);
   await forEachRow<GraphRows, "identifiers">(copying.graph, "identifiers", async ({ workspace, uid }) => {
     if ((await graph.resolve(workspace, uid)) === null) findings.found("lost_identifiers", uid);
   });
@@ -39,7 +41,7 @@ async function verifyProfile(
   const now = await graph.resolve(workspace, profileId);
   // It merged, or was taken apart, since its row was read.
   if (now?.profileId !== profileId) return;
-  const forbidden = await forbiddenOf({ graph }, row);
+  const forbidden = await forbiddenOf({ graph }, row, members);
   const truth = { ...row, size: members.length, counts: countsOf(members), forbidden };
   if (
     JSON.stringify([row.size, row.counts, row.forbidden.toSorted()]) !==
@@ -83,12 +85,6 @@ async function linksOf(graph: Ports["graph"], { workspace, profileId }: ProfileR
     if (page.length < PER_PAGE) return links;
     after = page.at(-1)!;
   }
-}
-
-/** Those of its pairs that stand. */
-async function forbiddenOf({ graph }: Pick<Ports, "graph">, row: ProfileRow): Promise<readonly ForbiddenPairId[]> {
-  const standing = await graph.findForbiddenPairs(row.workspace, row.forbidden);
-  return standing.map(({ forbiddenPairId }) => forbiddenPairId).toSorted();
 }
 
 function countsOf(members: readonly Member[]): ProfileRow["counts"] {

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import type { EventRecord } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
 import type { EventId, TallyId, Uid, WorkspaceId } from "../../core/ids.js";
-import type { Copying, DocumentRows, GraphRows } from "../../core/ports/copying.js";
+import type { Copying, DocumentRows, GraphCopying, GraphRows } from "../../core/ports/copying.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { EventStore } from "../../core/ports/event-store.js";
 import type { ProfileStore } from "../../core/ports/profile-store.js";
@@ -44,7 +44,7 @@ async function answersOf(port: IdentityGraph, workspace: WorkspaceId): Promise<u
   return { profiles, each, changes, pairs, shared, traces };
 }
 
-export type CopiedGraph = IdentityGraph & { readonly copying: Copying<GraphRows> };
+export type CopiedGraph = IdentityGraph & { readonly copying: GraphCopying };
 
 export const graphCopyingContract: Contract<CopiedGraph> = {
   "dumps what it loaded from another engine, each row once, and answers as the other one": async ({ port, reopen }) => {

@@ -8,8 +8,10 @@ import { dumpAll, loadAll, sorted } from "../support/copying/rows.js";
 import { fillMembers, memberCopyingContract, ofThese } from "./copying-members.contract.js";
 import { damageContract } from "./events/damage.contract.js";
 import { documentCopyingContract, fillDocuments, graphCopyingContract } from "./copying.contract.js";
+import { verifyGraphContract } from "./verify-graph.contract.js";
 
 runContract("Copying of the graph", graphCopyingContract, copiedGraphBackends);
+runContract("Verifying the graph", verifyGraphContract, copiedGraphBackends);
 runContract("Copying of members", memberCopyingContract, copiedMemberBackends);
 runContract("Copying of the documents", documentCopyingContract, copiedDocumentBackends);
 runContract("EventStore with damaged rows", damageContract, copiedDocumentBackends);
