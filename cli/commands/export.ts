@@ -1,6 +1,6 @@
-import { mkdirSync } from "node:fs";
-import type { Command } from "../command.js";
+import { read, type Command } from "../command.js";
 import { download } from "../export/download.js";
+import { claimFolder } from "../export/folder.js";
 import { fileOf, KINDS } from "../export/kinds.js";
 import { CliError, EXIT, usage } from "../fail.js";
 import { createProgress } from "../progress.js";
@@ -8,19 +8,26 @@ import { count } from "../show.js";
 
 const RETRY_MS = 900_000;
 
+interface Me {
+  readonly workspace: { readonly workspace_id: string };
+  readonly url: string;
+}
+
 export const exportCommand: Command = {
   name: "export",
   summary: "writes all data of the workspace into a folder",
   help: `onym export FOLDER
 Writes catalog, profiles, changes, links and events into files of the folder, an object on each line. Run it again
-after it was stopped: it goes on where it was. Needs an admin key.
+after it was stopped: it goes on where it was. It does not touch a complete export, nor that of another workspace or
+service. Needs an admin key.
 `,
   options: {},
-  run: async ({ positionals, world, service, print }) => {
+  run: async ({ positionals, world, service, http, print }) => {
     const [folder, ...others] = positionals;
     if (folder === undefined || others.length > 0) throw usage("export: name one folder");
     if (service.key === null) throw new CliError(EXIT.key, "no key: set ONYM_KEY, or name a file with --key-file");
-    mkdirSync(folder, { recursive: true });
+    const { workspace, url } = await read<Me>(http(RETRY_MS), "/v1/me");
+    claimFolder(folder, { workspace_id: workspace.workspace_id, url });
     const lines: Record<string, number> = {};
     let lost = 0;
     for (const kind of KINDS) {

@@ -12,6 +12,15 @@ import { damagedRow } from "../support/damaged.js";
 import { EMBEDDED } from "../support/servers/servers.js";
 import { startApp, textAt, useApp, type App, type TestWorkspace } from "../support/service/app.js";
 
+/** As after a kill before the end. */
+function withoutEnd(file: string): void {
+  const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+  writeFileSync(file, `${lines.slice(0, -1).join("\n")}\n`);
+}
+
+const contentOf = (folder: string): readonly (readonly [string, string])[] =>
+  readdirSync(folder).map((name) => [name, readFileSync(path.join(folder, name), "utf8")]);
+
 describe("onym export and onym import onym", () => {
   const app = useApp();
   const folder = useFolder();
@@ -56,9 +65,13 @@ describe("onym export and onym import onym", () => {
     const damaged = anEvent({ workspace: workspace.id as WorkspaceId, receivedAt: 1, folds: false });
     await app().service.backends.copying.documents.load("events", [damagedRow(damaged)]);
     const copy = freshFolder();
-    for (const _ of ["whole", "again"]) {
+    for (const [way, prepare] of [
+      ["whole", () => {}],
+      ["again", () => withoutEnd(path.join(copy, "events.ndjson"))],
+    ] as const) {
+      prepare();
       const exported = await run(["export", copy]);
-      assert.equal(exported.exit, 0, exported.err);
+      assert.equal(exported.exit, 0, `${way}: ${exported.err}`);
       assert.match(exported.err, /^without their data: 1 damaged event \(lines of type damaged_event\)$/m);
       assert.match(exported.out, /^events: 2 lines$/m);
     }
@@ -89,6 +102,62 @@ describe("onym export and onym import onym", () => {
     const imported = await run(["import", "onym", copy, "--yes"], other.url, into);
     assert.equal(imported.exit, 0, imported.err);
     assert.deepEqual(await profilesOf(into), await profilesOf(workspace));
+  });
+
+  it("leave a complete export alone, whosever it is", async () => {
+    const copy = freshFolder();
+    assert.equal((await run(["export", copy])).exit, 0);
+    await workspace.send("POST", "/v1/identify", { identifiers: [{ namespace: "user_id", value: "late" }] });
+    const before = contentOf(copy);
+    const stranger = await app().workspace();
+    for (const of of [workspace, stranger]) {
+      const again = await run(["export", copy], app().url, of);
+      assert.deepEqual([again.exit, again.out], [1, ""]);
+      assert.equal(again.err, `onym: ${copy}: this export is complete; name another folder\n`);
+    }
+    assert.deepEqual(contentOf(copy), before);
+  });
+
+  it("go on only with the data of the same workspace and service, and in files that are not compressed", async () => {
+    const copy = freshFolder();
+    assert.equal((await run(["export", copy])).exit, 0);
+    const events = path.join(copy, "events.ndjson");
+    const owner = path.join(copy, "workspace.json");
+    unlinkSync(events);
+    const before = contentOf(copy);
+    const refuses = async (message: RegExp, url = app().url, of = workspace) => {
+      const ran = await run(["export", copy], url, of);
+      assert.deepEqual([ran.exit, ran.out], [1, ""]);
+      assert.match(ran.err, message);
+      assert.match(ran.err, /; name another folder\n$/);
+    };
+    const own = new RegExp(`holds an export of workspace ${workspace.id} of ${app().url};`);
+    await refuses(own, app().url, await app().workspace());
+    await refuses(own, other.url, await other.workspace());
+    assert.deepEqual(contentOf(copy), before);
+    const told = readFileSync(owner, "utf8");
+    assert.deepEqual(JSON.parse(told), { workspace_id: workspace.id, url: app().url });
+    // The same workspace in a copy of the installation.
+    writeFileSync(owner, told.replace(app().url, "http://127.0.0.1:1"));
+    await refuses(/ of http:\/\/127\.0\.0\.1:1;/);
+    writeFileSync(owner, told.slice(0, 9));
+    await refuses(/workspace\.json: does not say of which workspace the files beside it are/);
+    unlinkSync(owner);
+    await refuses(/workspace\.json: does not say of which workspace the files beside it are/);
+    writeFileSync(owner, told);
+    writeFileSync(`${events}.gz`, gzipSync(""));
+    await refuses(/events\.ndjson\.gz: an export cannot go on in compressed files/);
+    unlinkSync(`${events}.gz`);
+    assert.equal((await run(["export", copy])).exit, 0);
+    assert.match(readFileSync(events, "utf8"), /"complete":true/);
+  });
+
+  it("begin anew where a key that may not left nothing behind", async () => {
+    const copy = freshFolder();
+    const viewer = await onym(["export", copy], { url: app().url, key: await workspace.key("viewer") });
+    assert.equal(viewer.exit, 4);
+    const stranger = await run(["export", copy], app().url, await app().workspace());
+    assert.equal(stranger.exit, 0, stranger.err);
   });
 
   it("go on when the connection breaks off", async () => {
