@@ -6,6 +6,24 @@ export const plain = (text: string): string =>
 
 export const showIdentifier = ({ namespace, value }: Identifier): string => plain(`${namespace}:${value}`);
 
+/** A link between two identifiers, and what it rests on. */
+export interface Link {
+  readonly from: Identifier;
+  readonly to: Identifier;
+  readonly source: string;
+  readonly event_id: string | null;
+  readonly change_id: string;
+  readonly at: string;
+}
+
+export const showPair = ({ from, to }: Pick<Link, "from" | "to">): string =>
+  `${showIdentifier(from)} -- ${showIdentifier(to)}`;
+
+export function showLink(link: Link): string {
+  const { source, event_id: event, change_id: change, at } = link;
+  return `${showPair(link)}: ${event === null ? source : `event ${event}`}, ${at}, change ${change}`;
+}
+
 export const count = (many: number, what: string): string =>
   `${many.toLocaleString("en-US")} ${what}${many === 1 ? "" : "s"}`;
 

@@ -1,16 +1,7 @@
 import { read, type Command } from "../command.js";
 import { EXIT, usage } from "../fail.js";
 import { identifierIn, type Identifier } from "../options.js";
-import { showIdentifier } from "../show.js";
-
-interface Link {
-  readonly from: Identifier;
-  readonly to: Identifier;
-  readonly source: string;
-  readonly event_id: string | null;
-  readonly change_id: string;
-  readonly at: string;
-}
+import { showIdentifier, showLink, type Link } from "../show.js";
 
 interface Explained {
   readonly connected: boolean;
@@ -37,9 +28,4 @@ Shows the shortest path between the two, with the evidence of each link. Exit co
 function showExplained({ connected, profile_id: id, path }: Explained, from: Identifier, to: Identifier): string {
   if (!connected) return `${showIdentifier(from)} and ${showIdentifier(to)} are not connected`;
   return [`profile ${id}`, ...(path ?? []).map((link) => `  ${showLink(link)}`)].join("\n");
-}
-
-function showLink({ from, to, source, event_id: event, change_id: change, at }: Link): string {
-  const evidence = event === null ? source : `event ${event}`;
-  return `${showIdentifier(from)} -- ${showIdentifier(to)}: ${evidence}, ${at}, change ${change}`;
 }

@@ -1,6 +1,7 @@
 import { read, write, type Command } from "../command.js";
 import { CliError, EXIT, usage } from "../fail.js";
-import { flagIn, identifierIn } from "../options.js";
+import { flagIn, identifierIn, type Identifier } from "../options.js";
+import { showLink, showPair, type Link } from "../show.js";
 
 interface Ref {
   readonly profile_id: string;
@@ -13,6 +14,10 @@ interface Undone {
   readonly profile_ids: readonly string[];
   readonly before?: readonly Ref[];
   readonly after?: readonly Ref[];
+  /** Other links by which the two are still one person. */
+  readonly still_joined_by?: readonly Link[];
+  /** Links that a revert could not give back. */
+  readonly dropped?: readonly { readonly from: Identifier; readonly to: Identifier; readonly rule: string }[];
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -23,7 +28,8 @@ export const undo: Command = {
   help: `onym undo CHANGE_ID [options]                          takes back what the change did
 onym undo NAMESPACE:VALUE [options]                    takes the identifier from all others
 onym undo NAMESPACE:VALUE NAMESPACE:VALUE [options]    takes the two from each other
-Shows what it would do, and asks.
+Shows what it would do, and asks. Also shows what stays: links that a rule keeps out, and other links that still hold
+the two in one profile. The exit code is 0 then, too.
 
   --dry-run        only shows it
   --yes            does not ask
@@ -47,7 +53,8 @@ Shows what it would do, and asks.
     }
     const undone = await write<Undone>(api, "POST", path, body);
     const change = undone.change_id === null ? "" : `, change ${undone.change_id}`;
-    await print(undone, `${undone.outcome}${change}\nprofiles: ${undone.profile_ids.join(" ")}`);
+    const profiles = `profiles: ${undone.profile_ids.join(" ")}`;
+    await print(undone, [`${undone.outcome}${change}`, profiles, ...showStaying(undone)].join("\n"));
     return EXIT.done;
   },
 };
@@ -69,5 +76,17 @@ function requestOf(positionals: readonly string[], forbid: boolean): { readonly 
 const showRefs = (refs: readonly Ref[] = []): string =>
   refs.map(({ profile_id: id, size }) => `${id} (${size})`).join(", ");
 
-const showTrial = ({ outcome, before, after }: Undone): string =>
-  `would be: ${outcome}\nprofiles before (identifiers): ${showRefs(before)}\nprofiles after (identifiers): ${showRefs(after)}`;
+const showTrial = (trial: Undone): string =>
+  [
+    `would be: ${trial.outcome}`,
+    `profiles before (identifiers): ${showRefs(trial.before)}`,
+    `profiles after (identifiers): ${showRefs(trial.after)}`,
+    ...showStaying(trial),
+  ].join("\n");
+
+/** What the undo does not reach. */
+const showStaying = ({ still_joined_by: links = [], dropped = [] }: Undone): readonly string[] => [
+  ...(links.length > 0 ? ["still in one profile, held together by:"] : []),
+  ...links.map((link) => `  ${showLink(link)}`),
+  ...dropped.map((link) => `not linked again: ${showPair(link)} (rule: ${link.rule})`),
+];

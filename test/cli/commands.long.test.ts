@@ -111,6 +111,46 @@ describe("onym on the command line", () => {
       assert.equal(await isLinked("two"), false);
     });
 
+    it("shows by which links the two are still one person, before and after", async () => {
+      await linked("held");
+      const own = ["email:held@example.com", "user_id:held@example.com"];
+      for (const name of own) {
+        const [namespace, value] = name.split(":");
+        const cookie = { namespace: "cookie_id", value: "c-held" };
+        await workspace.send("POST", "/v1/identify", { identifiers: [{ namespace, value }, cookie] });
+      }
+      const held = [
+        "still in one profile, held together by:",
+        "  email:held@example.com -- cookie_id:c-held: identify, .+, change [0-9a-f-]{36}",
+        "  (?:cookie_id:c-held -- user_id:held@example.com|user_id:held@example.com -- cookie_id:c-held): identify, .+",
+      ].join("\n");
+      const trial = await run(["undo", ...own, "--dry-run"]);
+      assert.match(trial.out, new RegExp(`^would be: unlinked\n[^]*\n${held}\n$`));
+      const asked = await run(["undo", ...own], { answer: false });
+      assert.match(asked.err, new RegExp(`\n${held}\nDo it\\?\n`));
+      const undone = await run(["undo", ...own, "--yes"]);
+      assert.match(undone.out, new RegExp(`^unlinked, change .+\nprofiles: [0-9a-f-]{36}\n${held}\n$`));
+      assert.deepEqual([undone.exit, await isLinked("held")], [0, true]);
+      const again = await run(["undo", ...own, "--yes"]);
+      assert.match(again.out, new RegExp(`^unchanged\nprofiles: [0-9a-f-]{36}\n${held}\n$`));
+    });
+
+    it("shows which links a rule keeps out of a revert, before and after", async () => {
+      await linked("out");
+      const email = { namespace: "email", value: "out@example.com" };
+      const cookie = { namespace: "cookie_id", value: "c-out" };
+      await workspace.send("POST", "/v1/identify", { identifiers: [email, cookie] });
+      const taken = await run(["undo", "email:out@example.com", "--yes", "--json"]);
+      await run(["undo", "email:out@example.com", "user_id:out@example.com", "--forbid", "--yes"]);
+      const change = textAt(json(taken), "change_id");
+      const kept = "not linked again: email:out@example.com -- user_id:out@example.com \\(rule: forbidden_pair\\)";
+      const trial = await run(["undo", change, "--dry-run"]);
+      assert.match(trial.out, new RegExp(`^would be: reverted\n[^]*\n${kept}\n$`));
+      const undone = await run(["undo", change, "--yes"]);
+      assert.match(undone.out, new RegExp(`^reverted, change .+\nprofiles: .+\n${kept}\n$`));
+      assert.deepEqual([undone.exit, await isLinked("out")], [0, false]);
+    });
+
     it("takes one identifier from all others", async () => {
       await linked("one");
       assert.equal((await run(["undo", "email:one@example.com", "--yes"])).exit, 0);
