@@ -1,3 +1,4 @@
+import { ENVELOPE_BYTES } from "../commands/acceptance/submission.js";
 import { createQuarantine } from "../commands/quarantine.js";
 import { remainsOf } from "../commands/erasures/remains.js";
 import type { Services } from "../commands/services.js";
@@ -26,8 +27,6 @@ import { createMemoryLiveChannel } from "../store/memory-live.js";
 import { createOutbound } from "../keeper/webhooks/outbound.js";
 import type { Parts } from "./parts.js";
 
-/** Collect bodies may be a little larger than their payload. */
-const ENVELOPE_BYTES = 4_096;
 const MIB = 1_048_576;
 /** Inflated. */
 const BATCH_BYTES_MAX = 4 * MIB;

@@ -25,12 +25,17 @@ export interface Opened {
   readonly bytes: Buffer;
 }
 
-/** Checks JSON, sizes and depth, in both modes. */
+/** What an event may have beside its payload. */
+export const ENVELOPE_BYTES = 4_096;
+
+/** Checks sizes, JSON and depth, in both modes. */
 export function openSubmission(
   limits: Pick<Limits, "payloadBytesMax" | "depthMax">,
   sent: Buffer,
   refuseUnstorable: boolean,
 ): Opened {
+  // Before anything is read, because an item of a batch may be as large as its body.
+  if (sent.length > limits.payloadBytesMax + ENVELOPE_BYTES) throw tooLarge("payload", limits.payloadBytesMax);
   // The payload's own depth counts, and the payload is one level down.
   const { problem, members } = scanJson(sent, limits.depthMax + 1);
   if (problem !== null && (refuseUnstorable || !isUnstorable(problem.kind)))

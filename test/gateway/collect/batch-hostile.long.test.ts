@@ -126,6 +126,31 @@ describe("Hostile batches", () => {
       ]);
   });
 
+  it("lose an event that is larger than a body of collect may be, whatever it holds: nobody reads it", async () => {
+    const inside = (bytes: number): string =>
+      `${raw(`{"a":"${"x".repeat(256 * KIB - 8)}"}`).slice(0, -1)}${" ".repeat(bytes)}}`;
+    const broken = `{"payload":[${"{},".repeat(MIB / 2)}tru]}`;
+    const items = [inside(3_800), inside(4_200), broken, `[${"0,".repeat(MIB / 4)}0]`, raw("{}")];
+    const words = [
+      "accepted",
+      "rejected payload_too_large",
+      "rejected payload_too_large",
+      "rejected payload_too_large",
+    ];
+    for (const answer of [
+      await post(`{"events":[${items.join(",")}]}`),
+      await post(items.join("\n"), { headers: NDJSON }),
+    ]) {
+      assert.deepEqual(wordsOf(answer), [...words, "accepted"]);
+      assert.deepEqual(resultsOf(answer)[2]!.errors, [{ path: "payload", message: "must have at most 262144 bytes" }]);
+    }
+    const checked = await post(items.join("\n"), { headers: NDJSON, query: "?syncValidation=true" });
+    assert.deepEqual(
+      resultsOf(checked).map(({ errors }) => errors!.map(({ path }) => path).join()),
+      ["", "payload", "payload", "payload", ""],
+    );
+  });
+
   it("of more than 4 MiB are 422 payload_too_large, by their length alone, in chunks, and as a gzip of little", async () => {
     const space = (bytes: number): string => `{"events":[${raw("{}")}]${" ".repeat(bytes)}}`;
     const exact = space(4 * MIB - space(0).length);
