@@ -3,6 +3,8 @@ import type { WorkspaceId } from "../core/ids.js";
 
 /** How much a workspace may have kept that is no event: whoever sends only that must not fill the disk. */
 export interface Quarantine {
+  /** Whether there is so much room now; takes none. */
+  hasRoom(workspace: WorkspaceId, bytes: number): boolean;
   /** Takes the room if there is any. `bytes`: of all that is written, its header too. */
   takes(workspace: WorkspaceId, bytes: number): boolean;
 }
@@ -29,22 +31,30 @@ export function createQuarantine(
   { perMinute, bytesPerDay }: QuarantineLimits,
   steady: () => number = () => performance.now(),
 ): Quarantine {
-  const windows = new LRUCache<string, Window>({ max: 2 * WORKSPACES_MAX });
+  const known = new LRUCache<string, Window>({ max: 2 * WORKSPACES_MAX });
   const windowOf = (name: string, now: number, lastsMs: number): Window => {
-    const known = windows.get(name);
-    if (known !== undefined && now < known.beganAt + lastsMs) return known;
+    const last = known.get(name);
+    if (last !== undefined && now < last.beganAt + lastsMs) return last;
     const begun = { beganAt: now, used: 0 };
-    windows.set(name, begun);
+    known.set(name, begun);
     return begun;
   };
+  const windowsOf = (workspace: WorkspaceId) => {
+    const now = steady();
+    return {
+      minute: windowOf(`minute:${workspace}`, now, MINUTE_MS),
+      day: windowOf(`day:${workspace}`, now, DAY_MS),
+    };
+  };
+  const fits = ({ minute, day }: ReturnType<typeof windowsOf>, bytes: number): boolean =>
+    minute.used < perMinute && day.used + bytes <= bytesPerDay;
   return {
+    hasRoom: (workspace, bytes) => fits(windowsOf(workspace), bytes),
     takes: (workspace, bytes) => {
-      const now = steady();
-      const minute = windowOf(`minute:${workspace}`, now, MINUTE_MS);
-      const day = windowOf(`day:${workspace}`, now, DAY_MS);
-      if (minute.used >= perMinute || day.used + bytes > bytesPerDay) return false;
-      minute.used += 1;
-      day.used += bytes;
+      const windows = windowsOf(workspace);
+      if (!fits(windows, bytes)) return false;
+      windows.minute.used += 1;
+      windows.day.used += bytes;
       return true;
     },
   };

@@ -55,8 +55,8 @@ export function elementsOfOnly(body: Buffer, { start, end }: Span, name: string,
   return areObjects && found.length <= max ? found : null;
 }
 
-/** In order, a repeated one each time. */
-export function membersOf(body: Buffer, { start, end }: Span): readonly MemberSpan[] | null {
+/** In order, a repeated one each time. What follows the first `max` is not looked at. */
+export function membersOf(body: Buffer, { start, end }: Span, max = Infinity): readonly MemberSpan[] | null {
   const found: MemberSpan[] = [];
   const at = eachPart(body, { start, end }, OPEN_BRACE, (keyStart) => {
     const keyEnd = body[keyStart] === QUOTE ? endOfString(body, keyStart, end) : NONE;
@@ -67,7 +67,7 @@ export function membersOf(body: Buffer, { start, end }: Span): readonly MemberSp
     const name = to === NONE ? null : keyOf(body, keyStart + 1, keyEnd - 1);
     if (name === null) return NONE;
     found.push({ name, keyStart, start: from, end: to });
-    return to;
+    return found.length < max ? to : STOP;
   });
   return at === NONE ? null : found;
 }

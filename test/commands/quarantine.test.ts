@@ -8,11 +8,17 @@ describe("The bounds of a quarantine", () => {
     const quarantine = createQuarantine({ perMinute: 2, bytesPerDay: 35 }, () => steady.ms);
     const workspace = newId<WorkspaceId>();
     const takes = () => quarantine.takes(workspace, 10);
-    assert.deepEqual([takes(), takes(), takes()], [true, true, false]);
+    const hasRoom = () => quarantine.hasRoom(workspace, 10);
+    assert.deepEqual([hasRoom(), takes(), hasRoom(), takes()], [true, true, true, true]);
+    assert.deepEqual([hasRoom(), takes()], [false, false]);
     steady.ms = 59_999;
     assert.equal(takes(), false);
     steady.ms = 60_000;
-    assert.deepEqual([takes(), takes()], [true, false], "the third item of the day, and no room for a fourth");
+    assert.deepEqual(
+      [hasRoom(), takes(), hasRoom(), takes()],
+      [true, true, false, false],
+      "the third item of the day, and no room for a fourth",
+    );
     steady.ms = 86_400_000;
     assert.equal(takes(), true);
   });

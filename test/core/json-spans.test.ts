@@ -27,6 +27,13 @@ describe("The parts of an array or object", () => {
     );
   });
 
+  it("are found up to a number of them, whatever follows", () => {
+    const body = Buffer.from('{"a":[1,{}],"b":"x","c":]');
+    const found = [1, 2].map((max) => textsOf(body, membersOf(body, whole(body), max)));
+    assert.deepEqual(found, [["[1,{}]"], ["[1,{}]", '"x"']]);
+    assert.equal(membersOf(body, whole(body)), null);
+  });
+
   it("are cut without a change of what is left", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.func(fc.boolean()), (members, isCut) => {
