@@ -69,13 +69,16 @@ export function keyProblems(fields: Opened["fields"]): readonly ErrorItem[] {
   return [{ path: KEY_MEMBER, message: "must have 1-255 printable ASCII characters" }];
 }
 
+/** Of a name that is only shown; it may be as long as the body. */
+const NAME_CHARACTERS_MAX = 128;
+
 /** `more`: a member that the door reads itself. */
 export function readEnvelope({ fields, bytes }: Opened, now: number, more: string | null = null): Envelope {
   const errors: ErrorItem[] = [];
   for (const name of ENVELOPE) if (!Object.hasOwn(fields, name)) errors.push({ path: name, message: "is required" });
   for (const name of Object.keys(fields))
     if (!(ENVELOPE as readonly string[]).includes(name) && name !== more)
-      errors.push({ path: name, message: "is not a known field" });
+      errors.push({ path: name.slice(0, NAME_CHARACTERS_MAX), message: "is not a known field" });
   const { schema_id: schemaId, timestamp, payload } = fields;
   if (schemaId !== undefined && typeof schemaId !== "string")
     errors.push({ path: "schema_id", message: "must be a string" });

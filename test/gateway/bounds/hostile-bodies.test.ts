@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { WorkspaceId } from "../../../core/ids.js";
+import { eventually } from "../../support/eventually.js";
 import { errorPaths, now, textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
 import { assertWithin, timeOf } from "../../support/house/yardstick.js";
 
@@ -203,6 +205,22 @@ describe("Hostile bodies", () => {
       assert.equal(errorPaths(answer).length, 101, target);
       assert.equal(errorPaths(answer)[0], "");
     }
+  });
+
+  it("with a long name of a field are told its beginning, and what is kept of them has no more", async () => {
+    await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+    const name = "n".repeat(250_000);
+    const item = `{"schema_id":"${schemaId}","timestamp":"${now()}","payload":{},"${name}":1}`;
+    const beginning = name.slice(0, 128);
+    const alone = await post(item);
+    assert.deepEqual([alone.status, errorPaths(alone)], [422, [beginning]]);
+    assert.equal(textAt(alone.body, "detail"), `${beginning}: is not a known field`);
+    const inBatch = await post(`{"events":[${item}]}`, "/v1/collect/batch");
+    assert.deepEqual(textAt(inBatch.body, "results.0.errors.0.path"), beginning);
+    const page = { limit: 10, before: null, eventId: null, reason: null };
+    const kept = () => app().service.backends.events.deadLetters(workspace.id as WorkspaceId, page);
+    await eventually("both are kept", async () => (await kept()).length === 2);
+    for (const { message } of await kept()) assert.ok(message.length < item.length + 2_048, `${message.length} bytes`);
   });
 
   it("do not stop the loop: an ordinary request beside them is answered at once", async () => {
