@@ -22,25 +22,34 @@ const ROWS_PER_PAGE = 500;
 /** One kind: how it is read on each side, and written. */
 interface Flow {
   readonly kind: string;
-  readonly copy: (progress: (rows: number) => void) => Promise<Sum>;
-  readonly check: (progress: (rows: number) => void) => Promise<Sum>;
+  readonly copying: (progress: (rows: number) => void) => Promise<Sum>;
+  readonly reading: (progress: (rows: number) => void) => Promise<Sum>;
+  readonly comparing: (progress: (rows: number) => void) => Promise<Sum>;
 }
 
 /** Copies everything but the queue, then reads the copy again. What stands in the copy already stays. */
 export async function copyStores(from: Side, to: Side, progress: Progress): Promise<readonly Tally[]> {
   await patiently(() => endErasures(from));
   await patiently(() => publishFeeds(from));
+  return tally(from, to, "copying", progress);
+}
+
+/** Reads both sides, without the queue, and writes to neither. */
+export const compareStores = (from: Side, to: Side, progress: Progress): Promise<readonly Tally[]> =>
+  tally(from, to, "reading", progress);
+
+async function tally(from: Side, to: Side, how: "copying" | "reading", progress: Progress): Promise<readonly Tally[]> {
   const flows = [
     ...catalogFlows(from, to),
     ...flowsOf(from.backends.copying.graph, to.backends.copying.graph),
     ...flowsOf(from.backends.copying.documents, to.backends.copying.documents),
     ...flowsOf(from.backends.copying.members, to.backends.copying.members),
   ];
-  const copied: Sum[] = [];
-  for (const { kind, copy } of flows) copied.push(await copy((rows) => progress(`copying ${kind}`, rows)));
+  const sums: Sum[] = [];
+  for (const flow of flows) sums.push(await flow[how]((rows) => progress(`${how} ${flow.kind}`, rows)));
   const tallies: Tally[] = [];
-  for (const [n, { kind, check }] of flows.entries())
-    tallies.push({ kind, from: copied[n]!, to: await check((rows) => progress(`comparing ${kind}`, rows)) });
+  for (const [n, { kind, comparing }] of flows.entries())
+    tallies.push({ kind, from: sums[n]!, to: await comparing((rows) => progress(`comparing ${kind}`, rows)) });
   return tallies;
 }
 
@@ -80,8 +89,9 @@ function catalogFlows({ backends: from }: Side, { backends: to }: Side): readonl
     };
     return {
       kind,
-      copy: () => each(from, (row) => loadCatalogRow(to, kind, row)),
-      check: () => each(to, async () => undefined),
+      copying: () => each(from, (row) => loadCatalogRow(to, kind, row)),
+      reading: () => each(from, nothing),
+      comparing: () => each(to, nothing),
     };
   });
 }
@@ -107,10 +117,13 @@ function flowsOf<Rows>(from: Copying<Rows>, to: Copying<Rows>): readonly Flow[] 
   };
   return from.kinds.map((kind) => ({
     kind,
-    copy: (progress) => pass(from, kind, (rows) => to.load(kind, rows), progress),
-    check: (progress) => pass(to, kind, async () => undefined, progress),
+    copying: (progress) => pass(from, kind, (rows) => to.load(kind, rows), progress),
+    reading: (progress) => pass(from, kind, nothing, progress),
+    comparing: (progress) => pass(to, kind, nothing, progress),
   }));
 }
+
+const nothing = async (): Promise<void> => undefined;
 
 export const copyQueue = (from: Side, to: Side, progress: Progress): Promise<Tally> =>
   patiently(() => fillQueue(from, to, progress));
@@ -124,7 +137,20 @@ async function fillQueue(from: Side, to: Side, progress: Progress): Promise<Tall
     rows += portion.length;
     progress("copying messages", rows);
   }
-  // A broker tells how many messages it has; to read them would look like crashes.
+  return messagesTally(rows, to);
+}
+
+export async function compareQueue(from: Side, to: Side, progress: Progress): Promise<Tally> {
+  let rows = 0;
+  for await (const portion of from.queue.messages()) {
+    rows += portion.length;
+    progress("reading messages", rows);
+  }
+  return messagesTally(rows, to);
+}
+
+/** A broker tells how many messages it has; to read them would look like crashes. */
+async function messagesTally(rows: number, to: Side): Promise<Tally> {
   const checksum = "";
   return { kind: "messages", from: { rows, checksum }, to: { rows: await counted(to, rows), checksum } };
 }

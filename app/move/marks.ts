@@ -17,11 +17,17 @@ function refusal(name: string, { state, other }: MoveMark): string {
   return `${name} is being filled by a move from ${other}: run the same \`npm run move\` again to its end`;
 }
 
+/** Whether the place is being filled by this move. Throws where the mark of another one stands. */
+export async function isMarked(place: Place, moveId: string): Promise<boolean> {
+  const mark = await place.mark();
+  if (mark === null) return false;
+  if (mark.state === "arriving" && mark.moveId === moveId) return true;
+  throw new ConfigError(refusal(place.name, mark));
+}
+
 /** Throws unless the place is empty, or what stands there is of this move. */
 export async function requireRoom(place: Place, moveId: string): Promise<void> {
-  const mark = await place.mark();
-  if (mark?.state === "arriving" && mark.moveId === moveId) return;
-  if (mark !== null) throw new ConfigError(refusal(place.name, mark));
+  if (await isMarked(place, moveId)) return;
   const stands = [...(await place.stands())].map(([kind, count]) => `${kind} (${count})`);
   if (stands.length > 0)
     throw new ConfigError(`${place.name} is not empty, and a move fills empty stores alone: ${stands.join(", ")}`);

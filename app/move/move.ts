@@ -3,9 +3,17 @@ import { ConfigError, type Config } from "../../core/config.js";
 import { newId } from "../../core/ids.js";
 import type { Log } from "../../core/log.js";
 import type { MoveMark, Place } from "../../core/ports/copying.js";
-import { copyErasureLog, copyQueue, copyStores, type Progress, type Tally } from "./copy.js";
+import {
+  compareQueue,
+  compareStores,
+  copyErasureLog,
+  copyQueue,
+  copyStores,
+  type Progress,
+  type Tally,
+} from "./copy.js";
 import { patiently } from "./patience.js";
-import { requireRoom } from "./marks.js";
+import { isMarked, requireRoom } from "./marks.js";
 import {
   markAll,
   nameOf,
@@ -49,8 +57,11 @@ export async function move({ from, to, log, progress }: MoveOptions): Promise<re
     }
     const target = await openSide(to, log);
     try {
-      await requireTarget(source, target, arriving, standing === null);
-      const tallies = await copyAll(source, target, progress);
+      const isCopied = leaving.state === "left";
+      if (!isCopied) await requireTarget(source, target, arriving, standing === null);
+      const tallies = await (isCopied
+        ? compareAll(source, target, moveId, progress)
+        : copyAll(source, target, progress));
       // In this order: at no moment may both sides start.
       await markAll(source.backends.places, { ...leaving, state: "left" });
       await markAll(target.backends.places, null);
@@ -63,7 +74,7 @@ export async function move({ from, to, log, progress }: MoveOptions): Promise<re
   }
 }
 
-/** Takes the mark of an unfinished move off the side that it leaves. */
+/** Takes the marks of an unfinished move off the side that it leaves; the catalog's goes last, so it says whether one is under way. */
 export async function cancel(from: Config, log: Log): Promise<void> {
   requireStanding(from);
   const source = await openSide(from, log);
@@ -120,7 +131,7 @@ async function isUsed({ config, backends: { catalog } }: Side): Promise<boolean>
 /** Marks the catalog's place and gives it the secret, if it is empty or of this move. */
 const prepare = (to: Config, log: Log, arriving: MoveMark, left: MoveMark, secret: Buffer): Promise<void> =>
   withCatalogPlace(to, log, async (place) => {
-    // A move that was over but for its last marks is ended; it is not begun anew.
+    // A move that was over but for its last marks is ended; it is not begun anew. The catalog's mark is the last one.
     if (left.state === "left" && (await place.mark())?.moveId !== left.moveId)
       throw new ConfigError(`it was moved to ${left.other} already: to move it on, move it from there`);
     await requireRoom(place, arriving.moveId);
@@ -153,12 +164,27 @@ async function requireTarget(source: Side, target: Side, arriving: MoveMark, isF
 async function copyAll(source: Side, target: Side, progress: Progress): Promise<readonly Tally[]> {
   const stores = await copyStores(source, target, progress);
   const tallies = [...stores, await copyQueue(source, target, progress)];
-  const wrong = tallies.filter(({ from, to }) => from.rows !== to.rows || from.checksum !== to.checksum);
-  if (wrong.length > 0)
-    throw new Error(
-      `the copy is not equal, and nothing was marked as moved: ${wrong.map(({ kind, from, to }) => `${kind} (${from.rows} and ${to.rows})`).join(", ")}`,
-    );
+  requireEqual(tallies, "the copy is not equal, and nothing was marked as moved");
   await patiently(() => copyErasureLog(source, target));
   await target.backends.catalog.advanceTime((await source.backends.catalog.timeKept()).ms, Infinity);
   return tallies;
+}
+
+/** Behind a break between the last marks. Places that are unmarked already are full, so they are compared and no more written to. */
+async function compareAll(source: Side, target: Side, moveId: string, progress: Progress): Promise<readonly Tally[]> {
+  for (const place of target.backends.places) await isMarked(place, moveId);
+  const stores = await compareStores(source, target, progress);
+  const tallies = [...stores, await patiently(() => compareQueue(source, target, progress))];
+  requireEqual(
+    tallies,
+    `${nameOf(target.config)} is not equal to what was moved; are these the settings of that move?`,
+  );
+  return tallies;
+}
+
+function requireEqual(tallies: readonly Tally[], otherwise: string): void {
+  const wrong = tallies.filter(({ from, to }) => from.rows !== to.rows || from.checksum !== to.checksum);
+  if (wrong.length === 0) return;
+  const each = wrong.map(({ kind, from, to }) => `${kind} (${from.rows} and ${to.rows})`);
+  throw new Error(`${otherwise}: ${each.join(", ")}`);
 }

@@ -7,6 +7,7 @@ import { createEmbeddedPlace } from "../../store/embedded/copy/place.js";
 import { openEmbedded } from "../../store/embedded/open.js";
 import { openBackends, type Backends } from "../backends.js";
 import { createLifecycle } from "../lifecycle.js";
+import { patiently } from "./patience.js";
 
 /** One side of a move: an installation that no process of the service uses. */
 export interface Side {
@@ -95,7 +96,10 @@ export function requireApart(from: Config, to: Config): void {
     throw new ConfigError("RABBITMQ_QUEUE: both sides of the move name the same queue");
 }
 
-/** In all places; those of a kind of mark that stands already are written again. */
+/**
+ * In all places; a mark that stands already is written again. The catalog's mark comes first and goes last, so while any stands, it
+ * tells the move that is to be run again.
+ */
 export async function markAll(places: readonly Place[], mark: MoveMark | null): Promise<void> {
-  for (const place of places) await place.setMark(mark);
+  for (const place of mark === null ? places.toReversed() : places) await patiently(() => place.setMark(mark));
 }

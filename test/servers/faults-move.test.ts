@@ -116,6 +116,32 @@ describe("npm run move to servers and back", () => {
     assert.deepEqual(again, answers);
   });
 
+  it("broken between its last marks and run again, it takes off the marks that are left", async () => {
+    const from = path.join(folder, "from");
+    const { seen, answers } = await anInstallation(from);
+    const moved = await runMove(places, ["--from", from, "--to-env"]);
+    assert.equal(moved.status, 0, moved.stderr);
+    const source = await openSide(readConfig({ DATA_DIR: from }), silentLog);
+    const { moveId } = (await source.backends.places[0]!.mark())!;
+    await source.close();
+    for (const marked of [2, 1]) {
+      const target = await openSide(readConfig(places), silentLog);
+      assert.equal(target.backends.places.length, 2);
+      for (const place of target.backends.places.slice(0, marked))
+        await place.setMark({ moveId, state: "arriving", other: from });
+      await target.close();
+      await assert.rejects(
+        withService(places, async () => undefined),
+        /is being filled by a move from .*from/,
+      );
+      const again = await runMove(places, ["--from", from, "--to-env"]);
+      assert.equal(again.status, 0, again.stderr);
+      assert.equal(again.stdout, moved.stdout);
+    }
+    const there = await withService(places, (app) => Promise.all(seen.map((one) => answersOf(app.url, one))));
+    assert.deepEqual(there, answers);
+  });
+
   it("moves into some of the servers, with the rest in another folder", async () => {
     const from = path.join(folder, "from");
     const { seen, answers } = await anInstallation(from);

@@ -11,8 +11,8 @@ export const createNeo4jPlace = (client: Client, name: string): Place => ({
     return row === undefined ? null : (JSON.parse(row[0] as string) as MoveMark);
   },
   setMark: async (mark) => {
-    if (mark === null) await client.write(UNMARK, {});
-    else await client.write(SET_MARK, { mark: JSON.stringify(mark) });
+    const [statement, q] = mark === null ? [UNMARK, {}] : [SET_MARK, { mark: JSON.stringify(mark) }];
+    await withOneRetry(() => client.write(statement, q));
   },
   stands: async () => {
     const rows = await withOneRetry(() => client.read(COUNT_ALL, {}));
