@@ -1,11 +1,13 @@
+import { ConfigError } from "../../core/config.js";
 import type { Erasure } from "../../core/identity/erasure.js";
+import { toLogText } from "../../core/identity/logged-erasure.js";
 import { publishAll } from "../../commands/audiences/publish.js";
 import type { ErasureId, WorkspaceId } from "../../core/ids.js";
 import type { Copying } from "../../core/ports/copying.js";
 import { CATALOG_KINDS, catalogRows, loadCatalogRow } from "../../store/catalog-copying.js";
 import { createSumming, type Sum } from "./checksum.js";
 import { patiently } from "./patience.js";
-import type { Side } from "./side.js";
+import { erasureLogName, nameOf, type Side } from "./side.js";
 
 /** Of one kind of rows, on both sides. */
 export interface Tally {
@@ -168,7 +170,23 @@ async function counted({ queue }: Side, expected: number): Promise<number> {
   return count;
 }
 
-/** What is kept of erasures beside the stores. In its order, so what stands there already is the beginning. */
+/** Throws unless what stands in the log there is the beginning of the one here: a file beside the store outlives the store. */
+export async function requireBeginning(from: Side, to: Side): Promise<void> {
+  const entries = from.backends.erasureLog.entries()[Symbol.asyncIterator]();
+  try {
+    for await (const standing of to.backends.erasureLog.entries()) {
+      const own = await entries.next();
+      if (own.done !== true && toLogText(own.value) === toLogText(standing)) continue;
+      throw new ConfigError(
+        `${erasureLogName(to.config)} holds erasures of another installation than ${nameOf(from.config)}: move it away first`,
+      );
+    }
+  } finally {
+    await entries.return?.();
+  }
+}
+
+/** What is kept of erasures beside the stores. In its order, and what stands there already is the beginning. */
 export async function copyErasureLog({ backends: from }: Side, { backends: to }: Side): Promise<void> {
   let standing = 0;
   for await (const _ of to.erasureLog.entries()) standing += 1;

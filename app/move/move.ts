@@ -9,6 +9,7 @@ import {
   copyErasureLog,
   copyQueue,
   copyStores,
+  requireBeginning,
   type Progress,
   type Tally,
 } from "./copy.js";
@@ -139,7 +140,7 @@ const prepare = (to: Config, log: Log, arriving: MoveMark, left: MoveMark, secre
     await place.adopt(secret);
   });
 
-/** The places beside the catalog's, and the queue. */
+/** The places beside the catalog's, the log of erasures, and the queue. */
 async function requireTarget(source: Side, target: Side, arriving: MoveMark, isFirst: boolean): Promise<void> {
   const { places } = target.backends;
   const marked: Place[] = [places[0]!];
@@ -149,6 +150,7 @@ async function requireTarget(source: Side, target: Side, arriving: MoveMark, isF
       await place.setMark(arriving);
       marked.push(place);
     }
+    await requireBeginning(source, target);
     const waiting = isFirst ? await target.queue.count() : 0;
     if (waiting > 0)
       throw new ConfigError(`the queue of ${nameOf(target.config)} is not empty: ${waiting} messages wait there`);

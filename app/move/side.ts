@@ -83,6 +83,10 @@ export function nameOf({ MONGODB_URL, DATA_DIR }: Config): string {
   return MONGODB_URL.replace(/^([a-z+]+:\/\/)(?:[^@/]*@)?([^?]*).*$/, "$1$2");
 }
 
+/** Where the log of erasures stands, for people. */
+export const erasureLogName = (config: Config): string =>
+  config.MONGODB_URL === "" ? join(config.DATA_DIR, "erasures.log") : `the log of erasures in ${nameOf(config)}`;
+
 /** Throws where both sides name the same store. */
 export function requireApart(from: Config, to: Config): void {
   if (isEmbedded(from) && isEmbedded(to) && resolve(from.DATA_DIR) === resolve(to.DATA_DIR))

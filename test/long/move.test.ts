@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdir, readdir, rm } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -133,6 +133,32 @@ describe("npm run move", () => {
         /to is not empty, and a move fills empty stores alone: .*events \(17\).*workspaces \(3\)/,
       );
       for (const side of [from, to]) await stop(await started(side));
+    }));
+
+  it("refuses a folder with the log of other erasures, and goes on behind the beginning of its own", () =>
+    withFolder(async (folder) => {
+      const [from, to] = [path.join(folder, "from"), path.join(folder, "to")];
+      await anInstallation(from);
+      const lines = (await readFile(path.join(from, "erasures.log"), "utf8")).split("\n").filter((line) => line !== "");
+      assert.equal(lines.length, 2);
+      const log = path.join(to, "erasures.log");
+      await mkdir(to);
+      for (const other of [lines[1]!, `${lines.join("\n")}\n${lines[0]!}`]) {
+        await writeFile(log, `${other}\n`);
+        const refused = await runMove("--from", from, "--to", to);
+        assert.deepEqual([refused.status, refused.stdout], [2, ""]);
+        assert.match(
+          refused.stderr,
+          /to\/erasures\.log holds erasures of another installation than .*from: move it away/,
+        );
+        assert.equal(await readFile(log, "utf8"), `${other}\n`);
+        await stop(await started(from));
+      }
+      await writeFile(log, `${lines[0]!}\n`);
+      const moved = await runMove("--from", from, "--to", to);
+      assert.equal(moved.status, 0, moved.stderr);
+      const there = (await readFile(log, "utf8")).split("\n").filter((line) => line !== "");
+      assert.deepEqual(there, lines);
     }));
 
   it("refuses an installation that runs, and a move into itself", () =>
