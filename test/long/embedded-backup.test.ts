@@ -121,6 +121,19 @@ describe("A backup of the embedded store", () => {
     assert.deepEqual((await readdir(folder)).toSorted(), ["backup.db", "data", "other.db"]);
   });
 
+  it("replaces no file beside it, nor one that comes while it is made", async () => {
+    const beside = `${file}.part`;
+    await writeFile(beside, "mine");
+    const copying = store.database.copyTo(file);
+    await writeFile(file, "mine too");
+    await assert.rejects(copying, hasCode("conflict"));
+    assert.equal(await readFile(file, "utf8"), "mine too");
+    await rm(file);
+    await store.database.copyTo(file);
+    assert.equal(await readFile(beside, "utf8"), "mine");
+    assert.deepEqual((await readdir(folder)).toSorted(), ["backup.db", "backup.db.part", "data"]);
+  });
+
   it("ends when the store closes, and leaves nothing", async () => {
     const copying = store.database.copyTo(file);
     await Promise.all([assert.rejects(copying, hasCode("unavailable")), store.close()]);

@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { existsSync, read as readWithCallback } from "node:fs";
-import { open, rename, rm, type FileHandle } from "node:fs/promises";
+import { link, open, rename, rm, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { AppError } from "../../../core/errors.js";
@@ -35,7 +36,7 @@ export interface Copied {
 export interface Backups {
   /**
    * Copies the open store into a file that is not there yet; it has all that was committed before the call. The copy is whole or not
-   * there at all. Rejects with `unavailable` when the store closes meanwhile.
+   * there at all. Replaces no file, also none that comes meanwhile. Rejects with `unavailable` when the store closes meanwhile.
    */
   copyTo(file: string): Promise<Copied>;
   /** No checkpoint may write now. */
@@ -93,22 +94,19 @@ export function createBackups(source: Source): Backups {
   };
 
   const copy = async (file: string): Promise<Copied> => {
-    if (existsSync(file)) throw new AppError("conflict", `${file} is there already.`);
-    const draft = `${file}.part`;
+    if (existsSync(file)) throw isThere(file);
+    // A name that nobody has, so that no file of another is lost.
+    const draft = `${file}.${randomUUID()}.part`;
+    const target = await open(draft, "wx+", 0o600);
     try {
-      const target = await open(draft, "w+", 0o600);
-      try {
-        await copyAll(target);
-        const copied = await finish(target, requireOn);
-        await rename(draft, file);
-        syncFolder(dirname(file));
-        return copied;
-      } finally {
-        await target.close();
-      }
-    } catch (error) {
+      await copyAll(target);
+      const copied = await finish(target, requireOn);
+      await publish(draft, file);
+      syncFolder(dirname(file));
+      return copied;
+    } finally {
       await rm(draft, { force: true });
-      throw error;
+      await target.close();
     }
   };
 
@@ -133,6 +131,22 @@ export function createBackups(source: Source): Backups {
 }
 
 const nothing = (): void => {};
+
+const isThere = (file: string): AppError => new AppError("conflict", `${file} is there already.`);
+
+/** Gives the draft its name, unless a file has that by now: a rename would replace it. */
+async function publish(draft: string, file: string): Promise<void> {
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if (existsSync(file)) throw isThere(file);
+    // Some file systems have no hard links; there a file that comes in this moment is replaced.
+    if (!LINKLESS.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    return rename(draft, file);
+  }
+  await rm(draft);
+}
+const LINKLESS = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 
 /** As a store that was closed leaves it: its log is empty, so it needs none. Reads it all once more. */
 async function finish(target: FileHandle, requireOn: () => void): Promise<Copied> {
