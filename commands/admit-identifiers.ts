@@ -37,6 +37,8 @@ export interface Named {
   readonly identifiers: readonly Identifier[];
   /** Namespaces seen for the first time, each once. */
   readonly unregistered: readonly Unregistered[];
+  /** Others that nothing named before. */
+  readonly unused: readonly Namespace[];
 }
 
 /** Each is needed, so none may be blocked. They keep the given order, so that one can tell which is which. */
@@ -51,6 +53,7 @@ export function admitEach(given: readonly GivenIdentifier[], table: NamespaceTab
   return {
     identifiers: admissions.flatMap(({ identifiers }) => identifiers),
     unregistered: [...unregistered.values()],
+    unused: [...new Set(admissions.flatMap(({ unused }) => unused))],
   };
 }
 
@@ -63,11 +66,11 @@ export function admitPair(
   sides: readonly [GivenIdentifier, GivenIdentifier],
   table: NamespaceTable,
 ): Named & { readonly identifiers: readonly [Identifier, Identifier] } {
-  const { identifiers, unregistered } = admitEach(sides, table);
+  const { identifiers, unregistered, unused } = admitEach(sides, table);
   const [first, second] = identifiers as readonly [Identifier, Identifier];
   if (first.namespace === second.namespace && first.value === second.value)
     throw mismatch([{ path: sides[1].path, message: `is the same identifier as ${sides[0].path}` }]);
-  return { identifiers: [first, second], unregistered };
+  return { identifiers: [first, second], unregistered, unused };
 }
 
 const blocked = (given: readonly GivenIdentifier[]): AppError =>

@@ -5,15 +5,18 @@ import {
   blockedBytes,
   NAMESPACE_NAME,
   NAMESPACE_NAME_RULE,
+  BUILT_IN_NAMESPACES,
   namespaceTable,
   newNamespace,
+  type Admission,
   type Unregistered,
 } from "../core/identity/namespaces.js";
 import type { WorkspaceId } from "../core/ids.js";
 import type { Services } from "./services.js";
 
-/** Namespaces of a workspace in total, because every event reads all of them. */
+/** Namespaces of a workspace besides the built-in ones, because every event reads all of them. */
 const STORED_MAX = 1_000;
+const BUILT_IN = new Set(BUILT_IN_NAMESPACES.map(({ name }) => name));
 
 export type NamespaceChanges = Partial<Pick<Namespace, "kind" | "normalization" | "limit" | "priority" | "blocked">>;
 
@@ -39,9 +42,9 @@ export async function changeNamespace(
         "precondition_failed",
         "The namespace has changed since you read it (If-Match). Read it again.",
       );
-    if (current === null && all.length >= STORED_MAX) throw beyondStored();
+    if (current === null) requireStoredRoom(name, all);
     requireBlockedRoom(current, all, changes);
-    if (renormalizes(standing, changes) && refusal !== null) throw new AppError("conflict", refusal);
+    if (renormalizes(standing, changes)) requireMayRenormalize(standing, refusal);
     isNew = standing === undefined;
     return { ...(standing ?? newNamespace(name)), ...changes };
   });
@@ -60,20 +63,25 @@ export async function restoreNamespace(
   const refusal = await whyNormalizationStays(services, workspace, namespaceTable(stored).get(name), namespace);
   // So that one with too many values is not registered without them.
   requireBlockedRoom(stored.find((one) => one.name === name) ?? null, stored, namespace);
-  if (registeredItself)
-    await registerNamespaces(services, workspace, [{ path: "name", namespace: { ...namespace, blocked: [] } }]);
+  if (registeredItself && !namespaceTable(stored).has(name))
+    await registerNamespaces(services, workspace, {
+      unregistered: [{ path: "name", namespace: { ...namespace, blocked: [] } }],
+      unused: [],
+    });
   await catalog.changeNamespace(workspace, name, (current, all) => {
     const put = all.filter((one) => !one.registeredItself);
-    if (current === null && put.length >= STORED_MAX) throw beyondStored();
+    if (current === null) requireStoredRoom(name, put);
     requireBlockedRoom(current, all, namespace);
     const standing = current ?? namespaceTable([]).get(name);
-    if (renormalizes(standing, namespace) && refusal !== null) throw new AppError("conflict", refusal);
-    return namespace;
+    if (renormalizes(standing, namespace)) requireMayRenormalize(standing, refusal);
+    return { ...namespace, used: namespace.used || standing?.used === true };
   });
 }
 
-const beyondStored = (): AppError =>
-  mismatch([{ path: "name", message: `would exceed the limit of ${STORED_MAX} namespaces per workspace` }]);
+function requireStoredRoom(name: string, stored: readonly Namespace[]): void {
+  if (BUILT_IN.has(name) || stored.filter((one) => !BUILT_IN.has(one.name)).length < STORED_MAX) return;
+  throw mismatch([{ path: "name", message: `would exceed the limit of ${STORED_MAX} namespaces per workspace` }]);
+}
 
 /** What makes a list smaller is never refused. */
 function requireBlockedRoom(
@@ -90,10 +98,19 @@ function requireBlockedRoom(
 }
 
 /** A new namespace has no normalization yet. */
-const renormalizes = (standing: Namespace | undefined, { normalization }: NamespaceChanges): boolean =>
+const renormalizes = (standing: Namespace | undefined, { normalization }: NamespaceChanges): standing is Namespace =>
   standing !== undefined && normalization !== undefined && standing.normalization !== normalization;
 
-/** Null when it may change. The graph is asked only if it would change. */
+const stays = ({ normalization }: Namespace): string => `normalization: stays ${normalization}, because`;
+
+/** `refusal`: what was found before. An event that is queued, or stored without being folded, keeps its identifiers as they were normalized then. */
+function requireMayRenormalize(standing: Namespace, refusal: string | null): void {
+  if (refusal !== null) throw new AppError("conflict", refusal);
+  if (standing.used || standing.registeredItself)
+    throw new AppError("conflict", `${stays(standing)} an event or a call has named the namespace.`);
+}
+
+/** Null when the graph has nothing against it. It is asked only if the normalization would change. */
 async function whyNormalizationStays(
   { identity }: Pick<Services, "identity">,
   workspace: WorkspaceId,
@@ -102,20 +119,21 @@ async function whyNormalizationStays(
 ): Promise<string | null> {
   if (known === undefined || !renormalizes(known, changes))
     return "The namespace was just created, or its normalization was just changed. Read it again.";
-  const stays = `normalization: stays ${known.normalization}, because`;
-  if (await identity.hasIdentifiers(workspace, known.name)) return `${stays} the namespace already has identifiers.`;
-  // An event that is queued, or stored without being folded, keeps its identifiers as they were normalized then.
-  return known.registeredItself ? `${stays} the namespace was added by an event or a call that named it.` : null;
+  const holds = await identity.hasIdentifiers(workspace, known.name);
+  return holds ? `${stays(known)} the namespace already has identifiers.` : null;
 }
 
-/** Makes names seen for the first time known. Throws `validation_failed` when the workspace has too many of its own. */
+/**
+ * Notes what is named for the first time, so that nobody changes its normalization any more. Throws `validation_failed` when the
+ * workspace has too many names of its own.
+ */
 export async function registerNamespaces(
   { catalog, limits: { namespacesMax } }: Pick<Services, "catalog" | "limits">,
   workspace: WorkspaceId,
-  unregistered: readonly Unregistered[],
+  { unregistered, unused }: Pick<Admission, "unregistered" | "unused">,
 ): Promise<void> {
-  if (unregistered.length === 0) return;
-  const names = unregistered.map(({ namespace }) => namespace);
+  if (unregistered.length + unused.length === 0) return;
+  const names = [...unregistered.map(({ namespace }) => namespace), ...unused];
   if (!(await catalog.registerNamespaces(workspace, names, namespacesMax)))
     throw mismatch([limitItem(unregistered[0]!, namespacesMax)]);
 }

@@ -1,4 +1,4 @@
-import type { KeyRecord } from "../core/catalog/catalog.js";
+import type { KeyRecord, Namespace } from "../core/catalog/catalog.js";
 import { AppError, mismatch } from "../core/errors.js";
 import { identifierKey, type DroppedIdentifier, type Identifier } from "../core/event/event.js";
 import type { AssertResult } from "../core/identity/model.js";
@@ -17,6 +17,7 @@ interface Claim {
   /** Values that never reach the graph. */
   readonly dropped: readonly DroppedIdentifier[];
   readonly unregistered: readonly Unregistered[];
+  readonly unused: readonly Namespace[];
 }
 
 /** `profileIds` of a refusal: of both sides, null where a side is unknown. */
@@ -58,12 +59,12 @@ async function link(
 ): Promise<Linked> {
   const { catalog, identity, limits } = services;
   const stored = await catalog.namespaces(workspace);
-  const { identifiers, dropped, unregistered } = claim(namespaceTable(stored));
+  const { identifiers, dropped, unregistered, unused } = claim(namespaceTable(stored));
   if (unregistered.length > 0 && key.send !== null) await requireMayAdd(services, workspace, unregistered);
   if (options.dryRun) {
     const errors = beyondNamespaces(stored, unregistered, limits.namespacesMax);
     if (errors.length > 0) throw mismatch(errors);
-  } else await registerNamespaces(services, workspace, unregistered);
+  } else await registerNamespaces(services, workspace, { unregistered, unused });
   const evidence = { source, keyId, at: now };
   const result = await identity.assert(workspace, { identifiers, evidence }, options);
   if (result.outcome !== "refused") {

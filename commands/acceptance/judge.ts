@@ -65,7 +65,7 @@ export async function examineEvent(
   return { schema, admitted };
 }
 
-/** The second half: makes new names known, and no longer needs the parsed payload. */
+/** The second half: notes what is named for the first time, and no longer needs the parsed payload. */
 export async function settleEvent(
   services: JudgeServices,
   caller: Caller,
@@ -73,7 +73,8 @@ export async function settleEvent(
   { schema, admitted: { admission, found } }: Examined,
 ): Promise<EventRecord> {
   const { workspace } = caller;
-  if (admission.unregistered.length > 0) await registerNamespaces(services, workspace, admission.unregistered);
+  if (admission.unregistered.length + admission.unused.length > 0)
+    await registerNamespaces(services, workspace, admission);
   const scoped = caller.send === "collect" ? await scopedFor(services, caller, admission) : admission;
   const left = mayLeaveTraitsOut(found) ? await leaveTraitsOut(services, caller, found) : null;
   const folds = await services.catalog.isUnified(workspace, schema.schemaId);
@@ -132,7 +133,14 @@ export const beyondItem =
     message: `exceeds the limit of ${identifiersMax} identifiers per event`,
   });
 
-const NO_IDENTIFIERS: Admission = { identifiers: [], dropped: [], invalid: [], unregistered: [], errors: [] };
+const NO_IDENTIFIERS: Admission = {
+  identifiers: [],
+  dropped: [],
+  invalid: [],
+  unregistered: [],
+  unused: [],
+  errors: [],
+};
 
 /** `folds`: whether a dataset of the schema is enabled for unified profile. */
 export const recordOf = (

@@ -1,5 +1,5 @@
 import type { Namespace } from "../../core/catalog/catalog.js";
-import { registerNamespaces } from "../../core/catalog/decide.js";
+import { registerNamespaces } from "../../core/identity/register-namespaces.js";
 import { AppError, type ErrorItem } from "../../core/errors.js";
 import type { DropReason, EventRecord } from "../../core/event/event.js";
 import { asReplay, decodeMessage, encodeMessage } from "../../core/event/message.js";

@@ -162,12 +162,13 @@ async function admitSome(
 
 const nameOf = ({ namespace, value }: Identifier): string => `${namespace}:${value}`;
 
-/** Makes new namespaces known. Where the key may not, or the workspace has no room, a problem for each. */
+/** Notes which namespaces are named for the first time. Where the key may not add them, or the workspace has no room, a problem for each. */
 async function unknownAfter(
   { catalog, limits: { namespacesMax } }: ItemServices,
   { workspace, send }: Caller,
-  { unregistered }: Admission,
+  { unregistered, unused }: Admission,
 ): Promise<readonly ErrorItem[]> {
+  if (unused.length > 0) await catalog.registerNamespaces(workspace, unused, namespacesMax);
   if (unregistered.length === 0) return [];
   const mayAdd = send !== "collect" || (await catalog.identitySettings(workspace)).sendingKeysAddNamespaces;
   const added = unregistered.map(({ namespace }) => namespace);

@@ -90,6 +90,8 @@ export interface Namespace {
   readonly blocked: readonly string[];
   /** It was added because an event or request used it, not by a PUT. It stays so when it is changed later. */
   readonly registeredItself: boolean;
+  /** An event or a call has named it although it is built in or was put. Of one that registered itself that goes without saying. */
+  readonly used: boolean;
 }
 
 /** The identity settings of a workspace. */

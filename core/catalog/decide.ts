@@ -1,5 +1,5 @@
 import type { KeyId } from "../ids.js";
-import type { KeyRecord, Merge, Namespace, SchemaVersion } from "./catalog.js";
+import type { KeyRecord, Merge, SchemaVersion } from "./catalog.js";
 
 /**
  * Which of the keys go before another is added: none while they are fewer than `max`, else those that expired by `now`. `full`: even
@@ -47,19 +47,6 @@ export function putSchema(
     if (merge !== given) return { kind: "trait_conflict", trait, merge };
   }
   return { kind: "created" };
-}
-
-/** Those of `given` that are to be added; null when more than `max` would then have registered themselves. */
-export function registerNamespaces(
-  standing: readonly Namespace[],
-  given: readonly Namespace[],
-  max: number,
-): readonly Namespace[] | null {
-  const names = new Set(standing.map(({ name }) => name));
-  const byName = new Map(given.map((namespace) => [namespace.name, { ...namespace, registeredItself: true }]));
-  const added = [...byName.values()].filter(({ name }) => !names.has(name));
-  const count = standing.filter(({ registeredItself }) => registeredItself).length;
-  return added.length > 0 && count + added.length > max ? null : added;
 }
 
 /** The merge of a trait's name, and whether an event added it by using it. */

@@ -16,6 +16,7 @@ const builtIn = (name: string, priority: number, kind: NamespaceKind, normalizat
   priority,
   blocked: [],
   registeredItself: false,
+  used: false,
 });
 
 /** Priorities leave room between them for those that a workspace sets. */
@@ -39,6 +40,7 @@ export const newNamespace = (name: string): Namespace => ({
   priority: 0,
   blocked: [],
   registeredItself: false,
+  used: false,
 });
 const selfRegistered = (name: string): Namespace => ({ ...newNamespace(name), registeredItself: true });
 
@@ -169,6 +171,8 @@ export interface Admission {
   readonly invalid: readonly ErrorItem[];
   /** Namespaces seen for the first time, and where; they are registered before anything is stored. */
   readonly unregistered: readonly Unregistered[];
+  /** Others that nothing named before, which is noted before anything is stored. */
+  readonly unused: readonly Namespace[];
   readonly errors: readonly ErrorItem[];
 }
 
@@ -184,6 +188,7 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
   const seen = new Set<string>();
   const dropped: DroppedIdentifier[] = [];
   const unregistered = new Map<string, Unregistered>();
+  const unused = new Set<Namespace>();
   const invalid: ErrorItem[] = [];
   const errors: ErrorItem[] = [];
   for (const { path, namespace: name, value } of given) {
@@ -203,6 +208,7 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
       continue;
     }
     if (!table.has(name) && !unregistered.has(name)) unregistered.set(name, { path, namespace });
+    if (!namespace.used && !namespace.registeredItself) unused.add(namespace);
     const identifier = { namespace: name, value: reading.value };
     const once = `${name}:${identifier.value}`;
     if (seen.has(once)) continue;
@@ -215,6 +221,7 @@ export function admit(given: readonly GivenIdentifier[], table: NamespaceTable):
     dropped,
     invalid,
     unregistered: [...unregistered.values()],
+    unused: [...unused],
     errors,
   };
 }

@@ -113,7 +113,10 @@ export interface CatalogStore extends Port {
     name: string,
     change: (current: Namespace | null, all: readonly Namespace[]) => Namespace,
   ): Promise<Namespace>;
-  /** Adds those that are new, if at most `max` namespaces are self-registered afterwards; else adds none and answers false. */
+  /**
+   * Adds those that are new, if at most `max` namespaces are self-registered afterwards, and notes that those that were put or are built
+   * in are used; else does nothing and answers false. Throws `unavailable`, and does nothing, if one stands with another normalization.
+   */
   registerNamespaces(workspace: WorkspaceId, namespaces: readonly Namespace[], max: number): Promise<boolean>;
 
   /** The identity settings of the workspace; the defaults where it set nothing. */

@@ -45,7 +45,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 17,
+  format: 18,
   sql: `
   CREATE TABLE messages (seq INTEGER PRIMARY KEY, message BLOB NOT NULL);
   CREATE TABLE queue (

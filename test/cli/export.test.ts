@@ -47,7 +47,7 @@ describe("onym export and onym import onym", () => {
   it("write all data into files, and read them into another installation", async () => {
     const copy = freshFolder();
     const exported = await run(["export", copy, "--json"]);
-    const lines = { catalog: 5, profiles: 6, changes: 6, links: 1, events: 1 };
+    const lines = { catalog: 8, profiles: 6, changes: 6, links: 1, events: 1 };
     assert.deepEqual([exported.exit, json(exported)], [0, lines], exported.err);
     const into = await other.workspace();
     const trial = await run(["import", "onym", copy, "--dry-run", "--json"], other.url, into);

@@ -28,6 +28,7 @@ const own = (changes: Partial<Namespace>): Namespace => ({
   priority: 0,
   blocked: [],
   registeredItself: false,
+  used: false,
   ...changes,
 });
 
@@ -117,6 +118,18 @@ describe("The rules of namespaces", () => {
       [own({ name: "loyalty.card-2_x", registeredItself: true })],
     );
     assert.deepEqual(admit([given("email", "a@b")], BUILT_IN).unregistered, []);
+  });
+
+  it("tell which namespaces nothing has named before, each once, and only those whose values link", () => {
+    const [used, put] = [own({ name: "used", used: true }), own({ name: "put" })];
+    const table = namespaceTable([used, put, own({ name: "itself", registeredItself: true })]);
+    const names = ["used", "put", "itself", "fresh", "email"];
+    const { unused } = admit(
+      [...names, "put"].map((name, n) => given(name, `${n}@x`)),
+      table,
+    );
+    assert.deepEqual(unused, [put, table.get("email")]);
+    assert.deepEqual(admit([given("put", "null"), given("email", "nobody")], table).unused, []);
   });
 
   it("do not let a name register itself with a value that never links", () => {

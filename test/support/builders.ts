@@ -156,6 +156,7 @@ export const aNamespace = (changes: Partial<Namespace> = {}): Namespace => ({
   priority: 0,
   blocked: [],
   registeredItself: false,
+  used: false,
   ...changes,
 });
 

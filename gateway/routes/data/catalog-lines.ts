@@ -29,6 +29,7 @@ export const CATALOG_LINES = {
     name: Type.String({ pattern: NAMESPACE_NAME.source }),
     ...NAMESPACE_SETTINGS,
     registered_itself: REGISTERED_ITSELF,
+    used: Type.Boolean(),
   }),
   schema: line("schema", {
     schema_id: Type.String({ pattern: SCHEMA_ID_PATTERN }),
@@ -106,6 +107,7 @@ const showNamespace = (namespace: Namespace) => ({
   priority: namespace.priority,
   blocked: namespace.blocked,
   registered_itself: namespace.registeredItself,
+  used: namespace.used,
 });
 
 const showSchema = (version: SchemaVersion) => ({

@@ -117,6 +117,7 @@ const READ: { readonly [Type in LineType]: (line: LineOf<Type>, raw: Raw) => Imp
         priority: line.priority,
         blocked: line.blocked,
         registeredItself: line.registered_itself,
+        used: line.used,
       },
     }),
   trait: ({ name, merge, registered_itself: registeredItself }) => {

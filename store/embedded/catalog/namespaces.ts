@@ -1,6 +1,6 @@
 import type { Database } from "../../../core/database.js";
 import { DEFAULT_IDENTITY_SETTINGS, type IdentitySettings, type Namespace } from "../../../core/catalog/catalog.js";
-import { registerNamespaces } from "../../../core/catalog/decide.js";
+import { registerNamespaces } from "../../../core/identity/register-namespaces.js";
 import type { NamespaceMethods as Methods } from "../../../core/ports/catalog-store.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { Session } from "../session.js";
@@ -40,9 +40,9 @@ function createNames(
       }),
     registerNamespaces: (workspace, namespaces, max) =>
       versions.changing(session, workspace, () => {
-        const added = registerNamespaces(namespacesOf(workspace), namespaces, max);
-        for (const namespace of added ?? []) put.run([workspace, namespace.name, JSON.stringify(namespace)]);
-        return added !== null;
+        const changed = registerNamespaces(namespacesOf(workspace), namespaces, max);
+        for (const namespace of changed ?? []) put.run([workspace, namespace.name, JSON.stringify(namespace)]);
+        return changed !== null;
       }),
   };
 }

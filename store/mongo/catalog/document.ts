@@ -48,6 +48,7 @@ export interface NamespaceRow {
   readonly priority: number;
   readonly blocked: readonly string[];
   readonly registered_itself: boolean;
+  readonly used: boolean;
 }
 
 export interface IdentitySettingsRow {

@@ -1,5 +1,5 @@
 import { DEFAULT_IDENTITY_SETTINGS, type Namespace } from "../../../core/catalog/catalog.js";
-import { registerNamespaces } from "../../../core/catalog/decide.js";
+import { registerNamespaces } from "../../../core/identity/register-namespaces.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { NamespaceMethods as Methods } from "../../../core/ports/catalog-store.js";
 import type { CatalogDeps } from "./change.js";
@@ -44,9 +44,11 @@ function createNames({
       change(workspace, {
         sections: ["namespaces"],
         decide: ({ namespaces }) => {
-          const added = registerNamespaces(namespaces.map(toNamespace), given, max);
-          if (added === null || added.length === 0) return { change: null, result: added !== null };
-          return { change: { namespaces: [...namespaces, ...added.map(toRow)] }, result: true };
+          const changed = registerNamespaces(namespaces.map(toNamespace), given, max);
+          if (changed === null || changed.length === 0) return { change: null, result: changed !== null };
+          const names = new Set(changed.map(({ name }) => name));
+          const others = namespaces.filter(({ name }) => !names.has(name));
+          return { change: { namespaces: [...others, ...changed.map(toRow)] }, result: true };
         },
       }),
   };
@@ -60,6 +62,7 @@ const toRow = (namespace: Namespace): NamespaceRow => ({
   priority: namespace.priority,
   blocked: namespace.blocked,
   registered_itself: namespace.registeredItself,
+  used: namespace.used,
 });
 const toNamespace = (row: NamespaceRow): Namespace => ({
   name: row.name,
@@ -69,6 +72,7 @@ const toNamespace = (row: NamespaceRow): Namespace => ({
   priority: row.priority,
   blocked: row.blocked,
   registeredItself: row.registered_itself,
+  used: row.used,
 });
 
 const createSettings = ({

@@ -221,14 +221,6 @@ export const settingSentences: Contract<CatalogStore> = {
     assert.deepEqual(await port.namespaces(workspace), [{ ...card, limit: 4 }, ...registered("new")]);
   },
 
-  "does not change a namespace that is there when it registers": async ({ port }) => {
-    const workspace = newWorkspace();
-    const card = aNamespace({ name: "card", limit: 3 });
-    await putNamespace(port, workspace, card);
-    assert.equal(await port.registerNamespaces(workspace, [{ ...card, limit: null }, ...named("new")], 1), true);
-    assert.deepEqual(await port.namespaces(workspace), [card, ...registered("new")]);
-  },
-
   "registers all of a call or none, up to the maximum": async ({ port }) => {
     const workspace = newWorkspace();
     assert.equal(await port.registerNamespaces(workspace, named("a", "b"), 3), true);

@@ -7,6 +7,7 @@ import type { Contract } from "../../support/contract.js";
 import { rejectsAsUnavailable } from "../../support/eventually.js";
 import { backfillSentences } from "./catalog-backfills.contract.js";
 import { keySentences } from "./catalog-keys.contract.js";
+import { namespaceSentences } from "./catalog-namespaces.contract.js";
 import { sdkSentences } from "./catalog-sdk.contract.js";
 import { schemaSentences } from "./catalog-schemas.contract.js";
 import { settingSentences } from "./catalog-settings.contract.js";
@@ -15,6 +16,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
   ...keySentences,
   ...schemaSentences,
   ...settingSentences,
+  ...namespaceSentences,
   ...sdkSentences,
   ...backfillSentences,
 

@@ -113,18 +113,16 @@ describe("A namespace that is set", () => {
     assert.equal((await identify(["p1", "1"])).status, 200);
   });
 
-  it("is one of at most 1,000 that a workspace may have; those that are there still change", async () => {
+  it("is one of at most 1,000 that a workspace may have besides the built-in ones; those that are there still change", async () => {
     const { catalog } = app().service.backends;
     const id = workspace.id as WorkspaceId;
     const fill = Array.from({ length: 999 }, (_, n) => aNamespace({ name: `n${n}` }));
     await Promise.all(fill.map((namespace) => putNamespace(catalog, id, namespace)));
     assert.equal((await put("last", {})).status, 201);
-    for (const name of ["more", "email"]) {
-      const beyond = await put(name, { priority: 9 });
-      assert.deepEqual([beyond.status, errorPaths(beyond)], [422, ["name"]]);
-    }
+    const beyond = await put("more", { priority: 9 });
+    assert.deepEqual([beyond.status, errorPaths(beyond)], [422, ["name"]]);
     assert.equal((await get("more")).status, 404);
-    assert.deepEqual((await get("email")).body, EMAIL);
+    assert.deepEqual((await put("email", { priority: 9 })).body, { ...EMAIL, priority: 9 });
     assert.equal((await put("last", { limit: 2 })).status, 200);
   });
 
@@ -202,17 +200,50 @@ describe("A namespace that is set", () => {
     }
   });
 
-  it("keeps its normalization once an event named it that is not folded: another is 409", async () => {
-    const schemaId = await workspace.schema({
-      type: "object",
-      properties: { mail: { type: "string", "x-identity": { namespace: "mail2" } } },
-    });
-    const event = { schema_id: schemaId, timestamp: "2026-01-31T12:00:00Z", payload: { mail: "A@x.example" } };
-    assert.equal((await workspace.send("POST", "/v1/collect", event)).status, 202);
-    const answer = await put("mail2", { normalization: "email" });
-    assert.deepEqual([answer.status, answer.body["code"]], [409, "conflict"]);
-    assert.match(textAt(answer.body, "detail"), /^normalization: stays none, because .* event/);
-    assert.equal((await put("mail2", { limit: 2 })).status, 200);
+  it("keeps its normalization once an event named it that is not folded, also if it is built in or was put: another is 409", async () => {
+    assert.equal((await put("card", { limit: 3 })).status, 201);
+    for (const namespace of ["mail2", "user_id", "card"]) {
+      const item = { type: "string", "x-identity": { namespace } };
+      const schemaId = await workspace.schema({ type: "object", properties: { mail: item } }, false);
+      assert.equal((await workspace.collect(schemaId, { mail: "Ada@Example.com" })).status, 202);
+      const before = (await get(namespace)).body;
+      const answer = await put(namespace, { normalization: "email" });
+      assert.deepEqual([answer.status, answer.body["code"]], [409, "conflict"], namespace);
+      assert.match(textAt(answer.body, "detail"), /^normalization: stays none, because .* event/);
+      assert.deepEqual((await get(namespace)).body, before);
+      assert.equal((await put(namespace, { limit: 2 })).status, 200);
+    }
+  });
+
+  it("is noted as used before a call links it or an SDK's event is accepted", async () => {
+    const used = async (): Promise<readonly string[]> => {
+      const stored = await app().service.backends.catalog.namespaces(workspace.id as WorkspaceId);
+      return stored.filter((one) => one.used).map(({ name }) => name);
+    };
+    await identify(["email", "a@x"]);
+    assert.deepEqual(await used(), ["email"]);
+    const sides = [
+      { namespace: "phone", value: "+12025550110" },
+      { namespace: "customer_id", value: "c" },
+    ];
+    await workspace.send("POST", "/v1/alias", { anonymous: sides[0], known: sides[1] });
+    assert.deepEqual(await used(), ["customer_id", "email", "phone"]);
+    const track = { userId: "u", event: "Seen", messageId: "m" };
+    const made = await workspace.send("POST", "/v1/keys", { role: "editor", send: "collect" });
+    const basic = `Basic ${Buffer.from(`${textAt(made.body, "key")}:`).toString("base64")}`;
+    const tracked = await app().send("POST", "/v1/track", { body: track, headers: { Authorization: basic } });
+    assert.equal(tracked.status, 200, tracked.text);
+    assert.deepEqual(await used(), ["customer_id", "email", "phone", "user_id"]);
+  });
+
+  it("may get another normalization after a dry run, a validation and values that never link", async () => {
+    const identifiers = [{ namespace: "user_id", value: "Ada@Example.com" }];
+    assert.equal((await workspace.send("POST", "/v1/identify?dry_run=true", { identifiers })).status, 200);
+    const item = { type: "string", "x-identity": { namespace: "user_id" } };
+    const schemaId = await workspace.schema({ type: "object", properties: { mail: item } }, false);
+    assert.equal((await workspace.inline(schemaId, { mail: "Ada@Example.com" })).body["status"], "pass");
+    assert.equal((await workspace.collect(schemaId, { mail: "null" })).status, 202);
+    assert.equal((await put("user_id", { normalization: "email" })).status, 200);
   });
 
   it("blocks, normalises and ranks from the next request on", async () => {
@@ -280,6 +311,8 @@ describe("The normalization of a namespace", () => {
     assert.equal(await bench([card], card, false).put(fields), "changed");
     const changedMeanwhile = bench([{ ...card, normalization: "phone" }], card, false);
     await assert.rejects(changedMeanwhile.put(fields), isAppError("conflict"));
+    const usedMeanwhile = bench([card], { ...card, used: true }, false);
+    await assert.rejects(usedMeanwhile.put(fields), isAppError("conflict"));
     const cameMeanwhile = bench([], card, false);
     await assert.rejects(cameMeanwhile.put(fields), isAppError("conflict"));
   });

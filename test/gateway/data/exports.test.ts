@@ -104,18 +104,34 @@ describe("Exports", () => {
     const catalog = await exported("catalog");
     assert.deepEqual(
       catalog.map((line) => line["type"]),
-      ["identity_settings", "namespace", "schema", "sdk", "trait", "dataset", "audience", "audience"],
+      [
+        "identity_settings",
+        "namespace",
+        "namespace",
+        "namespace",
+        "schema",
+        "sdk",
+        "trait",
+        "dataset",
+        "audience",
+        "audience",
+      ],
     );
     assert.deepEqual(
-      catalog.slice(6).map(({ audience_id, rule, version }) => [audience_id, rule, version]),
+      catalog.slice(8).map(({ audience_id, rule, version }) => [audience_id, rule, version]),
       [
         [ids[1], { "traits.city": "Lyon" }, 1],
         [ids[0], { $not: { $audience: ids[1] } }, 2],
       ],
     );
+    assert.deepEqual([at(catalog[4], "schema_id"), at(catalog[6], "name")], [schemaId, "city"]);
     assert.deepEqual(
-      [at(catalog[1], "name"), at(catalog[2], "schema_id"), at(catalog[4], "name")],
-      ["crm_id", schemaId, "city"],
+      catalog.slice(1, 4).map(({ name, used }) => [name, used]),
+      [
+        ["cookie_id", true],
+        ["crm_id", false],
+        ["email", true],
+      ],
     );
   });
 

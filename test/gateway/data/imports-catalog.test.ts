@@ -12,7 +12,7 @@ const schema = (given: unknown, over: object = {}): string => {
 };
 const namespace = (name: string, over: object = {}): string => {
   const settings = { kind: "person", normalization: "none", limit: null, priority: 0, blocked: [] };
-  return line("namespace", { name, ...settings, registered_itself: false, ...over });
+  return line("namespace", { name, ...settings, registered_itself: false, used: false, ...over });
 };
 const trait = (name: string, merge = "latest"): string => line("trait", { name, merge, registered_itself: true });
 const dataset = (over: object = {}): string => {

@@ -143,7 +143,7 @@ describe("An import of exports", () => {
     await into.send("POST", "/v1/identify", { identifiers: [identifier("email", "ada@example.com")] });
     await into.schema();
     await createAudience(into, "everybody", {});
-    const stands = ["profiles", "changes", "schemas", "datasets", "traits", "audiences"];
+    const stands = ["profiles", "changes", "schemas", "datasets", "namespaces", "traits", "audiences"];
     assert.deepEqual((await into.send("POST", "/v1/imports?dry_run=true")).body, { open: false, stands });
     const refused = await into.send("POST", "/v1/imports");
     assert.deepEqual([refused.status, refused.body["stands"]], [409, stands]);
