@@ -32,17 +32,21 @@ export const OWNER_KEY = {
   expiresAt: null,
 } as const satisfies GivenKey;
 
-/** No more than `max`: the way back to a workspace whose owner keys are lost must stay open. Throws `validation_failed`. */
+/**
+ * No more than `max`: the way back to a workspace whose owner keys are lost must stay open. Throws `validation_failed`. `minted`: by a
+ * caller that keeps the key somewhere before it is one.
+ */
 export async function createKey(
   { catalog }: Pick<Services, "catalog">,
   { workspace, now }: Pick<Caller, "workspace" | "now">,
   given: GivenKey,
   max: number = KEYS_MAX,
+  minted: ReturnType<typeof mintKey> = mintKey(),
 ): Promise<NewKey> {
   const errors = sendingProblems(given);
   if (errors.length > 0) throw mismatch(errors);
   const { role, send, origins, perMinute, name, expiresAt } = given;
-  const { key, keyId, hash } = mintKey();
+  const { key, keyId, hash } = minted;
   const record: KeyRecord = {
     keyId,
     workspace,

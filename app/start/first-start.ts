@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Backends } from "../backends.js";
 import { createWorkspace } from "../../commands/create-workspace.js";
@@ -19,19 +19,53 @@ export type ShownKey = { readonly text: string } | { readonly file: string };
  * that only its owner can read.
  */
 export function shownKey(key: string, dataDir: string, isTerminal: boolean): ShownKey {
-  if (isTerminal) return { text: key };
-  const file = path.resolve(dataDir, "owner-key");
+  return isTerminal ? { text: key } : writeKey(key, ownerKeyFile(dataDir)).place();
+}
+
+export const ownerKeyFile = (dataDir: string): string => path.resolve(dataDir, "owner-key");
+
+/** A key that is on the disk beside its file, and takes the place of what stands there, or leaves no trace. */
+interface WrittenKey {
+  place(): ShownKey;
+  drop(): void;
+}
+
+export function writeKey(key: string, file: string): WrittenKey {
+  const beside = `${file}.new`;
+  const drop = (): void => rmSync(beside, { force: true });
   try {
     // Whoever made a file of this name could read what is written into it.
-    rmSync(file, { force: true });
-    writeFileSync(file, `${key}\n`, { mode: 0o600, flag: "wx", flush: true });
+    drop();
+    writeWhole(beside, `${key}\n`, drop);
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? "unknown";
-    throw new ConfigError(`DATA_DIR: the owner key cannot be written to ${file} (${code}); ${ANOTHER}`, { cause });
+    throw new ConfigError(`DATA_DIR: the owner key cannot be written to ${file} (${codeOf(cause)}); ${ANOTHER}`, {
+      cause,
+    });
   }
-  return { file };
+  const place = (): ShownKey => {
+    try {
+      renameSync(beside, file);
+    } catch (cause) {
+      throw new ConfigError(`DATA_DIR: the owner key is in ${beside}, for it cannot be ${file} (${codeOf(cause)})`, {
+        cause,
+      });
+    }
+    return { file };
+  };
+  return { place, drop };
 }
 const ANOTHER = "when it can, `npm run owner-key` makes another";
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? "unknown";
+
+/** `drop` takes away what a full disk left of it. */
+function writeWhole(file: string, text: string, drop: () => void): void {
+  try {
+    writeFileSync(file, text, { mode: 0o600, flag: "wx", flush: true });
+  } catch (error) {
+    drop();
+    throw error;
+  }
+}
 
 /** The line that tells it. */
 export const keyLine = (key: ShownKey): string =>

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { createKey, OWNER_KEY } from "../../commands/rotate-key.js";
+import { keyIdOf, mintKey } from "../../core/catalog/api-key.js";
 import { ConfigError, type Config } from "../../core/config.js";
 import type { Workspace } from "../../core/catalog/catalog.js";
 import type { WorkspaceId } from "../../core/ids.js";
@@ -9,7 +11,7 @@ import { openEmbedded } from "../../store/embedded/open.js";
 import { holdsWorkspaces } from "../../store/embedded/copy/place.js";
 import { configOrFail, fail } from "./fail.js";
 import { createLog } from "../logger.js";
-import { keyLine, shownKey } from "./first-start.js";
+import { keyLine, ownerKeyFile, writeKey, type ShownKey } from "./first-start.js";
 
 /** More than anybody would read. */
 const LISTED_MAX = 100;
@@ -27,11 +29,41 @@ async function makeOwnerKey(config: Config, wanted: string | undefined): Promise
   try {
     const catalog = createEmbeddedCatalog({ database: store.database });
     const { workspaceId: workspace } = await choose(catalog, wanted);
-    const { key } = await createKey({ catalog }, { workspace, now: Date.now() }, OWNER_KEY, Infinity);
-    const shown = keyLine(shownKey(key, dataDir, process.stdout.isTTY));
+    const file = process.stdout.isTTY ? null : await fileFor(catalog, dataDir, workspace);
+    const shown = keyLine(await makeKey(catalog, workspace, file));
     process.stdout.write(`workspace: ${workspace}\n${shown}\nThe keys that were there still work.\n`);
   } finally {
     await store.close();
+  }
+}
+
+/** A key that cannot be written must not be one: it would open everything, and nobody would know it. */
+async function makeKey(catalog: CatalogStore, workspace: WorkspaceId, file: string | null): Promise<ShownKey> {
+  const minted = mintKey();
+  const written = file === null ? null : writeKey(minted.key, file);
+  try {
+    await createKey({ catalog }, { workspace, now: Date.now() }, OWNER_KEY, Infinity, minted);
+  } catch (error) {
+    written?.drop();
+    throw error;
+  }
+  return written === null ? { text: minted.key } : written.place();
+}
+
+/** A file that holds a key of another workspace stays: it may be the only place where that key is. */
+async function fileFor(catalog: CatalogStore, dataDir: string, workspace: WorkspaceId): Promise<string> {
+  const file = ownerKeyFile(dataDir);
+  const keyId = keyIdOf(textOf(file));
+  const standing = keyId === null ? null : await catalog.findKey(keyId);
+  return standing === null || standing.workspace === workspace ? file : `${file}-${workspace}`;
+}
+
+/** Empty where nothing can be read: then there is no key to keep. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch {
+    return "";
   }
 }
 

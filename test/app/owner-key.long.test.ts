@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { keyHeader, keyLine, shownKey } from "../../app/start/first-start.js";
@@ -62,6 +62,65 @@ describe("An owner key", () => {
       const key = readFileSync(path.join(folder, "owner-key"), "utf8");
       assert.match(key, KEY);
       assert.deepEqual(await rolesBy(folder, key.trim()), ["owner", "owner"]);
+    });
+  });
+
+  it("of another workspace keeps its file, which may be its only place: the new one gets a file with the workspace's name", async () => {
+    await withFolder(async (folder) => {
+      const settings = { DATA_DIR: folder };
+      const ids: string[] = [];
+      await withApp(settings, {}, async (app) => {
+        for (const name of ["b", "c"]) {
+          const made = await app.send("POST", "/v1/workspaces", { key: OPERATOR_KEY, body: { name } });
+          ids.push(textAt(made.body, "workspace_id"));
+        }
+      });
+      const [b, c] = ids as [string, string];
+      const file = path.join(folder, "owner-key");
+      const own = `${file}-${c}`;
+      assert.equal(ownerKey(settings, b).status, 0);
+      const first = readFileSync(file, "utf8");
+      for (const _ of ["first", "again"]) {
+        const made = ownerKey(settings, c);
+        assert.ok(made.stdout.includes(`owner key: in ${own}, which only you can read`), made.stdout + made.stderr);
+      }
+      assert.equal(readFileSync(file, "utf8"), first);
+      assert.equal(statSync(own).mode & 0o777, 0o600);
+      assert.equal((await rolesBy(folder, readFileSync(own, "utf8").trim())).length, 3);
+      // One of the same workspace opens what the other did.
+      assert.equal(ownerKey(settings, b).status, 0);
+      assert.notEqual(readFileSync(file, "utf8"), first);
+      assert.deepEqual(
+        readdirSync(folder).filter((name) => name.startsWith("owner-key")),
+        ["owner-key", `owner-key-${c}`],
+      );
+    });
+  });
+
+  it("that cannot be written is none: no try leaves one behind that nobody knows", async () => {
+    await withFolder(async (folder) => {
+      const settings = { DATA_DIR: folder };
+      let [id, key] = ["", ""];
+      await withApp(settings, {}, async (app) => {
+        const workspace = await app.workspace();
+        [id, key] = [workspace.id, await workspace.key("owner")];
+      });
+      const before = await rolesBy(folder, key);
+      // No file takes the place of a folder, whoever tries.
+      const inTheWay = path.join(folder, "owner-key.new");
+      mkdirSync(path.join(inTheWay, "x"), { recursive: true });
+      const failed = ownerKey(settings, id);
+      assert.equal(failed.status, 2, failed.stderr);
+      assert.match(failed.stderr, /^onym: DATA_DIR: the owner key cannot be written to .*\/owner-key \(.*\n$/);
+      assert.deepEqual(await rolesBy(folder, key), before);
+      // One that is a key, but cannot get its place, is not lost.
+      rmSync(inTheWay, { recursive: true });
+      mkdirSync(path.join(folder, "owner-key", "x"), { recursive: true });
+      const kept = ownerKey(settings, id);
+      assert.equal(kept.status, 2, kept.stderr);
+      assert.ok(kept.stderr.includes(`the owner key is in ${inTheWay}`), kept.stderr);
+      const left = await rolesBy(folder, readFileSync(inTheWay, "utf8").trim());
+      assert.equal(left.length, before.length + 1);
     });
   });
 
