@@ -1,4 +1,4 @@
-import { isDamaged } from "../../../core/errors.js";
+import { AppError, isDamaged } from "../../../core/errors.js";
 import type { Delivery, DeliveryOutcome } from "../../../core/ports/event-queue.js";
 import { createAlarm } from "../../queue/alarm.js";
 import { backOff, outcomesOf, sharedPostpone, type HandlerDeps } from "../../queue/outcomes.js";
@@ -6,7 +6,8 @@ import { createSchedule, now, type Batch } from "../../queue/schedule.js";
 import { nextTurn, type Session } from "../session.js";
 import { createKept } from "./kept.js";
 import type { QueueMessage } from "./publisher.js";
-import type { QueueRow, QueueRows, Settlement, Waiting } from "./rows.js";
+import type { QueueRow } from "./reads.js";
+import type { QueueRows, Settlement, Waiting } from "./rows.js";
 
 export interface ConsumerDeps extends HandlerDeps {
   readonly session: Session;
@@ -39,8 +40,8 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const handling = new Set<Promise<void>>();
   let settlements: Settlement[] = [];
   let closing = false;
-  /** The last turn met damage: the next settles without a look at the events, and leaves bytes that may be nobody's. */
-  let isEventDamaged = false;
+  /** The last turn met damage, and is done again row by row. */
+  let hasMetDamage = false;
 
   const settle = (batch: Batch<Waiting>, outcomes: readonly DeliveryOutcome[]): void => {
     const done: number[] = [];
@@ -80,20 +81,53 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
       const found = await session.write(() => {
         // As late as possible, so that much meets in it; once, though the write may run twice.
         turn ??= begin();
-        rows.settle(turn.settlement, !isEventDamaged);
+        rows.settle(turn.settlement, true);
         rows.lease(schedule.inHand().map(({ seq }) => seq));
-        const taken = turn.batches.flatMap(({ items }) => items.map(({ seq }) => seq));
-        return rows.read(taken.filter((seq) => !kept.has(seq)));
+        return rows.read(unread(turn));
       });
-      const { settlement, batches } = turn!;
-      isEventDamaged = false;
-      removed(settlement.done.length);
-      for (const batch of batches) start(batch, found);
+      started(turn!, turn!.settlement.done.length, found);
     } catch (error) {
       if (turn !== null) undo(turn);
-      isEventDamaged = isDamaged(error);
       throw error;
     }
+  };
+  /**
+   * Goes round damage, which ends the transaction that meets it: a write for each row, without a look at the events, so that bytes may
+   * stay that are nobody's; and the messages are read behind the write. What cannot be settled stays in its row: it still counts, and the
+   * next process is handed it again.
+   */
+  const writeApart = async (): Promise<void> => {
+    const turn = begin();
+    try {
+      const { done, retry } = turn.settlement;
+      const [, gone] = await Promise.all([
+        wrote(() => rows.lease(schedule.inHand().map(({ seq }) => seq))),
+        Promise.all(done.map((seq) => wrote(() => rows.settle({ done: [seq], retry: [] }, false)))),
+        Promise.all(retry.map((one) => wrote(() => rows.settle({ done: [], retry: [one] }, false)))),
+      ]);
+      const found = await session.read(() => rows.readEach(unread(turn)));
+      const lost = [...found.values()].filter(({ message }) => message.length === 0).map(({ seq }) => seq);
+      if (lost.length > 0) onError(`the queue hands out damaged messages: positions ${lost.join(", ")}`, UNREADABLE);
+      started(turn, gone.filter(Boolean).length, found);
+    } catch (error) {
+      undo(turn);
+      throw error;
+    }
+  };
+  /** Whether it met no damage. */
+  const wrote = (work: () => void): Promise<boolean> =>
+    session.write(work).then(
+      () => true,
+      (error: unknown) => {
+        if (isDamaged(error)) return false;
+        throw error;
+      },
+    );
+  const unread = ({ batches }: Turn): readonly number[] =>
+    batches.flatMap(({ items }) => items.map(({ seq }) => seq)).filter((seq) => !kept.has(seq));
+  const started = ({ batches }: Turn, gone: number, found: ReadonlyMap<number, QueueRow>): void => {
+    removed(gone);
+    for (const batch of batches) start(batch, found);
   };
   const undo = ({ settlement, batches }: Turn): void => {
     settlements = [settlement, ...settlements];
@@ -110,10 +144,15 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
         continue;
       }
       try {
-        await write();
+        await (hasMetDamage ? writeApart() : write());
+        hasMetDamage = false;
         failures = 0;
       } catch (error) {
         onError("the queue cannot write", error);
+        if (isDamaged(error) && !hasMetDamage) {
+          hasMetDamage = true;
+          continue;
+        }
         // The next process delivers again what is not settled.
         if (closing) return void (await Promise.all(handling));
         await alarm.sleep(backOff(failures));
@@ -128,9 +167,9 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   };
   const scan = async (): Promise<void> => {
     for (let from = 0; ;) {
-      const found = await session.read(() => rows.scan(from, tail));
+      const found = await session.read(() => rows.heads(from, tail));
       if (found.length === 0 || closing) return;
-      hold(found);
+      hold(found.map(rows.waitingOf));
       from = found.at(-1)!.seq + 1;
       await nextTurn();
     }
@@ -141,7 +180,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   return {
     add: (messages) => {
       for (const [seq, message] of messages) kept.add(seq, message);
-      hold(messages.map(([seq, message]) => rows.waitingOf(seq, 0, message.length, message)));
+      hold(messages.map(([seq, head]) => rows.waitingOf({ seq, crashes: 0, bytes: head.length, head })));
     },
     close: () => {
       closing = true;
@@ -153,3 +192,5 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
 
 /** What was published here and not handled yet; whatever happens to it later is in its row. */
 const asPublished = (message: Buffer): Delivery => ({ message, attempts: 0, failedAt: null, crashes: 0 });
+
+const UNREADABLE = new AppError("damaged", "Messages that wait cannot be read.");

@@ -6,7 +6,9 @@ import { messagesOf } from "../messages.js";
 import { createBacklog } from "./backlog.js";
 import { startConsumer, type RunningConsumer } from "./consumer.js";
 import { createPublisher } from "./publisher.js";
+import type { Gap } from "./reads.js";
 import { createQueueRows } from "./rows.js";
+import { orDamaged } from "../../stored-event.js";
 import { atOnce } from "../schema.js";
 import { createSession } from "../session.js";
 
@@ -26,8 +28,11 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
   const session = createSession(database);
   const bytes = messagesOf(database);
   const rows = createQueueRows(database, bytes);
-  atOnce(database, rows.recover);
-  let { count, last: tail } = rows.size();
+  // Where the rows are damaged, the crash is not counted.
+  orDamaged(() => atOnce(database, rows.recover));
+  const found = rows.size();
+  for (const gap of found.gaps) onError(`the queue is damaged: ${describeGap(gap)}`, GAP);
+  let { count, last: tail } = found;
   let consumer: RunningConsumer | null = null;
   const publishTogether = createPublisher(
     session,
@@ -77,7 +82,7 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
         },
       };
     },
-    findEarlier: createBacklog(database, session, tail),
+    findEarlier: createBacklog(database, session, rows, tail),
     depth: () => session.read(() => count),
     oldest: () =>
       session.read(() => {
@@ -90,3 +95,8 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
     },
   };
 }
+
+const GAP = new AppError("damaged", "Rows of the queue cannot be read.");
+
+const describeGap = ({ range: [from, to], messages }: Gap): string =>
+  `${messages ?? "an unknown number of"} messages at the positions ${from} to ${to} are not handed out`;
