@@ -39,13 +39,37 @@ describe("A damaged embedded store", () => {
     /** Some rows are longer than a page, and some keys longer than an index keeps in one. */
     const keyOf = (row: number): Buffer => Buffer.from(`key ${row} ${"k".repeat(row % 25 === 0 ? 3_000 : 20)}`);
     const facetOf = (row: number): string => JSON.stringify({ row, text: "x".repeat(row % 40 === 0 ? 9_000 : 50) });
+    /** Of what waits in the queue only the page's checksum tells that it is right. */
+    const MESSAGES = 8;
+    const messageOf = (seq: number): Buffer => Buffer.from(`message ${seq} ${"m".repeat(20_000)}`);
     const fill = async (): Promise<void> => {
       const store = await open();
       const insert = store.database.prepare("INSERT INTO facets (key, rev, facet) VALUES (?, 1, ?)");
       await store.database.write(() => {
         for (let row = 0; row < ROWS; row += 1) insert.run([keyOf(row), facetOf(row)]);
       });
+      const add = ["INSERT INTO messages (seq, message) VALUES (?, ?)", "INSERT INTO queue (seq) VALUES (?)"];
+      const [addMessage, addRow] = add.map((sql) => store.database.prepare(sql));
+      await store.database.write(() => {
+        for (let seq = 1; seq <= MESSAGES; seq += 1) {
+          addMessage!.run([seq, messageOf(seq)]);
+          addRow!.run([seq]);
+        }
+      });
       await store.close();
+    };
+    /** The same of what waits in the queue. */
+    const lookInQueue = ({ database }: EmbeddedStore): readonly string[] => {
+      const find = database.prepare("SELECT message FROM queue JOIN messages USING (seq) WHERE seq = ?");
+      return Array.from({ length: MESSAGES }, (_, index) => {
+        try {
+          const found = database.read(() => find.get([index + 1]))?.[0] as Buffer | undefined;
+          return found?.equals(messageOf(index + 1)) === true ? "right" : `wrong: message ${index + 1}`;
+        } catch (error) {
+          assert.ok(isAppError("damaged")(error), String(error));
+          return "damaged";
+        }
+      });
     };
     /** Of each row by its key: "right", "damaged", or what was answered instead. */
     const look = ({ database }: EmbeddedStore): readonly string[] => {
@@ -78,7 +102,7 @@ describe("A damaged embedded store", () => {
           continue;
         }
         const told = alarms.length;
-        const found = look(store);
+        const found = [...look(store), ...lookInQueue(store)];
         assert.deepEqual(new Set([...found, "right"]), new Set(told > 0 ? [...found, "right"] : ["right"]));
         assert.deepEqual(
           [...new Set(found)].filter((one) => one.startsWith("wrong")),
@@ -213,7 +237,8 @@ describe("A damaged embedded store", () => {
     it("says so when the file was cut", async () => {
       await fill();
       await truncate(join(dataDir, "onym.db"), ((await pages()) - 3) * PAGE_BYTES + 1_000);
-      const found = look(await open());
+      const store = await open();
+      const found = [...look(store), ...lookInQueue(store)];
       assert.match(alarms[0]!, /onym\.db has damaged pages/);
       assert.deepEqual(new Set(found), new Set(["right", "damaged"]));
       await Promise.all(opened.map((store) => store.close()));
