@@ -82,7 +82,8 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
   );
   const told = new Set<number>();
   const tell = (page: number): void => {
-    if (!told.has(page)) onError("the embedded store is damaged", new Error(`page ${page} of ${file} is damaged`));
+    if (!told.has(page))
+      onError(`the embedded store is damaged: page ${page}`, new Error(`page ${page} of ${file} is damaged`));
     told.add(page);
   };
   const backups = createBackups({

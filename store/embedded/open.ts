@@ -79,8 +79,12 @@ function tellDamage(
   onError: DatabaseOptions["onError"],
 ): void {
   const uses = describeDamage(database, file, damaged);
+  // The log takes no text of an error.
   if (uses.length > 0)
-    onError("the embedded store is damaged", new Error(`${file} has damaged pages (${uses.join(", ")}). ${RESTORE}`));
+    onError(
+      `the embedded store is damaged: ${uses.join(", ")}`,
+      new Error(`${file} has damaged pages (${uses.join(", ")}). ${RESTORE}`),
+    );
 }
 
 function asConfigError(dataDir: string, cause: unknown): unknown {

@@ -124,7 +124,10 @@ describe("A damaged embedded store", () => {
       for (let time = 0; time < 2; time += 1) {
         alarms = [];
         const store = await open();
-        assert.match(alarms.join(), /onym\.db has damaged pages \(facets: 1 page\)\. Restore/);
+        assert.match(
+          alarms.join(),
+          /^the embedded store is damaged: facets: 1 page Error: .*onym\.db has damaged pages \(facets: 1 page\)\. Restore/,
+        );
         const insert = store.database.prepare("INSERT INTO facets (key, rev, facet) VALUES (?, 1, '{}')");
         await store.database.write(() => void insert.run([Buffer.from(`new ${time}`)]));
         await store.close();
@@ -197,7 +200,7 @@ describe("A damaged embedded store", () => {
       const short = look(store).filter((_, row) => row % 25 !== 0 && row % 40 !== 0);
       assert.deepEqual(new Set(short), new Set(["right"]));
       await eventually("it is told", () =>
-        alarms.some((alarm) => /damaged .*page \d+ of .*onym\.db is damaged/.test(alarm)),
+        alarms.some((alarm) => /damaged: page \d+ Error: page \d+ of .*onym\.db is damaged/.test(alarm)),
       );
     });
 
