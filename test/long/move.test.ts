@@ -65,8 +65,8 @@ async function makeInstallation(dataDir: string) {
 const COPIED =
   "workspaces keys namespaces traits schemas datasets identity_settings sdk imports backfills audiences webhooks secrets clock " +
   "changes components identifiers links forbidden_pairs change_subjects mentions erasures tombstones watched moved seats members feed feeds feed_origins marks events folds tallies facets dead_letters queue";
-/** `names` is made from what is loaded. */
-const OF_THE_FILE = "formats moves queue_lease names";
+/** `names` is made from what is loaded, and `messages` comes with events and queue. */
+const OF_THE_FILE = "formats moves queue_lease names messages";
 
 const configOf = (dataDir: string) => readConfig({ DATA_DIR: dataDir });
 const quietly = (): void => undefined;
