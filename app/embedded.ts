@@ -16,6 +16,7 @@ import { createEmbeddedPlace, holdsWorkspacesIn } from "../store/embedded/copy/p
 import { createEmbeddedQueueCopying } from "../store/embedded/copy/queue.js";
 import { createEmbeddedEventStore } from "../store/embedded/events/events.js";
 import { openEmbedded, type EmbeddedOptions } from "../store/embedded/open.js";
+import { removeLeftCopies } from "../store/embedded/file/copies.js";
 import { createEmbeddedProfileStore } from "../store/embedded/profiles.js";
 import { createEmbeddedQueue } from "../store/embedded/queue/queue.js";
 import { createEmbeddedTallyStore } from "../store/embedded/tallies/tallies.js";
@@ -55,6 +56,7 @@ export async function openEmbeddedPorts(deps: {
   const { DATA_DIR: dataDir, CHECKPOINT_MS: checkpointMs, QUEUE_LENGTH_MAX: lengthMax } = config;
   const store = await openEmbedded({ dataDir, checkpointMs, onError, ...(commit && { commit }) });
   lifecycle.opened("store", () => store.close());
+  tryRemoveLeftCopies(dataDir, onError);
   const { database } = store;
   const place = createEmbeddedPlace(database, dataDir);
   await listenForBackups({ dataDir, copyTo: (file) => database.copyTo(file), lifecycle, onError });
@@ -86,4 +88,13 @@ export async function openEmbeddedPorts(deps: {
     holdsWorkspaces: () => holdsWorkspacesIn(database),
     purge: () => database.purge(),
   };
+}
+
+/** A copy that cannot be removed keeps nobody from the store. */
+function tryRemoveLeftCopies(dataDir: string, onError: EmbeddedOptions["onError"]): void {
+  try {
+    removeLeftCopies(dataDir);
+  } catch (error) {
+    onError(`a copy that npm run verify left in ${dataDir} cannot be removed`, error);
+  }
 }

@@ -25,4 +25,7 @@ function readRepair(given: readonly string[]): boolean {
   }
 }
 
+// So that the copy of a running store is removed: it goes with the process.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(COULD_NOT_LOOK));
+
 await main().catch((error: unknown) => fail(error, "cannot verify: ", COULD_NOT_LOOK));

@@ -1,4 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createPurge } from "../../commands/erasures/purge.js";
 import { ConfigError, type Config } from "../../core/config.js";
@@ -6,6 +5,7 @@ import { NO_METRICS } from "../../core/metrics.js";
 import type { Log } from "../../core/log.js";
 import { openValidator } from "../../core/schema/validation/validator.js";
 import { createIdentity } from "../../graph/identity.js";
+import { makeCopyFolder } from "../../store/embedded/file/copies.js";
 import { verifyFolder } from "../../store/embedded/file/verify.js";
 import { gainOf } from "../../worker/complete-events.js";
 import { createSchemaReader } from "../../worker/schemas.js";
@@ -44,14 +44,14 @@ async function verifyCopy(config: Config, log: Log, isRepair: boolean, now: () =
     throw new ConfigError(
       `DATA_DIR: a process uses the folder ${config.DATA_DIR}: stop it before --repair; without it, verify works beside it`,
     );
-  const folder = await mkdtemp(join(config.DATA_DIR, "verify-"));
+  const copy = makeCopyFolder(config.DATA_DIR);
   try {
-    const made = await askForBackup(config.DATA_DIR, join(folder, "onym.db"));
+    const made = await askForBackup(config.DATA_DIR, join(copy.folder, "onym.db"));
     if (made === null || "error" in made)
       throw new Error(`no copy could be made: ${made?.error ?? "the service was stopped"}`);
-    return await verifyRows({ ...config, DATA_DIR: folder }, log, false, now);
+    return await verifyRows({ ...config, DATA_DIR: copy.folder }, log, false, now);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    copy.remove();
   }
 }
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openBackends, type Backends } from "../../app/backends.js";
 import { createLifecycle } from "../../app/lifecycle.js";
@@ -28,6 +30,23 @@ async function runVerify(dataDir: string, ...given: readonly string[]) {
   const child = spawn(process.execPath, [SCRIPT, ...given], { env: { DATA_DIR: dataDir } });
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
   return { stdout, stderr, status: child.exitCode };
+}
+
+const copiesIn = async (dataDir: string): Promise<readonly string[]> =>
+  (await readdir(dataDir)).filter((name) => name.startsWith("verify-"));
+
+/** Sends the signal to verify once it has its copy; answers its exit code. */
+async function stoppedBeside(dataDir: string, signal: NodeJS.Signals): Promise<number | null> {
+  const child = spawn(process.execPath, [SCRIPT], { env: { DATA_DIR: dataDir }, stdio: "ignore" });
+  const exited = once(child, "exit");
+  const isCopied = async (): Promise<boolean> => {
+    const [copy] = await copiesIn(dataDir);
+    return copy !== undefined && existsSync(path.join(dataDir, copy, "onym.db"));
+  };
+  while (!(await isCopied())) await nextTurn();
+  child.kill(signal);
+  await exited;
+  return child.exitCode;
 }
 
 /** Two minutes later: what was just accepted is no longer young. */
@@ -164,6 +183,27 @@ describe("npm run verify", () => {
       const again = await startApp({ DATA_DIR: dataDir });
       assert.deepEqual(await answersOf(again.url, seen), before);
       await again.close();
+    }));
+
+  it("leaves no copy of a running store: interrupted it removes its own, and killed, the next one or a start does", () =>
+    withFolder(async (dataDir) => {
+      await cp(stopped, dataDir, { recursive: true });
+      const first = await startApp({ DATA_DIR: dataDir });
+      try {
+        assert.equal(await stoppedBeside(dataDir, "SIGTERM"), 2);
+        assert.deepEqual(await copiesIn(dataDir), []);
+        assert.equal(await stoppedBeside(dataDir, "SIGKILL"), null);
+        assert.equal((await copiesIn(dataDir)).length, 1);
+        assert.equal((await runVerify(dataDir)).status, 0);
+        assert.deepEqual(await copiesIn(dataDir), []);
+        await stoppedBeside(dataDir, "SIGKILL");
+        assert.equal((await copiesIn(dataDir)).length, 1);
+      } finally {
+        await first.service.close();
+      }
+      const second = await startApp({ DATA_DIR: dataDir });
+      await second.service.close();
+      assert.deepEqual(await copiesIn(dataDir), []);
     }));
 
   for (const [sql, kind, isMended] of DAMAGES)
