@@ -107,7 +107,7 @@ describeConsole(
         await page.getByText("Parisians: entered, left, audience deleted").waitFor();
         assert.ok(!(await page.content()).includes(secret!));
         assert.deepEqual(receiver.seqs(), [1]);
-        await page.getByRole("button", { name: "Send a test" }).click();
+        await page.getByRole("button", { name: "Test", exact: true }).click();
         await page.getByText("The receiver answered 200.").waitFor();
         await page.getByRole("button", { name: "Send again" }).click();
         await page.getByLabel("After entry").fill("0");

@@ -232,7 +232,7 @@ function Actions({
   return (
     <span class="row">
       <Button isSmall isBusy={testing.isBusy} onClick={() => void test()}>
-        Send a test
+        Test
       </Button>
       <Button isSmall onClick={() => onDo("resume")}>
         {RESUMES[state]}

@@ -256,7 +256,7 @@ function Links({
             fit: "end",
             show: (link) => (
               <Button isSmall onClick={() => onChoose(idOf(link))}>
-                Highlight
+                Show
               </Button>
             ),
           },
