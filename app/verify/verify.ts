@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { createPurge } from "../../commands/erasures/purge.js";
 import { ConfigError, type Config } from "../../core/config.js";
 import { NO_METRICS } from "../../core/metrics.js";
@@ -46,7 +46,7 @@ async function verifyCopy(config: Config, log: Log, isRepair: boolean, now: () =
     );
   const copy = makeCopyFolder(config.DATA_DIR);
   try {
-    const made = await askForBackup(config.DATA_DIR, join(copy.folder, "onym.db"));
+    const made = await askForBackup(config.DATA_DIR, resolve(copy.folder, "onym.db"));
     if (made === null || "error" in made)
       throw new Error(`no copy could be made: ${made?.error ?? "the service was stopped"}`);
     return await verifyRows({ ...config, DATA_DIR: copy.folder }, log, false, now);

@@ -171,7 +171,8 @@ describe("npm run verify", () => {
       const dataDir = path.join(folder, "data");
       const { app, seen } = await filled(dataDir);
       const before = await answersOf(app.url, seen);
-      const running = await runVerify(dataDir);
+      // As by default: relative to where the command runs.
+      const running = await runVerify(path.relative(process.cwd(), dataDir));
       assert.deepEqual([running.status, running.stderr], [0, ""], running.stdout);
       assert.match(running.stdout, /\(running\): all pages are whole\nall rows agree/);
       const refused = await runVerify(dataDir, "--repair");
