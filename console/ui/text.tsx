@@ -104,19 +104,23 @@ export const Address = ({ url }: { readonly url: string }): JSX.Element => (
 /** Both ends of a long id: its beginning is its time, and its end tells it from those made in the same moment. */
 export const shorten = (id: string): string => (id.length <= 18 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`);
 
-/** An id in short, with a button that copies the whole. */
+/** An id in short, with a button that copies the whole. On the page of what it names, it is whole. */
 export function Id({
   id,
   href,
   what = "the id",
+  isWhole = false,
 }: {
   readonly id: string;
   readonly href?: string;
   readonly what?: string;
+  readonly isWhole?: boolean;
 }): JSX.Element {
   return (
     <span class="id">
-      {href === undefined ? (
+      {isWhole ? (
+        <span class="break">{visible(id)}</span>
+      ) : href === undefined ? (
         <span title={id}>{shorten(id)}</span>
       ) : (
         <a href={href} title={id}>

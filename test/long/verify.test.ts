@@ -171,14 +171,17 @@ describe("npm run verify", () => {
       const dataDir = path.join(folder, "data");
       const { app, seen } = await filled(dataDir);
       const before = await answersOf(app.url, seen);
-      // As by default: relative to where the command runs.
-      const running = await runVerify(path.relative(process.cwd(), dataDir));
-      assert.deepEqual([running.status, running.stderr], [0, ""], running.stdout);
-      assert.match(running.stdout, /\(running\): all pages are whole\nall rows agree/);
-      const refused = await runVerify(dataDir, "--repair");
-      assert.equal(refused.status, 2);
-      assert.match(refused.stderr, /stop it before --repair/);
-      await app.service.close();
+      try {
+        // As by default: relative to where the command runs.
+        const running = await runVerify(path.relative(process.cwd(), dataDir));
+        assert.deepEqual([running.status, running.stderr], [0, ""], running.stdout);
+        assert.match(running.stdout, /\(running\): all pages are whole\nall rows agree/);
+        const refused = await runVerify(dataDir, "--repair");
+        assert.equal(refused.status, 2);
+        assert.match(refused.stderr, /stop it before --repair/);
+      } finally {
+        await app.service.close();
+      }
       const stopped = await runVerify(dataDir, "--repair");
       assert.equal(stopped.status, 0, stopped.stdout);
       const again = await startApp({ DATA_DIR: dataDir });

@@ -88,7 +88,7 @@ export function Page({ params }: PageProps): JSX.Element {
                       </Term>,
                     ],
                     ["Created", <Time key="t" at={read.created_at} />],
-                    ["Id", <Id key="i" id={read.audience_id} what="the audience id" />],
+                    ["Id", <Id key="i" id={read.audience_id} what="the audience id" isWhole />],
                   ]}
                 />
               </Card>

@@ -100,7 +100,7 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
             "Profile",
             of.profile_id === null ? "none" : <Id key="p" id={of.profile_id} what="the id that the profile had" />,
           ],
-          ["Receipt", <Id key="d" id={of.erasure_id} what="the erasure id" />],
+          ["Receipt", <Id key="d" id={of.erasure_id} what="the erasure id" isWhole />],
         ]}
       />
     </Card>

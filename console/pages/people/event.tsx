@@ -51,9 +51,9 @@ export function Page({ params }: PageProps): JSX.Element {
   const event = useQuery<Event>(`/v1/events/${encodeURIComponent(id)}`);
   return (
     <PageFrame
-      title="Event"
+      title={event.data === null ? "Event" : `Event: ${visible(event.data.schema_id)}`}
       back={["#/search", "Search"]}
-      intro={<Id id={id} what="the event id" />}
+      intro={<Id id={id} what="the event id" isWhole />}
       actions={
         (event.data?.profile_id ?? null) !== null && (
           <LinkButton icon="person" href={href("/profiles/:id", { id: event.data!.profile_id! })}>

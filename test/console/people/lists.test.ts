@@ -32,7 +32,8 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     assert.equal(await page.getByRole("row").count(), 3);
     await page.getByRole("link", { name: `Open the change ${changeId}` }).focus();
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "What happened" }).waitFor();
+    await page.getByRole("heading", { name: "Change: created", exact: true }).waitFor();
+    await page.getByText(changeId, { exact: true }).waitFor();
     await page
       .getByRole("link", { name: profileId.slice(0, 8) })
       .first()

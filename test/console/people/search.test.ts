@@ -53,14 +53,15 @@ describeConsole("search", (console) => {
 
   it("finds a profile, an event and a change by their ids", async () => {
     const workspace = await console().app.workspace();
-    const { profileId, eventId, changeId } = await aPerson(workspace, "bob");
+    const { profileId, eventId, changeId, schemaId } = await aPerson(workspace, "bob");
     const { page, go, wrongs } = await console().open(workspace, { path: `/search?q=${profileId}` });
     await page.getByText("1 profile found").waitFor();
     await go(`/search?q=${changeId}`);
     await page.getByRole("heading", { name: "A change" }).waitFor();
     await go(`/search?q=${eventId}`);
     await page.getByRole("link", { name: "Open the event" }).click();
-    await page.getByRole("heading", { name: "Event", exact: true }).waitFor();
+    await page.getByRole("heading", { name: `Event: ${schemaId}`, exact: true }).waitFor();
+    await page.getByText(eventId, { exact: true }).waitFor();
     await page.getByText("folded").waitFor();
     // A browser tells of each id that is not of the kind that was tried.
     (wrongs as string[]).splice(0);

@@ -56,7 +56,7 @@ export function Letter({ id, onClose }: { readonly id: string; readonly onClose:
                 ["Key", whole.key_id === null ? "unknown" : <KeyId key="k" id={whole.key_id} />],
                 ["Received", whole.received_at === null ? "unknown" : <Time key="t" at={whole.received_at} isExact />],
                 ["Set aside", <Time key="b" at={whole.at} isExact />],
-                ["Letter", <Id key="i" id={whole.dead_letter_id} what="the id of the dead letter" />],
+                ["Letter", <Id key="i" id={whole.dead_letter_id} what="the id of the dead letter" isWhole />],
               ]}
             />
             <Json value={whole.payload} label="the payload" />

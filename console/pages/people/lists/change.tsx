@@ -22,9 +22,9 @@ export function Page({ params }: PageProps): JSX.Element {
   const [one, other] = data?.identifiers ?? [];
   return (
     <PageFrame
-      title="Change"
+      title={data === null ? "Change" : `Change: ${data.outcome}`}
       back={["#/changes", "All changes"]}
-      intro={<Id id={id} what="the change id" />}
+      intro={<Id id={id} what="the change id" isWhole />}
       actions={
         data !== null && (
           <>

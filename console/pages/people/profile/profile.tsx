@@ -39,7 +39,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
     <PageFrame
       title="Profile"
       back={["#/search", "Search"]}
-      intro={<Id id={data?.profile_id ?? id} what="the profile id" />}
+      intro={<Id id={data?.profile_id ?? id} what="the profile id" isWhole />}
       actions={
         data !== null && (
           <>
