@@ -1,4 +1,5 @@
 import { createLate } from "../commands/erasures/late.js";
+import { outermostOf } from "../core/event/places.js";
 import { extract } from "../core/schema/extract.js";
 import type { Validator } from "../core/schema/validation/validator.js";
 import type { CompleteDeps } from "../worker/complete-events.js";
@@ -19,7 +20,9 @@ export const contributeWith =
   (validator: Pick<Validator, "plan">): CompleteDeps["contribute"] =>
   (schema, payload, bytes, unfolded) => {
     const { traits } = extract(validator.plan(schema), payload, bytes);
-    return unfolded.length === 0 ? traits : traits.filter(({ path }) => !unfolded.includes(path));
+    if (unfolded.length === 0) return traits;
+    const outermost = outermostOf(unfolded);
+    return traits.filter(({ path }) => outermost(path) === null);
   };
 
 /** Handles messages until the lifecycle closes. */

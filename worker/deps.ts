@@ -20,7 +20,7 @@ export interface WorkerDeps {
   readonly marks: Pick<MarkStore, "mark">;
   readonly tallies: Pick<TallyStore, "count" | "uncount">;
   readonly identity: Pick<Identity, "assertAll">;
-  /** The traits that the schema's annotations find in a payload, in document order, without those at the `unfolded` places. */
+  /** The traits that the schema's annotations find in a payload, in document order, without those at or below the `unfolded` places. */
   readonly contribute: (
     schema: SchemaVersion,
     payload: unknown,

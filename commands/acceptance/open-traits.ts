@@ -1,6 +1,7 @@
 import type { TraitName } from "../../core/catalog/decide.js";
 import type { ErrorItem } from "../../core/errors.js";
 import { shortened, type EventNotes } from "../../core/event/notes.js";
+import { boundedPlaces } from "../../core/event/places.js";
 import type { Extract } from "../../core/schema/extract.js";
 import type { Caller, Services } from "../services.js";
 
@@ -37,7 +38,7 @@ export async function leaveTraitsOut(
     return message === null ? [] : [{ path, message }];
   });
   if (refused.length === 0 && leftOut.length === 0) return null;
-  return { violations: shortened([...leftOut, ...refused]), unfolded: refused.map(({ path }) => path) };
+  return { violations: shortened([...leftOut, ...refused]), unfolded: boundedPlaces(refused.map(({ path }) => path)) };
 }
 
 const counts = new WeakMap<ReadonlyMap<string, TraitName>, number>();

@@ -3,6 +3,7 @@ import { plannedEvent, type SdkCatalog, type Violations } from "../../core/catal
 import { AppError, type ErrorItem } from "../../core/errors.js";
 import type { DroppedIdentifier, EventRecord, Identifier } from "../../core/event/event.js";
 import { shortened } from "../../core/event/notes.js";
+import { boundedPlaces, outermostOf } from "../../core/event/places.js";
 import {
   admit,
   namespaceTable,
@@ -61,7 +62,7 @@ export async function judgeItem(
   const notes = {
     countsMismatch: true,
     violations: shortened([...marks, ...violations, ...(left?.violations ?? [])]),
-    unfolded,
+    unfolded: boundedPlaces(unfolded),
     verdict: null,
   };
   const candidate = { ...item, schemaId: schema.schemaId, bytes: judged.bytes, named };
@@ -122,12 +123,11 @@ async function judgePayload(
   return { ...omitted, errors, failing: await errorsOf(omitted) };
 }
 
-/** The places of traits that a problem is at or above. */
+/** The places of problems that traits are at or below. */
 function failing({ traits }: Extract, errors: readonly ErrorItem[]): readonly string[] {
   if (errors.length === 0) return [];
-  const isAt = (place: string): boolean =>
-    errors.some(({ path }) => path === "" || place === path || place.startsWith(`${path}.`));
-  return traits.filter(({ path }) => isAt(path)).map(({ path }) => path);
+  const outermost = outermostOf(errors.map(({ path }) => path));
+  return traits.flatMap(({ path }) => outermost(path) ?? []);
 }
 
 interface AdmittedSome extends Pick<Admission, "identifiers" | "dropped" | "errors"> {

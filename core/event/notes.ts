@@ -39,7 +39,7 @@ export interface EventNotes {
   readonly countsMismatch: boolean;
   /** What is wrong with it although it was accepted. */
   readonly violations: readonly ErrorItem[];
-  /** The places in its payload whose values must not become traits. */
+  /** No value at or below these places in its payload must become a trait; the empty one is the whole payload. */
   readonly unfolded: readonly string[];
   readonly verdict: Verdict | null;
 }

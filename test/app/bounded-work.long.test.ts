@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import { createAcceptEvent } from "../../commands/acceptance/accept.js";
 import { createIdempotency } from "../../commands/acceptance/idempotency.js";
-import type { Services } from "../../commands/services.js";
+import { judgeItem } from "../../commands/sdk/judge-item.js";
+import type { Caller, Services } from "../../commands/services.js";
+import { contributeWith } from "../../app/worker.js";
 import { cacheCatalog } from "../../store/cached-catalog.js";
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
-import type { AppError } from "../../core/errors.js";
+import type { AppError, ErrorItem } from "../../core/errors.js";
+import type { EventRecord } from "../../core/event/event.js";
+import { encodeMessage } from "../../core/event/message.js";
 import { compilePlan } from "../../core/schema/plan.js";
 import { newId, type KeyId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import { NO_METRICS } from "../../core/metrics.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
+import type { SdkItem } from "../../core/sdk/item.js";
 import { at, errorPaths, listAt, now, submission, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 import { aSchema } from "../support/builders.js";
 import { exchange } from "../support/service/raw.js";
@@ -69,6 +74,59 @@ describe("A request of few bytes", () => {
     const answer = await workspace.send("POST", "/v1/identify", { identifiers: list(300_000, () => ({})) });
     assert.equal(answer.status, 422);
     assert.equal(listAt(answer.body, "errors").length, 1);
+  });
+});
+
+describe("An item of an SDK with thousands of values that must not become traits", () => {
+  const names = list(30, (at) => "k".repeat(126) + String(at + 10));
+  const items = { type: "string", "x-trait": { name: "tags", merge: "union" } };
+  const plan = names.reduceRight<object>((inner, name) => ({ type: "object", properties: { [name]: inner } }), {
+    type: "array",
+    maxItems: 50,
+    items,
+  });
+  const payload = names.reduceRight<unknown>(
+    (inner, name) => ({ [name]: inner }),
+    list(10_000, () => ""),
+  );
+  const bytes = Buffer.from(JSON.stringify(payload));
+
+  const judged = (...errors: readonly ErrorItem[]): Promise<EventRecord> => {
+    const validator = { check: () => errors, checkAll: async () => errors, plan: () => compilePlan(plan) };
+    const schema = aSchema();
+    const services = {
+      catalog: { findSchema: async () => schema, isUnified: async () => true, traits: async () => new Map() },
+      validator,
+      limits: {},
+    } as unknown as Parameters<typeof judgeItem>[0];
+    const sdk = {
+      settings: { violations: "mark" },
+      plan: [{ name: "Tagged", schemaId: schema.schemaId, unplanned: null, violations: null }],
+    } as unknown as Parameters<typeof judgeItem>[2];
+    const item = { type: "track", name: "Tagged", payload, bytes, instant: "2026-03-01T10:00:00.000000000Z" };
+    const caller = { workspace: schema.workspace, keyId: "k", sender: "k", send: "collect", now: Date.now() };
+    return judgeItem(services, caller as Caller, sdk, item as unknown as SdkItem, { named: [], dropped: [] });
+  };
+  const folded = ({ notes }: EventRecord): number => {
+    const contribute = contributeWith({ plan: () => compilePlan(plan) });
+    return contribute(aSchema(), payload, bytes, notes!.unfolded).length;
+  };
+
+  it("is a message of about its own size, of which no value is folded", async () => {
+    for (const path of [names.join("."), names[0]!, ""]) {
+      const event = await judged({ path, message: "must have at most 50 items" });
+      assert.deepEqual(event.notes?.unfolded, [path]);
+      assert.ok(encodeMessage(event).length < bytes.length + 20_000, `${encodeMessage(event).length}`);
+      assert.equal(folded(event), 0);
+    }
+  });
+
+  it("folds those that no problem is at or above, unless their places are longer than an event may carry with it", async () => {
+    const at = (...places: readonly number[]) => places.map((n) => ({ path: [...names, n].join("."), message: "no" }));
+    assert.equal(folded(await judged(...at(0, 1, 11))), 9_997);
+    const many = await judged(...at(...list(100, (n) => n)));
+    assert.deepEqual(many.notes?.unfolded, [""]);
+    assert.equal(folded(many), 0);
   });
 });
 

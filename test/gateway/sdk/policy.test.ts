@@ -15,6 +15,7 @@ const ORDER = {
         order_id: { type: "string", "x-identity": { namespace: "order" } },
         total: { type: "number", "x-trait": { name: "largest_order", merge: "max" } },
         city: { type: "string", "x-trait": { name: "city" } },
+        tags: { type: "array", maxItems: 3, items: { type: "string", "x-trait": { name: "tags", merge: "union" } } },
         lines: { type: "array", items: { type: "object", properties: { price: { type: "number" } } } },
       },
     },
@@ -114,6 +115,16 @@ describe("Items of SDKs by plan and policy", () => {
     const { body: shown } = await workspace.send("GET", `/v1/profiles/${textAt(body, "profile_id")}`);
     assert.deepEqual(Object.keys(at(shown, "traits") as object), ["city"]);
     assert.match(JSON.stringify(shown), /o-1/, "its identifiers are linked");
+  });
+
+  it("fold of a list the items that passed, and none of a list that did not", async () => {
+    await planned({ violations: "mark" });
+    const items = [track({ order_id: "o-1", tags: ["a", 5] }), track({ order_id: "o-1", tags: ["b", "c", "d", "e"] })];
+    assert.equal((await door.send(workspace, items, "all")).accepted, 2);
+    const [some, none] = [await eventOf(items[0]!), await eventOf(items[1]!)];
+    const paths = [some, none].map(({ body }) => textAt(body, "violations.0.path"));
+    assert.deepEqual(paths, ["properties.tags.1", "properties.tags"]);
+    assert.deepEqual(at(await traitsIn(none), "tags"), ["a"]);
   });
 
   it("lose the wrong properties where the policy omits them, and say which", async () => {
