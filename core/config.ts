@@ -189,8 +189,17 @@ export type Config = Readonly<Static<typeof SETTINGS>>;
 /** A wrong setting, which stops the start. The message names the variable and never repeats a secret. */
 export class ConfigError extends Error {}
 
-/** These may hold a password, so an error message never repeats their value. */
-const SECRET = new Set(["OPERATOR_KEY", "METRICS_KEY", "RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL", "NEO4J_PASSWORD"]);
+/** These may hold a password, the more so if they are wrong, so an error message never repeats their value. */
+const SECRET = new Set([
+  "OPERATOR_KEY",
+  "METRICS_KEY",
+  "RABBITMQ_URL",
+  "MONGODB_URL",
+  "NEO4J_URL",
+  "NEO4J_URLS",
+  "NEO4J_PASSWORD",
+  "PUBLIC_URL",
+]);
 const DOCUMENT_PAYLOAD_BYTES_MAX = 15_728_640;
 const SERVER_URLS = ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"] as const;
 /** For these keywords the description explains more than the message of Ajv. */

@@ -125,6 +125,21 @@ describe("The settings", () => {
     assert.ok(!problemOf({ NEO4J_PASSWORD: "canary".repeat(1_000) }).includes("canary"));
   });
 
+  it("never repeat an address in a message, because a wrong one may hold a password", () => {
+    const addresses = names.filter((name) => /:\/\//.test(JSON.stringify(SETTINGS.properties[name])));
+    assert.deepEqual(addresses, ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL", "NEO4J_URLS", "PUBLIC_URL"]);
+    for (const name of addresses)
+      for (const value of [
+        "two=bolt://neo4j:canary@host:7687",
+        "https://user:canary@host?",
+        `bolt ://${"canary@".repeat(2_000)}`,
+      ]) {
+        const message = problemOf({ [name]: value });
+        assert.match(message, new RegExp(`^${name}: is wrong`), value);
+        assert.ok(!message.includes("canary"), message);
+      }
+  });
+
   it("take each server alone", () => {
     const urls = {
       RABBITMQ_URL: "amqp://u:p@h:5672/v",
