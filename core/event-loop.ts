@@ -16,3 +16,22 @@ export function createLoop(): Loop {
     },
   };
 }
+
+/** What is done in many steps does not hold the event loop longer than this and one step, milliseconds. */
+const TURN_MS = 5;
+
+/** To be called after each step: waits for the next turn of the event loop once this one took long. */
+export type Pause = () => Promise<void> | undefined;
+
+export function createPause(): Pause {
+  let turnBegan = performance.now();
+  return () => {
+    if (performance.now() - turnBegan <= TURN_MS) return undefined;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        turnBegan = performance.now();
+        resolve();
+      });
+    });
+  };
+}

@@ -1,11 +1,12 @@
 import type { AudienceSet, StandingTally } from "../core/audience/audience.js";
-import { marksOf } from "../core/audience/tallies.js";
+import { marksInTurns } from "../core/audience/tallies.js";
+import { createPause } from "../core/event-loop.js";
 import type { StoredEvent } from "../core/event/event.js";
 import type { TallyId, WorkspaceId } from "../core/ids.js";
 import type { Log } from "../core/log.js";
 import type { AudienceStore, TallyChange } from "../core/ports/audience-store.js";
 import type { Arrival, EventStore } from "../core/ports/event-store.js";
-import type { TallyStore } from "../core/ports/tally-store.js";
+import type { Tallied, TallyStore } from "../core/ports/tally-store.js";
 import { createRounds, restMs } from "./rounds.js";
 import type { Task } from "./task.js";
 
@@ -95,12 +96,8 @@ async function fillSome(
   // One that can never be read must not keep an audience counting for ever.
   for (const { eventId } of damaged)
     deps.log.error({ workspace, eventId }, "an audience counts without a damaged event");
-  const tallied = events.map((event) => ({ event, tallies: marksOf(group, event) })).filter(isCounted);
-  if (tallied.length > 0)
-    await deps.tallies.count(
-      workspace,
-      tallied.map(({ event: { eventId, facet }, tallies }) => ({ eventId, uid: facet!, tallies })),
-    );
+  const tallied = await talliedBy(group, events);
+  if (tallied.length > 0) await deps.tallies.count(workspace, tallied);
   const ids = new Set(group.map(({ tallyId }) => tallyId));
   const notedAt = filled.get(open[0]!.tallyId)?.notedAt ?? clock();
   const isNoted = next === null || clock() - notedAt >= NOTED_MS;
@@ -110,8 +107,16 @@ async function fillSome(
   if (next === null) for (const tallyId of ids) filled.delete(tallyId);
 }
 
-const isCounted = (one: { readonly event: StoredEvent; readonly tallies: readonly unknown[] }): boolean =>
-  one.tallies.length > 0 && one.event.facet !== null;
+async function talliedBy(group: readonly StandingTally[], events: readonly StoredEvent[]): Promise<readonly Tallied[]> {
+  const tallied: Tallied[] = [];
+  const pause = createPause();
+  for (const event of events) {
+    const { eventId, facet: uid } = event;
+    const tallies = uid === null ? [] : await marksInTurns(group, event, pause);
+    if (uid !== null && tallies.length > 0) tallied.push({ eventId, uid, tallies });
+  }
+  return tallied;
+}
 
 /** Null if none of them stands any more, or is further already. */
 function noteFilled(current: AudienceSet, ids: ReadonlySet<TallyId>, next: Arrival | null): TallyChange | null {

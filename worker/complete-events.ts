@@ -1,4 +1,5 @@
 import { AppError } from "../core/errors.js";
+import { createPause } from "../core/event-loop.js";
 import { isFolding, type StoredEvent } from "../core/event/event.js";
 import type { Facet } from "../core/profile/facet.js";
 import { facetOf } from "../core/profile/fold.js";
@@ -9,7 +10,7 @@ import type { Fold, Naming } from "../core/ports/event-store.js";
 import { followFolds, lastSeen } from "../commands/audiences/follow.js";
 import { keptOf, type Refused, type Written } from "../commands/erasures/late.js";
 import type { AudienceSet } from "../core/audience/audience.js";
-import { marksOf } from "../core/audience/tallies.js";
+import { marksInTurns } from "../core/audience/tallies.js";
 import { withBackfills } from "./backfills.js";
 import { mismatchLetter, type Item } from "./dead-letter.js";
 import type { WorkerDeps } from "./deps.js";
@@ -21,9 +22,6 @@ export type CompleteDeps = Pick<
 >;
 
 type Place = Omit<Fold, "gain">;
-
-/** Large payloads are parsed without holding the event loop longer than this, milliseconds. */
-const TURN_MS = 5;
 
 /**
  * Takes events of one workspace through all their stages: store, link, fold. When it resolves, all are finished and durable. Each
@@ -63,24 +61,21 @@ async function fold(
 ): Promise<Written["folded"]> {
   // Before anything is linked: a payload that cannot be read then leaves no trace.
   const gains = new Map<EventId, Facet>();
-  let turnBegan = performance.now();
+  const pause = createPause();
   for (const event of events) {
     gains.set(event.eventId, await gainOf(deps, requireSchema, event));
-    if (performance.now() - turnBegan < TURN_MS) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    turnBegan = performance.now();
+    await pause();
   }
   const { places, refused } = await link(deps, workspace, events);
   if (refused.length > 0) await deps.late.dropRefused(workspace, refused);
   if (places.length === 0) return [];
   const byId = new Map(events.map((event) => [event.eventId, event]));
-  const facets = await deps.events.fold(
-    workspace,
-    places.map((place) => {
-      const tallies = marksOf(by.tallies, byId.get(place.eventId)!);
-      return Object.assign(place, { gain: gains.get(place.eventId)!, tallies });
-    }),
-  );
+  const folds: Fold[] = [];
+  for (const place of places) {
+    const tallies = await marksInTurns(by.tallies, byId.get(place.eventId)!, pause);
+    folds.push(Object.assign(place, { gain: gains.get(place.eventId)!, tallies }));
+  }
+  const facets = await deps.events.fold(workspace, folds);
   // Another worker may have given it another facet first.
   const folded = places.flatMap(({ eventId }, n) => {
     const facet = facets[n] ?? null;

@@ -1,6 +1,7 @@
 import { NO_AUDIENCES, type AudienceSet } from "../../core/audience/audience.js";
-import { marksOf } from "../../core/audience/tallies.js";
+import { marksInTurns } from "../../core/audience/tallies.js";
 import type { TimeOf } from "../../core/clock.js";
+import { createPause } from "../../core/event-loop.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { AudienceStore } from "../../core/ports/audience-store.js";
@@ -86,9 +87,9 @@ async function countAnew(
   folded: readonly FoldedEvent[],
   { by, set }: { readonly by: AudienceSet; readonly set: AudienceSet },
 ): Promise<boolean> {
-  const added = talliedBy(folded, without(set, by));
+  const added = await talliedBy(folded, without(set, by));
   if (added.length > 0) await tallies.count(workspace, added);
-  const gone = talliedBy(folded, without(by, set));
+  const gone = await talliedBy(folded, without(by, set));
   if (gone.length > 0) await tallies.uncount(workspace, gone);
   return added.length > 0;
 }
@@ -98,7 +99,12 @@ function without(set: AudienceSet, other: AudienceSet): AudienceSet["tallies"] {
   return set.tallies.filter(({ tallyId }) => !known.has(tallyId));
 }
 
-const talliedBy = (folded: readonly FoldedEvent[], tallies: AudienceSet["tallies"]): readonly Tallied[] =>
-  folded
-    .map(({ event, facet }): Tallied => ({ eventId: event.eventId, uid: facet, tallies: marksOf(tallies, event) }))
-    .filter((one) => one.tallies.length > 0);
+async function talliedBy(folded: readonly FoldedEvent[], tallies: AudienceSet["tallies"]): Promise<readonly Tallied[]> {
+  const tallied: Tallied[] = [];
+  const pause = createPause();
+  for (const { event, facet } of folded) {
+    const marks = await marksInTurns(tallies, event, pause);
+    if (marks.length > 0) tallied.push({ eventId: event.eventId, uid: facet, tallies: marks });
+  }
+  return tallied;
+}

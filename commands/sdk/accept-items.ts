@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { ErrorItem } from "../../core/errors.js";
+import { createPause } from "../../core/event-loop.js";
 import type { EventRecord } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
 import { plannedEvent, type SdkCatalog } from "../../core/catalog/sdk.js";
@@ -44,23 +45,6 @@ export interface SdkAcceptance {
 }
 
 export type AcceptServices = ItemServices & Pick<Services, "queue" | "metrics" | "quarantine">;
-
-/** Many items are read and judged without holding the event loop longer than this, milliseconds. */
-const TURN_MS = 5;
-
-/** To be called after each item: waits for the next turn of the event loop once this one took long. */
-function createPause(): () => Promise<void> | undefined {
-  let turnBegan = performance.now();
-  return () => {
-    if (performance.now() - turnBegan <= TURN_MS) return undefined;
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        turnBegan = performance.now();
-        resolve();
-      });
-    });
-  };
-}
 
 /** Answers once all that is to be kept is queued, in one durable step: events, and what goes into quarantine. */
 export const createAcceptItems =

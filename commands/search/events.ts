@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AudienceSet } from "../../core/audience/audience.js";
 import { filledTallies } from "../../core/audience/tallies.js";
+import { createPause } from "../../core/event-loop.js";
 import { instantOf } from "../../core/event/time.js";
 import type { TallyId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { TimelinePosition } from "../../core/ports/event-store.js";
@@ -215,6 +216,7 @@ async function walkEvents(
   const rows = new Map(counted.map((one) => [one.form, one.rows]));
   if (wanted.length === 0) return { rows, isPartial: false };
   const eventsMax = wanted.some(({ tally }) => tally.sum !== null) ? SUMMED_MAX : EVENTS_MAX;
+  const pause = createPause();
   let before: TimelinePosition | null = null;
   for (let seen = 0; ;) {
     const limit = Math.min(EVENTS_PER_READ, eventsMax + 1 - seen);
@@ -223,10 +225,12 @@ async function walkEvents(
       seen += 1;
       if (seen > eventsMax) return { rows, isPartial: true };
       const { schemaId, effectiveTs } = event;
-      const payload: unknown = JSON.parse(event.payload.toString("utf8"));
+      const read = { schemaId, effectiveTs, payload: JSON.parse(event.payload.toString("utf8")) as unknown };
       for (const one of counted) {
-        const row = one.rowIn({ schemaId, effectiveTs, payload });
+        const row = one.rowIn(read);
         if (row !== null) one.rows.push(row);
+        const turn = pause();
+        if (turn !== undefined) await turn;
       }
     }
     // A list may end before its limit because of its bytes.

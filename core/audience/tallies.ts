@@ -1,4 +1,5 @@
 import { mismatch } from "../errors.js";
+import type { Pause } from "../event-loop.js";
 import { newId, type AudienceId, type TallyId } from "../ids.js";
 import { rowOf, type SeenEvent } from "../rule/events.js";
 import { formOf } from "../rule/form.js";
@@ -72,9 +73,31 @@ const NONE: readonly Mark[] = [];
 /** What the event counts for. Its payload is parsed only if one of them asks for it. */
 export function marksOf(tallies: readonly StandingTally[], event: Countable): readonly Mark[] {
   if (tallies.length === 0) return NONE;
-  const { schemaId, effectiveTs, payload } = event;
+  const seen = seenOf(event);
+  return tallies.flatMap((standing) => counterOf(standing)(seen) ?? []);
+}
+
+/** The same for whoever has others wait: each tally may go through a long list. */
+export async function marksInTurns(
+  tallies: readonly StandingTally[],
+  event: Countable,
+  pause: Pause,
+): Promise<readonly Mark[]> {
+  if (tallies.length === 0) return NONE;
+  const seen = seenOf(event);
+  const marks: Mark[] = [];
+  for (const standing of tallies) {
+    const mark = counterOf(standing)(seen);
+    if (mark !== null) marks.push(mark);
+    const turn = pause();
+    if (turn !== undefined) await turn;
+  }
+  return marks;
+}
+
+function seenOf({ schemaId, effectiveTs, payload }: Countable): SeenEvent {
   let parsed: { readonly payload: unknown } | null = null;
-  const seen = {
+  return {
     schemaId,
     effectiveTs,
     get payload(): unknown {
@@ -82,7 +105,6 @@ export function marksOf(tallies: readonly StandingTally[], event: Countable): re
       return parsed.payload;
     },
   };
-  return tallies.flatMap((standing) => counterOf(standing)(seen) ?? []);
 }
 
 /** The tallies that say all, by their forms. */

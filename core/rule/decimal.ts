@@ -1,14 +1,30 @@
 /** The exact sum of the numbers as they are written: 0.1 and 0.2 are 0.3. The nearest double of it. */
 export function addDecimals(numbers: readonly number[]): number {
-  const parts = numbers.map(decimalOf);
-  const exponent = parts.reduce((least, part) => Math.min(least, part.exponent), 0);
-  const total = parts.reduce((sum, part) => sum + part.digits * 10n ** BigInt(part.exponent - exponent), 0n);
-  return Number(`${total}e${exponent}`);
+  // A sum for each exponent: to bring each number to the same one takes a power of ten of up to 600 digits.
+  const sums = new Map<number, bigint>();
+  const add = (digits: bigint, exponent: number): void => void sums.set(exponent, (sums.get(exponent) ?? 0n) + digits);
+  let whole = 0;
+  for (const value of numbers) {
+    if (Number.isSafeInteger(value) && Number.isSafeInteger(whole + value)) whole += value;
+    else {
+      const { digits, exponent } = decimalOf(value);
+      add(digits, exponent);
+    }
+  }
+  add(BigInt(whole), 0);
+  const least = Math.min(...sums.keys());
+  let total = 0n;
+  for (const [exponent, sum] of sums) total += sum * 10n ** BigInt(exponent - least);
+  return Number(`${total}e${least}`);
 }
 
 /** A double is printed with the fewest digits that name it, so these are the digits that were sent, up to the 15 that it keeps. */
 function decimalOf(value: number): { readonly digits: bigint; readonly exponent: number } {
-  const [mantissa = "", power = "0"] = String(value).split("e");
-  const [whole = "", fraction = ""] = mantissa.split(".");
-  return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
+  const text = String(value);
+  const power = text.indexOf("e");
+  const mantissa = power < 0 ? text : text.slice(0, power);
+  const point = mantissa.indexOf(".");
+  const fraction = point < 0 ? "" : mantissa.slice(point + 1);
+  const digits = point < 0 ? mantissa : mantissa.slice(0, point) + fraction;
+  return { digits: BigInt(digits), exponent: (power < 0 ? 0 : Number(text.slice(power + 1))) - fraction.length };
 }

@@ -23,11 +23,32 @@ export interface Row {
 /** Null for an event that the tally does not count. */
 export function rowOf(tally: Tally): (event: SeenEvent) => Row | null {
   const holds = whereOf(tally);
-  return (event) => {
-    if (!holds(event)) return null;
-    const amount = tally.sum === null ? null : amountIn(valueAt(event.payload, tally.sum));
-    return { position: event.effectiveTs, amount };
+  const amountOf = tally.sum === null ? () => null : amountAt(tally.sum);
+  return (event) => (holds(event) ? { position: event.effectiveTs, amount: amountOf(event) } : null);
+}
+
+/** Of each event, what was found in it once: many tallies ask for the same, and a payload may be one long list. */
+function createFinds<Found>() {
+  const finds = new WeakMap<SeenEvent, Map<string, Found>>();
+  return (path: readonly string[], find: (event: SeenEvent) => Found): ((event: SeenEvent) => Found) => {
+    const key = JSON.stringify(path);
+    return (event) => {
+      const own = finds.get(event) ?? new Map<string, Found>();
+      if (own.size === 0) finds.set(event, own);
+      if (!own.has(key)) own.set(key, find(event));
+      return own.get(key) as Found;
+    };
   };
+}
+const onceValue = createFinds<Value>();
+const onceAmount = createFinds<number | null>();
+
+const valueOfEach = (path: readonly string[]): ((event: SeenEvent) => Value) =>
+  onceValue(path, ({ payload }) => valueAt(payload, path));
+
+function amountAt(path: readonly string[]): (event: SeenEvent) => number | null {
+  const valueOf = valueOfEach(path);
+  return onceAmount(path, (event) => amountIn(valueOf(event)));
 }
 
 /** Of a list all numbers, as for the trait of a sum; null if there is none. */
@@ -49,10 +70,11 @@ export const eventsOf = (rowsOf: (tally: Tally) => readonly Row[]): EventsOf => 
 
 /** Whether the tally counts the event. */
 function whereOf({ schemaId, where }: Tally): (event: SeenEvent) => boolean {
-  const checks = where.flatMap(({ path, test }) => ("offset" in test ? [] : [{ path, check: checkOf(test) }]));
+  const checks = where.flatMap(({ path, test }) =>
+    "offset" in test ? [] : [{ valueOf: valueOfEach(path), check: checkOf(test) }],
+  );
   return (event) =>
-    (schemaId === null || event.schemaId === schemaId) &&
-    checks.every(({ path, check }) => check(valueAt(event.payload, path)));
+    (schemaId === null || event.schemaId === schemaId) && checks.every(({ valueOf, check }) => check(valueOf(event)));
 }
 
 /**

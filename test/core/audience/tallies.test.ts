@@ -8,6 +8,7 @@ import {
   TALLIES_MAX,
 } from "../../../core/audience/tallies.js";
 import { newId, type AudienceId, type SchemaId } from "../../../core/ids.js";
+import { rowOf } from "../../../core/rule/events.js";
 import { formOf } from "../../../core/rule/form.js";
 import type { PathTest, Tally, WrittenRule } from "../../../core/rule/rule.js";
 import { anEvent } from "../../support/builders.js";
@@ -109,5 +110,26 @@ describe("The tallies of a workspace", () => {
       [0, null],
       [2, null],
     ]);
+  });
+
+  it("go through a list of an event once for all of them, in tests and in sums", () => {
+    let reads = 0;
+    const list = Array.from({ length: 1_000 }, (_, n) => ({ price: n }));
+    const items = new Proxy(list, {
+      get: (target, name): unknown => {
+        reads += 1;
+        return Reflect.get(target, name);
+      },
+    });
+    const event = { schemaId: ORDERS.schemaId!, effectiveTs: anEvent().effectiveTs, payload: { items } };
+    const path = ["items", "price"];
+    const rowsOf = Array.from({ length: TALLIES_MAX }, (_, n) =>
+      rowOf({ ...ORDERS, where: [{ path, test: { op: "$gte", value: n } }], sum: path }),
+    );
+    assert.equal(rowsOf[0]!(event)?.amount, 499_500);
+    const once = reads;
+    assert.deepEqual(new Set(rowsOf.map((row) => row(event)?.amount)), new Set([499_500]));
+    assert.equal(reads, once);
+    assert.equal(rowsOf[0]!({ ...event, payload: { items: [{ price: 2 }] } })?.amount, 2, "another event");
   });
 });
