@@ -1,4 +1,4 @@
-/** The exact sum of the numbers as they are written: 0.1 and 0.2 are 0.3. The nearest double of it. */
+/** The exact sum of the numbers as they are written: 0.1 and 0.2 are 0.3. The nearest finite double of it: a sum may be added up again. */
 export function addDecimals(numbers: readonly number[]): number {
   // A sum for each exponent: to bring each number to the same one takes a power of ten of up to 600 digits.
   const sums = new Map<number, bigint>();
@@ -15,7 +15,7 @@ export function addDecimals(numbers: readonly number[]): number {
   const least = Math.min(...sums.keys());
   let total = 0n;
   for (const [exponent, sum] of sums) total += sum * 10n ** BigInt(exponent - least);
-  return Number(`${total}e${least}`);
+  return Math.min(Math.max(Number(`${total}e${least}`), -Number.MAX_VALUE), Number.MAX_VALUE);
 }
 
 /** A double is printed with the fewest digits that name it, so these are the digits that were sent, up to the 15 that it keeps. */

@@ -42,6 +42,30 @@ describe("Tallies", () => {
   const event: TallyShop["event"] = (...sent) => shop.event(...sent);
   const storeMany: TallyShop["storeMany"] = (...asked) => shop.storeMany(...asked);
 
+  it("add up the list of an event to the largest double where it is more, and judge its profile", async () => {
+    const listed = await workspace.schema({
+      properties: {
+        email: { type: "string", "x-identity": { namespace: "email" } },
+        prices: { type: "array", items: { type: "number" } },
+      },
+    });
+    const sum = (is: object) => create({ $events: { schema_id: listed, sum: "prices", is } });
+    const [much, most] = [await sum({ $gte: 500 }), await sum({ $gt: Number.MAX_VALUE })];
+    await rest();
+    const payload = { email: "ada@example.com", prices: [1e308, 1e308] };
+    const body = { schema_id: listed, timestamp: new Date().toISOString(), payload };
+    const sent = await workspace.send("POST", "/v1/collect", body);
+    const { profile_id } = (await workspace.settled(sent.body["event_id"])).body;
+    assert.equal(most.status, 201);
+    assert.deepEqual(await namesOf(profile_id), [much.body["audience_id"]]);
+    await rest();
+    const { entries } = await backends().seats.feed(id, 0, 100);
+    assert.deepEqual(
+      entries.map(({ entry }) => ("audienceId" in entry ? entry.audienceId : null)),
+      [much.body["audience_id"]],
+    );
+  });
+
   it("count events however old they are, those that came before the audience and those after", async () => {
     await storeMany("ada@example.com", 1_300);
     const old = { schema_id: schemaId, where: { n: { $gte: 0, $lt: 50 } } };

@@ -30,6 +30,14 @@ describe("The sum of numbers as they are written", () => {
     assert.equal(addDecimals([Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, -2]), 2 ** 54 - 4);
   });
 
+  it("is the largest double where it is more, also added up again", () => {
+    for (const sign of [1, -1]) {
+      const sum = addDecimals([sign * 1e308, sign * 1e308]);
+      assert.equal(sum, sign * Number.MAX_VALUE);
+      assert.equal(addDecimals([sum, sum]), sum);
+    }
+  });
+
   it("takes one power of ten for each size of them, and of whole numbers no long number at all", () => {
     const counted = (numbers: readonly number[]): number => {
       const real = globalThis.BigInt;
