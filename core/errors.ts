@@ -50,6 +50,8 @@ export interface AppErrorOptions {
   readonly members?: Readonly<Record<string, unknown>>;
   /** The schema that it is about, for the log: an id that exists, never one that a client made up. */
   readonly schemaId?: string;
+  /** Of the names in the paths of `errors`, those that may go to the log; absent: all that could be names of fields. */
+  readonly names?: () => ReadonlySet<string>;
 }
 
 /** An expected failure. `detail` is answered to the caller, so it never holds a secret or another workspace's data. */
@@ -59,6 +61,7 @@ export class AppError extends Error {
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly members: Readonly<Record<string, unknown>> | undefined;
   readonly schemaId: string | undefined;
+  readonly names: AppErrorOptions["names"];
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
@@ -68,6 +71,7 @@ export class AppError extends Error {
     this.headers = options.headers;
     this.members = options.members;
     this.schemaId = options.schemaId;
+    this.names = options.names;
   }
 }
 
@@ -93,7 +97,7 @@ export const bounded = (errors: readonly ErrorItem[], max = ERRORS_MAX): readonl
 export function mismatch(
   errors: readonly ErrorItem[],
   code: "validation_failed" | "payload_too_large" | "window_exceeds_retention" = "validation_failed",
-  options: Pick<AppErrorOptions, "schemaId"> = {},
+  options: Pick<AppErrorOptions, "schemaId" | "names"> = {},
 ): AppError {
   const first = errors[0];
   const where = first === undefined || first.path === "" ? "" : `${first.path}: `;

@@ -13,6 +13,8 @@ import {
 import { withinScope, type Scoped } from "../../core/identity/scope.js";
 import type { EventId, SchemaId, WorkspaceId } from "../../core/ids.js";
 import { extract, type Extract } from "../../core/schema/extract.js";
+import type { SchemaObject } from "../../core/schema/keywords.js";
+import { namesIn } from "../../core/schema/names.js";
 import { registerNamespaces } from "../change-namespace.js";
 import type { Caller, Services } from "../services.js";
 import { leaveTraitsOut, mayLeaveTraitsOut } from "./open-traits.js";
@@ -82,8 +84,16 @@ export async function settleEvent(
 }
 const NO_NOTES = { countsMismatch: false, verdict: null };
 
-const refused = (errors: readonly ErrorItem[], { schemaId }: SchemaVersion): AppError =>
-  mismatch(errors, "validation_failed", { schemaId });
+const refused = (errors: readonly ErrorItem[], version: SchemaVersion): AppError =>
+  mismatch(errors, "validation_failed", { schemaId: version.schemaId, names: () => namesOf(version) });
+
+const names = new WeakMap<SchemaVersion, ReadonlySet<string>>();
+
+function namesOf(version: SchemaVersion): ReadonlySet<string> {
+  const known = names.get(version) ?? namesIn(JSON.parse(version.schema) as SchemaObject);
+  names.set(version, known);
+  return known;
+}
 
 /** What the caller's key may link of it. */
 export async function scopedFor(

@@ -16,6 +16,7 @@ export interface Submission {
 }
 
 const ENVELOPE = ["schema_id", "timestamp", "payload"] as const;
+const ENVELOPE_NAMES: ReadonlySet<string> = new Set(ENVELOPE);
 /** Paths of problems in the payload are relative to it; problems of the envelope name its field. */
 export const relative = (path: string): string => (path.startsWith("payload.") ? path.slice("payload.".length) : path);
 
@@ -39,7 +40,7 @@ export function openSubmission(
   // The payload's own depth counts, and the payload is one level down.
   const { problem, members } = scanJson(sent, limits.depthMax + 1);
   if (problem !== null && (refuseUnstorable || !isUnstorable(problem.kind)))
-    throw scanError(problem, relative(problem.path), limits.depthMax);
+    throw scanError(problem, relative(problem.path), limits.depthMax, ENVELOPE_NAMES);
   const value = parseJson(sent);
   if (members === null) throw mismatch([{ path: "", message: "must be an object" }]);
   const member = members.find(({ name }) => name === "payload");

@@ -34,9 +34,15 @@ const MALFORMED: ReadonlySet<ScanProblem["kind"]> = new Set([
   "duplicate_key",
 ]);
 
-/** `invalid_json` for what is not JSON as everybody reads it, 422 for what is JSON and cannot be stored. At most `levels` may nest. */
-export function scanError({ kind, message }: ScanProblem, path: string, levels: number): AppError {
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/**
+ * `invalid_json` for what is not JSON as everybody reads it, 422 for what is JSON and cannot be stored. At most `levels` may nest. The log
+ * is told of the path only these `names`: nobody has looked yet which others are a client's own.
+ */
+export function scanError({ kind, message }: ScanProblem, path: string, levels: number, names = NO_NAMES): AppError {
   if (MALFORMED.has(kind)) return new AppError("invalid_json", `${path === "" ? "The body" : `${path}:`} ${message}.`);
-  if (kind !== "too_deep") return mismatch([{ path, message }]);
-  return mismatch([{ path, message: `is nested more than ${levels} levels deep` }], "payload_too_large");
+  const options = { names: () => names };
+  if (kind !== "too_deep") return mismatch([{ path, message }], "validation_failed", options);
+  return mismatch([{ path, message: `is nested more than ${levels} levels deep` }], "payload_too_large", options);
 }

@@ -42,11 +42,11 @@ export interface Refusing {
 function about(response: Response, error: unknown): Readonly<Record<string, unknown>> {
   // What is refused before a route was found has no locals.
   const context = (response.locals as Partial<Response["locals"]> | undefined)?.["context"] as Context | undefined;
-  const { schemaId, errors = [] } = error instanceof AppError ? error : {};
+  const { schemaId, errors = [], names } = error instanceof AppError ? error : {};
   return {
     ...(context !== undefined && context.keyId !== "" && { key_id: context.keyId }),
     ...(schemaId !== undefined && { schema_id: schemaId }),
-    ...(errors.length > 0 && { paths: errors.slice(0, PATHS_MAX).map(pathOf) }),
+    ...(errors.length > 0 && { paths: pathsOf(errors.slice(0, PATHS_MAX), names?.() ?? null) }),
   };
 }
 
@@ -54,10 +54,14 @@ const PATHS_MAX = 10;
 /** A name that a schema could give. Anything else may be a value that a client used as a name. */
 const NAME = /^(?:[A-Za-z_][A-Za-z0-9_-]{0,39}|\d{1,6})$/;
 
-function pathOf({ path, message }: ErrorItem): string {
-  const names = path.split(".").map((name) => (path === "" || NAME.test(name) ? name : "*"));
-  // The last one is then the client's own invention.
-  return (NOT_KNOWN.test(message) ? [...names.slice(0, -1), "*"] : names).join(".");
+/** `names`: those that are no client's own; null: any that a schema could give. */
+function pathsOf(errors: readonly ErrorItem[], names: ReadonlySet<string> | null): readonly string[] {
+  const isField = (name: string): boolean => NAME.test(name) && (names === null || names.has(name));
+  return errors.map(({ path, message }) => {
+    const shown = path === "" ? [path] : path.split(".").map((name) => (isField(name) ? name : "*"));
+    // The last one is then the client's own invention.
+    return (NOT_KNOWN.test(message) ? [...shown.slice(0, -1), "*"] : shown).join(".");
+  });
 }
 const NOT_KNOWN = /^(?:is not (?:a known field|a parameter|allowed by the schema)|as a property name )/;
 

@@ -9,6 +9,8 @@ import { exchange } from "../../support/service/raw.js";
 import { run, type Program } from "../../support/service/process.js";
 
 const CANARY = "canary4711";
+/** Names that look like those of fields, where a client uses them as keys of a map. */
+const USERS = ["u_47110815", "471108"];
 /** Splits a record, or hides it, where a logger writes text as it comes. */
 const EVIL = `${CANARY}\n{"level":"error"}\r\u001b[2J\u2028\u2029\u0085${CANARY}`;
 
@@ -45,9 +47,11 @@ describe("The log", () => {
     };
     const schema = {
       type: "object",
+      $defs: { visits: { type: "object", required: ["count"], properties: { count: { type: "number" } } } },
       properties: {
         email: { type: "string", "x-identity": { namespace: "email" } },
         by_mail: { type: "object", additionalProperties: { type: "string" } },
+        by_user: { type: "object", additionalProperties: { $ref: "#/$defs/visits" } },
       },
     };
     const made = await ask("POST", "/v1/schemas", { schema });
@@ -64,6 +68,13 @@ describe("The log", () => {
     await ask("POST", `/v1/collect?syncValidation=${CANARY}`, event);
     await ask("POST", "/v1/collect", `{"a":"${CANARY}", ${CANARY}`);
     await ask("POST", "/v1/collect", { ...event, payload: { by_mail: { "invented@example": 1 } } });
+    for (const user of USERS) {
+      for (const visits of [{ count: "1" }, {}])
+        await ask("POST", "/v1/collect", { ...event, payload: { by_user: { [user]: visits } } });
+      const unstorable = JSON.stringify({ ...event, payload: { by_user: { [user]: { count: "\ud800" } } } });
+      await ask("POST", "/v1/collect", unstorable);
+      await ask("POST", "/v1/identify", JSON.stringify({ [user]: "\ud800" }));
+    }
     await ask("POST", "/v1/keys", { role: "viewer", invented: 1 });
     await ask("GET", "/v1/namespaces?invented=1");
     await ask("POST", "/v1/identify", { identifiers: [{ namespace: EVIL, value: EVIL }] });
@@ -123,10 +134,17 @@ describe("The log", () => {
     // No such schema exists, so its id is the client's own text.
     const [unknown] = recordsOf("unknown_schema", "schema_id");
     assert.deepEqual([unknown?.["key_id"], unknown?.["schema_id"]], [keyId, undefined]);
-    assert.equal(recordsOf("validation_failed", "*").length, 1);
+    assert.equal(recordsOf("validation_failed", "*").length, 1 + USERS.length);
     assert.equal(recordsOf("invalid_parameter", "*").length, 1);
     assert.equal(recordsOf("validation_failed", "by_mail.*").length, 1);
+    assert.equal(recordsOf("validation_failed", "by_user.*.count").length, 2 * USERS.length);
+    assert.equal(recordsOf("validation_failed", "*.*.*").length, USERS.length);
     assert.ok(!program.stderr().includes("invented"), program.stderr());
+    const paths = lines().flatMap((line) => (JSON.parse(line) as { readonly paths?: readonly string[] }).paths ?? []);
+    assert.deepEqual(
+      paths.filter((one) => USERS.some((user) => one.includes(user))),
+      [],
+    );
   });
 
   it("holds no payload, identifier value, key, header, path or query of a client", () => {
