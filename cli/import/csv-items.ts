@@ -1,4 +1,5 @@
 import path from "node:path";
+import { isUnsafeNumber } from "../../core/json/number.js";
 import { CliError, usage } from "../fail.js";
 import { listIn, pairIn, textIn, type Values } from "../options.js";
 import { rowsOf, type Row } from "./csv.js";
@@ -124,12 +125,12 @@ function put(into: Record<string, unknown>, [name, ...rest]: readonly string[], 
 const memberOf = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
-/** What is not of the type stays text, and the service says so. */
+/** What is not of the type, or would be rounded, stays text, and the service says so. */
 function typed(value: string, type: unknown): unknown {
   const types: readonly unknown[] = Array.isArray(type) ? type : [type];
   if (types.includes("string")) return value;
   const isNumber = (types.includes("number") || types.includes("integer")) && NUMBER.test(value);
-  if (isNumber && Number.isFinite(Number(value))) return Number(value);
+  if (isNumber && !isUnsafeNumber(value)) return Number(value);
   if (types.includes("boolean") && (value === "true" || value === "false")) return value === "true";
   return value;
 }

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { digitsOf } from "./exact-json.js";
 import { foundOf, type Converted, type Found } from "./item.js";
 import { linesOf } from "./lines.js";
 
@@ -31,4 +32,4 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const textOf = (value: unknown): string | null =>
-  typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : null;
+  typeof value === "string" && value !== "" ? digitsOf(value) : typeof value === "number" ? String(value) : null;

@@ -1,8 +1,10 @@
+import { readExactly, writeExactly } from "./exact-json.js";
 import { idOf, type Converted } from "./item.js";
 import { isObject, textOf, type JsonObject } from "./json-lines.js";
 
-/** Events of a PostHog export as the calls of SDKs that say the same. */
-export function fromPostHog(event: JsonObject, text: string): Converted {
+/** Events of a PostHog export as the calls of SDKs that say the same, with the digits of the export. */
+export function fromPostHog(_: JsonObject, text: string): Converted {
+  const event = readExactly(text) as JsonObject;
   const name = textOf(event["event"]);
   const distinctId = textOf(event["distinct_id"]);
   if (name === null) return { problem: "event: is required" };
@@ -15,7 +17,7 @@ export function fromPostHog(event: JsonObject, text: string): Converted {
     ...(timestamp !== null && { timestamp }),
     channel: "server",
   };
-  return callsOf({ name, distinctId, properties, base }).map((call) => JSON.stringify(call));
+  return callsOf({ name, distinctId, properties, base }).map(writeExactly);
 }
 
 interface Read {
@@ -62,7 +64,7 @@ function objectIn(value: unknown): JsonObject | null {
   if (value === undefined || value === null || value === "") return {};
   if (typeof value !== "string") return isObject(value) ? value : null;
   try {
-    const parsed: unknown = JSON.parse(value);
+    const parsed = readExactly(value);
     return isObject(parsed) ? parsed : null;
   } catch {
     return null;

@@ -1,3 +1,4 @@
+import { membersOf, trimmed } from "../../core/json/spans.js";
 import { idOf, type Converted } from "./item.js";
 import { textOf, type JsonObject } from "./json-lines.js";
 
@@ -5,5 +6,13 @@ import { textOf, type JsonObject } from "./json-lines.js";
 export function fromSdkArchive(call: JsonObject, text: string): Converted {
   if (textOf(call["messageId"]) !== null) return [text];
   // Without an id a second import would store it again.
-  return [JSON.stringify({ ...call, messageId: idOf(text) })];
+  return [withMessageId(text, idOf(text))];
+}
+
+/** Before the other members as they were sent: `JSON.stringify` would round long numbers. */
+function withMessageId(text: string, id: string): string {
+  const body = Buffer.from(text);
+  const others = membersOf(body, trimmed(body))!.filter(({ name }) => name !== "messageId");
+  const shown = others.map(({ keyStart, end }) => body.toString("utf8", keyStart, end));
+  return `{${[`"messageId":"${id}"`, ...shown].join(",")}}`;
 }

@@ -13,17 +13,22 @@ export function parseJson(bytes: Buffer): unknown {
 }
 
 /** A text without its last quote reaches to the end: else one would be looked for anew from each quote in it. */
-const TEXT_OR_LONG_NUMBER = new RegExp(
-  String.raw`"[^"\\]*(?:\\[^]?[^"\\]*)*"?|-?[0-9][0-9.eE+-]{${DIGITS_ALWAYS_KEPT},}`,
+const TEXT_OR_LARGE_NUMBER = new RegExp(
+  String.raw`"[^"\\]*(?:\\[^]?[^"\\]*)*"?|-?[0-9][0-9.eE+-]{${DIGITS_ALWAYS_KEPT},}|-?[0-9][0-9.]*[eE][0-9+-]+`,
   "g",
 );
 
-/** As `JSON.parse`, but a number that a double would change becomes its own text: as an identifier it is sent as one elsewhere. */
-export const parseNumbersAsSent = (bytes: Buffer): unknown =>
+/**
+ * As `JSON.parse`, but a number that a double would change becomes its own text behind the mark: as an identifier it is sent as one
+ * elsewhere.
+ */
+export const parseNumbersAsSent = (bytes: Buffer, mark = ""): unknown =>
   JSON.parse(
     bytes
       .toString("utf8")
-      .replace(TEXT_OR_LONG_NUMBER, (part) => (part.startsWith('"') || !isUnsafeNumber(part) ? part : `"${part}"`)),
+      .replace(TEXT_OR_LARGE_NUMBER, (part) =>
+        part.startsWith('"') || !isUnsafeNumber(part) ? part : `"${mark}${part}"`,
+      ),
   );
 
 const MALFORMED: ReadonlySet<ScanProblem["kind"]> = new Set([
