@@ -39,7 +39,8 @@ of csv, whose first line names the columns:
   --schema SCHEMA_ID              each row is an event of this schema; its columns are fields, or as --field says
   --field COLUMN=FIELD            a column is this field of the event, such as address.city; repeatable
   --timestamp COLUMN              when it happened; needed with --schema
-  --id COLUMN                     names the row, so that it is the same in another file
+  --id COLUMN                     names the row, so that it is the same in another file, unless it says
+                                  something else of a person
 `,
   options: {
     "dry-run": { type: "boolean" },

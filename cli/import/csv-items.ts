@@ -90,13 +90,13 @@ function personOf({ row, id, timestamp }: Read, { identifiers, traits }: CsvPlan
   });
   const call = {
     type: "identify",
-    messageId: id,
     ...(timestamp !== null && { timestamp }),
     ...ids,
     traits: Object.fromEntries(given),
     context: { externalIds },
   };
-  return [JSON.stringify(call)];
+  // A row that says something else of its person is another call, and no repeat.
+  return [JSON.stringify({ ...call, messageId: idOf(id, JSON.stringify(call)) })];
 }
 
 function eventOf({ row, id, timestamp }: Read, schemaId: string, { fields }: CsvPlan, schema: unknown): Converted {

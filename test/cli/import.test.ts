@@ -216,6 +216,17 @@ describe("onym import", () => {
     const found = await profile("email", "csv@example.com", 2);
     assert.deepEqual(identifiersOf(found), ["customer_id:7", "email:csv@example.com"]);
     assert.deepEqual([at(found, "traits.name"), found?.["event_count"]], ['Ada "A." Lovelace', 2]);
+    // With --id, a row that says something new is no repeat, nor is one of somebody else.
+    const imports = async (text: string, identifier: string) => {
+      const file = folder.file("cities.csv", `id,city\n7,${text}\n`);
+      const ran = await run(["csv", file, "--identifier", identifier, "--trait", "city=city", "--id", "id", "--yes"]);
+      assert.equal(ran.out, "1 item sent: 1 accepted\n", ran.err);
+    };
+    for (const text of ["Paris", "Paris", "London"]) await imports(text, "id=customer_id");
+    await imports("Paris", "id=lead_id");
+    const moved = await profile("customer_id", "7", 4);
+    assert.deepEqual([at(moved, "traits.city"), moved?.["event_count"]], ["London", 4]);
+    assert.equal(at(await profile("lead_id", "7", 1), "traits.city"), "Paris");
   });
 
   it("makes events of the rows of a CSV file, with the types of their schema", async () => {
