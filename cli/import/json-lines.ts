@@ -1,19 +1,22 @@
 import { isUtf8 } from "node:buffer";
 import { digitsOf } from "./exact-json.js";
 import { foundOf, type Converted, type Found } from "./item.js";
-import { linesOf } from "./lines.js";
+import { allLinesOf, TOO_LONG, withoutReturn } from "./lines.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 export type Convert = (object: JsonObject, text: string) => Converted;
 
-/** An object on each line. */
+/** An object on each line that holds something. */
 export async function* fromJsonLines(
   file: string,
   chunks: AsyncIterable<Uint8Array>,
   convert: Convert,
 ): AsyncGenerator<Found> {
-  for await (const { number, bytes } of linesOf(chunks))
-    yield* foundOf(`${file}:${number}`, convertLine(bytes, convert));
+  for await (const { number, bytes } of allLinesOf(chunks)) {
+    const held = bytes === null ? null : withoutReturn(bytes);
+    if (held?.length === 0) continue;
+    yield* foundOf(`${file}:${number}`, held === null ? { problem: TOO_LONG } : convertLine(held, convert));
+  }
 }
 
 function convertLine(bytes: Buffer, convert: Convert): Converted {

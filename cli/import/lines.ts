@@ -6,22 +6,32 @@ export interface Line {
   readonly bytes: Buffer;
 }
 
+/** Of a line that is too long to be held, only where it is. */
+interface LongLine {
+  readonly number: number;
+  readonly bytes: null;
+}
+
 /** The service takes no larger body. */
 export const LINE_BYTES_MAX = 3_500_000;
 const NEW_LINE = 0x0a;
 const RETURN = 0x0d;
 const BOM = Buffer.from("\uFEFF");
 
-/** All lines, blank ones too. Holds one line, and never a whole file. */
-export async function* rawLinesOf(chunks: AsyncIterable<string | Uint8Array>): AsyncGenerator<Line> {
+export const TOO_LONG = `has more than ${LINE_BYTES_MAX} bytes`;
+
+/** All lines, blank ones and those that are too long too. Holds one line, and never a whole file. */
+export async function* allLinesOf(chunks: AsyncIterable<string | Uint8Array>): AsyncGenerator<Line | LongLine> {
   let number = 0;
   let rest: Buffer[] = [];
   let length = 0;
-  const line = (end: Buffer): Line => {
+  const line = (end: Buffer): Line | LongLine => {
+    const isLong = length > LINE_BYTES_MAX;
     const whole = rest.length === 0 ? end : Buffer.concat([...rest, end]);
     rest = [];
     length = 0;
     number += 1;
+    if (isLong) return { number, bytes: null };
     const isMarked = number === 1 && whole.subarray(0, BOM.length).equals(BOM);
     return { number, bytes: isMarked ? whole.subarray(BOM.length) : whole };
   };
@@ -34,17 +44,29 @@ export async function* rawLinesOf(chunks: AsyncIterable<string | Uint8Array>): A
       start = end + 1;
     }
     length += bytes.length - start;
-    if (length > LINE_BYTES_MAX)
-      throw new CliError(EXIT.refused, `line ${number + 1}: has more than ${LINE_BYTES_MAX} bytes`);
-    if (start < bytes.length) rest.push(bytes.subarray(start));
+    if (length > LINE_BYTES_MAX) rest = [];
+    else if (start < bytes.length) rest.push(bytes.subarray(start));
   }
-  if (rest.length > 0) yield line(Buffer.alloc(0));
+  if (length > 0) yield line(Buffer.alloc(0));
 }
 
-/** The lines that hold something. */
+/** As above. Throws at a line that is too long. */
+export async function* rawLinesOf(chunks: AsyncIterable<string | Uint8Array>): AsyncGenerator<Line> {
+  for await (const line of allLinesOf(chunks)) yield wholeOf(line);
+}
+
+/** The lines that hold something. Throws at one that is too long. */
 export async function* linesOf(chunks: AsyncIterable<string | Uint8Array>): AsyncGenerator<Line> {
-  for await (const { number, bytes } of rawLinesOf(chunks)) {
-    const held = bytes.at(-1) === RETURN ? bytes.subarray(0, -1) : bytes;
+  for await (const line of allLinesOf(chunks)) {
+    const { number, bytes } = wholeOf(line);
+    const held = withoutReturn(bytes);
     if (held.length > 0) yield { number, bytes: held };
   }
+}
+
+export const withoutReturn = (line: Buffer): Buffer => (line.at(-1) === RETURN ? line.subarray(0, -1) : line);
+
+function wholeOf({ number, bytes }: Line | LongLine): Line {
+  if (bytes === null) throw new CliError(EXIT.refused, `line ${number}: ${TOO_LONG}`);
+  return { number, bytes };
 }

@@ -43,22 +43,22 @@ describe("onym import", () => {
 
   it("tells lines that cannot be sent by file and line, and sends the others", async () => {
     const good = { type: "track", event: "A", userId: "u-mixed", messageId: "m-1" };
-    const file = folder.file(
-      "mixed.jsonl",
-      `${lines(good)}{"type":\n[1]\n\n${lines({ ...good, type: "jump", messageId: "m-2" })}`,
-    );
+    const [jump, last] = [lines({ ...good, type: "jump", messageId: "m-2" }), lines({ ...good, messageId: "m-3" })];
+    const long = "x".repeat(4_000_000);
+    const file = folder.file("mixed.jsonl", `${lines(good)}{"type":\n[1]\n\n${jump}${long}\r\n\n${last}`);
     const trial = await run(["segment", file, "--dry-run", "--json"]);
     assert.equal(trial.exit, 1);
     assert.deepEqual(
       ["items", "unreadable", "unfit"].map((name) => at(json(trial), name)),
-      [2, 2, 1],
+      [3, 3, 1],
     );
     const ran = await run(["segment", file, "--yes", "--json"]);
-    assert.deepEqual([ran.exit, json(ran)], [1, { sent: 2, accepted: 1, duplicates: 0, rejected: 1, unreadable: 2 }]);
+    assert.deepEqual([ran.exit, json(ran)], [1, { sent: 3, accepted: 2, duplicates: 0, rejected: 1, unreadable: 3 }]);
     for (const [line, message] of [
       [2, "is not valid JSON"],
       [3, "is not a JSON object"],
       [5, "type: must be one of"],
+      [6, "has more than 3500000 bytes"],
     ] as const)
       assert.ok(ran.err.includes(`mixed.jsonl:${line}: ${message}`), ran.err);
   });
