@@ -20,9 +20,11 @@ export function filesAt(places: readonly string[]): Files {
   const names = places.flatMap((place) =>
     place !== STDIN && statSync(place).isDirectory() ? filesIn(place) : [place],
   );
-  const isStdin = names.includes(STDIN);
-  const bytes = isStdin ? null : names.reduce((sum, name) => sum + statSync(name).size, 0);
-  return { names, bytes, mayBeReadTwice: !isStdin };
+  const stats = names.map((name) => (name === STDIN ? null : statSync(name)));
+  // A pipe is empty after the first time, and has no size.
+  const mayBeReadTwice = stats.every((stat) => stat?.isFile() === true);
+  const bytes = mayBeReadTwice ? stats.reduce((sum, stat) => sum + stat!.size, 0) : null;
+  return { names, bytes, mayBeReadTwice };
 }
 
 const filesIn = (folder: string): readonly string[] =>

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { json, onym, useFolder, type Running } from "../support/cli.js";
 import { identifiersOf, profileOf } from "../support/sdk/client.js";
 import { at, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
 const lines = (...objects: readonly unknown[]): string => objects.map((one) => `${JSON.stringify(one)}\n`).join("");
+const ONCE = "onym: the input can be read only once: say --yes or --dry-run (onym import --help tells more)\n";
 
 describe("onym import", () => {
   const app = useApp();
@@ -116,6 +119,22 @@ describe("onym import", () => {
     const cut = await run(["segment", file, "--yes"]);
     assert.deepEqual([cut.exit, /cut\.gz: the gzip is damaged or ends early/.test(cut.err)], [1, true], cut.err);
     assert.match(cut.err, /stopped after 0 items.*run it again/);
+  });
+
+  it("reads a pipe once: it sends or shows, and does not ask in between", async () => {
+    const pipe = path.join(folder.path(), "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const call = lines({ type: "track", event: "A", userId: "u-pipe", messageId: "m-1" });
+    const writer = spawn("sh", ["-c", 'printf %s "$1" > "$2"', "sh", call, pipe]);
+    try {
+      const asked = await run(["segment", pipe], { answer: false });
+      assert.deepEqual([asked.exit, asked.err], [2, ONCE]);
+      const sent = await run(["segment", pipe, "--yes"], { isTerminal: true });
+      assert.deepEqual([sent.exit, sent.out], [0, "1 item sent: 1 accepted\n"], sent.err);
+      assert.ok(!sent.err.includes("%"), "nobody knows how much is in a pipe");
+    } finally {
+      writer.kill();
+    }
   });
 
   it("foresees the merges that limits refuse, with who is there already", async () => {
