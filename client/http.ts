@@ -36,10 +36,10 @@ const FIRST_WAIT_MS = 250;
 const WAIT_MS_MAX = 30_000;
 
 /** Twice as long each time, and anything below that: clients that were cut off together must not come back together. */
-const backOff = (tries: number): number => Math.random() * Math.min(FIRST_WAIT_MS * 2 ** tries, WAIT_MS_MAX);
+export const backOff = (tries: number): number => Math.random() * Math.min(FIRST_WAIT_MS * 2 ** tries, WAIT_MS_MAX);
 
 /** Seconds, or a date. */
-function retryAfterMs(response: Response): number {
+export function retryAfterMs(response: Response): number {
   const told = response.headers.get("Retry-After") ?? "";
   const ms = /^\d+$/.test(told) ? Number(told) * 1_000 : Date.parse(told) - Date.now();
   return Number.isNaN(ms) ? 0 : Math.max(ms, 0);
@@ -56,7 +56,7 @@ const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
     signal?.addEventListener("abort", done);
   });
 
-async function problemOf(response: Response): Promise<Problem> {
+export async function problemOf(response: Response): Promise<Problem> {
   const { status, statusText: title } = response;
   const told = (await response.json().catch(() => ({}))) as Partial<Problem>;
   // A proxy answers in its own form.

@@ -43,15 +43,17 @@ Ends with Ctrl-C.
     schema: { type: "string" },
   },
   run: async ({ positionals, values, http, print }) => {
-    const api = http(Infinity);
+    const api = http();
     const feed = await feedOf(api, positionals, textIn(values, "schema"));
     const last = wholeIn(values, "last", { min: 0, max: LOOK_MAX })!;
     const seen = new Set<unknown>();
     const first = await unseen(api, feed, seen, Math.max(last, BEGIN));
     for (const item of first.slice(0, last).toReversed()) await print(item, feed.show(item));
+    // Who follows waits for a service that is away for a while.
+    const patient = http(Infinity);
     while (!flagIn(values, "once")) {
       await sleep(POLL_MS);
-      const items = await unseen(api, feed, seen, LOOK_MAX);
+      const items = await unseen(patient, feed, seen, LOOK_MAX);
       for (const item of items.toReversed()) await print(item, feed.show(item));
     }
     return EXIT.done;

@@ -1,8 +1,7 @@
 import { createReadStream } from "node:fs";
 import { open, stat, truncate, type FileHandle } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ApiError } from "../../client/client.js";
-import type { Problem } from "../../client/types.js";
+import { ApiError, backOff, problemOf, retryAfterMs } from "../../client/http.js";
 import { CliError, EXIT } from "../fail.js";
 import { linesOf, rawLinesOf } from "../import/lines.js";
 import { endIn, type Kind } from "./kinds.js";
@@ -45,7 +44,7 @@ export async function download(
     if (failure === null) break;
     // Whatever came on this way counts as an answer.
     if (held.lines > before.lines) [end, tries] = [Date.now() + retryMs, 0];
-    const waitMs = failure.waitMs + Math.min(250 * 2 ** tries, 30_000) * Math.random();
+    const waitMs = failure.waitMs + backOff(tries);
     if (Date.now() + waitMs > end) throw failure.error;
     await sleep(waitMs);
     if (kind === "catalog") held = await emptied(file);
@@ -113,7 +112,7 @@ async function once(
   if (!response.ok) {
     const error = new ApiError(await problemOf(response));
     if (response.status !== 429 && response.status < 500) throw error;
-    return { error, waitMs: Number(response.headers.get("Retry-After") ?? 0) * 1_000 };
+    return { error, waitMs: retryAfterMs(response) };
   }
   const target = await open(file, "a");
   try {
@@ -162,10 +161,4 @@ async function write(
     await flush();
   }
   return now.isComplete;
-}
-
-async function problemOf(response: Response): Promise<Problem> {
-  const { status, statusText: title } = response;
-  const told = (await response.json().catch(() => ({}))) as Partial<Problem>;
-  return { code: "unknown", title, detail: title, ...told, status };
 }

@@ -11,6 +11,7 @@ import { json, onym, useFolder } from "../support/cli.js";
 import { damagedRow } from "../support/damaged.js";
 import { EMBEDDED } from "../support/servers/servers.js";
 import { startApp, textAt, useApp, type App, type TestWorkspace } from "../support/service/app.js";
+import { startFaultyProxy } from "../support/service/faulty-proxy.js";
 
 /** As after a kill before the end. */
 function withoutEnd(file: string): void {
@@ -20,6 +21,7 @@ function withoutEnd(file: string): void {
 
 const contentOf = (folder: string): readonly (readonly [string, string])[] =>
   readdirSync(folder).map((name) => [name, readFileSync(path.join(folder, name), "utf8")]);
+const PROFILES = "/v1/exports/profiles";
 
 describe("onym export and onym import onym", () => {
   const app = useApp();
@@ -193,6 +195,25 @@ describe("onym export and onym import onym", () => {
     } finally {
       proxy.close();
       proxy.closeAllConnections();
+    }
+  });
+
+  it("wait as long as a busy service asks for, as seconds or as a date", async () => {
+    for (const after of [() => "1", () => new Date(Date.now() + 2_500).toUTCString()]) {
+      let isBusy = true;
+      const proxy = await startFaultyProxy(app().url, (_, target) => {
+        if (target !== PROFILES || !isBusy) return "pass";
+        isBusy = false;
+        return { status: 503, headers: { "Retry-After": after() } };
+      });
+      try {
+        const exported = await run(["export", freshFolder()], proxy.url);
+        assert.equal(exported.exit, 0, exported.err);
+        const [first, second, ...more] = proxy.seen.filter(({ target }) => target === PROFILES);
+        assert.ok(more.length === 0 && second!.at - first!.at >= 1_000, JSON.stringify(proxy.seen));
+      } finally {
+        await proxy.close();
+      }
     }
   });
 

@@ -68,11 +68,12 @@ describe("The command line", () => {
       noKey: await onym(args, { url: app().url }),
       wrongKey: await onym(args, { url: app().url, key: KEY }),
       away: await onym(["lookup", "email:a@example.com"], { url: closed, key: KEY }),
+      awayAtOnce: await onym(["tail", "--once"], { url: closed, key: KEY }),
       noFile: await onym([...args, "--key-file", "/nowhere"], { url: app().url }),
     };
     assert.deepEqual(
       Object.values(exits).map(({ exit }) => exit),
-      [4, 4, 3, 1],
+      [4, 4, 3, 3, 1],
     );
     for (const { err } of Object.values(exits)) assert.match(err, /^onym: [^\n]+\n$/);
     assert.match(exits.away.err, /127\.0\.0\.1:\d+ does not answer \(ECONNREFUSED\)/);

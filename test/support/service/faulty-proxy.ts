@@ -25,7 +25,11 @@ export async function startFaultyProxy(service: string, fateOf: (n: number, targ
     const type = request.headers["content-type"];
     const answer = await fetch(service + target, {
       method: request.method!,
-      headers: { Authorization: authorization, ...(type !== undefined && { "Content-Type": type }) },
+      headers: {
+        Authorization: authorization,
+        "Accept-Encoding": "identity",
+        ...(type !== undefined && { "Content-Type": type }),
+      },
       ...(body.length > 0 && { body }),
     });
     const text = await answer.text();
