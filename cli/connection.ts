@@ -21,6 +21,8 @@ export interface Service {
 export function findService(values: Values, { env, err }: World): Service {
   const given = textIn(values, "url") ?? env["ONYM_URL"] ?? URL_BY_DEFAULT;
   const url = URL.canParse(given) ? new URL(given) : null;
+  // What is before an @ may be a password.
+  if (given.includes("@")) throw usage("--url: must have no user name or password, and no @");
   if (url === null || !/^https?:$/.test(url.protocol)) throw usage(`--url: ${given} is not an http or https URL`);
   const isLoopback = LOOPBACK.test(url.hostname);
   const found = findKey(values, env, isLoopback);

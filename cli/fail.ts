@@ -1,4 +1,4 @@
-import { ApiError } from "../client/client.js";
+import { ApiError, AwayError } from "../client/client.js";
 
 export const EXIT = {
   done: 0,
@@ -29,10 +29,7 @@ export const usage = (message: string): CliError => new CliError(EXIT.usage, mes
 export function failureOf(error: unknown, url: string): { readonly message: string; readonly exit: Exit } {
   if (error instanceof CliError) return error;
   if (error instanceof ApiError) return { message: describeRefusal(error), exit: exitOf(error.problem.status) };
-  if (error instanceof Error && (error.name === "TimeoutError" || error.message === "fetch failed")) {
-    const cause = error.cause as NodeJS.ErrnoException | undefined;
-    return { message: `${url} does not answer (${cause?.code ?? error.name})`, exit: EXIT.unavailable };
-  }
+  if (error instanceof AwayError) return { message: `${url} ${error.what}`, exit: EXIT.unavailable };
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof TypeError && code?.startsWith("ERR_PARSE_ARGS") === true)
     return { message: message.split(". ")[0]!, exit: EXIT.usage };

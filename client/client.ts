@@ -2,7 +2,7 @@ import { createBatches, type BatchOptions } from "./batches.js";
 import { createHttp, type Call, type HttpOptions } from "./http.js";
 import type { Accepted, Checked, Identifier, Linked, LookedUp, NewEvent, Profile } from "./types.js";
 
-export { ApiError } from "./http.js";
+export { ApiError, AwayError } from "./http.js";
 export type * from "./types.js";
 
 const CLOSE_MS = 10_000;

@@ -10,6 +10,23 @@ export class ApiError extends Error {
   }
 }
 
+/** The service could not be reached, or what answered is not the service. */
+export class AwayError extends Error {
+  /** What to say behind the name of the service: neither quotes its address nor what came. */
+  readonly what: string;
+  constructor(cause: unknown) {
+    const { name, cause: inner } = cause as Error & { readonly cause?: { readonly code?: string } };
+    const what = cause instanceof SyntaxError ? "does not answer in JSON" : `does not answer (${inner?.code ?? name})`;
+    super(`the service ${what}`, { cause });
+    this.name = "AwayError";
+    this.what = what;
+  }
+}
+
+const tellAway = (cause: unknown): never => {
+  throw new AwayError(cause);
+};
+
 export interface HttpOptions {
   readonly url: string;
   readonly key: string;
@@ -63,7 +80,7 @@ export async function problemOf(response: Response): Promise<Problem> {
   return { code: "unknown", title, detail: title, ...told, status };
 }
 
-/** Sends with `fetch`, again where that helps. Throws `ApiError`, or the error of the last try. */
+/** Sends with `fetch`, again where that helps. Throws the `ApiError` or `AwayError` of the last try. */
 export function createHttp({ url, key, timeoutMs = 10_000, retryMs = 300_000, ...options }: HttpOptions) {
   const doFetch = options.fetch ?? fetch;
   const base = url.replace(/\/+$/, "");
@@ -82,8 +99,8 @@ export function createHttp({ url, key, timeoutMs = 10_000, retryMs = 300_000, ..
       let failure: unknown;
       let waitMs = 0;
       try {
-        const response = await once(call);
-        if (response.ok) return (response.status === 204 ? undefined : await response.json()) as Answer;
+        const response = await once(call).catch(tellAway);
+        if (response.ok) return (response.status === 204 ? undefined : await response.json().catch(tellAway)) as Answer;
         failure = new ApiError(await problemOf(response));
         // 429 is said before anything is done. The others may have done it.
         const mayHelp = response.status === 429 || (repeatable && (response.status >= 500 || response.status === 408));

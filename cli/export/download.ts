@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { open, stat, truncate, type FileHandle } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ApiError, backOff, problemOf, retryAfterMs } from "../../client/http.js";
+import { ApiError, AwayError, backOff, problemOf, retryAfterMs } from "../../client/http.js";
 import { CliError, EXIT } from "../fail.js";
 import { linesOf, rawLinesOf } from "../import/lines.js";
 import { endIn, type Kind } from "./kinds.js";
@@ -107,7 +107,7 @@ async function once(
   try {
     response = await fetch(`${url}/v1/exports/${kind}${query}`, { headers: { Authorization: `Bearer ${key}` } });
   } catch (error) {
-    return { error, waitMs: 0 };
+    return { error: new AwayError(error), waitMs: 0 };
   }
   if (!response.ok) {
     const error = new ApiError(await problemOf(response));

@@ -5,7 +5,7 @@ import { createProgress } from "../progress.js";
 import { count } from "../show.js";
 import { KINDS } from "./kinds.js";
 import { countsOf, droppedBy, erasedIn, logIn, showErased, type Erased } from "./erasures.js";
-import { countLines, filesIn, upload, uploadLines } from "./upload.js";
+import { countLines, filesIn, upload, UploadError, uploadLines } from "./upload.js";
 
 const RETRY_MS = 900_000;
 
@@ -80,8 +80,7 @@ async function send(
     await api({ method: "DELETE", path: "/v1/imports", repeatable: true });
     return dropped;
   } catch (error) {
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    const place = cause === error ? "" : `${(error as Error).message}: `;
+    const [cause, place] = error instanceof UploadError ? [error.cause, `${error.message}: `] : [error, ""];
     const { message, exit } = failureOf(cause, service.url);
     const again = "run it again to go on: what stands already stays";
     throw new CliError(exit, `stopped after ${count(done, "line")}: ${place}${message}; ${again}`, { cause });

@@ -48,6 +48,9 @@ async function* linesIn(file: string, world: Input): AsyncGenerator<Buffer> {
   }
 }
 
+/** Says which lines could not be sent; the cause says why. */
+export class UploadError extends Error {}
+
 export async function uploadLines(
   http: Http,
   place: string,
@@ -63,7 +66,7 @@ export async function uploadLines(
     try {
       await http({ method: "POST", path: "/v1/imports/lines", body, repeatable: true });
     } catch (error) {
-      throw new Error(`${place}, in the lines from ${first} on`, { cause: error });
+      throw new UploadError(`${place}, in the lines from ${first} on`, { cause: error });
     }
     first += lines.length;
     sent(lines.length);

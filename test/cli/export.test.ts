@@ -5,6 +5,9 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
+import { connect } from "../../cli/connection.js";
+import { importOnym } from "../../cli/export/import-onym.js";
+import type { CliError } from "../../cli/fail.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { anEvent } from "../support/builders.js";
 import { json, onym, useFolder } from "../support/cli.js";
@@ -211,6 +214,38 @@ describe("onym export and onym import onym", () => {
         assert.equal(exported.exit, 0, exported.err);
         const [first, second, ...more] = proxy.seen.filter(({ target }) => target === PROFILES);
         assert.ok(more.length === 0 && second!.at - first!.at >= 1_000, JSON.stringify(proxy.seen));
+      } finally {
+        await proxy.close();
+      }
+    }
+  });
+
+  it("tell in one line where an import stopped because nobody answers", async () => {
+    const copy = freshFolder();
+    await run(["export", copy]);
+    const key = await (await other.workspace()).key("admin");
+    for (const [passes, says] of [
+      [1, /^stopped after 0 lines: http:\S+ does not answer \(\w+\); run it again/],
+      [2, /^stopped after 0 lines: \S+\/catalog.ndjson, in the lines from 1 on: http:\S+ does not answer \(\w+\); run/],
+      [7, /^stopped after 22 lines: http:\S+ does not answer \(\w+\); run it again/],
+    ] as const) {
+      const proxy = await startFaultyProxy(other.url, (n) => (n < passes ? "pass" : "cut"));
+      const service = { url: proxy.url, key, keyPlace: "a test", isLoopback: true };
+      const world = { env: {}, stdin: (async function* () {})(), ask: null, showsProgress: false, err: () => {} };
+      const context = {
+        positionals: ["onym", copy],
+        values: { yes: true },
+        world: { ...world, out: async () => {} },
+        service,
+        // The command itself would try for a quarter of an hour.
+        http: () => connect(service, 0),
+        print: async () => {},
+      };
+      try {
+        await assert.rejects(importOnym(context), ({ exit, message }: CliError) => {
+          assert.deepEqual([exit, says.test(message)], [3, true], message);
+          return true;
+        });
       } finally {
         await proxy.close();
       }

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { closedPort, onym, useFolder } from "../support/cli.js";
@@ -9,6 +12,24 @@ import { useApp } from "../support/service/app.js";
 const MAIN = fileURLToPath(new URL("../../cli/main.js", import.meta.url));
 const COMMANDS = ["send", "tail", "lookup", "explain", "undo", "schemas", "keys", "import", "doctor"];
 const KEY = "onym_AbCdEfGhIj_wrong";
+
+/** Answers a page to log in, or breaks off inside of an answer. */
+async function startStranger() {
+  const server = http.createServer((request, response) => {
+    if (request.url!.startsWith("/login")) response.end("<html><body>Who are you?</body></html>");
+    else
+      response.writeHead(200, { "Content-Length": 100 }).write('{"profiles"', () => {
+        setTimeout(() => response.destroy(), 20);
+      });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const close = (): void => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}
 
 describe("The command line", () => {
   const app = useApp();
@@ -52,6 +73,8 @@ describe("The command line", () => {
     [["import", "csv", "a", "--identifier", "email"], /must be COLUMN=NAME/],
     [["import", "csv", "a", "--schema", "s"], /--timestamp COLUMN: is needed/],
     [["doctor", "--url", "ftp://onym.example"], /--url: ftp:.* is not an http or https URL/],
+    [["doctor", "--url", "https://ada:secret@onym.example"], /^onym: --url: must have no user name or password/],
+    [["doctor", "--url", "https://ada:secret@onym.example:x"], /^onym: --url: must have no user name or password/],
   ];
   for (const [args, says] of wrong)
     it(`refuses "${args.join(" ")}" in one line, with exit code 2`, async () => {
@@ -59,24 +82,32 @@ describe("The command line", () => {
       assert.deepEqual([exit, out], [2, ""], err);
       assert.match(err, says);
       assert.match(err, /^onym: [^\n]+\n$/);
+      assert.doesNotMatch(err, /secret/);
     });
 
   it("has an exit code for each way to fail", async () => {
     const args = ["lookup", "email:a@example.com"];
     const closed = await closedPort();
-    const exits = {
-      noKey: await onym(args, { url: app().url }),
-      wrongKey: await onym(args, { url: app().url, key: KEY }),
-      away: await onym(["lookup", "email:a@example.com"], { url: closed, key: KEY }),
-      awayAtOnce: await onym(["tail", "--once"], { url: closed, key: KEY }),
-      noFile: await onym([...args, "--key-file", "/nowhere"], { url: app().url }),
-    };
+    const stranger = await startStranger();
+    // Each of those that are away is tried for ten seconds.
+    const [noKey, wrongKey, away, awayAtOnce, login, cut, noFile] = await Promise.all([
+      onym(args, { url: app().url }),
+      onym(args, { url: app().url, key: KEY }),
+      onym(args, { url: closed, key: KEY }),
+      onym(["tail", "--once"], { url: closed, key: KEY }),
+      onym(args, { url: `${stranger.url}/login`, key: KEY }),
+      onym(args, { url: `${stranger.url}/cut`, key: KEY }),
+      onym([...args, "--key-file", "/nowhere"], { url: app().url }),
+    ]).finally(stranger.close);
+    const all = [noKey, wrongKey, away, awayAtOnce, login, cut, noFile];
     assert.deepEqual(
-      Object.values(exits).map(({ exit }) => exit),
-      [4, 4, 3, 3, 1],
+      all.map(({ exit }) => exit),
+      [4, 4, 3, 3, 3, 3, 1],
     );
-    for (const { err } of Object.values(exits)) assert.match(err, /^onym: [^\n]+\n$/);
-    assert.match(exits.away.err, /127\.0\.0\.1:\d+ does not answer \(ECONNREFUSED\)/);
+    for (const { err } of all) assert.match(err, /^onym: [^\n]+\n$/);
+    assert.match(away.err, /127\.0\.0\.1:\d+ does not answer \(ECONNREFUSED\)/);
+    assert.match(login.err, /\/login does not answer in JSON\n/);
+    assert.match(cut.err, /\/cut does not answer \(\w+\)\n/);
   });
 
   it("finds the key in the order of its places, and warns of one in the process list", async () => {
