@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { ApiError } from "../../client/client.js";
 import type { Http } from "../../client/http.js";
 import { read, type Command, type Context } from "../command.js";
-import { EXIT } from "../fail.js";
+import { EXIT, failureOf } from "../fail.js";
 import { count, plain, table } from "../show.js";
 
 interface Check {
@@ -57,12 +57,19 @@ async function examine({ service, http }: Context): Promise<readonly Check[]> {
     note("key", "fail", "there is none: set ONYM_KEY, or name a file with --key-file");
     return checks;
   }
-  const api = http();
-  const role = await roleOf(api);
-  note("key", role === null ? "fail" : "ok", `${role ?? "is not valid here"} (from ${keyPlace})`);
-  if (role !== null && role !== "sending key") await examineWorkspace(note, api, role);
+  try {
+    const api = http();
+    const role = await roleOf(api);
+    note("key", role === null ? "fail" : "ok", `${role ?? "is not valid here"} (from ${keyPlace})`);
+    if (role !== null && role !== SENDING) await examineWorkspace(note, api, role);
+  } catch (error) {
+    // The checks before say which part is away.
+    note("workspace", "fail", failureOf(error, url).message);
+  }
   return checks;
 }
+
+const SENDING = "sending key";
 
 type Note = (check: string, status: Check["status"], detail: string) => void;
 
@@ -116,26 +123,19 @@ function jsonIn(text: string): unknown {
   }
 }
 
-type KeyRole = "owner" | "admin" | "editor" | "viewer" | "sending key";
+interface Me {
+  readonly key: { readonly role: string };
+}
 
-/** By what it may do: no route tells it. Each of these reads, or checks a body that is none. Null: the key is not valid. */
-async function roleOf(http: Http): Promise<KeyRole | null> {
-  const may = async (method: "GET" | "POST", path: string): Promise<boolean> => {
-    try {
-      await http({ method, path, ...(method === "POST" && { body: {} }), repeatable: true });
-      return true;
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.problem.status >= 500 || error.problem.status === 401) throw error;
-      return error.problem.status !== 403;
-    }
-  };
+/** Null: the key is not valid. */
+async function roleOf(http: Http): Promise<string | null> {
   try {
-    if (await may("GET", "/v1/keys?limit=1")) return "owner";
-    if (await may("GET", "/v1/dead-letters?limit=1")) return "admin";
-    if (!(await may("GET", "/v1/namespaces?limit=1"))) return "sending key";
-    return (await may("POST", "/v1/identify?dry_run=true")) ? "editor" : "viewer";
+    return (await read<Me>(http, "/v1/me")).key.role;
   } catch (error) {
-    if (error instanceof ApiError && error.problem.status === 401) return null;
+    if (!(error instanceof ApiError)) throw error;
+    if (error.problem.status === 401) return null;
+    // It may only send.
+    if (error.problem.status === 403) return SENDING;
     throw error;
   }
 }
@@ -145,7 +145,7 @@ interface DeadLetters {
   readonly next_cursor: string | null;
 }
 
-async function examineWorkspace(note: Note, http: Http, role: KeyRole): Promise<void> {
+async function examineWorkspace(note: Note, http: Http, role: string): Promise<void> {
   const { limit } = await read<{ readonly limit: number | null }>(http, "/v1/namespaces/user_id");
   if (limit === null)
     note("user_id", "warn", "no limit: a device that two people share can join them (docs/identity.md)");

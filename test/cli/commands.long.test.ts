@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { closedPort, json, jsonLines, onym, useFolder, type Running } from "../support/cli.js";
 import { at, listAt, SIGNUP_SCHEMA, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
+import { startFaultyProxy } from "../support/service/faulty-proxy.js";
 
 describe("onym on the command line", () => {
   const app = useApp();
@@ -263,6 +264,19 @@ describe("onym on the command line", () => {
     }
     await workspace.send("PUT", "/v1/namespaces/user_id", { limit: 1 });
     assert.match((await run(["doctor"])).out, /^ok +user_id +at most 1 in a profile$/m);
+  });
+
+  it("doctor tells what it found also where the service is there and its store is not", async () => {
+    const fateOf = (_: number, target: string) => (target.startsWith("/v1/") ? { status: 503 } : "pass");
+    const proxy = await startFaultyProxy(app().url, fateOf);
+    try {
+      const ran = await run(["doctor"], { url: proxy.url });
+      assert.deepEqual([ran.exit, ran.err], [1, ""]);
+      for (const line of [/^ok +service +http/m, /^ok +readyz +ready$/m, /^fail +workspace +503 unknown: /m])
+        assert.match(ran.out, line);
+    } finally {
+      await proxy.close();
+    }
   });
 
   it("doctor fails for a key that is not valid, and for a service that does not answer", async () => {
