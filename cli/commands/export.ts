@@ -2,6 +2,7 @@ import { read, type Command } from "../command.js";
 import { download } from "../export/download.js";
 import { claimFolder } from "../export/folder.js";
 import { fileOf, KINDS } from "../export/kinds.js";
+import { awaitQueue } from "../export/queue.js";
 import { CliError, EXIT, usage } from "../fail.js";
 import { createProgress } from "../progress.js";
 import { count } from "../show.js";
@@ -17,17 +18,19 @@ export const exportCommand: Command = {
   name: "export",
   summary: "writes all data of the workspace into a folder",
   help: `onym export FOLDER
-Writes catalog, profiles, changes, links and events into files of the folder, an object on each line. Run it again
-after it was stopped: it goes on where it was. It does not touch a complete export, nor that of another workspace or
-service. Needs an admin key.
+Writes catalog, profiles, changes, links and events into files of the folder, an object on each line, once the events
+that were sent before are processed. Run it again after it was stopped: it goes on where it was. It does not touch a
+complete export, nor that of another workspace or service. Needs an admin key.
 `,
   options: {},
   run: async ({ positionals, world, service, http, print }) => {
     const [folder, ...others] = positionals;
     if (folder === undefined || others.length > 0) throw usage("export: name one folder");
     if (service.key === null) throw new CliError(EXIT.key, "no key: set ONYM_KEY, or name a file with --key-file");
-    const { workspace, url } = await read<Me>(http(RETRY_MS), "/v1/me");
+    const api = http(RETRY_MS);
+    const { workspace, url } = await read<Me>(api, "/v1/me");
     claimFolder(folder, { workspace_id: workspace.workspace_id, url });
+    await awaitQueue(api, RETRY_MS, (text) => world.err(`onym: ${text}\n`));
     const lines: Record<string, number> = {};
     let lost = 0;
     for (const kind of KINDS) {

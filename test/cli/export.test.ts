@@ -7,13 +7,17 @@ import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { connect } from "../../cli/connection.js";
 import { importOnym } from "../../cli/export/import-onym.js";
+import { awaitQueue } from "../../cli/export/queue.js";
 import type { CliError } from "../../cli/fail.js";
+import type { Http } from "../../client/http.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { anEvent } from "../support/builders.js";
 import { json, onym, useFolder } from "../support/cli.js";
 import { damagedRow } from "../support/damaged.js";
+import { eventually } from "../support/eventually.js";
+import { withHeldApp } from "../support/faults.js";
 import { EMBEDDED } from "../support/servers/servers.js";
-import { startApp, textAt, useApp, type App, type TestWorkspace } from "../support/service/app.js";
+import { at, startApp, textAt, useApp, type App, type TestWorkspace } from "../support/service/app.js";
 import { startFaultyProxy } from "../support/service/faulty-proxy.js";
 
 /** As after a kill before the end. */
@@ -218,6 +222,43 @@ describe("onym export and onym import onym", () => {
         await proxy.close();
       }
     }
+  });
+
+  it("wait until what was sent before is processed, and say so", async () => {
+    await withHeldApp(EMBEDDED, async (held, release) => {
+      const own = await held.workspace();
+      await own.collect(await own.schema(), { email: "late@example.com" });
+      const proxy = await startFaultyProxy(held.url, () => "pass");
+      const asked = (path: string) => proxy.seen.filter(({ target }) => target.startsWith(path)).length;
+      try {
+        const copy = freshFolder();
+        const exporting = run(["export", copy, "--json"], proxy.url, own);
+        await eventually("it looks again", () => asked("/v1/stats") > 1);
+        assert.equal(asked("/v1/exports"), 0);
+        release();
+        const exported = await exporting;
+        assert.equal(exported.err, "onym: waits until the queue is empty; events that wait: 1\n");
+        assert.deepEqual([at(json(exported), "profiles"), at(json(exported), "events")], [1, 1]);
+        assert.match(readFileSync(path.join(copy, "events.ndjson"), "utf8"), /"status":"folded"/);
+      } finally {
+        await proxy.close();
+      }
+    });
+  });
+
+  it("wait neither for what came later, nor for ever, and warn where they do not know", async () => {
+    const minutes = [{ at: "2026-01-31T12:00:00.000Z" }];
+    const told = async (waiting: number | null, oldest_at: string | null) => {
+      const said: string[] = [];
+      const answer = async () => ({ minutes, queue: { waiting, oldest_at } });
+      await awaitQueue(answer as unknown as Http, 0, (text) => said.push(text));
+      return said.at(-1) ?? "";
+    };
+    assert.equal(await told(0, null), "");
+    assert.equal(await told(3, "2026-01-31T12:01:00.000Z"), "");
+    for (const oldest of [null, "2026-01-31T12:00:59.999Z"])
+      assert.match(await told(3, oldest), /^events still wait to be processed, 3: the export may be without them/);
+    assert.match(await told(null, null), /^nobody knows whether events wait/);
   });
 
   it("tell in one line where an import stopped because nobody answers", async () => {

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Http } from "../../client/http.js";
+import { read } from "../command.js";
+
+interface Stats {
+  /** Of the whole installation; null: nobody knows. */
+  readonly queue: { readonly waiting: number | null; readonly oldest_at: string | null };
+  /** The last one is the present one, by the clock of the service. */
+  readonly minutes: readonly { readonly at: string }[];
+}
+
+const LOOK_MS = 1_000;
+const MINUTE_MS = 60_000;
+/** Where nobody knows since when the oldest waits, events that came later may keep the queue from ever being empty. */
+const UNKNOWN_MS = 60_000;
+
+/**
+ * Waits until what the service accepted before is processed. What is folded between the files of an export would be counted in no
+ * profile of it, and what is still in the queue is in no file. Gives up when so long nothing is done.
+ */
+export async function awaitQueue(http: Http, waitMs: number, tell: (text: string) => void): Promise<void> {
+  let fewest = Infinity;
+  let movedAt = 0;
+  let begunBy: number | null = null;
+  for (;;) {
+    const { queue, minutes } = await read<Stats>(http, "/v1/stats");
+    const { waiting, oldest_at: oldest } = queue;
+    begunBy ??= Date.parse(minutes.at(-1)!.at) + MINUTE_MS;
+    if (waiting === 0 || (oldest !== null && Date.parse(oldest) >= begunBy)) return;
+    if (waiting === null) return tell(`nobody knows whether events wait to be processed: ${MISSING}`);
+    if (fewest === Infinity) tell(`waits until the queue is empty; events that wait: ${waiting}`);
+    if (waiting < fewest) [fewest, movedAt] = [waiting, Date.now()];
+    const patienceMs = oldest === null ? Math.min(UNKNOWN_MS, waitMs) : waitMs;
+    if (Date.now() - movedAt >= patienceMs) return tell(`events still wait to be processed, ${waiting}: ${MISSING}`);
+    await sleep(LOOK_MS);
+  }
+}
+
+const MISSING = "the export may be without them, and an import of it without what they add to profiles";
