@@ -1,4 +1,5 @@
 import { createClient, ApiError, type Client, type NewEvent } from "../../client/client.js";
+import { scanJson } from "../../core/json/scan.js";
 import { read, type Command, type Context } from "../command.js";
 import { CliError, EXIT, usage, type Exit } from "../fail.js";
 import { linesOf } from "../import/lines.js";
@@ -57,14 +58,26 @@ async function check({ http, print }: Context, { schema_id, payload, timestamp =
 
 const now = (): string => new Date().toISOString();
 
+/** Beyond every depth that a service can be set to take. */
+const DEPTH_MAX = 1_000;
+
 function payloadIn(text: string): NewEvent["payload"] {
+  const value = valueIn(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new CliError(EXIT.refused, "the payload is not a JSON object");
+  // It is written anew for the request, so the service would not see that a long number was rounded, or a name stood twice.
+  const { problem } = scanJson(Buffer.from(text), DEPTH_MAX);
+  if (problem !== null) throw new CliError(EXIT.refused, plain(`${problem.path}: ${problem.message}`));
+  return value as NewEvent["payload"];
+}
+
+/** Undefined: it is no JSON. */
+function valueIn(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as NewEvent["payload"];
+    return JSON.parse(text) as unknown;
   } catch {
-    // Said below.
+    return undefined;
   }
-  throw new CliError(EXIT.refused, "the payload is not a JSON object");
 }
 
 async function sendAll(client: Client, events: readonly NewEvent[]) {

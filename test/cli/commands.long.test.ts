@@ -30,12 +30,18 @@ describe("onym on the command line", () => {
   });
 
   it("send takes a payload from each line, names the lines that are refused, and sends the others", async () => {
-    const stdin = '{"email":"l1@example.com"}\r\n\nnone\n{"email":7}\n{"email":"l5@example.com"}';
+    const stdin = [
+      '{"email":"l1@example.com"}\r\n\nnone\n{"email":7}\n{"email":"l5@example.com"}',
+      '{"email":"l6@example.com","age":12345678901234567890}',
+      '{"email":"l7@example.com","email":"l8@example.com"}',
+    ].join("\n");
     const ran = await run(["send", schemaId, "--json"], { stdin });
     assert.equal(ran.exit, 1);
     assert.equal(jsonLines(ran).length, 2);
     assert.match(ran.err, /^onym: line 3: the payload is not a JSON object$/m);
     assert.match(ran.err, /^onym: line 4: email: must be string/m);
+    assert.match(ran.err, /^onym: line 6: age: is a number that a double cannot represent; send it as a string$/m);
+    assert.match(ran.err, /^onym: line 7: email: is a duplicate key$/m);
     for (const sent of jsonLines(ran)) await workspace.settled(at(sent, "event_id"));
   });
 
