@@ -123,6 +123,10 @@ const PAGE = 10_000;
 /** As measured: 156 bytes a member and 95 a link; up to twice as much of it while columns grow, and an array of a search. */
 const MEMBER_BYTES = 200;
 const LINK_BYTES = 150;
+/** The measured members had values of about so many bytes. Longer ones count three times: a column that grows holds two copies, one with room. */
+const VALUE_BYTES = 32;
+const bytesOfLongValues = (page: readonly Member[]): number =>
+  3 * page.reduce((sum, { identifier }) => sum + Math.max(0, Buffer.byteLength(identifier.value) - VALUE_BYTES), 0);
 
 /** All members and active links of a profile, read page by page. Null when there are more links than allowed. */
 export async function readComponent(
@@ -137,6 +141,7 @@ export async function readComponent(
   const membersAfter = (after: Member | null) =>
     graph.members(workspace, profileId, { limit: PAGE, after: after?.uid ?? null });
   for await (const page of pages(membersAfter)) {
+    memory.take(bytesOfLongValues(page));
     builder.addMembers(page);
     members += page.length;
     onProgress({ workspace, profileId, what: "identifiers", done: members });

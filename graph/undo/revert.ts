@@ -40,6 +40,13 @@ import { explainedPath, splitWithout } from "./split.js";
 
 /** As measured: 1,630 for a link of a change, with its two ends as they are now. */
 const CHANGED_LINK_BYTES = 2_000;
+/** The keys of these links had about so many characters. Longer ones are held twice, with up to two bytes for a character. */
+const KEY_CHARACTERS = 100;
+const bytesOf = (links: readonly LinkState[]): number =>
+  links.reduce((sum, { pair }) => {
+    const long = pair.reduce((more, { length }) => more + Math.max(0, length - KEY_CHARACTERS), 0);
+    return sum + CHANGED_LINK_BYTES + 4 * long;
+  }, 0);
 
 /** All that a revert is decided on, as it was read. */
 interface Revert {
@@ -68,7 +75,7 @@ export async function prepareRevert(reading: Reading, changeId: ChangeId): Promi
   if (reverted === null) throw new AppError("not_found", "There is no such change.");
   const all = reverted.identifiers.filter(isNamed).map((identifier) => identifierKey(workspace, identifier));
   const earlier = await graph.linksOfChange(workspace, reverted);
-  memory.take(earlier.length * CHANGED_LINK_BYTES);
+  memory.take(bytesOf(earlier));
   const snapshot = await lookInTurns(reading, [...new Set([...all, ...earlier.flatMap(({ pair }) => pair)])]);
   if (snapshot === null) return "changed";
   const states = await graph.linksOfChange(workspace, reverted);

@@ -94,8 +94,8 @@ describe("Memory for whole profiles", () => {
 describe("An undo and an explain of profiles that take up the memory", () => {
   const people = [...Array(9).keys()].map((n) => anIdentifier(`p${n}`));
   const hub = anIdentifier("hub", "device_id");
-  function aScene(profileBytesMax: number) {
-    const memory = createMemoryGraph(createMemoryState());
+  function aScene(profileBytesMax: number, state = createMemoryState()) {
+    const memory = createMemoryGraph(state);
     const reads = { all: 0, atOnce: 0, atOnceMax: 0 };
     const graph: IdentityGraph = {
       ...memory,
@@ -109,20 +109,20 @@ describe("An undo and an explain of profiles that take up the memory", () => {
     };
     return { reads, identity: createIdentity({ graph, timeoutMs: 5_000, profileBytesMax }) };
   }
-  const link = async (identity: Identity, workspace: WorkspaceId) => {
-    for (const one of people) await identity.assert(workspace, anAssertion(hub, one));
+  const link = async (identity: Identity, workspace: WorkspaceId, others = people) => {
+    for (const one of others) await identity.assert(workspace, anAssertion(hub, one));
   };
   /** With the bytes that ten members and nine links take; an undo takes more for each link that it removes. */
   const calls: readonly {
     readonly name: string;
-    readonly call: (identity: Identity, workspace: WorkspaceId) => Promise<unknown>;
+    readonly call: (identity: Identity, workspace: WorkspaceId, others?: typeof people) => Promise<unknown>;
     readonly bytes: number;
     /** Reads of two at once, when there is room for one. */
     readonly reads: { readonly all: number; readonly atOnceMax: number };
   }[] = [
     {
       name: "explain",
-      call: (identity, workspace) => identity.explain(workspace, people[0]!, people[1]!),
+      call: (identity, workspace, [one] = people) => identity.explain(workspace, one!, hub),
       bytes: 3_350,
       reads: { all: 2, atOnceMax: 1 },
     },
@@ -159,6 +159,30 @@ describe("An undo and an explain of profiles that take up the memory", () => {
       assert.equal((await identity.lookup(workspace, [hub]))[0]!.size, 10, "nothing was taken apart");
     });
   }
+
+  for (const { name, call } of [
+    ...calls,
+    {
+      name: "revert",
+      call: async (identity: Identity, workspace: WorkspaceId) => {
+        const [{ changeId } = {}] = await identity.changes(workspace, "unlinked", { limit: 1, before: null });
+        return identity.revert(workspace, changeId!, EVIDENCE);
+      },
+    },
+  ])
+    it(`${name}: a profile for which there is room is too large when its values are as long as they may be`, async () => {
+      const longest = people.map((_, n) => anIdentifier(`${n}${"😀".repeat(1_023)}`));
+      for (const others of [people, longest]) {
+        const state = createMemoryState();
+        const workspace = aWorkspace();
+        const { identity } = aScene(1_000_000, state);
+        await link(identity, workspace, others);
+        if (name === "revert") await identity.unlink(workspace, { identifier: hub }, EVIDENCE);
+        const asked = () => call(aScene(40_000, state).identity, workspace, others);
+        if (others === people) await asked();
+        else await assert.rejects(asked, /too large/);
+      }
+    });
 
   it("goes on with an undo that finds no room once it has written: one record, and newer links stay", async () => {
     const graph = createMemoryGraph(createMemoryState());
