@@ -17,6 +17,7 @@ export interface LimiterOptions {
 interface Waiting {
   readonly call: Call;
   readonly start: () => Promise<void>;
+  readonly reject: (error: unknown) => void;
 }
 
 /** The work of one workspace; kept only while there is some. */
@@ -25,9 +26,15 @@ interface Line {
   underWay: number;
 }
 
+/** Nobody waits for the answer, but the deadline keeps a slot for the call until there is one. */
+const leaveOut = ({ reject }: Waiting): void =>
+  reject(new AppError("unavailable", "The work on the profile was not begun in time."));
+
 const leaveOutExpired = ({ waiting }: Line): void => {
-  const left = waiting.filter(({ call }) => !call.expired);
-  waiting.splice(0, waiting.length, ...left);
+  const all = waiting.splice(0);
+  for (const one of all)
+    if (one.call.expired) leaveOut(one);
+    else waiting.push(one);
 };
 
 /** For work that holds a whole profile in memory: too much of it at once would use up the memory. Workspaces take turns. */
@@ -39,7 +46,7 @@ export function createLimiter({ atOnceMax, waitingMax }: LimiterOptions): Limite
   const next = (): void => {
     for (const [workspace, line] of lines) {
       if (underWay >= atOnceMax) return;
-      while (line.waiting[0]?.call.expired === true) line.waiting.shift();
+      while (line.waiting[0]?.call.expired === true) leaveOut(line.waiting.shift()!);
       if (line.waiting.length > 0 && line.underWay < atOnceMax - 1) {
         lines.delete(workspace);
         lines.set(workspace, line);
@@ -63,7 +70,7 @@ export function createLimiter({ atOnceMax, waitingMax }: LimiterOptions): Limite
         if (line.waiting.length >= waitingMax) leaveOutExpired(line);
         if (line.waiting.length >= waitingMax)
           return reject(new AppError("unavailable", "Too many large pieces of work of this workspace are waiting."));
-        line.waiting.push({ call, start: () => work().then(resolve, reject) });
+        line.waiting.push({ call, start: () => work().then(resolve, reject), reject });
         next();
       }),
   };

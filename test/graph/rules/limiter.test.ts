@@ -69,7 +69,8 @@ describe("Limiter of work on whole profiles", () => {
     const [first, late, others] = [aPiece(), aPiece(), aPiece()];
     const call = here();
     const answer = limiter.take(one, here(), first.work);
-    void limiter.take(one, call, late.work);
+    let refused: unknown = null;
+    limiter.take(one, call, late.work).catch((error: unknown) => (refused = error));
     await assert.rejects(limiter.take(one, here(), late.work), isUnavailable);
     void limiter.take(other, here(), others.work);
     assert.equal(others.hasBegun(), true);
@@ -78,6 +79,7 @@ describe("Limiter of work on whole profiles", () => {
     await answer;
     await turnOfTheLoop();
     assert.equal(late.hasBegun(), false);
+    assert.ok(isUnavailable(refused), "whoever asked for it is answered");
   });
 
   it("counts nobody as waiting who has gone", async () => {
@@ -85,9 +87,12 @@ describe("Limiter of work on whole profiles", () => {
     const [first, gone, next] = [aPiece(), aPiece(), aPiece()];
     const call = here();
     const answer = limiter.take(one, here(), first.work);
-    void limiter.take(one, call, gone.work);
+    let refused: unknown = null;
+    limiter.take(one, call, gone.work).catch((error: unknown) => (refused = error));
     call.expired = true;
     const nexts = limiter.take(one, here(), next.work);
+    await turnOfTheLoop();
+    assert.ok(isUnavailable(refused), "whoever asked for it is answered");
     first.end();
     await answer;
     await turnOfTheLoop();
