@@ -24,6 +24,9 @@ export function showLink(link: Link): string {
   return `${showPair(link)}: ${event === null ? source : `event ${event}`}, ${at}, change ${change}`;
 }
 
+/** Below a path of which the service tells the beginning. */
+export const GOES_ON = "  (there are more links than are shown)";
+
 export const count = (many: number, what: string): string =>
   `${many.toLocaleString("en-US")} ${what}${many === 1 ? "" : "s"}`;
 

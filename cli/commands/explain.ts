@@ -1,12 +1,13 @@
 import { read, type Command } from "../command.js";
 import { EXIT, usage } from "../fail.js";
 import { identifierIn, type Identifier } from "../options.js";
-import { showIdentifier, showLink, type Link } from "../show.js";
+import { GOES_ON, showIdentifier, showLink, type Link } from "../show.js";
 
 interface Explained {
   readonly connected: boolean;
   readonly profile_id: string | null;
   readonly path: readonly Link[] | null;
+  readonly partial?: true;
 }
 
 export const explain: Command = {
@@ -25,7 +26,12 @@ Shows the shortest path between the two, with the evidence of each link. Exit co
   },
 };
 
-function showExplained({ connected, profile_id: id, path }: Explained, from: Identifier, to: Identifier): string {
+function showExplained(
+  { connected, profile_id: id, path, partial }: Explained,
+  from: Identifier,
+  to: Identifier,
+): string {
   if (!connected) return `${showIdentifier(from)} and ${showIdentifier(to)} are not connected`;
-  return [`profile ${id}`, ...(path ?? []).map((link) => `  ${showLink(link)}`)].join("\n");
+  const links = (path ?? []).map((link) => `  ${showLink(link)}`);
+  return [`profile ${id}`, ...links, ...(partial ? [GOES_ON] : [])].join("\n");
 }

@@ -1,7 +1,7 @@
 import { read, write, type Command } from "../command.js";
 import { CliError, EXIT, usage } from "../fail.js";
 import { flagIn, identifierIn, type Identifier } from "../options.js";
-import { showLink, showPair, type Link } from "../show.js";
+import { GOES_ON, showLink, showPair, type Link } from "../show.js";
 
 interface Ref {
   readonly profile_id: string;
@@ -16,6 +16,8 @@ interface Undone {
   readonly after?: readonly Ref[];
   /** Other links by which the two are still one person. */
   readonly still_joined_by?: readonly Link[];
+  /** There are more of these. */
+  readonly partial?: true;
   /** Links that a revert could not give back. */
   readonly dropped?: readonly { readonly from: Identifier; readonly to: Identifier; readonly rule: string }[];
 }
@@ -85,8 +87,9 @@ const showTrial = (trial: Undone): string =>
   ].join("\n");
 
 /** What the undo does not reach. */
-const showStaying = ({ still_joined_by: links = [], dropped = [] }: Undone): readonly string[] => [
+const showStaying = ({ still_joined_by: links = [], partial, dropped = [] }: Undone): readonly string[] => [
   ...(links.length > 0 ? ["still in one profile, held together by:"] : []),
   ...links.map((link) => `  ${showLink(link)}`),
+  ...(partial ? [GOES_ON] : []),
   ...dropped.map((link) => `not linked again: ${showPair(link)} (rule: ${link.rule})`),
 ];

@@ -24,6 +24,9 @@ export interface PathLink {
   readonly evidence: Evidence;
 }
 
+/** Links of a path that an answer tells, from its beginning: longer ones are cut. */
+export const PATH_BYTES_MAX = 65_536;
+
 /** An identifier that was seen, and the profile that holds it. */
 export interface FoundIdentifier extends ProfileRef {
   readonly uid: Uid;
@@ -38,6 +41,8 @@ export interface Explanation {
   readonly path: readonly PathLink[] | null;
   /** The links of the path that alone hold the two together: without one of them they would be apart. */
   readonly bridges: readonly PathLink[] | null;
+  /** The path or the bridges go on, or are null. */
+  readonly isPartial: boolean;
 }
 
 /** An identifier that stands alone in an outline. */
@@ -89,6 +94,8 @@ export interface UndoResult {
   readonly changeId: ChangeId | null;
   /** The shortest path that still connects the two; null when they are apart. */
   readonly stillJoinedBy: readonly PathLink[] | null;
+  /** That path goes on. */
+  readonly isPartial: boolean;
   /** Links that stay removed because a rule now forbids them, 1,000 at most. */
   readonly dropped: readonly DroppedLink[];
   readonly before: readonly ProfileRef[];

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import type { Services } from "../../commands/services.js";
 import { explainIdentifiers } from "../../commands/unlink-identifiers.js";
 import type { IdentitySettings } from "../../core/catalog/catalog.js";
+import { PATH_BYTES_MAX } from "../../core/identity/api.js";
 import type { Uid } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
@@ -14,8 +15,8 @@ const LIMIT = { shared_identifier_limit: integerOrNull(1, 100) };
 export const IDENTITY_SETTINGS = { ...LIMIT, sending_keys_add_namespaces: Type.Boolean() };
 const SETTINGS = record(IDENTITY_SETTINGS);
 
-/** Few paths are longer. */
-const EXPLAIN_BYTES = 65_536;
+/** The path and its bridges. */
+const EXPLAIN_BYTES = 2 * PATH_BYTES_MAX;
 
 /** Why two are one person, which identifiers are shared, and what the workspace set. */
 export function identityRoutes(services: Services): readonly Route[] {
@@ -28,7 +29,8 @@ export function identityRoutes(services: Services): readonly Route[] {
       operationId: "explain",
       tag: "Identity",
       summary: "Why two identifiers are one person",
-      description: "The shortest path between them, with the evidence of each link.",
+      description:
+        "The shortest path between them, with the evidence of each link. A long path is cut, and `partial` is true.",
       example: { after: ["identify"], body: { from: EMAIL, to: USER } },
       access,
       body: record({ from: IDENTIFIER, to: IDENTIFIER }),
@@ -45,13 +47,13 @@ export function identityRoutes(services: Services): readonly Route[] {
       },
       handle: async ({ workspace, body, takeBytes }) => {
         await takeBytes(EXPLAIN_BYTES);
-        const { connected, profileId, path, bridges } = await explainIdentifiers(services, workspace, body);
+        const { connected, profileId, path, bridges, isPartial } = await explainIdentifiers(services, workspace, body);
         return reply(200, {
           connected,
           profile_id: profileId,
           path: path?.map(showLink) ?? null,
           bridges: bridges?.map(showLink) ?? null,
-          ...(connected && path === null && { partial: true }),
+          ...(isPartial && { partial: true }),
         });
       },
     }),

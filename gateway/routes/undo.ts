@@ -13,11 +13,17 @@ import { FLAG, IDENTIFIER, idOf, nullable, record, TIME, UUID } from "../shapes/
 import { list } from "../shapes/page.js";
 import { DROPPED_LINK, LINK, REF, showLink, showRef, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
+/** `partial`: the path goes on. */
+const STILL_JOINED = {
+  still_joined_by: Type.Optional(Type.Array(LINK)),
+  partial: Type.Optional(Type.Literal(true)),
+};
+
 const UNDONE = record({
   outcome: Type.Enum(["unlinked", "forbidden", "reverted", "allowed", "unchanged"]),
   profile_ids: Type.Array(UUID),
   change_id: nullable(UUID),
-  still_joined_by: Type.Optional(Type.Array(LINK)),
+  ...STILL_JOINED,
   dropped: Type.Optional(Type.Array(DROPPED_LINK)),
   /** Only in the answer to a dry run. */
   dry_run: Type.Optional(Type.Literal(true)),
@@ -48,7 +54,7 @@ export function undoRoutes(services: Services): readonly Route[] {
       responses: {
         200: UNDONE,
         404: problemSchema(404),
-        409: problemSchema(409, { still_joined_by: Type.Optional(Type.Array(LINK)) }),
+        409: problemSchema(409, STILL_JOINED),
       },
       handle: async (context) => {
         const dryRun = context.query.dry_run;
@@ -137,14 +143,20 @@ const evidenceOf = (source: "revert" | "allow", { keyId, now }: Pick<Context, "k
 function showStillJoined(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== "still_joined") return error;
   const links = error.members?.["stillJoinedBy"] as readonly PathLink[];
-  return new AppError("still_joined", error.message, { members: { still_joined_by: links.map(showLink) } });
+  const isPartial = error.members?.["isPartial"] === true;
+  return new AppError("still_joined", error.message, { members: showPath(links, isPartial) });
 }
+
+const showPath = (links: readonly PathLink[], isPartial: boolean) => ({
+  still_joined_by: links.map(showLink),
+  ...(isPartial && { partial: true }),
+});
 
 const showUndone = (undone: UndoResult, dryRun: boolean) => ({
   outcome: undone.outcome,
   profile_ids: undone.profileIds,
   change_id: undone.changeId,
-  ...(undone.stillJoinedBy !== null && { still_joined_by: undone.stillJoinedBy.map(showLink) }),
+  ...(undone.stillJoinedBy !== null && showPath(undone.stillJoinedBy, undone.isPartial)),
   ...(undone.dropped.length > 0 && { dropped: undone.dropped }),
   ...(dryRun && { dry_run: true, before: undone.before.map(showRef), after: undone.after.map(showRef) }),
 });

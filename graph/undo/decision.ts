@@ -3,7 +3,7 @@ import type { ChangeId, IdentifierKey, ProfileId, Uid } from "../../core/ids.js"
 import type { Change, KeyPair, Plan, ProfileRef, Rules } from "../../core/identity/model.js";
 import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { Border, StepDecision } from "../../core/identity/step.js";
-import type { ForbiddenPairSides, Split } from "./split.js";
+import type { Explained, ForbiddenPairSides, Split } from "./split.js";
 
 /** What an undo is to do, as plain data. */
 export interface UndoDecision {
@@ -104,7 +104,9 @@ export const DROPPED_MAX = 1_000;
 /** A component of thousands may split into thousands; an answer has at most so many ids. */
 const IDS_MAX = 1_000;
 
-type Outcome = Partial<Pick<UndoResult, "outcome" | "stillJoinedBy" | "dropped">>;
+interface Outcome extends Partial<Pick<UndoResult, "outcome" | "dropped">> {
+  readonly stillJoinedBy?: Explained | null;
+}
 
 /** Unchanged, unless told otherwise. */
 export function resultOf(
@@ -117,7 +119,8 @@ export function resultOf(
     outcome,
     profileIds: idsOf(refs),
     changeId: null,
-    stillJoinedBy,
+    stillJoinedBy: stillJoinedBy?.links ?? null,
+    isPartial: stillJoinedBy?.isPartial ?? false,
     dropped,
     before: smallest(before),
     after: refs,

@@ -4,10 +4,10 @@ import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Sides } from "../lookup.js";
 import { readComponent, type ReadComponentOptions } from "./read.js";
-import { explained } from "./split.js";
+import { explainedLinks } from "./split.js";
 import { bridgesOf, shortestPath, type ComponentGraph } from "./component-graph.js";
 
-export const APART: Explanation = { connected: false, profileId: null, path: [], bridges: [] };
+export const APART: Explanation = { connected: false, profileId: null, path: [], bridges: [], isPartial: false };
 
 /** A merge or a split that runs while the profile is read may hide a path for a moment. */
 const TRIES = 3;
@@ -25,18 +25,22 @@ export async function explainSides(
     const { profileId, from, to } = sides;
     options.memory.restart();
     const component = await readComponent(graph, workspace, sides, options);
-    if (component === null) return { connected: true, profileId, path: null, bridges: null };
+    if (component === null) return { connected: true, profileId, path: null, bridges: null, isPartial: true };
     const found = explainIn(component, from, to);
     if (found !== null) return { connected: true, profileId, ...found };
   }
   throw new AppError("unavailable", "The profile changed while it was being explained.");
 }
 
-function explainIn(component: ComponentGraph, from: Uid, to: Uid): Pick<Explanation, "path" | "bridges"> | null {
+function explainIn(
+  component: ComponentGraph,
+  from: Uid,
+  to: Uid,
+): Pick<Explanation, "path" | "bridges" | "isPartial"> | null {
   const [start, end] = [component.positionOf(from), component.positionOf(to)];
   if (start === undefined || end === undefined) return null;
   const path = shortestPath(component, start, end);
   if (path === null) return null;
-  const show = (links: readonly number[]) => links.map((link) => explained(component, link));
-  return { path: show(path), bridges: show(bridgesOf(component, start, path)) };
+  const [shown, bridges] = [path, bridgesOf(component, start, path)].map((links) => explainedLinks(component, links));
+  return { path: shown!.links, bridges: bridges!.links, isPartial: shown!.isPartial || bridges!.isPartial };
 }

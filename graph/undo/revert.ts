@@ -1,6 +1,6 @@
 import { AppError } from "../../core/errors.js";
 import { identifierKey, identifierOf, type DropRule } from "../../core/event/event.js";
-import type { PathLink, UndoResult } from "../../core/identity/api.js";
+import type { UndoResult } from "../../core/identity/api.js";
 import { isNamed } from "../../core/identity/names.js";
 import type { ChangeId, IdentifierKey } from "../../core/ids.js";
 import {
@@ -36,7 +36,7 @@ import {
   type UndoStep,
 } from "./decision.js";
 import { locationOf, lookInTurns, readProfile, type Prepared, type Reading, type ReadProfile } from "./read.js";
-import { explainedPath, splitWithout } from "./split.js";
+import { explainedPath, splitWithout, type Explained } from "./split.js";
 
 /** As measured: 1,630 for a link of a change, with its two ends as they are now. */
 const CHANGED_LINK_BYTES = 2_000;
@@ -174,7 +174,7 @@ async function remove(asked: Revert, active: readonly LinkState[]): Promise<Undo
 }
 
 /** The path that still connects the first of the pairs that lost their link and are in one part. */
-function pathLeft(affected: readonly SplitProfile[], active: readonly LinkState[]): readonly PathLink[] | null {
+function pathLeft(affected: readonly SplitProfile[], active: readonly LinkState[]): Explained | null {
   for (const { pair } of active)
     for (const { positionOf, split } of affected) {
       const [one, other] = pair.map(positionOf);

@@ -1,5 +1,5 @@
 import { identifierKey } from "../../core/event/event.js";
-import type { PathLink } from "../../core/identity/api.js";
+import { PATH_BYTES_MAX, type PathLink } from "../../core/identity/api.js";
 import type { ForbiddenPairId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { Change, ForbiddenPair, ProfileRef, RemovePlan, Summary } from "../../core/identity/model.js";
 import { inShares } from "../scheduling/chunks.js";
@@ -162,12 +162,32 @@ export function explainedPath(
   from: number,
   to: number,
   removed?: RemovedLinks,
-): readonly PathLink[] | null {
+): Explained | null {
   const path = shortestPath(graph, from, to, removed);
-  return path === null ? null : path.map((link) => explained(graph, link));
+  return path === null ? null : explainedLinks(graph, path);
 }
 
-export function explained(graph: ComponentGraph, link: number): PathLink {
+/** Links of a path, from its beginning. */
+export interface Explained {
+  readonly links: readonly PathLink[];
+  /** There are more than an answer has room for. */
+  readonly isPartial: boolean;
+}
+
+/** Bounded, because a path may have thousands of links, and each of them two values of kilobytes. */
+export function explainedLinks(graph: ComponentGraph, path: readonly number[]): Explained {
+  const links: PathLink[] = [];
+  let bytes = 0;
+  for (const link of path) {
+    const one = explained(graph, link);
+    bytes += Buffer.byteLength(JSON.stringify(one));
+    if (bytes > PATH_BYTES_MAX) return { links, isPartial: true };
+    links.push(one);
+  }
+  return { links, isPartial: false };
+}
+
+function explained(graph: ComponentGraph, link: number): PathLink {
   const { changeId, evidence } = graph.linkOf(link);
   const [from, to] = [graph.ends[2 * link]!, graph.ends[2 * link + 1]!];
   return { from: graph.identifierOf(from), to: graph.identifierOf(to), changeId, evidence };

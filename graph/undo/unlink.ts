@@ -72,7 +72,7 @@ function decideWithin(
   const path = explainedPath(graph, start, end, removed);
   if (path !== null && forbid !== null)
     throw new AppError("still_joined", "Other links still hold the two together, so the pair cannot be forbidden.", {
-      members: { stillJoinedBy: path },
+      members: { stillJoinedBy: path.links, isPartial: path.isPartial },
     });
   const [, profile] = locationOf(snapshot, from.key);
   const before = [refOf(profile)];

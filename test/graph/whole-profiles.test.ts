@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { isUnavailable } from "../../core/errors.js";
+import { isUnavailable, type AppError } from "../../core/errors.js";
 import type { Identifier } from "../../core/event/event.js";
+import { PATH_BYTES_MAX, type PathLink } from "../../core/identity/api.js";
 import { newId, type ChangeId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
@@ -85,6 +86,57 @@ describe("Work on whole profiles", () => {
       later(50, "it is read"),
     ]);
     assert.equal(outcome, "it is read");
+  });
+});
+
+describe("A path of many links or long values", () => {
+  const bytesOf = (links: readonly PathLink[]): number => Buffer.byteLength(JSON.stringify(links));
+  const longest = "😀".repeat(1_020);
+
+  /** A ring, so that the two ends of one link are joined by all others too. */
+  async function aRing(size: number, suffix: string) {
+    const graph = createMemoryGraph(createMemoryState());
+    const identity = createIdentity({ graph, timeoutMs: 5_000 });
+    const workspace = aWorkspace();
+    const all = Array.from({ length: size }, (_, n) => anIdentifier(`${n}${suffix}`));
+    for (const [n, one] of all.entries()) await linked(identity, workspace, one, all[(n + 1) % size]!);
+    return { identity, workspace, from: all[0]!, to: all.at(-1)! };
+  }
+
+  for (const [what, size, suffix] of [
+    ["many links", 600, ""],
+    ["long values", 20, longest],
+  ] as const)
+    it(`is told from its beginning, up to a bound, and as partial: ${what}`, async () => {
+      const { identity, workspace, from, to } = await aRing(size, suffix);
+      const isBeginning = (links: readonly PathLink[]): void => {
+        assert.ok(bytesOf(links) <= PATH_BYTES_MAX + links.length + 2 && bytesOf(links) > PATH_BYTES_MAX / 2);
+        assert.ok([links[0]!.from, links[0]!.to].some(({ value }) => value === from.value));
+      };
+      const pair = { from, to, forbid: true };
+      await assert.rejects(
+        () => identity.unlink(workspace, pair, EVIDENCE),
+        (error: unknown) => {
+          const { stillJoinedBy, isPartial } = (error as AppError).members!;
+          isBeginning(stillJoinedBy as readonly PathLink[]);
+          return isPartial === true;
+        },
+      );
+      const undone = await identity.unlink(workspace, { ...pair, forbid: false }, EVIDENCE);
+      isBeginning(undone.stillJoinedBy!);
+      const { path, bridges, isPartial } = await identity.explain(workspace, from, to);
+      for (const links of [path!, bridges!]) isBeginning(links);
+      assert.deepEqual([undone.isPartial, isPartial], [true, true]);
+    });
+
+  it("is told whole, and as such, when it is short", async () => {
+    const { identity, workspace, from, to } = await aRing(5, longest);
+    const { stillJoinedBy, isPartial } = await identity.unlink(workspace, { from, to, forbid: false }, EVIDENCE);
+    const explained = await identity.explain(workspace, from, to);
+    assert.deepEqual(
+      [stillJoinedBy!.length, isPartial, explained.path!.length, explained.isPartial],
+      [4, false, 4, false],
+    );
   });
 });
 

@@ -180,7 +180,7 @@ function Answer({ from, to }: { readonly from: Identifier; readonly to: Identifi
 function Path({
   from,
   to,
-  explained: { path, bridges, profile_id: profileId },
+  explained: { path, bridges, profile_id: profileId, partial: isPartial },
 }: {
   readonly from: Identifier;
   readonly to: Identifier;
@@ -199,7 +199,7 @@ function Path({
     (bridges ?? []).some((one) => one.change_id === link.change_id && isSameLink(one, link));
   return (
     <Card
-      title={`One person, by ${count(path.length, "link")}`}
+      title={`One person, by ${isPartial ? "more than " : ""}${count(path.length, "link")}`}
       note={profileId === null ? undefined : <ProfileLink id={profileId} />}
       actions={
         profileId !== null && (
@@ -242,6 +242,13 @@ function Path({
           </>
         ))}
       </ol>
+      {isPartial && (
+        <div class="after">
+          <Message tone="info">
+            The path is long: only its beginning is shown. Ask again from the last identifier to see how it goes on.
+          </Message>
+        </div>
+      )}
       {mayUndo && (bridges?.length ?? 0) > 1 && (
         <div class="after">
           <Message tone="info">

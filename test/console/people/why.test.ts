@@ -67,6 +67,24 @@ describeConsole("why two are one person", (console) => {
     await look("people-why-no-bridge");
   });
 
+  it("says so where only the beginning of a long path is shown", async () => {
+    const workspace = await console().app.workspace();
+    const chain = [
+      id("user_id", "ada"),
+      ...[...Array(12).keys()].map((n) => id("cookie_id", `${n}${"😀".repeat(1_020)}`)),
+      id("user_id", "bob"),
+    ];
+    for (const [n, one] of chain.slice(1).entries()) await identify(workspace, chain[n]!, one);
+    const path = "/why?from_namespace=user_id&from_value=ada&to_namespace=user_id&to_value=bob";
+    const { page, go, look } = await console().open(workspace, { as: "admin", path });
+    await page.getByRole("heading", { name: "One person, by more than 8 links" }).waitFor();
+    await page.getByText("only its beginning is shown").waitFor();
+    await look("people-why-partial");
+    await identify(workspace, id("user_id", "ada"), id("user_id", "bob"));
+    await go("/undo?what=pair&namespace=user_id&value=ada&to_namespace=user_id&to_value=bob");
+    await page.getByText("only its beginning is shown").waitFor();
+  });
+
   it("says that two are two people, and that nobody is known by one of them", async () => {
     const workspace = await console().app.workspace();
     await aPerson(workspace, "ada");

@@ -140,7 +140,13 @@ describe("POST /v1/identity/explain", () => {
 
 describe("An explanation of a profile with more links than are searched", () => {
   it("has no path and says partial: true", async () => {
-    const explanation: Explanation = { connected: true, profileId: randomUUID() as Uid, path: null, bridges: null };
+    const explanation: Explanation = {
+      connected: true,
+      profileId: randomUUID() as Uid,
+      path: null,
+      bridges: null,
+      isPartial: true,
+    };
     const deps = {
       catalog: { namespaces: () => Promise.resolve([]) },
       identity: { explain: () => Promise.resolve(explanation) },

@@ -72,6 +72,20 @@ describe("POST /v1/identity/unlink", () => {
     assert.equal(listAt(again.body, "still_joined_by").length, 2);
   });
 
+  it("tells the beginning of a path of kilobytes, and says partial: true", async () => {
+    const ring = [...Array(12).keys()].map((n) => id("user_id", `${n}${"😀".repeat(1_020)}`));
+    for (const [n, one] of ring.entries()) await calls.identify(one, ring[(n + 1) % ring.length]!);
+    const asked = { from: ring[0]!, to: ring.at(-1)! };
+    const refused = await calls.post("identity/unlink", { ...asked, forbid: true });
+    const undone = await calls.unlink(asked);
+    for (const { body } of [refused, undone]) {
+      assert.equal(listAt(body, "still_joined_by").length, 7);
+      assert.equal(body["partial"], true);
+    }
+    const { body } = await calls.explain(asked.from, asked.to);
+    assert.deepEqual([listAt(body, "path").length, listAt(body, "bridges").length, body["partial"]], [7, 7, true]);
+  });
+
   it("of what is not linked is 200 unchanged, without a change", async () => {
     const a = await calls.identify(ada);
     const b = await calls.identify(bob);

@@ -219,7 +219,7 @@ function showGot(got: UndoResult | AppError) {
     const path = got.members?.["stillJoinedBy"] as readonly PathLink[] | undefined;
     return { error: got.code, detail: path === undefined ? (got.errors?.[0]?.path ?? "") : String(path.length) };
   }
-  const { changeId, stillJoinedBy, dropped, ...rest } = got;
+  const { changeId, stillJoinedBy, isPartial: _, dropped, ...rest } = got;
   return {
     ...rest,
     isRecorded: changeId !== null,

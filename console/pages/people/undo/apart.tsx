@@ -59,7 +59,7 @@ export function KeepApart({ two }: { readonly two: Two }): JSX.Element {
 /** What is left to be undone before the pair can be forbidden. */
 function Joined({
   two,
-  explained: { path, bridges },
+  explained: { path, bridges, partial },
 }: {
   readonly two: Two;
   readonly explained: Explained;
@@ -88,7 +88,7 @@ function Joined({
     );
   return (
     <div class="stack">
-      <Still path={path} bridges={bridges ?? []} apart={two} />
+      <Still path={path} isPartial={partial} bridges={bridges ?? []} apart={two} />
       {bridges?.length === 0 && <TakeOut path={path} apart={two} />}
     </div>
   );

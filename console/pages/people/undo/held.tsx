@@ -11,10 +11,12 @@ import { hrefOfUndo, send, type Two } from "./request.js";
 export function Held({
   two: { from, to },
   path,
+  isPartial,
   apart,
 }: {
   readonly two: Two;
   readonly path: readonly Link[];
+  readonly isPartial: boolean;
   /** Whom the steps shall part in the end. */
   readonly apart: Two;
 }): JSX.Element {
@@ -36,7 +38,7 @@ export function Held({
   if (bridges === null || bridges.length > 0)
     return (
       <Card title="No link connects just these two" isResult>
-        <Still path={path} bridges={bridges ?? []} apart={apart} />
+        <Still path={path} isPartial={isPartial} bridges={bridges ?? []} apart={apart} />
       </Card>
     );
   const isDirect = explained !== "unknown" && explained.path?.length === 1;
@@ -45,7 +47,7 @@ export function Held({
       <div class="stack">
         <p>Whichever link is taken back, others still hold them together.</p>
         {/* With their own link gone, one of the others may be a bridge. */}
-        {isDirect && <Still path={path} apart={apart} />}
+        {isDirect && <Still path={path} isPartial={isPartial} apart={apart} />}
         <TakeOut path={path} apart={apart} />
       </div>
     </Card>
@@ -55,10 +57,13 @@ export function Held({
 /** The links that still hold the two together, each to be taken back. */
 export function Still({
   path,
+  isPartial = false,
   bridges = [],
   apart,
 }: {
   readonly path: readonly Link[] | null;
+  /** The path goes on. */
+  readonly isPartial?: boolean | undefined;
   readonly bridges?: readonly Link[];
   readonly apart?: Two | undefined;
 }): JSX.Element | null {
@@ -89,6 +94,7 @@ export function Still({
           </li>
         ))}
       </ul>
+      {isPartial && <span>The path is long: only its beginning is shown.</span>}
     </Message>
   );
 }

@@ -16,7 +16,6 @@ import {
   PageFrame,
 } from "../../../ui/kit.js";
 import { ChangeLink, RULES } from "../parts/evidence.js";
-import type { Link } from "../parts/records.js";
 import { Pair } from "../parts/text.js";
 import { KeepApart } from "./apart.js";
 import { Ask } from "./ask.js";
@@ -166,7 +165,11 @@ function Undoing({
       >
         <div class="stack">
           <Pictures request={request} preview={preview} />
-          <Still path={preview.still_joined_by ?? null} apart={wantedApart(request) ?? undefined} />
+          <Still
+            path={preview.still_joined_by ?? null}
+            isPartial={preview.partial}
+            apart={wantedApart(request) ?? undefined}
+          />
           <Stays preview={preview} />
         </div>
       </Card>
@@ -216,9 +219,7 @@ function Stays({ preview: { dropped = [] } }: { readonly preview: Preview }): JS
   );
 }
 
-interface Joined {
-  readonly still_joined_by?: readonly Link[];
-}
+type Joined = Pick<Preview, "still_joined_by" | "partial">;
 
 function Refused({
   request,
@@ -229,7 +230,7 @@ function Refused({
   readonly error: unknown;
   readonly onRetry: () => void;
 }): JSX.Element {
-  const path = error instanceof ApiError ? (error.problem as Joined).still_joined_by : undefined;
+  const { still_joined_by: path, partial }: Joined = error instanceof ApiError ? (error.problem as Joined) : {};
   if (request.kind === "pair" && path !== undefined)
     return (
       <>
@@ -243,7 +244,7 @@ function Refused({
             </Button>
           </div>
         </Message>
-        <Held two={request} path={path} apart={wantedApart(request)!} />
+        <Held two={request} path={path} isPartial={partial === true} apart={wantedApart(request)!} />
       </>
     );
   return (
@@ -256,7 +257,7 @@ function Refused({
 function Nothing({ request, preview }: { readonly request: UndoRequest; readonly preview: Preview }): JSX.Element {
   const path = preview.still_joined_by ?? [];
   if (request.kind === "pair" && path.length > 0)
-    return <Held two={request} path={path} apart={wantedApart(request)!} />;
+    return <Held two={request} path={path} isPartial={preview.partial === true} apart={wantedApart(request)!} />;
   return (
     <Card title="There is nothing to take back" isResult>
       <div class="stack">

@@ -31,6 +31,8 @@ export interface Undone {
   readonly profile_ids: readonly string[];
   readonly change_id: string | null;
   readonly still_joined_by?: readonly Link[];
+  /** That path goes on. */
+  readonly partial?: true;
   readonly dropped?: readonly Dropped[];
 }
 /** The answer to a dry run. */

@@ -112,11 +112,15 @@ export function testLargeProfile(backend: Backend<IdentityGraph>, sizes: LargePr
       const { path, bridges, ...rest } = await undisturbed("an explanation", () =>
         identity.explain(workspace, large.identifierAt(0), large.identifierAt(far)),
       );
-      assert.deepEqual(rest, { connected: true, profileId: large.profileId });
-      assert.equal(path!.length, distances[far]);
+      const isPartial = path!.length < distances[far]!;
+      assert.deepEqual(rest, { connected: true, profileId: large.profileId, isPartial });
       let at = large.identifierAt(0);
       for (const { from, to } of path!) at = from.value === at.value ? to : (assert.equal(to.value, at.value), from);
-      assert.deepEqual(at, large.identifierAt(far));
+      // As far from the first one as it can be by so many links.
+      const stops = distances.flatMap((distance, n) =>
+        distance === path!.length ? [large.identifierAt(n).value] : [],
+      );
+      assert.ok(stops.includes(at.value), at.value);
       const held = new Set(bridges!.map(namesOf));
       const row = path!.slice(0, sizes.chain - 1).map(namesOf);
       assert.deepEqual(
