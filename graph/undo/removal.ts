@@ -208,7 +208,12 @@ function splitPlan(
 ): SplitPlan | null {
   const goes = leaving.filter(({ removal }) => !held.has(removal));
   if (goes.length === 0) return null;
-  const parts = goes.map(partPlan);
+  // Pairs that ended since the profile was read are in no part any more.
+  const present = new Set(forbid === null ? forbidden : [...forbidden, forbid.forbiddenPairId]);
+  const parts = goes.map((one) => {
+    const part = partPlan(one);
+    return { ...part, forbidden: part.forbidden.filter((id) => present.has(id)) };
+  });
   const left = new Set(parts.flatMap((part) => part.forbidden));
   const staying = new Set(forbidden.filter((id) => !left.has(id)));
   // The pair's sides end in different parts, and one of these stays.

@@ -138,6 +138,33 @@ describe(`An undo in a profile that another process links to all the time (seed 
     await check(scene);
   });
 
+  for (const how of ["erased", "allowed"])
+    it(`gives no part a forbidden pair that ended since the profile was read: ${how}`, async () => {
+      for (const linksPerStep of [1, 100]) {
+        const scene = aScene(linksPerStep);
+        const { one, other, workspace } = scene;
+        const people = [...Array(4).keys()].map((n) => anIdentifier(`p${n}`));
+        const enemy = anIdentifier("enemy");
+        for (const person of people) await link(scene, hub, person);
+        await other.assert(workspace, { identifiers: [enemy], evidence: evidence("identify") });
+        await other.unlink(workspace, { from: people[1]!, to: enemy, forbid: true }, evidence("unlink"));
+        let [isRead, hasEnded] = [false, false];
+        scene.arrive = async (before) => {
+          isRead ||= before === "page";
+          if (!isRead || hasEnded || before === "page") return;
+          hasEnded = true;
+          const [pair] = await other.forbiddenPairs(workspace, { limit: 1, after: null });
+          const { keyId } = evidence("unlink");
+          const target = { identifiers: [enemy] };
+          if (how === "allowed") await other.allow(workspace, pair!.forbiddenPairId, evidence("unlink"));
+          else await other.erase(workspace, { target, keyId, suppress: false, revision: null });
+        };
+        const undone = await one.unlink(workspace, { identifier: hub }, evidence("unlink"));
+        assert.deepEqual([undone.outcome, hasEnded], ["unlinked", true]);
+        await check(scene);
+      }
+    });
+
   /** Links of any kind: with newcomers, between members, and with profiles of their own. */
   const anArrival = (scene: Scene, random: Random) => (): Promise<unknown> => {
     if (random.below(3) > 0) return Promise.resolve();
