@@ -1,7 +1,7 @@
 import type { UndoResult } from "../../core/identity/api.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid } from "../../core/ids.js";
 import type { Change, KeyPair, Plan, ProfileRef, Rules } from "../../core/identity/model.js";
-import type { Snapshot } from "../../core/identity/snapshot.js";
+import type { SeenIdentifier, Snapshot } from "../../core/identity/snapshot.js";
 import type { Border, StepDecision } from "../../core/identity/step.js";
 import type { Explained, ForbiddenPairSides, Split } from "./split.js";
 
@@ -47,10 +47,14 @@ export interface Restoring {
   readonly pairs: readonly KeyPair[];
   /** The change that removed them. A link that another change removed since is not restored. */
   readonly removedBy: ChangeId;
-  /** An identifier that no longer counts as unlinked. */
-  readonly relinked: IdentifierKey | null;
+  /** An identifier that no longer counts as unlinked, as it was read. */
+  readonly relinked: Relinked | null;
   /** The number of links that rules kept out when it was decided. */
   readonly droppedCount: number;
+}
+
+export interface Relinked extends Pick<SeenIdentifier, "uid" | "unlinkedAt"> {
+  readonly key: IdentifierKey;
 }
 
 /** A pair of two profiles that is forbidden or allowed from now on. */
@@ -76,6 +80,8 @@ export interface Seeing {
   /** Null until the step asked for one. */
   readonly border: Border | null;
   readonly change: Change;
+  /** The record is written with this step. */
+  readonly isFirst: boolean;
   /** As they are now. */
   readonly rules: Rules;
 }

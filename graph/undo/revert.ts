@@ -31,6 +31,7 @@ import {
   DROPPED_MAX,
   resultOf,
   type AffectedProfile,
+  type Relinked,
   type Restoring,
   type UndoDecision,
   type UndoStep,
@@ -198,7 +199,7 @@ async function restore(
   const dropped: Dropped[] = [];
   await forEachInTurns(pairs, (pair) => void joinPair(working, pair, rules, dropped));
   const after = [...new Set([...groups].map(endOf))].map(refOf);
-  const relinked = unlinked?.isLast === true ? unlinked.key : null;
+  const relinked = unlinked?.isLast === true ? relinkedOf(snapshot, unlinked.key) : null;
   const droppedCount = dropped.length;
   // If a rule keeps out every link, the unlink still counts.
   const isNothing = droppedCount === removed.length && (droppedCount > 0 || relinked === null);
@@ -210,6 +211,11 @@ async function restore(
       dropped: dropped.slice(0, DROPPED_MAX),
     }),
   };
+}
+
+function relinkedOf({ identifiers }: Snapshot, key: IdentifierKey): Relinked | null {
+  const seen = identifiers.get(key);
+  return seen === undefined ? null : { key, uid: seen.uid, unlinkedAt: seen.unlinkedAt };
 }
 
 type Dropped = UndoResult["dropped"][number];
@@ -238,23 +244,29 @@ function restoreStep(
   isWhole: boolean,
 ): UndoStep {
   return {
-    keys: [...new Set([...pairs.flat(), ...(relinked === null ? [] : [relinked])])],
+    keys: [...new Set([...pairs.flat(), ...(relinked === null ? [] : [relinked.key])])],
     pairs,
     links: pairs.length,
-    plan: ({ now, change: { changeId }, rules }) => {
+    plan: ({ now, change: { changeId }, isFirst, rules }) => {
       const working = createWorkingState(now);
       const dropped: Dropped[] = [];
       const restored = pairs
         .filter((pair) => now.removed.get(pairKey(...pair))?.by === removedBy)
         .filter((pair) => joinPair(working, pair, rules, dropped));
-      // Erased since it was read.
-      if (relinked !== null && !now.identifiers.has(relinked)) return "changed";
+      // Erased since it was read, or unlinked anew: that mark stays.
+      if (relinked !== null && !isAsRead(now, relinked, isFirst)) return "changed";
       if (isWhole && dropped.length !== droppedCount) return "changed";
       if (pairs.length > 0 && restored.length === 0) return { plan: null, dropped };
       const restores = restored.map((pair) => ({ pair, changeId }));
       return { plan: { components: componentPlans(working), restores }, dropped };
     },
   };
+}
+
+/** The step that writes the record also takes the mark back. */
+function isAsRead({ identifiers }: Snapshot, { key, uid, unlinkedAt }: Relinked, isFirst: boolean): boolean {
+  const seen = identifiers.get(key);
+  return seen?.uid === uid && (!isFirst || seen.unlinkedAt === unlinkedAt);
 }
 
 const sided = (state: LinkState): LinkState => {

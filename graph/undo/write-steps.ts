@@ -129,7 +129,7 @@ async function writeStep(
     readSetWith({ keys, pairs }, NO_RULES),
     (seen, border) => {
       const change = written.begun?.change ?? stamp();
-      const ending = planOf({ now: seen, border, change, rules });
+      const ending = planOf({ now: seen, border, change, isFirst: written.begun === null, rules });
       const result = { ending, change };
       if (ending === "changed") return { plan: null, result };
       if ("border" in ending) return { plan: null, border: ending.border, result };
@@ -154,7 +154,7 @@ function marksOf(work: Work, change: Change): Partial<Pick<Plan, "unlinked" | "f
   const { changeId, at, evidence } = change;
   const forbids = (pair: ForbiddenPairSides) => [{ ...pair, changeId, keyId: evidence.keyId, at }];
   if (work.kind === "restore")
-    return work.relinked === null ? {} : { unlinked: [{ key: work.relinked, at: null, changeId }] };
+    return work.relinked === null ? {} : { unlinked: [{ key: work.relinked.key, at: null, changeId }] };
   if (work.kind !== "remove")
     return work.kind === "forbid" ? { forbids: forbids(work.pair) } : { allows: [work.pair.forbiddenPairId] };
   const last = work.affected.reduce((most, { split }) => Math.max(most, lastTimeOf(split)), at);

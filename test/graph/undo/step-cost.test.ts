@@ -82,7 +82,7 @@ function mostLooks(size: number, workspace: WorkspaceId, border: Border | null):
     const identifiers = new Map<IdentifierKey, SeenIdentifier>(step.keys.map((one) => [one, seen(members[0]!.uid)]));
     const now = { ...EMPTY_SNAPSHOT, identifiers, components: new Map([[1, component]]) };
     looks.count = 0;
-    const planned = step.plan({ now, border, change: aChange(), rules: NO_RULES });
+    const planned = step.plan({ now, border, change: aChange(), isFirst: left === members.length, rules: NO_RULES });
     most = Math.max(most, looks.count);
     assert.ok(planned !== "changed" && "plan" in planned && planned.plan !== null);
     left -= planned.plan.removes!.length;

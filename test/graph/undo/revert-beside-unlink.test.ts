@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import type { KeyId } from "../../../core/ids.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
+import { createIdentity } from "../../../graph/identity.js";
+import { embeddedGraph } from "../../support/backends.js";
+import { anIdentifier } from "../../support/identity/fixtures.js";
+import {
+  anUndoBench,
+  checkRight,
+  deliver,
+  EVERYBODY,
+  hub,
+  identify,
+  unlinkHub,
+} from "../../support/identity/undo-bench.js";
+
+describe("A revert of an unlink", () => {
+  let drop: () => Promise<void>;
+  let opened: IdentityGraph;
+  before(async () => {
+    const place = await embeddedGraph.place();
+    drop = () => place.drop();
+    opened = await place.open();
+  });
+  after(async () => {
+    await opened.close();
+    await drop();
+  });
+
+  it("leaves the mark of a newer unlink that comes between its reading and its first step", async () => {
+    const bench = await anUndoBench(opened);
+    const { graph, identity, workspace, now } = bench;
+    const undone = await unlinkHub(bench);
+    const [near, late] = [anIdentifier("near"), anIdentifier("late")];
+    const sent = (now.at += 10);
+    let isUnlinkedAnew = false;
+    const isUnlinkedBy: IdentityGraph["isUnlinkedBy"] = async (...asked) => {
+      const answer = await graph.isUnlinkedBy(...asked);
+      if (isUnlinkedAnew) return answer;
+      isUnlinkedAnew = true;
+      now.at += 10;
+      await identify(bench, hub, near);
+      await unlinkHub(bench);
+      return answer;
+    };
+    const other = createIdentity({ graph: { ...graph, isUnlinkedBy }, timeoutMs: 60_000, now: () => now.at });
+    const evidence = { source: "revert", keyId: "key0000001" as KeyId, at: now.at } as const;
+    const { outcome } = await other.revert(workspace, undone.changeId!, evidence);
+    assert.deepEqual([outcome, isUnlinkedAnew], ["reverted", true]);
+    assert.equal((await deliver(bench, sent, hub, late)).dropped[0]?.rule, "unlinked");
+    assert.equal((await identity.lookup(workspace, [hub]))[0]!.size, 8, "its own links are back");
+    await checkRight(bench, [...EVERYBODY, near]);
+  });
+});
