@@ -3,6 +3,7 @@ import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { IdentifierKey, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Component, ForbiddenPair, KeyPair, Link, Member, ProfileRef, Rules } from "../../core/identity/model.js";
 import type { SeenComponent, SeenIdentifier, Snapshot } from "../../core/identity/snapshot.js";
+import { hasOnlyGrown } from "../../core/identity/step.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { NO_RULES } from "../rules/assert.js";
 import { readSetWith } from "../rules/read-set.js";
@@ -70,8 +71,8 @@ export const look = (
 };
 
 /**
- * The same of any number of keys. A long look takes several moments: its components go by the ids of their profiles, and it is null when
- * one of them changed meanwhile.
+ * The same of any number of keys. A long look takes several moments: its components go by the ids of their profiles, as they were at
+ * the first of them, and it is null when one of them lost anything meanwhile.
  */
 export async function lookInTurns(
   reading: Pick<Reading, "graph" | "workspace">,
@@ -85,8 +86,8 @@ export async function lookInTurns(
     for (const [key, seen] of part.identifiers) {
       const profile = part.components.get(seen.component)!;
       const known = components.get(profile.profileId);
-      if (known !== undefined && known.rev !== profile.rev) return null;
-      components.set(profile.profileId, profile);
+      if (known !== undefined && !hasOnlyGrown(known.rev, profile.rev)) return null;
+      if (known === undefined) components.set(profile.profileId, profile);
       identifiers.set(key, { ...seen, component: profile.profileId });
     }
     await nextTurn();

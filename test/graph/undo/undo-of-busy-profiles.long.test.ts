@@ -5,6 +5,7 @@ import type { EventId, KeyId, WorkspaceId } from "../../../core/ids.js";
 import type { Rules } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
+import { inPortions } from "../../../graph/scheduling/chunks.js";
 import { NO_RULES } from "../../../graph/rules/assert.js";
 import { embeddedGraph } from "../../support/backends.js";
 import { aWorkspace, anIdentifier } from "../../support/identity/fixtures.js";
@@ -104,6 +105,31 @@ describe(`An undo in a profile that another process links to all the time (seed 
       assert.equal(await linksOf(scene, hub, people), people.length);
       await check(scene);
     });
+
+  it("reads links for more than one look once, though the hub gets a link before each page and step", async () => {
+    const scene = aScene(500);
+    const { one, other, workspace } = scene;
+    const people = [...Array(2_100).keys()].map((n) => anIdentifier(`p${n}`));
+    for (const portion of inPortions(people, () => 100))
+      await other.assertAll(
+        workspace,
+        portion.map((person) => ({ identifiers: [hub, person], evidence: evidence("identify") })),
+      );
+    scene.everybody.push(hub, ...people);
+    const { changeId } = await one.unlink(workspace, { identifier: hub }, evidence("unlink"));
+    const back = await one.revert(workspace, changeId!, evidence("revert"));
+    let pages = 0;
+    scene.arrive = (before) => {
+      if (before === "page") pages += 1;
+      return link(scene, hub, newcomer(scene));
+    };
+    const undone = await one.revert(workspace, back.changeId!, evidence("revert"));
+    scene.arrive = async () => undefined;
+    assert.deepEqual([undone.outcome, pages], ["reverted", 2]);
+    const sizes = await other.lookup(workspace, [hub, ...people]);
+    assert.deepEqual(new Set(sizes.slice(1).map((ref) => ref!.size)), new Set([1]));
+    assert.equal(sizes[0]!.size, scene.everybody.length - people.length);
+  });
 
   it("parts two hubs that both get links all the time", async () => {
     const scene = aScene(3);
