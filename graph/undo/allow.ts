@@ -18,11 +18,24 @@ export async function prepareAllow(reading: Reading, forbiddenPairId: ForbiddenP
   return { snapshot, record: { identifiers, reverts: null, isForbidding: false }, decide };
 }
 
+/** Each step that writes a profile writes its pairs anew, and the step that erases it ends them all. */
+export const FORBIDDEN_PAIRS_MAX = 1_000;
+
+/** `pairs`: those of the profile on that side. A merge may bring more together. */
+export function requireRoom(path: "from" | "to", pairs: number): void {
+  if (pairs <= FORBIDDEN_PAIRS_MAX) return;
+  const message = `its profile may have at most ${FORBIDDEN_PAIRS_MAX.toLocaleString("en-US")} forbidden pairs`;
+  throw new AppError("conflict", `${path}: ${message}. Allow some of them first.`, { errors: [{ path, message }] });
+}
+
 /** Pure. The two are in different profiles. */
 export function decidePair(snapshot: Snapshot, work: ChangingPair): UndoDecision {
   const { kind, keys } = work;
   const refs = keys.map((key) => refOf(locationOf(snapshot, key)[1]));
   if (isForbidden(snapshot, work) !== (kind === "allow")) return { keys, work: null, result: resultOf(refs, refs) };
+  if (kind === "forbid")
+    for (const [i, key] of keys.entries())
+      requireRoom(i === 0 ? "from" : "to", locationOf(snapshot, key)[1].forbidden.length + 1);
   const outcome = kind === "allow" ? "allowed" : "forbidden";
   return { keys, work, result: resultOf(refs, refs, { outcome }) };
 }

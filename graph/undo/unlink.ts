@@ -5,7 +5,7 @@ import { forbiddenPairIdFor, type Uid } from "../../core/ids.js";
 import { pairKey } from "../../core/identity/model.js";
 import type { SeenIdentifier, Snapshot } from "../../core/identity/snapshot.js";
 import { refOf } from "../rules/working-state.js";
-import { decidePair } from "./allow.js";
+import { decidePair, FORBIDDEN_PAIRS_MAX, requireRoom } from "./allow.js";
 import { linkBetween, otherEnd, type ComponentGraph } from "./component-graph.js";
 import { resultOf, type LinksAtStart, type UndoDecision } from "./decision.js";
 import {
@@ -18,7 +18,7 @@ import {
   type ReadProfile,
   type Side,
 } from "./read.js";
-import { explainedPath, splitWithout, type ForbiddenPairSides } from "./split.js";
+import { explainedPath, splitWithout, summaryOf, type ForbiddenPairSides, type Split } from "./split.js";
 
 export async function prepareUnlinkPair(
   reading: Reading,
@@ -78,12 +78,20 @@ function decideWithin(
   const before = [refOf(profile)];
   if (!isLinked) return { keys, work: null, result: resultOf(before, before, { stillJoinedBy: path }) };
   const split = splitWithout(graph, removed, forbid === null ? forbiddenPairs : [...forbiddenPairs, forbid]);
+  if (forbid !== null && forbiddenPairs.length >= FORBIDDEN_PAIRS_MAX) {
+    requireRoom("from", pairsWith(split, start));
+    requireRoom("to", pairsWith(split, end));
+  }
   return {
     keys,
     work: { kind: "remove", affected: [{ key: from.key, rev: profile.rev, split }], forbid, unlinked: null },
     result: resultOf(before, split.parts, { outcome: "unlinked", stillJoinedBy: path }),
   };
 }
+
+/** Forbidden pairs of the part that a member ends up in. */
+const pairsWith = (split: Split, member: number): number =>
+  summaryOf(split, split.parts[split.partOf[member]!]!.members).forbidden.length;
 
 /** `atStart` is null as long as no link was removed. */
 export async function prepareUnlinkIdentifier(

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
+import type { AppError } from "../../../core/errors.js";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import type { IdentifierKey, WorkspaceId } from "../../../core/ids.js";
 import { pairKey, type HiddenKey } from "../../../core/identity/model.js";
 import type { RulesReadSet } from "../../../core/identity/snapshot.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
+import { createIdentity } from "../../../graph/identity.js";
 import { createHiddenKeys } from "../../../graph/rules/hidden-keys.js";
 import { tombOf } from "../../support/builders.js";
+import { FORBIDDEN_PAIRS_MAX } from "../../../graph/undo/allow.js";
 import type { Contract } from "../../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../../support/identity/fixtures.js";
-import { aChange, forbid, keysOf, takeApart, write } from "../../support/identity/plans.js";
+import { aChange, forbid, forbidAll, keysOf, takeApart, write } from "../../support/identity/plans.js";
 import { ann, bob, cat, dan, hostileValues, wanting, wantingRules } from "../../support/identity/snapshots.js";
 
 const mail = (value: string): Identifier => anIdentifier(value, "email");
@@ -97,6 +100,37 @@ export const identityGraphRules: Contract<IdentityGraph> = {
     };
     await check(port);
     await check(await reopen());
+  },
+
+  "read shows as many forbidden pairs as may be made in a profile, and those that a merge brings beside them": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    const identity = createIdentity({ graph: port, timeoutMs: 60_000 });
+    const enemies = Array.from({ length: FORBIDDEN_PAIRS_MAX }, (_, n) => cookie(`c${n}`));
+    await step(port, workspace, anAssertion(ann, bob), ...[cat, dan, ...enemies].map((one) => anAssertion(one)));
+    const [first] = await forbidAll(port, workspace, ann, enemies.slice(1));
+    const forbidPair = (from: Identifier, to: Identifier) =>
+      identity.unlink(workspace, { from, to, forbid: true }, EVIDENCE);
+    const pairsOf = async (one: Identifier) => (await sightOf(port, workspace, one)).forbidden.length;
+    assert.equal((await forbidPair(enemies[0]!, ann)).outcome, "forbidden");
+    assert.equal(await pairsOf(ann), FORBIDDEN_PAIRS_MAX);
+    assert.equal((await forbidPair(enemies[0]!, ann)).outcome, "unchanged");
+    for (const [from, to, full] of [
+      [cat, ann, "to"],
+      [bob, cat, "from"],
+      [ann, bob, "from"],
+    ] as const)
+      await assert.rejects(forbidPair(from, to), ({ code, errors }: AppError) => {
+        assert.deepEqual([code, errors?.map(({ path }) => path)], ["conflict", [full]]);
+        return true;
+      });
+    assert.equal((await sightOf(port, workspace, ann)).size, 2, "their link is there still");
+    await forbidPair(cat, dan);
+    await identity.assert(workspace, anAssertion(ann, cat));
+    assert.equal(await pairsOf(ann), FORBIDDEN_PAIRS_MAX + 1);
+    await identity.allow(workspace, first!.forbiddenPairId, EVIDENCE);
+    assert.equal((await forbidPair(ann, cat)).outcome, "unlinked", "each part has room");
   },
 
   "read shows the pairs whose link was taken back, and when, whichever way round they are wanted": async ({ port }) => {

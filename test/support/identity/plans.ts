@@ -154,15 +154,30 @@ export const aForbiddenPair = (workspace: WorkspaceId, [from, to]: Pair, changeI
 });
 
 /** Forbids the pair; both profiles know of it. */
-export async function forbid(graph: IdentityGraph, workspace: WorkspaceId, pair: Pair): Promise<ForbiddenPair> {
-  const change = aChange({ outcome: "forbidden", identifiers: pair });
-  const forbidden = aForbiddenPair(workspace, pair, change.changeId);
-  await write(graph, workspace, pair, (standing) => ({
+export async function forbid(graph: IdentityGraph, workspace: WorkspaceId, [one, other]: Pair): Promise<ForbiddenPair> {
+  const [forbidden] = await forbidAll(graph, workspace, one, [other]);
+  return forbidden!;
+}
+
+/** Forbids one together with each of the others, which are in profiles of their own, in one step. */
+export async function forbidAll(
+  graph: IdentityGraph,
+  workspace: WorkspaceId,
+  one: Identifier,
+  others: readonly Identifier[],
+): Promise<readonly ForbiddenPair[]> {
+  const change = aChange({ outcome: "forbidden", identifiers: [one, ...others] });
+  const forbids = others.map((other) => aForbiddenPair(workspace, [one, other], change.changeId));
+  const ids = forbids.map(({ forbiddenPairId }) => forbiddenPairId);
+  await write(graph, workspace, [one, ...others], (standing) => ({
     changes: [change],
-    components: withForbidden(standing, pair, (all) => [...all, forbidden.forbiddenPairId].toSorted()),
-    forbids: [forbidden],
+    components: [
+      ...withForbidden(standing, [one], (all) => [...all, ...ids].toSorted()),
+      ...others.flatMap((other, i) => withForbidden(standing, [other], (all) => [...all, ids[i]!].toSorted())),
+    ],
+    forbids,
   }));
-  return forbidden;
+  return forbids;
 }
 
 export async function allow(
@@ -179,10 +194,10 @@ export async function allow(
 
 function withForbidden(
   { location, profile }: Standing,
-  pair: Pair,
+  sides: readonly Identifier[],
   change: (all: SeenComponent["forbidden"]) => SeenComponent["forbidden"],
 ): readonly ComponentPlan[] {
-  const components = new Map<Component, SeenComponent>(pair.map((one) => [location(one).component, profile(one)]));
+  const components = new Map<Component, SeenComponent>(sides.map((one) => [location(one).component, profile(one)]));
   return [...components].map(([into, { profileId, size, counts, forbidden }]) => ({
     into,
     absorbed: [],
