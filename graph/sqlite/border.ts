@@ -2,14 +2,12 @@ import type { Database } from "../../core/database.js";
 import type { IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Component } from "../../core/identity/model.js";
 import type { Border, BorderLink } from "../../core/identity/step.js";
-import { keyBlob, keyOf, keyPrefix } from "./encoding.js";
+import { keyOf } from "./encoding.js";
+import { prepareFindLocation } from "./locations.js";
 
 /** What leads out of sets of identifiers. It costs the sets and their links, however large the profile is. */
 export function prepareBorder(database: Database) {
-  const find = database.prepare(
-    `SELECT i.id, i.uid, i.component FROM identifiers i JOIN components c ON c.id = i.component
-     WHERE i.key = ? AND c.size > 0`,
-  );
+  const find = prepareFindLocation(database);
   const sides = (["a", "b"] as const).map((own) => {
     const far = own === "a" ? "b" : "a";
     return database.prepare(
@@ -23,16 +21,15 @@ export function prepareBorder(database: Database) {
   );
 
   return (workspace: WorkspaceId, sets: readonly (readonly IdentifierKey[])[]): Border => {
-    const own = keyPrefix(workspace);
     const links: BorderLink[] = [];
     const inside = new Map<Component, Set<Uid>>();
     for (const [set, keys] of sets.entries()) {
       const members = new Map<number, Uid>();
       for (const key of keys) {
-        const row = key.startsWith(own) ? find.get([keyBlob(key)]) : undefined;
-        if (row === undefined) continue;
-        const [id, uid, component] = row as readonly [number, Uid, number];
-        members.set(id, uid);
+        const found = find(workspace, key);
+        if (found === undefined) continue;
+        const { row, uid, component } = found;
+        members.set(row, uid);
         inside.set(component, (inside.get(component) ?? new Set()).add(uid));
       }
       for (const [id, fromUid] of members)

@@ -5,6 +5,7 @@ import type { TracePage, Traces } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { prepareFindProfile } from "./profiles.js";
 import { changeBytes, changeIdOf, keyBlob, keyOf, keyPrefix } from "./encoding.js";
+import { prepareFindLocation } from "./locations.js";
 import { ROWS_PER_TURN, type Read, nextTurn } from "./pages.js";
 import { identifierKey } from "../../core/event/event.js";
 import { isNamed } from "../../core/identity/names.js";
@@ -162,9 +163,7 @@ export function createChangeTraces(
   database: Database,
   read: Read,
 ): Pick<IdentityGraph, "linksOfChange" | "linksRemovedBy" | "isUnlinkedBy"> {
-  const findRow = database.prepare(
-    "SELECT i.id FROM identifiers i JOIN components c ON c.id = i.component WHERE i.key = ? AND c.size > 0",
-  );
+  const find = prepareFindLocation(database);
   const unlinkedBy = database.prepare(
     `SELECT 1 FROM identifiers i JOIN components c ON c.id = i.component
      WHERE i.key = ? AND i.unlinked_by = ? AND c.size > 0`,
@@ -175,8 +174,8 @@ export function createChangeTraces(
   const endsOf = (workspace: WorkspaceId, { identifiers }: Change): readonly End[] =>
     identifiers.filter(isNamed).flatMap((identifier) => {
       const key = identifierKey(workspace, identifier);
-      const row = findRow.get([keyBlob(key)])?.[0] as number | undefined;
-      return row === undefined ? [] : { key, row };
+      const found = find(workspace, key);
+      return found === undefined ? [] : { key, row: found.row };
     });
 
   const tracesOf = async (workspace: WorkspaceId, change: Change, page: TracePage): Promise<Traces> => {
