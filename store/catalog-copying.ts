@@ -6,7 +6,7 @@ import type {
   SchemaVersion,
   Workspace,
 } from "../core/catalog/catalog.js";
-import { bodyOf, type AudienceBody } from "../core/audience/audience.js";
+import type { AudienceBody } from "../core/audience/audience.js";
 import type { Backfill } from "../core/catalog/backfill.js";
 import type { TraitName } from "../core/catalog/decide.js";
 import type { SdkCatalog } from "../core/catalog/sdk.js";
@@ -33,7 +33,8 @@ export interface CatalogRows {
     readonly isImporting: boolean;
   };
   readonly backfills: Backfill;
-  readonly audiences: AudienceBody & { readonly workspace: WorkspaceId };
+  /** Without the fence: only changes that are under way ask for it, and none is. */
+  readonly audiences: Omit<AudienceBody, "fence"> & { readonly workspace: WorkspaceId };
   readonly webhooks: Webhook;
 }
 /** Where it stands. */
@@ -126,9 +127,10 @@ function readsOf({ catalog, audiences, webhooks }: CatalogPorts): Reads {
         (after: Backfill["backfillId"] | null) => catalog.backfills(workspaceId, { limit: PER_PAGE, after }),
         (one) => one.backfillId,
       ),
-    async *audiences({ workspaceId }) {
+    async *audiences({ workspaceId: workspace }) {
       // Their version is another one in each store.
-      yield { workspace: workspaceId, ...bodyOf(await audiences.audiences(workspaceId)) };
+      const { audiences: standing, deleted, tallies, forgotten } = await audiences.audiences(workspace);
+      yield { workspace, audiences: standing, deleted, tallies, forgotten };
     },
     webhooks: ({ workspaceId }) =>
       pages(

@@ -7,12 +7,13 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { move } from "../../app/move/move.js";
 import { readConfig } from "../../core/config.js";
+import type { WorkspaceId } from "../../core/ids.js";
 import { silentLog } from "../../app/logger.js";
 import { openEmbedded } from "../../store/embedded/open.js";
 import { temporaryFolder } from "../support/backends.js";
 import { withFolder } from "../support/faults.js";
 import { answersOf, atRest, erasuresOf, fillWorkspace, type Seen } from "../support/moving/world.js";
-import { startApp, type App } from "../support/service/app.js";
+import { listAt, startApp, textAt, type App } from "../support/service/app.js";
 
 const SCRIPT = fileURLToPath(new URL("../../app/move/main.js", import.meta.url));
 
@@ -224,6 +225,27 @@ describe("npm run move", () => {
       for await (const portion of target.queue.messages()) found.push(...portion);
       await target.close();
       assert.deepEqual(found, rows);
+    }));
+
+  it("copies a workspace with a retention whose audiences were all deleted", () =>
+    withFolder(async (folder) => {
+      const [from, to] = [path.join(folder, "from"), path.join(folder, "to")];
+      const app = await started(from);
+      const workspace = await app.workspace();
+      const schema = await workspace.schema();
+      const rule = { $events: { schema_id: schema, within: "7d" } };
+      const audience = await workspace.send("POST", "/v1/audiences", { name: "Recent", rule });
+      const { body } = await workspace.send("GET", "/v1/datasets");
+      const dataset = `/v1/datasets/${textAt(listAt(body, "datasets")[0], "dataset_id")}`;
+      assert.equal((await workspace.send("PATCH", dataset, { retention_days: 30 })).status, 200);
+      const gone = await workspace.send("DELETE", `/v1/audiences/${textAt(audience.body, "audience_id")}`);
+      assert.equal(gone.status, 204, gone.text);
+      await atRest(app);
+      const set = await app.service.backends.audiences.audiences(workspace.id as WorkspaceId);
+      assert.deepEqual([set.audiences, set.deleted, set.tallies, set.forgotten], [[], [], [], []]);
+      await stop(app);
+      await move({ from: configOf(from), to: configOf(to), log: silentLog, progress: quietly });
+      await stop(await started(to));
     }));
 
   it("copies every table that the file has, but for those that say nothing of an installation", () =>
