@@ -1,6 +1,6 @@
-import type { Identifier } from "../../core/event/event.js";
 import { renewed, saidAt, type Erasure } from "../../core/identity/erasure.js";
 import { keepLatest } from "../../core/identity/logged-erasure.js";
+import type { Member } from "../../core/identity/model.js";
 import type { ErasureId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
@@ -10,6 +10,9 @@ type RestoreServices = TakeOutServices & Pick<Services, "erasureLog">;
 /** A store that was restored lacks the newest ones: before so many in a row that it knows, none is looked for. */
 const KNOWN_MAX = 10_000;
 const MEMBERS_PER_READ = 500;
+const UIDS_PER_READ = 1_000;
+/** The uids of so many identifiers are held at once, or those of one erasure. */
+const HELD_MAX = 100_000;
 
 /**
  * Runs the erasures again that the stores do not know, because they were restored from a backup that is older. Answers how many. Whoever
@@ -34,9 +37,9 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
   }
   if (behind.size > 0) await bringInLine(services, behind);
   if (lacking.size === 0) return 0;
-  for await (const { erasure, buried } of services.erasureLog.entries()) {
-    const record = lacking.get(erasure.erasureId);
-    if (record !== undefined) await takeOut(services, record, new Set(buried.flatMap(({ uid }) => uid ?? [])));
+  for (const some of portionsOf([...lacking.values()].toReversed())) {
+    const uids = await uidsOf(services, some);
+    for (const record of some) await takeOut(services, record, uids.get(record.erasureId)!);
   }
   // Last: as long as it is not there, all of it is done again.
   for await (const { erasure, buried } of services.erasureLog.entries()) {
@@ -44,6 +47,32 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
     if (record !== undefined) await services.erasures.restoreErasure(record.workspace, record, buried);
   }
   return lacking.size;
+}
+
+/** In their order, each as large as may be held at once. */
+function* portionsOf(records: readonly Erasure[]): Generator<readonly Erasure[]> {
+  let [portion, held]: [Erasure[], number] = [[], 0];
+  for (const record of records) {
+    const count = [...record.identifiers.values()].reduce((sum, one) => sum + one, 0);
+    if (portion.length > 0 && held + count > HELD_MAX) {
+      yield portion;
+      [portion, held] = [[], 0];
+    }
+    portion.push(record);
+    held += count;
+  }
+  if (portion.length > 0) yield portion;
+}
+
+/** All that each of them buried: a profile can only be known as a whole by all of its lines. */
+async function uidsOf(
+  { erasureLog }: RestoreServices,
+  records: readonly Erasure[],
+): Promise<ReadonlyMap<ErasureId, ReadonlySet<Uid>>> {
+  const found = new Map(records.map(({ erasureId }) => [erasureId, new Set<Uid>()]));
+  for await (const { erasure, buried } of erasureLog.entries())
+    for (const { uid } of buried) if (uid !== null) found.get(erasure.erasureId)?.add(uid);
+  return found;
 }
 
 /** Those that stand as they were before their last line. The log is read again: on servers, others may have changed them meanwhile. */
@@ -54,26 +83,41 @@ async function bringInLine({ erasures, erasureLog }: RestoreServices, behind: Ma
 
 /** Erases those that are in a profile again. A profile may hold others beside them: those stay. */
 export async function takeOut(services: TakeOutServices, erasure: Erasure, uids: ReadonlySet<Uid>): Promise<void> {
-  const { workspace, keyId, erasedAt } = erasure;
-  const profiles = new Set<ProfileId>();
-  for (const uid of await services.erasures.livingUids(workspace, [...uids])) {
-    const ref = await services.identity.resolve(workspace, uid);
-    if (ref !== null) profiles.add(ref.profileId);
-  }
+  const { workspace } = erasure;
+  const all = [...uids];
+  const gone = new Set<Uid>();
+  for (let from = 0; from < all.length; from += UIDS_PER_READ)
+    for (const uid of await services.erasures.livingUids(workspace, all.slice(from, from + UIDS_PER_READ))) {
+      const ref = gone.has(uid) ? null : await services.identity.resolve(workspace, uid);
+      if (ref === null) continue;
+      const members = await membersOf(services, workspace, ref.profileId, uids);
+      for (const { uid } of members.own) gone.add(uid);
+      await eraseMembers(services, erasure, ref.profileId, members);
+    }
+}
+
+async function eraseMembers(
+  services: TakeOutServices,
+  { workspace, keyId, erasedAt }: Erasure,
+  profileId: ProfileId,
+  { own, isWhole }: Members,
+): Promise<void> {
   // The record itself, which is written last, suppresses them: so that its `readmit` alone ends it, as it did before.
   const request = { keyId, suppress: false, revision: null, now: () => erasedAt };
-  for (const profileId of profiles) {
-    const { own, isWhole } = await membersOf(services, workspace, profileId, uids);
-    if (isWhole) {
-      await services.erasures.erase(workspace, { ...request, target: { profileId } });
-      continue;
-    }
-    for (const identifier of own) {
-      const evidence = { source: "unlink", keyId, at: services.now(workspace) } as const;
-      await services.identity.unlink(workspace, { identifier }, evidence);
-      await services.erasures.erase(workspace, { ...request, target: { identifiers: [identifier] } });
-    }
+  if (isWhole) {
+    await services.erasures.erase(workspace, { ...request, target: { profileId } });
+    return;
   }
+  for (const { identifier } of own) {
+    const evidence = { source: "unlink", keyId, at: services.now(workspace) } as const;
+    await services.identity.unlink(workspace, { identifier }, evidence);
+    await services.erasures.erase(workspace, { ...request, target: { identifiers: [identifier] } });
+  }
+}
+
+interface Members {
+  readonly own: readonly Pick<Member, "uid" | "identifier">[];
+  readonly isWhole: boolean;
 }
 
 async function membersOf(
@@ -81,13 +125,13 @@ async function membersOf(
   workspace: WorkspaceId,
   profileId: ProfileId,
   uids: ReadonlySet<Uid>,
-): Promise<{ readonly own: readonly Identifier[]; readonly isWhole: boolean }> {
-  const own: Identifier[] = [];
+): Promise<Members> {
+  const own: Pick<Member, "uid" | "identifier">[] = [];
   let isWhole = true;
   for (let after: Uid | null = null; ;) {
     const page = await identity.members(workspace, profileId, { limit: MEMBERS_PER_READ, after });
     for (const { uid, identifier } of page) {
-      if (uids.has(uid)) own.push(identifier);
+      if (uids.has(uid)) own.push({ uid, identifier });
       else isWhole = false;
     }
     if (page.length < MEMBERS_PER_READ) return { own, isWhole };

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { logErasure, readmit } from "../../commands/erasures/log.js";
-import type { Erasure } from "../../core/identity/erasure.js";
-import type { ErasureId, WorkspaceId } from "../../core/ids.js";
+import type { Erasure, ErasureRequest } from "../../core/identity/erasure.js";
+import type { ErasureId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
 import type { LoggedErasure } from "../../core/identity/logged-erasure.js";
 import { restoreErasures } from "../../commands/erasures/restore.js";
 import { createIdentity } from "../../graph/identity.js";
-import { erase, NOW } from "../support/identity/erasures.js";
-import { aWorkspace } from "../support/identity/fixtures.js";
+import { erase, NOW, uidsOf } from "../support/identity/erasures.js";
+import { anAssertion, aWorkspace, step } from "../support/identity/fixtures.js";
 import { ann } from "../support/identity/snapshots.js";
 import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";
 
@@ -90,5 +90,34 @@ describe("The log of erasures", () => {
     const ids = made.map(({ erasureId }) => erasureId);
     assert.deepEqual(asked, ids.slice(1).toReversed());
     for (const id of ids) assert.notEqual(await erasures.findErasure(workspace, id), null);
+  });
+
+  it("erases a profile as one, whichever lines name its identifiers, and leaves a stranger in another one", async () => {
+    const workspace = aWorkspace();
+    const [before, { erasures, erasureLog, lines }] = [inMemory(), inMemory()];
+    const asked: string[] = [];
+    const watched = Object.assign(Object.create(erasures) as typeof erasures, {
+      erase: (of: WorkspaceId, request: ErasureRequest) => {
+        asked.push(Object.keys(request.target).join());
+        return erasures.erase(of, request);
+      },
+    });
+    const identity = createIdentity({ graph: watched, timeoutMs: 1_000 });
+    const people = ["ann", "bob"].map((name) => [0, 1, 2, 3].map((n) => ({ namespace: "cookie_id", value: name + n })));
+    const uids: Uid[][] = [];
+    for (const identifiers of people) {
+      await step(erasures, workspace, anAssertion(...identifiers));
+      uids.push([...(await uidsOf(erasures, workspace, ...identifiers))]);
+    }
+    for (const [n, all] of [uids[0]!, uids[1]!.slice(1)].entries()) {
+      const made = await erase(before.erasures, workspace, { namespace: "user_id", value: `user-${n}` });
+      // So many that each is read by itself.
+      const erasure = { ...made, identifiers: new Map([["cookie_id", 60_000]]) };
+      const buried = all.map((uid) => ({ tomb: `tomb ${uid}` as Tomb, uid }));
+      lines.push({ erasure, buried: buried.slice(0, 2) }, { erasure, buried: buried.slice(2) });
+    }
+    await restoreErasures({ erasures: watched, erasureLog, identity, now: () => NOW });
+    assert.deepEqual(asked, ["profileId", "identifiers", "identifiers", "identifiers"]);
+    assert.deepEqual([...(await erasures.livingUids(workspace, uids.flat()))], [uids[1]![0]]);
   });
 });
