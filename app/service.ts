@@ -173,8 +173,8 @@ const OPEN_COUNTED_MAX = 1_000;
 
 /** Before anything of a restored store is shown or linked. */
 async function bringErasuresBack({ backends, identity, now, log }: Parts): Promise<void> {
-  const { graph: erasures, erasureLog } = backends;
-  const count = await restoreErasures({ erasures, erasureLog, identity, now });
+  const { graph: erasures, erasureLog, catalog } = backends;
+  const count = await restoreErasures({ erasures, erasureLog, catalog, identity, now });
   if (count > 0) log.warn({ erasures: count }, "the store was restored: erasures that it did not know are run again");
 }
 

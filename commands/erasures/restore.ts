@@ -5,7 +5,8 @@ import type { ErasureId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
 type TakeOutServices = Pick<Services, "erasures" | "identity" | "now">;
-type RestoreServices = TakeOutServices & Pick<Services, "erasureLog">;
+type RestoreServices = TakeOutServices &
+  Pick<Services, "erasureLog"> & { readonly catalog: Pick<Services["catalog"], "findWorkspace"> };
 
 /** A store that was restored lacks the newest ones: before so many in a row that it knows, none is looked for. */
 const KNOWN_MAX = 10_000;
@@ -30,10 +31,13 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
     if (knownInARow === knownMax) break;
     const known = await services.erasures.findErasure(erasure.workspace, erasure.erasureId);
     knownInARow = known === null ? 0 : knownInARow + 1;
-    if (known === null) lacking.set(erasure.erasureId, erasure);
+    if (known === null) {
+      // A workspace that the backup does not have is shown to nobody, and no keeper would complete its erasures.
+      if ((await services.catalog.findWorkspace(erasure.workspace)) !== null) lacking.set(erasure.erasureId, erasure);
+      continue;
+    }
     // Whoever readmitted may have died before the log had it: then the store knows better.
-    else if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null)
-      behind.set(erasure.erasureId, erasure);
+    if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null) behind.set(erasure.erasureId, erasure);
   }
   if (behind.size > 0) await bringInLine(services, behind);
   if (lacking.size === 0) return 0;

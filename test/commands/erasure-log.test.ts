@@ -5,6 +5,7 @@ import type { ErasureId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
 import type { LoggedErasure } from "../../core/identity/logged-erasure.js";
 import { restoreErasures } from "../../commands/erasures/restore.js";
 import { createIdentity } from "../../graph/identity.js";
+import { aWorkspace as aWorkspaceRow } from "../support/builders.js";
 import { erase, NOW, uidsOf } from "../support/identity/erasures.js";
 import { anAssertion, aWorkspace, step } from "../support/identity/fixtures.js";
 import { ann } from "../support/identity/snapshots.js";
@@ -20,6 +21,12 @@ function inMemory() {
   };
   return { erasures: createMemoryGraph(createMemoryState()), erasureLog, lines };
 }
+
+/** A catalog with every workspace but these. */
+const catalogWithout = (...missing: readonly WorkspaceId[]) => ({
+  findWorkspace: async (workspaceId: WorkspaceId) =>
+    missing.includes(workspaceId) ? null : aWorkspaceRow({ workspaceId }),
+});
 
 describe("The log of erasures", () => {
   it("ends with the record as it stands, whoever wrote what they had read before", async () => {
@@ -45,6 +52,7 @@ describe("The log of erasures", () => {
       const services = {
         erasures,
         erasureLog,
+        catalog: catalogWithout(),
         identity: createIdentity({ graph: erasures, timeoutMs: 1_000 }),
         now: () => NOW + 9,
       };
@@ -62,6 +70,7 @@ describe("The log of erasures", () => {
     const services = {
       erasures,
       erasureLog,
+      catalog: catalogWithout(),
       identity: createIdentity({ graph: erasures, timeoutMs: 1_000 }),
       now: () => NOW + 9,
     };
@@ -86,7 +95,8 @@ describe("The log of erasures", () => {
     });
     for (const erasure of made.slice(0, 3)) await erasures.restoreErasure(workspace, erasure, []);
     const identity = createIdentity({ graph: erasures, timeoutMs: 1_000 });
-    assert.equal(await restoreErasures({ erasures: watched, erasureLog, identity, now: () => NOW }, 2), 3);
+    const services = { erasures: watched, erasureLog, catalog: catalogWithout(), identity, now: () => NOW };
+    assert.equal(await restoreErasures(services, 2), 3);
     const ids = made.map(({ erasureId }) => erasureId);
     assert.deepEqual(asked, ids.slice(1).toReversed());
     for (const id of ids) assert.notEqual(await erasures.findErasure(workspace, id), null);
@@ -116,8 +126,23 @@ describe("The log of erasures", () => {
       const buried = all.map((uid) => ({ tomb: `tomb ${uid}` as Tomb, uid }));
       lines.push({ erasure, buried: buried.slice(0, 2) }, { erasure, buried: buried.slice(2) });
     }
-    await restoreErasures({ erasures: watched, erasureLog, identity, now: () => NOW });
+    await restoreErasures({ erasures: watched, erasureLog, catalog: catalogWithout(), identity, now: () => NOW });
     assert.deepEqual(asked, ["profileId", "identifiers", "identifiers", "identifiers"]);
     assert.deepEqual([...(await erasures.livingUids(workspace, uids.flat()))], [uids[1]![0]]);
+  });
+
+  it("leaves an erasure of a workspace that the backup does not have: nobody could complete it", async () => {
+    const [here, missing] = [aWorkspace(), aWorkspace()];
+    const [before, { erasures, erasureLog, lines }] = [inMemory(), inMemory()];
+    for (const workspace of [missing, here])
+      lines.push({ erasure: await erase(before.erasures, workspace, ann), buried: [] });
+    const identity = createIdentity({ graph: erasures, timeoutMs: 1_000 });
+    const catalog = catalogWithout(missing);
+    assert.equal(await restoreErasures({ erasures, erasureLog, catalog, identity, now: () => NOW }), 1);
+    const open = await erasures.openErasures({ limit: 10, after: null });
+    assert.deepEqual(
+      open.map(({ workspace }) => workspace),
+      [here],
+    );
   });
 });
