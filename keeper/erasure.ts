@@ -14,6 +14,7 @@ export interface ErasureDeps extends ContinueServices {
 const IDLE_MS = 1_000;
 const RETRY_MS = 1_000;
 const FAILED_MS = 60_000;
+const AWAY_MS_MIN = 1_000;
 const OPEN_PER_PAGE = 100;
 /** The pieces of several erasures go together, up to so long. */
 const PIECES_MS = 20;
@@ -22,21 +23,33 @@ const PIECES_MS = 20;
 export function createErasureTask(deps: ErasureDeps): Task {
   let after: ErasureId | null = null;
   const waiting = new Map<ErasureId, number>();
+  /** Those for which a store was away, or too slow: until when, and how often in a row. */
+  const away = new Map<ErasureId, { readonly until: number; readonly times: number }>();
 
-  /** `waits`: nothing is to be done of it now, or not here: several installations may use one graph. */
+  const waitForStore = (erasureId: ErasureId): void => {
+    const times = away.get(erasureId)?.times ?? 0;
+    const delayMs = Math.min(AWAY_MS_MIN * 2 ** times, FAILED_MS);
+    away.set(erasureId, { until: performance.now() + delayMs, times: times + 1 });
+  };
+
+  /** `waits`: nothing is to be done of it now, or not here: several installations may use one graph. Throws where a store is away. */
   const goOn = async (begun: Erasure, end: number): Promise<Erasure | "more" | "waits"> => {
     const { erasureId, workspace } = begun;
-    if ((waiting.get(erasureId) ?? -Infinity) > performance.now()) return "waits";
+    if (Math.max(waiting.get(erasureId) ?? 0, away.get(erasureId)?.until ?? 0) > performance.now()) return "waits";
     if ((await deps.catalog.findWorkspace(workspace)) === null) return "waits";
     waiting.delete(erasureId);
     try {
       for (let erasure: Erasure | null = begun; erasure !== null; erasure = await continueErasure(deps, erasure)) {
+        if (erasure !== begun) away.delete(erasureId);
         if (isDeleted(erasure)) return erasure;
         if (erasure !== begun && performance.now() >= end) break;
       }
       return "more";
     } catch (error) {
-      if (isUnavailable(error)) throw error;
+      if (isUnavailable(error)) {
+        waitForStore(erasureId);
+        throw error;
+      }
       waiting.set(erasureId, performance.now() + FAILED_MS);
       deps.log.error({ workspace, erasureId, ...describeError(error) }, "an erasure failed, and waits for a minute");
       return "waits";
@@ -50,6 +63,7 @@ export function createErasureTask(deps: ErasureDeps): Task {
 
   return {
     name: "erasure",
+    isWaiting: () => [...away.values()].some(({ until }) => until > performance.now()),
     step: async () => {
       const open: readonly Erasure[] = await deps.erasures.openErasures({ limit: OPEN_PER_PAGE, after });
       if (open.length === 0) {
@@ -61,17 +75,27 @@ export function createErasureTask(deps: ErasureDeps): Task {
       const end = performance.now() + PIECES_MS;
       const deleted: Erasure[] = [];
       let isBusy = false;
+      let failed: { readonly erasureId: ErasureId; readonly error: unknown } | null = null;
       for (const erasure of open) {
-        const gone = await goOn(erasure, end);
-        isBusy ||= gone !== "waits";
-        if (typeof gone === "object") deleted.push(gone);
         after = erasure.erasureId;
+        try {
+          const gone = await goOn(erasure, end);
+          isBusy ||= gone !== "waits";
+          if (typeof gone === "object") deleted.push(gone);
+        } catch (error) {
+          failed = { erasureId: erasure.erasureId, error };
+        }
         if (performance.now() >= end) break;
       }
       if (deleted.length > 0) {
         // One pass over the files for all of them.
         if (!(await deps.purge.run())) return RETRY_MS;
         for (const erasure of deleted) await completeErasure(deps, erasure, deps.now(erasure.workspace));
+      }
+      if (failed !== null && !isBusy) throw failed.error;
+      if (failed !== null) {
+        const { erasureId, error } = failed;
+        deps.log.warn({ erasureId, ...describeError(error) }, "an erasure waits for a dependency, the others go on");
       }
       if (isBusy || after !== open.at(-1)!.erasureId || open.length === OPEN_PER_PAGE) return 0;
       after = null;

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { silentLog } from "../../app/logger.js";
+import { AppError, isUnavailable } from "../../core/errors.js";
+import type { Erasure } from "../../core/identity/erasure.js";
+import type { WorkspaceId } from "../../core/ids.js";
+import { createErasureTask, type ErasureDeps } from "../../keeper/erasure.js";
+import { aWorkspace } from "../support/builders.js";
+import { erase, NOW } from "../support/identity/erasures.js";
+import { ann } from "../support/identity/snapshots.js";
+import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";
+
+/** Of people who are in no profile. The events of the workspaces that are too slow cannot be looked through. */
+function begin() {
+  const erasures = createMemoryGraph(createMemoryState());
+  const slow = new Set<WorkspaceId>();
+  const deps = {
+    erasures,
+    catalog: { findWorkspace: async (workspaceId: WorkspaceId) => aWorkspace({ workspaceId }) },
+    erasureLog: { append: async () => undefined },
+    events: {
+      naming: async (workspace: WorkspaceId) => {
+        if (slow.has(workspace)) throw new AppError("unavailable", "MongoDB did not answer.");
+        return { found: [], next: null };
+      },
+    },
+    profiles: {},
+    purge: { due: () => undefined, isDue: () => false, run: async () => true },
+    log: silentLog,
+    now: () => NOW,
+  } as unknown as ErasureDeps;
+  const isCompleted = async ({ workspace, erasureId }: Erasure): Promise<boolean> =>
+    (await erasures.findErasure(workspace, erasureId))!.completedAt !== null;
+  return { erasures, slow, task: createErasureTask(deps), isCompleted };
+}
+
+describe("The task that continues erasures", () => {
+  it("completes the others while the store is too slow for one, and that one once it is not", async () => {
+    const { erasures, slow, task, isCompleted } = begin();
+    const made: Erasure[] = [];
+    for (let n = 0; n < 3; n += 1) made.push(await erase(erasures, aWorkspace().workspaceId, ann));
+    const [first, ...others] = made;
+    slow.add(first!.workspace);
+    for (let steps = 0; steps < 20; steps += 1) await task.step().catch(() => undefined);
+    assert.deepEqual(await Promise.all(others.map(isCompleted)), [true, true]);
+    assert.deepEqual([await isCompleted(first!), task.isWaiting!()], [false, true]);
+    slow.clear();
+    while (!(await isCompleted(first!))) await sleep(await task.step());
+    assert.equal(task.isWaiting!(), false);
+  });
+
+  it("rejects while nothing gets through, so that the keeper waits, and says so", async () => {
+    const { erasures, slow, task } = begin();
+    slow.add((await erase(erasures, aWorkspace().workspaceId, ann)).workspace);
+    await assert.rejects(async () => {
+      for (;;) await task.step();
+    }, isUnavailable);
+  });
+});
