@@ -12,8 +12,10 @@ import { slicesOf } from "./batches.js";
 import { toLetter, type DeadLetterDocument } from "./dead-letters.js";
 import { eventIdIn, fromDocument, instantIn, STORED, type EventDocument } from "./documents.js";
 
-/** Sparse: an event that folds is found by its facet. */
-export const NAME_INDEXES: readonly IndexDescription[] = [{ name: "names", key: { names: 1 }, sparse: true }];
+/** By id within a name, so that a page is merged from its names and not sorted out of all that they have. Partial: what folds is found by its facet. */
+export const NAME_INDEXES: readonly IndexDescription[] = [
+  { name: "named", key: { names: 1, _id: 1 }, partialFilterExpression: { names: { $exists: true } } },
+];
 
 const PER_CALL = 500;
 const WITH_PLACE = { ...STORED, position: 1, arrival: 1 } as const;

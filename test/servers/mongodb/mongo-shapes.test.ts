@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import type { IndexDescriptionInfo } from "mongodb";
+import { identifierKey } from "../../../core/event/event.js";
+import type { EventStore } from "../../../core/ports/event-store.js";
 import { createMongoAudienceStore } from "../../../store/mongo/audiences/audiences.js";
 import { createMongoMarkStore } from "../../../store/mongo/audiences/marks.js";
 import { createMongoSeatStore } from "../../../store/mongo/audiences/seats.js";
@@ -9,13 +11,14 @@ import type { Mongo } from "../../../store/mongo/open.js";
 import { createMongoRateWindows } from "../../../store/mongo/rate-windows.js";
 import { createMongoStats } from "../../../store/mongo/stats.js";
 import { createMongoWebhookStore } from "../../../store/mongo/webhooks/webhooks.js";
-import { tombOf } from "../../support/builders.js";
+import { anEvent, tombOf } from "../../support/builders.js";
 import { ASKS_ALL_SHARDS, isTargeted, SERVED_BY, SHARD_KEYS } from "../../support/mongo-shapes/served-by.js";
 import { OF_TEST, textOf, type Shape } from "../../support/mongo-shapes/shape.js";
 import { withDatabase } from "../../support/servers/mongo-backend.js";
 import { serversUnderTest } from "../../support/servers/servers.js";
 
 const { MONGODB_URL } = serversUnderTest();
+type Named = Awaited<ReturnType<EventStore["naming"]>>;
 
 async function openAll(mongo: Mongo): Promise<void> {
   await createMongoEventStore({ mongo, tombOf });
@@ -50,12 +53,36 @@ function isServed(
   return isWhole && (isLookedUp || isRead);
 }
 
+/** Whether the index has what is found in the order that is asked for: each field before it is asked for by its values. */
+function isOrdered({ filter, sort }: Shape, { key }: IndexDescriptionInfo): boolean {
+  const [fields, order] = [Object.keys(key), sort.split(" ").map((one) => one.slice(0, -1))];
+  const at = fields.indexOf(order[0]!);
+  const asked = filter.split(", ");
+  const isEqual = (field: string): boolean => asked.includes(field) || asked.includes(`${field} in`);
+  return at >= 0 && fields.slice(0, at).every(isEqual) && order.every((field, n) => fields[at + n] === field);
+}
+
+/** So few are found that the server may sort them. */
+const FEW: readonly string[] = [
+  "backfills: _id; sort backfillId+",
+  "backfills: coversUntil range, schemaId in, state ne, workspace; sort backfillId+",
+];
+
+/** How many documents the server has looked at. */
+async function examined({ db }: Mongo): Promise<number> {
+  const { metrics } = (await db.admin().serverStatus()) as {
+    readonly metrics: { readonly queryExecutor: { readonly scannedObjects: number } };
+  };
+  return metrics.queryExecutor.scannedObjects;
+}
+
 describe("What is asked of MongoDB", () => {
   it("has an index for each query, which its collection declares and which serves it", () =>
     withDatabase(MONGODB_URL, async (open) => {
       const mongo = await open();
       await openAll(mongo);
       const declared = new Map<string, readonly IndexDescriptionInfo[]>();
+      const sorted: string[] = [];
       for (const collection of Object.keys(SERVED_BY)) {
         const own = await mongo.db
           .collection(collection)
@@ -69,7 +96,9 @@ describe("What is asked of MongoDB", () => {
         const index = declared.get(shape.collection)!.find((one) => one.name === name);
         assert.ok(index, `${textOf(shape)}: there is no index ${name}`);
         assert.ok(isServed(shape, index), `${textOf(shape)}: the index ${name} does not serve it`);
+        if (shape.sort !== "" && !isOrdered(shape, index)) sorted.push(textOf(shape));
       }
+      assert.deepEqual(sorted, FEW);
     }));
 
   it("holds the shard key, or is listed as what all shards are asked", () => {
@@ -79,19 +108,13 @@ describe("What is asked of MongoDB", () => {
 
   it("looks at the documents that it finds, however many others there are", () =>
     withDatabase(MONGODB_URL, async (open) => {
-      const { db } = await open();
-      const many = db.collection<{ _id: string; group: number; gone: null }>("many");
+      const mongo = await open();
+      const many = mongo.db.collection<{ _id: string; group: number; gone: null }>("many");
       await many.createIndex({ group: 1, at: 1 }, { name: "group" });
       await many.insertMany(
         Array.from({ length: 2_000 }, (_, n) => ({ _id: `id ${n}`, group: n % 100, at: n, gone: null })),
       );
-      const examined = async (): Promise<number> => {
-        const { metrics } = (await db.admin().serverStatus()) as {
-          readonly metrics: { readonly queryExecutor: { readonly scannedObjects: number } };
-        };
-        return metrics.queryExecutor.scannedObjects;
-      };
-      const before = await examined();
+      const before = await examined(mongo);
       for (let n = 0; n < 10; n += 1) {
         await many.updateOne({ _id: `id ${n}`, gone: null }, { $set: { gone: null } }, OF_TEST);
         const page = await many
@@ -100,6 +123,27 @@ describe("What is asked of MongoDB", () => {
         assert.equal(page.length, 5);
       }
       // Others use the server meanwhile; one look at all would be more than this alone.
-      assert.ok((await examined()) - before < 20_000);
+      assert.ok((await examined(mongo)) - before < 20_000);
+    }));
+
+  it("looks at each event that names a person once, however many pages they are", () =>
+    withDatabase(MONGODB_URL, async (open) => {
+      const mongo = await open();
+      const events = await createMongoEventStore({ mongo, tombOf });
+      const { workspace, identifiers } = anEvent();
+      const all = Array.from({ length: 2_000 }, () => anEvent({ workspace, identifiers, folds: false }));
+      await events.insert(workspace, all);
+      const tombs = identifiers.map((one) => tombOf(identifierKey(workspace, one)));
+      const before = await examined(mongo);
+      let found = 0;
+      for (let after: string | null = null; ;) {
+        const page: Named = await events.naming(workspace, tombs, { limit: 32, after });
+        found += page.found.length;
+        if (page.next === null) break;
+        after = page.next;
+      }
+      assert.equal(found, all.length);
+      // Others use the server meanwhile; to look at all the rest for each page would be three times this.
+      assert.ok((await examined(mongo)) - before < 20_000);
     }));
 });

@@ -171,11 +171,11 @@ describe("events in MongoDB", () => {
       await Promise.all(opened.map((mongo) => createMongoProfileStore({ mongo })));
       const indexesOf = async (name: string): Promise<readonly string[]> =>
         (await opened[0]!.db.collection(name).indexes()).map((index) => String(index.name)).toSorted();
-      assert.deepEqual(await indexesOf("events"), ["_id_", "arrival", "names", "ofSchema", "tallies", "timeline"]);
+      assert.deepEqual(await indexesOf("events"), ["_id_", "arrival", "named", "ofSchema", "tallies", "timeline"]);
       assert.deepEqual(await indexesOf("deadLetters"), [
         "_id_",
         "loose",
-        "names",
+        "named",
         "newest",
         "ofEvent",
         "ofKey",

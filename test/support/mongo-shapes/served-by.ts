@@ -31,7 +31,7 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
   },
   deadLetters: {
     "_id in, ws": "_id_",
-    "_id range, names in, ws; sort _id+": "names",
+    "_id range, names in, ws; sort _id+": "named",
     "_id range; sort _id+": "_id_",
     "_id, times range, ws": "_id_",
     "_id, ws": "_id_",
@@ -61,7 +61,7 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
     _id: "_id_",
     "_id in": "_id_",
     "_id in, gone null": "_id_",
-    "_id range, folded ne, names in; sort _id+": "names",
+    "_id range, folded ne, names in; sort _id+": "named",
     "_id range, tallies exists; sort _id+": "_id_",
     "_id range; sort _id+": "_id_",
     "_id, facet null, gone null": "_id_",
